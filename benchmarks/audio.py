@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--write", type=Path, metavar="PAGE", help="put the table into the page")
     parser.add_argument("--tracks", type=int, default=TRACKS, help="how many tracks there are")
     options = parser.parse_args(arguments)
-    rows = asyncio.run(measured(options.tracks))
+    rows = asyncio.run(measure_costs(options.tracks))
     table = "\n".join([HEADER, *map(str, rows)])
     print(table)
     if options.write:
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if options.check and broken else 0
 
 
-async def measured(tracks: int = TRACKS) -> list[Row]:
+async def measure_costs(tracks: int = TRACKS) -> list[Row]:
     """All rows; the numbers of whole lists are scaled from the design's 10,000 tracks."""
     with TemporaryDirectory() as directory, TemporaryDirectory() as other:
         store, table = await open_store(Path(directory))

@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID
 
-from penstock.datastore.audio.add_tracks import Draft
+from penstock.datastore.audio.add_tracks import TrackDraft
 from penstock.datastore.audio.object_keys import upload_key
 from penstock.datastore.audio.records import Audio, AudioFile, AudioFormat, Tags
 from penstock.datastore.roles import Caller
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Session, Store
 from penstock.datastore.table.instrumentation import Units
-from penstock.datastore.table.limits import size_of
+from penstock.datastore.table.limits import item_size
 from penstock.datastore.table.port import Query
 
 TRACKS, ALBUM, PER_ARTIST = 10_000, 10, 20
@@ -34,7 +34,7 @@ class Storage(NamedTuple):
         return (self.size + ROW_OVERHEAD * self.rows) / 1e6
 
 
-def draft(n: int, *, genre: str | None = None) -> Draft:
+def draft(n: int, *, genre: str | None = None) -> TrackDraft:
     """The track with this number: ten in an album, two albums by an artist, usual names."""
     album, artist = n // ALBUM, n // PER_ARTIST
     name = f"The {_WORDS[artist % 8]} {artist:03}"
@@ -62,7 +62,7 @@ def draft(n: int, *, genre: str | None = None) -> Draft:
         etag=f'"{n:032x}"',
         artwork=f"{album:026}",
     )
-    return Draft(tags, file)
+    return TrackDraft(tags, file)
 
 
 async def open_store(directory: Path) -> tuple[Store, SqliteTable]:
@@ -76,7 +76,7 @@ def listener(store: Store) -> Session:
     return store.open_session(Caller(USER, {}))
 
 
-async def fill(store: Store, drafts: Sequence[Draft]) -> Units:
+async def fill(store: Store, drafts: Sequence[TrackDraft]) -> Units:
     """Import the tracks as a job does; return the units."""
     session = listener(store)
     for start in range(0, len(drafts), _CHUNK):
@@ -92,7 +92,7 @@ async def storage(table: SqliteTable) -> Storage:
     after = None
     while True:
         page = await table.query(Query(partition=f"U:{USER}", after=after))
-        rows, size = rows + len(page.items), size + sum(map(size_of, page.items))
+        rows, size = rows + len(page.items), size + sum(map(item_size, page.items))
         if page.last is None:
             return Storage(rows, size)
         after = page.last

@@ -39,7 +39,7 @@ _TARGET = re.compile(rb"x-amz-target: ?\w+\.(\w+)", re.IGNORECASE)
 _OF_PIPELINES = b'"siKey1"'
 
 
-def small(number: int) -> Item:
+def small_item(number: int) -> Item:
     """An item of about 200 bytes in eight attributes."""
     return {
         "pk": SMALL,
@@ -53,11 +53,11 @@ def small(number: int) -> Item:
     }
 
 
-def key_of_small(number: int) -> Key:
+def small_key(number: int) -> Key:
     return Key(SMALL, f"item:{number:08}")
 
 
-def pipeline(number: int) -> Item:
+def pipeline_row(number: int) -> Item:
     """The row of a pipeline similar to those of the sample catalogue."""
     outputs = (Output(index=0, key="total", label="Total", type=ValueType.NUMBER),)
     transform = Transform(index=0, formula="price * quantity", outputs=outputs)
@@ -85,8 +85,8 @@ def pipeline(number: int) -> Item:
 
 
 def _answers() -> dict[bytes, bytes]:
-    rows = [encode_item(small(number)) for number in range(ROWS)]
-    pipelines = [encode_item(pipeline(number)) for number in range(ROWS)]
+    rows = [encode_item(small_item(number)) for number in range(ROWS)]
+    pipelines = [encode_item(pipeline_row(number)) for number in range(ROWS)]
     bodies: dict[bytes, object] = {
         b"GetItem": {"Item": rows[0]},
         b"Query": {"Count": ROWS, "Items": rows, "ScannedCount": ROWS},
@@ -109,7 +109,7 @@ def _answer(body: bytes) -> bytes:
     return head.encode() + body
 
 
-class Canned(asyncio.Protocol):
+class CannedConnection(asyncio.Protocol):
     """A connection that answers each request when its last byte has arrived."""
 
     def __init__(self, answers: Mapping[bytes, bytes]) -> None:
@@ -133,7 +133,7 @@ class Canned(asyncio.Protocol):
 async def _serve() -> None:
     answers = _answers()
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: Canned(answers), "127.0.0.1", 0)
+    server = await loop.create_server(lambda: CannedConnection(answers), "127.0.0.1", 0)
     print(server.sockets[0].getsockname()[1], flush=True)
     await server.serve_forever()
 

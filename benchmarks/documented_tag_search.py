@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from benchmarks.read_cost import Measured
+from benchmarks.read_cost import CostMeteredTable
 from penstock.datastore.table.port import Key, Query, Range
 
 
@@ -31,7 +31,7 @@ class _List:
     ended: bool = False
     ids: list[str] = field(default_factory=list)
 
-    async def read_on(self, table: Measured) -> list[str]:
+    async def read_page(self, table: CostMeteredTable) -> list[str]:
         page = await table.query(
             Query(
                 partition=self.tag.pk,
@@ -45,31 +45,31 @@ class _List:
         self.ids += ids
         return ids
 
-    def passed(self, id: str) -> bool:
+    def has_passed(self, id: str) -> bool:
         return self.ended or self.ids[-1] <= id
 
 
-async def documents_way(table: Measured, tags: Sequence[TagRange], limit: int) -> list[str]:
+async def documents_way(table: CostMeteredTable, tags: Sequence[TagRange], limit: int) -> list[str]:
     """The newest `limit` ids that have all tags, newest first."""
     lists = [_List(tag) for tag in tags]
     seen: dict[str, int] = {}
     matches: list[str] = []
     wanted = lists
     while wanted:
-        for ids in await asyncio.gather(*(each.read_on(table) for each in wanted)):
+        for ids in await asyncio.gather(*(each.read_page(table) for each in wanted)):
             for id in ids:
                 seen[id] = seen.get(id, 0) + 1
                 if seen[id] == len(lists):
                     matches.append(id)
         # A list has each id once, so an id counted once for each list is in all of them.
-        wanted = [] if len(matches) >= limit else _unfinished(lists)
+        wanted = [] if len(matches) >= limit else _unfinished_lists(lists)
     return sorted(matches, reverse=True)[:limit]
 
 
-def _unfinished(lists: Sequence[_List]) -> list[_List]:
+def _unfinished_lists(lists: Sequence[_List]) -> list[_List]:
     ended = [each for each in lists if each.ended]
     if not all(each.ids for each in ended):
         return []
     # The oldest id that all finished lists could still contain.
     oldest = max((each.ids[-1] for each in ended), default="")
-    return [each for each in lists if not each.passed(oldest)]
+    return [each for each in lists if not each.has_passed(oldest)]

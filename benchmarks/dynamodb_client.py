@@ -17,8 +17,8 @@ from benchmarks.canned_dynamodb import (
     SMALL,
     TABLE,
     canned_endpoint,
-    key_of_small,
-    small,
+    small_item,
+    small_key,
 )
 from penstock.datastore.dynamodb.protocol import ClientKind
 from penstock.datastore.dynamodb.table import DynamoDBTable
@@ -31,9 +31,9 @@ SECONDS = 0.15
 
 Call = Callable[[DynamoDBTable], Awaitable[Any]]
 
-_KEYS = [key_of_small(number) for number in range(ROWS)]
-_PUTS = [Put(small(number)) for number in range(10)]
-_NEW = [Put(small(number), Missing()) for number in range(10)]
+_KEYS = [small_key(number) for number in range(ROWS)]
+_PUTS = [Put(small_item(number)) for number in range(10)]
+_NEW = [Put(small_item(number), Missing()) for number in range(10)]
 
 
 async def _pipelines(table: DynamoDBTable) -> list[Pipeline]:
@@ -51,7 +51,7 @@ CALLS: Mapping[str, Call] = {
 }
 
 
-class Measured(NamedTuple):
+class CallTimes(NamedTuple):
     """Microseconds of a call in each round."""
 
     stock: list[float]
@@ -72,10 +72,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     gc.set_threshold(50_000, 20, 50)
     nobody = {"AWS_ACCESS_KEY_ID": "nobody", "AWS_SECRET_ACCESS_KEY": "nothing"}
     with canned_endpoint() as url, patch.dict(os.environ, nobody):
-        print(table(uvloop.run(measured(url, options.rounds, options.seconds))))
+        print(table(uvloop.run(measure_calls(url, options.rounds, options.seconds))))
 
 
-def table(found: Mapping[str, Measured]) -> str:
+def table(found: Mapping[str, CallTimes]) -> str:
     """The microseconds and their ratios as a Markdown table."""
     lines = [
         f"| {name} | {_spread(each.stock, '.0f')} | {_spread(each.thin, '.0f')} "
@@ -90,10 +90,10 @@ def _spread(values: Sequence[float], form: str) -> str:
     return " / ".join(format(value, form) for value in (min(values), median(values), max(values)))
 
 
-async def measured(url: str, rounds: int, seconds: float) -> dict[str, Measured]:
+async def measure_calls(url: str, rounds: int, seconds: float) -> dict[str, CallTimes]:
     """Run each call in turn with both clients, one call at a time, in every round."""
-    stock, thin = await opened(url, "stock"), await opened(url, "thin")
-    found = {name: Measured([], []) for name in CALLS}
+    stock, thin = await open_table(url, "stock"), await open_table(url, "thin")
+    found = {name: CallTimes([], []) for name in CALLS}
     for number in range(rounds + 1):
         for name, call in CALLS.items():
             pair = await _cost(call, stock, seconds), await _cost(call, thin, seconds)
@@ -106,7 +106,7 @@ async def measured(url: str, rounds: int, seconds: float) -> dict[str, Measured]
     return found
 
 
-async def opened(url: str, kind: ClientKind) -> DynamoDBTable:
+async def open_table(url: str, kind: ClientKind) -> DynamoDBTable:
     return await DynamoDBTable.open(TABLE, region="us-east-1", endpoint_url=url, kind=kind)
 
 

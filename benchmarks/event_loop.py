@@ -53,10 +53,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         else:
             # Garbage collections scan all objects that a server has loaded.
             import_module("penstock.server.app")
-            usual = runner.run(measured(options.seconds))
+            usual = runner.run(measure_delays(options.seconds))
             gc.collect()
             gc.freeze()
-            print(table(usual, runner.run(measured(options.seconds))))
+            print(table(usual, runner.run(measure_delays(options.seconds))))
 
 
 def table(usual: Mapping[str, Delays], frozen: Mapping[str, Delays]) -> str:
@@ -70,11 +70,11 @@ def table(usual: Mapping[str, Delays], frozen: Mapping[str, Delays]) -> str:
     return "\n".join([header, *lines])
 
 
-async def measured(seconds: float) -> dict[str, Delays]:
+async def measure_delays(seconds: float) -> dict[str, Delays]:
     """Keep a file's table busy with one kind of work after another, then with all at once."""
     with TemporaryDirectory() as directory:
         path = Path(directory) / "table.db"
-        async with _filled(path) as opened:
+        async with _filled_table(path) as opened:
             found = {"nothing": await _delays(opened, [], seconds)}
             for name, work in WORK.items():
                 found[f"{name}, one at a time"] = await _delays(opened, [work], seconds)
@@ -91,7 +91,7 @@ async def measured(seconds: float) -> dict[str, Delays]:
 
 
 @asynccontextmanager
-async def _filled(path: Path) -> AsyncIterator[SqliteTable]:
+async def _filled_table(path: Path) -> AsyncIterator[SqliteTable]:
     opened = SqliteTable.open(path, busy_seconds=60)
     try:
         await opened.create()
@@ -156,16 +156,16 @@ async def _ticks(until: float) -> list[tuple[float, float]]:
     ticks: list[tuple[float, float]] = []
     now = time.perf_counter()
     while now < until:
-        due, ran, waited = now + TICK, time.process_time(), _waited()
+        due, ran, waited = now + TICK, time.process_time(), _seconds_waited()
         await asyncio.sleep(TICK)
         now = time.perf_counter()
         late = max(0.0, now - due)
-        own = min(late, time.process_time() - ran, max(0.0, late - (_waited() - waited)))
+        own = min(late, time.process_time() - ran, max(0.0, late - (_seconds_waited() - waited)))
         ticks.append((late, own))
     return ticks
 
 
-def _waited() -> float:
+def _seconds_waited() -> float:
     """Seconds that this thread waited for a processor; 0 on systems without that count."""
     try:
         return int(_SCHEDULED.read_text().split()[1]) / 1e9

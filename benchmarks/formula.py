@@ -19,7 +19,7 @@ from time import process_time
 
 from penstock.datastore import records
 from penstock.datastore.evaluation.evaluations import Evaluations
-from penstock.datastore.evaluation.evaluator import MAX_ROWS, Prepared
+from penstock.datastore.evaluation.evaluator import MAX_ROWS, PreparedFormula
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.records import DatasetColumn, Output
 from penstock.datastore.roles import ROOT, Caller, Role
@@ -27,16 +27,18 @@ from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
 from penstock.formula.checking.check import Surroundings
 from penstock.formula.checking.linker import link
-from penstock.formula.core.datasets import LATEST, InMemory
-from penstock.formula.core.values import Parameter, ValueType
-from penstock.formula.evaluate import Compiled, Row, compile_formula
-from penstock.formula.syntax.parser import parse_anew
+from penstock.formula.core.datasets import LATEST, InMemoryDatasets
+from penstock.formula.core.values import FormulaParameter, FormulaType
+from penstock.formula.evaluate import CompiledFormula, Row, compile_formula
+from penstock.formula.syntax.parser import parse_uncached
 
 ROUNDS = 3
 Work = Callable[[], Awaitable[None] | None]
-NUMBER, STRING = ValueType.NUMBER, ValueType.STRING
+NUMBER, STRING = FormulaType.NUMBER, FormulaType.STRING
 TRIVIAL = ":a*:b"
-TRIVIAL_AROUND = Surroundings((Parameter("a", NUMBER), Parameter("b", NUMBER)), NUMBER)
+TRIVIAL_AROUND = Surroundings(
+    (FormulaParameter("a", NUMBER), FormulaParameter("b", NUMBER)), NUMBER
+)
 VEHICLE = (
     "IF(COALESCE(:passengers,0)>0,"
     "IMPACT('passenger_vehicles',:vehicleType,:pollutant)*:distance*:passengers,"
@@ -44,15 +46,17 @@ VEHICLE = (
 )
 VEHICLE_AROUND = Surroundings(
     (
-        Parameter("vehicleType", STRING),
-        Parameter("pollutant", STRING),
-        Parameter("distance", NUMBER),
-        Parameter("passengers", NUMBER, required=False),
+        FormulaParameter("vehicleType", STRING),
+        FormulaParameter("pollutant", STRING),
+        FormulaParameter("distance", NUMBER),
+        FormulaParameter("passengers", NUMBER, required=False),
     ),
     NUMBER,
 )
 FACTORS = {(kind, "co2"): Decimal("0.175") for kind in ("car", "van", "bus")}
-DATA = InMemory(impacts={("passenger_vehicles", LATEST): FACTORS, ("vehicles", LATEST): FACTORS})
+DATA = InMemoryDatasets(
+    impacts={("passenger_vehicles", LATEST): FACTORS, ("vehicles", LATEST): FACTORS}
+)
 
 
 def trivial_rows(count: int) -> list[Row]:
@@ -72,22 +76,22 @@ def vehicle_rows(count: int) -> list[Row]:
     ]
 
 
-def compiled_once(text: str, around: Surroundings, rows: Sequence[Row]) -> None:
+def run_compiled(text: str, around: Surroundings, rows: Sequence[Row]) -> None:
     results = compile_formula(text, around).run_all(rows, DATA)
     assert not results.errors
 
 
-def read_anew(text: str, around: Surroundings, rows: Sequence[Row]) -> None:
+def run_uncached(text: str, around: Surroundings, rows: Sequence[Row]) -> None:
     for row in rows:
-        Compiled(link(parse_anew(text), around)).run(row, DATA)
+        CompiledFormula(link(parse_uncached(text), around)).run(row, DATA)
 
 
-def from_datasets(prepared: Prepared, rows: Sequence[Row]) -> None:
+def run_with_datasets(prepared: PreparedFormula, rows: Sequence[Row]) -> None:
     compiled = compile_formula(prepared.text, prepared.surroundings)
     assert not compiled.run_all(rows, prepared.lookups).errors
 
 
-async def prepare(evaluations: Evaluations) -> Prepared:
+async def prepare(evaluations: Evaluations) -> PreparedFormula:
     parameters = [
         records.Parameter(
             index=n, key=one.key, type=records.ValueType(one.type), required=one.required
@@ -95,11 +99,11 @@ async def prepare(evaluations: Evaluations) -> Prepared:
         for n, one in enumerate(VEHICLE_AROUND.parameters)
     ]
     output = Output(index=0, type=records.ValueType.NUMBER)
-    return await evaluations.of_draft(ROOT, VEHICLE, parameters, [output])
+    return await evaluations.prepare_draft(ROOT, VEHICLE, parameters, [output])
 
 
 @asynccontextmanager
-async def served() -> AsyncIterator[Evaluations]:
+async def open_evaluations() -> AsyncIterator[Evaluations]:
     """A store with both datasets of the formula, each of 1,000 rows."""
     with TemporaryDirectory() as folder:
         table = SqliteTable.open(Path(folder) / "table.db")
@@ -113,8 +117,8 @@ async def served() -> AsyncIterator[Evaluations]:
         kinds = ("car", "van", "bus", *(f"kind {n}" for n in range(997)))
         csv = "vehicle,co2\n" + "".join(f"{kind},0.175\n" for kind in kinds)
         for name in ("vehicles", "passenger_vehicles"):
-            brought = await session.dataset_files.inline(columns, None, csv)
-            writing = session.datasets.writing.bringing(brought.file)
+            brought = await session.dataset_files.check_text(columns, None, csv)
+            writing = session.datasets.writing.with_attachment(brought.file)
             content = {"name": name, "tags": (), "content": brought.content}
             await writing.create(ROOT, content, None)
         yield session.evaluations
@@ -122,13 +126,13 @@ async def served() -> AsyncIterator[Evaluations]:
         await table.close()
 
 
-async def by_the_server(evaluations: Evaluations, rows: Sequence[Row]) -> None:
+async def run_by_server(evaluations: Evaluations, rows: Sequence[Row]) -> None:
     for start in range(0, len(rows), MAX_ROWS):
         prepared = await prepare(evaluations)
         assert not (await prepared.evaluate(rows[start : start + MAX_ROWS])).errors
 
 
-async def rate(work: Work, rows: int) -> float:
+async def measure_rate(work: Work, rows: int) -> float:
     gc.collect()
     started = process_time()
     going_on = work()
@@ -141,24 +145,24 @@ def variants(count: int) -> dict[str, tuple[Work, int]]:
     few = max(1, count // 500)
     trivial, vehicle = trivial_rows(count), vehicle_rows(count)
     return {
-        "trivial, compiled once": (lambda: compiled_once(TRIVIAL, TRIVIAL_AROUND, trivial), count),
-        "trivial, read anew": (lambda: read_anew(TRIVIAL, TRIVIAL_AROUND, trivial[:few]), few),
-        "vehicle, compiled once": (lambda: compiled_once(VEHICLE, VEHICLE_AROUND, vehicle), count),
-        "vehicle, read anew": (lambda: read_anew(VEHICLE, VEHICLE_AROUND, vehicle[:few]), few),
+        "trivial, compiled once": (lambda: run_compiled(TRIVIAL, TRIVIAL_AROUND, trivial), count),
+        "trivial, read anew": (lambda: run_uncached(TRIVIAL, TRIVIAL_AROUND, trivial[:few]), few),
+        "vehicle, compiled once": (lambda: run_compiled(VEHICLE, VEHICLE_AROUND, vehicle), count),
+        "vehicle, read anew": (lambda: run_uncached(VEHICLE, VEHICLE_AROUND, vehicle[:few]), few),
     }
 
 
 async def measure(count: int) -> dict[str, list[float]]:
     measured: dict[str, list[float]] = {}
-    async with served() as evaluations:
+    async with open_evaluations() as evaluations:
         prepared, rows = await prepare(evaluations), vehicle_rows(count)
         chosen = variants(count) | {
-            "vehicle, from datasets": (lambda: from_datasets(prepared, rows), count),
-            "vehicle, by the server": (lambda: by_the_server(evaluations, rows), count),
+            "vehicle, from datasets": (lambda: run_with_datasets(prepared, rows), count),
+            "vehicle, by the server": (lambda: run_by_server(evaluations, rows), count),
         }
         for _ in range(ROUNDS):
             for name, (work, rows_of) in chosen.items():
-                measured.setdefault(name, []).append(await rate(work, rows_of))
+                measured.setdefault(name, []).append(await measure_rate(work, rows_of))
     return measured
 
 

@@ -19,17 +19,17 @@ def id_of(number: int) -> str:
     return f"{moment[:8]}-{moment[8:]}-7{noise[:3]}-8{noise[3:6]}-{noise[4:]}"
 
 
-def _independent(sizes: Sequence[int], universe: int, chance: Random) -> list[list[int]]:
+def _independent_lists(sizes: Sequence[int], universe: int, chance: Random) -> list[list[int]]:
     return [chance.sample(range(universe), size) for size in sizes]
 
 
-def _nested(sizes: Sequence[int], universe: int, chance: Random) -> list[list[int]]:
+def _nested_lists(sizes: Sequence[int], universe: int, chance: Random) -> list[list[int]]:
     """Every list contains all shorter lists."""
     longest = chance.sample(range(universe), max(sizes))
     return [longest[:size] for size in sizes]
 
 
-def _bursty(sizes: Sequence[int], universe: int, chance: Random) -> list[list[int]]:
+def _bursty_lists(sizes: Sequence[int], universe: int, chance: Random) -> list[list[int]]:
     """Resources created together have the same tags: 200 among 2,000 consecutive ones."""
     return [_bursts(size, universe, chance) for size in sizes]
 
@@ -44,9 +44,9 @@ def _bursts(size: int, universe: int, chance: Random) -> list[int]:
 
 
 _DRAWS: Mapping[str, Callable[[Sequence[int], int, Random], list[list[int]]]] = {
-    "independent": _independent,
-    "nested": _nested,
-    "bursty": _bursty,
+    "independent": _independent_lists,
+    "nested": _nested_lists,
+    "bursty": _bursty_lists,
 }
 DISTRIBUTIONS = tuple(_DRAWS)
 

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from tests.support.graphql_client import CREATE, CREATE_GROUP
-from tests.support.penstock_command import Server, client, started
+from tests.support.penstock_command import Server, client, start_server
 
 GIGABYTE = 10**9
 NOTE = "The quick brown fox jumps over the lazy dog. " * 22
@@ -42,14 +42,14 @@ def write(file: Path, size: int) -> int:
     return rows
 
 
-class Memory:
+class PeakMemory:
     """The peak memory of processes, by their role."""
 
     def __init__(self, *roots: int) -> None:
         self.peaks: dict[str, int] = {}
         self._roots = roots
 
-    def look(self) -> None:
+    def update(self) -> None:
         for name, process in self._processes():
             with suppress(FileNotFoundError, ProcessLookupError, StopIteration):
                 lines = Path(f"/proc/{process}/status").read_text().splitlines()
@@ -65,12 +65,12 @@ class Memory:
 
 
 @contextmanager
-def watched(memory: Memory) -> Iterator[None]:
+def watch_memory(memory: PeakMemory) -> Iterator[None]:
     over = threading.Event()
 
     def look() -> None:
         while not over.wait(0.1):
-            memory.look()
+            memory.update()
 
     thread = threading.Thread(target=look)
     thread.start()
@@ -94,15 +94,15 @@ def main() -> None:
         data_dir, file = Path(directory, "data"), Path(directory, "rows.csv")
         rows = write(file, size)
         arguments = ("--port", "0", "--data-dir", str(data_dir), "--no-seed")
-        with started(Path(directory, "log"), *arguments) as server:
+        with start_server(Path(directory, "log"), *arguments) as server:
             prepare(server, data_dir)
             command = [sys.executable, "-m", "penstock.server", "run", "large", str(file), "--url"]
             begun = time.monotonic()
             process = subprocess.Popen(
                 [*command, server.url, "--data-dir", str(data_dir), "--group", "/usa"]
             )
-            memory = Memory(server.process.pid, process.pid)
-            with watched(memory):
+            memory = PeakMemory(server.process.pid, process.pid)
+            with watch_memory(memory):
                 code = process.wait()
             seconds = time.monotonic() - begun
         assert code == 0

@@ -13,18 +13,25 @@ from pathlib import Path
 from typing import NamedTuple
 
 from penstock.datastore.clock import Clock
-from penstock.datastore.ngsi.destinations import EmbeddedDestinations, Placed
-from penstock.datastore.ngsi.events import Update
+from penstock.datastore.ngsi.destinations import EmbeddedDestinations, TableItem
+from penstock.datastore.ngsi.events import EntityUpdate
 from penstock.datastore.ngsi.notification import (
-    Defaults,
     Notification,
-    read_heading,
+    NotificationDefaults,
+    read_headers,
     read_notification,
 )
-from penstock.datastore.ngsi.options import Ack, Batching, Layout, Naming, Persistence, SinkOptions
+from penstock.datastore.ngsi.options import (
+    Ack,
+    BatchingOptions,
+    ItemLayout,
+    NamingOptions,
+    Persistence,
+    SinkOptions,
+)
 from penstock.datastore.ngsi.rows import Event, items_of
-from penstock.datastore.ngsi.sink import Ground, Sink, open_sink
-from penstock.datastore.ngsi.table_names import Place, table_name
+from penstock.datastore.ngsi.sink import NotificationSink, SinkContext, open_sink
+from penstock.datastore.ngsi.table_names import NamingPlace, table_name
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.sqlite.table import SqliteTable
 
@@ -46,7 +53,7 @@ HEADERS = {
 Send = Callable[[bytes, str], Awaitable[None]]
 
 
-class Measured(NamedTuple):
+class SinkResult(NamedTuple):
     """The result of one sink: wall and processor seconds until all was stored."""
 
     name: str
@@ -72,7 +79,7 @@ class Measured(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class SinkPlan:
     """A sink and its number of senders, each with one open notification."""
 
     name: str
@@ -92,26 +99,28 @@ def bodies(count: int) -> list[bytes]:
 
 
 def read(body: bytes, correlator: str) -> Notification:
-    heading = read_heading({**HEADERS, "fiware-correlator": correlator}, Defaults())
+    heading = read_headers({**HEADERS, "fiware-correlator": correlator}, NotificationDefaults())
     return read_notification(heading, body)
 
 
-async def naive(table: SqliteTable, persistence: Persistence, body: bytes, mark: str) -> None:
+async def write_naively(
+    table: SqliteTable, persistence: Persistence, body: bytes, mark: str
+) -> None:
     """The naive sink: one put for each item, acknowledged when all are written."""
     notification, clock = read(body, mark), Clock()
     destinations = EmbeddedDestinations(table)
     for path, update in notification.entries:
-        assert isinstance(update, Update)
-        place = Place(notification.service, path, update.entity_id, update.entity_type)
-        name, at = table_name(place, Naming()), int(clock.now().timestamp() * 1000)
+        assert isinstance(update, EntityUpdate)
+        place = NamingPlace(notification.service, path, update.entity_id, update.entity_type)
+        name, at = table_name(place, NamingOptions()), int(clock.now().timestamp() * 1000)
         event = Event(notification.service, path, at, mark, name, persistence, update)
-        for item in items_of(event, Layout()):
-            await destinations.write([Placed(name, item)])
+        for item in items_of(event, ItemLayout()):
+            await destinations.write([TableItem(name, item)])
 
 
 @asynccontextmanager
-async def opened(
-    folder: Path, plan: Plan
+async def open_plan(
+    folder: Path, plan: SinkPlan
 ) -> AsyncIterator[tuple[Send, Callable[[], Awaitable[None]]]]:
     """A new store; functions that send to its sink and that wait until all is stored."""
     samples = SqliteTable.open(folder / "samples.db")
@@ -123,14 +132,14 @@ async def opened(
         if plan.ack is None:
 
             async def send(body: bytes, mark: str) -> None:
-                await naive(samples, plan.persistence, body, mark)
+                await write_naively(samples, plan.persistence, body, mark)
 
-            async def stored() -> None:
+            async def wait_until_stored() -> None:
                 return None
 
-            yield send, stored
+            yield send, wait_until_stored
             return
-        ground = Ground(
+        ground = SinkContext(
             table=table, files=files, destinations=EmbeddedDestinations(samples), clock=Clock()
         )
         async with open_sink(ground, options_of(plan)) as sink:
@@ -141,36 +150,36 @@ async def opened(
         await samples.close()
 
 
-def options_of(plan: Plan) -> SinkOptions:
+def options_of(plan: SinkPlan) -> SinkOptions:
     assert plan.ack is not None
     return replace(
         SinkOptions(),
         ack=plan.ack,
-        layout=Layout(attr_persistence=plan.persistence),
-        batching=Batching(size=plan.batch, timeout=0.5),
+        layout=ItemLayout(attr_persistence=plan.persistence),
+        batching=BatchingOptions(size=plan.batch, timeout=0.5),
         max_pending=1_000_000,
     )
 
 
-def _sender(sink: Sink) -> Send:
+def _sender(sink: NotificationSink) -> Send:
     async def send(body: bytes, mark: str) -> None:
-        await sink.accept(read(body, mark), len(body))
+        await sink.accept_notification(read(body, mark), len(body))
 
     return send
 
 
-def _waiter(sink: Sink) -> Callable[[], Awaitable[None]]:
-    async def stored() -> None:
-        await sink.intake.emptied()
-        await sink.loading.drained()
+def _waiter(sink: NotificationSink) -> Callable[[], Awaitable[None]]:
+    async def wait_until_stored() -> None:
+        await sink.inbox.wait_until_empty()
+        await sink.loader.drain()
 
-    return stored
+    return wait_until_stored
 
 
-async def measured(plan: Plan, count: int) -> Measured:
+async def measure_plan(plan: SinkPlan, count: int) -> SinkResult:
     """Send notifications, with as many senders as a batch has events, until all is stored."""
     with tempfile.TemporaryDirectory() as folder:
-        async with opened(Path(folder), plan) as (send, stored):
+        async with open_plan(Path(folder), plan) as (send, stored):
             waiting = list(enumerate(bodies(count)))
 
             async def sender() -> None:
@@ -184,12 +193,12 @@ async def measured(plan: Plan, count: int) -> Measured:
             seconds, processor = time.perf_counter() - clock, time.process_time() - own
     each = len(ATTRIBUTES) if plan.persistence is Persistence.ROW else 1
     name, persistence = plan.name, plan.persistence
-    return Measured(name, persistence, plan.batch, count, count * each, seconds, processor)
+    return SinkResult(name, persistence, plan.batch, count, count * each, seconds, processor)
 
 
-def plans() -> list[Plan]:
+def plans() -> list[SinkPlan]:
     return [
-        Plan(name, persistence, batch, ack)
+        SinkPlan(name, persistence, batch, ack)
         for persistence in Persistence
         for batch in SIZES
         for name, ack in (
@@ -200,15 +209,15 @@ def plans() -> list[Plan]:
     ]
 
 
-async def compared(count: int) -> list[Measured]:
+async def compare_plans(count: int) -> list[SinkResult]:
     found = []
     for plan in plans():
-        found.append(await measured(plan, count))
+        found.append(await measure_plan(plan, count))
         print(found[-1].row, file=sys.stderr)
     return found
 
 
-def factor(found: Sequence[Measured], batch: int = SIZES[-1]) -> float:
+def factor(found: Sequence[SinkResult], batch: int = SIZES[-1]) -> float:
     """The speed of the durable sink relative to the naive one, in rows and at a batch size."""
     rates = {
         each.name: each.rate
@@ -223,7 +232,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="end with 1 below the target")
     parser.add_argument("--count", type=int, default=NOTIFICATIONS, help="of notifications")
     options = parser.parse_args(arguments)
-    found = asyncio.run(compared(options.count))
+    found = asyncio.run(compare_plans(options.count))
     print("\n".join([HEADER, *(each.row for each in found)]))
     reached = factor(found)
     print(f"\ndurable, in rows, {SIZES[-1]} at once: {reached:.1f} times one put an item")

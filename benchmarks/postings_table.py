@@ -11,8 +11,8 @@ from penstock.datastore.table.limits import (
     batch_units,
     guard_get,
     guard_query,
+    item_size,
     page_units,
-    size_of,
 )
 from penstock.datastore.table.port import Batch, Item, Key, Page, Query
 
@@ -35,8 +35,8 @@ class Partition:
     def sizes(self) -> list[int]:
         """Bytes of each row; contents shared by rows are measured once."""
         shared = {id(content): content for content in self.contents}
-        measured = {each: size_of(content) for each, content in shared.items()}
-        keys = size_of({"pk": self.pk, "sk": ""})
+        measured = {each: item_size(content) for each, content in shared.items()}
+        keys = item_size({"pk": self.pk, "sk": ""})
         return [
             keys + len(sk) + measured[id(content)]
             for sk, content in zip(self.sks, self.contents, strict=True)
@@ -58,18 +58,18 @@ class PostingsTable:
     async def get(self, keys: Sequence[Key], *, consistent: bool = False) -> Batch:
         guard_get(keys)
         found = {key: self.items[key] for key in keys if key in self.items}
-        sizes = (size_of(self.items.get(key, {})) for key in keys)
+        sizes = (item_size(self.items.get(key, {})) for key in keys)
         return Batch(found, batch_units(sizes, consistent=consistent))
 
     async def query(self, query: Query) -> Page:
         guard_query(query)
         partition = self.partitions.get(query.partition) or Partition(query.partition, (), ())
-        low, high = _bounds(partition.sks, query)
+        low, high = _range_bounds(partition.sks, query)
         if query.descending:
-            start, stopped = _back(partition.ends, low, high, query.limit)
+            start, stopped = _descending_page(partition.ends, low, high, query.limit)
             positions, used = range(high - 1, start - 1, -1), (start, high)
         else:
-            stop, stopped = _forth(partition.ends, low, high, query.limit)
+            stop, stopped = _ascending_page(partition.ends, low, high, query.limit)
             positions, used = range(low, stop), (low, stop)
         rows = tuple(partition.row(position) for position in positions)
         last = Key(query.partition, partition.sks[positions[-1]]) if stopped else None
@@ -77,7 +77,7 @@ class PostingsTable:
         return Page(rows, last, page_units((size,), index=False, consistent=query.consistent))
 
 
-def _bounds(sks: Sequence[str], query: Query) -> tuple[int, int]:
+def _range_bounds(sks: Sequence[str], query: Query) -> tuple[int, int]:
     """The positions of the first row of the range and of the first row after it."""
     wanted = query.range
     low = bisect_left(sks, wanted.prefix if wanted.low is None else wanted.low)
@@ -92,14 +92,18 @@ def _bounds(sks: Sequence[str], query: Query) -> tuple[int, int]:
     return bisect_right(sks, query.after.sk), high
 
 
-def _forth(ends: Sequence[int], low: int, high: int, limit: int | None) -> tuple[int, bool]:
+def _ascending_page(
+    ends: Sequence[int], low: int, high: int, limit: int | None
+) -> tuple[int, bool]:
     """The end of an ascending page from `low`, and whether a limit ended it."""
     full = bisect_right(ends, ends[low] + PAGE_BYTES) - 1
     stop = min(high, full, high if limit is None else low + limit)
     return stop, stop < high or stop - low == limit
 
 
-def _back(ends: Sequence[int], low: int, high: int, limit: int | None) -> tuple[int, bool]:
+def _descending_page(
+    ends: Sequence[int], low: int, high: int, limit: int | None
+) -> tuple[int, bool]:
     """The start of a descending page from `high`, and whether a limit ended it."""
     full = bisect_left(ends, ends[high] - PAGE_BYTES)
     start = max(low, full, low if limit is None else high - limit)

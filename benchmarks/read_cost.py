@@ -24,7 +24,7 @@ class Cost(NamedTuple):
         return f"{self.units:,.1f} / {self.requests:,} / {self.depth:,}"
 
 
-class Measured:
+class CostMeteredTable:
     """A table that counts the cost of its reads."""
 
     def __init__(self, table: PostingsTable) -> None:
@@ -32,12 +32,12 @@ class Measured:
         self.cost = Cost(0.0, 0, 0)
 
     async def get(self, keys: Sequence[Key], *, consistent: bool = False) -> Batch:
-        return await self._charged(self._table.get(keys, consistent=consistent))
+        return await self._charge(self._table.get(keys, consistent=consistent))
 
     async def query(self, query: Query) -> Page:
-        return await self._charged(self._table.query(query))
+        return await self._charge(self._table.query(query))
 
-    async def _charged(self, answer: Awaitable[P]) -> P:
+    async def _charge(self, answer: Awaitable[P]) -> P:
         depth = self.cost.depth + 1
         for _ in range(_TURNS):
             await asyncio.sleep(0)

@@ -4,16 +4,16 @@ from collections.abc import Sequence
 
 from benchmarks.documented_tag_search import documents_way
 from benchmarks.id_distributions import DISTRIBUTIONS, draw
-from benchmarks.read_cost import Measured
+from benchmarks.read_cost import CostMeteredTable
 from benchmarks.tag_search_comparison import (
     COPIES,
     PAGE,
     Comparison,
     combinations,
     compare_all,
-    our_way,
+    search_our_way,
 )
-from benchmarks.tag_tables import MANY_TAGS, covering_range, joined, world_of
+from benchmarks.tag_tables import MANY_TAGS, covering_range, join_tables, world_of
 from penstock.datastore.roles import GroupPath, ancestors
 
 SIZES = (10, 1_000, 100_000)
@@ -23,7 +23,7 @@ OTHER_GROUP = GroupPath("/other")
 CHAIN = ancestors(GroupPath("/usa/northwest"))
 
 
-def broken(compared: Sequence[Comparison]) -> list[str]:
+def broken_promises(compared: Sequence[Comparison]) -> list[str]:
     """Sentences about cases where our way reads more than the document's, or not 50 times less."""
     sentences: list[str] = []
     for one in compared:
@@ -44,7 +44,7 @@ async def broken_for_other_rows() -> list[str]:
         for distribution in DISTRIBUTIONS:
             world = world_of(_lists(distribution, SMALLER_SIZES), other_tags=other_tags)
             compared = await compare_all(world, distribution, SMALLER_SIZES)
-            sentences += [f"{name}: {sentence}" for sentence in broken(compared)]
+            sentences += [f"{name}: {sentence}" for sentence in broken_promises(compared)]
     return sentences
 
 
@@ -52,12 +52,12 @@ async def broken_by_other_groups(sizes: Sequence[int] = SIZES) -> list[str]:
     """Sentences about searches that cost more when another group has carriers of the same tags."""
     lists = _lists("independent", sizes)
     world = world_of(lists)
-    crowded = joined(world.covering, world_of(lists, group=OTHER_GROUP).covering)
+    crowded = join_tables(world.covering, world_of(lists, group=OTHER_GROUP).covering)
     sentences: list[str] = []
     for lengths, numbers in combinations(sizes):
         tags = [world.tags[number] for number in numbers]
-        alone = await our_way(world.covering, tags, PAGE)
-        together = await our_way(crowded, tags, PAGE)
+        alone = await search_our_way(world.covering, tags, PAGE)
+        together = await search_our_way(crowded, tags, PAGE)
         if alone != together:
             sentences.append(f"{lengths}: {alone[1]} alone, {together[1]} among other groups")
     return sentences
@@ -70,11 +70,11 @@ async def broken_along_a_chain(sizes: Sequence[int] = SMALLER_SIZES) -> list[str
         lists = _lists(distribution, sizes)
         shares = [[ids[n :: len(CHAIN)] for ids in lists] for n in range(len(CHAIN))]
         worlds = [world_of(share, group=group) for share, group in zip(shares, CHAIN, strict=True)]
-        table = joined(joined(worlds[0].covering, worlds[1].covering), worlds[2].covering)
+        table = join_tables(join_tables(worlds[0].covering, worlds[1].covering), worlds[2].covering)
         for lengths, numbers in combinations(sizes):
             tags = [worlds[0].tags[number] for number in numbers]
-            _, ours = await our_way(table, tags, PAGE, CHAIN)
-            measured = Measured(table)
+            _, ours = await search_our_way(table, tags, PAGE, CHAIN)
+            measured = CostMeteredTable(table)
             for group in CHAIN:
                 await documents_way(measured, [covering_range(tag, group) for tag in tags], PAGE)
             if ours.units > measured.cost.units:

@@ -27,8 +27,8 @@ from uvicorn.server import ServerState
 from benchmarks.peers import penstock_app
 from benchmarks.peers.load_generator import request
 from benchmarks.peers.query_shapes import SHAPES, Shape
-from benchmarks.peers.results_page import placed
-from benchmarks.peers.server_options import Served
+from benchmarks.peers.results_page import replace_between_marks
+from benchmarks.peers.server_options import PeerOptions
 from penstock.datastore.roles import ROOT, Role
 from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
 from penstock.server.runtime.run_server import settle_garbage_collector
@@ -91,7 +91,7 @@ def area_of(file: str) -> str:
 
 
 @asynccontextmanager
-async def asked(shape: Shape, *, quiet: bool) -> AsyncIterator[Any]:
+async def open_connections(shape: Shape, *, quiet: bool) -> AsyncIterator[Any]:
     """Give a function that sends a request on each connection and waits for the answers."""
     with tempfile.TemporaryDirectory() as folder:
         data_dir = Path(folder)
@@ -101,7 +101,7 @@ async def asked(shape: Shape, *, quiet: bool) -> AsyncIterator[Any]:
         headers = {"Authorization": f"Bearer {token}"}
         sent = request(8000, "/graphql", orjson.dumps(shape.body), headers)
         opened = penstock_app.penstock_quiet if quiet else penstock_app.penstock
-        async with opened(Served(None, data_dir)) as app:
+        async with opened(PeerOptions(None, data_dir)) as app:
             state = ServerState()
             connections = [_connection(app, state) for _ in range(CONNECTIONS)]
             settle_garbage_collector()
@@ -126,9 +126,9 @@ def _connection(app: Any, state: ServerState) -> HttpToolsProtocol:
     return connection
 
 
-async def profiled(shape: Shape, seconds: float, *, quiet: bool) -> Samples:
+async def profile_shape(shape: Shape, seconds: float, *, quiet: bool) -> Samples:
     samples, clock = Samples(), asyncio.get_running_loop().time
-    async with asked(shape, quiet=quiet) as ask:
+    async with open_connections(shape, quiet=quiet) as ask:
         for _ in range(20):
             await ask()
         signal.signal(signal.SIGPROF, samples.take)
@@ -150,7 +150,7 @@ def table(found: dict[str, Samples]) -> str:
     return "\n".join(lines)
 
 
-def largest(samples: Samples, most: int) -> str:
+def largest_functions(samples: Samples, most: int) -> str:
     total = samples.functions.total()
     lines = []
     for (file, name), count in samples.functions.most_common(most):
@@ -162,7 +162,7 @@ def largest(samples: Samples, most: int) -> str:
 async def _profile_all(options: argparse.Namespace) -> dict[str, Samples]:
     found = {}
     for shape in SHAPES:
-        found[shape.title] = await profiled(shape, options.seconds, quiet=options.quiet)
+        found[shape.title] = await profile_shape(shape, options.seconds, quiet=options.quiet)
     return found
 
 
@@ -178,9 +178,9 @@ def main() -> None:
     sys.stdout.write(f"{table(found)}\n")
     if options.write:
         page = options.write.read_text()
-        options.write.write_text(placed(page, "request profile", table(found)))
+        options.write.write_text(replace_between_marks(page, "request profile", table(found)))
     for title, samples in found.items():
-        sys.stdout.write(f"\n{title}\n{largest(samples, options.functions)}\n")
+        sys.stdout.write(f"\n{title}\n{largest_functions(samples, options.functions)}\n")
 
 
 if __name__ == "__main__":

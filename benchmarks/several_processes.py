@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import orjson
 
-from benchmarks.peers.load_generator import Generator, ask, request
-from tests.support.penstock_command import Server, penstock, started, token_of
+from benchmarks.peers.load_generator import LoadGenerator, request, send_once
+from tests.support.penstock_command import Server, penstock, start_server, token_of
 
 ROUNDS = 3
 SECONDS = 3.0
@@ -40,29 +40,29 @@ def members(server: Server) -> list[int]:
     return [pid, *map(int, children)]
 
 
-def spent(processes: list[int]) -> float:
+def processor_seconds(processes: list[int]) -> float:
     """Processor seconds so far, in user and system mode."""
     fields = [Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split() for one in processes]
     return sum(int(one[11]) + int(one[12]) for one in fields) / _TICKS
 
 
 @contextmanager
-def serving(count: int, data_dir: Path) -> Iterator[Server]:
+def run_server(count: int, data_dir: Path) -> Iterator[Server]:
     options = ("--port", "0", "--data-dir", str(data_dir), "--workers", str(count))
     unbound = {"PENSTOCK_ACCESS_LOG": "false", "PENSTOCK_RATE_LIMIT_PER_SECOND": "0"}
-    with started(data_dir.parent / f"log {count}", *options, **unbound) as server:
+    with start_server(data_dir.parent / f"log {count}", *options, **unbound) as server:
         yield server
 
 
-def measured(server: Server, asked: bytes) -> Sample:
+def measure_server(server: Server, asked: bytes) -> Sample:
     port = int(server.url.rpartition(":")[2])
-    status, answer = ask(port, asked)
+    status, answer = send_once(port, asked)
     assert (status, b'"errors"' in answer) == (200, False), answer
-    with closing(Generator(port, asked, CONNECTIONS)) as generator:
+    with closing(LoadGenerator(port, asked, CONNECTIONS)) as generator:
         generator.run(1)
-        before = spent(members(server))
+        before = processor_seconds(members(server))
         loaded = generator.run(SECONDS)
-        used = spent(members(server)) - before
+        used = processor_seconds(members(server)) - before
     count = len(loaded.latencies)
     return Sample(count / loaded.seconds, used / count * 1e6)
 
@@ -75,12 +75,12 @@ def main() -> None:
         assert penstock("seed", "--data-dir", str(data_dir)).returncode == 0
         token = {"Authorization": f"Bearer {token_of(data_dir, '/=reader')}"}
         with ExitStack() as held:
-            servers = {n: held.enter_context(serving(n, data_dir)) for n in counts}
+            servers = {n: held.enter_context(run_server(n, data_dir)) for n in counts}
             for _ in range(ROUNDS):
                 for count, server in servers.items():
                     port = int(server.url.rpartition(":")[2])
                     asked = request(port, "/graphql", orjson.dumps({"query": QUERY}), token)
-                    samples[count].append(measured(server, asked))
+                    samples[count].append(measure_server(server, asked))
     first = median(sample.rate for sample in samples[counts[0]])
     print(f"{os.cpu_count()} cores, {CONNECTIONS} connections, median of {ROUNDS} rounds")
     for count, found in samples.items():

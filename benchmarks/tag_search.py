@@ -24,15 +24,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="end with 1 if a promise is broken")
     parser.add_argument("--write", type=Path, metavar="PAGE", help="put the tables into the page")
     options = parser.parse_args(arguments)
-    compared = asyncio.run(_compared())
-    print(in_full(compared))
+    compared = asyncio.run(_compare_distributions())
+    print(full_tables(compared))
     print("\n" + summary(compared))
     if options.write:
         options.write.write_text(with_tables(options.write.read_text(), compared))
     return asyncio.run(_check(compared)) if options.check else 0
 
 
-async def _compared() -> list[Comparison]:
+async def _compare_distributions() -> list[Comparison]:
     compared: list[Comparison] = []
     for distribution in DISTRIBUTIONS:
         sizes = read_cost_limits.SIZES
@@ -46,7 +46,7 @@ async def _compared() -> list[Comparison]:
 
 
 async def _check(compared: Sequence[Comparison]) -> int:
-    sentences = read_cost_limits.broken(compared)
+    sentences = read_cost_limits.broken_promises(compared)
     sentences += await read_cost_limits.broken_for_other_rows()
     sentences += await read_cost_limits.broken_by_other_groups()
     sentences += await read_cost_limits.broken_along_a_chain()
@@ -60,7 +60,7 @@ def table(compared: Sequence[Comparison]) -> str:
     return "\n".join([HEADER, *rows])
 
 
-def in_full(compared: Sequence[Comparison]) -> str:
+def full_tables(compared: Sequence[Comparison]) -> str:
     """A table for each distribution of the lists."""
     return "\n\n".join(
         f"### {name.capitalize()}\n\n{table([one for one in compared if one.distribution == name])}"
@@ -84,7 +84,7 @@ def summary(compared: Sequence[Comparison]) -> str:
 def with_tables(page: str, compared: Sequence[Comparison]) -> str:
     """The page with new tables between its markers."""
     short = [one for one in compared if one.distribution == "independent" and len(one.sizes) == 2]
-    parts = {"two tags": table(short), "summary": summary(compared), "all": in_full(compared)}
+    parts = {"two tags": table(short), "summary": summary(compared), "all": full_tables(compared)}
     for name, text in parts.items():
         begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
         pattern = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)

@@ -7,12 +7,12 @@ from typing import cast
 
 from benchmarks.documented_tag_search import documents_way
 from benchmarks.postings_table import PostingsTable
-from benchmarks.read_cost import Cost, Measured
+from benchmarks.read_cost import Cost, CostMeteredTable
 from benchmarks.tag_tables import KIND, World, bare_range, covering_range
 from penstock.datastore.roles import ROOT, GroupPath
 from penstock.datastore.table.port import Table
-from penstock.datastore.tag_search.postings import Postings, Travel
-from penstock.datastore.tag_search.search import Budget, Filter, Wanted, search
+from penstock.datastore.tag_search.postings import GroupPostings, ScanParams
+from penstock.datastore.tag_search.search import SearchBudget, TagTerm, TermFilter, search
 
 COPIES = 4
 WHOLE = 10_000_000
@@ -48,33 +48,33 @@ class Comparison:
         return " × ".join(f"{size:,}" for size in self.sizes)
 
 
-async def compare(world: World, tags: Sequence[Wanted], limit: int) -> Answer:
+async def compare(world: World, tags: Sequence[TagTerm], limit: int) -> Answer:
     """Find the newest `limit` carriers of all tags both ways; AssertionError if they differ."""
-    found, ours = await our_way(world.covering, tags, limit)
-    covering, bare = Measured(world.covering), Measured(world.bare)
+    found, ours = await search_our_way(world.covering, tags, limit)
+    covering, bare = CostMeteredTable(world.covering), CostMeteredTable(world.bare)
     on_ours = await documents_way(covering, [covering_range(tag) for tag in tags], limit)
     on_bare = await documents_way(bare, [bare_range(tag) for tag in tags], limit)
     assert found == on_ours == on_bare, "the ways give different answers"
     return Answer(len(found), covering.cost, bare.cost, ours)
 
 
-async def our_way(
+async def search_our_way(
     table: PostingsTable,
-    tags: Sequence[Wanted],
+    tags: Sequence[TagTerm],
     limit: int,
     groups: Sequence[GroupPath] = (ROOT,),
 ) -> tuple[list[str], Cost]:
     """The newest `limit` ids with all tags in the groups, and the cost of the search."""
-    measured = Measured(table)
+    measured = CostMeteredTable(table)
     # A search only calls the read methods, which are all that this table has.
-    travel = Travel(cast("Table", measured), KIND, descending=True)
+    travel = ScanParams(cast("Table", measured), KIND, descending=True)
     found = await search(
-        [Postings(travel, group) for group in groups],
-        Filter(all=tuple(tags)),
+        [GroupPostings(travel, group) for group in groups],
+        TermFilter(all=tuple(tags)),
         after=None,
         limit=limit,
         descending=True,
-        budget=Budget(_UNLIMITED, _UNLIMITED),
+        budget=SearchBudget(_UNLIMITED, _UNLIMITED),
     )
     return list(found.ids), measured.cost
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from benchmarks.documented_tag_search import TagRange
 from benchmarks.postings_table import Partition, PostingsTable
 from penstock.datastore.roles import ROOT, GroupPath
-from penstock.datastore.table.keys import split
+from penstock.datastore.table.keys import split_levels
 from penstock.datastore.table.layout import TAG, TAG_VALUE_COUNT
 from penstock.datastore.table.port import Item, Key, Value
-from penstock.datastore.tag_search.search import Wanted
+from penstock.datastore.tag_search.search import TagTerm
 
 KIND = "P"
 VALUE = "steel"
@@ -35,7 +35,7 @@ class World:
     The `n`th list has the carriers of tag `n`.
     """
 
-    tags: tuple[Wanted, ...]
+    tags: tuple[TagTerm, ...]
     covering: PostingsTable
     bare: PostingsTable
 
@@ -53,7 +53,7 @@ def world_of(
     other_tags: Mapping[str, str] = SAMPLE_TAGS,
 ) -> World:
     """Tag the ids of each ascending list; every resource also has the other tags."""
-    tags = tuple(Wanted(f"quality {n:02}", VALUE) for n in range(len(lists)))
+    tags = tuple(TagTerm(f"quality {n:02}", VALUE) for n in range(len(lists)))
     covers: dict[str, dict[str, Value]] = {}
     for tag, ids in zip(tags, lists, strict=True):
         for id in ids:
@@ -71,18 +71,18 @@ def world_of(
     return World(tags, _table(covering, counts), _table(bare, {}))
 
 
-def covering_range(tag: Wanted, group: GroupPath = ROOT) -> TagRange:
+def covering_range(tag: TagTerm, group: GroupPath = ROOT) -> TagRange:
     """The range of a group's rows of a tag."""
     pk = TAG.pk.fill({"group": group, "key": tag.key})
-    return TagRange(pk, TAG.sk.prefix({"value": split(tag.value), "kind": KIND}))
+    return TagRange(pk, TAG.sk.prefix({"value": split_levels(tag.value), "kind": KIND}))
 
 
-def bare_range(tag: Wanted) -> TagRange:
+def bare_range(tag: TagTerm) -> TagRange:
     """The range of the document's rows of a tag: `T:<key>`, `T:<value>:P:<id>`."""
     return TagRange(f"T:{tag.key}", f"T:{tag.value}:{KIND}:")
 
 
-def joined(one: PostingsTable, other: PostingsTable) -> PostingsTable:
+def join_tables(one: PostingsTable, other: PostingsTable) -> PostingsTable:
     """Both tables as one; they share no partition."""
     return PostingsTable({**one.partitions, **other.partitions}, {**one.items, **other.items})
 
@@ -95,7 +95,7 @@ def _table(partitions: Iterable[Partition], counts: Mapping[Key, Item]) -> Posti
     return PostingsTable({each.pk: each for each in partitions}, counts)
 
 
-def _count(tag: Wanted, group: GroupPath, count: int) -> tuple[Key, Item]:
-    value = split(tag.value)
+def _count(tag: TagTerm, group: GroupPath, count: int) -> tuple[Key, Item]:
+    value = split_levels(tag.value)
     key = TAG_VALUE_COUNT.key(group=group, key=tag.key, kind=KIND, depth=len(value), value=value)
     return key, {"pk": key.pk, "sk": key.sk, "count": count, "label": value[-1]}

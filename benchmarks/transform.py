@@ -10,23 +10,23 @@ import sys
 from collections.abc import Iterator
 from time import process_time
 
-from penstock.formula.core.values import ValueType
+from penstock.formula.core.values import FormulaType
 from penstock.transform.csv_transform import CsvTransform
-from penstock.transform.plan import Column, Plan, Step
+from penstock.transform.plan import Column, FormulaStep, TransformPlan
 from penstock.transform.program import Program
 
 CHUNK = 256 * 1024
-NUMBER, STRING = ValueType.NUMBER, ValueType.STRING
-PLAN = Plan(
+NUMBER, STRING = FormulaType.NUMBER, FormulaType.STRING
+PLAN = TransformPlan(
     columns=(
         Column("distance", NUMBER, required=True),
         Column("passengers", NUMBER, required=True),
         Column("fuel", STRING),
     ),
     steps=(
-        Step(":distance * :passengers", "pkm", NUMBER, "pkm"),
-        Step("REF('pkm') * IF(:fuel == 'diesel', 0.171, 0.192)", "co2", NUMBER, "co2"),
-        Step("UPPERCASE(:fuel)", "fuel", STRING),
+        FormulaStep(":distance * :passengers", "pkm", NUMBER, "pkm"),
+        FormulaStep("REF('pkm') * IF(:fuel == 'diesel', 0.171, 0.192)", "co2", NUMBER, "co2"),
+        FormulaStep("UPPERCASE(:fuel)", "fuel", STRING),
     ),
 )
 FUELS = ("diesel", "petrol", "gas")

@@ -9,20 +9,20 @@ import aioboto3
 from aiobotocore.session import AioSession
 from botocore.loaders import Loader, create_loader
 
-_WARM: Final[set[str]] = set()
+_WARMED_SERVICES: Final[set[str]] = set()
 
 
 def aws_session(
     access_key: str | None = None, secret_key: str | None = None, token: str | None = None
 ) -> aioboto3.Session:
     """Make a session; without keys, the credentials come from AWS's ordinary chain."""
-    session = sharing_session()
+    session = shared_loader_session()
     return aioboto3.Session(
         access_key, secret_key, aws_session_token=token, botocore_session=session
     )
 
 
-def sharing_session() -> AioSession:
+def shared_loader_session() -> AioSession:
     """Make a botocore session that shares the descriptions of AWS's services with all others."""
     session = AioSession()
     session.register_component("data_loader", _loader(session.get_config_variable("data_path")))
@@ -31,12 +31,12 @@ def sharing_session() -> AioSession:
 
 async def warm_up(service: str) -> None:
     """Make one client in a thread first, so that the first client on the event loop is quick."""
-    if service not in _WARM:
-        await to_thread(asyncio.run, _made(service))
-        _WARM.add(service)
+    if service not in _WARMED_SERVICES:
+        await to_thread(asyncio.run, _make_client(service))
+        _WARMED_SERVICES.add(service)
 
 
-async def _made(service: str) -> None:
+async def _make_client(service: str) -> None:
     async with aws_session("none", "none").client(service, region_name="us-east-1"):
         pass
 

@@ -1,4 +1,4 @@
-"""Times and ids as the table keeps them."""
+"""Times and ids in the form in which the table stores them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import uuid_utils
 
 
-def canonical(moment: datetime) -> str:
+def iso_timestamp(moment: datetime) -> str:
     """Format a time as ISO 8601 in UTC with milliseconds: `2022-08-10T23:55:20.322Z`."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
@@ -29,4 +29,4 @@ class Clock:
     new_id: Callable[[], str] = uuid7
 
     def timestamp(self) -> str:
-        return canonical(self.now())
+        return iso_timestamp(self.now())

@@ -93,7 +93,7 @@ class Failure(PenstockError):
 
 
 @contextmanager
-def about(field: str) -> Iterator[None]:
+def blame_field(field: str) -> Iterator[None]:
     """Set the path of a NotFound or NameTaken that is raised in the block to this input field."""
     try:
         yield
@@ -247,7 +247,7 @@ class BadInput(PenstockError):
     code = ErrorCode.BAD_USER_INPUT
 
 
-class Unauthenticated(PenstockError):
+class NotAuthenticated(PenstockError):
     """The request has no credentials, or credentials that are not valid."""
 
     code = ErrorCode.UNAUTHENTICATED
@@ -284,7 +284,7 @@ class Unavailable(TryAgain):
         super().__init__(message, retry_after)
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """AWS refuses the request at every attempt: a bug here or a wrong set-up.
 
     `code` and `message` are those of AWS's answer; they go to the log, not to clients.

@@ -53,7 +53,7 @@ VAULT: Final = ("kms:Decrypt", "kms:Encrypt")
 ROLES: Final = ("sts:AssumeRole",)
 
 
-def policy(
+def server_policy(
     table: str,
     bucket: str | None = None,
     *,
@@ -80,7 +80,7 @@ def policy(
     return {"Version": "2012-10-17", "Statement": statements}
 
 
-def of_buckets_of_users(
+def user_bucket_statements(
     kms_key: str | None, *, roles: bool, region: str | None, account: str | None
 ) -> list[Statement]:
     """Write the statements for users' own buckets: encrypting their keys, assuming their roles."""

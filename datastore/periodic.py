@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, NoReturn
 from penstock.datastore.errors import PenstockError
 
 
-class Chore(NamedTuple):
+class PeriodicTask(NamedTuple):
     """A function that is called every `seconds` seconds.
 
     The first call is at once (`at_once`) or after the first interval. When the call fails, the
@@ -19,51 +19,51 @@ class Chore(NamedTuple):
     work: Callable[[], Awaitable[object]]
     seconds: float
     logger: Logger
-    trouble: str
+    error_context: str
     at_once: bool = False
 
 
 @asynccontextmanager
-async def repeated(*chores: Chore) -> AsyncIterator[None]:
+async def run_periodically(*chores: PeriodicTask) -> AsyncIterator[None]:
     """Repeat the tasks concurrently until the block ends."""
-    tasks = [asyncio.create_task(repeating(chore)) for chore in chores]
+    tasks = [asyncio.create_task(repeat_task(chore)) for chore in chores]
     try:
         yield
     finally:
-        await stopped(tasks)
+        await cancel_tasks(tasks)
 
 
-async def repeating(chore: Chore) -> NoReturn:
+async def repeat_task(chore: PeriodicTask) -> NoReturn:
     """Repeat one task until it is cancelled."""
     if not chore.at_once:
         await asyncio.sleep(chore.seconds)
     while True:
-        await tried(chore.work, chore.logger, chore.trouble)
+        await try_once(chore.work, chore.logger, chore.error_context)
         await asyncio.sleep(chore.seconds)
 
 
-async def tried(work: Callable[[], Awaitable[object]], logger: Logger, trouble: str) -> None:
+async def try_once(work: Callable[[], Awaitable[object]], logger: Logger, trouble: str) -> None:
     """Call the function once and log its failure; a cancelled task ends all the same."""
-    heed()
+    check_cancelled()
     try:
         await work()
     except PenstockError as error:
         logger.warning("%s: %s", trouble, error.message)
     except Exception:
         logger.exception(trouble)
-    heed()
+    check_cancelled()
 
 
-async def whenever(wanted: asyncio.Event, chore: Chore) -> NoReturn:
+async def repeat_when_set(wanted: asyncio.Event, chore: PeriodicTask) -> NoReturn:
     """Repeat a task until cancelled: at once, then when the event is set or the interval ends."""
     while True:
         wanted.clear()
-        await tried(chore.work, chore.logger, chore.trouble)
+        await try_once(chore.work, chore.logger, chore.error_context)
         with suppress(TimeoutError):
             await asyncio.wait_for(wanted.wait(), chore.seconds)
 
 
-def heed() -> None:
+def check_cancelled() -> None:
     """Raise CancelledError if the running task was cancelled and the cancellation got lost.
 
     When an awaited call ends or fails at the moment of the cancellation, asyncio's `gather`,
@@ -74,7 +74,7 @@ def heed() -> None:
         raise asyncio.CancelledError
 
 
-async def stopped(tasks: Iterable["asyncio.Task[Any]"]) -> None:
+async def cancel_tasks(tasks: Iterable["asyncio.Task[Any]"]) -> None:
     """Cancel the tasks, and wait until each has ended."""
     going = set(tasks)
     for task in going:

@@ -28,21 +28,21 @@ class ValueType(StrEnum):
     TIMESTAMP = "timestamp"
 
 
-class Struct(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class StoredRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """The base class of every stored record.
 
     Subclasses repeat the options, because type checkers do not inherit them.
     """
 
 
-class Tag(Struct, frozen=True, kw_only=True):
+class Tag(StoredRecord, frozen=True, kw_only=True):
     """A tag as its users wrote it; the levels of the value are joined by `/`."""
 
     key: str
     value: str
 
 
-class Parameter(Struct, frozen=True, kw_only=True):
+class Parameter(StoredRecord, frozen=True, kw_only=True):
     """An input column of a transformer or a calculation."""
 
     index: int
@@ -53,7 +53,7 @@ class Parameter(Struct, frozen=True, kw_only=True):
     required: bool = False
 
 
-class Output(Struct, frozen=True, kw_only=True):
+class Output(StoredRecord, frozen=True, kw_only=True):
     """A value that a transform or a calculation computes."""
 
     index: int
@@ -63,7 +63,7 @@ class Output(Struct, frozen=True, kw_only=True):
     type: ValueType
 
 
-class Transform(Struct, frozen=True, kw_only=True):
+class Transform(StoredRecord, frozen=True, kw_only=True):
     """One formula over the parameters, and the output it fills."""
 
     index: int
@@ -71,14 +71,14 @@ class Transform(Struct, frozen=True, kw_only=True):
     outputs: tuple[Output, ...]
 
 
-class Transformer(Struct, frozen=True, kw_only=True):
+class Transformer(StoredRecord, frozen=True, kw_only=True):
     """The parameters of a pipeline, and the transforms that make an output row of an input row."""
 
     parameters: tuple[Parameter, ...]
     transforms: tuple[Transform, ...]
 
 
-class Resource(Struct, frozen=True, kw_only=True):
+class Resource(StoredRecord, frozen=True, kw_only=True):
     """The fields that every kind of resource has.
 
     `version` counts the changes of content. `revision` counts every write, also grants and revokes,
@@ -125,7 +125,7 @@ class CalculationVersion(Calculation, frozen=True, kw_only=True):
     """A calculation as it was at one of its versions; `groups` as of that version."""
 
 
-class DatasetColumn(Struct, frozen=True, kw_only=True):
+class DatasetColumn(StoredRecord, frozen=True, kw_only=True):
     """A column of a reference dataset, as the header of its file names it."""
 
     name: str
@@ -133,7 +133,7 @@ class DatasetColumn(Struct, frozen=True, kw_only=True):
     type: ValueType
 
 
-class DatasetContent(Struct, frozen=True, kw_only=True):
+class DatasetContent(StoredRecord, frozen=True, kw_only=True):
     """The content of a version of a reference dataset: the columns and sizes of a CSV file.
 
     `file` identifies the file among all files of the dataset. `checksum` is the SHA-256 of its
@@ -158,7 +158,7 @@ class ReferenceDatasetVersion(ReferenceDataset, frozen=True, kw_only=True):
     """A reference dataset as it was at one of its versions; `groups` as of that version."""
 
 
-class Group(Struct, frozen=True, kw_only=True):
+class Group(StoredRecord, frozen=True, kw_only=True):
     """A group of the hierarchy, with exact counts of its child groups and its grants."""
 
     path: GroupPath
@@ -169,7 +169,7 @@ class Group(Struct, frozen=True, kw_only=True):
     grants: int = 0
 
 
-class TagKey(Struct, frozen=True, kw_only=True):
+class TagKey(StoredRecord, frozen=True, kw_only=True):
     """A tag key in use, and the number of resources that have it."""
 
     key: str
@@ -177,7 +177,7 @@ class TagKey(Struct, frozen=True, kw_only=True):
     count: int
 
 
-class TagValue(Struct, frozen=True, kw_only=True):
+class TagValue(StoredRecord, frozen=True, kw_only=True):
     """A tag value in use at one level.
 
     `count` is the number of resources that have the value or one below it; `deeper` counts those
@@ -196,14 +196,14 @@ class TagValue(Struct, frozen=True, kw_only=True):
         return self.deeper > 0
 
 
-class GroupRole(Struct, frozen=True, kw_only=True):
+class GroupRole(StoredRecord, frozen=True, kw_only=True):
     """A role at a group and below it."""
 
     group: GroupPath
     role: Role
 
 
-class ApiKey(Struct, frozen=True, kw_only=True):
+class ApiKey(StoredRecord, frozen=True, kw_only=True):
     """An API key as its user sees it, without the secret; `roles` are sorted by group."""
 
     id: str

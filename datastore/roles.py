@@ -6,7 +6,12 @@ from types import MappingProxyType
 from typing import NewType
 
 from penstock.datastore.errors import BadInput
-from penstock.datastore.text import character_problem, comparison_form, escape, unread_problem
+from penstock.datastore.text import (
+    character_problem,
+    comparison_form,
+    escape,
+    normalisation_problem,
+)
 
 GroupPath = NewType("GroupPath", str)
 """A group's path in comparison form: `/`, `/usa`, `/usa/northwest`."""
@@ -17,14 +22,14 @@ MAX_GROUP_LEVELS = 10
 MAX_GROUP_NAME = 64
 MAX_GROUP_BYTES = 512
 
-_MAX_UNREAD = 4 * MAX_GROUP_BYTES
+_MAX_RAW_PATH = 4 * MAX_GROUP_BYTES
 
 
 def parse_group_path(text: str) -> GroupPath:
     """Parse a group path to comparison form, names trimmed; BadInput names the broken rule."""
-    if len(text) > _MAX_UNREAD:
+    if len(text) > _MAX_RAW_PATH:
         raise BadInput(f"A group path has at most {MAX_GROUP_BYTES} bytes.")
-    if problem := unread_problem(text, _MAX_UNREAD):
+    if problem := normalisation_problem(text, _MAX_RAW_PATH):
         raise BadInput(f"The group path {problem}.")
     if problem := character_problem(text):
         raise BadInput(f"The group path {text!r} {problem}.")
@@ -68,7 +73,7 @@ def covers(ancestor: GroupPath, group: GroupPath) -> bool:
     return ancestor in (ROOT, group) or group.startswith(ancestor + "/")
 
 
-def on_one_line(one: GroupPath, other: GroupPath) -> bool:
+def are_on_one_line(one: GroupPath, other: GroupPath) -> bool:
     """Whether one of the two groups is the other, or lies above it."""
     return covers(one, other) or covers(other, one)
 
@@ -109,11 +114,11 @@ class Caller:
                 return self.roles[ancestor]
         return None
 
-    def has(self, role: Role, group: GroupPath) -> bool:
+    def has_role(self, role: Role, group: GroupPath) -> bool:
         """Whether the effective role at the group is at least `role`."""
         held = self.role_at(group)
         return held is not None and held >= role
 
     def sees(self, group: GroupPath) -> bool:
         """Whether some group of the caller lies on one line with `group`."""
-        return any(on_one_line(held, group) for held in self.roles)
+        return any(are_on_one_line(held, group) for held in self.roles)

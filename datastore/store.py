@@ -1,4 +1,4 @@
-"""The store, opened once, and sessions: the repositories of one caller, made when asked for."""
+"""The store, opened once, and the sessions of callers: repositories, access and metering."""
 
 from collections.abc import Callable, Set
 from dataclasses import dataclass, field
@@ -9,42 +9,48 @@ from typing import Any, Final, Generic, TypeVar
 from penstock.datastore.access.access import Access, Budget
 from penstock.datastore.access.api_keys import ApiKeys, Credential, find_credential
 from penstock.datastore.audio.import_job import import_audio
-from penstock.datastore.audio.library import AudioLibrary, Buckets
-from penstock.datastore.clock import Clock, canonical
+from penstock.datastore.audio.library import AudioLibrary, BucketAccess
+from penstock.datastore.clock import Clock, iso_timestamp
 from penstock.datastore.datasets.files import DatasetFiles, sweep_uploads
-from penstock.datastore.datasets.staged_files import sweep_staged
-from penstock.datastore.datasets.table_cache import DatasetTables
+from penstock.datastore.datasets.staged_files import sweep_staged_files
+from penstock.datastore.datasets.table_cache import DatasetTableCache
 from penstock.datastore.evaluation.evaluations import Evaluations
 from penstock.datastore.executions.claims import Claims
-from penstock.datastore.executions.maintenance import Sweeping
+from penstock.datastore.executions.maintenance import ExecutionMaintenance
 from penstock.datastore.executions.records import ExecutionRules
 from penstock.datastore.executions.repository import Executions
-from penstock.datastore.executions.row_engine import HERE, Engine
-from penstock.datastore.executions.worker import Runner
+from penstock.datastore.executions.row_engine import LOCAL_ENGINE, RowEngine
+from penstock.datastore.executions.worker import ExecutionWorker
 from penstock.datastore.groups.repository import Groups
-from penstock.datastore.jobs.delete_group import Cascades, begun_unheard
-from penstock.datastore.jobs.jobs import JobKind, Jobs, left_alone
-from penstock.datastore.jobs.leases import Lease
-from penstock.datastore.jobs.runner import JobRuns
+from penstock.datastore.jobs.delete_group import GroupDeletions, notify_nobody
+from penstock.datastore.jobs.jobs import JobKind, Jobs, count_unheld_jobs
+from penstock.datastore.jobs.leases import JobLease
+from penstock.datastore.jobs.runner import JobWorker
 from penstock.datastore.listening.repository import Listening
-from penstock.datastore.manifest.import_runs import Importing
-from penstock.datastore.manifest.lists import RunLists, Stale, stale_manifests
+from penstock.datastore.manifest.import_runs import RunImporter
+from penstock.datastore.manifest.lists import RunLists, StaleManifest, stale_manifests
 from penstock.datastore.manifest.manifests import Manifests
 from penstock.datastore.manifest.recovery import Recovery
-from penstock.datastore.manifest.runs import Folders, Runs
-from penstock.datastore.ngsi.repository import Ingest, Notified
+from penstock.datastore.manifest.runs import OutputFolders, Runs
+from penstock.datastore.ngsi.repository import IngestRepository, SinkAccess
 from penstock.datastore.objects.port import NO_FILES, Files
-from penstock.datastore.playlists.delete import Deleting as PlaylistDeleting
+from penstock.datastore.playlists.delete import PlaylistDeleter as PlaylistDeleting
 from penstock.datastore.playlists.repository import Playlists
 from penstock.datastore.records import Calculation, Pipeline, ReferenceDataset, Resource
-from penstock.datastore.resources.delete import Deleting
-from penstock.datastore.resources.reading import Listing, Reading
+from penstock.datastore.resources.delete import ResourceDeleter
+from penstock.datastore.resources.reading import Listing, ResourceReader
 from penstock.datastore.resources.tags_in_use import TagLists
 from penstock.datastore.resources.versions import Versions
-from penstock.datastore.resources.write import Writing
+from penstock.datastore.resources.write import ResourceWriter
 from penstock.datastore.roles import ROOT, Caller, Role
-from penstock.datastore.table.instrumentation import Metered, WatchBatch, unwatched
-from penstock.datastore.table.layout import CALCULATION, KINDS, PIPELINE, REFERENCE_DATASET, Kind
+from penstock.datastore.table.instrumentation import MeteredTable, WatchBatch, watch_nothing
+from penstock.datastore.table.layout import (
+    CALCULATION,
+    KINDS,
+    PIPELINE,
+    REFERENCE_DATASET,
+    KindDefinition,
+)
 from penstock.datastore.table.port import Key, Table
 
 R = TypeVar("R", bound=Resource)
@@ -56,23 +62,23 @@ IDLE = timedelta(minutes=1)
 class Repository(Generic[R]):
     """The reads, lists, writes and deletes of one kind, bound to a caller."""
 
-    kind: Kind[R]
-    reading: Reading[R]
+    kind: KindDefinition[R]
+    reading: ResourceReader[R]
     versions: Versions[R]
     listing: Listing[R]
-    writing: Writing[R]
-    deleting: Deleting[R]
+    writing: ResourceWriter[R]
+    deleting: ResourceDeleter[R]
     tags: TagLists
 
     @classmethod
-    def of(cls, kind: Kind[R], access: Access) -> "Repository[R]":
+    def of(cls, kind: KindDefinition[R], access: Access) -> "Repository[R]":
         return cls(
             kind,
-            Reading(kind, access),
+            ResourceReader(kind, access),
             Versions(kind, access),
             Listing(kind, access),
-            Writing(kind, access),
-            Deleting(kind, access),
+            ResourceWriter(kind, access),
+            ResourceDeleter(kind, access),
             TagLists(kind.letter, access),
         )
 
@@ -86,7 +92,7 @@ class Session:
     """
 
     def __init__(self, store: "Store", caller: Caller) -> None:
-        table = Metered(store.table)
+        table = MeteredTable(store.table)
         self.caller: Final = caller
         self.units: Final = table.units
         self.watch: Final = store.watch
@@ -96,8 +102,8 @@ class Session:
         self._access: Final = Access(table, caller, store.clock, store.budget, store.files)
         self._repositories: Final[dict[str, Repository[Any]]] = {}
 
-    def of(self, kind: Kind[R]) -> Repository[R]:
-        """What the caller can do with one kind of resource."""
+    def of(self, kind: KindDefinition[R]) -> Repository[R]:
+        """The repository of one kind of resource for the caller."""
         found = self._repositories.get(kind.letter)
         if found is None:
             found = self._repositories[kind.letter] = Repository.of(kind, self._access)
@@ -120,8 +126,8 @@ class Session:
         return Groups(self._access)
 
     @cached_property
-    def cascades(self) -> Cascades:
-        return Cascades(self._access, self._store.job_begun)
+    def cascades(self) -> GroupDeletions:
+        return GroupDeletions(self._access, self._store.job_begun)
 
     @cached_property
     def jobs(self) -> Jobs:
@@ -157,7 +163,7 @@ class Session:
 
     @cached_property
     def runs(self) -> Runs:
-        return Runs(self._access, Folders(self._store.files, self._store.bucket))
+        return Runs(self._access, OutputFolders(self._store.files, self._store.bucket))
 
     @cached_property
     def run_lists(self) -> RunLists:
@@ -168,8 +174,8 @@ class Session:
         return Recovery(self.runs)
 
     @cached_property
-    def importing(self) -> Importing:
-        return Importing(self.runs)
+    def importing(self) -> RunImporter:
+        return RunImporter(self.runs)
 
     @cached_property
     def playlists(self) -> Playlists:
@@ -180,8 +186,8 @@ class Session:
         return Listening.of(self._access)
 
     @cached_property
-    def notified(self) -> Notified:
-        return Notified(self._access, self._store.ingest, self._store.files, self.units)
+    def notified(self) -> IngestRepository:
+        return IngestRepository(self._access, self._store.ingest, self._store.files, self.units)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,16 +202,16 @@ class Store:
     table: Table
     clock: Clock = field(default_factory=Clock)
     budget: Budget = field(default_factory=Budget)
-    watch: WatchBatch = unwatched
+    watch: WatchBatch = watch_nothing
     files: Files = NO_FILES
-    buckets: Buckets = field(default_factory=Buckets)
+    buckets: BucketAccess = field(default_factory=BucketAccess)
     rules: ExecutionRules = field(default_factory=ExecutionRules)
     bucket: str | None = None
-    tables: DatasetTables = field(default_factory=DatasetTables)
+    tables: DatasetTableCache = field(default_factory=DatasetTableCache)
     longest_api_key: timedelta = timedelta(days=365)
-    job_begun: Callable[[], None] = begun_unheard
-    execution_ready: Callable[[], None] = begun_unheard
-    ingest: Ingest = field(default_factory=Ingest)
+    job_begun: Callable[[], None] = notify_nobody
+    execution_ready: Callable[[], None] = notify_nobody
+    ingest: SinkAccess = field(default_factory=SinkAccess)
 
     def open_session(self, caller: Caller) -> Session:
         """Open the session of one request; the only way to a repository."""
@@ -224,32 +230,34 @@ class Store:
 
         What hangs on the deleted goes first, and what is kept no longer goes as well.
         """
-        await self._sweeping().clear()
+        await self._sweeping().remove_obsolete()
         return sum([await deleting.sweep() for deleting in self._deleting()])
 
     async def look_for_uploads(self) -> int:
         """Make executions ready whose input was uploaded; how many those were."""
-        return await self._sweeping().look_for_uploads()
+        return await self._sweeping().find_uploads()
 
-    def runner(self, worker: str, engine: Engine = HERE) -> Runner:
+    def runner(self, worker: str, engine: RowEngine = LOCAL_ENGINE) -> ExecutionWorker:
         """Whoever runs executions; `worker` tells them from all others."""
-        return Runner(self.table, self.files, self.clock, self.rules, worker, self.tables, engine)
+        return ExecutionWorker(
+            self.table, self.files, self.clock, self.rules, worker, self.tables, engine
+        )
 
     async def ready_executions(self, most: int) -> int:
         """Count the executions that a worker could take now, up to so many."""
-        return await Claims(self.table, self.clock, self.rules).ready(most)
+        return await Claims(self.table, self.clock, self.rules).count_ready(most)
 
     async def stuck_executions(self) -> list[str]:
         """The ids of executions that a worker could have taken minutes ago, and none did."""
-        return await Claims(self.table, self.clock, self.rules).stuck()
+        return await Claims(self.table, self.clock, self.rules).stuck_ids()
 
     async def held_executions(self, workers: Set[str]) -> int:
         """Count the executions that one of the workers holds."""
-        return await Claims(self.table, self.clock, self.rules).held(workers)
+        return await Claims(self.table, self.clock, self.rules).count_held(workers)
 
     async def release_executions(self, worker: str) -> int:
         """Leave what a dead worker ran to the others; how many executions those were."""
-        return await Claims(self.table, self.clock, self.rules).release(worker)
+        return await Claims(self.table, self.clock, self.rules).release_worker(worker)
 
     async def pending_deletes(self) -> int:
         """Count the deletes that were cut short, as far as one page of each kind's goes."""
@@ -259,13 +267,13 @@ class Store:
         """Remove the files that were uploaded or written and never used; how many there were."""
         if self.files is NO_FILES:
             return 0
-        return await sweep_staged(self._nobody()) + await sweep_uploads(self._nobody())
+        return await sweep_staged_files(self._nobody()) + await sweep_uploads(self._nobody())
 
     async def idle_jobs(self) -> int:
         """Count the jobs nobody has worked on for a minute, as far as one page of them goes."""
-        return await left_alone(self.table, canonical(self.clock.now() - IDLE))
+        return await count_unheld_jobs(self.table, iso_timestamp(self.clock.now() - IDLE))
 
-    async def stale_manifests(self) -> list[Stale]:
+    async def stale_manifests(self) -> list[StaleManifest]:
         """Find the manifests in which runs got stuck."""
         looker = Caller("", {ROOT: Role.READER})
         return await stale_manifests(Access(self.table, looker, self.clock, self.budget))
@@ -276,16 +284,16 @@ class Store:
         `worker` tells this process from the others, and makes at most one such call at a time.
         """
         more = {JobKind.IMPORT_AUDIO: self._import_audio}
-        return await JobRuns(self._nobody(), worker, more).run()
+        return await JobWorker(self._nobody(), worker, more).run()
 
-    def _deleting(self) -> list[Deleting[Any] | PlaylistDeleting]:
+    def _deleting(self) -> list[ResourceDeleter[Any] | PlaylistDeleting]:
         nobody = self._nobody()
-        return [*(Deleting(kind, nobody) for kind in KINDS), PlaylistDeleting(nobody)]
+        return [*(ResourceDeleter(kind, nobody) for kind in KINDS), PlaylistDeleting(nobody)]
 
-    def _sweeping(self) -> Sweeping:
-        return Sweeping(self._nobody(), self.rules, self.files)
+    def _sweeping(self) -> ExecutionMaintenance:
+        return ExecutionMaintenance(self._nobody(), self.rules, self.files)
 
-    async def _import_audio(self, access: Access, lease: Lease) -> None:
+    async def _import_audio(self, access: Access, lease: JobLease) -> None:
         await import_audio(access, lease, self.buckets.sources(access, self.files))
 
     def _nobody(self) -> Access:

@@ -5,14 +5,14 @@ import unicodedata
 from typing import Final
 from urllib.parse import unquote
 
-_UNTEXTUAL = re.compile(
+_FORBIDDEN_CHARACTERS = re.compile(
     "[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef{}]".format(
         "".join(chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF))
     )
 )
 # The maximum of Unicode's "stream-safe" form; with more, normalising is not linear in time.
 MAX_MARKS = 30
-SHORT = 128
+SHORT_TEXT = 128
 
 _LINES = str.maketrans("\n\r\t", "   ")
 
@@ -46,25 +46,25 @@ def character_problem(text: str) -> str | None:
     """Describe the first control character, lone surrogate or noncharacter; None without one."""
     if text.isprintable():
         return None
-    found = _UNTEXTUAL.search(text)
+    found = _FORBIDDEN_CHARACTERS.search(text)
     return f"holds the character U+{ord(found[0]):04X}" if found else None
 
 
-def printable(text: str) -> str:
+def replace_unprintable(text: str) -> str:
     """Replace control characters, lone surrogates and noncharacters by spaces."""
-    return _UNTEXTUAL.sub(" ", text)
+    return _FORBIDDEN_CHARACTERS.sub(" ", text)
 
 
-def unread_problem(text: str, maximum: int) -> str | None:
+def normalisation_problem(text: str, maximum: int) -> str | None:
     """Describe why normalising a text would take too long; None where it takes no time."""
     if len(text) > maximum:
         return f"is longer than {maximum} characters"
-    if len(text) > SHORT and not text.isascii() and _most_marks(text) > MAX_MARKS:
+    if len(text) > SHORT_TEXT and not text.isascii() and _longest_mark_run(text) > MAX_MARKS:
         return f"stacks more than {MAX_MARKS} marks on one character"
     return None
 
 
-def _most_marks(text: str) -> int:
+def _longest_mark_run(text: str) -> int:
     """Count the longest run of characters that combine with the one before them."""
     classes = bytes(map(unicodedata.combining, text))
     return max(map(len, classes.split(b"\0")))

@@ -10,15 +10,15 @@ from typing import Final
 import msgspec
 from cachetools import LRUCache
 
-from penstock.formula.checking.calculation_library import Found
+from penstock.formula.checking.calculation_library import ResolvedCall
 from penstock.formula.checking.check import Surroundings
-from penstock.formula.checking.linker import Linked, closure, link
+from penstock.formula.checking.linker import LinkedFormula, link, reachable_calls
 from penstock.formula.codegen import generator
 from penstock.formula.codegen.emitter import FAULTS, Routine, fault_of
 from penstock.formula.core.datasets import Datasets, NoDatasets
-from penstock.formula.core.errors import Code, Fault, FormulaFailure, Position
-from penstock.formula.core.limits import MAX_BATCH_STEPS, Work
-from penstock.formula.core.values import Parameter, Scalar, Value, ValueType
+from penstock.formula.core.errors import Fault, FormulaCode, FormulaFailure, Position
+from penstock.formula.core.limits import MAX_BATCH_STEPS, WorkMeter
+from penstock.formula.core.values import FormulaParameter, FormulaType, Scalar, Value
 from penstock.formula.syntax.parser import parse
 
 Row = Mapping[str, object]
@@ -27,11 +27,11 @@ _NO_EARLIER: Final[Mapping[str, Scalar]] = MappingProxyType({})
 _COMPILED_STEPS: Final = 200_000
 _Key = tuple[
     str,
-    tuple[Parameter, ...],
-    ValueType | None,
+    tuple[FormulaParameter, ...],
+    FormulaType | None,
     str | None,
     frozenset[str] | None,
-    tuple[Found, ...],
+    tuple[ResolvedCall, ...],
 ]
 
 
@@ -43,7 +43,7 @@ class RowError(msgspec.Struct, frozen=True):
 
     row: int
     column: str | None
-    code: Code
+    code: FormulaCode
     message: str
     at: Position | None
 
@@ -55,13 +55,13 @@ class Results(msgspec.Struct, frozen=True):
     errors: tuple[RowError, ...]
 
 
-class Compiled:
+class CompiledFormula:
     """A formula ready to run; it keeps no state between rows, and threads may share it."""
 
-    def __init__(self, linked: Linked) -> None:
+    def __init__(self, linked: LinkedFormula) -> None:
         self.linked = linked
         self.steps = linked.steps
-        self._routine = generator.for_rows(linked)
+        self._routine = generator.row_routine(linked)
         self._run = self._routine.run
 
     @property
@@ -76,7 +76,7 @@ class Compiled:
         earlier: Mapping[str, Scalar] = _NO_EARLIER,
     ) -> Value:
         """Return the value for a row or raise FormulaFailure; REF reads `earlier`."""
-        work = Work() if self._routine.metered else None
+        work = WorkMeter() if self._routine.metered else None
         try:
             return self._run(row.get, datasets.lookup, datasets.impact, earlier.get, work)
         except FAULTS as error:
@@ -86,7 +86,7 @@ class Compiled:
         self,
         rows: Iterable[Row],
         datasets: Datasets = _NO_DATA,
-        work: Work | None = None,
+        work: WorkMeter | None = None,
         first: int = 0,
     ) -> Results:
         """Return the values and errors of all rows; one row's error does not stop the others.
@@ -95,7 +95,7 @@ class Compiled:
         `first` row.
         """
         run, lookup, impact, earlier = self._run, datasets.lookup, datasets.impact, _NO_EARLIER.get
-        work = work or Work()
+        work = work or WorkMeter()
         values: list[Value] = []
         errors: list[RowError] = []
         for number, row in enumerate(rows, start=first):
@@ -117,11 +117,13 @@ def failure_of(error: Fault | DecimalException, routine: Routine) -> FormulaFail
     return FormulaFailure(fault.code, fault.message, routine.locate(error), fault.column)
 
 
-_COMPILED: Final = LRUCache[_Key, Compiled](_COMPILED_STEPS, lambda compiled: 20 + compiled.steps)
+_COMPILED: Final = LRUCache[_Key, CompiledFormula](
+    _COMPILED_STEPS, lambda compiled: 20 + compiled.steps
+)
 _COMPILED_LOCK: Final = Lock()
 
 
-def compile_formula(text: str, surroundings: Surroundings | None = None) -> Compiled:
+def compile_formula(text: str, surroundings: Surroundings | None = None) -> CompiledFormula:
     """Return the formula ready to run; it is compiled again only if the cache has dropped it.
 
     The cache key is its text, its declarations and the calculations it reaches. Raises
@@ -129,29 +131,29 @@ def compile_formula(text: str, surroundings: Surroundings | None = None) -> Comp
     """
     around = surroundings or Surroundings()
     formula = parse(text)
-    found = closure(formula, around.library, around.within)
+    found = reachable_calls(formula, around.library, around.within)
     key = (text, around.parameters, around.output, around.within, around.earlier, found)
     with _COMPILED_LOCK:
         kept = _COMPILED.get(key)
     if kept is not None:
         return kept
-    compiled = Compiled(link(formula, around))
+    compiled = CompiledFormula(link(formula, around))
     with _COMPILED_LOCK, suppress(ValueError):  # a formula larger than the cache is not stored
         _COMPILED[key] = compiled
     return compiled
 
 
 def evaluate_rows(
-    compiled: Compiled, rows: Sequence[Row], datasets: Datasets = _NO_DATA
+    compiled: CompiledFormula, rows: Sequence[Row], datasets: Datasets = _NO_DATA
 ) -> Results:
     """Evaluate a batch; raises FormulaFailure at once when its rows together cost too much."""
     steps = steps_of(compiled, len(rows))
     if steps > MAX_BATCH_STEPS:
         message = f"{len(rows)} rows take {steps} steps, more than {MAX_BATCH_STEPS}"
-        raise FormulaFailure(Code.WORK_LIMIT, message)
+        raise FormulaFailure(FormulaCode.WORK_LIMIT, message)
     return compiled.run_all(rows, datasets)
 
 
-def steps_of(compiled: Compiled, rows: int) -> int:
+def steps_of(compiled: CompiledFormula, rows: int) -> int:
     """Count the operations of this many rows; one batch may have at most MAX_BATCH_STEPS."""
     return max(1, compiled.steps) * rows

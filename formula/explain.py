@@ -8,17 +8,17 @@ import msgspec
 from penstock.formula.checking.calculation_library import Callee
 from penstock.formula.checking.check import Surroundings
 from penstock.formula.checking.dataset_uses import pin_of
-from penstock.formula.checking.linker import Linked, link
+from penstock.formula.checking.linker import LinkedFormula, link
 from penstock.formula.codegen import generator
 from penstock.formula.codegen.emitter import FAULTS, Routine
 from penstock.formula.core.datasets import Datasets, NoDatasets
 from penstock.formula.core.errors import FormulaFailure, Position
-from penstock.formula.core.limits import Work
+from penstock.formula.core.limits import WorkMeter
 from penstock.formula.core.values import Scalar, Value, kind_of
 from penstock.formula.evaluate import Row, failure_of
 from penstock.formula.syntax.parser import parse
 from penstock.formula.syntax.render import render
-from penstock.formula.syntax.tree import Assign, Chain, CustomCall, Expression, Line, children
+from penstock.formula.syntax.tree import Assign, CalculationCall, Chain, Expression, Line, children
 
 _MAX_TEXT: Final = 200
 _NO_DATA: Final = NoDatasets()
@@ -64,12 +64,14 @@ def explain(
     result.
     """
     linked = link(parse(text), surroundings)
-    environment = (datasets.lookup, datasets.impact, earlier.get, Work())
-    return _explained(linked, generator.for_rows(linked, traced=True), (row.get,), environment)
+    environment = (datasets.lookup, datasets.impact, earlier.get, WorkMeter())
+    return _explain_linked(
+        linked, generator.row_routine(linked, traced=True), (row.get,), environment
+    )
 
 
-def _explained(
-    linked: Linked,
+def _explain_linked(
+    linked: LinkedFormula,
     routine: Routine,
     arguments: Sequence[object],
     environment: Sequence[object],
@@ -80,15 +82,15 @@ def _explained(
         value = routine.run(*arguments, *environment, seen)
     except FAULTS as error:
         failure = failure_of(error, routine)
-    tree = _Tree(linked, seen, environment)
+    tree = _ExplanationBuilder(linked, seen, environment)
     return Explanation(tuple(map(tree.line, linked.formula.lines)), value, failure)
 
 
-class _Tree:
+class _ExplanationBuilder:
     """Combines the recorded values with the parts of the formula."""
 
     def __init__(
-        self, linked: Linked, seen: Mapping[int, Value], environment: Sequence[object]
+        self, linked: LinkedFormula, seen: Mapping[int, Value], environment: Sequence[object]
     ) -> None:
         self._linked = linked
         self._seen = seen
@@ -101,7 +103,7 @@ class _Tree:
         return self.part(line)
 
     def part(self, node: Expression) -> Part:
-        body = self._body(node) if isinstance(node, CustomCall) else ()
+        body = self._body(node) if isinstance(node, CalculationCall) else ()
         parts = self._chain(node) if isinstance(node, Chain) else map(self.part, children(node))
         text, value = _cut(render(node)), self._seen.get(id(node))
         return Part(
@@ -116,7 +118,7 @@ class _Tree:
             parts.append(replace(self.part(step.operand), operator=step.operator, so_far=so_far))
         return parts
 
-    def _body(self, node: CustomCall) -> Sequence[Part]:
+    def _body(self, node: CalculationCall) -> Sequence[Part]:
         """Return the lines of the calculation, if it was called: all its arguments were valid."""
         linked = self._linked.callees[Callee(node.name, pin_of(node.options))]
         parameters = linked.surroundings.parameters
@@ -125,8 +127,8 @@ class _Tree:
         if len(given) < len(node.arguments) or not all(fitting):
             return ()
         arguments = [*given, *([None] * (len(parameters) - len(given)))]
-        routine = generator.for_arguments(linked, traced=True)
-        return _explained(linked, routine, arguments, self._environment).lines
+        routine = generator.argument_routine(linked, traced=True)
+        return _explain_linked(linked, routine, arguments, self._environment).lines
 
 
 def _cut(text: str) -> str:

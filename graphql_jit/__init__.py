@@ -4,9 +4,16 @@ The package depends on graphql-core and Strawberry and not on the rest of Pensto
 `msgspec_lists`, which servers use, also needs msgspec and orjson.
 """
 
-from penstock.graphql_jit.executor import Compiled
-from penstock.graphql_jit.field_source import batched
-from penstock.graphql_jit.plan import Options, Reason
-from penstock.graphql_jit.projection import attributes_asked, reads
+from penstock.graphql_jit.executor import CompiledOperation
+from penstock.graphql_jit.field_source import batch_resolver
+from penstock.graphql_jit.plan import ExecutionOptions, FallbackReason
+from penstock.graphql_jit.projection import projected_attributes, reads_attributes
 
-__all__ = ["Compiled", "Options", "Reason", "attributes_asked", "batched", "reads"]
+__all__ = [
+    "CompiledOperation",
+    "ExecutionOptions",
+    "FallbackReason",
+    "batch_resolver",
+    "projected_attributes",
+    "reads_attributes",
+]

@@ -1,6 +1,7 @@
-"""What resolvers are told of their field, put together when they ask for it.
+"""The arguments and the `info` that a field's resolver is called with.
 
-The arguments of a field: as graphql-core coerces them, and quicker where they are simple.
+Arguments have the values that graphql-core coerces them to. A field whose arguments are constants
+and variables remembers a recipe, which builds them faster for later requests.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -19,17 +20,24 @@ from graphql import (
 from graphql.execution.values import get_argument_values
 from strawberry import UNSET, Info
 
-from penstock.graphql_jit.field_source import Direct
-from penstock.graphql_jit.input_objects import inputs_of
-from penstock.graphql_jit.plan import IMMUTABLE, Field, Made, PassedVariable, Place, Recipe
-from penstock.graphql_jit.planner import variables_in
-from penstock.graphql_jit.state import Run
+from penstock.graphql_jit.field_source import DirectSource
+from penstock.graphql_jit.input_objects import conversions_of
+from penstock.graphql_jit.plan import (
+    IMMUTABLE,
+    ArgumentRecipe,
+    CallArguments,
+    Field,
+    PassedVariable,
+    Place,
+)
+from penstock.graphql_jit.planner import has_variables
+from penstock.graphql_jit.state import OperationState
 
 
 class FieldInfo(Info[Any, Any]):
     """Strawberry's info object; it builds graphql-core's info only for resolvers that read it."""
 
-    def __init__(self, run: Run, field: Field, place: Place) -> None:
+    def __init__(self, run: OperationState, field: Field, place: Place) -> None:
         self.planned = field
         self._run = run
         self._place = place
@@ -41,7 +49,7 @@ class FieldInfo(Info[Any, Any]):
     @property
     def _field(self) -> Any:  # type: ignore[override]
         reading = self.planned.reading
-        return reading.field if isinstance(reading, Direct) else None
+        return reading.field if isinstance(reading, DirectSource) else None
 
     @property
     def context(self) -> Any:
@@ -57,7 +65,7 @@ class TypeInfo:
 
     __slots__ = ("_field", "_info", "_place", "_run")
 
-    def __init__(self, run: Run, field: Field, place: Place) -> None:
+    def __init__(self, run: OperationState, field: Field, place: Place) -> None:
         self._run = run
         self._field = field
         self._place = place
@@ -69,23 +77,23 @@ class TypeInfo:
         return getattr(self._info, name)
 
 
-def arguments_of(run: Run, field: Field, place: Place) -> Made:
+def arguments_of(run: OperationState, field: Field, place: Place) -> CallArguments:
     """Return the arguments of a field's resolver; raises GraphQLError for values that do not fit.
 
     Mutable values are built anew for each call, because a resolver could change them.
     """
-    found = run.arguments_kept.get(field)
+    found = run.cached_arguments.get(field)
     if found is not None:
         return found
     recipe = field.recipe
-    made = None if recipe is None else recipe.followed(run.variables.coerced)
+    made = None if recipe is None else recipe.build_arguments(run.variables.coerced)
     if made is None:
-        made = _made(run, field, place)
-        if not _is_safe(made.values()):
+        made = _coerce_arguments(run, field, place)
+        if not _are_immutable(made.values()):
             return made
         if recipe is None:
-            field.recipe = _recipe(field, made, run.variables.coerced)
-    run.arguments_kept[field] = made
+            field.recipe = _derive_recipe(field, made, run.variables.coerced)
+    run.cached_arguments[field] = made
     if field.parameters == made.keys():
         run.arguments_passed[field] = made
     return made
@@ -96,7 +104,7 @@ def parameters_of(field: Field) -> frozenset[str]:
 
     The set is empty where one of them cannot be written as a keyword argument in Python.
     """
-    name_of = _names(field)
+    name_of = _parameter_namer(field)
     given = {node.name.value for node in field.details[0].node.arguments or ()}
     found = frozenset(
         name_of(name, definition)
@@ -111,20 +119,22 @@ def _has_default(definition: GraphQLArgument) -> bool:
     return definition.default is not None or definition.default_value is not Undefined
 
 
-def _made(run: Run, field: Field, place: Place) -> Made:
+def _coerce_arguments(run: OperationState, field: Field, place: Place) -> CallArguments:
     details, reading = field.details[0], field.reading
     values = get_argument_values(
         field.definition, details.node, run.variables, None, run.hide_suggestions
     )
-    if not isinstance(reading, Direct):
+    if not isinstance(reading, DirectSource):
         return values
     info = FieldInfo(run, field, place)
-    return inputs_of(reading.schema).converted(reading.field, values, info)
+    return conversions_of(reading.schema).convert_values(reading.field, values, info)
 
 
-def _recipe(field: Field, made: Made, variables: Mapping[str, Any]) -> Recipe | None:
+def _derive_recipe(
+    field: Field, made: CallArguments, variables: Mapping[str, Any]
+) -> ArgumentRecipe | None:
     """Derive a recipe from coerced arguments; None where they depend on more than variables."""
-    name_of = _names(field)
+    name_of = _parameter_namer(field)
     nodes = {node.name.value: node.value for node in field.details[0].node.arguments or ()}
     constants, passed = dict(made), []
     for name, definition in field.definition.args.items():
@@ -136,24 +146,24 @@ def _recipe(field: Field, made: Made, variables: Mapping[str, Any]) -> Recipe | 
                 return None
             passed.append(PassedVariable(known_as, variable, is_non_null_type(definition.type)))
             del constants[known_as]
-        elif value is not None and variables_in(value):
+        elif value is not None and has_variables(value):
             return None
-    return Recipe(constants, tuple(passed))
+    return ArgumentRecipe(constants, tuple(passed))
 
 
 def _is_leaf(definition: GraphQLArgument) -> bool:
     return is_leaf_type(get_nullable_type(definition.type))
 
 
-def _names(field: Field) -> Callable[[str, GraphQLArgument], str]:
+def _parameter_namer(field: Field) -> Callable[[str, GraphQLArgument], str]:
     """Return the function that maps an argument's GraphQL name to the resolver's parameter."""
     reading = field.reading
-    if not isinstance(reading, Direct):
+    if not isinstance(reading, DirectSource):
         return lambda name, definition: definition.out_name or name
     convert = reading.schema.config.name_converter.from_argument
     names = {convert(argument): argument.python_name for argument in reading.field.arguments}
     return lambda name, _: names[name]
 
 
-def _is_safe(values: Iterable[object]) -> bool:
+def _are_immutable(values: Iterable[object]) -> bool:
     return all(value is UNSET or isinstance(value, IMMUTABLE) for value in values)

@@ -5,37 +5,37 @@ from keyword import iskeyword
 
 from graphql import GraphQLLeafType, is_leaf_type, is_list_type, is_object_type
 
-from penstock.graphql_jit.field_source import Attribute, Constant, Member
-from penstock.graphql_jit.leaves import oddity
-from penstock.graphql_jit.plan import MOST_NESTED, Field, Selection
-from penstock.graphql_jit.source_writer import Writer
+from penstock.graphql_jit.field_source import AttributeSource, MemberSource, TypeNameSource
+from penstock.graphql_jit.leaves import odd_value_test
+from penstock.graphql_jit.plan import MAX_NESTING, Field, Selection
+from penstock.graphql_jit.source_writer import SourceWriter
 
 
 def is_pure(field: Field, level: int = 0) -> bool:
     """Return whether a field of ordinary values can be read without a call or an await."""
-    if isinstance(field.reading, Constant):
+    if isinstance(field.reading, TypeNameSource):
         return True
-    if not isinstance(field.reading, Attribute | Member) or level > MOST_NESTED:
+    if not isinstance(field.reading, AttributeSource | MemberSource) or level > MAX_NESTING:
         return False
-    if field.definition.args or (isinstance(field.reading, Member) and field.above is None):
+    if field.definition.args or (isinstance(field.reading, MemberSource) and field.above is None):
         # The root values of schemas built with graphql-core alone are mostly functions.
         return False
-    if is_leaf_type(field.named):
+    if is_leaf_type(field.innermost_type):
         return True
-    if not is_object_type(field.named) or field.named.is_type_of is not None:
+    if not is_object_type(field.innermost_type) or field.innermost_type.is_type_of is not None:
         return False
-    below = field.selections[field.named.name].fields
+    below = field.selections[field.innermost_type.name].fields
     return all(is_pure(each, level + len(field.types)) for each in below)
 
 
-def getter(field: Field, source: str) -> str:
+def read_expression(field: Field, source: str) -> str:
     """Return the expression that reads a field of the object in the variable `source`."""
     match field.reading:
-        case Constant(text):
+        case TypeNameSource(text):
             return repr(text)
-        case Attribute(name):
+        case AttributeSource(name):
             return _attribute(source, name)
-        case Member(name):
+        case MemberSource(name):
             return f"({source}.get({name!r}) if {source}_m else {_attribute(source, name)})"
         case _:
             raise TypeError("only what is pure has an expression")
@@ -47,48 +47,48 @@ def _attribute(source: str, name: str) -> str:
 
 def reads_mapping(selection: Selection) -> bool:
     """Return whether the objects of a selection may also be mappings."""
-    return any(isinstance(field.reading, Member) for field in selection.fields)
+    return any(isinstance(field.reading, MemberSource) for field in selection.fields)
 
 
-def write_pure(writer: Writer, field: Field, source: str) -> str:
+def write_pure(writer: SourceWriter, field: Field, source: str) -> str:
     """Write the reading and checking of a pure field; return the expression of its answer.
 
     The code raises where a value is not what inlined code handles.
     """
-    value = getter(field, source)
-    if isinstance(field.reading, Constant):
+    value = read_expression(field, source)
+    if isinstance(field.reading, TypeNameSource):
         return value
-    held = writer.local("v")
+    held = writer.new_name("v")
     writer.line(f"{held} = {value}")
-    return _write(writer, field, 0, held)
+    return _write_value(writer, field, 0, held)
 
 
-def write_checked(writer: Writer, value: str, others: Callable[[], None]) -> None:
+def write_checked(writer: SourceWriter, value: str, others: Callable[[], None]) -> None:
     """Write the check that a value is a plain object; `others` writes a jump for other values.
 
     Most lists hold objects of one type, so a loop only checks a type that differs from the last
     one.
     """
-    seen = writer.remembered("k")
+    seen = writer.loop_variable("k")
     if seen is None:
-        _write_looked_up(writer, value, others)
+        _write_type_lookup(writer, value, others)
         return
     with writer.block(f"if type({value}) is not {seen}:"):
-        _write_looked_up(writer, value, others)
+        _write_type_lookup(writer, value, others)
         writer.line(f"{seen} = type({value})")
 
 
-def _write_looked_up(writer: Writer, value: str, others: Callable[[], None]) -> None:
+def _write_type_lookup(writer: SourceWriter, value: str, others: Callable[[], None]) -> None:
     with writer.block(f"if type({value}) not in PLAIN and not PLAIN.admits({value}):"):
         others()
 
 
-def _write(writer: Writer, field: Field, depth: int, value: str) -> str:
+def _write_value(writer: SourceWriter, field: Field, depth: int, value: str) -> str:
     kind, nullable = field.types[depth], field.nullable[depth]
     if is_leaf_type(kind):
         write_leaf(writer, kind, value, nullable=nullable)
         return value
-    result = writer.local("r")
+    result = writer.new_name("r")
     if nullable:
         with writer.block(f"if {value} is None:"):
             writer.line(f"{result} = None")
@@ -99,10 +99,12 @@ def _write(writer: Writer, field: Field, depth: int, value: str) -> str:
     return result
 
 
-def _write_composite(writer: Writer, field: Field, depth: int, value: str, result: str) -> None:
+def _write_composite(
+    writer: SourceWriter, field: Field, depth: int, value: str, result: str
+) -> None:
     if is_list_type(field.types[depth]):
         write_list_check(writer, value)
-        whole = writer.whole_list(field, depth + 1)
+        whole = writer.list_function(field, depth + 1)
         if whole is None:
             _write_items(writer, field, depth, value, result)
             return
@@ -114,32 +116,32 @@ def _write_composite(writer: Writer, field: Field, depth: int, value: str, resul
     selection = next(iter(field.selections.values()))
     write_mapping_test(writer, selection, value)
     entries = [(each.key, write_pure(writer, each, value)) for each in selection.fields]
-    writer.line(f"{result} = {display(entries)}")
+    writer.line(f"{result} = {dict_display(entries)}")
 
 
-def _write_items(writer: Writer, field: Field, depth: int, value: str, result: str) -> None:
-    item = writer.local("v")
+def _write_items(writer: SourceWriter, field: Field, depth: int, value: str, result: str) -> None:
+    item = writer.new_name("v")
     writer.line(f"{result} = []")
     with writer.loop(f"for {item} in {value}:"):
-        found = _write(writer, field, depth + 1, item)
+        found = _write_value(writer, field, depth + 1, item)
         writer.line(f"{result}.append({found})")
 
 
-def write_list_check(writer: Writer, value: str) -> None:
+def write_list_check(writer: SourceWriter, value: str) -> None:
     with writer.block(f"if type({value}) is not list and type({value}) is not tuple:"):
         writer.line("raise Odd")
 
 
-def write_mapping_test(writer: Writer, selection: Selection, source: str) -> None:
+def write_mapping_test(writer: SourceWriter, selection: Selection, source: str) -> None:
     """Write the test that expressions of `getter` use, where they use one."""
     if reads_mapping(selection):
         writer.line(f"{source}_m = isinstance({source}, Mapping)")
 
 
-def write_leaf(writer: Writer, kind: GraphQLLeafType, value: str, *, nullable: bool) -> None:
+def write_leaf(writer: SourceWriter, kind: GraphQLLeafType, value: str, *, nullable: bool) -> None:
     """Write the coercion of the leaf value in a variable; it raises for values of other types."""
-    coerced = writer.coerce(kind)
-    odd = oddity(kind)
+    coerced = writer.coercion_name(kind)
+    odd = odd_value_test(kind)
     tests = [f"{value} is not None"] if nullable else []
     if odd is not None:
         tests.append(f"({odd.format(v=value)})")
@@ -150,5 +152,5 @@ def write_leaf(writer: Writer, kind: GraphQLLeafType, value: str, *, nullable: b
         writer.line(f"{value} = {coerced}({value})")
 
 
-def display(entries: list[tuple[str, str]]) -> str:
+def dict_display(entries: list[tuple[str, str]]) -> str:
     return "{" + ", ".join(f"{key!r}: {value}" for key, value in entries) + "}"

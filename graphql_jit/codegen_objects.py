@@ -9,32 +9,37 @@ from graphql import is_leaf_type
 
 from penstock.graphql_jit.arguments import parameters_of
 from penstock.graphql_jit.codegen_inline import (
-    display,
-    getter,
+    dict_display,
     is_pure,
+    read_expression,
     write_mapping_test,
     write_pure,
 )
-from penstock.graphql_jit.field_source import Constant, Direct, Member, Resolved
-from penstock.graphql_jit.leaves import oddity
+from penstock.graphql_jit.field_source import (
+    DirectSource,
+    MemberSource,
+    ResolverSource,
+    TypeNameSource,
+)
+from penstock.graphql_jit.leaves import odd_value_test
 from penstock.graphql_jit.plan import Field, Selection
-from penstock.graphql_jit.source_writer import Writer
+from penstock.graphql_jit.source_writer import SourceWriter
 
 
-def write_call(writer: Writer, field: Field, source: str, place: str, result: str) -> None:
+def write_call(writer: SourceWriter, field: Field, source: str, place: str, result: str) -> None:
     """Write the call that gets a field's value; it may raise any exception."""
     name, reading = writer.constant(field, "F"), field.reading
     info = f"run.info({name}, {place})"
     arguments = f", **arguments_of(run, {name}, {place})" if field.definition.args else ""
     match reading:
-        case Direct():
-            passed = _passed(writer, field, reading, source, place)
+        case DirectSource():
+            passed = _passed_arguments(writer, field, reading, source, place)
             function = writer.constant(reading.function, "call")
             _write_direct(writer, field, f"{result} = {function}", passed, arguments[2:])
-        case Resolved(resolve):
+        case ResolverSource(resolve):
             function = writer.constant(resolve, "resolve")
             writer.line(f"{result} = {function}({source}, {info}{arguments})")
-        case Member(member):
+        case MemberSource(member):
             if arguments:
                 writer.line(f"arguments_of(run, {name}, {place})")
             reader = f"{source}.get({member!r}) if {source}_m"
@@ -42,11 +47,11 @@ def write_call(writer: Writer, field: Field, source: str, place: str, result: st
             with writer.block(f"if callable({result}):"):
                 writer.line(f"{result} = {result}({info}{arguments})")
         case _:
-            writer.line(f"{result} = {getter(field, source)}")
+            writer.line(f"{result} = {read_expression(field, source)}")
 
 
-def _passed(
-    writer: Writer, field: Field, reading: Direct, source: str, place: str
+def _passed_arguments(
+    writer: SourceWriter, field: Field, reading: DirectSource, source: str, place: str
 ) -> tuple[str, ...]:
     """Return what a resolver function gets besides its arguments: the object and the info."""
     passed = [source] if reading.to_self else []
@@ -58,7 +63,7 @@ def _passed(
 
 
 def _write_direct(
-    writer: Writer, field: Field, call: str, passed: tuple[str, ...], arguments: str
+    writer: SourceWriter, field: Field, call: str, passed: tuple[str, ...], arguments: str
 ) -> None:
     """Write a call; in a list, it passes by keyword the arguments made for an earlier object.
 
@@ -77,11 +82,11 @@ def _write_direct(
         writer.line(f"{call}({', '.join([*passed, *named])})")
 
 
-Ask: TypeAlias = Callable[[Field, str], None]
+WriteEntry: TypeAlias = Callable[[Field, str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
+class ObjectSite:
     """The code around an object that is completed.
 
     `source` is a variable with the object, `place` an expression of its place. `odd` writes how an
@@ -92,9 +97,9 @@ class Body:
 
     source: str
     place: str
-    odd: Callable[[], None]
-    finish: Callable[[str], None]
-    ask: Ask
+    write_odd: Callable[[], None]
+    write_answer: Callable[[str], None]
+    write_entry: WriteEntry
 
 
 def can_raise(selection: Selection) -> bool:
@@ -112,7 +117,7 @@ def has_calls(selection: Selection) -> bool:
 
 
 def write_object(
-    writer: Writer, selection: Selection, body: Body, complete: Callable[[Field], str]
+    writer: SourceWriter, selection: Selection, body: ObjectSite, complete: Callable[[Field], str]
 ) -> None:
     """Write the completion of an object.
 
@@ -123,73 +128,83 @@ def write_object(
     write_mapping_test(writer, selection, source)
     answers: dict[str, str] = {}
     pure = [field for field in selection.fields if is_pure(field)]
-    if all(isinstance(field.reading, Constant) for field in pure):
+    if all(isinstance(field.reading, TypeNameSource) for field in pure):
         answers = {field.key: write_pure(writer, field, source) for field in pure}
     else:
         with writer.block("try:"):
             for field in pure:
                 answers[field.key] = write_pure(writer, field, source)
         with writer.block("except Exception:"):
-            body.odd()
-    written = display([(field.key, answers.get(field.key, "None")) for field in selection.fields])
+            body.write_odd()
+    written = dict_display(
+        [(field.key, answers.get(field.key, "None")) for field in selection.fields]
+    )
     if len(pure) == len(selection.fields):
-        body.finish(written)
+        body.write_answer(written)
         return
-    answer = writer.local("d")
+    answer = writer.new_name("d")
     writer.line(f"{answer} = {written}")
-    body.finish(answer)
+    body.write_answer(answer)
     for field in selection.fields:
         if field.key not in answers:
-            _write_called(writer, field, body, answer, complete)
+            _write_called_field(writer, field, body, answer, complete)
 
 
 def is_batched(field: Field) -> bool:
-    return isinstance(field.reading, Direct) and field.reading.many is not None
+    return isinstance(field.reading, DirectSource) and field.reading.many is not None
 
 
 def is_awaited(field: Field) -> bool:
     """Return whether every value of a field is awaited."""
     match field.reading:
-        case Direct(function=function, many=many):
+        case DirectSource(function=function, many=many):
             return many is not None or iscoroutinefunction(function)
-        case Resolved(resolve):
+        case ResolverSource(resolve):
             return iscoroutinefunction(resolve)
     return False
 
 
-def _write_called(
-    writer: Writer, field: Field, body: Body, answer: str, complete: Callable[[Field], str]
+def _write_called_field(
+    writer: SourceWriter,
+    field: Field,
+    body: ObjectSite,
+    answer: str,
+    complete: Callable[[Field], str],
 ) -> None:
     name, function = writer.constant(field, "F"), complete(field)
     if is_batched(field):
-        body.ask(field, answer)
+        body.write_entry(field, answer)
         return
     place = f"({body.place}, {field.key!r}, {field.parent.name!r})"
-    target, result = f"{answer}[{field.key!r}]", writer.local("r")
+    target, result = f"{answer}[{field.key!r}]", writer.new_name("r")
     with writer.block("try:"):
         write_call(writer, field, body.source, place, result)
         with writer.block(f"if type({result}) in WAITING:"):
-            writer.line(f"run.wait({name}).append(({answer}, {body.place}, {result}))")
+            writer.line(f"run.waiting_entries({name}).append(({answer}, {body.place}, {result}))")
         if is_leaf_type(field.types[0]):
             write_leaf_answer(writer, field, result, place, target)
         else:
             with writer.block("else:"):
                 completed = f"{function}({result}, run, {place})"
                 if not function:
-                    completed = f"run.value({name}, {result}, {place})"
+                    completed = f"run.complete_value({name}, {result}, {place})"
                 writer.line(f"{target} = {completed}")
     with writer.block("except Exception as error:"):
-        writer.line(f"{target} = run.failed({name}, 0, error, {place})")
+        writer.line(f"{target} = run.record_failure({name}, 0, error, {place})")
 
 
-def write_leaf_answer(writer: Writer, field: Field, result: str, place: str, target: str) -> None:
+def write_leaf_answer(
+    writer: SourceWriter, field: Field, result: str, place: str, target: str
+) -> None:
     """Write the branches, after an `if`, that store a leaf value in the answer."""
     if field.nullable[0]:
         with writer.block(f"elif {result} is None:"):
             writer.line("pass")
-    odd = oddity(field.types[0])
+    odd = odd_value_test(field.types[0])
     if odd is not None:
         with writer.block(f"elif not ({odd.format(v=result)}):"):
             writer.line(f"{target} = {result}")
     with writer.block("else:"):
-        writer.line(f"{target} = run.value({writer.constant(field, 'F')}, {result}, {place})")
+        writer.line(
+            f"{target} = run.complete_value({writer.constant(field, 'F')}, {result}, {place})"
+        )

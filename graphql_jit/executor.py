@@ -16,15 +16,21 @@ from graphql import (
 )
 from graphql.execution.values import VariableValues
 
-from penstock.graphql_jit.codegen import Plan, compiled
-from penstock.graphql_jit.plan import Asked, Options, Outcome, Reason, Unplannable
+from penstock.graphql_jit.codegen import OperationPlan, compile_operation
+from penstock.graphql_jit.plan import (
+    ExecutionOptions,
+    ExecutionOutcome,
+    FallbackReason,
+    OperationInfo,
+    Unplannable,
+)
 from penstock.graphql_jit.planner import Planner
-from penstock.graphql_jit.scheduler import Group, abandon, at_once, settle
-from penstock.graphql_jit.state import Run, Step
-from penstock.graphql_jit.variables import Variables
+from penstock.graphql_jit.scheduler import WaitingGroup, abandon, complete_ready_batches, settle
+from penstock.graphql_jit.state import OperationState, PlanStep
+from penstock.graphql_jit.variables import OperationVariables
 
 
-class Compiled:
+class CompiledOperation:
     """One operation of a document, for one schema.
 
     `fallbacks` counts by reason the executions that graphql-core ran instead. ODD_VALUE counts
@@ -32,81 +38,83 @@ class Compiled:
     """
 
     __slots__ = (
-        "_asked",
         "_conditions",
         "_document",
         "_fallbacks",
+        "_operation",
         "_options",
         "_plans",
         "_runs",
+        "_unplannable_reason",
         "_variables",
-        "_why",
     )
 
     def __init__(
         self,
-        options: Options,
+        options: ExecutionOptions,
         document: DocumentNode,
         operation: OperationDefinitionNode,
-        fallbacks: "Counter[Reason]",
+        fallbacks: "Counter[FallbackReason]",
     ) -> None:
         assert_valid_schema(options.schema)
         self._options = options
         self._document = document
-        self._asked = Asked(operation, _fragments_of(document))
-        self._variables = Variables(options, operation)
+        self._operation = OperationInfo(operation, _fragments_of(document))
+        self._variables = OperationVariables(options, operation)
         self._fallbacks = fallbacks
-        self._plans: dict[tuple[Any, ...], Plan | Reason] = {}
+        self._plans: dict[tuple[Any, ...], OperationPlan | FallbackReason] = {}
         self._conditions: tuple[str, ...] = ()
-        self._why: Reason | None = None
+        self._unplannable_reason: FallbackReason | None = None
         self._runs = 0
         try:
-            self._conditions = self._asked.conditions()
+            self._conditions = self._operation.condition_variables()
         except Unplannable as unplannable:
-            self._why = unplannable.reason
+            self._unplannable_reason = unplannable.reason
 
     def __call__(
         self, variables: Mapping[str, Any], context: object = None, root: object = None
-    ) -> Outcome:
+    ) -> ExecutionOutcome:
         """Execute the operation; it raises only the exceptions of graphql-core's `execute`."""
-        values = self.values(variables)
+        values = self.coerce_variables(variables)
         if isinstance(values, list):
             return ExecutionResult(None, errors=values)
         return self.execute(values, context, root)
 
-    def values(self, variables: Mapping[str, Any]) -> VariableValues | list[GraphQLError]:
+    def coerce_variables(self, variables: Mapping[str, Any]) -> VariableValues | list[GraphQLError]:
         """Coerce the variables of a request."""
-        return self._variables.coerced(variables)
+        return self._variables.coerce(variables)
 
     def is_ready(self, values: VariableValues) -> bool:
         """Return whether an execution with these variables needs no compilation."""
-        return self._reason(values) is not None or self._key(values) in self._plans
+        return self._fallback_reason(values) is not None or self._key(values) in self._plans
 
     def prepare(self, values: VariableValues) -> None:
         """Compile the plan for these variables; this can take milliseconds."""
-        if self._reason(values) is None:
+        if self._fallback_reason(values) is None:
             self._plan(values)
 
-    def execute(self, values: VariableValues, context: object, root: object) -> Outcome:
+    def execute(self, values: VariableValues, context: object, root: object) -> ExecutionOutcome:
         """Execute the operation with coerced variables."""
         plan = self._plans.get(self._key(values))
         if plan is None:
-            plan = self._reason(values) or self._plan(values)
+            plan = self._fallback_reason(values) or self._plan(values)
             self._runs += 1
-        if isinstance(plan, Reason):
+        if isinstance(plan, FallbackReason):
             self._fallbacks[plan] += 1
-            return self._interpreted(values, context, root)
-        return self._executed(plan, Run(self._options, self._asked, values, context, root))
+            return self._interpret(values, context, root)
+        return self._run_steps(
+            plan, OperationState(self._options, self._operation, values, context, root)
+        )
 
-    def _reason(self, values: VariableValues) -> Reason | None:
+    def _fallback_reason(self, values: VariableValues) -> FallbackReason | None:
         """Return the reason why an execution gets no plan, if there is one."""
-        if self._why is not None:
-            return self._why
+        if self._unplannable_reason is not None:
+            return self._unplannable_reason
         if self._runs < self._options.interpreted_runs:
-            return Reason.FIRST_RUN
+            return FallbackReason.FIRST_RUN
         key = self._key(values)
-        if key not in self._plans and len(self._plans) >= self._options.most_plans:
-            return Reason.CONDITIONS
+        if key not in self._plans and len(self._plans) >= self._options.max_plans:
+            return FallbackReason.CONDITIONS
         return None
 
     def _key(self, values: VariableValues) -> tuple[Any, ...]:
@@ -114,44 +122,50 @@ class Compiled:
             return ()
         return tuple(values.coerced.get(name, Undefined) for name in self._conditions)
 
-    def _plan(self, values: VariableValues) -> Plan | Reason:
+    def _plan(self, values: VariableValues) -> OperationPlan | FallbackReason:
         """Return the plan for these variables, or the reason why there is none."""
         key = self._key(values)
         found = self._plans.get(key)
         if found is None:
-            found = self._plans[key] = self._made(values)
+            found = self._plans[key] = self._compile_plan(values)
         return found
 
-    def _made(self, values: VariableValues) -> Plan | Reason:
+    def _compile_plan(self, values: VariableValues) -> OperationPlan | FallbackReason:
         options = self._options
         planner = Planner(
-            options.schema, self._asked, values, options.field_resolver, options.most_fields
+            options.schema, self._operation, values, options.field_resolver, options.max_fields
         )
         try:
-            return compiled(planner.root(), self._asked.operation.operation, options)
+            return compile_operation(
+                planner.plan_root(), self._operation.operation.operation, options
+            )
         except Unplannable as unplannable:
             return unplannable.reason
         except GraphQLError:
-            return Reason.ERROR
+            return FallbackReason.ERROR
         except (RecursionError, SyntaxError, MemoryError):
-            return Reason.DEPTH
+            return FallbackReason.DEPTH
 
-    def _executed(self, plan: Plan, run: Run) -> Outcome:
+    def _run_steps(self, plan: OperationPlan, run: OperationState) -> ExecutionOutcome:
         """Run the steps until one has to be awaited."""
         done: dict[str, Any] = {}
         for index, step in enumerate(plan.steps):
-            if not run.begin(step):
+            if not run.begin_step(step):
                 abandon(run)
                 return self._result(run, None)
-            if (run.waiting or run.later) and (groups := at_once(run)):
-                return self._continued(plan.steps[index + 1 :], run, done, groups)
+            if (run.waiting or run.pending_values) and (groups := complete_ready_batches(run)):
+                return self._finish_steps(plan.steps[index + 1 :], run, done, groups)
             if run.data is None:
                 return self._result(run, None)
             done.update(run.data)
         return self._result(run, done)
 
-    async def _continued(
-        self, steps: tuple[Step, ...], run: Run, done: dict[str, Any], groups: list[Group]
+    async def _finish_steps(
+        self,
+        steps: tuple[PlanStep, ...],
+        run: OperationState,
+        done: dict[str, Any],
+        groups: list[WaitingGroup],
     ) -> ExecutionResult:
         """Await the current step, then run and await each of the others."""
         await settle(run, groups)
@@ -159,19 +173,19 @@ class Compiled:
             if run.data is None:
                 break
             done.update(run.data)
-            if not run.begin(step):
+            if not run.begin_step(step):
                 abandon(run)
                 break
             await settle(run)
         return self._result(run, None if run.data is None else {**done, **run.data})
 
-    def _result(self, run: Run, data: dict[str, Any] | None) -> ExecutionResult:
-        if run.odd:
-            self._fallbacks[Reason.ODD_VALUE] += 1
+    def _result(self, run: OperationState, data: dict[str, Any] | None) -> ExecutionResult:
+        if run.odd_values:
+            self._fallbacks[FallbackReason.ODD_VALUE] += 1
         return run.result(data)
 
-    def _interpreted(self, values: VariableValues, context: object, root: object) -> Outcome:
-        options, name = self._options, self._asked.operation.name
+    def _interpret(self, values: VariableValues, context: object, root: object) -> ExecutionOutcome:
+        options, name = self._options, self._operation.operation.name
         sources = values.sources.items()
         return execute(
             options.schema,

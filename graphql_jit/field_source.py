@@ -24,28 +24,28 @@ from strawberry.schema.schema_converter import GraphQLCoreConverter
 from strawberry.types.field import StrawberryField
 from strawberry.types.fields.resolver import StrawberryResolver
 
-from penstock.graphql_jit.input_objects import inputs_of
+from penstock.graphql_jit.input_objects import conversions_of
 
 R = TypeVar("R", bound=Callable[..., Any])
 
 
-def marking(name: str, value: object) -> Callable[[R], R]:
+def resolver_mark(name: str, value: object) -> Callable[[R], R]:
     """Return a decorator that sets an attribute of a resolver's function."""
 
-    def marked(resolver: R) -> R:
+    def mark(resolver: R) -> R:
         function = resolver.__func__ if isinstance(resolver, staticmethod) else resolver
         setattr(function, name, value)
         return resolver
 
-    return marked
+    return mark
 
 
-Many: TypeAlias = Callable[..., Awaitable[Sequence[Any]] | Sequence[Any]]
+BatchFunction: TypeAlias = Callable[..., Awaitable[Sequence[Any]] | Sequence[Any]]
 
 _MARK = "__answers_many__"
 
 
-def batched(many: Many) -> Callable[[R], R]:
+def batch_resolver(many: BatchFunction) -> Callable[[R], R]:
     """Mark a Strawberry resolver as having a form for many objects, for compiled operations.
 
     `many(parents, info, **arguments)` is called once for a level of the answer, with all objects
@@ -53,25 +53,25 @@ def batched(many: Many) -> Callable[[R], R]:
     in their order. An exception among the values fails the field of one object; a raised one fails
     all. The resolver itself runs where an operation is not compiled.
     """
-    return marking(_MARK, many)
+    return resolver_mark(_MARK, many)
 
 
-def many_of(resolver: object) -> Many | None:
+def batch_function_of(resolver: object) -> BatchFunction | None:
     """Return a resolver's form for many objects, if it has one."""
-    found: Many | None = getattr(resolver, _MARK, None)
+    found: BatchFunction | None = getattr(resolver, _MARK, None)
     return found
 
 
-Function: TypeAlias = Callable[..., Any]
+ResolverFunction: TypeAlias = Callable[..., Any]
 Handlers: TypeAlias = tuple[tuple[tuple[type[Exception], ...], ExceptionHandler[Any]], ...]
 
 INFO: Final = "_info_of_handlers"
 """The keyword of the info for the handlers of a resolver that takes none itself."""
 
 
-def handled(
-    function: Function, field: StrawberryField, handlers: Handlers, info_name: str | None
-) -> Function:
+def with_exception_handlers(
+    function: ResolverFunction, field: StrawberryField, handlers: Handlers, info_name: str | None
+) -> ResolverFunction:
     """Return a resolver that replaces an exception of `function` by the first handler's answer.
 
     Both are coroutine functions. The new one takes the same arguments and always an info. A handler
@@ -80,7 +80,7 @@ def handled(
     name = INFO if info_name is None else info_name
     take = dict.pop if info_name is None else dict.__getitem__
 
-    def said(error: Exception, info: Any) -> Any:
+    def call_handler(error: Exception, info: Any) -> Any:
         for kinds, handler in handlers:
             if isinstance(error, kinds):
                 return handler.handle(error, field=field, info=info)
@@ -91,7 +91,7 @@ def handled(
         try:
             return await function(*args, **kwargs)
         except Exception as error:
-            answer = said(error, info)
+            answer = call_handler(error, info)
             answer = await answer if inspect.isawaitable(answer) else answer
             if answer is None:
                 raise
@@ -101,35 +101,35 @@ def handled(
 
 
 @dataclass(frozen=True, slots=True)
-class Constant:
+class TypeNameSource:
     """The field `__typename`: the name of the object's type."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Attribute:
+class AttributeSource:
     """An attribute of the object, read by `getattr` as Strawberry does."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class MemberSource:
     """An item of a mapping or an attribute, called if it is callable, as in graphql-core."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
+class ResolverSource:
     """A resolver of graphql-core: a function of the object and an info."""
 
     resolve: GraphQLFieldResolver
 
 
 @dataclass(frozen=True, slots=True)
-class Direct:
+class DirectSource:
     """A Strawberry resolver's own function, called without Strawberry's wrapper around it.
 
     The object is passed first (`to_self`) and under each of `source_names`.
@@ -141,35 +141,39 @@ class Direct:
     info_name: str | None
     field: StrawberryField
     schema: Schema
-    many: Many | None
+    many: BatchFunction | None
 
 
-Reading: TypeAlias = Constant | Attribute | Member | Resolved | Direct
+FieldSource: TypeAlias = (
+    TypeNameSource | AttributeSource | MemberSource | ResolverSource | DirectSource
+)
 
 _DEFINITION: Final = GraphQLCoreConverter.DEFINITION_BACKREF
 
 
-def reading_of(
+def field_source_of(
     definition: GraphQLField,
     name: str,
     parent: GraphQLObjectType,
     schema: GraphQLSchema,
     default: GraphQLFieldResolver,
-) -> Reading:
+) -> FieldSource:
     """Return the source of a field's values; a field of an unknown kind keeps its resolver."""
     if definition is TypeNameMetaFieldDef:
-        return Constant(parent.name)
+        return TypeNameSource(parent.name)
     resolve = definition.resolve
     if resolve is None:
-        return Member(name) if default is default_field_resolver else Resolved(default)
+        return MemberSource(name) if default is default_field_resolver else ResolverSource(default)
     found = definition.extensions.get(_DEFINITION)
     owner = getattr(schema, "_strawberry_schema", None)
     if isinstance(found, StrawberryField) and isinstance(owner, Schema):
-        return _strawberry(found, owner) or Resolved(resolve)
-    return Resolved(resolve)
+        return _strawberry_source(found, owner) or ResolverSource(resolve)
+    return ResolverSource(resolve)
 
 
-def _strawberry(field: StrawberryField, schema: Schema) -> Attribute | Direct | None:
+def _strawberry_source(
+    field: StrawberryField, schema: Schema
+) -> AttributeSource | DirectSource | None:
     converter = schema.schema_converter
     handlers = converter._get_field_exception_handlers(field)  # noqa: SLF001  # has no other name
     altered = type(field).get_result is not StrawberryField.get_result
@@ -177,27 +181,27 @@ def _strawberry(field: StrawberryField, schema: Schema) -> Attribute | Direct | 
         return None
     resolver = field.base_resolver
     if resolver is not None:
-        return _direct(field, resolver, schema, handlers)
+        return _direct_source(field, resolver, schema, handlers)
     plain = schema.config.default_resolver is getattr and not handlers
-    return Attribute(field.python_name) if plain else None
+    return AttributeSource(field.python_name) if plain else None
 
 
-def _direct(
+def _direct_source(
     field: StrawberryField, resolver: "StrawberryResolver[Any]", schema: Schema, handlers: Handlers
-) -> Direct | None:
+) -> DirectSource | None:
     function = resolver.wrapped_func
     if not callable(function):
         return None
     named = (resolver.parent_parameter, resolver.root_parameter)
     info = None if resolver.info_parameter is None else resolver.info_parameter.name
-    many = many_of(function)
+    many = batch_function_of(function)
     if handlers:
         # Strawberry's conversion of arguments may raise exceptions that its handlers accept.
-        plain = iscoroutinefunction(function) and inputs_of(schema).are_plain(field)
+        plain = iscoroutinefunction(function) and conversions_of(schema).are_plain(field)
         if many is not None or not plain:
             return None
-        function = handled(function, field, handlers, info)
-    return Direct(
+        function = with_exception_handlers(function, field, handlers, info)
+    return DirectSource(
         function,
         resolver.self_parameter is not None,
         tuple(parameter.name for parameter in named if parameter is not None),

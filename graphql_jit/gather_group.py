@@ -6,19 +6,19 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from penstock.graphql_jit.plan import Field, Place
-from penstock.graphql_jit.state import Raised, Run
+from penstock.graphql_jit.state import OperationState, RaisedError
 
 _GONE: Final = object()
 
 
-class _Value(NamedTuple):
+class _AwaitedValue(NamedTuple):
     """A future; it is foreign if a resolver returned it, and not if a coroutine is started here."""
 
     future: "Future[Any]"
     is_foreign: bool
 
 
-class Watched:
+class GatherGroup:
     """Futures at one level, each with the field and the place of its value.
 
     The futures that graphql-core completes (`completed`) fail only where null is not allowed. Where
@@ -30,7 +30,7 @@ class Watched:
 
     def __init__(
         self,
-        run: Run,
+        run: OperationState,
         fields: "Sequence[Field | None]",
         places: list[Place],
         values: Sequence[Awaitable[Any]],
@@ -39,14 +39,14 @@ class Watched:
     ) -> None:
         self._run = run
         self._places = places
-        self._values = [_Value(ensure_future(value), isfuture(value)) for value in values]
+        self._values = [_AwaitedValue(ensure_future(value), isfuture(value)) for value in values]
         self._waiter: Future[None] | None = None
-        run.watched.add(self)
+        run.gather_groups.add(self)
         for field, place, value in zip(fields, places, self._values, strict=True):
             if completed:
-                value.future.add_done_callback(partial(self._failed, field, place))
+                value.future.add_done_callback(partial(self._handle_failure, field, place))
             elif field is not None and not field.nullable[0]:
-                value.future.add_done_callback(partial(self._resolved, field, place))
+                value.future.add_done_callback(partial(self._handle_result, field, place))
 
     async def outcomes(self) -> list[Any]:
         """Await all futures and return their results; an exception is returned as Raised."""
@@ -56,10 +56,10 @@ class Watched:
                 for value, place in zip(self._values, self._places, strict=True)
             ]
         except BaseException:
-            await cancelled([value.future for value in self._values])
+            await cancel_all([value.future for value in self._values])
             raise
         finally:
-            self._run.watched.discard(self)
+            self._run.gather_groups.discard(self)
 
     def release_dead(self) -> None:
         """Stop waiting for values whose places have become null.
@@ -73,11 +73,11 @@ class Watched:
                 value.future.get_loop().call_soon(value.future.cancel)
         self._wake()
 
-    async def _outcome(self, value: "_Value", place: Place) -> Any:
+    async def _outcome(self, value: "_AwaitedValue", place: Place) -> Any:
         future = value.future
         try:
             while value.is_foreign and not future.done() and not self._run.is_dead(place):
-                await self._woken(future)
+                await self._wait_for_wake(future)
             return _GONE if self._run.is_dead(place) else await future
         except CancelledError:
             task = current_task()
@@ -86,9 +86,9 @@ class Watched:
                 raise
             return _GONE
         except Exception as error:
-            return Raised(error)
+            return RaisedError(error)
 
-    async def _woken(self, future: "Future[Any]") -> None:
+    async def _wait_for_wake(self, future: "Future[Any]") -> None:
         """Wait until the future is done or `_wake` is called."""
         self._waiter = future.get_loop().create_future()
         future.add_done_callback(self._wake)
@@ -101,18 +101,18 @@ class Watched:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
-    def _resolved(self, field: Field, place: Place, future: "Future[Any]") -> None:
-        self._failed(field, place, future)
+    def _handle_result(self, field: Field, place: Place, future: "Future[Any]") -> None:
+        self._handle_failure(field, place, future)
         if not future.cancelled() and future.exception() is None and future.result() is None:
-            self._run.late(field, field.null_error(), place)
+            self._run.record_late_error(field, field.null_error(), place)
 
-    def _failed(self, field: Field | None, place: Place, future: "Future[Any]") -> None:
+    def _handle_failure(self, field: Field | None, place: Place, future: "Future[Any]") -> None:
         error = None if future.cancelled() else future.exception()
         if isinstance(error, Exception) and not self._run.is_dead(place):
-            self._run.late(field, error, place)
+            self._run.record_late_error(field, error, place)
 
 
-async def cancelled(futures: "Iterable[Future[Any]]") -> None:
+async def cancel_all(futures: "Iterable[Future[Any]]") -> None:
     """Cancel the futures that are not done, and wait until they have ended."""
     pending = [future for future in futures if not future.done()]
     for future in pending:

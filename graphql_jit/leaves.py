@@ -16,9 +16,9 @@ from graphql import (
 )
 from strawberry.schema.schema_converter import CustomGraphQLEnumType
 
-Coerce: TypeAlias = Callable[[Any], Any]
+CoerceLeaf: TypeAlias = Callable[[Any], Any]
 
-_MOST_TYPES: Final = 2_000
+_MAX_TYPES: Final = 2_000
 
 # Python tests that are true for an odd `{v}`; a value that is not odd needs no coercion.
 _ODD: Final[Mapping[GraphQLOutputType, str]] = {
@@ -31,10 +31,10 @@ _ODD: Final[Mapping[GraphQLOutputType, str]] = {
 }
 
 
-_TELLING: Final = ("__await__", "__aiter__", "__call__", "__getattr__")
+_SPECIAL_METHODS: Final = ("__await__", "__aiter__", "__call__", "__getattr__")
 
 
-class Odd(Exception):
+class OddValue(Exception):
     """A value that inlined code does not handle; graphql-core completes its object instead."""
 
 
@@ -49,9 +49,9 @@ class PlainTypes(set[type]):
         kind = type(value)
         if value is None or value is Undefined or issubclass(kind, Exception):
             return False
-        if any(name in vars(base) for base in kind.__mro__ for name in _TELLING):
+        if any(name in vars(base) for base in kind.__mro__ for name in _SPECIAL_METHODS):
             return False
-        if len(self) >= _MOST_TYPES:
+        if len(self) >= _MAX_TYPES:
             self.clear()
         self.add(kind)
         return True
@@ -60,32 +60,32 @@ class PlainTypes(set[type]):
 PLAIN: Final = PlainTypes()
 
 
-def oddity(kind: GraphQLOutputType) -> str | None:
+def odd_value_test(kind: GraphQLOutputType) -> str | None:
     """Return the Python test for values that need coercion; None if all values need it."""
     return _ODD.get(kind)
 
 
-def coercion(kind: GraphQLLeafType) -> Coerce:
+def leaf_coercion(kind: GraphQLLeafType) -> CoerceLeaf:
     """Return a function that coerces a value; it raises Odd where graphql-core has to do it."""
     members = _members(kind)
     output = kind.coerce_output_value
 
-    def coerced(value: Any) -> Any:
+    def coerce(value: Any) -> Any:
         if type(value) not in PLAIN and not PLAIN.admits(value):
-            raise Odd
+            raise OddValue
         result = output(value)
         if result is None or result is Undefined:
-            raise Odd
+            raise OddValue
         return result
 
     if not members:
-        return coerced
+        return coerce
     wrapped = type(next(iter(members)))
 
-    def named(value: Any) -> Any:
-        return members[value] if type(value) is wrapped else coerced(value)
+    def member_name(value: Any) -> Any:
+        return members[value] if type(value) is wrapped else coerce(value)
 
-    return named
+    return member_name
 
 
 def _members(kind: GraphQLLeafType) -> dict[Any, str]:

@@ -26,7 +26,7 @@ from msgspec import Meta, convert, defstruct
 from msgspec.json import Encoder
 from orjson import Fragment
 
-from penstock.graphql_jit.field_source import Attribute
+from penstock.graphql_jit.field_source import AttributeSource
 from penstock.graphql_jit.leaves import PlainTypes
 from penstock.graphql_jit.plan import Field, Selection
 
@@ -38,8 +38,8 @@ _LEAVES: Final[Mapping[GraphQLOutputType, Any]] = {
     # Neither infinities nor NaN.
     GraphQLFloat: Annotated[float, Meta(ge=-1.7976931348623157e308, le=1.7976931348623157e308)],
 }
-_FEWEST: Final = 8
-_MOST_REFUSED: Final = 8
+_MIN_OBJECTS: Final = 8
+_MAX_REFUSALS: Final = 8
 """Refused lists in a row before msgspec is no longer tried: each of them is read twice."""
 
 _LISTS: Final = frozenset((list, tuple))
@@ -56,80 +56,80 @@ _OBJECTS: Final = _ObjectTypes()
 _ENCODER: Final = Encoder()
 
 
-class _Held(NamedTuple):
+class _NestedAttribute(NamedTuple):
     """An attribute that holds a list or an object; `below` is None for lists of leaves."""
 
     read: "attrgetter[Any]"
     is_list: bool
-    below: "tuple[_Held, ...] | None"
+    below: "tuple[_NestedAttribute, ...] | None"
 
 
-class Written:
+class ListEncoder:
     """Encodes lists of objects as JSON, from their attributes and those of nested objects.
 
     It does not try short lists, and stops trying after several refusals in a row.
     """
 
-    __slots__ = ("_held", "_kind", "_refused")
+    __slots__ = ("_kind", "_nested", "_refusals")
 
-    def __init__(self, kind: Any, held: tuple[_Held, ...]) -> None:
+    def __init__(self, kind: Any, held: tuple[_NestedAttribute, ...]) -> None:
         self._kind = kind
-        self._held = held
-        self._refused = 0
+        self._nested = held
+        self._refusals = 0
 
     def __call__(self, values: Sequence[Any]) -> Fragment | None:
         """Return the JSON of a list for orjson, or None where a value is not plain."""
-        if len(values) < _FEWEST or self._refused >= _MOST_REFUSED:
+        if len(values) < _MIN_OBJECTS or self._refusals >= _MAX_REFUSALS:
             return None
-        self._refused += 1
+        self._refusals += 1
         try:
-            if not _are_plain(values, self._held):
+            if not _are_plain(values, self._nested):
                 return None
             json = _ENCODER.encode(convert(values, self._kind, from_attributes=True))
         except Exception:
             # Python code completes the list and reports the error with its place.
             return None
-        self._refused = 0
+        self._refusals = 0
         return Fragment(json)
 
 
-def written_of(field: Field, depth: int) -> Written | None:
+def list_encoder_of(field: Field, depth: int) -> ListEncoder | None:
     """Return the encoder of a field's lists with items `depth` lists deep, or None."""
     kind = field.types[depth]
     if not is_object_type(kind):
         return None
     selection = field.selections[kind.name]
-    struct = _struct(selection)
-    return None if struct is None else Written(_list_of(struct), _held(selection))
+    struct = _struct_type(selection)
+    return None if struct is None else ListEncoder(_list_of(struct), _nested_attributes(selection))
 
 
-def _struct(selection: Selection) -> Any:
+def _struct_type(selection: Selection) -> Any:
     """Return the msgspec struct of a selection; None where it would not give the same JSON."""
     if selection.type.is_type_of is not None:
         return None
     kinds: dict[str, Any] = {}
     keys: dict[str, str] = {}
     for field in selection.fields:
-        name, kind = _attribute(field), _kind(field)
+        name, kind = _attribute_name(field), _msgspec_type(field)
         if name is None or kind is None or name in kinds:
             return None
         kinds[name], keys[name] = kind, field.key
     return defstruct(selection.type.name, kinds.items(), rename=keys, gc=False)
 
 
-def _attribute(field: Field) -> str | None:
-    if not isinstance(field.reading, Attribute) or field.definition.args:
+def _attribute_name(field: Field) -> str | None:
+    if not isinstance(field.reading, AttributeSource) or field.definition.args:
         return None
     name = field.reading.name
     return None if name.startswith("__") or iskeyword(name) else name
 
 
-def _kind(field: Field) -> Any:
+def _msgspec_type(field: Field) -> Any:
     """Return the msgspec type of a field's values; None where there is none."""
-    named: Any = field.named
+    named: Any = field.innermost_type
     kind = _LEAVES.get(named)
     if kind is None and is_object_type(named):
-        kind = _struct(field.selections[named.name])
+        kind = _struct_type(field.selections[named.name])
     if kind is None or len(field.types) > 2:
         return None
     kind = kind | None if field.nullable[-1] else kind
@@ -142,17 +142,19 @@ def _list_of(kind: Any) -> Any:
     return GenericAlias(list, (kind,))
 
 
-def _held(selection: Selection) -> tuple[_Held, ...]:
+def _nested_attributes(selection: Selection) -> tuple[_NestedAttribute, ...]:
     found = []
     for field in selection.fields:
-        is_leaf, is_list = is_leaf_type(field.named), is_list_type(field.types[0])
-        if isinstance(field.reading, Attribute) and not (is_leaf and not is_list):
-            below = None if is_leaf else _held(field.selections[field.named.name])
-            found.append(_Held(attrgetter(field.reading.name), is_list, below))
+        is_leaf, is_list = is_leaf_type(field.innermost_type), is_list_type(field.types[0])
+        if isinstance(field.reading, AttributeSource) and not (is_leaf and not is_list):
+            below = (
+                None if is_leaf else _nested_attributes(field.selections[field.innermost_type.name])
+            )
+            found.append(_NestedAttribute(attrgetter(field.reading.name), is_list, below))
     return tuple(found)
 
 
-def _are_plain(values: Sequence[Any], held: tuple[_Held, ...]) -> bool:
+def _are_plain(values: Sequence[Any], held: tuple[_NestedAttribute, ...]) -> bool:
     """Return whether all nested values are plain and will be read by their attributes."""
     if not set(map(type, values)) <= _OBJECTS:
         values = [value for value in values if value is not None]

@@ -7,7 +7,7 @@ from penstock.graphql_jit.plan import Field, Place, keys_of
 Container: TypeAlias = "dict[str, Any] | list[Any]"
 
 
-def nullable_above(field: Field | None, place: Place) -> Place:
+def nearest_nullable(field: Field | None, place: Place) -> Place:
     """Return the nearest place that may be null, from the place of a field's value upwards.
 
     None stands for the whole answer.
@@ -15,14 +15,14 @@ def nullable_above(field: Field | None, place: Place) -> Place:
     while field is not None and place is not None:
         depth = _depth(place)
         while depth and not field.nullable[depth]:
-            place, depth = _above(place), depth - 1
+            place, depth = _parent_place(place), depth - 1
         if field.nullable[depth]:
             return place
-        field, place = field.above, _above(place)
+        field, place = field.above, _parent_place(place)
     return None
 
 
-def put(data: dict[str, Any] | None, place: Place, value: Any) -> None:
+def put_value(data: dict[str, Any] | None, place: Place, value: Any) -> None:
     """Store a value in an answer, unless the object or list around it has become null."""
     *keys, last = keys_of(place)
     held: Any = data
@@ -34,7 +34,7 @@ def put(data: dict[str, Any] | None, place: Place, value: Any) -> None:
         held[last] = value
 
 
-def _above(place: Place) -> Place:
+def _parent_place(place: Place) -> Place:
     return None if place is None else place[0]
 
 

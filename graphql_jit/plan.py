@@ -34,21 +34,21 @@ from graphql.execution.collect_fields import FieldDetailsList, GroupedFieldSet
 from graphql.pyutils import Path, is_awaitable
 from graphql.type.directives import GraphQLDisableErrorPropagationDirective
 
-from penstock.graphql_jit.field_source import Reading
-from penstock.graphql_jit.leaves import Coerce
+from penstock.graphql_jit.field_source import FieldSource
+from penstock.graphql_jit.leaves import CoerceLeaf
 
 Place: TypeAlias = tuple[Any, str | int, str | None] | None
 """A position in an answer: a `Path` of graphql-core, or a tuple that equals one."""
 
-Level: TypeAlias = Callable[[list[Any], list[Any], Any], None]
+CompleteLevel: TypeAlias = Callable[[list[Any], list[Any], Any], None]
 
-Lists: TypeAlias = Callable[["Field", int], Callable[[Any], Any] | None]
+ListFunctions: TypeAlias = Callable[["Field", int], Callable[[Any], Any] | None]
 """Maps a field and a depth to the function that completes its lists as a whole, or to None."""
 
-MOST_NESTED: Final = 6
+MAX_NESTING: Final = 6
 """The deepest nesting of objects in one block of code; Python nests at most 20 loops."""
 
-Made: TypeAlias = dict[str, Any]
+CallArguments: TypeAlias = dict[str, Any]
 IMMUTABLE: Final = (str, int, float, bool, bytes, type(None), Enum)
 
 
@@ -57,19 +57,19 @@ class PassedVariable(NamedTuple):
 
     name: str
     variable: str
-    not_null: bool
+    not_nullable: bool
 
 
-class Recipe(NamedTuple):
+class ArgumentRecipe(NamedTuple):
     """The arguments of a field that consist of constants and variables only."""
 
-    constants: Made
-    passed: tuple[PassedVariable, ...]
+    constants: CallArguments
+    variable_arguments: tuple[PassedVariable, ...]
 
-    def followed(self, variables: Mapping[str, Any]) -> Made | None:
+    def build_arguments(self, variables: Mapping[str, Any]) -> CallArguments | None:
         """Return the arguments, or None where a variable is absent, null or not immutable."""
         found = self.constants.copy()
-        for name, variable, not_null in self.passed:
+        for name, variable, not_null in self.variable_arguments:
             value = variables.get(variable, Undefined)
             if value is Undefined or (value is None and not_null):
                 return None
@@ -94,14 +94,14 @@ class Field:
     details: FieldDetailsList
     parent: GraphQLObjectType
     above: "Field | None"
-    reading: Reading
+    reading: FieldSource
     types: tuple[GraphQLOutputType, ...]
     nullable: tuple[bool, ...]
     selections: dict[str, "Selection"] = field(default_factory=dict)
-    level: Level | None = None
-    recipe: Recipe | None = None
+    complete_level: CompleteLevel | None = None
+    recipe: ArgumentRecipe | None = None
     parameters: frozenset[str] = frozenset()
-    asked: dict[str, frozenset[str] | None] = field(default_factory=dict)
+    read_attributes: dict[str, frozenset[str] | None] = field(default_factory=dict)
 
     @property
     def is_repeated(self) -> bool:
@@ -118,7 +118,7 @@ class Field:
         return [detail.node for detail in self.details]
 
     @property
-    def named(self) -> GraphQLNamedType:
+    def innermost_type(self) -> GraphQLNamedType:
         """The innermost type: a leaf, an object or an abstract type."""
         return self.types[-1]  # type: ignore[return-value]
 
@@ -146,7 +146,7 @@ class Selection:
     above: Field | None
 
 
-def unwrapped(kind: GraphQLOutputType) -> tuple[tuple[GraphQLOutputType, ...], tuple[bool, ...]]:
+def type_layers(kind: GraphQLOutputType) -> tuple[tuple[GraphQLOutputType, ...], tuple[bool, ...]]:
     """Return the types of a field, of its items and so on, and for each whether it may be null."""
     types: list[GraphQLOutputType] = []
     nullable: list[bool] = []
@@ -162,28 +162,28 @@ def unwrapped(kind: GraphQLOutputType) -> tuple[tuple[GraphQLOutputType, ...], t
 def real_path(place: Place) -> Path | None:
     """Return a place as graphql-core's own `Path`."""
     path: Path | None = None
-    for key, typename in reversed(list(_steps(place))):
+    for key, typename in reversed(list(_walk_up(place))):
         path = Path(path, key, typename)
     return path
 
 
 def keys_of(place: Place) -> list[str | int]:
     """Return the keys of a place, from the root downwards."""
-    return [key for key, _ in _steps(place)][::-1]
+    return [key for key, _ in _walk_up(place)][::-1]
 
 
-def _steps(place: Place) -> Iterator[tuple[str | int, str | None]]:
+def _walk_up(place: Place) -> Iterator[tuple[str | int, str | None]]:
     while place is not None:
         above, key, typename = place
         yield key, typename
         place = above
 
 
-Outcome: TypeAlias = ExecutionResult | Awaitable[ExecutionResult]
+ExecutionOutcome: TypeAlias = ExecutionResult | Awaitable[ExecutionResult]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class ExecutionOptions:
     """The schema, and the options that `graphql.execute` takes.
 
     `most_fields` limits the fields of a plan, which has a copy of an abstract type's selection for
@@ -201,14 +201,14 @@ class Options:
     executor_class: type[Executor[Any]] | None = None
     max_coercion_errors: int = 50
     hide_suggestions: bool = False
-    most_fields: int = 1_000
-    most_plans: int = 8
+    max_fields: int = 1_000
+    max_plans: int = 8
     interpreted_runs: int = 0
-    lists: Lists | None = None
-    coercions: dict[GraphQLLeafType, Coerce] = field(default_factory=dict, compare=False)
+    lists: ListFunctions | None = None
+    coercions: dict[GraphQLLeafType, CoerceLeaf] = field(default_factory=dict, compare=False)
 
 
-class Reason(StrEnum):
+class FallbackReason(StrEnum):
     """The reasons why graphql-core runs an operation, listed in docs/compiled-execution.md."""
 
     CONDITIONS = "conditions"
@@ -226,25 +226,25 @@ class Reason(StrEnum):
 
 
 _CONDITIONS: Final = frozenset(("skip", "include"))
-_INCREMENTAL: Final = {"defer": Reason.DEFER, "stream": Reason.STREAM}
+_INCREMENTAL: Final = {"defer": FallbackReason.DEFER, "stream": FallbackReason.STREAM}
 
 
 class Unplannable(Exception):
     """An operation cannot be compiled."""
 
-    def __init__(self, reason: Reason) -> None:
+    def __init__(self, reason: FallbackReason) -> None:
         super().__init__(reason)
         self.reason = reason
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class OperationInfo:
     """An operation with the fragments of its document, without variables."""
 
     operation: OperationDefinitionNode
     fragments: Mapping[str, FragmentDefinitionNode]
 
-    def conditions(self) -> tuple[str, ...]:
+    def condition_variables(self) -> tuple[str, ...]:
         """Return the variables that decide which fields are selected.
 
         Raises Unplannable for directives that plans do not support.
@@ -253,12 +253,12 @@ class Asked:
             directive.name.value == GraphQLDisableErrorPropagationDirective.name
             for directive in self.operation.directives or ()
         ):
-            raise Unplannable(Reason.ERROR_PROPAGATION)
+            raise Unplannable(FallbackReason.ERROR_PROPAGATION)
         if any(fragment.variable_definitions for fragment in self.fragments.values()):
-            raise Unplannable(Reason.FRAGMENT_VARIABLES)
+            raise Unplannable(FallbackReason.FRAGMENT_VARIABLES)
         names: dict[str, None] = {}
         for node in self._selections():
-            for name in _conditions_of(node):
+            for name in _condition_variables(node):
                 names[name] = None
         return tuple(names)
 
@@ -274,7 +274,7 @@ class Asked:
                     sets.append(below)
 
 
-def _conditions_of(node: SelectionNode) -> Iterator[str]:
+def _condition_variables(node: SelectionNode) -> Iterator[str]:
     for directive in node.directives or ():
         if directive.name.value in _INCREMENTAL:
             raise Unplannable(_INCREMENTAL[directive.name.value])

@@ -1,6 +1,6 @@
-"""Why an operation, or a part of it, is not run compiled.
+"""Plans a validated operation: every field once, in the order of the answer.
 
-From a validated operation and its schema to a plan: every field once, in the answer's order.
+An operation that cannot be planned has a `Reason`, and graphql-core executes it.
 """
 
 from typing import Any
@@ -25,8 +25,15 @@ from graphql.execution.collect_fields import (
 )
 from graphql.execution.values import VariableValues
 
-from penstock.graphql_jit.field_source import reading_of
-from penstock.graphql_jit.plan import Asked, Field, Reason, Selection, Unplannable, unwrapped
+from penstock.graphql_jit.field_source import field_source_of
+from penstock.graphql_jit.plan import (
+    FallbackReason,
+    Field,
+    OperationInfo,
+    Selection,
+    Unplannable,
+    type_layers,
+)
 
 
 class Planner:
@@ -35,79 +42,79 @@ class Planner:
     def __init__(
         self,
         schema: GraphQLSchema,
-        asked: Asked,
+        asked: OperationInfo,
         variables: VariableValues,
         default: GraphQLFieldResolver,
         most_fields: int,
     ) -> None:
         self._schema = schema
-        self._asked = asked
+        self._operation = asked
         self._variables = variables
         self._default = default
-        self._left = most_fields
+        self._fields_left = most_fields
         self._fragments = {
             name: FragmentDetails(fragment) for name, fragment in asked.fragments.items()
         }
 
-    def root(self) -> Selection:
+    def plan_root(self) -> Selection:
         """Plan the whole operation; raises Unplannable where plans do not support it."""
-        operation = self._asked.operation
+        operation = self._operation.operation
         kind = self._schema.get_root_type(operation.operation)
         if kind is None:
-            raise Unplannable(Reason.NO_ROOT_TYPE)
+            raise Unplannable(FallbackReason.NO_ROOT_TYPE)
         collected = collect_fields(self._schema, self._fragments, self._variables, kind, operation)
-        return self._selection(kind, collected, None)
+        return self._plan_selection(kind, collected, None)
 
-    def _selection(
+    def _plan_selection(
         self, kind: GraphQLObjectType, collected: CollectedFields, above: Field | None
     ) -> Selection:
         fields = []
         for key, details in collected.grouped_field_set.items():
-            planned = self._field(kind, key, details, above)
+            planned = self._plan_field(kind, key, details, above)
             if planned is not None:
                 fields.append(planned)
         return Selection(kind, collected.grouped_field_set, tuple(fields), above)
 
-    def _field(
+    def _plan_field(
         self, kind: GraphQLObjectType, key: str, details: FieldDetailsList, above: Field | None
     ) -> Field | None:
-        self._left -= 1
-        if self._left < 0:
-            raise Unplannable(Reason.SIZE)
+        self._fields_left -= 1
+        if self._fields_left < 0:
+            raise Unplannable(FallbackReason.SIZE)
         name = details[0].node.name.value
         definition = self._schema.get_field(kind, name)
         if definition is None:
             return None
         if definition is SchemaMetaFieldDef or definition is TypeMetaFieldDef:
-            raise Unplannable(Reason.INTROSPECTION)
-        reading = reading_of(definition, name, kind, self._schema, self._default)
-        types, nullable = unwrapped(definition.type)
+            raise Unplannable(FallbackReason.INTROSPECTION)
+        reading = field_source_of(definition, name, kind, self._schema, self._default)
+        types, nullable = type_layers(definition.type)
         field = Field(key, definition, details, kind, above, reading, types, nullable)
-        for possible in self._possible(field):
-            field.selections[possible.name] = self._below(field, possible)
+        for possible in self._possible_types(field):
+            field.selections[possible.name] = self._plan_subfields(field, possible)
         return field
 
-    def _possible(self, field: Field) -> tuple[GraphQLObjectType, ...]:
-        named: Any = field.named
+    def _possible_types(self, field: Field) -> tuple[GraphQLObjectType, ...]:
+        named: Any = field.innermost_type
         if is_object_type(named):
             return (named,)
         if is_abstract_type(named):
             return tuple(self._schema.get_possible_types(named))
         return ()
 
-    def _below(self, field: Field, kind: GraphQLObjectType) -> Selection:
+    def _plan_subfields(self, field: Field, kind: GraphQLObjectType) -> Selection:
         collected = collect_subfields(
             self._schema,
             self._fragments,
             self._variables,
-            self._asked.operation,
+            self._operation.operation,
             kind,
             field.details,
         )
-        return self._selection(kind, collected, field)
+        return self._plan_selection(kind, collected, field)
 
 
-def variables_in(node: ValueNode) -> bool:
+def has_variables(node: ValueNode) -> bool:
     """Return whether a value contains variables."""
     values: list[Any] = [node]
     while values:

@@ -13,17 +13,25 @@ from graphql.execution.collect_fields import FragmentDetails
 from graphql.execution.executor import CollectedErrors
 from graphql.execution.values import VariableValues
 
-from penstock.graphql_jit.null_propagation import nullable_above, put
-from penstock.graphql_jit.plan import Asked, Field, Options, Place, Selection, keys_of, real_path
+from penstock.graphql_jit.null_propagation import nearest_nullable, put_value
+from penstock.graphql_jit.plan import (
+    ExecutionOptions,
+    Field,
+    OperationInfo,
+    Place,
+    Selection,
+    keys_of,
+    real_path,
+)
 
-Entry: TypeAlias = tuple[Any, Place, Any]
+WaitingEntry: TypeAlias = tuple[Any, Place, Any]
 """A waiting value: an object of the answer, its place, and the awaitable or the source object."""
 
-Step: TypeAlias = Callable[[Any, "Run"], dict[str, Any]]
+PlanStep: TypeAlias = Callable[[Any, "OperationState"], dict[str, Any]]
 """Generated code that answers a root object."""
 
 
-class Raised(Exception):
+class RaisedError(Exception):
     """An exception in the place of a value."""
 
     def __init__(self, error: Exception) -> None:
@@ -31,7 +39,7 @@ class Raised(Exception):
         self.error = error
 
 
-class Later(NamedTuple):
+class PendingValue(NamedTuple):
     """A value that graphql-core completes asynchronously, and its place in the answer.
 
     Without a field it is the whole answer.
@@ -44,7 +52,7 @@ class Later(NamedTuple):
 
 def entries_of(
     answers: Sequence[Any], place: Place, sources: Sequence[Any], others: Collection[int]
-) -> Iterable[Entry]:
+) -> Iterable[WaitingEntry]:
     """Return the entries of the list at a place; the answers belong to the sources one by one.
 
     The indices in `others` get no entry.
@@ -54,7 +62,7 @@ def entries_of(
     return (entry for entry in entries if entry[1][1] not in others) if others else entries
 
 
-class Errors(CollectedErrors):
+class PlaceErrors(CollectedErrors):
     """graphql-core's list of errors, which also accepts places that are plain tuples."""
 
     def has_nulled_position(self, start_path: Any) -> bool:
@@ -73,7 +81,7 @@ class Releasable(Protocol):
         """Stop waiting for values whose places are gone."""
 
 
-class Run:
+class OperationState:
     """The state of one execution; `data` is the answer so far.
 
     `crowd` is not 0 while several groups are awaited, and `watched` holds these groups. `odd`
@@ -82,57 +90,57 @@ class Run:
     """
 
     __slots__ = (
-        "_asked",
         "_core",
+        "_operation",
         "_options",
-        "arguments_kept",
         "arguments_passed",
+        "cached_arguments",
         "context",
-        "crowd",
         "data",
-        "later",
-        "odd",
+        "gather_groups",
+        "groups_awaited",
+        "odd_values",
+        "pending_values",
         "root",
         "variables",
         "waiting",
-        "watched",
     )
 
     def __init__(
         self,
-        options: Options,
-        asked: Asked,
+        options: ExecutionOptions,
+        asked: OperationInfo,
         variables: VariableValues,
         context: object,
         root: object,
     ) -> None:
         self._options = options
-        self._asked = asked
+        self._operation = asked
         self._core: Executor[Any] | None = None
-        self.arguments_kept: dict[Field, dict[str, Any]] = {}
+        self.cached_arguments: dict[Field, dict[str, Any]] = {}
         self.arguments_passed: dict[Field, dict[str, Any]] = {}
         self.variables = variables
         self.context = context
         self.root = root
         self.data: dict[str, Any] | None = None
-        self.waiting: dict[Field, list[Entry]] = {}
-        self.later: list[Later] = []
-        self.watched: set[Releasable] = set()
-        self.crowd = 0
-        self.odd = 0
+        self.waiting: dict[Field, list[WaitingEntry]] = {}
+        self.pending_values: list[PendingValue] = []
+        self.gather_groups: set[Releasable] = set()
+        self.groups_awaited = 0
+        self.odd_values = 0
 
     @property
     def core(self) -> "Executor[Any]":
         """graphql-core's executor of the same operation, created when it is first needed."""
         if self._core is None:
-            options, fragments = self._options, dict(self._asked.fragments)
+            options, fragments = self._options, dict(self._operation.fragments)
             self._core = Executor(
                 options.schema,
                 fragments,
                 {name: FragmentDetails(node) for name, node in fragments.items()},
                 self.root,
                 self.context,
-                self._asked.operation,
+                self._operation.operation,
                 self.variables,
                 options.field_resolver,
                 options.type_resolver,
@@ -141,7 +149,7 @@ class Run:
                 is_async_iterable=options.is_async_iterable,
                 hide_suggestions=options.hide_suggestions,
             )
-            self._core.collected_errors = Errors()
+            self._core.collected_errors = PlaceErrors()
         return self._core
 
     def is_awaitable(self, value: object) -> bool:
@@ -160,7 +168,7 @@ class Run:
         """Return whether a place is at or below one that an error has made null."""
         return self.has_failed and self.core.collected_errors.has_nulled_position(place)  # type: ignore[arg-type]
 
-    def begin(self, step: Step) -> bool:
+    def begin_step(self, step: PlanStep) -> bool:
         """Run a step until it has to wait; return False where it leaves no answer."""
         try:
             self.data = step(self.root, self)
@@ -174,7 +182,7 @@ class Run:
         errors = self._core.collected_errors.errors if self._core is not None else None
         return ExecutionResult(data, errors or None)
 
-    def wait(self, field: Field) -> list[Entry]:
+    def waiting_entries(self, field: Field) -> list[WaitingEntry]:
         """Return the list of a field's waiting entries."""
         found = self.waiting.get(field)
         if found is None:
@@ -186,28 +194,28 @@ class Run:
         path: Any = real_path(place)
         return self.core.build_resolve_info(field.definition, field.nodes, field.parent, path)
 
-    def failed(self, field: Field, depth: int, error: Exception, place: Place) -> None:
+    def record_failure(self, field: Field, depth: int, error: Exception, place: Place) -> None:
         """Record the error of a field, or of an item `depth` lists deep; raise if not nullable."""
         path: Any = real_path(place)
         self.core.handle_field_error(error, field.item_type(depth), field.details, path)
 
-    def taken(self) -> tuple[dict[Field, list[Entry]], list[Later]]:
+    def take_waiting(self) -> tuple[dict[Field, list[WaitingEntry]], list[PendingValue]]:
         """Return the entries added since the last call, in the order of their first appearance."""
-        found = self.waiting, self.later
-        self.waiting, self.later = {}, []
+        found = self.waiting, self.pending_values
+        self.waiting, self.pending_values = {}, []
         return found
 
-    def late(self, field: Field | None, error: Exception, place: Place) -> None:
+    def record_late_error(self, field: Field | None, error: Exception, place: Place) -> None:
         """Record an error after its object was answered, and make the nullable place above null."""
         nodes = None if field is None else field.nodes
-        null = nullable_above(field, place)
+        null = nearest_nullable(field, place)
         errors = self.core.collected_errors
         if errors.has_nulled_position(null):  # type: ignore[arg-type]
             return
         located = error if field is None else located_error(error, nodes, keys_of(place))
         errors.add(located, null)  # type: ignore[arg-type]
         self.put(null, None)
-        for watched in tuple(self.watched):
+        for watched in tuple(self.gather_groups):
             watched.release_dead()
 
     def put(self, place: Place, value: Any) -> None:
@@ -215,23 +223,23 @@ class Run:
         if place is None:
             self.data = value
         else:
-            put(self.data, place, value)
+            put_value(self.data, place, value)
 
-    def value(self, field: Field, value: Any, place: Place) -> Any:
+    def complete_value(self, field: Field, value: Any, place: Place) -> Any:
         """Complete a field's value of any kind, by graphql-core."""
-        self.odd += 1
+        self.odd_values += 1
         path: Any = real_path(place)
         info = self.info(field, place)
         core, kind = self.core, field.definition.type
         if core.is_awaitable(value):
             awaited = core.complete_awaitable_value(kind, field.details, info, path, value, None)
-            return self._put_off(field, place, awaited)
+            return self._defer(field, place, awaited)
         completed = core.complete_value(kind, field.details, info, path, value, None)
-        return self._settled(field, place, completed)
+        return self._complete_or_defer(field, place, completed)
 
-    def item(self, field: Field, depth: int, item: Any, place: Place) -> Any:
+    def complete_item(self, field: Field, depth: int, item: Any, place: Place) -> Any:
         """Complete an item of a field's list, of any kind, by graphql-core."""
-        self.odd += 1
+        self.odd_values += 1
         path: Any = real_path(place)
         info = self.info(field, _field_place(place))
         core, kind = self.core, field.item_type(depth)
@@ -239,35 +247,35 @@ class Run:
             awaited = core.complete_awaitable_list_item_value(
                 item, kind, field.details, info, path, None
             )
-            return self._put_off(field, place, awaited)
+            return self._defer(field, place, awaited)
         completed: list[Any] = []
         core.complete_list_item_value(item, completed, kind, field.details, info, path, None)
-        return self._settled(field, place, completed[0])
+        return self._complete_or_defer(field, place, completed[0])
 
-    def object(self, field: Field, selection: Selection, value: Any, place: Place) -> Any:
+    def complete_object(self, field: Field, selection: Selection, value: Any, place: Place) -> Any:
         """Complete an object whose type is known, by graphql-core."""
-        self.odd += 1
+        self.odd_values += 1
         path: Any = real_path(place)
         info = self.info(field, _field_place(place))
         completed = self.core.complete_object_value(
             selection.type, field.details, info, path, value, None
         )
-        return self._settled(field, place, completed)
+        return self._complete_or_defer(field, place, completed)
 
-    def whole(self, selection: Selection, value: Any) -> Any:
+    def complete_root(self, selection: Selection, value: Any) -> Any:
         """Complete the operation's root object by graphql-core."""
-        self.odd += 1
+        self.odd_values += 1
         completed = self.core.execute_fields(selection.type, value, None, selection.grouped, None)
-        return self._settled(None, None, completed)
+        return self._complete_or_defer(None, None, completed)
 
-    def _settled(self, field: Field | None, place: Place, completed: Any) -> Any:
+    def _complete_or_defer(self, field: Field | None, place: Place, completed: Any) -> Any:
         if self.core.is_awaitable(completed):
-            return self._put_off(field, place, completed)
+            return self._defer(field, place, completed)
         return completed
 
-    def _put_off(self, field: Field | None, place: Place, awaitable: Awaitable[Any]) -> None:
+    def _defer(self, field: Field | None, place: Place, awaitable: Awaitable[Any]) -> None:
         """Leave a place empty until its value has been awaited."""
-        self.later.append(Later(field, place, awaitable))
+        self.pending_values.append(PendingValue(field, place, awaitable))
 
 
 def _field_place(place: Place) -> Place:

@@ -27,36 +27,38 @@ from graphql.execution.values import VariableValues, VariableValueSource, get_va
 from graphql.pyutils import is_iterable
 from graphql.utilities.coerce_input_value import coerce_default_value
 
-from penstock.graphql_jit.plan import Options
+from penstock.graphql_jit.plan import ExecutionOptions
 
-Coerce: TypeAlias = Callable[[Any], Any]
+CoerceInput: TypeAlias = Callable[[Any], Any]
 """Returns Undefined for a value that does not fit or might not; it never raises."""
 
 
-def coercion(type_: GraphQLInputType, around: tuple[GraphQLInputType, ...] = ()) -> Coerce | None:
+def input_coercion(
+    type_: GraphQLInputType, around: tuple[GraphQLInputType, ...] = ()
+) -> CoerceInput | None:
     """Return the function that coerces JSON values; None for types that contain themselves.
 
     Values of those types may be nested without limit, which graphql-core checks.
     """
     if isinstance(type_, GraphQLNonNull):
-        inner = coercion(type_.of_type, around)
-        return None if inner is None else _not_null(inner)
+        inner = input_coercion(type_.of_type, around)
+        return None if inner is None else _not_null_coercion(inner)
     if isinstance(type_, GraphQLList):
-        inner = coercion(type_.of_type, around)
-        return None if inner is None else _list(inner)
+        inner = input_coercion(type_.of_type, around)
+        return None if inner is None else _list_coercion(inner)
     if isinstance(type_, GraphQLInputObjectType):
-        return None if type_ in around else _object(type_, (*around, type_))
-    return _leaf(type_.coerce_input_value)
+        return None if type_ in around else _object_coercion(type_, (*around, type_))
+    return _leaf_coercion(type_.coerce_input_value)
 
 
-def _not_null(inner: Coerce) -> Coerce:
+def _not_null_coercion(inner: CoerceInput) -> CoerceInput:
     def coerce(value: Any) -> Any:
         return Undefined if value is None else inner(value)
 
     return coerce
 
 
-def _list(inner: Coerce) -> Coerce:
+def _list_coercion(inner: CoerceInput) -> CoerceInput:
     def coerce(value: Any) -> Any:
         if value is None:
             return None
@@ -69,7 +71,7 @@ def _list(inner: Coerce) -> Coerce:
     return coerce
 
 
-def _leaf(parse: Coerce) -> Coerce:
+def _leaf_coercion(parse: CoerceInput) -> CoerceInput:
     def coerce(value: Any) -> Any:
         if value is None:
             return None
@@ -82,21 +84,23 @@ def _leaf(parse: Coerce) -> Coerce:
     return coerce
 
 
-def _object(type_: GraphQLInputObjectType, around: tuple[GraphQLInputType, ...]) -> Coerce | None:
+def _object_coercion(
+    type_: GraphQLInputObjectType, around: tuple[GraphQLInputType, ...]
+) -> CoerceInput | None:
     if type_.is_one_of:
         return None
     fields = []
     for name, field in type_.fields.items():
-        inner = coercion(field.type, around)
+        inner = input_coercion(field.type, around)
         if inner is None:
             return None
         fields.append((name, field.out_name or name, field, inner))
-    return _objects(type_, fields)
+    return _fields_coercion(type_, fields)
 
 
-def _objects(
-    type_: GraphQLInputObjectType, fields: list[tuple[str, str, GraphQLInputField, Coerce]]
-) -> Coerce:
+def _fields_coercion(
+    type_: GraphQLInputObjectType, fields: list[tuple[str, str, GraphQLInputField, CoerceInput]]
+) -> CoerceInput:
     names, out_type = type_.fields.keys(), type_.out_type
 
     def coerce(value: Any) -> Any:
@@ -122,24 +126,24 @@ class _Variable(NamedTuple):
     """A variable without a default: its coercion, and the source that stands for its absence."""
 
     signature: GraphQLVariableSignature
-    coerce: Coerce
+    coerce: CoerceInput
     required: bool
     absent: VariableValueSource
 
 
-class Variables:
+class OperationVariables:
     """The variables that an operation declares."""
 
     __slots__ = ("_nodes", "_options", "_quick")
 
-    def __init__(self, options: Options, operation: OperationDefinitionNode) -> None:
+    def __init__(self, options: ExecutionOptions, operation: OperationDefinitionNode) -> None:
         self._options = options
         self._nodes = operation.variable_definitions or ()
-        self._quick = self._simple()
+        self._quick = self._simple_variables()
 
-    def coerced(self, given: Mapping[str, Any]) -> VariableValues | list[GraphQLError]:
+    def coerce(self, given: Mapping[str, Any]) -> VariableValues | list[GraphQLError]:
         """Coerce the variables of a request; returns the errors where a value does not fit."""
-        quick = None if self._quick is None else _quickly(self._quick, given)
+        quick = None if self._quick is None else _coerce_quickly(self._quick, given)
         if quick is not None:
             return quick
         return get_variable_values(
@@ -150,14 +154,14 @@ class Variables:
             hide_suggestions=self._options.hide_suggestions,
         )
 
-    def _simple(self) -> tuple[_Variable, ...] | None:
+    def _simple_variables(self) -> tuple[_Variable, ...] | None:
         """Return the variables; None if one has a default or a type that needs graphql-core."""
         found = []
         for node in self._nodes:
             signature = get_variable_signature(self._options.schema, node)
             if isinstance(signature, GraphQLError) or node.default_value is not None:
                 return None
-            coerce = coercion(signature.type)
+            coerce = input_coercion(signature.type)
             if coerce is None:
                 return None
             required, absent = is_non_null_type(signature.type), VariableValueSource(signature)
@@ -165,7 +169,9 @@ class Variables:
         return tuple(found)
 
 
-def _quickly(variables: tuple[_Variable, ...], given: Mapping[str, Any]) -> VariableValues | None:
+def _coerce_quickly(
+    variables: tuple[_Variable, ...], given: Mapping[str, Any]
+) -> VariableValues | None:
     """Coerce values; None where graphql-core has to coerce or to report errors."""
     sources: dict[str, VariableValueSource] = {}
     values: dict[str, Any] = {}

@@ -7,37 +7,37 @@ from typing import Any, TypeVar
 from aiodataloader import DataLoader
 
 from penstock.datastore.audio.names import album_place, artist_place
-from penstock.datastore.audio.records import Album, Artist, Audio, AudioLink, Connection
-from penstock.datastore.audio.uploads import Upload
+from penstock.datastore.audio.records import Album, Artist, Audio, AudioLink, BucketConnection
+from penstock.datastore.audio.uploads import UploadTicket
 from penstock.datastore.errors import NotFound
 from penstock.datastore.objects.port import Download
-from penstock.datastore.table.items import Asked
+from penstock.datastore.table.items import Projection
 from penstock.datastore.table.pages import Slice, Window
 from penstock.resolvers.context import Context
-from penstock.resolvers.loaders import known
+from penstock.resolvers.loaders import prime_page
 
 T = TypeVar("T")
 
 
-async def linked(context: Context, link: AudioLink) -> Audio | None:
+async def load_linked_track(context: Context, link: AudioLink) -> Audio | None:
     """Load the track of a link in a list; None if it was deleted."""
-    return await _if_there(context.loaders.audio.tracks, link.audio_id)
+    return await _load_if_present(context.loaders.audio.tracks, link.audio_id)
 
 
-async def newest(
-    context: Context, window: Window, asked: Asked, *, newest_first: bool
+async def list_tracks(
+    context: Context, window: Window, asked: Projection, *, newest_first: bool
 ) -> Slice[Audio]:
     """Read a page of tracks, and put those that are read whole into the loader."""
     lists = context.session.audio.lists
     found = await lists.audios(window, newest_first=newest_first, asked=asked)
     loader = context.loaders.audio.tracks
-    return known(found, asked, lambda track: loader.prime(track.id, track))
+    return prime_page(found, asked, lambda track: loader.prime(track.id, track))
 
 
-async def tracks_in(context: Context, page: Awaitable[Slice[AudioLink]]) -> Slice[Audio]:
+async def load_linked_tracks(context: Context, page: Awaitable[Slice[AudioLink]]) -> Slice[Audio]:
     """Load the tracks of a page of links; deleted tracks are left out."""
     links = await page
-    found = await gather(*(linked(context, link) for _, link in links.entries))
+    found = await gather(*(load_linked_track(context, link) for _, link in links.entries))
     entries = [
         (position, track)
         for (position, _), track in zip(links.entries, found, strict=True)
@@ -46,29 +46,29 @@ async def tracks_in(context: Context, page: Awaitable[Slice[AudioLink]]) -> Slic
     return Slice(tuple(entries), links.more, links.reached)
 
 
-async def artists_of(context: Context, track: Audio) -> list[Artist]:
+async def load_artists(context: Context, track: Audio) -> list[Artist]:
     """Load the artists of a track in the order of its tag; removed artists are left out."""
     places = dict.fromkeys(artist_place(name) for name in track.artists)
-    found = await gather(*(_artist(context, place) for place in places))
+    found = await gather(*(_load_artist(context, place) for place in places))
     return [artist for artist in found if artist is not None]
 
 
-async def album_of(context: Context, track: Audio) -> Album | None:
-    return await _if_there(context.loaders.audio.albums, album_place(track))
+async def load_album(context: Context, track: Audio) -> Album | None:
+    return await _load_if_present(context.loaders.audio.albums, album_place(track))
 
 
-async def storage_of(context: Context, track: Audio) -> Connection | None:
+async def load_storage(context: Context, track: Audio) -> BucketConnection | None:
     """Load the user's own bucket that holds a track; None if it is the server's or was deleted."""
     if track.connection_id is None:
         return None
-    return await _if_there(context.loaders.audio.storages, track.connection_id)
+    return await _load_if_present(context.loaders.audio.storages, track.connection_id)
 
 
-async def cover(context: Context, artwork: str | None) -> Download | None:
-    return None if artwork is None else await context.session.audio.streaming.cover(artwork)
+async def cover_download(context: Context, artwork: str | None) -> Download | None:
+    return None if artwork is None else await context.session.audio.streaming.sign_cover(artwork)
 
 
-async def upload(context: Context, file_name: str, content_type: str | None) -> Upload:
+async def create_upload(context: Context, file_name: str, content_type: str | None) -> UploadTicket:
     registering = context.session.audio.registering
     if content_type is None:
         return await registering.upload(file_name)
@@ -76,7 +76,7 @@ async def upload(context: Context, file_name: str, content_type: str | None) -> 
 
 
 async def add(context: Context, object_key: str, connection_id: str | None) -> Audio:
-    return _renewed(
+    return _renew_track(
         context, await context.session.audio.registering.register(object_key, connection_id)
     )
 
@@ -84,27 +84,27 @@ async def add(context: Context, object_key: str, connection_id: str | None) -> A
 async def update(
     context: Context, id: str, changes: Mapping[str, Any], expected_version: int
 ) -> Audio:
-    return _renewed(
+    return _renew_track(
         context, await context.session.audio.editing.edit(id, changes, expected_version)
     )
 
 
 async def delete(context: Context, id: str, expected_version: int | None) -> Audio:
-    return _renewed(context, await context.session.audio.removing.delete(id, expected_version))
+    return _renew_track(context, await context.session.audio.removing.delete(id, expected_version))
 
 
-async def _artist(context: Context, place: str) -> Artist | None:
-    return await _if_there(context.loaders.audio.artists, place)
+async def _load_artist(context: Context, place: str) -> Artist | None:
+    return await _load_if_present(context.loaders.audio.artists, place)
 
 
-async def _if_there(loader: "DataLoader[str, T]", key: str) -> "T | None":
+async def _load_if_present(loader: "DataLoader[str, T]", key: str) -> "T | None":
     try:
         return await loader.load(key)
     except NotFound:
         return None
 
 
-def _renewed(context: Context, track: Audio) -> Audio:
+def _renew_track(context: Context, track: Audio) -> Audio:
     """Let later fields of the request see the track as it was written, or before it was deleted.
 
     The change may also affect the counts of artists and albums, so their loaders are cleared.

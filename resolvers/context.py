@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from penstock.datastore.errors import BadInput
-from penstock.datastore.resources.changes import Changes
+from penstock.datastore.resources.changes import RowChanges
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Session, Store
 from penstock.datastore.table.instrumentation import Units
@@ -43,10 +43,10 @@ class Cursors:
 
     def open(self, scope: str, cursor: str) -> str:
         """Read the position of a cursor; BadInput unless this key sealed it for the same scope."""
-        raw = _decoded(cursor)
+        raw = _decode_cursor(cursor)
         seal, payload = raw[:_SEAL_BYTES], raw[_SEAL_BYTES:]
         if not hmac.compare_digest(seal, self._seal(scope, payload)):
-            raise _invalid()
+            raise _invalid_cursor_error()
         return payload.decode()
 
     def _seal(self, scope: str, payload: bytes) -> bytes:
@@ -55,20 +55,20 @@ class Cursors:
         return hmac.digest(self._key, message, "sha256")[:_SEAL_BYTES]
 
 
-def _decoded(cursor: str) -> bytes:
+def _decode_cursor(cursor: str) -> bytes:
     """Decode base64url that encodes to the same text again, so that a position has one cursor."""
     if len(cursor) > MAX_CURSOR_LENGTH or not cursor.isascii():
-        raise _invalid()
+        raise _invalid_cursor_error()
     try:
         raw = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
     except binascii.Error:
-        raise _invalid() from None
+        raise _invalid_cursor_error() from None
     if urlsafe_b64encode(raw).rstrip(b"=").decode() != cursor:
-        raise _invalid()
+        raise _invalid_cursor_error()
     return raw
 
 
-def _invalid() -> BadInput:
+def _invalid_cursor_error() -> BadInput:
     return BadInput("Invalid cursor.")
 
 
@@ -76,12 +76,12 @@ class Turns:
     """Lets only one long list of an answer be assembled at a time, with other work in between."""
 
     @cached_property
-    def _taken(self) -> Lock:
+    def _lock(self) -> Lock:
         return Lock()
 
     async def take(self) -> None:
         """Wait for a turn, which lasts until the caller awaits something else."""
-        async with self._taken:
+        async with self._lock:
             await sleep(0)
 
 
@@ -94,11 +94,11 @@ class Context(msgspec.Struct, frozen=True):
     session: Session
     loaders: Loaders
     cursors: Cursors
-    changes: Changes
+    changes: RowChanges
     turns: Turns = msgspec.field(default_factory=Turns)
 
     @classmethod
-    def open(cls, store: Store, caller: Caller, cursors: Cursors, changes: Changes) -> "Context":
+    def open(cls, store: Store, caller: Caller, cursors: Cursors, changes: RowChanges) -> "Context":
         """Create the context of a request or an event, inside the event loop its loaders need."""
         session = store.open_session(caller)
         return cls(session, Loaders(session), cursors, changes)

@@ -3,25 +3,28 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from penstock.datastore.datasets.files import Brought
+from penstock.datastore.datasets.files import CheckedContent
 from penstock.datastore.records import DatasetColumn
 from penstock.resolvers.context import Context
 
 
-class Source(NamedTuple):
+class ContentSource(NamedTuple):
     """The origin of a file: a text, or the id of an upload. Exactly one of the two is given."""
 
     csv: str | None
     upload: str | None
 
 
-async def bring(
-    context: Context, columns: Sequence[DatasetColumn], key_column: str | None, source: Source
-) -> Brought:
+async def read_content(
+    context: Context,
+    columns: Sequence[DatasetColumn],
+    key_column: str | None,
+    source: ContentSource,
+) -> CheckedContent:
     """Read the content of a dataset from the input of a user."""
     files = context.session.dataset_files
     if source.csv is not None and source.upload is None:
-        return await files.inline(columns, key_column, source.csv)
+        return await files.check_text(columns, key_column, source.csv)
     if source.upload is not None and source.csv is None:
-        return await files.uploaded(columns, key_column, source.upload)
-    return files.nothing(columns, key_column)
+        return await files.check_upload(columns, key_column, source.upload)
+    return files.reject_content(columns, key_column)

@@ -3,34 +3,34 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from penstock.datastore.errors import NotPermitted, about
-from penstock.datastore.executions.create import Wanted
-from penstock.datastore.executions.external_workers import Claimed
-from penstock.datastore.executions.listing import ListedExecutions
+from penstock.datastore.errors import NotPermitted, blame_field
+from penstock.datastore.executions.create import ExecutionRequest
+from penstock.datastore.executions.external_workers import ClaimedExecution
+from penstock.datastore.executions.listing import ExecutionFilter
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.objects.port import UploadForm
 from penstock.datastore.records import Pipeline
-from penstock.datastore.table.items import Asked
+from penstock.datastore.table.items import Projection
 from penstock.datastore.table.pages import Slice, Window
 from penstock.resolvers.context import Context
-from penstock.resolvers.loaders import known
-from penstock.transform.outcome import Counts
+from penstock.resolvers.loaders import prime_page
+from penstock.transform.outcome import RowCounts
 
 
-async def page(
+async def list_executions(
     context: Context,
     pipeline: Pipeline,
-    listed: ListedExecutions,
+    listed: ExecutionFilter,
     window: Window,
-    asked: Asked,
+    asked: Projection,
 ) -> Slice[Execution]:
     """Read a page of executions, and put those that are read whole into the loader."""
     found = await context.session.executions.listing.page(pipeline, listed, window, asked)
     loader = context.loaders.executions
-    return known(found, asked, lambda execution: loader.prime(execution.id, execution))
+    return prime_page(found, asked, lambda execution: loader.prime(execution.id, execution))
 
 
-async def upload(context: Context, execution: Execution) -> UploadForm | None:
+async def upload_form(context: Context, execution: Execution) -> UploadForm | None:
     """Return the upload form; None if the caller may not upload."""
     try:
         return await context.session.executions.uploads.form(execution.id)
@@ -38,57 +38,59 @@ async def upload(context: Context, execution: Execution) -> UploadForm | None:
         return None
 
 
-async def create(context: Context, wanted: Wanted, idempotency_key: str | None) -> Execution:
-    with about("pipelineId"):
+async def create(
+    context: Context, wanted: ExecutionRequest, idempotency_key: str | None
+) -> Execution:
+    with blame_field("pipelineId"):
         creating = context.session.executions.creating
-        return _renewed(context, await creating.create(wanted, idempotency_key))
+        return _renew_execution(context, await creating.create(wanted, idempotency_key))
 
 
 async def run_inline(
     context: Context,
-    wanted: Wanted,
+    wanted: ExecutionRequest,
     rows: Sequence[Mapping[str, Any]],
     idempotency_key: str | None,
 ) -> Execution:
-    with about("pipelineId"):
+    with blame_field("pipelineId"):
         inline = context.session.executions.inline
-        return _renewed(context, await inline.run(wanted, rows, idempotency_key))
+        return _renew_execution(context, await inline.run(wanted, rows, idempotency_key))
 
 
 async def start(context: Context, id: str) -> Execution:
-    return _renewed(context, await context.session.executions.uploads.confirm(id))
+    return _renew_execution(context, await context.session.executions.uploads.confirm(id))
 
 
 async def cancel(context: Context, id: str) -> Execution:
-    return _renewed(context, await context.session.executions.changing.cancel(id))
+    return _renew_execution(context, await context.session.executions.changing.cancel(id))
 
 
 async def retry(context: Context, id: str) -> Execution:
-    return _renewed(context, await context.session.executions.changing.retry(id))
+    return _renew_execution(context, await context.session.executions.changing.retry(id))
 
 
-async def claim(context: Context, id: str, worker: str) -> Claimed:
+async def claim(context: Context, id: str, worker: str) -> ClaimedExecution:
     claimed = await context.session.executions.external.claim(id, worker)
-    _renewed(context, claimed.execution)
+    _renew_execution(context, claimed.execution)
     return claimed
 
 
-async def heartbeat(context: Context, id: str, fence: int, counts: Counts) -> Execution:
+async def heartbeat(context: Context, id: str, fence: int, counts: RowCounts) -> Execution:
     external = context.session.executions.external
-    return _renewed(context, await external.heartbeat(id, fence, counts))
+    return _renew_execution(context, await external.heartbeat(id, fence, counts))
 
 
-async def complete(context: Context, id: str, fence: int, counts: Counts) -> Execution:
+async def complete(context: Context, id: str, fence: int, counts: RowCounts) -> Execution:
     external = context.session.executions.external
-    return _renewed(context, await external.complete(id, fence, counts))
+    return _renew_execution(context, await external.complete(id, fence, counts))
 
 
 async def fail(context: Context, id: str, fence: int, code: str, message: str) -> Execution:
     external = context.session.executions.external
-    return _renewed(context, await external.fail(id, fence, code, message))
+    return _renew_execution(context, await external.fail(id, fence, code, message))
 
 
-def _renewed(context: Context, written: Execution) -> Execution:
+def _renew_execution(context: Context, written: Execution) -> Execution:
     """Let later fields of the request see the execution as it was written."""
     context.loaders.executions.clear(written.id).prime(written.id, written)
     return written

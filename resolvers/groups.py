@@ -1,37 +1,37 @@
 """Reads and writes of groups that take more than one call of a repository."""
 
-from penstock.datastore.errors import about
+from penstock.datastore.errors import blame_field
 from penstock.datastore.jobs.jobs import Job
 from penstock.datastore.records import Group
 from penstock.datastore.roles import GroupPath, parent
 from penstock.resolvers.context import Context
 
 
-async def by_path(context: Context, path: GroupPath) -> Group:
-    with about("path"):
+async def load_group(context: Context, path: GroupPath) -> Group:
+    with blame_field("path"):
         return await context.loaders.groups.load(path)
 
 
-async def parent_of(context: Context, group: Group) -> Group | None:
+async def load_parent(context: Context, group: Group) -> Group | None:
     above = parent(group.path)
     return None if above is None else await context.loaders.groups.load(above)
 
 
 async def create(context: Context, path: GroupPath, name: str | None) -> Group:
-    _forget(context, path)
-    with about("path"):
+    _clear_loaders(context, path)
+    with blame_field("path"):
         return await context.session.groups.create(path, name)
 
 
 async def delete(context: Context, path: GroupPath, cascade: bool) -> tuple[Group, Job | None]:
-    _forget(context, path)
-    with about("path"):
+    _clear_loaders(context, path)
+    with blame_field("path"):
         if cascade:
             return await context.session.cascades.delete(path)
         return await context.session.groups.delete(path), None
 
 
-def _forget(context: Context, path: GroupPath) -> None:
+def _clear_loaders(context: Context, path: GroupPath) -> None:
     """Let later reads load the group and its parent again."""
     context.loaders.groups.clear(path)
     if (above := parent(path)) is not None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from penstock.datastore.audio.records import Audio
 from penstock.datastore.errors import NotFound
-from penstock.datastore.listening.annotations import Kept, Thing
+from penstock.datastore.listening.annotations import AnnotatedThing, ThingKey
 from penstock.datastore.listening.records import Kind, Play
 from penstock.datastore.playlists.records import Playlist
 from penstock.datastore.table.pages import Slice, Window
@@ -15,7 +15,7 @@ from penstock.resolvers.context import Context
 async def favourite_audio(context: Context, window: Window) -> Slice[Audio]:
     """Read a page of favourite tracks; deleted ones are left out."""
     page = await context.session.listening.favourites.page(Kind.AUDIO, window)
-    found = await audio_by_ids(context, [each.id for _, each in page.entries])
+    found = await load_tracks(context, [each.id for _, each in page.entries])
     pairs = zip(page.entries, found, strict=True)
     entries = tuple((at, audio) for (at, _), audio in pairs if audio is not None)
     return Slice(entries, page.more, page.reached)
@@ -31,12 +31,12 @@ async def favourite_playlists(context: Context, window: Window) -> Slice[Playlis
     return Slice(entries, page.more, page.reached)
 
 
-async def track_of(context: Context, play: Play) -> Audio | None:
-    (found,) = await audio_by_ids(context, [play.audio_id])
+async def load_track(context: Context, play: Play) -> Audio | None:
+    (found,) = await load_tracks(context, [play.audio_id])
     return found
 
 
-async def audio_by_ids(context: Context, ids: Sequence[str]) -> list[Audio | None]:
+async def load_tracks(context: Context, ids: Sequence[str]) -> list[Audio | None]:
     """Load the caller's tracks of these ids in the same order; None for a missing one."""
     loads = (context.loaders.audio.tracks.load(id) for id in ids)
     found = await gather(*loads, return_exceptions=True)
@@ -46,26 +46,32 @@ async def audio_by_ids(context: Context, ids: Sequence[str]) -> list[Audio | Non
     return [each if isinstance(each, Audio) else None for each in found]
 
 
-async def mark(context: Context, thing: Thing, favourite: bool) -> Audio | Playlist:
+async def set_favourite(context: Context, thing: ThingKey, favourite: bool) -> Audio | Playlist:
     favourites = context.session.listening.favourites
-    return _noted(context, await (favourites.mark if favourite else favourites.unmark)(thing))
+    return _renew_annotation(
+        context, await (favourites.mark if favourite else favourites.unmark)(thing)
+    )
 
 
-async def rate(context: Context, thing: Thing, rating: int | None) -> Audio | Playlist:
-    return _noted(context, await context.session.listening.annotations.rate(thing, rating))
+async def rate(context: Context, thing: ThingKey, rating: int | None) -> Audio | Playlist:
+    return _renew_annotation(
+        context, await context.session.listening.annotations.rate(thing, rating)
+    )
 
 
-async def go_on_at(context: Context, audio_id: str, position_ms: int | None) -> Audio | Playlist:
+async def set_play_position(
+    context: Context, audio_id: str, position_ms: int | None
+) -> Audio | Playlist:
     annotations = context.session.listening.annotations
-    return _noted(context, await annotations.go_on_at(audio_id, position_ms))
+    return _renew_annotation(context, await annotations.set_position(audio_id, position_ms))
 
 
-async def record(context: Context, play: Play) -> tuple[Audio | Playlist, bool]:
+async def record_play(context: Context, play: Play) -> tuple[Audio | Playlist, bool]:
     audio, kept, counts = await context.session.listening.plays.record(play)
-    return _noted(context, (audio, kept)), counts
+    return _renew_annotation(context, (audio, kept)), counts
 
 
-def _noted(context: Context, written: Kept) -> Audio | Playlist:
+def _renew_annotation(context: Context, written: AnnotatedThing) -> Audio | Playlist:
     """Return the annotated object, and let later fields of the request see the annotation."""
     thing, kept = written
     key = (kept.kind, kept.id)

@@ -7,23 +7,23 @@ from typing import Any, Final, Generic, TypeVar
 
 from aiodataloader import DataLoader
 
-from penstock.datastore.audio.records import Album, Artist, Audio, Connection, Totals
+from penstock.datastore.audio.records import Album, Artist, Audio, BucketConnection, LibraryTotals
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.jobs.jobs import Job
-from penstock.datastore.listening.annotations import Thing
+from penstock.datastore.listening.annotations import ThingKey
 from penstock.datastore.listening.records import Annotation
 from penstock.datastore.manifest.records import Manifest, ManifestName, Run, RunName
 from penstock.datastore.manifest.rules import short_problem
 from penstock.datastore.objects.port import Download
 from penstock.datastore.playlists.records import Entry, Playlist
 from penstock.datastore.records import Group, Resource
-from penstock.datastore.resources.reading import Found, Listed
-from penstock.datastore.resources.versions import Wanted
+from penstock.datastore.resources.reading import LazyResource, ListRequest
+from penstock.datastore.resources.versions import VersionsRequest
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.store import Repository, Session
 from penstock.datastore.table.instrumentation import WatchBatch
-from penstock.datastore.table.items import Asked
-from penstock.datastore.table.layout import Kind
+from penstock.datastore.table.items import Projection
+from penstock.datastore.table.layout import KindDefinition
 from penstock.datastore.table.pages import Slice, Window
 
 K = TypeVar("K")
@@ -32,7 +32,7 @@ T = TypeVar("T")
 MAX_BATCH = 100
 
 
-def known(page: Slice[T], asked: Asked, know: Callable[[T], object]) -> Slice[T]:
+def prime_page(page: Slice[T], asked: Projection, know: Callable[[T], object]) -> Slice[T]:
     """Put the entries of a page into a loader, unless only some of their attributes were read."""
     if asked is None:
         for _, entry in page.entries:
@@ -71,15 +71,15 @@ class AudioLoaders:
     tracks: "DataLoader[str, Audio]"
     artists: "DataLoader[str, Artist]"
     albums: "DataLoader[str, Album]"
-    storages: "DataLoader[str, Connection]"
+    storages: "DataLoader[str, BucketConnection]"
     streams: "DataLoader[tuple[Audio, bool], Download]"
-    totals: "DataLoader[str, Totals]"
+    totals: "DataLoader[str, LibraryTotals]"
 
     @classmethod
     def over(cls, session: Session) -> "AudioLoaders":
         library, watch = session.audio, session.watch
 
-        async def totals(users: Sequence[str]) -> list[Totals]:
+        async def totals(users: Sequence[str]) -> list[LibraryTotals]:
             return [await library.reading.totals() for _ in users]
 
         return cls(
@@ -87,12 +87,12 @@ class AudioLoaders:
             loader("artists", watch, library.reading.artists),
             loader("albums", watch, library.reading.albums),
             loader("storages", watch, library.connections.many),
-            loader("audio_streams", watch, library.streaming.streams, _told_apart),
+            loader("audio_streams", watch, library.streaming.sign_streams, _stream_key),
             loader("audio_totals", watch, totals),
         )
 
 
-def _told_apart(key: tuple[Audio, bool]) -> tuple[str, int, bool]:
+def _stream_key(key: tuple[Audio, bool]) -> tuple[str, int, bool]:
     return key[0].id, key[0].version, key[1]
 
 
@@ -103,20 +103,20 @@ class ListenerLoaders:
     playlists: "DataLoader[str, Playlist]"
     entries: "DataLoader[tuple[Playlist, Window], Slice[Entry]]"
     holding: "DataLoader[tuple[Audio, Window], Slice[Playlist]]"
-    annotations: "DataLoader[Thing, Annotation]"
+    annotations: "DataLoader[ThingKey, Annotation]"
 
     @classmethod
     def over(cls, session: Session) -> "ListenerLoaders":
         reading, watch = session.playlists.reading, session.watch
         return cls(
             playlists=loader("playlists", watch, reading.many),
-            entries=loader("playlist_entries", watch, reading.entries_of, _by_id_and_window),
-            holding=loader("playlists_holding", watch, reading.holding, _by_id_and_window),
+            entries=loader("playlist_entries", watch, reading.entries_of, _window_key),
+            holding=loader("playlists_holding", watch, reading.playlists_holding, _window_key),
             annotations=loader("annotations", watch, session.listening.annotations.many),
         )
 
 
-def _by_id_and_window(key: tuple[Playlist | Audio, Window]) -> tuple[str, int, Window]:
+def _window_key(key: tuple[Playlist | Audio, Window]) -> tuple[str, int, Window]:
     """Return a cache key that identifies an object by its id and version."""
     return key[0].id, key[0].version, key[1]
 
@@ -127,12 +127,12 @@ R = TypeVar("R", bound=Resource)
 class KindLoaders(Generic[R]):
     """The repository of one kind of resource, and loaders of latest by id and of versions."""
 
-    def __init__(self, session: Session, kind: Kind[R]) -> None:
+    def __init__(self, session: Session, kind: KindDefinition[R]) -> None:
         self.repository: Final[Repository[R]] = session.of(kind)
         self._watch: Final = session.watch
         self._name: Final = kind.noun
 
-    async def latest(self, id: str, asked: Asked = None) -> R:
+    async def latest(self, id: str, asked: Projection = None) -> R:
         """Read one; at least what is asked for of it is there."""
         return (await self._found.load(id)).record(asked)
 
@@ -140,13 +140,15 @@ class KindLoaders(Generic[R]):
         """Read the version of a resource that was the latest at a time."""
         return await self.repository.versions.as_at(await self.latest(id), time)
 
-    async def page(self, listed: Listed, window: Window, asked: Asked) -> Slice[R]:
+    async def page(self, listed: ListRequest, window: Window, asked: Projection) -> Slice[R]:
         """Read a page of resources, and put those that are read whole into the loader."""
-        return known(await self.repository.listing.page(listed, window, asked), asked, self.prime)
+        return prime_page(
+            await self.repository.listing.page(listed, window, asked), asked, self.prime
+        )
 
     def prime(self, resource: R) -> None:
         """Know a whole resource that was read, unless it is known already."""
-        self._found.prime(resource.id, Found.whole(self.repository.kind, resource))
+        self._found.prime(resource.id, LazyResource.from_record(self.repository.kind, resource))
 
     def renew(self, resource: R) -> None:
         """Know a whole resource as it was written, or last was."""
@@ -154,13 +156,13 @@ class KindLoaders(Generic[R]):
         self.prime(resource)
 
     @cached_property
-    def _found(self) -> "DataLoader[str, Found[R]]":
-        return loader(f"{self._name}s", self._watch, self.repository.reading.found)
+    def _found(self) -> "DataLoader[str, LazyResource[R]]":
+        return loader(f"{self._name}s", self._watch, self.repository.reading.lazy_many)
 
     @cached_property
     def versions(self) -> "DataLoader[tuple[R, int], R]":
-        read = self.repository.versions.numbered
-        return loader(f"{self._name}_versions", self._watch, read, _by_id)
+        read = self.repository.versions.by_number
+        return loader(f"{self._name}_versions", self._watch, read, _version_key)
 
     @cached_property
     def versions_by_id(self) -> "DataLoader[tuple[str, int], R]":
@@ -168,9 +170,9 @@ class KindLoaders(Generic[R]):
         return loader(f"{self._name}_versions_by_id", self._watch, read)
 
     @cached_property
-    def version_pages(self) -> "DataLoader[tuple[R, Wanted], Slice[R]]":
+    def version_pages(self) -> "DataLoader[tuple[R, VersionsRequest], Slice[R]]":
         read = self.repository.versions.pages
-        return loader(f"{self._name}_version_pages", self._watch, read, _by_id)
+        return loader(f"{self._name}_version_pages", self._watch, read, _version_key)
 
 
 class Loaders:
@@ -180,7 +182,7 @@ class Loaders:
         self._session: Final = session
         self._kinds: Final[dict[str, KindLoaders[Any]]] = {}
 
-    def of(self, kind: Kind[R]) -> KindLoaders[R]:
+    def of(self, kind: KindDefinition[R]) -> KindLoaders[R]:
         """The loaders of one kind of resource."""
         found = self._kinds.get(kind.letter)
         if found is None:
@@ -201,7 +203,7 @@ class Loaders:
 
     @cached_property
     def runs(self) -> "DataLoader[RunName, Run]":
-        return loader("runs", self._session.watch, self._session.runs.many, _by_run)
+        return loader("runs", self._session.watch, self._session.runs.many, _run_key)
 
     @cached_property
     def manifests(self) -> "DataLoader[ManifestName, Manifest]":
@@ -216,11 +218,11 @@ class Loaders:
         return ListenerLoaders.over(self._session)
 
 
-def _by_id(key: tuple[Resource, object]) -> tuple[str, int, object]:
+def _version_key(key: tuple[Resource, object]) -> tuple[str, int, object]:
     """Return a cache key that identifies a resource by its id and version."""
     return key[0].id, key[0].version, key[1]
 
 
-def _by_run(name: RunName) -> object:
+def _run_key(name: RunName) -> object:
     """Return one cache key for all spellings of a manifest's name; too long texts have none."""
     return name if short_problem(name.manifest.name) else name.text

@@ -3,61 +3,61 @@
 from collections.abc import Sequence
 from datetime import timedelta
 
-from penstock.datastore.manifest.lists import Listed
+from penstock.datastore.manifest.lists import RunListFilter
 from penstock.datastore.manifest.records import ManifestName, Run, RunName
-from penstock.datastore.manifest.recovery import Output
+from penstock.datastore.manifest.recovery import OutputLocation
 from penstock.datastore.manifest.runs import Discovery
-from penstock.datastore.manifest.transitions import Ask
+from penstock.datastore.manifest.transitions import Transition
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.pages import Slice, Window
 from penstock.resolvers.context import Context
 
 
-def manifest_named(context: Context, group: GroupPath | None, name: str) -> ManifestName:
+def manifest_name(context: Context, group: GroupPath | None, name: str) -> ManifestName:
     """Return the name of a manifest in a group, or in the caller's default group."""
     return ManifestName(context.session.runs.access.group_or_default(group), name)
 
 
-async def page(
-    context: Context, manifest: ManifestName, listed: Listed, window: Window
+async def list_runs(
+    context: Context, manifest: ManifestName, listed: RunListFilter, window: Window
 ) -> Slice[Run]:
-    return _known(context, await context.session.run_lists.page(manifest, listed, window))
+    return _prime_runs(context, await context.session.run_lists.page(manifest, listed, window))
 
 
-async def stale(
+async def list_stale_runs(
     context: Context, manifest: ManifestName, older_than: timedelta, window: Window
 ) -> Slice[Run]:
-    return _known(context, await context.session.run_lists.stale(manifest, window, older_than))
+    return _prime_runs(context, await context.session.run_lists.stale(manifest, window, older_than))
 
 
 async def discover(context: Context, manifest: ManifestName, found: Discovery) -> Run:
-    return _renewed(context, await context.session.runs.discover(manifest, found))
+    return _renew_run(context, await context.session.runs.discover(manifest, found))
 
 
-async def ask(context: Context, name: RunName, asked: Ask) -> Run:
-    return _renewed(context, await context.session.runs.ask(name, asked))
+async def apply_transition(context: Context, name: RunName, asked: Transition) -> Run:
+    return _renew_run(context, await context.session.runs.change(name, asked))
 
 
 async def recover(
     context: Context,
     name: RunName,
     shred_types: Sequence[str] | None,
-    output: Output,
+    output: OutputLocation,
     reason: str | None,
 ) -> Run:
     recovered = await context.session.recovery.recover(name, shred_types, output, reason)
-    return _renewed(context, recovered)
+    return _renew_run(context, recovered)
 
 
 async def reset(
-    context: Context, name: RunName, output: Output, reason: str | None, force: bool
+    context: Context, name: RunName, output: OutputLocation, reason: str | None, force: bool
 ) -> Run:
-    return _renewed(
+    return _renew_run(
         context, await context.session.recovery.reset(name, output, reason, force=force)
     )
 
 
-async def delete(context: Context, name: RunName, output: Output, force: bool) -> Run:
+async def delete(context: Context, name: RunName, output: OutputLocation, force: bool) -> Run:
     """Delete a run; later fields of the request find it deleted."""
     context.loaders.runs.clear(name)
     deleted = await context.session.recovery.delete(name, output, force=force)
@@ -65,14 +65,14 @@ async def delete(context: Context, name: RunName, output: Output, force: bool) -
     return deleted
 
 
-def _known(context: Context, found: Slice[Run]) -> Slice[Run]:
+def _prime_runs(context: Context, found: Slice[Run]) -> Slice[Run]:
     """Put the runs of a list into the loader."""
     for _, run in found.entries:
         context.loaders.runs.prime(run.name, run)
     return found
 
 
-def _renewed(context: Context, written: Run) -> Run:
+def _renew_run(context: Context, written: Run) -> Run:
     """Let later fields of the request see the run as it was written."""
     context.loaders.runs.clear(written.name).prime(written.name, written)
     return written

@@ -4,7 +4,7 @@ from asyncio import gather
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeAlias
 
-from penstock.datastore.audio.records import Album, Artist, Audio, Connection
+from penstock.datastore.audio.records import Album, Artist, Audio, BucketConnection
 from penstock.datastore.errors import BadInput, NotFound
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.jobs.jobs import Job
@@ -12,7 +12,7 @@ from penstock.datastore.manifest.records import Manifest, ManifestName, Run, Run
 from penstock.datastore.playlists.records import Playlist
 from penstock.datastore.records import Group, Resource
 from penstock.datastore.roles import parse_group_path
-from penstock.datastore.table.items import Asked
+from penstock.datastore.table.items import Projection
 from penstock.datastore.table.layout import KINDS
 from penstock.resolvers.context import Context
 from penstock.resolvers.loaders import Loaders
@@ -25,17 +25,17 @@ Record: TypeAlias = (
     | Audio
     | Artist
     | Album
-    | Connection
+    | BucketConnection
     | Playlist
     | Run
     | Manifest
 )
-Named: TypeAlias = tuple[str, str]
-AskedOf: TypeAlias = Callable[[str], Asked]
+TypedKey: TypeAlias = tuple[str, str]
+ProjectionByType: TypeAlias = Callable[[str], Projection]
 """Returns the attributes that the request reads of the objects of a type."""
 
 
-BY_ID: Mapping[str, Callable[[Loaders, str], Awaitable[Record]]] = {
+LOADERS_BY_TYPE: Mapping[str, Callable[[Loaders, str], Awaitable[Record]]] = {
     "Job": lambda loaders, key: loaders.jobs.load(key),
     "Execution": lambda loaders, key: loaders.executions.load(key),
     "Audio": lambda loaders, key: loaders.audio.tracks.load(key),
@@ -47,39 +47,45 @@ BY_ID: Mapping[str, Callable[[Loaders, str], Awaitable[Record]]] = {
 """The loader of each type whose objects are read by one key."""
 
 
-async def by_ids(
-    context: Context, ids: Sequence[Named | None], asked: AskedOf
+async def load_nodes(
+    context: Context, ids: Sequence[TypedKey | None], asked: ProjectionByType
 ) -> list[Record | None]:
     """Load one object for each id, in the same order; None if it is missing, hidden or no id.
 
     Of a resource, at least the attributes that the request reads are loaded.
     """
-    return list(await gather(*(_one(context, id, asked) for id in ids)))
+    return list(await gather(*(_load_or_none(context, id, asked) for id in ids)))
 
 
-async def _one(context: Context, id: Named | None, asked: AskedOf) -> Record | None:
+async def _load_or_none(
+    context: Context, id: TypedKey | None, asked: ProjectionByType
+) -> Record | None:
     try:
-        return None if id is None else await _read(context, *id, asked)
+        return None if id is None else await _load_node(context, *id, asked)
     except (NotFound, BadInput):
         return None
 
 
-async def _read(context: Context, type: str, key: str, asked: AskedOf) -> Record | None:
+async def _load_node(
+    context: Context, type: str, key: str, asked: ProjectionByType
+) -> Record | None:
     if type == "Group":
         path = parse_group_path(key)
         return await context.loaders.groups.load(path) if path == key else None
-    if type in BY_ID:
-        return await BY_ID[type](context.loaders, key)
+    if type in LOADERS_BY_TYPE:
+        return await LOADERS_BY_TYPE[type](context.loaders, key)
     if type == "Run":
         name = RunName.read(key)
         return None if name is None else await context.loaders.runs.load(name)
     if type == "Manifest":
         place = ManifestName.read(key)
         return None if place is None else await context.loaders.manifests.load(place)
-    return await _read_resource(context, type, key, asked)
+    return await _load_resource(context, type, key, asked)
 
 
-async def _read_resource(context: Context, type: str, key: str, asked: AskedOf) -> Resource | None:
+async def _load_resource(
+    context: Context, type: str, key: str, asked: ProjectionByType
+) -> Resource | None:
     for kind in KINDS:
         if type == kind.title:
             latest: Resource = await context.loaders.of(kind).latest(key, asked(type))
@@ -87,13 +93,13 @@ async def _read_resource(context: Context, type: str, key: str, asked: AskedOf) 
         if type == kind.version_title:
             id, _, version = key.partition(":")
             found: Resource = await context.loaders.of(kind).versions_by_id.load(
-                (id, _number(version))
+                (id, _parse_number(version))
             )
             return found
     return None
 
 
-def _number(text: str) -> int:
+def _parse_number(text: str) -> int:
     """Read a number in the form that the server writes; 0, which no version has, otherwise."""
     number = int(text) if text.isascii() and text.isdecimal() else 0
     return number if str(number) == text else 0

@@ -5,16 +5,16 @@ from collections.abc import Sequence
 
 from penstock.datastore.audio.records import Audio
 from penstock.datastore.errors import NotFound
-from penstock.datastore.playlists.change_target import Target
+from penstock.datastore.playlists.change_target import ChangeTarget
 from penstock.datastore.playlists.formats.document import PlaylistFormat
-from penstock.datastore.playlists.formats.files import PlaylistFile, file_of, read
-from penstock.datastore.playlists.import_playlist import Imported, Wish
+from penstock.datastore.playlists.formats.files import PlaylistFile, playlist_file, read
+from penstock.datastore.playlists.import_playlist import ImportOptions, ImportResult
 from penstock.datastore.playlists.records import Entry, Playlist
 from penstock.datastore.table.pages import Slice, Window
 from penstock.resolvers.context import Context
 
 
-async def page(context: Context, window: Window, newest_first: bool) -> Slice[Playlist]:
+async def list_playlists(context: Context, window: Window, newest_first: bool) -> Slice[Playlist]:
     """Read a page of playlists, and put them into the loader."""
     found = await context.session.playlists.reading.page(window, newest_first=newest_first)
     for _, playlist in found.entries:
@@ -22,7 +22,7 @@ async def page(context: Context, window: Window, newest_first: bool) -> Slice[Pl
     return found
 
 
-async def track_of(context: Context, entry: Entry) -> Audio | None:
+async def load_track(context: Context, entry: Entry) -> Audio | None:
     """Load the track of an entry; None if the entry never had one, or it was deleted."""
     try:
         return await context.loaders.audio.tracks.load(entry.audio_id) if entry.audio_id else None
@@ -32,59 +32,63 @@ async def track_of(context: Context, entry: Entry) -> Audio | None:
 
 async def create(context: Context, name: str, idempotency_key: str | None) -> Playlist:
     created = await context.session.playlists.writing.create(name, idempotency_key)
-    return _renewed(context, created)
+    return _renew_playlist(context, created)
 
 
 async def rename(context: Context, id: str, name: str, expected: int | None) -> Playlist:
-    return _renewed(context, await context.session.playlists.writing.rename(id, name, expected))
+    return _renew_playlist(
+        context, await context.session.playlists.writing.rename(id, name, expected)
+    )
 
 
 async def delete(context: Context, id: str, expected: int | None) -> Playlist:
     deleted = await context.session.playlists.deleting.delete(id, expected)
-    return _renewed(context, deleted)
+    return _renew_playlist(context, deleted)
 
 
 async def add(
     context: Context,
-    target: Target,
+    target: ChangeTarget,
     audio_ids: Sequence[str],
     after: str | None,
     idempotency_key: str | None,
 ) -> tuple[Playlist, tuple[Entry, ...]]:
     adding = context.session.playlists.adding
     playlist, added = await adding.add(target, audio_ids, after, idempotency_key)
-    return _renewed(context, playlist), added
+    return _renew_playlist(context, playlist), added
 
 
 async def move(
-    context: Context, target: Target, entry_ids: Sequence[str], after: str | None
+    context: Context, target: ChangeTarget, entry_ids: Sequence[str], after: str | None
 ) -> Playlist:
     moved = await context.session.playlists.moving.move(target, entry_ids, after)
-    return _renewed(context, moved)
+    return _renew_playlist(context, moved)
 
 
-async def remove(context: Context, target: Target, entry_ids: Sequence[str]) -> Playlist:
-    return _renewed(context, await context.session.playlists.moving.remove(target, entry_ids))
+async def remove(context: Context, target: ChangeTarget, entry_ids: Sequence[str]) -> Playlist:
+    return _renew_playlist(
+        context, await context.session.playlists.moving.remove(target, entry_ids)
+    )
 
 
-async def exported(context: Context, id: str, format: PlaylistFormat) -> PlaylistFile:
+async def export_file(context: Context, id: str, format: PlaylistFormat) -> PlaylistFile:
     """Write a playlist file in a thread, since a long one would block the event loop."""
     playlist = await context.loaders.listener.playlists.load(id)
     document = await context.session.playlists.exporting.document(playlist)
-    return await to_thread(file_of, format, document)
+    return await to_thread(playlist_file, format, document)
 
 
-async def imported(
-    context: Context, format: PlaylistFormat, data: str | bytes, wish: Wish
-) -> Imported:
+async def import_file(
+    context: Context, format: PlaylistFormat, data: str | bytes, wish: ImportOptions
+) -> ImportResult:
     document = await to_thread(read, format, data)
     found = await context.session.playlists.importing.run(document, wish)
     if found.playlist is not None:
-        _renewed(context, found.playlist)
+        _renew_playlist(context, found.playlist)
     return found
 
 
-def _renewed(context: Context, written: Playlist) -> Playlist:
+def _renew_playlist(context: Context, written: Playlist) -> Playlist:
     """Let later fields of the request see the playlist as written, or before it was deleted."""
     context.loaders.listener.playlists.clear(written.id).prime(written.id, written)
     context.loaders.listener.holding.clear_all()

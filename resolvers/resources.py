@@ -1,9 +1,4 @@
-"""The lists of tags in use, by the kind of resource.
-
-The formula that an evaluation is asked for.
-
-Reads and writes of a kind of resource, by the loaders of that kind.
-"""
+"""Reads and writes of resources of every kind, of the tags on them, and of drafts to evaluate."""
 
 from asyncio import gather, to_thread
 from collections.abc import Mapping, Sequence
@@ -11,13 +6,13 @@ from enum import StrEnum
 from typing import Any, Final, NamedTuple, TypeVar
 
 from penstock.datastore.datasets.staged_files import Attachment
-from penstock.datastore.errors import FieldProblem, Invalid, NotFound, about
-from penstock.datastore.evaluation.evaluator import Prepared
+from penstock.datastore.errors import FieldProblem, Invalid, NotFound, blame_field
+from penstock.datastore.evaluation.evaluator import PreparedFormula
 from penstock.datastore.records import Calculation, Group, Output, Parameter, Resource
 from penstock.datastore.resources.tags_in_use import TagLists
-from penstock.datastore.resources.version_diff import Change, changes
+from penstock.datastore.resources.version_diff import ValueChange, diff_versions
 from penstock.datastore.roles import GroupPath, covers
-from penstock.datastore.table.layout import KINDS, Kind
+from penstock.datastore.table.layout import KINDS, KindDefinition
 from penstock.resolvers.context import Context
 from penstock.resolvers.loaders import KindLoaders
 
@@ -30,7 +25,7 @@ class ResourceKind(StrEnum):
     REFERENCE_DATASET = "D"
 
 
-_KINDS: Final[Mapping[str, Kind[Any]]] = {kind.letter: kind for kind in KINDS}
+_KINDS: Final[Mapping[str, KindDefinition[Any]]] = {kind.letter: kind for kind in KINDS}
 
 
 def tag_lists(context: Context, kind: ResourceKind) -> TagLists:
@@ -38,7 +33,7 @@ def tag_lists(context: Context, kind: ResourceKind) -> TagLists:
     return context.session.of(_KINDS[kind]).tags
 
 
-class Draft(NamedTuple):
+class CalculationDraft(NamedTuple):
     """A calculation that is not saved."""
 
     formula: str
@@ -46,7 +41,7 @@ class Draft(NamedTuple):
     outputs: Sequence[Output]
 
 
-class Subject(NamedTuple):
+class EvaluationSubject(NamedTuple):
     """The calculation to evaluate: exactly one of `id`, `name` and `draft` is given.
 
     `group` is the group in which `name` or `draft` is looked up.
@@ -54,12 +49,14 @@ class Subject(NamedTuple):
 
     id: str | None
     name: str | None
-    draft: Draft | None
+    draft: CalculationDraft | None
     group: GroupPath | None
     version: int | None
 
 
-async def prepare(context: Context, subject: Subject) -> tuple[Calculation | None, Prepared]:
+async def prepare_evaluation(
+    context: Context, subject: EvaluationSubject
+) -> tuple[Calculation | None, PreparedFormula]:
     """Prepare the formula to evaluate; also return its calculation, if it is a saved one.
 
     The calculation is that of the version that the subject names.
@@ -70,36 +67,38 @@ async def prepare(context: Context, subject: Subject) -> tuple[Calculation | Non
         raise Invalid([FieldProblem(["version"], "a draft has no versions")])
     evaluations = context.session.evaluations
     if subject.draft is not None:
-        return None, await evaluations.of_draft(subject.group, *subject.draft)
+        return None, await evaluations.prepare_draft(subject.group, *subject.draft)
     if subject.id is not None:
-        return await evaluations.of_id(subject.id, subject.version)
-    return await evaluations.of_name(subject.name or "", subject.group, subject.version)
+        return await evaluations.prepare_by_id(subject.id, subject.version)
+    return await evaluations.prepare_by_name(subject.name or "", subject.group, subject.version)
 
 
 R = TypeVar("R", bound=Resource)
 
 
-async def diff(loaders: KindLoaders[R], resource: R, earlier: int, later: int) -> list[Change]:
+async def compare_versions(
+    loaders: KindLoaders[R], resource: R, earlier: int, later: int
+) -> list[ValueChange]:
     """Compare two versions; NotFound, about `from` or `to`, if one of them does not exist."""
 
-    async def numbered(number: int, field: str) -> R:
-        with about(field):
+    async def load_version(number: int, field: str) -> R:
+        with blame_field(field):
             return await loaders.versions.load((resource, number))
 
-    before, after = await gather(numbered(earlier, "from"), numbered(later, "to"))
-    return await to_thread(changes, before, after)
+    before, after = await gather(load_version(earlier, "from"), load_version(later, "to"))
+    return await to_thread(diff_versions, before, after)
 
 
-async def granted_through(
+async def find_granting_group(
     context: Context, resource: Resource, group: GroupPath
 ) -> GroupPath | None:
     """Return the group whose grant lets `group` see the resource: itself or one above it."""
-    with about("group"):
+    with blame_field("group"):
         await context.loaders.groups.load(group)
     return next((granted for granted in resource.groups if covers(granted, group)), None)
 
 
-async def owner_group(context: Context, resource: Resource) -> Group | None:
+async def load_owner_group(context: Context, resource: Resource) -> Group | None:
     """Load the group that owns a resource; None if the caller may not know it."""
     try:
         return await context.loaders.groups.load(resource.owner)
@@ -107,7 +106,7 @@ async def owner_group(context: Context, resource: Resource) -> Group | None:
         return None
 
 
-class Given(NamedTuple):
+class ResourceInput(NamedTuple):
     """The input of a user: fields, problems that the fields cannot show, and an optional file."""
 
     content: Mapping[str, Any]
@@ -116,33 +115,40 @@ class Given(NamedTuple):
 
 
 async def create(
-    loaders: KindLoaders[R], group: GroupPath | None, given: Given, idempotency_key: str | None
+    loaders: KindLoaders[R],
+    group: GroupPath | None,
+    given: ResourceInput,
+    idempotency_key: str | None,
 ) -> R:
-    writing = loaders.repository.writing.bringing(given.attachment)
-    return _renewed(
+    writing = loaders.repository.writing.with_attachment(given.attachment)
+    return _renew_resource(
         loaders, await writing.create(group, given.content, idempotency_key, given.noted)
     )
 
 
-async def update(loaders: KindLoaders[R], id: str, expected_version: int, given: Given) -> R:
-    writing = loaders.repository.writing.bringing(given.attachment)
-    return _renewed(loaders, await writing.update(id, expected_version, given.content, given.noted))
+async def update(
+    loaders: KindLoaders[R], id: str, expected_version: int, given: ResourceInput
+) -> R:
+    writing = loaders.repository.writing.with_attachment(given.attachment)
+    return _renew_resource(
+        loaders, await writing.update(id, expected_version, given.content, given.noted)
+    )
 
 
 async def delete(loaders: KindLoaders[R], id: str, expected_version: int | None) -> R:
-    return _renewed(loaders, await loaders.repository.deleting.delete(id, expected_version))
+    return _renew_resource(loaders, await loaders.repository.deleting.delete(id, expected_version))
 
 
 async def grant(loaders: KindLoaders[R], id: str, group: GroupPath) -> tuple[R, bool]:
     granted, changed = await loaders.repository.writing.grant(id, group)
-    return _renewed(loaders, granted), changed
+    return _renew_resource(loaders, granted), changed
 
 
 async def revoke(loaders: KindLoaders[R], id: str, group: GroupPath) -> R:
-    return _renewed(loaders, await loaders.repository.writing.revoke(id, group))
+    return _renew_resource(loaders, await loaders.repository.writing.revoke(id, group))
 
 
-def _renewed(loaders: KindLoaders[R], written: R) -> R:
+def _renew_resource(loaders: KindLoaders[R], written: R) -> R:
     """Let later fields of the request see the resource as written, or before it was deleted."""
     loaders.renew(written)
     return written

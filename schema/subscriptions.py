@@ -1,4 +1,4 @@
-"""What can be subscribed to."""
+"""The subscriptions of the schema."""
 
 from collections.abc import AsyncIterator
 from typing import Annotated
@@ -6,65 +6,92 @@ from typing import Annotated
 import strawberry
 
 from penstock.datastore import records
-from penstock.datastore.executions.reading import followed_execution
+from penstock.datastore.executions.reading import follow_execution
 from penstock.datastore.executions.records import Execution as ExecutionRecord
 from penstock.datastore.ngsi.directory import ServicePath
 from penstock.datastore.ngsi.series import Sample
-from penstock.datastore.resources.changes import followed
+from penstock.datastore.resources.changes import follow_resource
 from penstock.datastore.table.layout import PIPELINE
 from penstock.resolvers import ngsi
 from penstock.schema.core.context import Info
-from penstock.schema.core.relay import key_of
+from penstock.schema.core.relay import parse_key
 from penstock.schema.executions.executions import Execution
 from penstock.schema.ngsi.entities import NgsiSample
 from penstock.schema.pipelines.pipelines import Pipeline
 
 
-@strawberry.type(description="What can be followed.")
+@strawberry.type(description="The events that a client can subscribe to.")
 class Subscription:
     @strawberry.subscription(
         graphql_type=Pipeline,
-        description="The pipeline as it is now, then again after each change of its content, state "
-        "or grants. A client that reads slowly misses changes, never the latest. Completes when "
-        "the pipeline is deleted or the caller no longer sees it.",
+        description="The pipeline in its present state, and again after each change of its "
+        "content, state or grants. A client that reads slowly may miss intermediate changes but "
+        "always gets the latest. The stream completes when the pipeline is deleted or the caller "
+        "can no longer see it.",
     )
     @staticmethod
     def pipeline_changed(
         info: Info,
         id: Annotated[strawberry.ID, strawberry.argument(description="The global id.")],
     ) -> AsyncIterator[records.Pipeline]:
-        return followed(
-            info.context.session.of(PIPELINE).reading, info.context.changes, key_of("Pipeline", id)
+        return follow_resource(
+            info.context.session.of(PIPELINE).reading,
+            info.context.changes,
+            parse_key("Pipeline", id),
         )
 
     @strawberry.subscription(
         graphql_type=Execution,
-        description="The execution as it is now, then again as it gets on. A client that reads "
-        "slowly misses steps, never the last. Completes when the execution is over or gone, and "
-        "when the caller no longer sees it.",
+        description="The execution in its present state, and again whenever it progresses. A "
+        "client that reads slowly may miss intermediate steps but always gets the last. The "
+        "stream completes when the execution has ended or is deleted, or when the caller can no "
+        "longer see it.",
     )
     @staticmethod
     def execution_progress(
         info: Info,
         id: Annotated[strawberry.ID, strawberry.argument(description="The global id.")],
     ) -> AsyncIterator[ExecutionRecord]:
-        return followed_execution(
-            info.context.session.executions.reading, info.context.changes, key_of("Execution", id)
+        return follow_execution(
+            info.context.session.executions.reading,
+            info.context.changes,
+            parse_key("Execution", id),
         )
 
     @strawberry.subscription(
         graphql_type=NgsiSample,
-        description="The latest sample of an attribute, then each that is stored, within a second "
-        "or two; one that is stored more than a minute after it arrived is left out.",
+        description="The latest sample of an attribute, and then each new sample within about two "
+        "seconds of being stored. Samples that are stored more than a minute after their receipt "
+        "are left out.",
     )
     @staticmethod
     def ngsi_samples(
         info: Info,
-        service: Annotated[str, strawberry.argument(description="As notified.")],
-        service_path: Annotated[str, strawberry.argument(description="As notified.")],
-        entity_id: Annotated[str, strawberry.argument(description="As notified.")],
-        entity_type: Annotated[str, strawberry.argument(description="As notified; may be empty.")],
-        attribute: Annotated[str, strawberry.argument(description="As notified.")],
+        service: Annotated[
+            str, strawberry.argument(description="The service, as written in the notification.")
+        ],
+        service_path: Annotated[
+            str,
+            strawberry.argument(description="The service path, as written in the notification."),
+        ],
+        entity_id: Annotated[
+            str,
+            strawberry.argument(
+                description="The id of the entity, as written in the notification."
+            ),
+        ],
+        entity_type: Annotated[
+            str,
+            strawberry.argument(
+                description="The type of the entity, as written in the notification; may be empty."
+            ),
+        ],
+        attribute: Annotated[
+            str,
+            strawberry.argument(
+                description="The name of the attribute, as written in the notification."
+            ),
+        ],
     ) -> AsyncIterator[Sample]:
         at = ServicePath(service, service_path)
-        return ngsi.samples(info.context, at, (entity_id, entity_type), attribute)
+        return ngsi.follow_samples(info.context, at, (entity_id, entity_type), attribute)

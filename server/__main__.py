@@ -10,8 +10,8 @@ from typing import Annotated
 
 from cyclopts import App, Group, Parameter
 
-from penstock.server.commands.options import option
-from penstock.server.core.command_output import Answer, ExitCode, failure_of
+from penstock.server.commands.options import setting_option
+from penstock.server.core.command_output import CommandOutput, ExitCode, describe_failure
 from penstock.server.settings.settings import InvalidSettings, Settings
 
 EPILOGUE = """\
@@ -70,13 +70,13 @@ COMMON = Group("Options of every command")
 def launch(
     *tokens: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)],
     json: Annotated[bool, Parameter(group=COMMON, show_default=False, help=JSON_HELP)] = False,
-    debug: Annotated[bool | None, Parameter(group=COMMON), option("debug")] = None,
+    debug: Annotated[bool | None, Parameter(group=COMMON), setting_option("debug")] = None,
 ) -> ExitCode:
     """Run a command and report the result."""
     try:
-        return _printed(app(tokens), json)
+        return _print_answer(app(tokens), json)
     except Exception as error:  # the user gets one line for any failure
-        return _report(error, json, _debugging() if debug is None else debug)
+        return _report_failure(error, json, _is_debugging() if debug is None else debug)
 
 
 def run(tokens: Sequence[str]) -> int:
@@ -84,15 +84,15 @@ def run(tokens: Sequence[str]) -> int:
     try:
         return int(app.meta(list(tokens)) or ExitCode.OK)
     except Exception as error:  # help and version are printed outside `launch`
-        return _report(error, json=False, debug=_debugging())
+        return _report_failure(error, json=False, debug=_is_debugging())
 
 
 def main() -> None:
     sys.exit(run(sys.argv[1:]))
 
 
-def _printed(answer: object, json: bool) -> ExitCode:
-    if not isinstance(answer, Answer):
+def _print_answer(answer: object, json: bool) -> ExitCode:
+    if not isinstance(answer, CommandOutput):
         return ExitCode.OK
     text = json_format.dumps(answer.data, ensure_ascii=False) if json else answer.text
     try:
@@ -104,8 +104,8 @@ def _printed(answer: object, json: bool) -> ExitCode:
     return answer.code
 
 
-def _report(error: Exception, json: bool, debug: bool) -> ExitCode:
-    failure = failure_of(error)
+def _report_failure(error: Exception, json: bool, debug: bool) -> ExitCode:
+    failure = describe_failure(error)
     if debug and not failure.expected:
         traceback.print_exception(error)
     if json:
@@ -116,7 +116,7 @@ def _report(error: Exception, json: bool, debug: bool) -> ExitCode:
     return failure.code
 
 
-def _debugging() -> bool:
+def _is_debugging() -> bool:
     try:
         return Settings.load().debug
     except InvalidSettings:

@@ -19,25 +19,25 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from penstock.datastore.ngsi.notification import Defaults
-from penstock.datastore.ngsi.sink import Sink
+from penstock.datastore.ngsi.notification import NotificationDefaults
+from penstock.datastore.ngsi.sink import NotificationSink
 from penstock.datastore.objects.directory import LocalFiles
-from penstock.datastore.resources.changes import Changes, polled
+from penstock.datastore.resources.changes import RowChanges, open_changes
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from penstock.resolvers.context import Context, Cursors
 from penstock.schema import schema
-from penstock.schema.engine.documents import Persisted, PersistedMode
-from penstock.schema.engine.engine import CompiledExecutor, Engine, Interpreter
+from penstock.schema.engine.documents import PersistedDocuments, PersistedMode
+from penstock.schema.engine.engine import CompiledExecutor, GraphQLEngine, Interpreter
 from penstock.schema.engine.limits import Limits
 from penstock.server import graphiql
 from penstock.server.auth.api_keys import ApiKeyAuthenticator
 from penstock.server.auth.dev_identity import DevIdentity, is_loopback
 from penstock.server.auth.tokens import Authenticator, open_authenticator
-from penstock.server.core.headers import fields_of
+from penstock.server.core.headers import request_headers
 from penstock.server.core.siblings import Siblings
 from penstock.server.edge import local_files, ngsi_notifications
-from penstock.server.edge.audio_streams import stream_routes
+from penstock.server.edge.audio_streams import audio_stream_routes
 from penstock.server.edge.graphql import Admission, GraphQLApp, OpenContext
 from penstock.server.edge.health import health_routes
 from penstock.server.edge.ngsi_notifications import NotifyApp
@@ -45,21 +45,21 @@ from penstock.server.edge.rate_limit import RateLimiter, shared_buckets
 from penstock.server.edge.s3_events import S3Events
 from penstock.server.settings.settings import InvalidSettings, Settings
 from penstock.server.streams.backpressure import StreamLimits
-from penstock.server.streams.operations import Runner, StreamService
-from penstock.server.streams.registry import Streams
-from penstock.server.streams.sse import EventStreams
+from penstock.server.streams.operations import OperationRunner, StreamService
+from penstock.server.streams.registry import StreamRegistry
+from penstock.server.streams.sse import EventStreamApp
 from penstock.server.streams.websocket import WebSocketApp
-from penstock.server.telemetry.instrument import Watching
+from penstock.server.telemetry.instrument import Instrumentation
 
 
-def persisted_of(settings: Settings) -> Persisted:
+def read_persisted(settings: Settings) -> PersistedDocuments:
     """Read the trusted documents if the settings name a file; InvalidSettings for a bad one."""
     mode = PersistedMode(settings.persisted_queries)
     if settings.trusted_documents is None:
-        return Persisted(mode)
+        return PersistedDocuments(mode)
     try:
         texts = settings.trusted_documents.read_bytes()
-        return Persisted(mode, msgspec.json.decode(texts, type=dict[str, str]))
+        return PersistedDocuments(mode, msgspec.json.decode(texts, type=dict[str, str]))
     except OSError as error:
         reason = error.strerror or "cannot be read"
     except msgspec.DecodeError as error:
@@ -77,11 +77,11 @@ def cursors_of(settings: Settings) -> Cursors:
     return Cursors(sha256(f"cursors of {settings.table}".encode()).digest())
 
 
-HEALTH = frozenset({"/healthz", "/readyz"})
-METRICS = "/metrics"
+HEALTH_PATHS = frozenset({"/healthz", "/readyz"})
+METRICS_PATH = "/metrics"
 
 
-class KnownHosts:
+class HostCheck:
     """Starlette's check of the Host header, left out for health probes and metrics scrapers.
 
     It refuses requests for other host names, such as one from a rebound DNS name.
@@ -93,28 +93,28 @@ class KnownHosts:
         self._guarded = TrustedHostMiddleware(app, allowed_hosts=hosts, www_redirect=False)
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        return (self._app if self._is_open(scope) else self._guarded)(scope, receive, send)
+        return (self._app if self._is_admitted(scope) else self._guarded)(scope, receive, send)
 
-    def _is_open(self, scope: Scope) -> bool:
+    def _is_admitted(self, scope: Scope) -> bool:
         """Tell whether the request needs no check, or names one of our hosts exactly."""
-        is_ours = scope["type"] == "http" and _host(fields_of(scope)) in self._hosts
-        return is_ours or _is_open(scope)
+        is_ours = scope["type"] == "http" and _host_name(request_headers(scope)) in self._hosts
+        return is_ours or _accepts_any_host(scope)
 
 
-def _host(headers: Headers) -> str:
+def _host_name(headers: Headers) -> str:
     return headers.get("host", "").split(":")[0]
 
 
-def _is_open(scope: Scope) -> bool:
+def _accepts_any_host(scope: Scope) -> bool:
     """Tell whether any host name is accepted; metrics accept any IP address.
 
     No DNS name can stand for an IP address in the Host header.
     """
     if scope["type"] != "http":
         return False
-    if scope["path"] == METRICS:
-        return _is_address(fields_of(scope).get("host") or "")
-    return scope["path"] in HEALTH
+    if scope["path"] == METRICS_PATH:
+        return _is_address(request_headers(scope).get("host") or "")
+    return scope["path"] in HEALTH_PATHS
 
 
 def _is_address(host: str) -> bool:
@@ -125,7 +125,7 @@ def _is_address(host: str) -> bool:
     return True
 
 
-class Front(Starlette):
+class FastRouteApp(Starlette):
     """Starlette's application, with a direct way to `app` for HTTP requests of `path`.
 
     Such requests pass the middleware but skip the routing. `app` answers every failure itself.
@@ -151,12 +151,12 @@ class Front(Starlette):
             await super().__call__(scope, receive, send)
 
 
-GRAPHQL = "/graphql"
+GRAPHQL_PATH = "/graphql"
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class Runtime:
     """The parts that run next to the application.
 
     A caller that stops the server stops `streams` first, or waits for clients to leave. Without a
@@ -164,8 +164,8 @@ class Beside:
     same port.
     """
 
-    streams: Streams
-    sink: Sink | None = None
+    streams: StreamRegistry
+    sink: NotificationSink | None = None
     siblings: Siblings | None = None
 
 
@@ -174,45 +174,45 @@ async def open_app(
     settings: Settings,
     store: Store,
     identity: DevIdentity | None,
-    beside: Beside | None = None,
+    beside: Runtime | None = None,
 ) -> AsyncIterator[Starlette]:
     """Build the application over an open store; its GraphiQL page acts as `identity`."""
-    beside = Beside(streams_of(settings)) if beside is None else beside
-    watching = Watching.of(settings, beside.siblings)
+    beside = Runtime(streams_of(settings)) if beside is None else beside
+    watching = Instrumentation.of(settings, beside.siblings)
     own_files = store.files if isinstance(store.files, LocalFiles) else None
-    store = watching.store(store)
+    store = watching.instrument_store(store)
     async with (
         open_authenticator(settings) as tokens,
-        polled(store.table, settings.change_poll_seconds) as changes,
+        open_changes(store.table, settings.change_poll_seconds) as changes,
         watching.share_with_workers(),
     ):
         seconds = settings.api_key_cache_seconds
         authenticator = ApiKeyAuthenticator(tokens, store.credential, seconds, now=store.clock.now)
-        limiter = _limiter(settings, beside.siblings)
-        open_context = _contexts(settings, store, changes, limiter)
+        limiter = _rate_limiter(settings, beside.siblings)
+        open_context = _context_opener(settings, store, changes, limiter)
         events = S3Events(store, authenticator, limits_of(settings), limiter)
-        graphql, over_socket = _graphql(
+        graphql, over_socket = _graphql_apps(
             settings, authenticator, open_context, beside.streams, watching
         )
-        yield Front(
-            GRAPHQL,
+        yield FastRouteApp(
+            GRAPHQL_PATH,
             graphql,
             routes=[
                 *health_routes(store.ping),
                 *watching.routes(),
                 events.route(),
-                *(local_files.routes(own_files) if own_files else ()),
-                *stream_routes(store, authenticator.caller_of, limiter),
-                WebSocketRoute(GRAPHQL, over_socket),
-                *_notify(settings, authenticator, limiter, beside.sink),
-                *_page(settings, identity),
+                *(local_files.file_routes(own_files) if own_files else ()),
+                *audio_stream_routes(store, authenticator.caller_of, limiter),
+                WebSocketRoute(GRAPHQL_PATH, over_socket),
+                *_notify_routes(settings, authenticator, limiter, beside.sink),
+                *_graphiql_routes(settings, identity),
             ],
             middleware=list(_middleware(settings)),
         )
 
 
-def streams_of(settings: Settings) -> Streams:
-    return Streams(settings.max_streams_per_caller, settings.max_unproven_streams)
+def streams_of(settings: Settings) -> StreamRegistry:
+    return StreamRegistry(settings.max_streams_per_caller, settings.max_unproven_streams)
 
 
 def limits_of(settings: Settings) -> Limits:
@@ -241,7 +241,7 @@ def executor_of(settings: Settings, limits: Limits) -> CompiledExecutor | Interp
     return CompiledExecutor(schema, limits, interpreted_runs=1, written=True)
 
 
-def _limiter(settings: Settings, siblings: Siblings | None) -> RateLimiter:
+def _rate_limiter(settings: Settings, siblings: Siblings | None) -> RateLimiter:
     buckets = None if siblings is None else shared_buckets(siblings)
     return RateLimiter(settings.rate_limit_per_second, settings.rate_limit_burst, buckets)
 
@@ -255,8 +255,8 @@ def stream_limits_of(settings: Settings) -> StreamLimits:
     )
 
 
-def _contexts(
-    settings: Settings, store: Store, changes: Changes, limiter: RateLimiter
+def _context_opener(
+    settings: Settings, store: Store, changes: RowChanges, limiter: RateLimiter
 ) -> OpenContext:
     cursors = cursors_of(settings)
 
@@ -267,18 +267,18 @@ def _contexts(
     return open_context
 
 
-def _graphql(
+def _graphql_apps(
     settings: Settings,
     authenticator: Authenticator,
     open_context: OpenContext,
-    streams: Streams,
-    watching: Watching,
+    streams: StreamRegistry,
+    watching: Instrumentation,
 ) -> tuple[ASGIApp, ASGIApp]:
     """Build the apps that serve one engine: HTTP with server-sent events, and WebSocket."""
     limits = limits_of(settings)
     executor = executor_of(settings, limits)
-    engine = Engine(schema, limits, persisted=persisted_of(settings), executor=executor)
-    watching.count(engine, streams)
+    engine = GraphQLEngine(schema, limits, persisted=read_persisted(settings), executor=executor)
+    watching.count_holdings(engine, streams)
     if isinstance(executor, CompiledExecutor):
         watching.count_fallbacks(executor.fallbacks)
     introspection = settings.introspection == "authenticated"
@@ -290,29 +290,34 @@ def _graphql(
         introspection=introspection,
     )
     service = StreamService(
-        Runner(engine, open_context, introspection),
+        OperationRunner(engine, open_context, introspection),
         authenticator.authenticate,
         streams,
         stream_limits_of(settings),
-        watching.operations,
+        watching.operation_watchers,
     )
     return (
-        watching.app(EventStreams(service, plain)),
+        watching.instrument_app(EventStreamApp(service, plain)),
         WebSocketApp(service, origins=settings.allowed_origins),
     )
 
 
-def _notify(
-    settings: Settings, authenticator: Authenticator, limiter: RateLimiter, sink: Sink | None
+def _notify_routes(
+    settings: Settings,
+    authenticator: Authenticator,
+    limiter: RateLimiter,
+    sink: NotificationSink | None,
 ) -> list[Route]:
     if sink is None:
         return []
-    defaults = Defaults(settings.ngsi_default_service, settings.ngsi_default_service_path)
+    defaults = NotificationDefaults(
+        settings.ngsi_default_service, settings.ngsi_default_service_path
+    )
     app = NotifyApp(sink, authenticator.caller_of, limiter, limits_of(settings), defaults)
-    return ngsi_notifications.routes(app)
+    return ngsi_notifications.notify_routes(app)
 
 
-def _page(settings: Settings, identity: DevIdentity | None) -> list[BaseRoute]:
+def _graphiql_routes(settings: Settings, identity: DevIdentity | None) -> list[BaseRoute]:
     if not settings.serves_graphiql:
         return []
     if identity is None:
@@ -323,7 +328,7 @@ def _page(settings: Settings, identity: DevIdentity | None) -> list[BaseRoute]:
 def _middleware(settings: Settings) -> Iterator[Middleware]:
     hosts = settings.allowed_hosts or (LOOPBACK_NAMES if is_loopback(settings.host) else ())
     if hosts:
-        yield Middleware(KnownHosts, hosts=hosts)
+        yield Middleware(HostCheck, hosts=hosts)
     if settings.allowed_origins:
         yield Middleware(
             CORSMiddleware,

@@ -45,7 +45,7 @@ def install(tools: Tools, folder: str) -> str | None:
     if done.returncode == 0:
         # npm makes no folder if the lock file has nothing for this platform.
         _stamp(folder).parent.mkdir(exist_ok=True)
-        _stamp(folder).write_text(_wanted(folder))
+        _stamp(folder).write_text(_lock_digest(folder))
         return None
     errors = [line for line in done.stderr.splitlines() if line.startswith("npm error ")]
     return f"{folder} is left out: {'; '.join(errors[:2]) or 'npm failed'}"
@@ -53,7 +53,7 @@ def install(tools: Tools, folder: str) -> str | None:
 
 def is_current(folder: str) -> bool:
     """Tell whether the folder has the packages of its current lock file."""
-    return _stamp(folder).is_file() and _stamp(folder).read_text() == _wanted(folder)
+    return _stamp(folder).is_file() and _stamp(folder).read_text() == _lock_digest(folder)
 
 
 def skip_reason(folder: str) -> str | None:
@@ -74,7 +74,7 @@ def _stamp(folder: str) -> Path:
     return ROOT / folder / "node_modules" / ".installed"
 
 
-def _wanted(folder: str) -> str:
+def _lock_digest(folder: str) -> str:
     return sha256((ROOT / folder / "package-lock.json").read_bytes()).hexdigest()
 
 

@@ -19,7 +19,7 @@ QUOTE: Final = b'"'
 NEWLINE: Final = b"\n"
 
 
-class Records:
+class RecordSplitter:
     """The records of a stream; the last, incomplete record waits for more bytes.
 
     After a record larger than `limit`, `overlong` is true and no further records are returned.
@@ -38,17 +38,17 @@ class Records:
             return ()
         *lines, tail = (self._rest + data).split(NEWLINE)
         if QUOTE in data or QUOTE in self._rest:
-            lines, opened = _joined(lines)
+            lines, opened = _join_quoted(lines)
             tail = NEWLINE.join((*opened, tail))
         self._rest = tail
-        return self._measured(lines, tail)
+        return self._check_sizes(lines, tail)
 
     def finish(self) -> Sequence[bytes]:
         """End the stream; return the last record if no newline ended it."""
         last, self._rest = self._rest, b""
         return (last,) if last and not self.overlong else ()
 
-    def _measured(self, lines: Sequence[bytes], tail: bytes) -> Sequence[bytes]:
+    def _check_sizes(self, lines: Sequence[bytes], tail: bytes) -> Sequence[bytes]:
         """Return the lines up to the first that is too large; if there is none, check the tail."""
         for number, line in enumerate(lines):
             if len(line) > self._limit:
@@ -58,7 +58,7 @@ class Records:
         return lines
 
 
-def _joined(lines: Iterable[bytes]) -> tuple[list[bytes], list[bytes]]:
+def _join_quoted(lines: Iterable[bytes]) -> tuple[list[bytes], list[bytes]]:
     """Return the records that lines form, and the lines of a last one whose quotes are open."""
     records: list[bytes] = []
     opened: list[bytes] = []
@@ -76,14 +76,14 @@ def _joined(lines: Iterable[bytes]) -> tuple[list[bytes], list[bytes]]:
     return records, opened
 
 
-class Case(msgspec.Struct):
+class QuoteCase(msgspec.Struct):
     """The newlines that end records in one case: their count, and the offset after the first."""
 
     ends: int = 0
     first: int | None = None
 
 
-class Survey:
+class PartSurvey:
     """Counts quotes and record ends in one part of a file, fed in order."""
 
     __slots__ = ("cases", "size", "turns")
@@ -92,7 +92,7 @@ class Survey:
         self.size = 0
         self.turns = 0
         """Quotes so far."""
-        self.cases = (Case(), Case())
+        self.cases = (QuoteCase(), QuoteCase())
         """The case of a part that begins outside quotes, and the case of one that begins inside."""
 
     def feed(self, data: bytes) -> None:
@@ -105,13 +105,13 @@ class Survey:
         self.turns -= 1
         self.size += len(data)
 
-    def _count(self, case: Case, segment: bytes, offset: int) -> None:
+    def _count(self, case: QuoteCase, segment: bytes, offset: int) -> None:
         if case.first is None and (place := segment.find(NEWLINE)) >= 0:
             case.first = offset + place + 1
         case.ends += segment.count(NEWLINE)
 
 
-class Span(msgspec.Struct, frozen=True):
+class RecordSpan(msgspec.Struct, frozen=True):
     """Whole records of a file: its bytes from `start` up to, but not including, `end`.
 
     `row` is the number of the first record; the header has number 0.
@@ -122,7 +122,7 @@ class Span(msgspec.Struct, frozen=True):
     row: int
 
 
-def spans(surveys: Iterable[Survey]) -> Sequence[Span]:
+def record_spans(surveys: Iterable[PartSurvey]) -> Sequence[RecordSpan]:
     """Return the spans of the records below the header, from surveys of the whole file in order.
 
     Each span begins in a part of its own, the first one after the header. A file without records
@@ -138,5 +138,5 @@ def spans(surveys: Iterable[Survey]) -> Sequence[Span]:
         turns += survey.turns
         offset += survey.size
     starts.append((offset, ended + 1))
-    found = [Span(start, end, row) for (start, row), (end, _) in pairwise(starts)]
+    found = [RecordSpan(start, end, row) for (start, row), (end, _) in pairwise(starts)]
     return [span for span in found if span.start < span.end]

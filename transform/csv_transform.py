@@ -4,30 +4,30 @@ from collections.abc import Sequence
 from csv import Error
 from typing import NamedTuple, Protocol
 
-from penstock.transform.csv_records import MAX_RECORD, Records
-from penstock.transform.header import fields_of, read_header
-from penstock.transform.outcome import Ending, Outcome, Written, headings
-from penstock.transform.problems import Code, Problem, Refused
+from penstock.transform.csv_records import MAX_RECORD, RecordSplitter
+from penstock.transform.header import read_header, split_fields
+from penstock.transform.outcome import OutputChunk, ResultCollector, TransformEnding, headings
+from penstock.transform.problems import InputRefused, TransformCode, TransformProblem
 from penstock.transform.program import Program
 
 BLANK = (b"", b"\r")
 
 
-class Transform(Protocol):
+class RowTransform(Protocol):
     """A program applied to one input; input after a refusal is ignored."""
 
-    def feed(self, data: bytes) -> Written:
+    def feed(self, data: bytes) -> OutputChunk:
         """Take more of the input; return its results so far, which may wait for more input."""
 
-    def finish(self) -> Written:
+    def finish(self) -> OutputChunk:
         """Take the end of the input; return the remaining results."""
 
     @property
-    def ending(self) -> Ending:
+    def ending(self) -> TransformEnding:
         """The counts so far, and the refusal if there was one."""
 
 
-class Above(NamedTuple):
+class PartContext(NamedTuple):
     """The facts about the rest of a file above a part.
 
     `places` are the places of the columns in the header, `row` is the number of the part's first
@@ -46,18 +46,18 @@ class CsvTransform:
     """
 
     def __init__(
-        self, program: Program, max_failed: int | None = None, above: Above | None = None
+        self, program: Program, max_failed: int | None = None, above: PartContext | None = None
     ) -> None:
         self._program = program
-        self._outcome = Outcome(max_failed, above.failed if above else 0)
-        self._records = Records()
+        self._outcome = ResultCollector(max_failed, above.failed if above else 0)
+        self._records = RecordSplitter()
         self._places = above.places if above else ()
         self._awaits_header = above is None
         self._row = above.row if above else 0
         self._read = 0
 
     @property
-    def ending(self) -> Ending:
+    def ending(self) -> TransformEnding:
         return self._outcome.ending(self._read)
 
     @property
@@ -65,70 +65,72 @@ class CsvTransform:
         """The place of each column in the header; empty before the header was read."""
         return self._places
 
-    def feed(self, data: bytes) -> Written:
+    def feed(self, data: bytes) -> OutputChunk:
         if self._outcome.refusal is not None:
-            return Written()
+            return OutputChunk()
         self._read += len(data)
-        return self._taken(self._records.feed(data))
+        return self._process_records(self._records.feed(data))
 
-    def finish(self) -> Written:
+    def finish(self) -> OutputChunk:
         if self._outcome.refusal is not None:
-            return Written()
+            return OutputChunk()
         records = self._records.finish()
         if self._awaits_header and not records:
-            return self._begun(Problem(0, "", Code.EMPTY_INPUT, "the file is empty"))
-        return self._taken(records)
+            return self._start_output(
+                TransformProblem(0, "", TransformCode.EMPTY_INPUT, "the file is empty")
+            )
+        return self._process_records(records)
 
-    def _taken(self, records: Sequence[bytes]) -> Written:
+    def _process_records(self, records: Sequence[bytes]) -> OutputChunk:
         if self._awaits_header and records:
-            start = self._begun(self._header_problem(records[0]))
-            return start.then(self._taken(records[1:]))
+            start = self._start_output(self._header_problem(records[0]))
+            return start.concat(self._process_records(records[1:]))
         if self._awaits_header and self._records.overlong:
-            return self._begun(_overlong(0))
+            return self._start_output(_overlong_problem(0))
         for record in records:
             if self._outcome.refusal is not None:
                 break
             if record not in BLANK:
-                self._take(record)
+                self._process_record(record)
             self._row += 1
         if self._records.overlong and self._outcome.refusal is None:
-            self._outcome.refuse(_overlong(self._row))
-        return self._outcome.take()
+            self._outcome.refuse(_overlong_problem(self._row))
+        return self._outcome.take_output()
 
-    def _begun(self, problem: Problem | None) -> Written:
+    def _start_output(self, problem: TransformProblem | None) -> OutputChunk:
         """Start both files with their headings, even if the input's header is wrong."""
         self._awaits_header, self._row = False, 1
         if problem is not None:
             self._outcome.refuse(problem)
-        return self._outcome.take(headings(self._program.headings))
+        return self._outcome.take_output(headings(self._program.headings))
 
-    def _header_problem(self, record: bytes) -> Problem | None:
+    def _header_problem(self, record: bytes) -> TransformProblem | None:
         try:
             self._places = read_header(record, self._program.columns)
-        except Refused as refused:
+        except InputRefused as refused:
             return refused.problem
         return None
 
-    def _take(self, record: bytes) -> None:
+    def _process_record(self, record: bytes) -> None:
         try:
-            fields = fields_of(record.decode())
+            fields = split_fields(record.decode())
         except UnicodeDecodeError as error:
             message = f"byte {error.start + 1} of the row is not UTF-8"
-            self._reject(Code.INVALID_ENCODING, message)
+            self._reject(TransformCode.INVALID_ENCODING, message)
         except Error as error:
-            self._reject(Code.MALFORMED_ROW, f"the row cannot be read: {error}")
+            self._reject(TransformCode.MALFORMED_ROW, f"the row cannot be read: {error}")
         else:
             if len(fields) == len(self._places):
                 entries = [fields[place] for place in self._places]
-                self._outcome.take_row(self._program, self._row, entries)
+                self._outcome.run_row(self._program, self._row, entries)
             else:
                 message = f"the row has {len(fields)} fields, the header {len(self._places)}"
-                self._reject(Code.FIELD_COUNT, message)
+                self._reject(TransformCode.FIELD_COUNT, message)
 
-    def _reject(self, code: Code, message: str) -> None:
-        self._outcome.fail([Problem(self._row, "", code, message)])
+    def _reject(self, code: TransformCode, message: str) -> None:
+        self._outcome.fail([TransformProblem(self._row, "", code, message)])
 
 
-def _overlong(row: int) -> Problem:
+def _overlong_problem(row: int) -> TransformProblem:
     message = f"the row is larger than {MAX_RECORD} bytes; is a quote in or above it not closed?"
-    return Problem(row, "", Code.ROW_TOO_LARGE, message)
+    return TransformProblem(row, "", TransformCode.ROW_TOO_LARGE, message)

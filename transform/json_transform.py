@@ -7,9 +7,9 @@ from typing import Any, Final
 import msgspec
 
 from penstock.formula.core.limits import MAX_BATCH_STEPS
-from penstock.transform.header import names_of
-from penstock.transform.outcome import Ending, Outcome, Written, headings
-from penstock.transform.problems import Code, Problem
+from penstock.transform.header import columns_by_heading
+from penstock.transform.outcome import OutputChunk, ResultCollector, TransformEnding, headings
+from penstock.transform.problems import TransformCode, TransformProblem
 from penstock.transform.program import Program
 
 _DECODER: Final = msgspec.json.Decoder(list[dict[str, Any]], float_hook=Decimal)
@@ -24,54 +24,58 @@ class JsonTransform:
 
     def __init__(self, program: Program, max_failed: int | None = None) -> None:
         self._program = program
-        self._names = names_of(program.columns)
-        self._outcome = Outcome(max_failed)
+        self._names = columns_by_heading(program.columns)
+        self._outcome = ResultCollector(max_failed)
         self._data = bytearray()
 
     @property
-    def ending(self) -> Ending:
+    def ending(self) -> TransformEnding:
         return self._outcome.ending(len(self._data))
 
-    def feed(self, data: bytes) -> Written:
+    def feed(self, data: bytes) -> OutputChunk:
         self._data += data
-        return Written()
+        return OutputChunk()
 
-    def finish(self) -> Written:
+    def finish(self) -> OutputChunk:
         try:
             rows = _DECODER.decode(self._data)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             message = f"the rows are no list of objects: {error}"
-            self._outcome.refuse(Problem(0, "", Code.INVALID_ROWS, message))
+            self._outcome.refuse(TransformProblem(0, "", TransformCode.INVALID_ROWS, message))
             rows = []
         self._require_few_steps(len(rows))
         for number, row in enumerate(rows, start=1):
             if self._outcome.refusal is None:
-                self._take(number, row)
-        return self._outcome.take(headings(self._program.headings))
+                self._process_row(number, row)
+        return self._outcome.take_output(headings(self._program.headings))
 
     def _require_few_steps(self, rows: int) -> None:
         steps = rows * self._program.cost
         if steps > MAX_BATCH_STEPS:
             message = f"{rows} rows take {steps} steps, more than {MAX_BATCH_STEPS}; send a file"
-            self._outcome.refuse(Problem(0, "", Code.TOO_MANY_STEPS, message))
+            self._outcome.refuse(TransformProblem(0, "", TransformCode.TOO_MANY_STEPS, message))
 
-    def _take(self, number: int, row: Mapping[str, object]) -> None:
+    def _process_row(self, number: int, row: Mapping[str, object]) -> None:
         entries: list[object] = [None] * len(self._program.columns)
         given: set[int] = set()
-        problems: list[Problem] = []
+        problems: list[TransformProblem] = []
         for name, entry in row.items():
             place = self._names.get(name.strip())
             if place is None:
                 message = f"no parameter is called {name[:100]!r}"
-                problems.append(Problem(number, name[:100], Code.UNKNOWN_COLUMN, message))
+                problems.append(
+                    TransformProblem(number, name[:100], TransformCode.UNKNOWN_COLUMN, message)
+                )
             elif place in given:
                 key = self._program.columns[place].key
                 message = f"the row has {key!r} twice, by its key and by its label"
-                problems.append(Problem(number, key, Code.DUPLICATE_COLUMN, message))
+                problems.append(
+                    TransformProblem(number, key, TransformCode.DUPLICATE_COLUMN, message)
+                )
             else:
                 given.add(place)
                 entries[place] = entry
         if problems:
             self._outcome.fail(problems)
         else:
-            self._outcome.take_row(self._program, number, entries)
+            self._outcome.run_row(self._program, number, entries)

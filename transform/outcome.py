@@ -7,13 +7,13 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from penstock.transform.problems import Code, Problem
+from penstock.transform.problems import TransformCode, TransformProblem
 from penstock.transform.program import Program
 
 ERROR_HEADINGS: Final = ("row", "column", "code", "message")
 
 
-class Counts(msgspec.Struct, frozen=True):
+class RowCounts(msgspec.Struct, frozen=True):
     """The rows read, succeeded and failed; the bytes read and written, errors included."""
 
     rows: int = 0
@@ -22,29 +22,29 @@ class Counts(msgspec.Struct, frozen=True):
     bytes_read: int = 0
     bytes_written: int = 0
 
-    def __add__(self, other: "Counts") -> "Counts":
+    def __add__(self, other: "RowCounts") -> "RowCounts":
         pairs = zip(msgspec.structs.astuple(self), msgspec.structs.astuple(other), strict=True)
-        return Counts(*(one + another for one, another in pairs))
+        return RowCounts(*(one + another for one, another in pairs))
 
 
-class Written(NamedTuple):
+class OutputChunk(NamedTuple):
     """More bytes of the output file and of the errors file."""
 
     output: bytes = b""
     errors: bytes = b""
 
-    def then(self, other: "Written") -> "Written":
-        return Written(self.output + other.output, self.errors + other.errors)
+    def concat(self, other: "OutputChunk") -> "OutputChunk":
+        return OutputChunk(self.output + other.output, self.errors + other.errors)
 
 
-NOTHING: Final = Written()
+NO_OUTPUT: Final = OutputChunk()
 
 
-class Ending(msgspec.Struct, frozen=True):
+class TransformEnding(msgspec.Struct, frozen=True):
     """The end of a transform: its counts, and the refusal if the input could not be used."""
 
-    counts: Counts
-    refusal: Problem | None = None
+    counts: RowCounts
+    refusal: TransformProblem | None = None
 
     @property
     def succeeded(self) -> bool:
@@ -59,12 +59,12 @@ def csv_lines(lines: Iterable[Sequence[object]]) -> bytes:
     return text.getvalue().encode()
 
 
-def headings(names: Sequence[str]) -> Written:
+def headings(names: Sequence[str]) -> OutputChunk:
     """Return the first lines of both files."""
-    return Written(csv_lines([names]), csv_lines([ERROR_HEADINGS]))
+    return OutputChunk(csv_lines([names]), csv_lines([ERROR_HEADINGS]))
 
 
-class Outcome:
+class ResultCollector:
     """Collects the results of rows until they are taken as bytes.
 
     More than `max_failed` failed rows, those `failed_above` included, are a refusal; no row may be
@@ -83,44 +83,44 @@ class Outcome:
     )
 
     def __init__(self, max_failed: int | None, failed_above: int = 0) -> None:
-        self.refusal: Problem | None = None
+        self.refusal: TransformProblem | None = None
         self._max_failed = max_failed
         self._failed_above = failed_above
         self._cells: list[Sequence[str]] = []
-        self._problems: list[Problem] = []
+        self._problems: list[TransformProblem] = []
         self._succeeded = self._failed = self._written = 0
 
-    def ending(self, bytes_read: int) -> Ending:
+    def ending(self, bytes_read: int) -> TransformEnding:
         """Return the counts so far and the refusal, if there is one."""
         rows = self._succeeded + self._failed
-        counts = Counts(rows, self._succeeded, self._failed, bytes_read, self._written)
-        return Ending(counts, self.refusal)
+        counts = RowCounts(rows, self._succeeded, self._failed, bytes_read, self._written)
+        return TransformEnding(counts, self.refusal)
 
-    def take_row(self, program: Program, row: int, entries: Sequence[object]) -> None:
+    def run_row(self, program: Program, row: int, entries: Sequence[object]) -> None:
         """Run a program on a row's entries, which are in the order of its columns."""
-        problems: list[Problem] = []
-        values = program.bound(row, entries, problems)
-        cells = () if problems else program.evaluated(row, values, problems)
+        problems: list[TransformProblem] = []
+        values = program.read_values(row, entries, problems)
+        cells = () if problems else program.evaluate_row(row, values, problems)
         if problems:
             self.fail(problems)
         else:
             self._cells.append(cells)
 
-    def fail(self, problems: Sequence[Problem]) -> None:
+    def fail(self, problems: Sequence[TransformProblem]) -> None:
         """Leave a row out because of one or more problems."""
         self._problems += problems
         self._failed += 1
         if self._max_failed is not None and self._failed_above + self._failed > self._max_failed:
             self.refuse(_over_threshold(problems[0].row, self._max_failed))
 
-    def refuse(self, problem: Problem) -> None:
+    def refuse(self, problem: TransformProblem) -> None:
         """Refuse the input or the rest of it."""
         self.refusal = problem
         self._problems.append(problem)
 
-    def take(self, before: Written = NOTHING) -> Written:
+    def take_output(self, before: OutputChunk = NO_OUTPUT) -> OutputChunk:
         """Return the results since the last call, after the bytes in `before`."""
-        written = before.then(Written(csv_lines(self._cells), csv_lines(self._problems)))
+        written = before.concat(OutputChunk(csv_lines(self._cells), csv_lines(self._problems)))
         self._succeeded += len(self._cells)
         self._written += len(written.output) + len(written.errors)
         self._cells.clear()
@@ -128,6 +128,6 @@ class Outcome:
         return written
 
 
-def _over_threshold(row: int, maximum: int) -> Problem:
+def _over_threshold(row: int, maximum: int) -> TransformProblem:
     message = f"more than {maximum} rows failed; those below were not looked at"
-    return Problem(row, "", Code.TOO_MANY_FAILED_ROWS, message)
+    return TransformProblem(row, "", TransformCode.TOO_MANY_FAILED_ROWS, message)

@@ -7,26 +7,26 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from penstock.formula.checking.calculation_library import Callee, Found, Signature
-from penstock.formula.core.datasets import NamedRows, Pin, Rows, unknown_dataset
-from penstock.formula.core.values import ValueType
+from penstock.formula.checking.calculation_library import Callee, ResolvedCall, Signature
+from penstock.formula.core.datasets import DatasetRows, RowsByName, VersionPin, unknown_dataset
+from penstock.formula.core.values import FormulaType
 
 
 class Column(msgspec.Struct, frozen=True):
     """A declared input column; its heading in a file is the label or else the key."""
 
     key: str
-    type: ValueType
+    type: FormulaType
     required: bool = False
     label: str | None = None
 
 
-class Step(msgspec.Struct, frozen=True):
+class FormulaStep(msgspec.Struct, frozen=True):
     """One formula and its output column; later formulas read the output by `key`, if it has one."""
 
     formula: str
     name: str
-    type: ValueType
+    type: FormulaType
     key: str | None = None
 
 
@@ -38,40 +38,40 @@ class Dataset(msgspec.Struct, frozen=True):
 
     within: str | None
     name: str
-    pin: Pin
+    pin: VersionPin
     identity: str
 
 
-class Plan(msgspec.Struct, frozen=True):
+class TransformPlan(msgspec.Struct, frozen=True):
     """Input columns, formulas in order, and the pinned calculations and datasets they reach."""
 
     columns: tuple[Column, ...]
-    steps: tuple[Step, ...]
-    calls: tuple[Found, ...] = ()
+    steps: tuple[FormulaStep, ...]
+    calls: tuple[ResolvedCall, ...] = ()
     datasets: tuple[Dataset, ...] = ()
 
 
-class PinnedCalls:
+class PinnedCalculations:
     """A library of the calls of a plan; it does not see later versions."""
 
-    def __init__(self, calls: tuple[Found, ...]) -> None:
+    def __init__(self, calls: tuple[ResolvedCall, ...]) -> None:
         self._known = {(call.within, call.callee): call.signature for call in calls}
 
-    def callees(self, callee: Callee, within: str | None) -> Signature | None:
+    def find_callee(self, callee: Callee, within: str | None) -> Signature | None:
         return self._known.get((within, callee))
 
 
-class PinnedDatasets(NamedRows):
+class PinnedDatasets(RowsByName):
     """Answers formulas from the rows of the datasets they name, given by identity.
 
     A name that a row computes is known only if a formula of the same resource contains it
     literally.
     """
 
-    def __init__(self, datasets: Iterable[Dataset], data: Mapping[str, Rows]) -> None:
+    def __init__(self, datasets: Iterable[Dataset], data: Mapping[str, DatasetRows]) -> None:
         self._rows = {(one.within, one.name, one.pin): data[one.identity] for one in datasets}
 
-    def named(self, name: str, pin: Pin, within: str | None) -> Rows:
+    def find_rows(self, name: str, pin: VersionPin, within: str | None) -> DatasetRows:
         rows = self._rows.get((within, name, pin))
         if rows is None:
             raise unknown_dataset(name)

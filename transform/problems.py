@@ -7,7 +7,7 @@ MAX_MESSAGE: Final = 500
 """Characters of a message that are kept."""
 
 
-class Code(StrEnum):
+class TransformCode(StrEnum):
     """The complete list of codes, besides those of formulas in `penstock.formula.core.errors`."""
 
     # nothing can be done with the file, or with the rest of it
@@ -27,7 +27,7 @@ class Code(StrEnum):
     INVALID_ENCODING = "INVALID_ENCODING"
 
 
-class Problem(NamedTuple):
+class TransformProblem(NamedTuple):
     """The reason why a row is left out; `row` counts from 1 below the header, with blank lines.
 
     `column` is the parameter or output at fault, if there is one. The refusal of a whole file has
@@ -40,9 +40,9 @@ class Problem(NamedTuple):
     message: str
 
 
-class Refused(Exception):
+class InputRefused(Exception):
     """The file, or the rest of it, cannot be processed."""
 
     def __init__(self, code: str, message: str, column: str = "", row: int = 0) -> None:
         super().__init__(message)
-        self.problem = Problem(row, column, code, message[:MAX_MESSAGE])
+        self.problem = TransformProblem(row, column, code, message[:MAX_MESSAGE])

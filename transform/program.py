@@ -11,23 +11,23 @@ from typing import Final, NamedTuple
 from penstock.formula.checking.check import Surroundings
 from penstock.formula.checking.linker import link
 from penstock.formula.codegen.emitter import FAULTS, Routine
-from penstock.formula.codegen.generator import for_arguments
-from penstock.formula.core.datasets import Rows
+from penstock.formula.codegen.generator import argument_routine
+from penstock.formula.core.datasets import DatasetRows
 from penstock.formula.core.errors import Fault, FormulaInvalid
-from penstock.formula.core.limits import MAX_STRING, Work
+from penstock.formula.core.limits import MAX_STRING, WorkMeter
 from penstock.formula.core.numbers import number_text
 from penstock.formula.core.row_inputs import binder
-from penstock.formula.core.values import Parameter, Scalar, Value, ValueType, text_of
+from penstock.formula.core.values import FormulaParameter, FormulaType, Scalar, Value, text_of
 from penstock.formula.evaluate import failure_of
 from penstock.formula.syntax.parser import parse
-from penstock.transform.plan import PinnedCalls, PinnedDatasets, Plan, Step
-from penstock.transform.problems import MAX_MESSAGE, Code, Problem, Refused
+from penstock.transform.plan import FormulaStep, PinnedCalculations, PinnedDatasets, TransformPlan
+from penstock.transform.problems import MAX_MESSAGE, InputRefused, TransformCode, TransformProblem
 
 _plain: Final = re.compile(r"-?[0-9]{1,40}(?:\.[0-9]{1,40})?").fullmatch
 """Numbers that are within all limits."""
 
 
-def reader(parameter: Parameter) -> Callable[[object], Value]:
+def entry_reader(parameter: FormulaParameter) -> Callable[[object], Value]:
     """Return the function that converts an entry to a value, as `row_inputs.binder` does."""
     bind = binder(parameter)
 
@@ -38,18 +38,18 @@ def reader(parameter: Parameter) -> Callable[[object], Value]:
         return entry if type(entry) is str and len(entry) <= MAX_STRING else bind(entry)
 
     match parameter.type:
-        case ValueType.NUMBER:
+        case FormulaType.NUMBER:
             return number
-        case ValueType.STRING:
+        case FormulaType.STRING:
             return text
         case _:
             return bind
 
 
-NO_DATA: Final[Mapping[str, Rows]] = {}
+NO_DATA: Final[Mapping[str, DatasetRows]] = {}
 
 
-class Filled(NamedTuple):
+class OutputColumn(NamedTuple):
     """An output column and the function that computes it."""
 
     name: str
@@ -64,18 +64,20 @@ class Program:
     be used. `cost` bounds the operations of one row.
     """
 
-    def __init__(self, plan: Plan, data: Mapping[str, Rows] = NO_DATA) -> None:
+    def __init__(self, plan: TransformPlan, data: Mapping[str, DatasetRows] = NO_DATA) -> None:
         self.columns = plan.columns
         self.headings = tuple(step.name for step in plan.steps)
         self._datasets = PinnedDatasets(plan.datasets, data)
-        self._parameters = tuple(Parameter(c.key, c.type, c.required) for c in plan.columns)
-        self._readers = tuple(map(reader, self._parameters))
-        self._library = PinnedCalls(plan.calls)
+        self._parameters = tuple(FormulaParameter(c.key, c.type, c.required) for c in plan.columns)
+        self._readers = tuple(map(entry_reader, self._parameters))
+        self._library = PinnedCalculations(plan.calls)
         self.cost = 0
-        self._filled = tuple(self._compiled(plan, n) for n in range(len(plan.steps)))
-        self._is_metered = any(filled.routine.metered for filled in self._filled)
+        self._outputs = tuple(self._compile_step(plan, n) for n in range(len(plan.steps)))
+        self._is_metered = any(filled.routine.metered for filled in self._outputs)
 
-    def bound(self, row: int, entries: Sequence[object], problems: list[Problem]) -> list[Value]:
+    def read_values(
+        self, row: int, entries: Sequence[object], problems: list[TransformProblem]
+    ) -> list[Value]:
         """Return the values of a row's entries, which are in the order of the columns.
 
         For a row that cannot be read, all its problems are added and the result is empty.
@@ -83,57 +85,63 @@ class Program:
         try:
             return [read(entry) for read, entry in zip(self._readers, entries, strict=True)]
         except Fault:
-            problems += self._unreadable(row, entries)
+            problems += self._reading_problems(row, entries)
             return []
 
-    def evaluated(self, row: int, values: Sequence[Value], problems: list[Problem]) -> list[str]:
+    def evaluate_row(
+        self, row: int, values: Sequence[Value], problems: list[TransformProblem]
+    ) -> list[str]:
         """Return the output cells for a row's values; the first formula that fails ends the row."""
-        work = Work() if self._is_metered else None
+        work = WorkMeter() if self._is_metered else None
         lookup, impact = self._datasets.lookup, self._datasets.impact
         earlier: dict[str, Scalar] = {}
         cells: list[str] = []
-        for filled in self._filled:
+        for filled in self._outputs:
             try:
                 value = filled.routine.run(*values, lookup, impact, earlier.get, work)
-                cells.append(cell(value))
+                cells.append(csv_cell(value))
             except FAULTS as error:
-                problems.append(_failed(row, filled, error))
+                problems.append(_evaluation_problem(row, filled, error))
                 return cells
             if filled.key is not None:
                 earlier[filled.key] = cells[-1] if isinstance(value, tuple) else value
         return cells
 
-    def _unreadable(self, row: int, entries: Sequence[object]) -> Iterator[Problem]:
+    def _reading_problems(self, row: int, entries: Sequence[object]) -> Iterator[TransformProblem]:
         for read, entry in zip(self._readers, entries, strict=True):
             try:
                 read(entry)
             except Fault as fault:
-                yield Problem(row, fault.column or "", fault.code, fault.message[:MAX_MESSAGE])
+                yield TransformProblem(
+                    row, fault.column or "", fault.code, fault.message[:MAX_MESSAGE]
+                )
 
-    def _compiled(self, plan: Plan, n: int) -> Filled:
+    def _compile_step(self, plan: TransformPlan, n: int) -> OutputColumn:
         step = plan.steps[n]
         keys = frozenset(one.key for one in plan.steps[:n] if one.key is not None)
         around = Surroundings(self._parameters, step.type, self._library, None, keys)
         try:
             linked = link(parse(step.formula), around)
         except FormulaInvalid as invalid:
-            raise _unusable(step, invalid) from None
+            raise _unusable_formula(step, invalid) from None
         self.cost += linked.steps
-        return Filled(step.name, step.key, for_arguments(linked))
+        return OutputColumn(step.name, step.key, argument_routine(linked))
 
 
-def _unusable(step: Step, invalid: FormulaInvalid) -> Refused:
+def _unusable_formula(step: FormulaStep, invalid: FormulaInvalid) -> InputRefused:
     problem = invalid.problems[0]
     message = f"the formula cannot be used, {problem.at}: {problem.message}"
-    return Refused(Code.INVALID_FORMULA, message, step.name)
+    return InputRefused(TransformCode.INVALID_FORMULA, message, step.name)
 
 
-def _failed(row: int, filled: Filled, error: Fault | DecimalException) -> Problem:
+def _evaluation_problem(
+    row: int, filled: OutputColumn, error: Fault | DecimalException
+) -> TransformProblem:
     failure = failure_of(error, filled.routine)
-    return Problem(row, filled.name, failure.code, str(failure)[:MAX_MESSAGE])
+    return TransformProblem(row, filled.name, failure.code, str(failure)[:MAX_MESSAGE])
 
 
-def cell(value: Value) -> str:
+def csv_cell(value: Value) -> str:
     """Return a value as a CSV cell: null is empty, numbers are plain, lists are JSON."""
     if type(value) is Decimal:
         return number_text(value)

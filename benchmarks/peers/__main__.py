@@ -12,15 +12,15 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import Progress
 
-from benchmarks.peers.competitors import Peer, Place, peers
-from benchmarks.peers.emulator import NoEmulator, fill, opened
+from benchmarks.peers.competitors import LaunchOptions, Peer, peers
+from benchmarks.peers.emulator import NoEmulator, fill, run_emulator
 from benchmarks.peers.environments import NotInstalled, node, node_version, python_of
 from benchmarks.peers.load_generator import WrongAnswer
 from benchmarks.peers.processes import NotStarted, cores, stay_on
 from benchmarks.peers.query_shapes import SHAPES
-from benchmarks.peers.records import made
-from benchmarks.peers.results_page import described, placed, tables
-from benchmarks.peers.rounds import Length, Plan, Sample, measured
+from benchmarks.peers.records import make_data
+from benchmarks.peers.results_page import describe_run, replace_between_marks, tables
+from benchmarks.peers.rounds import Length, MeasurementPlan, Sample, measure_rounds
 
 MODES = ("memory", "store")
 
@@ -40,9 +40,9 @@ def _measure(options: argparse.Namespace) -> int:
     chosen = [peer for peer in peers(found, others) if _is_wanted(peer, options.peers)]
     shapes = [shape for shape in SHAPES if shape.name in options.shapes]
     length = Length(options.warm_up, options.seconds, options.connections)
-    plan = Plan(chosen, shapes, options.rounds, length)
+    plan = MeasurementPlan(chosen, shapes, options.rounds, length)
     versions = {"Python": platform.python_version(), "Node": node_version(found)}
-    texts = {"machine": described(versions, options.rounds, length, options.latency)}
+    texts = {"machine": describe_run(versions, options.rounds, length, options.latency)}
     stay_on(cores()[1])
     for mode in options.modes:
         samples = _run(plan, mode, options.latency)
@@ -51,13 +51,13 @@ def _measure(options: argparse.Namespace) -> int:
     if options.write:
         page = options.write.read_text()
         for mark, text in texts.items():
-            page = placed(page, f"peers {mark}", text)
+            page = replace_between_marks(page, f"peers {mark}", text)
         options.write.write_text(page)
     return 0
 
 
-def _run(plan: Plan, mode: str, latency: float) -> list[Sample]:
-    data, samples = made(), []
+def _run(plan: MeasurementPlan, mode: str, latency: float) -> list[Sample]:
+    data, samples = make_data(), []
     console = Console(stderr=True)
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -70,8 +70,8 @@ def _run(plan: Plan, mode: str, latency: float) -> list[Sample]:
         def tell(words: str) -> None:
             progress.update(task, description=f"{mode}: {words}")
 
-        place = Place(0, Path(folder), endpoint)
-        for sample in measured(plan, place, data, tell):
+        place = LaunchOptions(0, Path(folder), endpoint)
+        for sample in measure_rounds(plan, place, data, tell):
             samples.append(sample)
             progress.advance(task)
     return samples
@@ -82,8 +82,8 @@ def _endpoint(mode: str, milliseconds: float) -> Iterator[str | None]:
     if mode == "memory":
         yield None
         return
-    with opened(milliseconds) as (plain, late):
-        asyncio.run(fill(plain, made()))
+    with run_emulator(milliseconds) as (plain, late):
+        asyncio.run(fill(plain, make_data()))
         yield late
 
 

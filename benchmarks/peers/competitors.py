@@ -28,7 +28,7 @@ class Peer(NamedTuple):
         return not self.module.endswith(".mjs")
 
 
-class Place(NamedTuple):
+class LaunchOptions(NamedTuple):
     """The port of a server and the source of its data; no endpoint means its own memory."""
 
     port: int
@@ -68,7 +68,7 @@ def python_peer(name: str, title: str, interpreter: str) -> Peer:
     return Peer(name, title, module, interpreter, by_shape=module == FLOOR)
 
 
-def command(peer: Peer, place: Place) -> list[str]:
+def command(peer: Peer, place: LaunchOptions) -> list[str]:
     """The command line that starts a server, from the folder above `benchmarks`."""
     if peer.is_python:
         line = [peer.interpreter, "-m", "benchmarks.peers.serve", peer.module]

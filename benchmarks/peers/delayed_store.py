@@ -21,10 +21,10 @@ class Replay:
         self._port = port
         self._answers: dict[tuple[bytes, bytes], bytes] = {}
 
-    def kept(self, target: bytes, body: bytes) -> bytes | None:
+    def stored_answer(self, target: bytes, body: bytes) -> bytes | None:
         return self._answers.get((target, body))
 
-    async def asked(self, target: bytes, head: bytes, body: bytes) -> bytes:
+    async def fetch_answer(self, target: bytes, head: bytes, body: bytes) -> bytes:
         reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
         writer.write(b"POST / HTTP/1.1\r\n" + head + b"Connection: close\r\n\r\n" + body)
         answer = Answer()
@@ -32,7 +32,7 @@ class Replay:
         while not answer.is_complete:
             parser.feed_data(await reader.read(65536))
         writer.close()
-        kept = self._answers[target, body] = answer.written(parser.get_status_code())
+        kept = self._answers[target, body] = answer.to_bytes(parser.get_status_code())
         return kept
 
 
@@ -54,12 +54,12 @@ class Answer:
     def on_message_complete(self) -> None:
         self.is_complete = True
 
-    def written(self, status: int) -> bytes:
+    def to_bytes(self, status: int) -> bytes:
         head = b"HTTP/1.1 %d OK\r\n%bContent-Length: %d\r\n\r\n"
         return head % (status, b"".join(self._headers), len(self._body)) + bytes(self._body)
 
 
-class Delayed(asyncio.Protocol):
+class DelayedConnection(asyncio.Protocol):
     """A connection that answers each request after the latency."""
 
     def __init__(self, replay: Replay, seconds: float, tasks: "set[asyncio.Task[None]]") -> None:
@@ -91,16 +91,16 @@ class Delayed(asyncio.Protocol):
         self._body += body
 
     def on_message_complete(self) -> None:
-        kept = self._replay.kept(self._target, self._body)
+        kept = self._replay.stored_answer(self._target, self._body)
         if kept is not None:
             self._loop.call_later(self._seconds, self._send, kept)
             return
-        task = self._loop.create_task(self._ask(self._target, self._head, self._body))
+        task = self._loop.create_task(self._fetch_and_send(self._target, self._head, self._body))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _ask(self, target: bytes, head: bytes, body: bytes) -> None:
-        answer = await self._replay.asked(target, head, body)
+    async def _fetch_and_send(self, target: bytes, head: bytes, body: bytes) -> None:
+        answer = await self._replay.fetch_answer(target, head, body)
         await asyncio.sleep(self._seconds)
         self._send(answer)
 
@@ -112,7 +112,9 @@ class Delayed(asyncio.Protocol):
 async def serve(port: int, store: int, seconds: float) -> None:
     replay, tasks = Replay(store), set[asyncio.Task[None]]()
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: Delayed(replay, seconds, tasks), "127.0.0.1", port)
+    server = await loop.create_server(
+        lambda: DelayedConnection(replay, seconds, tasks), "127.0.0.1", port
+    )
     await server.serve_forever()
 
 

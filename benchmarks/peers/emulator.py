@@ -8,7 +8,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from benchmarks.peers.competitors import ROOT
-from benchmarks.peers.processes import cores, free_port, started
+from benchmarks.peers.processes import cores, free_port, run_process
 from benchmarks.peers.records import Data, rows_of
 from benchmarks.peers.server_options import REGION, TABLE
 from penstock.datastore.dynamodb.table import DynamoDBTable
@@ -32,7 +32,7 @@ class NoEmulator(Exception):
 
 
 @contextmanager
-def opened(milliseconds: float) -> Iterator[tuple[str, str]]:
+def run_emulator(milliseconds: float) -> Iterator[tuple[str, str]]:
     """Start both; give the URL of the emulator and the URL with the latency."""
     _, core = cores()
     inner, outer = free_port(), free_port()
@@ -40,8 +40,8 @@ def opened(milliseconds: float) -> Iterator[tuple[str, str]]:
     late = [sys.executable, "-m", "benchmarks.peers.delayed_store", "--port", str(outer)]
     late += ["--store", str(inner), "--ms", str(milliseconds)]
     with (
-        started(plain, inner, core, os.environ, ROOT),
-        started(late, outer, core, {**os.environ, "PYTHONPATH": str(ROOT)}, ROOT),
+        run_process(plain, inner, core, os.environ, ROOT),
+        run_process(late, outer, core, {**os.environ, "PYTHONPATH": str(ROOT)}, ROOT),
     ):
         yield f"http://127.0.0.1:{inner}", f"http://127.0.0.1:{outer}"
 

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 import orjson
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from benchmarks.peers.records import LIST, Data, made, rows_of
-from benchmarks.peers.server_options import REGION, Served
+from benchmarks.peers.records import LIST, Data, make_data, rows_of
+from benchmarks.peers.server_options import REGION, PeerOptions
 from penstock.datastore.dynamodb.table import DynamoDBTable
 from penstock.datastore.table.port import Batch, Item, Key, Page, Query, key_of
 
@@ -17,7 +17,7 @@ _HEADERS = [(b"content-type", b"application/json")]
 Json = dict[str, Any]
 
 
-class Reads(Protocol):
+class ReadableTable(Protocol):
     """The read methods of a table that the endpoints use."""
 
     async def get(self, keys: Sequence[Key]) -> Batch: ...
@@ -46,7 +46,7 @@ class Rows:
 class Handwritten:
     """Answers `POST /SHAPE` with the same data as GraphQL servers; it checks nothing."""
 
-    def __init__(self, table: Reads) -> None:
+    def __init__(self, table: ReadableTable) -> None:
         self._table = table
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -70,14 +70,18 @@ class Handwritten:
 
     async def list(self, first: int) -> Json:
         rows = (await self._table.query(Query(partition=LIST, limit=first))).items
-        return {"items": [_tagged(row) for row in rows]}
+        return {"items": [_item_with_tags(row) for row in rows]}
 
     async def owners(self, first: int) -> Json:
         rows = (await self._table.query(Query(partition=LIST, limit=first))).items
         keys = [Key(f"OWNER#{row['ownerId']}", "OWNER") for row in rows]
         found = (await self._table.get(keys)).items
         pairs = zip(rows, keys, strict=True)
-        return {"items": [{**_named(row), "owner": _named(found[key])} for row, key in pairs]}
+        return {
+            "items": [
+                {**_id_and_name(row), "owner": _id_and_name(found[key])} for row, key in pairs
+            ]
+        }
 
     async def page(self, first: int, after: str, parts: int) -> Json:
         rows = await self._rows(LIST, first, after)
@@ -85,7 +89,10 @@ class Handwritten:
             *[self._rows(f"PARTS#{row['id']}", parts, None) for row in rows[:first]]
         )
         nodes = [
-            {**_named(row), "parts": _connection([_named(part) for part in found], parts, None)}
+            {
+                **_id_and_name(row),
+                "parts": _connection([_id_and_name(part) for part in found], parts, None),
+            }
             for row, found in zip(rows[:first], below, strict=True)
         ]
         return {"page": _connection([*nodes, *rows[first:]], first, after)}
@@ -96,7 +103,7 @@ class Handwritten:
         return (await self._table.query(query)).items
 
 
-def _named(row: Mapping[str, Any]) -> Json:
+def _id_and_name(row: Mapping[str, Any]) -> Json:
     return {"id": row["id"], "name": row["name"]}
 
 
@@ -113,7 +120,7 @@ def _fields(row: Mapping[str, Any]) -> Json:
     }
 
 
-def _tagged(row: Mapping[str, Any]) -> Json:
+def _item_with_tags(row: Mapping[str, Any]) -> Json:
     tags = [{"key": tag["key"], "value": tag["value"]} for tag in row["tags"]]
     return {**_fields(row), "tags": tags}
 
@@ -131,9 +138,9 @@ def _connection(nodes: Sequence[Any], first: int, after: str | None) -> Json:
 
 
 @asynccontextmanager
-async def handwritten(served: Served) -> AsyncIterator[ASGIApp]:
+async def handwritten(served: PeerOptions) -> AsyncIterator[ASGIApp]:
     if served.endpoint is None:
-        yield Handwritten(Rows(made()))
+        yield Handwritten(Rows(make_data()))
         return
     table = await DynamoDBTable.open(served.table, region=REGION, endpoint_url=served.endpoint)
     try:

@@ -15,7 +15,7 @@ class WrongAnswer(Exception):
     """A server's status was not 200, or its answer did not have the expected length."""
 
 
-class Loaded(NamedTuple):
+class LoadResult(NamedTuple):
     """The answers in a number of seconds; `latencies` are in seconds, in order of arrival."""
 
     seconds: float
@@ -29,12 +29,12 @@ def request(port: int, path: str, body: bytes, headers: Mapping[str, str]) -> by
     return "\r\n".join([*lines, f"Content-Length: {len(body)}", "", ""]).encode() + body
 
 
-def ask(port: int, asked: bytes) -> tuple[int, bytes]:
+def send_once(port: int, asked: bytes) -> tuple[int, bytes]:
     """Send one request over its own connection; return the status and the body."""
     with socket.create_connection(("127.0.0.1", port), PATIENCE) as connection:
         connection.sendall(asked)
         answer = b""
-        while _missing(answer):
+        while _missing_bytes(answer):
             part = connection.recv(RECEIVED)
             if not part:
                 raise WrongAnswer(f"the connection ended after {answer[:200]!r}")
@@ -43,7 +43,7 @@ def ask(port: int, asked: bytes) -> tuple[int, bytes]:
     return int(head.split(b" ", 2)[1]), body
 
 
-class Generator:
+class LoadGenerator:
     """Connections to one server that stay open between runs; call `close` at the end."""
 
     def __init__(self, port: int, asked: bytes, connections: int) -> None:
@@ -54,7 +54,7 @@ class Generator:
             self._poll.register(made.number, select.EPOLLIN)
             self._connections[made.number] = made
 
-    def run(self, seconds: float) -> Loaded:
+    def run(self, seconds: float) -> LoadResult:
         """Send a request after each answer until the time is over, then wait for open ones."""
         latencies: list[float] = []
         began = perf_counter()
@@ -76,7 +76,7 @@ class Generator:
                 else:
                     waiting -= 1
             now = perf_counter()
-        return Loaded(now - began, latencies)
+        return LoadResult(now - began, latencies)
 
     def close(self) -> None:
         for connection in self._connections.values():
@@ -114,7 +114,7 @@ class _Connection:
                 return None
             if not self._head.startswith(b"HTTP/1.1 200"):
                 raise WrongAnswer(repr(self._head[:300]))
-            self._missing, self._head = _missing(self._head), b""
+            self._missing, self._head = _missing_bytes(self._head), b""
         else:
             self._missing -= len(part)
         if self._missing:
@@ -126,7 +126,7 @@ class _Connection:
         self._connection.close()
 
 
-def _missing(answer: bytes) -> int:
+def _missing_bytes(answer: bytes) -> int:
     """The number of bytes that an answer lacks; 1 while its header is incomplete."""
     head, found, body = answer.partition(_END)
     if not found:

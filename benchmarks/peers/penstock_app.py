@@ -10,14 +10,14 @@ from strawberry import Schema
 
 from benchmarks.peers import records, strawberry_types
 from benchmarks.peers.record_sources import MemorySource, TableSource
-from benchmarks.peers.server_options import REGION, Served
+from benchmarks.peers.server_options import REGION, PeerOptions
 from penstock.datastore.dynamodb.table import DynamoDBTable
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
-from penstock.datastore.table.instrumentation import Metered, Observed
+from penstock.datastore.table.instrumentation import InstrumentedTable, MeteredTable
 from penstock.server import app
 from penstock.server.settings.settings import Settings
-from penstock.server.telemetry.logs import configure
+from penstock.server.telemetry.logs import configure_logging
 from penstock.server.telemetry.metrics import Metrics
 
 SPENDING = 10**9
@@ -25,21 +25,21 @@ SPENDING = 10**9
 
 
 @asynccontextmanager
-async def penstock(served: Served) -> AsyncIterator[ASGIApp]:
+async def penstock(served: PeerOptions) -> AsyncIterator[ASGIApp]:
     """The application with the defaults of `penstock serve`, with log and metrics."""
-    async with _opened(served, quiet=False) as opened:
+    async with _open_app(served, quiet=False) as opened:
         yield opened
 
 
 @asynccontextmanager
-async def penstock_quiet(served: Served) -> AsyncIterator[ASGIApp]:
+async def penstock_quiet(served: PeerOptions) -> AsyncIterator[ASGIApp]:
     """The application without log and metrics, which no peer has, but with all checks."""
-    async with _opened(served, quiet=True) as opened:
+    async with _open_app(served, quiet=True) as opened:
         yield opened
 
 
 @asynccontextmanager
-async def _opened(served: Served, *, quiet: bool) -> AsyncIterator[ASGIApp]:
+async def _open_app(served: PeerOptions, *, quiet: bool) -> AsyncIterator[ASGIApp]:
     settings = Settings.load(
         data_dir=served.data_dir,
         metrics=not quiet,
@@ -47,10 +47,10 @@ async def _opened(served: Served, *, quiet: bool) -> AsyncIterator[ASGIApp]:
         rate_limit_per_second=SPENDING,
         rate_limit_burst=SPENDING,
     )
-    configure(settings.log_format)
+    configure_logging(settings.log_format)
     own = SqliteTable.open(served.data_dir / "penstock.db")
     await own.create()
-    async with _reading(served, quiet=quiet):
+    async with _open_source(served, quiet=quiet):
         try:
             with patch.object(app, "schema", Schema(strawberry_types.Query)):
                 async with app.open_app(settings, Store(own), None) as opened:
@@ -60,19 +60,19 @@ async def _opened(served: Served, *, quiet: bool) -> AsyncIterator[ASGIApp]:
 
 
 @asynccontextmanager
-async def _reading(served: Served, *, quiet: bool) -> AsyncIterator[None]:
+async def _open_source(served: PeerOptions, *, quiet: bool) -> AsyncIterator[None]:
     """Read from memory, or from the table through Penstock's instrumentation."""
     if served.endpoint is None:
-        source = MemorySource(records.made())
+        source = MemorySource(records.make_data())
         strawberry_types.access.source = lambda _: source
         strawberry_types.access.owner = lambda _, owner: _one(source.owners([owner]))
         yield
         return
     table = await DynamoDBTable.open(served.table, region=REGION, endpoint_url=served.endpoint)
-    observed = table if quiet else Observed(table, [Metrics().call])
+    observed = table if quiet else InstrumentedTable(table, [Metrics().call])
 
     def reader(context: Any) -> TableSource:
-        return TableSource(Metered(observed, context.units))
+        return TableSource(MeteredTable(observed, context.units))
 
     async def owner(context: Any, id: str) -> records.Owner:
         (found,) = await reader(context).owners([id])

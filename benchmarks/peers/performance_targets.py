@@ -48,7 +48,7 @@ def verdicts(samples: Sequence[Sample], mode: str, peer: str) -> Iterator[Verdic
                 yield Verdict(promise, found)
 
 
-def told(verdict: Verdict, title: Callable[[str], str]) -> str:
+def promise_row(verdict: Verdict, title: Callable[[str], str]) -> str:
     """A row of the table of promises."""
     promise = verdict.promise
     kept = "kept" if verdict.is_kept else "**missed**"

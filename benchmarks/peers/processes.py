@@ -38,7 +38,7 @@ def stay_on(core: int) -> None:
 
 
 @contextmanager
-def started(
+def run_process(
     command: Sequence[str], port: int, core: int, environment: Mapping[str, str], where: Path
 ) -> Iterator[int]:
     """Start a server on a core and wait until it listens; give its process id."""

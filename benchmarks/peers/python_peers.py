@@ -18,17 +18,17 @@ from strawberry.extensions import ParserCache, ValidationCache
 
 from benchmarks.peers import strawberry_types
 from benchmarks.peers.record_sources import MemorySource, ResourceSource, Source
-from benchmarks.peers.records import made
-from benchmarks.peers.server_options import Served
+from benchmarks.peers.records import make_data
+from benchmarks.peers.server_options import PeerOptions
 
 SDL = Path(__file__).parent / "schema.graphql"
 
 
 @asynccontextmanager
-async def source_of(served: Served) -> AsyncIterator[Source]:
+async def source_of(served: PeerOptions) -> AsyncIterator[Source]:
     """Records in memory, or through aioboto3 if there is a store."""
     if served.endpoint is None:
-        yield MemorySource(made())
+        yield MemorySource(make_data())
         return
     async with aioboto3.Session().resource("dynamodb", endpoint_url=served.endpoint) as resource:
         yield ResourceSource(resource, await resource.Table(served.table))
@@ -58,13 +58,13 @@ class StrawberryView(StrawberryApp[Any, None]):
 
 
 @asynccontextmanager
-async def strawberry_default(served: Served) -> AsyncIterator[ASGIApp]:
+async def strawberry_default(served: PeerOptions) -> AsyncIterator[ASGIApp]:
     async with source_of(served) as source:
         yield _strawberry(source, Schema(strawberry_types.Query))
 
 
 @asynccontextmanager
-async def strawberry_cached(served: Served) -> AsyncIterator[ASGIApp]:
+async def strawberry_cached(served: PeerOptions) -> AsyncIterator[ASGIApp]:
     async with source_of(served) as source:
         yield _strawberry(
             source, Schema(strawberry_types.Query, extensions=[ParserCache, ValidationCache])
@@ -78,7 +78,7 @@ def _strawberry(source: Source, schema: Schema) -> ASGIApp:
 
 
 @asynccontextmanager
-async def ariadne_cached(served: Served) -> AsyncIterator[ASGIApp]:
+async def ariadne_cached(served: PeerOptions) -> AsyncIterator[ASGIApp]:
     """Ariadne with the caches of its documentation: documents are parsed and checked once."""
     query, item = QueryType(), ObjectType("Item")
     async with source_of(served) as source:

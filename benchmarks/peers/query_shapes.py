@@ -56,13 +56,13 @@ SHAPES = (
 )
 
 
-def expected(data: Data, shape: str) -> dict[str, Any]:
+def expected_data(data: Data, shape: str) -> dict[str, Any]:
     """The only correct data, with keys in the order of the query."""
     match shape:
         case "one":
             return {"item": fields_of(data.items[7])}
         case "list":
-            return {"items": [tagged(item) for item in data.items[:FIRST]]}
+            return {"items": [item_with_tags(item) for item in data.items[:FIRST]]}
         case "owners":
             pairs = zip(data.items[:FIRST], data.owners, strict=False)
             return {
@@ -89,7 +89,7 @@ def fields_of(item: Item) -> dict[str, Any]:
     }
 
 
-def tagged(item: Item) -> dict[str, Any]:
+def item_with_tags(item: Item) -> dict[str, Any]:
     tags = [{"key": tag.key, "value": tag.value} for tag in item.tags]
     return {**fields_of(item), "tags": tags}
 

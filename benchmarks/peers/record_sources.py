@@ -15,7 +15,7 @@ from benchmarks.peers.records import (
     owner_of,
     part_of,
 )
-from penstock.datastore.table.items import Asked, load
+from penstock.datastore.table.items import Projection, load
 from penstock.datastore.table.port import Attributes, Key, Query, Table
 
 T = TypeVar("T")
@@ -28,8 +28,8 @@ class Source(Protocol):
     `asked` are the attributes of items that the operation reads.
     """
 
-    def item(self, id: str, asked: Asked) -> Soon[Item | None]: ...
-    def items(self, first: int, asked: Asked) -> Soon[Sequence[Item]]: ...
+    def item(self, id: str, asked: Projection) -> Soon[Item | None]: ...
+    def items(self, first: int, asked: Projection) -> Soon[Sequence[Item]]: ...
     def owners(self, ids: Sequence[str]) -> Soon[list[Owner]]: ...
     def page(self, first: int, after: str | None) -> Soon[Connection]: ...
     def parts(self, item: str, first: int, after: str | None) -> Soon[Connection]: ...
@@ -43,10 +43,10 @@ class MemorySource:
         self._parts = data.parts
         self._places = {item.id: place for place, item in enumerate(data.items, 1)}
 
-    def item(self, id: str, _: Asked) -> Item | None:
+    def item(self, id: str, _: Projection) -> Item | None:
         return self._by_id.get(id)
 
-    def items(self, first: int, _: Asked) -> Sequence[Item]:
+    def items(self, first: int, _: Projection) -> Sequence[Item]:
         return self._items[:first]
 
     def owners(self, ids: Sequence[str]) -> list[Owner]:
@@ -67,12 +67,12 @@ class TableSource:
     def __init__(self, table: Table) -> None:
         self._table = table
 
-    async def item(self, id: str, asked: Asked) -> Item | None:
+    async def item(self, id: str, asked: Projection) -> Item | None:
         key = Key(f"ITEM#{id}", "ITEM")
         row = (await self._table.get([key])).items.get(key)
         return None if row is None else load(Item, row, asked)
 
-    async def items(self, first: int, asked: Asked) -> Sequence[Item]:
+    async def items(self, first: int, asked: Projection) -> Sequence[Item]:
         page = await self._table.query(Query(partition=LIST, limit=first))
         return [load(Item, row, asked) for row in page.items]
 
@@ -102,11 +102,11 @@ class ResourceSource:
         self._resource = resource
         self._table = table
 
-    async def item(self, id: str, _: Asked) -> Item | None:
+    async def item(self, id: str, _: Projection) -> Item | None:
         found = await self._table.get_item(Key={"pk": f"ITEM#{id}", "sk": "ITEM"})
         return item_of(found["Item"]) if "Item" in found else None
 
-    async def items(self, first: int, _: Asked) -> Sequence[Item]:
+    async def items(self, first: int, _: Projection) -> Sequence[Item]:
         return [item_of(row) for row in await self._rows(LIST, first, None)]
 
     async def owners(self, ids: Sequence[str]) -> list[Owner]:

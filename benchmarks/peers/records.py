@@ -76,7 +76,7 @@ def connection(nodes: Sequence[Any], first: int, after: str | None) -> Connectio
     return Connection(edges, PageInfo(len(nodes) > first, after is not None, start, end))
 
 
-def made() -> Data:
+def make_data() -> Data:
     """The same data for each call, in the order of its ids."""
     ids = [f"item-{n:04}" for n in range(ITEMS)]
     return Data(

@@ -22,10 +22,11 @@ class Spread(NamedTuple):
         return cls(found[0], median(found), found[-1])
 
     def __str__(self) -> str:
-        return f"{figure(self.least)} / **{figure(self.middle)}** / {figure(self.most)}"
+        least, middle, most = map(format_number, (self.least, self.middle, self.most))
+        return f"{least} / **{middle}** / {most}"
 
 
-def figure(number: float) -> str:
+def format_number(number: float) -> str:
     """Three significant digits, without a fraction from 100 upwards."""
     if number >= 100:
         return f"{number:,.0f}"
@@ -34,18 +35,18 @@ def figure(number: float) -> str:
 
 def ratios(samples: Sequence[Sample], peer: str, shape: str, baseline: str) -> Spread | None:
     """The speed relative to the baseline, by CPU time, in each round; None if one is missing."""
-    own = {sample.round: sample.cpu for sample in chosen(samples, peer, shape)}
-    other = {sample.round: sample.cpu for sample in chosen(samples, baseline, shape)}
+    own = {sample.round: sample.cpu for sample in samples_of(samples, peer, shape)}
+    other = {sample.round: sample.cpu for sample in samples_of(samples, baseline, shape)}
     both = own.keys() & other.keys()
     return Spread.of(other[number] / own[number] for number in both) if both else None
 
 
-def chosen(samples: Iterable[Sample], peer: str, shape: str) -> Iterator[Sample]:
+def samples_of(samples: Iterable[Sample], peer: str, shape: str) -> Iterator[Sample]:
     return (sample for sample in samples if (sample.peer, sample.shape) == (peer, shape))
 
 
-def middle(samples: Sequence[Sample], peer: str, shape: str, name: str) -> float:
-    found: Iterator[float] = (getattr(sample, name) for sample in chosen(samples, peer, shape))
+def median_value(samples: Sequence[Sample], peer: str, shape: str, name: str) -> float:
+    found: Iterator[float] = (getattr(sample, name) for sample in samples_of(samples, peer, shape))
     return median(found)
 
 
@@ -55,7 +56,7 @@ def cpu_table(
     """Microseconds for a request, and the speed relative to the baseline."""
 
     def cell(peer: str, shape: str) -> str:
-        spent = figure(middle(samples, peer, shape, "cpu") * _MICRO)
+        spent = format_number(median_value(samples, peer, shape, "cpu") * _MICRO)
         compared = ratios(samples, peer, shape, baseline)
         return spent if compared is None or peer == baseline else f"{spent} · {compared}"
 
@@ -68,8 +69,10 @@ def pace_table(
     """Requests a second on the server's core, latencies in milliseconds, and memory."""
 
     def cell(peer: str, shape: str) -> str:
-        rate, p50, p99 = (middle(samples, peer, shape, name) for name in ("rate", "p50", "p99"))
-        return f"{rate:,.0f} · {figure(p50 * 1_000)} · {figure(p99 * 1_000)}"
+        rate, p50, p99 = (
+            median_value(samples, peer, shape, name) for name in ("rate", "p50", "p99")
+        )
+        return f"{rate:,.0f} · {format_number(p50 * 1_000)} · {format_number(p99 * 1_000)}"
 
     def memory(peer: str) -> str:
         return f"{max(s.memory for s in samples if s.peer == peer) / 2**20:,.0f}"

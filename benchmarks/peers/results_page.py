@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.peers.competitors import BASELINE, Peer
-from benchmarks.peers.performance_targets import told, verdicts
+from benchmarks.peers.performance_targets import promise_row, verdicts
 from benchmarks.peers.query_shapes import Shape
 from benchmarks.peers.result_tables import cpu_table, pace_table
 from benchmarks.peers.rounds import Length, Sample
@@ -16,7 +16,7 @@ _HEAD = "| {} | than | times at least | measured | |\n|---|---|--:|--:|---|"
 OURS = ("penstock", "penstock_quiet")
 
 
-def placed(page: str, mark: str, text: str) -> str:
+def replace_between_marks(page: str, mark: str, text: str) -> str:
     """Put a text between `<!-- begin MARK -->` and its end; ValueError unless there is one."""
     begin, end = f"<!-- begin {mark} -->", f"<!-- end {mark} -->"
     pattern = re.compile(f"({re.escape(begin)}).*?({re.escape(end)})", re.DOTALL)
@@ -41,11 +41,13 @@ def tables(
 def promises(
     samples: Sequence[Sample], mode: str, peer: str, titles: Mapping[str, str]
 ) -> list[str]:
-    rows = [told(verdict, titles.__getitem__) for verdict in verdicts(samples, mode, peer)]
+    rows = [promise_row(verdict, titles.__getitem__) for verdict in verdicts(samples, mode, peer)]
     return ["\n".join([_HEAD.format(titles[peer]), *rows])] if rows else []
 
 
-def described(versions: Mapping[str, str], rounds: int, length: Length, milliseconds: float) -> str:
+def describe_run(
+    versions: Mapping[str, str], rounds: int, length: Length, milliseconds: float
+) -> str:
     """The machine and the measurement, in a sentence or two."""
     named = ", ".join(f"{name} {version}" for name, version in versions.items())
     return (

@@ -10,11 +10,17 @@ from typing import NamedTuple, TypeVar
 import msgspec
 import orjson
 
-from benchmarks.peers.competitors import ROOT, Peer, Place, command
+from benchmarks.peers.competitors import ROOT, LaunchOptions, Peer, command
 from benchmarks.peers.emulator import CREDENTIALS
-from benchmarks.peers.load_generator import Generator, Loaded, WrongAnswer, ask, request
-from benchmarks.peers.processes import cores, free_port, started, usage
-from benchmarks.peers.query_shapes import Shape, expected
+from benchmarks.peers.load_generator import (
+    LoadGenerator,
+    LoadResult,
+    WrongAnswer,
+    request,
+    send_once,
+)
+from benchmarks.peers.processes import cores, free_port, run_process, usage
+from benchmarks.peers.query_shapes import Shape, expected_data
 from benchmarks.peers.records import Data
 from penstock.datastore.roles import ROOT as ROOT_GROUP
 from penstock.datastore.roles import Role
@@ -31,7 +37,7 @@ class Length(NamedTuple):
     connections: int
 
 
-class Plan(NamedTuple):
+class MeasurementPlan(NamedTuple):
     """The servers, the shapes, the number of rounds and the length of a measurement."""
 
     peers: Sequence[Peer]
@@ -53,7 +59,7 @@ class Sample(NamedTuple):
     memory: int
 
 
-class Asked(NamedTuple):
+class RunningServer(NamedTuple):
     """A running server with its port and process id."""
 
     peer: Peer
@@ -61,28 +67,32 @@ class Asked(NamedTuple):
     process: int
 
 
-def measured(plan: Plan, place: Place, data: Data, tell: Callable[[str], None]) -> Iterator[Sample]:
+def measure_rounds(
+    plan: MeasurementPlan, place: LaunchOptions, data: Data, tell: Callable[[str], None]
+) -> Iterator[Sample]:
     """Start all servers anew in each round; raises WrongAnswer before a time is measured."""
     token = headers(place.data_dir)
     (place.data_dir / "data.json").write_bytes(msgspec.json.encode(data))
     for number in range(plan.rounds):
-        with running(plan.peers, place) as servers:
+        with run_servers(plan.peers, place) as servers:
             for shape in plan.shapes:
-                for server in turned(servers, number):
+                for server in rotate(servers, number):
                     tell(f"round {number + 1}, {shape.title}: {server.peer.title}")
-                    asked = written(server, shape, token)
+                    asked = request_bytes(server, shape, token)
                     check(server, shape, data, asked)
-                    yield sampled(server, shape, number, plan.length, asked)
+                    yield take_sample(server, shape, number, plan.length, asked)
 
 
-def turned(servers: Sequence[T], number: int) -> list[T]:
+def rotate(servers: Sequence[T], number: int) -> list[T]:
     """The servers in an order that starts with another one in each round."""
     start = number % len(servers)
     return [*servers[start:], *servers[:start]]
 
 
-def sampled(server: Asked, shape: Shape, number: int, length: Length, asked: bytes) -> Sample:
-    with closing(Generator(server.port, asked, length.connections)) as generator:
+def take_sample(
+    server: RunningServer, shape: Shape, number: int, length: Length, asked: bytes
+) -> Sample:
+    with closing(LoadGenerator(server.port, asked, length.connections)) as generator:
         generator.run(length.warm_up)
         before = usage(server.process)
         loaded = generator.run(length.seconds)
@@ -93,20 +103,20 @@ def sampled(server: Asked, shape: Shape, number: int, length: Length, asked: byt
         round=number,
         cpu=(after.seconds - before.seconds) / len(loaded.latencies),
         rate=len(loaded.latencies) / loaded.seconds,
-        p50=at(loaded, 0.5),
-        p99=at(loaded, 0.99),
+        p50=latency_at(loaded, 0.5),
+        p99=latency_at(loaded, 0.99),
         memory=after.memory,
     )
 
 
-def at(loaded: Loaded, share: float) -> float:
+def latency_at(loaded: LoadResult, share: float) -> float:
     """The latency that this share of the answers did not exceed."""
     ordered = sorted(loaded.latencies)
     return ordered[min(int(share * len(ordered)), len(ordered) - 1)]
 
 
 @contextmanager
-def running(peers: Sequence[Peer], place: Place) -> Iterator[list[Asked]]:
+def run_servers(peers: Sequence[Peer], place: LaunchOptions) -> Iterator[list[RunningServer]]:
     core, _ = cores()
     kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
     environment = kept | CREDENTIALS | {"NODE_ENV": "production", "PYTHONPATH": str(ROOT)}
@@ -115,8 +125,8 @@ def running(peers: Sequence[Peer], place: Place) -> Iterator[list[Asked]]:
         for peer in peers:
             own = place._replace(port=free_port())
             line = command(peer, own)
-            process = stack.enter_context(started(line, own.port, core, environment, ROOT))
-            servers.append(Asked(peer, own.port, process))
+            process = stack.enter_context(run_process(line, own.port, core, environment, ROOT))
+            servers.append(RunningServer(peer, own.port, process))
         yield servers
 
 
@@ -127,15 +137,15 @@ def headers(data_dir: Path) -> dict[str, str]:
     return {"Authorization": f"Bearer {token}"}
 
 
-def written(server: Asked, shape: Shape, token: dict[str, str]) -> bytes:
+def request_bytes(server: RunningServer, shape: Shape, token: dict[str, str]) -> bytes:
     path = f"/{shape.name}" if server.peer.by_shape else "/graphql"
     return request(server.port, path, orjson.dumps(shape.body), token)
 
 
-def check(server: Asked, shape: Shape, data: Data, asked: bytes) -> None:
+def check(server: RunningServer, shape: Shape, data: Data, asked: bytes) -> None:
     """Compare the answer, written as JSON again, with the expected one, byte by byte."""
-    status, body = ask(server.port, asked)
+    status, body = send_once(server.port, asked)
     found = orjson.loads(body) if status == 200 else {}
-    wanted = orjson.dumps({"data": expected(data, shape.name)})
+    wanted = orjson.dumps({"data": expected_data(data, shape.name)})
     if orjson.dumps(found) != wanted:
         raise WrongAnswer(f"{server.peer.title}, {shape.title}: {status} {body[:500]!r}")

@@ -9,7 +9,7 @@ import uvicorn
 import uvloop
 from starlette.types import ASGIApp
 
-from benchmarks.peers.server_options import TABLE, Served
+from benchmarks.peers.server_options import TABLE, PeerOptions
 from penstock.server.runtime.run_server import settle_garbage_collector
 
 PLACES = {
@@ -30,12 +30,12 @@ def main() -> None:
     parser.add_argument("--data-dir", type=Path, required=True)
     parser.add_argument("--endpoint", help="URL of the store; without one, data is in memory")
     options = parser.parse_args()
-    served = Served(options.endpoint, options.data_dir, TABLE)
+    served = PeerOptions(options.endpoint, options.data_dir, TABLE)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_serve(options.peer, served, options.port))
 
 
-async def _serve(peer: str, served: Served, port: int) -> None:
+async def _serve(peer: str, served: PeerOptions, port: int) -> None:
     opened = getattr(import_module(PLACES[peer]), peer)
     async with opened(served) as app:
         if peer in OURS:

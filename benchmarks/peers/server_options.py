@@ -7,7 +7,7 @@ REGION = "us-east-1"
 TABLE = "peers"
 
 
-class Served(NamedTuple):
+class PeerOptions(NamedTuple):
     """The endpoint of the records and the server's folder for files; None reads from memory."""
 
     endpoint: str | None

@@ -7,7 +7,7 @@ import strawberry
 
 from benchmarks.peers import records
 from benchmarks.peers.record_sources import Source
-from penstock.graphql_jit import attributes_asked, batched, reads
+from penstock.graphql_jit import batch_resolver, projected_attributes, reads_attributes
 
 Info = strawberry.Info[Any, None]
 
@@ -80,8 +80,8 @@ class Item:
     tags: list[Tag]
 
     @strawberry.field(graphql_type=Owner)
-    @batched(_owners)
-    @reads({"Item": ("owner_id",)})
+    @batch_resolver(_owners)
+    @reads_attributes({"Item": ("owner_id",)})
     @staticmethod
     def owner(item: strawberry.Parent[records.Item], info: Info) -> Any:
         return access.owner(info.context, item.owner_id)
@@ -111,12 +111,12 @@ class Query:
     @strawberry.field(graphql_type=Item | None)
     @staticmethod
     def item(info: Info, id: strawberry.ID) -> Any:
-        return access.source(info.context).item(id, attributes_asked(info, "Item"))
+        return access.source(info.context).item(id, projected_attributes(info, "Item"))
 
     @strawberry.field(graphql_type=list[Item])
     @staticmethod
     def items(info: Info, first: int) -> Any:
-        return access.source(info.context).items(first, attributes_asked(info, "Item"))
+        return access.source(info.context).items(first, projected_attributes(info, "Item"))
 
     @strawberry.field(graphql_type=ItemConnection)
     @staticmethod

@@ -1,4 +1,4 @@
-"""What a repository works with: one caller's access to table and files, a clock and bounds."""
+"""The access of one caller: table, files, clock, limits, and the checks of roles and grants."""
 
 from dataclasses import dataclass
 
@@ -43,19 +43,19 @@ class Access(msgspec.Struct, frozen=True):
         """The group named or the default; NotFound where the caller may not know of it."""
         chosen = self.group_or_default(group)
         if not self.caller.sees(chosen):
-            raise unknown(chosen)
+            raise unknown_group(chosen)
         return chosen
 
     async def require_group(self, group: GroupPath) -> None:
         """Refuse a group that is not there; the root always is."""
         if group != ROOT and not (await self.table.get([key_of_group(group)])).items:
-            raise unknown(group)
+            raise unknown_group(group)
 
     def require_at(self, role: Role, group: GroupPath) -> None:
         """Refuse a caller who may not know the group, or whose effective role there is too low."""
         if not self.caller.sees(group):
-            raise unknown(group)
-        if not self.caller.has(role, group):
+            raise unknown_group(group)
+        if not self.caller.has_role(role, group):
             raise NotPermitted(f"This needs the role {role.name} at {group}.")
 
     def sees(self, resource: Resource) -> bool:
@@ -64,7 +64,7 @@ class Access(msgspec.Struct, frozen=True):
 
     def require_owner(self, role: Role, resource: Resource) -> None:
         """Refuse a caller who sees the resource without holding the role at its owner group."""
-        if not self.caller.has(role, resource.owner):
+        if not self.caller.has_role(role, resource.owner):
             raise NotPermitted(f"This needs the role {role.name} at {resource.owner}.")
 
 
@@ -78,6 +78,6 @@ def key_of_group(group: GroupPath) -> Key:
     return GROUP.key(parent=parent(group) or "", group=group)
 
 
-def unknown(group: GroupPath) -> NotFound:
+def unknown_group(group: GroupPath) -> NotFound:
     """The error for a group that does not exist or that the caller may not know of."""
     return NotFound(f"There is no group {group}.", ("group",))

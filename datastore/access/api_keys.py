@@ -10,12 +10,12 @@ from hashlib import sha256
 from typing import Final, NamedTuple, cast
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.clock import canonical
+from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import FieldProblem, Invalid, LimitExceeded, NotFound, NotPermitted
 from penstock.datastore.records import ApiKey, GroupRole
 from penstock.datastore.roles import Caller, GroupPath, Role
 from penstock.datastore.table.layout import API_KEY
-from penstock.datastore.table.pages import Slice, Window, sliced
+from penstock.datastore.table.pages import Slice, Window, make_slice
 from penstock.datastore.table.port import TTL, Attributes, Delete, Item, Put, Query, Table
 from penstock.datastore.text import is_id, text_problem
 
@@ -55,7 +55,7 @@ class KeyText(NamedTuple):
         return sha256(self.secret.encode()).hexdigest()
 
 
-class Created(NamedTuple):
+class NewApiKey(NamedTuple):
     """A new key, and its text, which is never stored."""
 
     key: ApiKey
@@ -96,7 +96,7 @@ class ApiKeys:
     access: Access
     longest: timedelta
 
-    async def create(self, name: str, roles: Sequence[GroupRole], expires_at: str) -> Created:
+    async def create(self, name: str, roles: Sequence[GroupRole], expires_at: str) -> NewApiKey:
         """Create a key whose roles do not exceed the caller's own roles at any group.
 
         `expires_at` is cut to whole seconds. The list, read from the index, may show the key late.
@@ -115,38 +115,38 @@ class ApiKeys:
             **self._item(text),
             "name": name.strip(),
             "roles": {group: wanted[group].name for group in sorted(wanted)},
-            "createdAt": canonical(now),
+            "createdAt": iso_timestamp(now),
             TTL: int(expires.timestamp()),
         }
         await self.access.table.write([Put(item)])
-        return Created(_record(item), text)
+        return NewApiKey(_key_record(item), text)
 
     async def page(self, window: Window) -> Slice[ApiKey]:
         """List the caller's keys, newest first: `siKey1 = AK:<user>`."""
         self._require_token()
         query = Query(
-            partition=API_KEY.index_of(user=self.access.caller.user_id),
+            partition=API_KEY.index_partition(user=self.access.caller.user_id),
             index=True,
             after=None if window.after is None else API_KEY.key(id=window.after),
             descending=not window.backward,
             limit=window.size + 1,
         )
         page = await self.access.table.query(query)
-        found = [_record(item) for item in page.items]
-        return sliced(found, window, lambda key: key.id, more=page.last is not None)
+        found = [_key_record(item) for item in page.items]
+        return make_slice(found, window, lambda key: key.id, more=page.last is not None)
 
     async def revoke(self, id: str) -> ApiKey:
         """Remove one of the caller's keys for good; NotFound for a key of another user."""
         self._require_token()
         if not is_id(id):
-            raise _absent()
+            raise _unknown_key()
         key = API_KEY.key(id=id)
         item = (await self.access.table.get([key], consistent=True)).items.get(key)
         if item is None or item["user"] != self.access.caller.user_id:
-            raise _absent()
+            raise _unknown_key()
         # A key never changes its user and an id is never used again, so no condition is needed.
         await self.access.table.write([Delete(key)])
-        return _record(item)
+        return _key_record(item)
 
     def _item(self, text: KeyText) -> Item:
         """The key, the user and the digest of a new row."""
@@ -166,7 +166,7 @@ class ApiKeys:
                 self.access.require_at(role, group)
 
     async def _require_room(self) -> None:
-        partition = API_KEY.index_of(user=self.access.caller.user_id)
+        partition = API_KEY.index_partition(user=self.access.caller.user_id)
         page = await self.access.table.query(Query(partition=partition, index=True, limit=MAX_KEYS))
         if len(page.items) >= MAX_KEYS:
             raise LimitExceeded("API keys of a user", MAX_KEYS, MAX_KEYS + 1)
@@ -189,13 +189,13 @@ def _problems(
     return problems
 
 
-def _record(item: Attributes) -> ApiKey:
+def _key_record(item: Attributes) -> ApiKey:
     return ApiKey(
-        id=API_KEY.pk.read(str(item["pk"]))["id"],
+        id=API_KEY.pk.parse(str(item["pk"]))["id"],
         name=str(item["name"]),
         roles=tuple(GroupRole(group=group, role=role) for group, role in _roles(item).items()),
         created_at=str(item["createdAt"]),
-        expires_at=canonical(datetime.fromtimestamp(cast("int", item[TTL]), UTC)),
+        expires_at=iso_timestamp(datetime.fromtimestamp(cast("int", item[TTL]), UTC)),
     )
 
 
@@ -204,5 +204,5 @@ def _roles(item: Attributes) -> dict[GroupPath, Role]:
     return {GroupPath(group): Role[names[group]] for group in sorted(names)}
 
 
-def _absent() -> NotFound:
+def _unknown_key() -> NotFound:
     return NotFound("There is no API key with this id.", ("id",))

@@ -7,9 +7,9 @@ from typing import Any, Final, Self
 from aiobotocore.config import AioConfig
 from botocore.exceptions import ClientError
 
-from penstock.datastore.access.vault import Context, Tampered
+from penstock.datastore.access.vault import SecretContext, TamperedSecret
 from penstock.datastore.aws_session import aws_session
-from penstock.datastore.dynamodb.failures import LOST_ANSWER, code_of
+from penstock.datastore.dynamodb.failures import LOST_ANSWER, error_code
 from penstock.datastore.errors import Unavailable
 
 SECONDS: Final = 3.0
@@ -42,13 +42,13 @@ class KmsVault:
         )
         return cls(key_id, client, held)
 
-    async def seal(self, secret: bytes, context: Context) -> str:
+    async def seal(self, secret: bytes, context: SecretContext) -> str:
         answer = await self._call("encrypt", Plaintext=secret, EncryptionContext=dict(context))
         return _FORM + b64encode(answer["CiphertextBlob"]).decode()
 
-    async def open(self, sealed: str, context: Context) -> bytes:
+    async def open(self, sealed: str, context: SecretContext) -> bytes:
         if not sealed.startswith(_FORM):
-            raise Tampered("not of this vault")
+            raise TamperedSecret("not of this vault")
         blob = b64decode(sealed.removeprefix(_FORM))
         answer = await self._call("decrypt", CiphertextBlob=blob, EncryptionContext=dict(context))
         secret: bytes = answer["Plaintext"]
@@ -61,8 +61,8 @@ class KmsVault:
         try:
             return await getattr(self._client, name)(KeyId=self._key_id, **arguments)
         except ClientError as error:
-            if code_of(error) in _FOREIGN:
-                raise Tampered("not sealed for this") from None
+            if error_code(error) in _FOREIGN:
+                raise TamperedSecret("not sealed for this") from None
             # Only the operator can repair a key that is disabled, missing or not permitted.
             raise Unavailable("The key of the vault cannot be used.") from error
         except LOST_ANSWER as error:

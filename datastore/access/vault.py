@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from penstock.datastore.errors import Unavailable
 
-Context: TypeAlias = Mapping[str, str]
+SecretContext: TypeAlias = Mapping[str, str]
 
 KEY_BYTES: Final = 32
 SECRET_BYTES: Final = 4096
@@ -23,17 +23,17 @@ _NONCE_BYTES: Final = 12
 _FORM: Final = "aes-256-gcm:"
 
 
-class Tampered(Exception):
+class TamperedSecret(Exception):
     """The ciphertext was not sealed with this key for this context."""
 
 
 class Vault(Protocol):
     """Seals secrets of at most SECRET_BYTES, and opens them again."""
 
-    async def seal(self, secret: bytes, context: Context) -> str:
+    async def seal(self, secret: bytes, context: SecretContext) -> str:
         """Encrypt a secret for a context. Raises Unavailable."""
 
-    async def open(self, sealed: str, context: Context) -> bytes:
+    async def open(self, sealed: str, context: SecretContext) -> bytes:
         """Decrypt a secret that was sealed for the same context.
 
         Raises TamperedSecret or Unavailable.
@@ -51,21 +51,21 @@ class LocalVault:
             raise ValueError(f"the key of a vault has {KEY_BYTES} bytes")
         self._cipher = AESGCM(key)
 
-    async def seal(self, secret: bytes, context: Context) -> str:
+    async def seal(self, secret: bytes, context: SecretContext) -> str:
         nonce = secrets.token_bytes(_NONCE_BYTES)
-        sealed = self._cipher.encrypt(nonce, secret, _associated(context))
+        sealed = self._cipher.encrypt(nonce, secret, _associated_data(context))
         return _FORM + b64encode(nonce + sealed).decode()
 
-    async def open(self, sealed: str, context: Context) -> bytes:
+    async def open(self, sealed: str, context: SecretContext) -> bytes:
         if not sealed.startswith(_FORM):
-            raise Tampered("not of this vault")
+            raise TamperedSecret("not of this vault")
         raw = b64decode(sealed.removeprefix(_FORM))
         try:
             return self._cipher.decrypt(
-                raw[:_NONCE_BYTES], raw[_NONCE_BYTES:], _associated(context)
+                raw[:_NONCE_BYTES], raw[_NONCE_BYTES:], _associated_data(context)
             )
         except InvalidTag:
-            raise Tampered("not sealed for this") from None
+            raise TamperedSecret("not sealed for this") from None
 
     async def close(self) -> None:
         """Do nothing: there are no connections."""
@@ -74,11 +74,11 @@ class LocalVault:
 class NoVault:
     """The vault of a server without a key: it cannot store secrets."""
 
-    async def seal(self, secret: bytes, context: Context) -> str:
-        raise _none()
+    async def seal(self, secret: bytes, context: SecretContext) -> str:
+        raise _no_vault()
 
-    async def open(self, sealed: str, context: Context) -> bytes:
-        raise _none()
+    async def open(self, sealed: str, context: SecretContext) -> bytes:
+        raise _no_vault()
 
     async def close(self) -> None:
         """Do nothing: there are no connections."""
@@ -87,9 +87,9 @@ class NoVault:
 NO_VAULT: Final[Vault] = NoVault()
 
 
-def _associated(context: Context) -> bytes:
+def _associated_data(context: SecretContext) -> bytes:
     return json.dumps(context, sort_keys=True).encode()
 
 
-def _none() -> Unavailable:
+def _no_vault() -> Unavailable:
     return Unavailable("This server keeps no secrets: PENSTOCK_KMS_KEY is not set.")

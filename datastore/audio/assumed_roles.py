@@ -8,13 +8,13 @@ from typing import Any, Final, Self
 from aiobotocore.config import AioConfig
 from botocore.exceptions import BotoCoreError, ClientError
 
-from penstock.datastore.audio.sources import Lent
+from penstock.datastore.audio.sources import RoleCredentials
 from penstock.datastore.aws_session import aws_session
 from penstock.datastore.dynamodb.failures import LOST_ANSWER
 from penstock.datastore.errors import IllegalState, Unavailable
 from penstock.datastore.objects.port import Credentials
 
-SECONDS: Final = 3.0
+STS_TIMEOUT_SECONDS: Final = 3.0
 SESSION_SECONDS: Final = 3600
 
 
@@ -23,35 +23,35 @@ class StsRoles:
 
     def __init__(self, client: Any, held: AsyncExitStack) -> None:
         self._client = client
-        self._held = held
+        self._exit_stack = held
 
     @classmethod
     async def open(cls, *, region: str | None = None, endpoint_url: str | None = None) -> Self:
         """Make the client without sending a request; credentials come from AWS's default chain."""
-        config = AioConfig(connect_timeout=SECONDS, read_timeout=SECONDS)
+        config = AioConfig(connect_timeout=STS_TIMEOUT_SECONDS, read_timeout=STS_TIMEOUT_SECONDS)
         held = AsyncExitStack()
         client = aws_session().client(
             "sts", region_name=region, endpoint_url=endpoint_url, config=config
         )
         return cls(await held.enter_async_context(client), held)
 
-    async def assume(self, role_arn: str, external_id: str, user: str) -> Lent:
+    async def assume(self, role_arn: str, external_id: str, user: str) -> RoleCredentials:
         # A role that trusts us without an external id was not made for this user: it may be one of
         # the operator's own roles.
-        if await self._assumed(role_arn, secrets.token_urlsafe(16), user) is not None:
+        if await self._call_sts(role_arn, secrets.token_urlsafe(16), user) is not None:
             words = "The role does not ask for the external id: anybody could have us use it."
             raise IllegalState(words, "ROLE_WITHOUT_EXTERNAL_ID")
-        answer = await self._assumed(role_arn, external_id, user)
+        answer = await self._call_sts(role_arn, external_id, user)
         if answer is None:
             raise IllegalState("The role does not let the server assume it.", "ROLE_REFUSED")
         found = answer["Credentials"]
         keys = Credentials(found["AccessKeyId"], found["SecretAccessKey"], found["SessionToken"])
-        return Lent(keys, found["Expiration"].timestamp())
+        return RoleCredentials(keys, found["Expiration"].timestamp())
 
     async def close(self) -> None:
-        await self._held.aclose()
+        await self._exit_stack.aclose()
 
-    async def _assumed(self, role_arn: str, external_id: str, user: str) -> Any:
+    async def _call_sts(self, role_arn: str, external_id: str, user: str) -> Any:
         """The answer of STS; None if it refuses."""
         try:
             return await self._client.assume_role(

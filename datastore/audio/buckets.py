@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol, TypeAlias
 
-from penstock.datastore.audio.records import Connection
+from penstock.datastore.audio.records import BucketConnection
 from penstock.datastore.objects.port import (
     LISTING,
     Chunks,
@@ -20,7 +20,7 @@ from penstock.datastore.objects.port import (
 )
 
 
-class Source(Protocol):
+class AudioSource(Protocol):
     """A bucket for reading: a part of the files port."""
 
     @property
@@ -42,7 +42,7 @@ class Source(Protocol):
     async def list(self, prefix: str, after: str = "", limit: int = LISTING) -> tuple[str, ...]: ...
 
 
-class OpenSource(Source, Protocol):
+class OpenAudioSource(AudioSource, Protocol):
     """A source that stays open between uses, and must be closed."""
 
     async def close(self) -> None: ...
@@ -53,32 +53,32 @@ class OpenBucket(Protocol):
 
     async def __call__(
         self,
-        connection: Connection,
+        connection: BucketConnection,
         credentials: Credentials,
         sockets: SocketFactory,
         until: float | None,
         clock: Callable[[], float],
-    ) -> OpenSource: ...
+    ) -> OpenAudioSource: ...
 
 
-KEPT_SECONDS: Final = 300
-MOST: Final = 100
+POOLED_SECONDS: Final = 300
+MAX_POOLED: Final = 100
 SPARE_SECONDS: Final = 600
 
-Who: TypeAlias = tuple[str, str]
+ConnectionKey: TypeAlias = tuple[str, str]
 """A user's id, and the id of one of the user's connections."""
 
 
-class Rights(NamedTuple):
+class OpenedBucket(NamedTuple):
     """An open bucket, and the expiry of its credentials in epoch seconds, if they expire."""
 
-    source: OpenSource
+    source: OpenAudioSource
     until: float | None
 
 
 @dataclass(slots=True)
-class _Kept:
-    rights: Rights
+class _PooledBucket:
+    rights: OpenedBucket
     opened_at: float
     users: int = 0
     retired: bool = False
@@ -89,49 +89,49 @@ class BucketPool:
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         self.clock = clock
-        self._kept: dict[Who, _Kept] = {}
+        self._pooled: dict[ConnectionKey, _PooledBucket] = {}
 
     @asynccontextmanager
-    async def opened(
-        self, who: Who, open_it: Callable[[], Awaitable[Rights]]
-    ) -> AsyncIterator[Rights]:
+    async def use_bucket(
+        self, who: ConnectionKey, open_it: Callable[[], Awaitable[OpenedBucket]]
+    ) -> AsyncIterator[OpenedBucket]:
         """Use the bucket; open it first if it is not open or was opened too long ago."""
-        kept = self._kept.get(who)
+        kept = self._pooled.get(who)
         if kept is None or self._is_old(kept):
             rights = await open_it()
-            await self.forget(who)
-            kept = self._kept[who] = _Kept(rights, self.clock())
+            await self.retire_bucket(who)
+            kept = self._pooled[who] = _PooledBucket(rights, self.clock())
         kept.users += 1
         try:
             yield kept.rights
         finally:
             kept.users -= 1
             await self._close_unused(kept)
-            await self._shrink()
+            await self._close_old()
 
-    async def forget(self, who: Who) -> None:
+    async def retire_bucket(self, who: ConnectionKey) -> None:
         """Take the bucket out of the pool; it closes when its last use ends."""
-        kept = self._kept.pop(who, None)
+        kept = self._pooled.pop(who, None)
         if kept is not None:
             kept.retired = True
             await self._close_unused(kept)
 
     async def close(self) -> None:
         """Close every unused bucket, and the others at the end of their use."""
-        for who in tuple(self._kept):
-            await self.forget(who)
+        for who in tuple(self._pooled):
+            await self.retire_bucket(who)
 
-    def _is_old(self, kept: _Kept) -> bool:
+    def _is_old(self, kept: _PooledBucket) -> bool:
         now, until = self.clock(), kept.rights.until
         ends_soon = until is not None and until - now < SPARE_SECONDS
-        return ends_soon or now - kept.opened_at >= KEPT_SECONDS
+        return ends_soon or now - kept.opened_at >= POOLED_SECONDS
 
-    async def _shrink(self) -> None:
-        unused = [who for who, kept in self._kept.items() if not kept.users]
+    async def _close_old(self) -> None:
+        unused = [who for who, kept in self._pooled.items() if not kept.users]
         for who in unused:
-            if self._is_old(self._kept[who]) or len(self._kept) > MOST:
-                await self.forget(who)
+            if self._is_old(self._pooled[who]) or len(self._pooled) > MAX_POOLED:
+                await self.retire_bucket(who)
 
-    async def _close_unused(self, kept: _Kept) -> None:
+    async def _close_unused(self, kept: _PooledBucket) -> None:
         if kept.retired and not kept.users:
             await kept.rights.source.close()

@@ -15,12 +15,12 @@ import msgspec
 from penstock.datastore.access.access import Access, absent
 from penstock.datastore.access.vault import Vault
 from penstock.datastore.audio.endpoint_rules import EndpointRules
-from penstock.datastore.audio.records import Connection, ConnectionKind
+from penstock.datastore.audio.records import BucketConnection, ConnectionKind
 from penstock.datastore.errors import FieldProblem, Invalid, LimitExceeded, NotFound, NotPermitted
 from penstock.datastore.objects.port import Credentials
 from penstock.datastore.table.items import load, read_rows
 from penstock.datastore.table.layout import CONNECTION
-from penstock.datastore.table.pages import Slice, Window, sliced
+from penstock.datastore.table.pages import Slice, Window, make_slice
 from penstock.datastore.table.port import Attributes, Delete, Item, Put, Query, Range
 from penstock.datastore.text import is_id, text_problem
 
@@ -32,7 +32,7 @@ _ACCESS_KEY: Final = re.compile(r"[\w+=,.@/-]{4,128}", re.ASCII)
 _SECRET_KEY: Final = re.compile(r"[\x21-\x7e]{8,512}", re.ASCII)
 
 
-def connection_problems(connection: Connection) -> Iterator[FieldProblem]:
+def connection_problems(connection: BucketConnection) -> Iterator[FieldProblem]:
     """Yield every broken rule of a connection, except the rules of its endpoint."""
     if message := text_problem(connection.name, MAX_NAME):
         yield FieldProblem(["name"], message)
@@ -52,7 +52,7 @@ def key_problems(access_key: str, secret_key: str) -> Iterator[FieldProblem]:
         yield FieldProblem(["secretAccessKey"], "must be 8 to 512 printable characters")
 
 
-def shown(access_key: str) -> str:
+def masked_key(access_key: str) -> str:
     """The beginning and the end of an access key's id; "…" if the id is short."""
     if len(access_key) < 12:
         return "…"
@@ -65,7 +65,7 @@ _SEALED: Final = "sealed"
 
 
 @dataclass(frozen=True, slots=True)
-class Connections:
+class BucketConnections:
     """The caller's connections; an API key cannot manage them. `own_bucket` is the server's."""
 
     access: Access
@@ -73,42 +73,44 @@ class Connections:
     rules: EndpointRules
     own_bucket: str
 
-    async def add_role(self, name: str, bucket: str, region: str, role_arn: str) -> Connection:
+    async def add_role(
+        self, name: str, bucket: str, region: str, role_arn: str
+    ) -> BucketConnection:
         """Connect a bucket by a role that the server assumes; no secret is stored.
 
         The server makes the external id, so that no other user can make it assume this
         role.
         """
-        connection = self._new(ConnectionKind.ROLE, name, bucket, region)
+        connection = self._new_connection(ConnectionKind.ROLE, name, bucket, region)
         external_id = secrets.token_urlsafe(_EXTERNAL_ID_BYTES)
         connection = msgspec.structs.replace(connection, role_arn=role_arn, external_id=external_id)
         await self._require_allowed(connection, [])
-        await self._put(connection, {})
+        await self._put_connection(connection, {})
         return connection
 
     async def add_keys(
         self, name: str, bucket: str, region: str, keys: Credentials, endpoint: str | None = None
-    ) -> Connection:
+    ) -> BucketConnection:
         """Connect a bucket of AWS or of the endpoint, with keys that are encrypted for it alone."""
         connection = msgspec.structs.replace(
-            self._new(ConnectionKind.KEYS, name, bucket, region),
+            self._new_connection(ConnectionKind.KEYS, name, bucket, region),
             endpoint=endpoint,
-            access_key_shown=shown(keys.access_key),
+            access_key_shown=masked_key(keys.access_key),
         )
         await self._require_allowed(connection, list(key_problems(keys[0], keys[1])))
         secret = msgspec.json.encode([keys.access_key, keys.secret_key])
-        sealed = await self.vault.seal(secret, context_of(self._user, connection.id))
-        await self._put(connection, {_SEALED: sealed})
+        sealed = await self.vault.seal(secret, sealing_context(self._user, connection.id))
+        await self._put_connection(connection, {_SEALED: sealed})
         return connection
 
-    async def many(self, ids: Sequence[str]) -> list[Connection | NotFound]:
+    async def many(self, ids: Sequence[str]) -> list[BucketConnection | NotFound]:
         """Get connections: `pk = U:<user>, sk = CN:<id>`, batched; aligned with the ids."""
         keys = {id: CONNECTION.key(user=self._user, connection=id) for id in ids if is_id(id)}
         rows = await read_rows(self.access.table, keys.values(), consistent=True)
         items = [rows.get(keys[id]) if id in keys else None for id in ids]
-        return [absent("connection") if item is None else _connection(item) for item in items]
+        return [absent("connection") if item is None else _read_connection(item) for item in items]
 
-    async def page(self, window: Window) -> Slice[Connection]:
+    async def page(self, window: Window) -> Slice[BucketConnection]:
         """List connections, newest first: `sk` begins with `CN:`."""
         self._require_token()
         query = Query(
@@ -121,10 +123,10 @@ class Connections:
             limit=window.size + 1,
         )
         page = await self.access.table.query(query)
-        found = [_connection(item) for item in page.items]
-        return sliced(found, window, lambda one: one.id, more=page.last is not None)
+        found = [_read_connection(item) for item in page.items]
+        return make_slice(found, window, lambda one: one.id, more=page.last is not None)
 
-    async def delete(self, id: str) -> Connection:
+    async def delete(self, id: str) -> BucketConnection:
         """Delete a connection with its encrypted keys; its tracks stay, and cannot be played."""
         self._require_token()
         (found,) = await self.many([id])
@@ -134,17 +136,17 @@ class Connections:
         await self.access.table.write([Delete(CONNECTION.key(user=self._user, connection=id))])
         return found
 
-    async def unsealed(self, id: str) -> Credentials:
+    async def unseal_keys(self, id: str) -> Credentials:
         """Decrypt the keys of a connection, for use only; raises NotFound if there are none."""
         key = CONNECTION.key(user=self._user, connection=id)
         item = (await self.access.table.get([key], consistent=True)).items.get(key)
         if item is None or _SEALED not in item:
             raise absent("connection")
-        secret = await self.vault.open(str(item[_SEALED]), context_of(self._user, id))
+        secret = await self.vault.open(str(item[_SEALED]), sealing_context(self._user, id))
         return Credentials(*msgspec.json.decode(secret, type=tuple[str, str]))
 
     async def _require_allowed(
-        self, connection: Connection, problems: Sequence[FieldProblem]
+        self, connection: BucketConnection, problems: Sequence[FieldProblem]
     ) -> None:
         self._require_token()
         problems = [*connection_problems(connection), *problems]
@@ -155,13 +157,13 @@ class Connections:
             raise Invalid(problems)
         if connection.endpoint is not None:
             self.rules.check(connection.endpoint)
-        await gather(self._require_room(), self._require_host(connection.endpoint))
+        await gather(self._require_free_slot(), self._require_host(connection.endpoint))
 
     async def _require_host(self, endpoint: str | None) -> None:
         if endpoint is not None:
             await self.rules.check_host(endpoint)
 
-    async def _require_room(self) -> None:
+    async def _require_free_slot(self) -> None:
         held = await self.page(Window(size=MAX_CONNECTIONS))
         if len(held.entries) >= MAX_CONNECTIONS:
             raise LimitExceeded("connections of a user", MAX_CONNECTIONS, MAX_CONNECTIONS + 1)
@@ -170,8 +172,10 @@ class Connections:
         if self.access.caller.api_key is not None:
             raise NotPermitted("An API key manages no connections; this needs a token.")
 
-    def _new(self, kind: ConnectionKind, name: str, bucket: str, region: str) -> Connection:
-        return Connection(
+    def _new_connection(
+        self, kind: ConnectionKind, name: str, bucket: str, region: str
+    ) -> BucketConnection:
+        return BucketConnection(
             id=self.access.clock.new_id(),
             name=name.strip(),
             kind=kind,
@@ -180,7 +184,7 @@ class Connections:
             created_at=self.access.clock.timestamp(),
         )
 
-    async def _put(self, connection: Connection, more: Mapping[str, str]) -> None:
+    async def _put_connection(self, connection: BucketConnection, more: Mapping[str, str]) -> None:
         item: Item = {
             **CONNECTION.item(user=self._user, connection=connection.id),
             **msgspec.to_builtins(connection),
@@ -194,10 +198,10 @@ class Connections:
         return self.access.caller.user_id
 
 
-def context_of(user: str, connection: str) -> dict[str, str]:
+def sealing_context(user: str, connection: str) -> dict[str, str]:
     """The encryption context that binds the keys to their connection."""
     return {"owner": user, "connection": connection, "purpose": "penstock audio connection"}
 
 
-def _connection(item: Attributes) -> Connection:
-    return load(Connection, item, id=CONNECTION.sk.read(str(item["sk"]))["connection"])
+def _read_connection(item: Attributes) -> BucketConnection:
+    return load(BucketConnection, item, id=CONNECTION.sk.parse(str(item["sk"]))["connection"])

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from penstock.datastore.audio import names
 from penstock.datastore.audio.records import Audio
 from penstock.datastore.resources.derived_rows import counter_writes, item_writes
-from penstock.datastore.table.counters import Counter, summed
-from penstock.datastore.table.keys import Part
+from penstock.datastore.table.counters import Counter, sum_counters
+from penstock.datastore.table.keys import KeyPart
 from penstock.datastore.table.layout import (
     ALBUM,
     ARTIST,
@@ -23,28 +23,30 @@ from penstock.datastore.table.transaction import Write
 
 
 @dataclass(frozen=True, slots=True)
-class Footprint:
+class TrackRows:
     """The rows that list tracks, and the counts that they add to their owner's library."""
 
     items: dict[Key, Item]
     counters: dict[Key, Counter]
 
 
-NOTHING = Footprint({}, {})
+NO_ROWS = TrackRows({}, {})
 
 
-def footprint(*tracks: Audio) -> Footprint:
+def track_rows(*tracks: Audio) -> TrackRows:
     """The derived rows of the tracks together."""
-    items = {key_of(item): item for track in tracks for item in _links(track)}
-    return Footprint(items, summed(each for track in tracks for each in _counters(track)))
+    items = {key_of(item): item for track in tracks for item in _link_rows(track)}
+    return TrackRows(
+        items, sum_counters(each for track in tracks for each in _track_counters(track))
+    )
 
 
-def difference(old: Footprint, new: Footprint) -> list[Write]:
+def row_changes(old: TrackRows, new: TrackRows) -> list[Write]:
     """The writes that turn the old rows and counters into the new ones, in a fixed order."""
     return [*item_writes(old.items, new.items), *counter_writes(old.counters, new.counters)]
 
 
-def claim_of(track: Audio) -> Item:
+def object_claim(track: Audio) -> Item:
     """The row that lists a track by its bucket; it also reserves the object for this track."""
     row = AUDIO_BY_BUCKET.item(
         user=track.owner, bucket=track.bucket, hash=names.object_hash(track.object_key)
@@ -52,13 +54,13 @@ def claim_of(track: Audio) -> Item:
     return {**row, "audioId": track.id}
 
 
-def _links(track: Audio) -> Iterator[Item]:
+def _link_rows(track: Audio) -> Iterator[Item]:
     carried: dict[str, Value] = {"title": track.title, "durationMs": track.duration_ms}
     if track.album is not None:
         carried["album"] = track.album
     title, album = names.album_key(track)
-    whose: dict[str, Part] = {"user": track.owner, "audio": track.id}
-    place: dict[str, Part] = {**whose, "disc": track.disc, "track": track.track}
+    whose: dict[str, KeyPart] = {"user": track.owner, "audio": track.id}
+    place: dict[str, KeyPart] = {**whose, "disc": track.disc, "track": track.track}
     yield {**AUDIO_BY_ALBUM.item(title=title, album=album, **place), **carried}
     for artist in names.artists_of(track):
         row = AUDIO_BY_ARTIST.item(artist=artist, year=track.year, album=album, **place)
@@ -67,7 +69,7 @@ def _links(track: Audio) -> Iterator[Item]:
         yield {**AUDIO_BY_GENRE.item(genre=genre, **whose), **carried}
 
 
-def _counters(track: Audio) -> Iterator[Counter]:
+def _track_counters(track: Audio) -> Iterator[Counter]:
     length = {"count": 1, "durationMs": track.duration_ms}
     yield Counter(LIBRARY.key(user=track.owner), {**length, "size": track.size})
     yield _album_counter(track, length)

@@ -13,22 +13,22 @@ from typing import Any
 import msgspec
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.audio.derived_rows import NOTHING, claim_of, difference, footprint
+from penstock.datastore.audio.derived_rows import NO_ROWS, object_claim, row_changes, track_rows
 from penstock.datastore.audio.object_keys import is_owned
 from penstock.datastore.audio.records import Audio
 from penstock.datastore.audio.track_rules import tag_problems
-from penstock.datastore.audio.tracks import Reading, audio_item, audio_key
+from penstock.datastore.audio.tracks import TrackReader, audio_item, audio_key
 from penstock.datastore.errors import Invalid, Unavailable, VersionConflict
 from penstock.datastore.objects.port import Files
 from penstock.datastore.table.port import Compare, Delete, Put, key_of
-from penstock.datastore.table.transaction import Moved, Write, commit
+from penstock.datastore.table.transaction import StaleRead, Write, commit
 
 ATTEMPTS = 20
 PAUSE = 0.005
 
 
 @dataclass(frozen=True, slots=True)
-class Editing:
+class TrackEditor:
     """Changes of the caller's tracks."""
 
     access: Access
@@ -43,7 +43,7 @@ class Editing:
         nothing writes nothing.
         """
 
-        def edited(track: Audio) -> Audio:
+        def apply_changes(track: Audio) -> Audio:
             if expected_version not in (None, track.version):
                 raise VersionConflict(track.version)
             changed = msgspec.structs.replace(track, **changes)
@@ -51,7 +51,7 @@ class Editing:
                 raise Invalid(problems)
             return changed
 
-        return await self._rewrite(id, edited)
+        return await self._rewrite(id, apply_changes)
 
     async def delete(self, id: str, expected_version: int | None = None) -> Audio:
         """Delete a track with its list rows and counts; entries of playlists stay.
@@ -59,17 +59,17 @@ class Editing:
         The object stays, too.
         """
         for _ in range(ATTEMPTS):
-            track = await Reading(self.access).get_audio_files_by_audio_id(id, consistent=True)
+            track = await TrackReader(self.access).get_audio_files_by_audio_id(id, consistent=True)
             if expected_version not in (None, track.version):
                 raise VersionConflict(track.version)
             unchanged = Compare("version", "=", track.version)
             gone = [
                 Write(Delete(audio_key(track.owner, id), unchanged)),
-                Write(Delete(key_of(claim_of(track)))),
+                Write(Delete(key_of(object_claim(track)))),
             ]
             try:
-                await commit(self.access.table, [*gone, *difference(footprint(track), NOTHING)])
-            except Moved:
+                await commit(self.access.table, [*gone, *row_changes(track_rows(track), NO_ROWS)])
+            except StaleRead:
                 continue
             return track
         raise Unavailable("The audio is being written by many at once.")
@@ -78,7 +78,7 @@ class Editing:
         """Read, change and write a track; retry if another writer was faster."""
         for attempt in range(ATTEMPTS):
             await sleep(uniform(0, attempt * PAUSE))  # noqa: S311 - no secret; 0 the first time
-            track = await Reading(self.access).get_audio_files_by_audio_id(id, consistent=True)
+            track = await TrackReader(self.access).get_audio_files_by_audio_id(id, consistent=True)
             changed = change(track)
             if changed == track:
                 return track
@@ -88,11 +88,11 @@ class Editing:
             unchanged = Compare("version", "=", track.version)
             writes = [
                 Write(Put(audio_item(changed), unchanged)),
-                *difference(footprint(track), footprint(changed)),
+                *row_changes(track_rows(track), track_rows(changed)),
             ]
             try:
                 await commit(self.access.table, writes)
-            except Moved:
+            except StaleRead:
                 continue
             return changed
         raise Unavailable("The audio is being written by many at once.")
@@ -102,7 +102,7 @@ logger = logging.getLogger("penstock.audio")
 
 
 @dataclass(frozen=True, slots=True)
-class Removing:
+class TrackRemover:
     """Deletes from the caller's library; `files` is the server's own bucket."""
 
     access: Access
@@ -113,7 +113,7 @@ class Removing:
 
         Objects in the user's own buckets are not deleted. Raises NotFound, VersionConflict.
         """
-        track = await Editing(self.access).delete(id, expected_version)
+        track = await TrackEditor(self.access).delete(id, expected_version)
         if track.connection_id is None and is_owned(track.owner, track.object_key):
             try:
                 await self.files.delete(track.object_key)

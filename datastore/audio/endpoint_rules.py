@@ -42,7 +42,7 @@ class EndpointRules:
             raise IllegalState("The host of the endpoint is not known.", "ENDPOINT") from None
         for *_, address in found:
             if not self.allows(str(address[0])):
-                raise _forbidden()
+                raise _forbidden_endpoint()
 
     def allows(self, address: str) -> bool:
         """Whether the server may connect to an address."""
@@ -55,7 +55,7 @@ class EndpointRules:
         """
         family, kind, protocol, _, address = found
         if not self.allows(str(address[0])):
-            raise _forbidden()
+            raise _forbidden_endpoint()
         return socket.socket(family, kind, protocol)
 
     def _problem(self, url: str) -> str | None:
@@ -92,7 +92,7 @@ def _is_public(text: str) -> bool:
     return address.is_global and not address.is_multicast and not address.is_reserved
 
 
-def _forbidden() -> IllegalState:
+def _forbidden_endpoint() -> IllegalState:
     return IllegalState("The endpoint leads to an address that is not public.", "ENDPOINT")
 
 

@@ -23,7 +23,7 @@ _PICTURES: Final = {
 def audio_format(head: bytes) -> AudioFormat | None:
     """The format of an audio file with this beginning; None if its tags cannot be read."""
     if head.startswith(b"OggS"):
-        return _in_ogg(head)
+        return _ogg_format(head)
     if head[4:8] == b"ftyp":
         return AudioFormat.M4A if head[8:12] in _MP4_BRANDS else None
     for magic, kind, format in _CONTAINERS:
@@ -39,7 +39,7 @@ def picture_type(head: bytes) -> str | None:
     return next((kind for magic, kind in _PICTURES.items() if head.startswith(magic)), None)
 
 
-def _in_ogg(head: bytes) -> AudioFormat | None:
+def _ogg_format(head: bytes) -> AudioFormat | None:
     """Detect the codec from the first packet, which follows the segment table of the first page."""
     packet = head[27 + head[26] :] if len(head) > 26 else b""
     if packet.startswith(b"OpusHead"):

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.audio.add_tracks import Adding, Draft
-from penstock.datastore.audio.buckets import Source
+from penstock.datastore.audio.add_tracks import TrackAdder, TrackDraft
+from penstock.datastore.audio.buckets import AudioSource
 from penstock.datastore.audio.names import object_hash
 from penstock.datastore.audio.object_keys import uploads_prefix
 from penstock.datastore.audio.records import Audio, ImportFailure
-from penstock.datastore.audio.sources import Sources
-from penstock.datastore.audio.uploads import Registering
+from penstock.datastore.audio.sources import AudioSources
+from penstock.datastore.audio.uploads import UploadRegistrar
 from penstock.datastore.errors import (
     FieldProblem,
     IllegalState,
@@ -27,26 +27,26 @@ from penstock.datastore.errors import (
     PenstockError,
     Unavailable,
 )
-from penstock.datastore.jobs.jobs import Job, JobKind, item_of, new_job
-from penstock.datastore.jobs.leases import KEPT, Lease
+from penstock.datastore.jobs.jobs import Job, JobKind, job_item, new_job
+from penstock.datastore.jobs.leases import JOB_RETENTION, JobLease
 from penstock.datastore.objects.port import LISTING
 from penstock.datastore.table.items import load, read_rows
 from penstock.datastore.table.layout import AUDIO_BY_BUCKET, IMPORT_FAILURE
-from penstock.datastore.table.pages import Slice, Window, sliced
+from penstock.datastore.table.pages import Slice, Window, make_slice
 from penstock.datastore.table.port import TTL, Item, Key, Missing, Put, Query, Range
-from penstock.datastore.table.transaction import Write, commit, done
+from penstock.datastore.table.transaction import Write, already_done, commit
 from penstock.datastore.text import character_problem
 
 MAX_PREFIX: Final = 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Importing:
+class AudioImporter:
     """The imports of the caller; `begun` is called for each new job."""
 
     access: Access
-    sources: Sources
-    begun: Callable[[], None]
+    sources: AudioSources
+    on_begun: Callable[[], None]
 
     async def begin(self, connection_id: str | None, prefix: str) -> Job:
         """Begin a job that adds every audio object below the prefix, and reports the others.
@@ -55,14 +55,14 @@ class Importing:
         connection that the caller does not have.
         """
         prefix = prefix or (uploads_prefix(self._user) if connection_id is None else "")
-        self._check(prefix, own=connection_id is None)
+        self._check_prefix(prefix, own=connection_id is None)
         if connection_id is not None:
             (found,) = await self.sources.connections.many([connection_id])
             if isinstance(found, NotFound):
                 raise NotFound(found.message, ("storageId",))
         job = new_job(self.access, JobKind.IMPORT_AUDIO, connection=connection_id, prefix=prefix)
-        await commit(self.access.table, [Write(Put(item_of(job), Missing()), done)])
-        self.begun()
+        await commit(self.access.table, [Write(Put(job_item(job), Missing()), already_done)])
+        self.on_begun()
         return job
 
     async def failures(self, job: str, window: Window) -> Slice[ImportFailure]:
@@ -78,10 +78,10 @@ class Importing:
         )
         page = await self.access.table.query(query)
         found = [(str(item["sk"]).removeprefix(prefix), item) for item in page.items]
-        part = sliced(found, window, lambda each: each[0], more=page.last is not None)
-        return part.map([load(ImportFailure, item) for _, (_, item) in part.entries])
+        part = make_slice(found, window, lambda each: each[0], more=page.last is not None)
+        return part.with_items([load(ImportFailure, item) for _, (_, item) in part.entries])
 
-    def _check(self, prefix: str, *, own: bool) -> None:
+    def _check_prefix(self, prefix: str, *, own: bool) -> None:
         if len(prefix.encode()) > MAX_PREFIX or character_problem(prefix):
             raise Invalid([FieldProblem(["prefix"], "is no beginning of a key")])
         if own and not prefix.startswith(uploads_prefix(self._user)):
@@ -100,13 +100,13 @@ def failure_item(access: Access, job: str, key: str, error: PenstockError) -> It
         "objectKey": key,
         "code": error.code.value,
         "message": error.message,
-        TTL: int((access.clock.now() + KEPT).timestamp()),
+        TTL: int((access.clock.now() + JOB_RETENTION).timestamp()),
     }
 
 
 MAX_OBJECTS: Final = 100_000
 STEP: Final = 20
-AT_ONCE: Final = 4
+CONCURRENT_READS: Final = 4
 PACE_SECONDS: Final = 0.01
 """The pause for each track, which uses about 900 of a partition's 1,000 units a second."""
 
@@ -114,18 +114,18 @@ SHARE_SECONDS: Final = 30
 """The seconds that an import runs before it pauses for other jobs."""
 
 
-async def import_audio(access: Access, lease: Lease, sources: Sources) -> None:
+async def import_audio(access: Access, lease: JobLease, sources: AudioSources) -> None:
     """Do the job of a lease, in the scope of the user who began it."""
-    await _Import(access, lease, sources, Semaphore(AT_ONCE)).run()
+    await _ImportRun(access, lease, sources, Semaphore(CONCURRENT_READS)).run()
 
 
 @dataclass(frozen=True, slots=True)
-class _Import:
+class _ImportRun:
     """One import; the semaphore `reading` limits the concurrent reads of files."""
 
     access: Access
-    lease: Lease
-    sources: Sources
+    lease: JobLease
+    sources: AudioSources
     reading: Semaphore
 
     async def run(self) -> None:
@@ -133,62 +133,64 @@ class _Import:
         clock = get_running_loop().time
         began = clock()
         if self.lease.total is None:
-            await self.lease.plan(await self._count())
-        while keys := await self._list(self.lease.cursor or ""):
+            await self.lease.set_steps_left(await self._count_objects())
+        while keys := await self._list_objects(self.lease.cursor or ""):
             for start in range(0, len(keys), STEP):
                 step = keys[start : start + STEP]
                 stepped = clock()
-                added = await self._take_in(step)
+                added = await self._import_objects(step)
                 await self.lease.advance(len(step), step[-1])
                 await sleep(max(0.0, added * PACE_SECONDS - (clock() - stepped)))
                 if clock() - began >= SHARE_SECONDS:
                     await self.lease.pause()
 
-    async def _count(self) -> int:
+    async def _count_objects(self) -> int:
         count, after = 0, ""
-        while keys := await self._list(after):
+        while keys := await self._list_objects(after):
             count, after = count + len(keys), keys[-1]
             if count > MAX_OBJECTS:
                 raise LimitExceeded("objects of an import", MAX_OBJECTS, count)
             await self.lease.advance()
         return count
 
-    async def _list(self, after: str) -> tuple[str, ...]:
-        async with self.sources.of(self.lease.job.connection) as source:
+    async def _list_objects(self, after: str) -> tuple[str, ...]:
+        async with self.sources.open_source(self.lease.job.connection) as source:
             return await source.list(self.lease.job.prefix or "", after, LISTING)
 
-    async def _take_in(self, keys: Sequence[str]) -> int:
+    async def _import_objects(self, keys: Sequence[str]) -> int:
         """Read and add the new objects among these; return the number of tracks."""
-        async with self.sources.of(self.lease.job.connection) as source:
-            new = await self._new(source.bucket, keys)
-            found = await gather(*(self._read(source, key) for key in new))
+        async with self.sources.open_source(self.lease.job.connection) as source:
+            new = await self._new_keys(source.bucket, keys)
+            found = await gather(*(self._read_draft(source, key) for key in new))
         failures: dict[str, PenstockError] = {}
-        drafts: list[Draft] = []
+        drafts: list[TrackDraft] = []
         for key, outcome in zip(new, found, strict=True):
-            if isinstance(outcome, Draft):
+            if isinstance(outcome, TrackDraft):
                 drafts.append(outcome)
             elif isinstance(outcome, IllegalState | Unavailable):
                 raise outcome  # the error concerns the bucket, not only this object
             else:
                 failures[key] = outcome
-        return await self._add(drafts, failures)
+        return await self._add_tracks(drafts, failures)
 
-    async def _add(self, drafts: Sequence[Draft], failures: dict[str, PenstockError]) -> int:
+    async def _add_tracks(
+        self, drafts: Sequence[TrackDraft], failures: dict[str, PenstockError]
+    ) -> int:
         """Add the drafts and report the failures; return the number of tracks."""
-        outcomes = await Adding(self.access).add_many(drafts)
+        outcomes = await TrackAdder(self.access).add_many(drafts)
         for draft, outcome in zip(drafts, outcomes, strict=True):
             if isinstance(outcome, PenstockError) and not isinstance(outcome, ObjectTaken):
                 failures[draft.file.object_key] = outcome
-        await self._report(failures)
+        await self._report_failures(failures)
         return sum(isinstance(outcome, Audio) for outcome in outcomes)
 
-    async def _report(self, failures: Mapping[str, PenstockError]) -> None:
+    async def _report_failures(self, failures: Mapping[str, PenstockError]) -> None:
         job = self.lease.job.id
         rows = [failure_item(self.access, job, key, error) for key, error in failures.items()]
         if rows:
             await self.access.table.write([Put(row) for row in rows])
 
-    async def _new(self, bucket: str, keys: Sequence[str]) -> list[str]:
+    async def _new_keys(self, bucket: str, keys: Sequence[str]) -> list[str]:
         """The keys that the library does not have, without folders, whose keys end in a slash."""
         user = self.access.caller.user_id
         claims = {
@@ -199,11 +201,11 @@ class _Import:
         held = await read_rows(self.access.table, claims, consistent=True)
         return [key for claim, key in claims.items() if claim not in held]
 
-    async def _read(self, source: Source, key: str) -> Draft | PenstockError:
+    async def _read_draft(self, source: AudioSource, key: str) -> TrackDraft | PenstockError:
         """Read the draft of an object, or return the error."""
         async with self.reading:
             try:
-                registering = Registering(self.access, self.sources)
-                return await registering.draft(source, key, self.lease.job.connection)
+                registering = UploadRegistrar(self.access, self.sources)
+                return await registering.read_draft(source, key, self.lease.job.connection)
             except PenstockError as error:
                 return error

@@ -5,22 +5,22 @@ from dataclasses import dataclass, field
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.access.vault import NO_VAULT, Vault
-from penstock.datastore.audio.add_tracks import Adding
+from penstock.datastore.audio.add_tracks import TrackAdder
 from penstock.datastore.audio.buckets import BucketPool
-from penstock.datastore.audio.connections import Connections
-from penstock.datastore.audio.edit_tracks import Editing, Removing
+from penstock.datastore.audio.connections import BucketConnections
+from penstock.datastore.audio.edit_tracks import TrackEditor, TrackRemover
 from penstock.datastore.audio.endpoint_rules import PUBLIC, EndpointRules
-from penstock.datastore.audio.import_job import Importing
-from penstock.datastore.audio.lists import Lists
-from penstock.datastore.audio.sources import NO_ROLES, Roles, Sources
-from penstock.datastore.audio.stream_urls import Streaming
-from penstock.datastore.audio.tracks import Reading
-from penstock.datastore.audio.uploads import Registering
+from penstock.datastore.audio.import_job import AudioImporter
+from penstock.datastore.audio.lists import LibraryLists
+from penstock.datastore.audio.sources import NO_ROLES, AudioSources, Roles
+from penstock.datastore.audio.stream_urls import StreamSigner
+from penstock.datastore.audio.tracks import TrackReader
+from penstock.datastore.audio.uploads import UploadRegistrar
 from penstock.datastore.objects.port import Files
 
 
 @dataclass(frozen=True, slots=True)
-class Buckets:
+class BucketAccess:
     """The services that open users' buckets; by default without a vault and without roles."""
 
     vault: Vault = NO_VAULT
@@ -28,40 +28,40 @@ class Buckets:
     rules: EndpointRules = PUBLIC
     pool: BucketPool = field(default_factory=BucketPool)
 
-    def sources(self, access: Access, files: Files) -> Sources:
+    def sources(self, access: Access, files: Files) -> AudioSources:
         """The buckets that may hold the audio of the scope's caller."""
-        connections = Connections(access, self.vault, self.rules, files.bucket)
-        return Sources(files, connections, self.pool, self.roles)
+        connections = BucketConnections(access, self.vault, self.rules, files.bucket)
+        return AudioSources(files, connections, self.pool, self.roles)
 
 
 @dataclass(frozen=True, slots=True)
 class AudioLibrary:
     """The reads, lists, additions and changes of the caller's library, and its files."""
 
-    reading: Reading
-    lists: Lists
-    adding: Adding
-    editing: Editing
-    removing: Removing
-    registering: Registering
-    streaming: Streaming
-    connections: Connections
-    importing: Importing
+    reading: TrackReader
+    lists: LibraryLists
+    adding: TrackAdder
+    editing: TrackEditor
+    removing: TrackRemover
+    registering: UploadRegistrar
+    streaming: StreamSigner
+    connections: BucketConnections
+    importing: AudioImporter
 
     @classmethod
     def of(
-        cls, access: Access, files: Files, buckets: Buckets, begun: Callable[[], None]
+        cls, access: Access, files: Files, buckets: BucketAccess, begun: Callable[[], None]
     ) -> "AudioLibrary":
         """Make the library of the scope's caller; `begun` is called for each new job."""
         sources = buckets.sources(access, files)
         return cls(
-            Reading(access),
-            Lists(access),
-            Adding(access),
-            Editing(access),
-            Removing(access, files),
-            Registering(access, sources),
-            Streaming(access, sources),
+            TrackReader(access),
+            LibraryLists(access),
+            TrackAdder(access),
+            TrackEditor(access),
+            TrackRemover(access, files),
+            UploadRegistrar(access, sources),
+            StreamSigner(access, sources),
             sources.connections,
-            Importing(access, sources, begun),
+            AudioImporter(access, sources, begun),
         )

@@ -10,7 +10,7 @@ from penstock.datastore.audio import names
 from penstock.datastore.audio.names import AlbumKey
 from penstock.datastore.audio.records import Album, Artist, Audio, AudioLink, Genre
 from penstock.datastore.audio.tracks import album_of, artist_of, audio_of, genre_of, link_of
-from penstock.datastore.table.items import Asked
+from penstock.datastore.table.items import Projection
 from penstock.datastore.table.layout import (
     ALBUM,
     ARTIST,
@@ -22,17 +22,17 @@ from penstock.datastore.table.layout import (
     GENRE,
     Row,
 )
-from penstock.datastore.table.pages import Slice, Window, sliced
+from penstock.datastore.table.pages import Slice, Window, make_slice
 from penstock.datastore.table.port import Attributes, Key, Query, Range
 from penstock.datastore.text import escape
 
 T = TypeVar("T")
 
-NOWHERE: Slice[AudioLink] = Slice((), more=False, reached=None)
+NO_LINKS: Slice[AudioLink] = Slice((), more=False, reached=None)
 
 
 @dataclass(frozen=True, slots=True)
-class Lists:
+class LibraryLists:
     """The lists of the caller's tracks, artists, albums and genres.
 
     A page is read eventually consistent, except of `getAudioIdByUserId`.
@@ -79,18 +79,18 @@ class Lists:
         Each artist once, sorted, with the number of tracks; only names that begin with
         `prefix`.
         """
-        return await self._page(_named(ARTIST, prefix), window, artist_of)
+        return await self._page(_name_prefix(ARTIST, prefix), window, artist_of)
 
     async def get_album_by_user_id(self, window: Window, prefix: str = "") -> Slice[Album]:
         """getAlbumByUserId: `Query(Owner = :{UserId} and DataType = 'Album')`, like artists."""
-        return await self._page(_named(ALBUM, prefix), window, album_of)
+        return await self._page(_name_prefix(ALBUM, prefix), window, album_of)
 
     async def genres(self, window: Window, prefix: str = "") -> Slice[Genre]:
         """List genres, like artists."""
-        return await self._page(_named(GENRE, prefix), window, genre_of)
+        return await self._page(_name_prefix(GENRE, prefix), window, genre_of)
 
     async def audios(
-        self, window: Window, *, newest_first: bool = True, asked: Asked = None
+        self, window: Window, *, newest_first: bool = True, asked: Projection = None
     ) -> Slice[Audio]:
         """List tracks by the time they were added: `sk` begins with `AU:`.
 
@@ -108,7 +108,7 @@ class Lists:
         """List the tracks of one album: `sk` begins with `AUL:<title>:<album>:`."""
         key = AlbumKey.parse(album_id)
         if key is None:
-            return NOWHERE
+            return NO_LINKS
         prefix = AUDIO_BY_ALBUM.sk.prefix({"title": key.title, "album": key.album})
         return await self._page(prefix, window, link_of)
 
@@ -137,16 +137,16 @@ class Lists:
             limit=window.size + 1,
         )
         page = await self.access.table.query(query)
-        found = sliced(
-            page.items, window, lambda item: _behind(prefix, item), more=page.last is not None
+        found = make_slice(
+            page.items, window, lambda item: _after_prefix(prefix, item), more=page.last is not None
         )
-        return found.map([read(item) for _, item in found.entries])
+        return found.with_items([read(item) for _, item in found.entries])
 
 
-def _named(row: Row, prefix: str) -> str:
+def _name_prefix(row: Row, prefix: str) -> str:
     """The key prefix of names that begin with the text; names are escaped letter by letter."""
     return row.sk.prefix({}) + escape(names.sort_name(prefix))
 
 
-def _behind(prefix: str, item: Attributes) -> str:
+def _after_prefix(prefix: str, item: Attributes) -> str:
     return str(item["sk"]).removeprefix(prefix)

@@ -14,7 +14,7 @@ VARIOUS_ARTISTS: Final = "Various Artists"
 # The articles decide keys of stored rows, so they cannot be a setting.
 ARTICLES: Final = frozenset(["the", "el", "la", "los", "las", "le", "les", "os", "as", "o", "a"])
 SORT_BYTES: Final = 512
-MOST_BYTES: Final = 6
+MAX_CHARACTER_BYTES: Final = 6
 """The largest number of bytes of one character in a key."""
 
 ID_LETTERS: Final = 16
@@ -39,29 +39,29 @@ class AlbumKey(NamedTuple):
         return cls(id[:ID_LETTERS], id[ID_LETTERS:])
 
 
-def norm(name: str) -> str:
+def normalize_name(name: str) -> str:
     """The comparison form of a name, with single spaces."""
     return " ".join(comparison_form(name).split())
 
 
 def sort_name(name: str) -> str:
     """The text that sorts a name: its normal form without an article, at most 512 bytes."""
-    form = norm(name)
+    form = normalize_name(name)
     first, _, rest = form.partition(" ")
-    return _cut(rest if rest and first in ARTICLES else form)
+    return _truncate_name(rest if rest and first in ARTICLES else form)
 
 
 def artist_id(name: str) -> str:
-    return _digest("artist", norm(name))
+    return _digest("artist", normalize_name(name))
 
 
 def genre_id(name: str) -> str:
-    return _digest("genre", norm(name))
+    return _digest("genre", normalize_name(name))
 
 
 def album_title(name: str) -> str:
     """The first part of the ids of all albums of this name."""
-    return _digest("title", norm(name))
+    return _digest("title", normalize_name(name))
 
 
 def album_artist(tags: Tags) -> str:
@@ -82,7 +82,7 @@ def album_key(tags: Tags) -> AlbumKey:
     name = album_name(tags)
     if tags.album_mbid is not None:
         return AlbumKey(album_title(name), _digest("album", tags.album_mbid))
-    named = _digest("album", norm(album_artist(tags)), norm(name))
+    named = _digest("album", normalize_name(album_artist(tags)), normalize_name(name))
     return AlbumKey(album_title(name), named)
 
 
@@ -124,9 +124,9 @@ def _digest(*parts: str, letters: int = ID_LETTERS) -> str:
     return b32encode(digest)[:letters].decode().lower()
 
 
-def _cut(text: str) -> str:
+def _truncate_name(text: str) -> str:
     """The longest beginning whose form in a key has at most SORT_BYTES bytes."""
-    if MOST_BYTES * len(text) <= SORT_BYTES:
+    if MAX_CHARACTER_BYTES * len(text) <= SORT_BYTES:
         return text
     size = 0
     for n, letter in enumerate(text):

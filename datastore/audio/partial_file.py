@@ -7,7 +7,7 @@ BLOCK: Final = 64 * 1024
 MAX_CALLS: Final = 10_000
 
 
-class Missing(Exception):
+class MissingBlocks(Exception):
     """The parser needs blocks that are not in memory."""
 
     def __init__(self, blocks: list[int]) -> None:
@@ -15,11 +15,11 @@ class Missing(Exception):
         self.blocks = blocks
 
 
-class Exhausted(Exception):
+class BlockLimitExceeded(Exception):
     """The parser needs more blocks or calls than the limit allows."""
 
 
-class Excerpt:
+class PartialFile:
     """A binary file of `size` bytes to read and seek in; `blocks` are in memory, by number.
 
     Raises Missing if the parser needs others. Raises Exhausted if these would be more than
@@ -28,7 +28,7 @@ class Excerpt:
     """
 
     def __init__(self, size: int, blocks: dict[int, bytes], most: int) -> None:
-        self.failure: Missing | Exhausted | None = None
+        self.failure: MissingBlocks | BlockLimitExceeded | None = None
         self._size = size
         self._blocks = blocks
         self._most = most
@@ -36,24 +36,24 @@ class Excerpt:
         self._calls = 0
 
     def read(self, size: int) -> bytes:
-        self._count()
+        self._count_call()
         start, end = self._at, min(self._at + max(size, 0), self._size)
         if start >= end:
             return b""
         numbers = range(start // BLOCK, (end - 1) // BLOCK + 1)
         if len(numbers) > self._most:
-            raise self._failed(Exhausted())
+            raise self._record_failure(BlockLimitExceeded())
         missing = [number for number in numbers if number not in self._blocks]
         if len(self._blocks) + len(missing) > self._most:
-            raise self._failed(Exhausted())
+            raise self._record_failure(BlockLimitExceeded())
         if missing:
-            raise self._failed(Missing(missing))
+            raise self._record_failure(MissingBlocks(missing))
         self._at = end
         first = numbers[0] * BLOCK
         return b"".join(self._blocks[number] for number in numbers)[start - first : end - first]
 
     def seek(self, offset: int, whence: int = SEEK_SET) -> int:
-        self._count()
+        self._count_call()
         base = {SEEK_SET: 0, SEEK_CUR: self._at, SEEK_END: self._size}[whence]
         if base + offset < 0:
             raise OSError("before the beginning")
@@ -63,11 +63,13 @@ class Excerpt:
     def tell(self) -> int:
         return self._at
 
-    def _count(self) -> None:
+    def _count_call(self) -> None:
         self._calls += 1
         if self._calls > MAX_CALLS:
-            raise self._failed(Exhausted())
+            raise self._record_failure(BlockLimitExceeded())
 
-    def _failed(self, failure: Missing | Exhausted) -> Missing | Exhausted:
+    def _record_failure(
+        self, failure: MissingBlocks | BlockLimitExceeded
+    ) -> MissingBlocks | BlockLimitExceeded:
         self.failure = failure
         return failure

@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from penstock.datastore.records import Struct
+from penstock.datastore.records import StoredRecord
 
 
 class AudioFormat(StrEnum):
@@ -33,7 +33,7 @@ MEDIA_TYPES = {
 }
 
 
-class Tags(Struct, frozen=True, kw_only=True):
+class Tags(StoredRecord, frozen=True, kw_only=True):
     """The tags of a file, which its owner may edit; an absent tag is None, 0 or empty.
 
     `artists` are the track's own, in the order of the tag. `album_artist` is the tag itself;
@@ -54,7 +54,7 @@ class Tags(Struct, frozen=True, kw_only=True):
     album_mbid: str | None = None
 
 
-class AudioFile(Struct, frozen=True, kw_only=True):
+class AudioFile(StoredRecord, frozen=True, kw_only=True):
     """The location and the properties of a track's bytes; editing tags does not change them.
 
     `connection_id` names the connection whose credentials read them; None is the server's own
@@ -100,7 +100,7 @@ class Audio(Tags, frozen=True, kw_only=True):
     updated_at: str
 
 
-class AudioLink(Struct, frozen=True, kw_only=True):
+class AudioLink(StoredRecord, frozen=True, kw_only=True):
     """The part of a track that lists by artist, album and genre store, to spare a second read.
 
     Lists by bucket store only the id.
@@ -112,7 +112,7 @@ class AudioLink(Struct, frozen=True, kw_only=True):
     duration_ms: int | None = None
 
 
-class Artist(Struct, frozen=True, kw_only=True):
+class Artist(StoredRecord, frozen=True, kw_only=True):
     """An artist of a user's library, with the number of tracks and the name as first written."""
 
     id: str
@@ -120,7 +120,7 @@ class Artist(Struct, frozen=True, kw_only=True):
     count: int
 
 
-class Album(Struct, frozen=True, kw_only=True):
+class Album(StoredRecord, frozen=True, kw_only=True):
     """An album of a user's library, with the number and the total length of its tracks.
 
     `year` and `artwork` come from the track that was last written with one.
@@ -135,7 +135,7 @@ class Album(Struct, frozen=True, kw_only=True):
     artwork: str | None = None
 
 
-class Genre(Struct, frozen=True, kw_only=True):
+class Genre(StoredRecord, frozen=True, kw_only=True):
     """A genre of a user's library, with the number of tracks and the name as first written."""
 
     id: str
@@ -143,7 +143,7 @@ class Genre(Struct, frozen=True, kw_only=True):
     count: int
 
 
-class Totals(Struct, frozen=True, kw_only=True):
+class LibraryTotals(StoredRecord, frozen=True, kw_only=True):
     """The totals of a user's library: tracks, length in milliseconds and size in bytes."""
 
     count: int = 0
@@ -151,7 +151,7 @@ class Totals(Struct, frozen=True, kw_only=True):
     size: int = 0
 
 
-class ImportFailure(Struct, frozen=True, kw_only=True):
+class ImportFailure(StoredRecord, frozen=True, kw_only=True):
     """An object that an import could not add, and the reason."""
 
     object_key: str
@@ -166,7 +166,7 @@ class ConnectionKind(StrEnum):
     KEYS = "keys"
 
 
-class Connection(Struct, frozen=True, kw_only=True):
+class BucketConnection(StoredRecord, frozen=True, kw_only=True):
     """A bucket of the user's own and the access to it, without any secret.
 
     The role's trust policy must require `external_id`. `access_key_shown` is the beginning and

@@ -10,14 +10,14 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
-from penstock.datastore.audio.buckets import BucketPool, OpenBucket, Rights, Source
-from penstock.datastore.audio.connections import Connections
-from penstock.datastore.audio.records import Connection, ConnectionKind
+from penstock.datastore.audio.buckets import AudioSource, BucketPool, OpenBucket, OpenedBucket
+from penstock.datastore.audio.connections import BucketConnections
+from penstock.datastore.audio.records import BucketConnection, ConnectionKind
 from penstock.datastore.errors import NotFound, Unavailable
 from penstock.datastore.objects.port import Credentials, Files
 
 
-class Lent(NamedTuple):
+class RoleCredentials(NamedTuple):
     """Credentials of a role, and their expiry in seconds since the epoch."""
 
     credentials: Credentials
@@ -27,7 +27,7 @@ class Lent(NamedTuple):
 class Roles(Protocol):
     """Assumes roles of users."""
 
-    async def assume(self, role_arn: str, external_id: str, user: str) -> Lent:
+    async def assume(self, role_arn: str, external_id: str, user: str) -> RoleCredentials:
         """Assume a role for a user.
 
         Raises IllegalState if the role refuses, or if it would also accept a different
@@ -41,7 +41,7 @@ class Roles(Protocol):
 class NoRoles:
     """The roles of a server without access to AWS: assuming one raises Unavailable."""
 
-    async def assume(self, role_arn: str, external_id: str, user: str) -> Lent:
+    async def assume(self, role_arn: str, external_id: str, user: str) -> RoleCredentials:
         raise Unavailable("This server cannot assume roles of AWS.")
 
     async def close(self) -> None:
@@ -52,16 +52,16 @@ NO_ROLES: Final[Roles] = NoRoles()
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class AudioSources:
     """The buckets that may hold the caller's audio; `files` is the server's own."""
 
     files: Files
-    connections: Connections
+    connections: BucketConnections
     pool: BucketPool
     roles: Roles
 
     @asynccontextmanager
-    async def of(self, connection_id: str | None) -> AsyncIterator[Source]:
+    async def open_source(self, connection_id: str | None) -> AsyncIterator[AudioSource]:
         """Open a bucket: the server's own if there is no connection.
 
         Raises NotFound for a connection that the caller does not have, IllegalState if its
@@ -73,23 +73,23 @@ class Sources:
         (found,) = await self.connections.many([connection_id])
         if isinstance(found, NotFound):
             raise NotFound("There is no connection with this id.", ("storageId",))
-        async with self.connected(found) as source:
+        async with self.open_connection(found) as source:
             yield source
 
-    async def disconnect(self, connection_id: str) -> Connection:
+    async def disconnect(self, connection_id: str) -> BucketConnection:
         """Delete a connection, and stop using its credentials."""
         deleted = await self.connections.delete(connection_id)
-        await self.pool.forget((self._user, deleted.id))
+        await self.pool.retire_bucket((self._user, deleted.id))
         return deleted
 
     @asynccontextmanager
-    async def connected(self, connection: Connection) -> AsyncIterator[Source]:
+    async def open_connection(self, connection: BucketConnection) -> AsyncIterator[AudioSource]:
         """Open the bucket of a connection record that was just read."""
         who = (self._user, connection.id)
-        async with self.pool.opened(who, lambda: self._rights(connection)) as rights:
+        async with self.pool.use_bucket(who, lambda: self._obtain_rights(connection)) as rights:
             yield rights.source
 
-    async def _rights(self, connection: Connection) -> Rights:
+    async def _obtain_rights(self, connection: BucketConnection) -> OpenedBucket:
         rules = self.connections.rules
         if connection.endpoint is not None:
             await rules.check_host(connection.endpoint)
@@ -98,18 +98,18 @@ class Sources:
             arn, external_id = str(connection.role_arn), str(connection.external_id)
             credentials, until = await self.roles.assume(arn, external_id, self._user)
         else:
-            credentials = await self.connections.unsealed(connection.id)
-        open_bucket = await to_thread(_opener)
+            credentials = await self.connections.unseal_keys(connection.id)
+        open_bucket = await to_thread(_load_bucket_opener)
         clock = self.pool.clock
         source = await open_bucket(connection, credentials, rules.socket_for, until, clock)
-        return Rights(source, until)
+        return OpenedBucket(source, until)
 
     @property
     def _user(self) -> str:
         return self.connections.access.caller.user_id
 
 
-def _opener() -> OpenBucket:
+def _load_bucket_opener() -> OpenBucket:
     """Import the function that opens buckets; AWS's library takes half a second to load."""
     from penstock.datastore.audio.user_buckets import open_bucket  # noqa: PLC0415 - see above
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from penstock.datastore.access.access import Access, absent
-from penstock.datastore.audio.buckets import Source
+from penstock.datastore.audio.buckets import AudioSource
 from penstock.datastore.audio.object_keys import artwork_key, is_owned
-from penstock.datastore.audio.records import Audio, Connection
-from penstock.datastore.audio.sources import Sources
+from penstock.datastore.audio.records import Audio, BucketConnection
+from penstock.datastore.audio.sources import AudioSources
 from penstock.datastore.errors import IllegalState, NotFound, PenstockError
 from penstock.datastore.objects.port import EXPIRY_SECONDS, Download
 
@@ -18,43 +18,47 @@ SPARE_SECONDS: Final = 5 * 60
 
 
 @dataclass(frozen=True, slots=True)
-class Streaming:
+class StreamSigner:
     """The signed URLs of the caller's tracks."""
 
     access: Access
-    sources: Sources
+    sources: AudioSources
 
-    async def stream(self, track: Audio, *, attachment: bool = False) -> Download:
+    async def sign_stream(self, track: Audio, *, attachment: bool = False) -> Download:
         """Sign a GET of the track's bytes, with Range; as an attachment with its file name.
 
         It does not check that the object still exists. Raises IllegalState if the track's
         connection is gone or its bucket denies access.
         """
-        (outcome,) = await self.streams([(track, attachment)])
+        (outcome,) = await self.sign_streams([(track, attachment)])
         if isinstance(outcome, PenstockError):
             raise outcome
         return outcome
 
-    async def streams(self, wanted: Sequence[tuple[Audio, bool]]) -> list[Download | PenstockError]:
+    async def sign_streams(
+        self, wanted: Sequence[tuple[Audio, bool]]
+    ) -> list[Download | PenstockError]:
         """Sign URLs of many tracks, some as attachments, with one read of all connections."""
         ids = list(dict.fromkeys(t.connection_id for t, _ in wanted if t.connection_id is not None))
         found = await self.sources.connections.many(ids) if ids else []
         connections = dict(zip(ids, found, strict=True))
         return list(
-            await gather(*(self._stream(track, as_file, connections) for track, as_file in wanted))
+            await gather(
+                *(self._sign_track(track, as_file, connections) for track, as_file in wanted)
+            )
         )
 
-    async def artwork(self, track: Audio) -> Download | None:
+    async def sign_artwork(self, track: Audio) -> Download | None:
         """Sign a GET of the track's cover; None if it has none."""
-        return None if track.artwork is None else await self.cover(track.artwork)
+        return None if track.artwork is None else await self.sign_cover(track.artwork)
 
-    async def cover(self, artwork: str) -> Download:
+    async def sign_cover(self, artwork: str) -> Download:
         """Sign a GET of a cover that belongs to a track or an album of the caller."""
         key = artwork_key(self._user, artwork)
         return await self.sources.files.presign_download(key, expires_in=LEAST_SECONDS)
 
-    async def _stream(
-        self, track: Audio, as_file: bool, connections: Mapping[str, Connection | NotFound]
+    async def _sign_track(
+        self, track: Audio, as_file: bool, connections: Mapping[str, BucketConnection | NotFound]
     ) -> Download | PenstockError:
         if track.owner != self._user:
             return absent("audio")
@@ -64,13 +68,13 @@ class Streaming:
                 # the server from signing a URL for another user's upload.
                 if not is_owned(self._user, track.object_key):
                     return absent("audio")
-                return await _signed(self.sources.files, track, as_file)
+                return await _presign_track(self.sources.files, track, as_file)
             connection = connections[track.connection_id]
             if isinstance(connection, NotFound):
                 words = "The connection that this audio was registered by is gone."
                 return IllegalState(words, "NO_CONNECTION")
-            async with self.sources.connected(connection) as source:
-                return await _signed(source, track, as_file)
+            async with self.sources.open_connection(connection) as source:
+                return await _presign_track(source, track, as_file)
         except PenstockError as error:
             return error
 
@@ -79,16 +83,16 @@ class Streaming:
         return self.access.caller.user_id
 
 
-async def _signed(source: Source, track: Audio, as_file: bool) -> Download:
+async def _presign_track(source: AudioSource, track: Audio, as_file: bool) -> Download:
     return await source.presign_download(
         track.object_key,
-        expires_in=lifetime(track.duration_ms),
+        expires_in=url_lifetime(track.duration_ms),
         filename=track.file_name if as_file else None,
         content_type=track.format.media_type,
     )
 
 
-def lifetime(duration_ms: int) -> int:
+def url_lifetime(duration_ms: int) -> int:
     """The validity of a stream's URL in seconds: twice the track's length plus five minutes."""
     wanted = 2 * duration_ms // 1000 + SPARE_SECONDS
     return min(max(LEAST_SECONDS, wanted), EXPIRY_SECONDS)

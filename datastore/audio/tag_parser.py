@@ -20,22 +20,22 @@ from tinytag import TinyTag, TinyTagException
 
 from penstock.datastore.audio import track_rules
 from penstock.datastore.audio.file_type import HEAD_BYTES
-from penstock.datastore.audio.partial_file import BLOCK, Excerpt
+from penstock.datastore.audio.partial_file import BLOCK, PartialFile
 from penstock.datastore.audio.records import AudioFormat, Tags
-from penstock.datastore.text import is_id, printable, unread_problem
+from penstock.datastore.text import is_id, normalisation_problem, replace_unprintable
 
 _PAGE: Final = 27
 _OPUS_RATE: Final = 48_000
 
 
-class Sound(NamedTuple):
+class SoundProperties(NamedTuple):
     """The length in seconds, and the samples per second."""
 
     duration: float
     sample_rate: int
 
 
-def ogg_sound(excerpt: Excerpt) -> Sound | None:
+def read_ogg_sound(excerpt: PartialFile) -> SoundProperties | None:
     """Read length and rate; None if the last page belongs to a different stream."""
     excerpt.seek(0)
     head = excerpt.read(HEAD_BYTES)
@@ -47,10 +47,10 @@ def ogg_sound(excerpt: Excerpt) -> Sound | None:
     samples = _last_sample(excerpt, serial)
     if samples is None or not rate:
         return None
-    return Sound(max(samples - skipped, 0) / rate, rate)
+    return SoundProperties(max(samples - skipped, 0) / rate, rate)
 
 
-def _last_sample(excerpt: Excerpt, serial: bytes) -> int | None:
+def _last_sample(excerpt: PartialFile, serial: bytes) -> int | None:
     """The position in the stream's last page that has a position."""
     end = excerpt.seek(0, SEEK_END)
     # A page has less than 64 KB, so the last two blocks contain the beginning of one.
@@ -71,12 +71,12 @@ _YES: Final = frozenset({"1", "true", "yes"})
 _YEAR: Final = re.compile(r"(?<!\d)\d{4}(?!\d)", re.ASCII)
 
 
-class Unreadable(Exception):
+class UnreadableTags(Exception):
     """The parser cannot read the file; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class ParsedTags:
     """Tags, properties of the sound, and the cover if there is one."""
 
     tags: Tags
@@ -86,7 +86,9 @@ class Parsed:
     picture: bytes | None
 
 
-def parse(excerpt: Excerpt, format: AudioFormat, title: str, *, picture: bool) -> Parsed:
+def parse_tags(
+    excerpt: PartialFile, format: AudioFormat, title: str, *, picture: bool
+) -> ParsedTags:
     """Read the tags; `title` is used for a track without one.
 
     Raises Unreadable, also if the excerpt has stored a failure. Blocks its thread, for at most
@@ -94,28 +96,28 @@ def parse(excerpt: Excerpt, format: AudioFormat, title: str, *, picture: bool) -
     """
     in_ogg = format in (AudioFormat.OGG, AudioFormat.OPUS)
     try:
-        with _limited(CPU_SECONDS):
+        with _limit_cpu_time(CPU_SECONDS):
             # tinytag would read every page of an Ogg file to find the last one.
-            sound = ogg_sound(excerpt) if in_ogg else None
+            sound = read_ogg_sound(excerpt) if in_ogg else None
             excerpt.seek(0)
             file = cast("BinaryIO", excerpt)
             found = TinyTag.get(file_obj=file, duration=not in_ogg, image=picture)
-            tags = _tags(found, title)
+            tags = _read_tags(found, title)
     except (TinyTagException, OSError, struct.error) as error:
-        raise Unreadable(str(error) or type(error).__name__) from error
+        raise UnreadableTags(str(error) or type(error).__name__) from error
     duration, rate = sound or (found.duration, found.samplerate)
     cover = found.images.any
-    return Parsed(
+    return ParsedTags(
         tags=tags,
-        duration_ms=_whole((duration or 0) * 1000) or 0,
-        bitrate=_whole(found.bitrate),
-        sample_rate=_whole(rate),
+        duration_ms=_round_number((duration or 0) * 1000) or 0,
+        bitrate=_round_number(found.bitrate),
+        sample_rate=_round_number(rate),
         picture=cover.data if cover is not None and len(cover.data) <= MAX_PICTURE else None,
     )
 
 
 @contextmanager
-def _limited(seconds: float) -> Iterator[None]:
+def _limit_cpu_time(seconds: float) -> Iterator[None]:
     """Raise TimeoutError when this thread calls a function after so many seconds of CPU time.
 
     A file can be made so that parsing takes hours, and a thread cannot be ended from outside.
@@ -134,54 +136,56 @@ def _limited(seconds: float) -> Iterator[None]:
         sys.settrace(before)
 
 
-def _tags(found: TinyTag, title: str) -> Tags:
+def _read_tags(found: TinyTag, title: str) -> Tags:
     other = found.other
     return Tags(
-        title=_text(found.title, track_rules.MAX_TITLE)
-        or _text(title, track_rules.MAX_TITLE)
+        title=_clean_text(found.title, track_rules.MAX_TITLE)
+        or _clean_text(title, track_rules.MAX_TITLE)
         or "Untitled",
-        artists=_names([found.artist, *other.get("artist", ())], track_rules.MAX_ARTISTS),
-        album=_text(found.album, track_rules.MAX_NAME),
-        album_artist=_text(found.albumartist, track_rules.MAX_NAME),
-        compilation=_first(other, "compilation", "tcmp", "tcp", "cpil").lower() in _YES,
-        disc=_number(found.disc, track_rules.HIGHEST["disc"]),
-        track=_number(found.track, track_rules.HIGHEST["track"]),
-        track_total=_number(found.track_total, track_rules.HIGHEST["track_total"]),
-        year=_year(found.year),
-        genres=_names([found.genre, *other.get("genre", ())], track_rules.MAX_GENRES),
-        recording_mbid=_mbid(_first(other, "musicbrainz_trackid", "musicbrainz track id")),
-        album_mbid=_mbid(_first(other, "musicbrainz_albumid", "musicbrainz album id")),
+        artists=_clean_names([found.artist, *other.get("artist", ())], track_rules.MAX_ARTISTS),
+        album=_clean_text(found.album, track_rules.MAX_NAME),
+        album_artist=_clean_text(found.albumartist, track_rules.MAX_NAME),
+        compilation=_first_value(other, "compilation", "tcmp", "tcp", "cpil").lower() in _YES,
+        disc=_number_in_range(found.disc, track_rules.HIGHEST["disc"]),
+        track=_number_in_range(found.track, track_rules.HIGHEST["track"]),
+        track_total=_number_in_range(found.track_total, track_rules.HIGHEST["track_total"]),
+        year=_read_year(found.year),
+        genres=_clean_names([found.genre, *other.get("genre", ())], track_rules.MAX_GENRES),
+        recording_mbid=_read_mbid(
+            _first_value(other, "musicbrainz_trackid", "musicbrainz track id")
+        ),
+        album_mbid=_read_mbid(_first_value(other, "musicbrainz_albumid", "musicbrainz album id")),
     )
 
 
-def _text(text: str | None, maximum: int) -> str | None:
+def _clean_text(text: str | None, maximum: int) -> str | None:
     """A tag's text without unprintable characters, cut to the maximum; None if nothing is left."""
-    shown = " ".join(printable(text or "").split())[:maximum].strip()
-    return None if not shown or unread_problem(shown, maximum) else shown
+    shown = " ".join(replace_unprintable(text or "").split())[:maximum].strip()
+    return None if not shown or normalisation_problem(shown, maximum) else shown
 
 
-def _names(texts: Iterable[str | None], most: int) -> tuple[str, ...]:
-    names = (_text(text, track_rules.MAX_NAME) for text in texts)
+def _clean_names(texts: Iterable[str | None], most: int) -> tuple[str, ...]:
+    names = (_clean_text(text, track_rules.MAX_NAME) for text in texts)
     return tuple(dict.fromkeys(name for name in names if name))[:most]
 
 
-def _first(other: Mapping[str, Sequence[str]], *fields: str) -> str:
+def _first_value(other: Mapping[str, Sequence[str]], *fields: str) -> str:
     return next((other[field][0] for field in fields if other.get(field)), "")
 
 
-def _mbid(text: str) -> str | None:
+def _read_mbid(text: str) -> str | None:
     id = text.strip().lower()
     return id if is_id(id) else None
 
 
-def _number(number: int | None, highest: int) -> int:
+def _number_in_range(number: int | None, highest: int) -> int:
     return number if number is not None and 0 <= number <= highest else 0
 
 
-def _year(text: str | None) -> int:
+def _read_year(text: str | None) -> int:
     found = _YEAR.search(text or "")
     return int(found[0]) if found else 0
 
 
-def _whole(number: float | None) -> int | None:
+def _round_number(number: float | None) -> int | None:
     return round(number) if number and isfinite(number) else None

@@ -6,81 +6,86 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from penstock.datastore.audio.buckets import Source
+from penstock.datastore.audio.buckets import AudioSource
 from penstock.datastore.audio.file_type import HEAD_BYTES, audio_format
-from penstock.datastore.audio.partial_file import BLOCK, Excerpt, Exhausted, Missing
+from penstock.datastore.audio.partial_file import (
+    BLOCK,
+    BlockLimitExceeded,
+    MissingBlocks,
+    PartialFile,
+)
 from penstock.datastore.audio.records import AudioFormat
-from penstock.datastore.audio.tag_parser import MAX_PICTURE, Parsed, Unreadable, parse
+from penstock.datastore.audio.tag_parser import MAX_PICTURE, ParsedTags, UnreadableTags, parse_tags
 from penstock.datastore.errors import FieldProblem, Invalid
 
-MOST_BLOCKS: Final = 32
-MOST_WITH_PICTURE: Final = MOST_BLOCKS + MAX_PICTURE // BLOCK
+MAX_BLOCKS: Final = 32
+MAX_BLOCKS_WITH_PICTURE: Final = MAX_BLOCKS + MAX_PICTURE // BLOCK
 
 
-class Scanned(NamedTuple):
+class ScanResult(NamedTuple):
     """The format of a file, and its tags."""
 
     format: AudioFormat
-    parsed: Parsed
+    parsed: ParsedTags
 
 
 @dataclass(frozen=True, slots=True)
-class Scan:
+class TagScan:
     """The scan of one object of `size` bytes; `blocks` are the ones read so far."""
 
-    source: Source
+    source: AudioSource
     key: str
     size: int
     blocks: dict[int, bytes]
 
-    async def run(self, title: str) -> Scanned:
+    async def run(self, title: str) -> ScanResult:
         """Detect the type and read the tags; raises Invalid if the object is no audio file.
 
         A cover that is larger than the limit is skipped. Raises NotFound if the object is
         gone.
         """
-        await self._fetch([0] if self.size else [])
+        await self._fetch_blocks([0] if self.size else [])
         format = audio_format(self.blocks.get(0, b"")[:HEAD_BYTES])
         if format is None:
-            raise refused("UNKNOWN_FORMAT", "is no audio file of a format we know")
+            raise invalid_object("UNKNOWN_FORMAT", "is no audio file of a format we know")
         try:
-            parsed = await self._parsed(format, title, picture=True)
-        except Exhausted:
+            parsed = await self._parse_blocks(format, title, picture=True)
+        except BlockLimitExceeded:
             try:
-                parsed = await self._parsed(format, title, picture=False)
-            except Exhausted:
-                words = f"has tags spread over more than {MOST_BLOCKS * BLOCK} bytes"
-                raise refused("UNREADABLE", words) from None
+                parsed = await self._parse_blocks(format, title, picture=False)
+            except BlockLimitExceeded:
+                words = f"has tags spread over more than {MAX_BLOCKS * BLOCK} bytes"
+                raise invalid_object("UNREADABLE", words) from None
         if parsed.duration_ms <= 0:
-            raise refused("UNREADABLE", "holds no sound")
-        return Scanned(format, parsed)
+            raise invalid_object("UNREADABLE", "holds no sound")
+        return ScanResult(format, parsed)
 
-    async def _parsed(self, format: AudioFormat, title: str, *, picture: bool) -> Parsed:
+    async def _parse_blocks(self, format: AudioFormat, title: str, *, picture: bool) -> ParsedTags:
         """Parse the blocks read so far; fetch the missing ones and repeat until it succeeds."""
-        most = MOST_WITH_PICTURE if picture else MOST_BLOCKS
+        most = MAX_BLOCKS_WITH_PICTURE if picture else MAX_BLOCKS
         if not picture:
             self.blocks.clear()
         while True:
-            excerpt = Excerpt(self.size, self.blocks, most)
+            excerpt = PartialFile(self.size, self.blocks, most)
             try:
-                return await to_thread(parse, excerpt, format, title, picture=picture)
-            except (Unreadable, Missing, Exhausted) as error:
+                return await to_thread(parse_tags, excerpt, format, title, picture=picture)
+            except (UnreadableTags, MissingBlocks, BlockLimitExceeded) as error:
                 match excerpt.failure:
-                    case Missing() as missing:
-                        await self._fetch(missing.blocks)
-                    case Exhausted() as exhausted:
+                    case MissingBlocks() as missing:
+                        await self._fetch_blocks(missing.blocks)
+                    case BlockLimitExceeded() as exhausted:
                         raise exhausted from None
                     case None:
-                        raise refused("UNREADABLE", f"cannot be read: {error}") from None
+                        raise invalid_object("UNREADABLE", f"cannot be read: {error}") from None
 
-    async def _fetch(self, numbers: Iterable[int]) -> None:
+    async def _fetch_blocks(self, numbers: Iterable[int]) -> None:
         """Read blocks concurrently, with one request for neighbouring blocks."""
-        for start, end, content in await gather(*map(self._read, _runs(numbers))):
+        for start, end, content in await gather(*map(self._read_range, _neighbour_ranges(numbers))):
             for number in range(start, end):
                 at = (number - start) * BLOCK
                 self.blocks[number] = content[at : at + BLOCK]
 
-    async def _read(self, run: tuple[int, int]) -> tuple[int, int, bytes]:
+    async def _read_range(self, run: tuple[int, int]) -> tuple[int, int, bytes]:
         start, end = run
         wanted = min(end * BLOCK, self.size) - start * BLOCK
         content = bytearray()
@@ -93,16 +98,16 @@ class Scan:
                 if len(content) > wanted:
                     break
         if len(content) != wanted:
-            raise refused("UNREADABLE", "is not what it was, or cannot be read by ranges")
+            raise invalid_object("UNREADABLE", "is not what it was, or cannot be read by ranges")
         return start, end, bytes(content)
 
 
-def refused(code: str, message: str) -> Invalid:
+def invalid_object(code: str, message: str) -> Invalid:
     """The error about one object, for the field `objectKey`."""
     return Invalid([FieldProblem(["objectKey"], message, code)])
 
 
-def _runs(numbers: Iterable[int]) -> list[tuple[int, int]]:
+def _neighbour_ranges(numbers: Iterable[int]) -> list[tuple[int, int]]:
     """Group ascending numbers into ranges of neighbours: the first, and the one after the last."""
     runs: list[tuple[int, int]] = []
     for number in numbers:

@@ -5,7 +5,7 @@ from typing import Final
 
 from penstock.datastore.audio.records import AudioFile, Tags
 from penstock.datastore.errors import FieldProblem
-from penstock.datastore.text import is_id, text_problem, unread_problem
+from penstock.datastore.text import is_id, normalisation_problem, text_problem
 
 MAX_TITLE: Final = 512
 MAX_NAME: Final = 256
@@ -67,4 +67,4 @@ def _number_problems(tags: Tags) -> Iterator[FieldProblem]:
 
 
 def _text_problem(text: str, maximum: int) -> str | None:
-    return unread_problem(text, maximum) or text_problem(text, maximum)
+    return normalisation_problem(text, maximum) or text_problem(text, maximum)

@@ -15,11 +15,11 @@ from penstock.datastore.audio.records import (
     AudioFile,
     AudioLink,
     Genre,
+    LibraryTotals,
     Tags,
-    Totals,
 )
 from penstock.datastore.errors import NotFound
-from penstock.datastore.table.items import Asked, load, read_rows
+from penstock.datastore.table.items import Projection, load, read_rows
 from penstock.datastore.table.layout import ALBUM, ARTIST, AUDIO, GENRE, LIBRARY, Row
 from penstock.datastore.table.port import Attributes, Item, Key
 from penstock.datastore.text import is_id, unescape
@@ -37,10 +37,10 @@ def audio_item(track: Audio) -> Item:
     return {**AUDIO.item(user=track.owner, audio=track.id), **attributes, **lists}
 
 
-def audio_of(item: Attributes, asked: Asked = None) -> Audio:
+def audio_of(item: Attributes, asked: Projection = None) -> Audio:
     """The track in a row, which has at least the requested fields."""
-    owner = unescape(AUDIO.pk.read(str(item["pk"]))["user"])
-    return load(Audio, item, asked, owner=owner, id=AUDIO.sk.read(str(item["sk"]))["audio"])
+    owner = unescape(AUDIO.pk.parse(str(item["pk"]))["user"])
+    return load(Audio, item, asked, owner=owner, id=AUDIO.sk.parse(str(item["sk"]))["audio"])
 
 
 def new_audio(access: Access, tags: Tags, file: AudioFile) -> Audio:
@@ -58,15 +58,15 @@ def new_audio(access: Access, tags: Tags, file: AudioFile) -> Audio:
 
 
 def artist_of(item: Attributes) -> Artist:
-    return load(Artist, item, id=ARTIST.sk.read(str(item["sk"]))["artist"])
+    return load(Artist, item, id=ARTIST.sk.parse(str(item["sk"]))["artist"])
 
 
 def album_of(item: Attributes) -> Album:
-    return load(Album, item, id=ALBUM.sk.read(str(item["sk"]))["album"])
+    return load(Album, item, id=ALBUM.sk.parse(str(item["sk"]))["album"])
 
 
 def genre_of(item: Attributes) -> Genre:
-    return load(Genre, item, id=GENRE.sk.read(str(item["sk"]))["genre"])
+    return load(Genre, item, id=GENRE.sk.parse(str(item["sk"]))["genre"])
 
 
 def link_of(item: Attributes) -> AudioLink:
@@ -79,7 +79,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class TrackReader:
     """Reads of the caller's library by key; tracks of other users count as absent."""
 
     access: Access
@@ -100,18 +100,18 @@ class Reading:
 
     async def artists(self, places: Sequence[str]) -> list[Artist | NotFound]:
         """Get artists: `pk = U:<user>, sk = AR:<place>`, batched; aligned with the places."""
-        return await self._placed(ARTIST, places, artist_of, "artist")
+        return await self._read_by_place(ARTIST, places, artist_of, "artist")
 
     async def albums(self, places: Sequence[str]) -> list[Album | NotFound]:
         """Get albums: `pk = U:<user>, sk = AL:<place>`, batched; aligned with the places."""
-        return await self._placed(ALBUM, places, album_of, "album")
+        return await self._read_by_place(ALBUM, places, album_of, "album")
 
-    async def totals(self) -> Totals:
+    async def totals(self) -> LibraryTotals:
         """Get the totals of the library: `pk = U:<user>, sk = U`."""
         key = LIBRARY.key(user=self._user)
-        return load(Totals, (await self.access.table.get([key])).items.get(key, {}))
+        return load(LibraryTotals, (await self.access.table.get([key])).items.get(key, {}))
 
-    async def _placed(
+    async def _read_by_place(
         self, row: Row, places: Sequence[str], read: Callable[[Attributes], T], noun: str
     ) -> list[T | NotFound]:
         pk, prefix = row.pk.fill({"user": self._user}), row.sk.prefix({})

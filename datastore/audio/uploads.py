@@ -10,8 +10,8 @@ from hashlib import sha256
 from typing import Final, NamedTuple
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.audio.add_tracks import Adding, Draft
-from penstock.datastore.audio.buckets import Source
+from penstock.datastore.audio.add_tracks import TrackAdder, TrackDraft
+from penstock.datastore.audio.buckets import AudioSource
 from penstock.datastore.audio.file_type import picture_type
 from penstock.datastore.audio.names import object_hash
 from penstock.datastore.audio.object_keys import (
@@ -22,13 +22,13 @@ from penstock.datastore.audio.object_keys import (
     upload_key,
 )
 from penstock.datastore.audio.records import MEDIA_TYPES, Audio, AudioFile
-from penstock.datastore.audio.sources import Sources
-from penstock.datastore.audio.tag_reader import Scan, refused
+from penstock.datastore.audio.sources import AudioSources
+from penstock.datastore.audio.tag_reader import TagScan, invalid_object
 from penstock.datastore.errors import BadInput, FieldProblem, Invalid, NotFound, ObjectTaken
 from penstock.datastore.objects.port import Files, Stat, UploadForm
 from penstock.datastore.table.layout import AUDIO_BY_BUCKET
 
-LETTERS: Final = 26
+DIGEST_LETTERS: Final = 26
 
 
 async def keep_artwork(files: Files, user: str, picture: bytes | None) -> str | None:
@@ -36,24 +36,24 @@ async def keep_artwork(files: Files, user: str, picture: bytes | None) -> str | 
     kind = None if picture is None else picture_type(picture)
     if picture is None or kind is None:
         return None
-    name = b32encode(sha256(picture).digest())[:LETTERS].decode().lower()
+    name = b32encode(sha256(picture).digest())[:DIGEST_LETTERS].decode().lower()
     key = artwork_key(user, name)
     if await files.stat(key) is None:
-        await files.write(key, _whole(picture), content_type=kind)
+        await files.write(key, _single_chunk(picture), content_type=kind)
     return name
 
 
-async def _whole(content: bytes) -> AsyncIterator[bytes]:
+async def _single_chunk(content: bytes) -> AsyncIterator[bytes]:
     yield content
 
 
 MAX_UPLOAD: Final = 1024**3
 UPLOAD_SECONDS: Final = 3600
-UNNAMED: Final = "application/octet-stream"
-UPLOADED_TYPES: Final = (*dict.fromkeys(MEDIA_TYPES.values()), UNNAMED)
+UNKNOWN_TYPE: Final = "application/octet-stream"
+UPLOADED_TYPES: Final = (*dict.fromkeys(MEDIA_TYPES.values()), UNKNOWN_TYPE)
 
 
-class Upload(NamedTuple):
+class UploadTicket(NamedTuple):
     """A form for an upload, and the key with which the object is registered afterwards."""
 
     object_key: str
@@ -61,13 +61,13 @@ class Upload(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Registering:
+class UploadRegistrar:
     """Uploads and registrations for the caller's library."""
 
     access: Access
-    sources: Sources
+    sources: AudioSources
 
-    async def upload(self, file_name: str, content_type: str = UNNAMED) -> Upload:
+    async def upload(self, file_name: str, content_type: str = UNKNOWN_TYPE) -> UploadTicket:
         """Allow one upload of at most MAX_UPLOAD bytes among the caller's objects."""
         check_file_name(file_name)
         if content_type not in UPLOADED_TYPES:
@@ -77,7 +77,7 @@ class Registering:
         form = await self.sources.files.presign_upload(
             key, max_bytes=MAX_UPLOAD, content_type=content_type, expires_in=UPLOAD_SECONDS
         )
-        return Upload(key, form)
+        return UploadTicket(key, form)
 
     async def register(self, object_key: str, connection_id: str | None = None) -> Audio:
         """Read the tags of an object and add it to the library.
@@ -86,19 +86,19 @@ class Registering:
         NotFound if it does not exist, Invalid if it is no audio, and ObjectTaken with the
         audio's id if it is already registered.
         """
-        async with self.sources.of(connection_id) as source:
+        async with self.sources.open_source(connection_id) as source:
             await self.require_new(source.bucket, object_key)
-            draft = await self.draft(source, object_key, connection_id)
-        return await Adding(self.access).add(*draft)
+            draft = await self.read_draft(source, object_key, connection_id)
+        return await TrackAdder(self.access).add(*draft)
 
-    async def draft(
-        self, source: Source, object_key: str, connection_id: str | None = None
-    ) -> Draft:
+    async def read_draft(
+        self, source: AudioSource, object_key: str, connection_id: str | None = None
+    ) -> TrackDraft:
         """Read the track that `register` adds; also stores the cover among the caller's objects."""
-        stat = await self._stat(source, object_key, owned=connection_id is None)
+        stat = await self._require_object(source, object_key, owned=connection_id is None)
         name = file_name_of(object_key)
         title = name.rpartition(".")[0] or name
-        scanned = await Scan(source, object_key, stat.size, {}).run(title)
+        scanned = await TagScan(source, object_key, stat.size, {}).run(title)
         parsed = scanned.parsed
         file = AudioFile(
             bucket=source.bucket,
@@ -113,9 +113,9 @@ class Registering:
             etag=stat.etag,
             artwork=await keep_artwork(self.sources.files, self._user, parsed.picture),
         )
-        return Draft(parsed.tags, file)
+        return TrackDraft(parsed.tags, file)
 
-    async def _stat(self, source: Source, object_key: str, *, owned: bool) -> Stat:
+    async def _require_object(self, source: AudioSource, object_key: str, *, owned: bool) -> Stat:
         if owned and not is_owned(self._user, object_key):
             raise _no_object()
         try:
@@ -125,7 +125,7 @@ class Registering:
         if stat is None:
             raise _no_object()
         if stat.size == 0:
-            raise refused("UNKNOWN_FORMAT", "is empty")
+            raise invalid_object("UNKNOWN_FORMAT", "is empty")
         return stat
 
     async def require_new(self, bucket: str, object_key: str) -> None:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from botocore.exceptions import BotoCoreError
 
-from penstock.datastore.audio.records import Connection
+from penstock.datastore.audio.records import BucketConnection
 from penstock.datastore.aws_session import warm_up
-from penstock.datastore.errors import IllegalState, Refused, Unavailable
+from penstock.datastore.errors import IllegalState, RequestRefused, Unavailable
 from penstock.datastore.objects.port import (
     LISTING,
     Chunks,
@@ -48,17 +48,17 @@ class UserBucket:
         )
 
     async def stat(self, key: str) -> Stat | None:
-        with _told():
+        with _translate_errors():
             return await self.files.stat(key)
 
     async def read(self, key: str, *, start: int = 0, end: int | None = None) -> Chunks:
-        with _told():
+        with _translate_errors():
             async with aclosing(self.files.read(key, start=start, end=end)) as chunks:
                 async for chunk in chunks:
                     yield chunk
 
     async def list(self, prefix: str, after: str = "", limit: int = LISTING) -> tuple[str, ...]:
-        with _told():
+        with _translate_errors():
             return await self.files.list(prefix, after, limit)
 
     async def close(self) -> None:
@@ -66,7 +66,7 @@ class UserBucket:
 
 
 async def open_bucket(
-    connection: Connection,
+    connection: BucketConnection,
     credentials: Credentials,
     sockets: SocketFactory,
     until: float | None,
@@ -85,10 +85,10 @@ async def open_bucket(
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
     try:
         yield
-    except Refused as refused:
+    except RequestRefused as refused:
         raise IllegalState("The bucket does not let the server in.", refused.code) from refused
     except BotoCoreError as error:
         raise IllegalState("The bucket cannot be used.", type(error).__name__) from error

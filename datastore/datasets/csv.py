@@ -14,10 +14,10 @@ from io import StringIO
 from penstock.datastore.errors import FieldProblem
 from penstock.datastore.records import DatasetColumn, DatasetContent
 from penstock.datastore.text import prose_problem, text_problem
-from penstock.formula.core.datasets import Rows
+from penstock.formula.core.datasets import DatasetRows
 from penstock.formula.core.errors import Fault
-from penstock.formula.core.row_inputs import typed
-from penstock.formula.core.values import Scalar, ValueType, text_of
+from penstock.formula.core.row_inputs import convert_entry
+from penstock.formula.core.values import FormulaType, Scalar, text_of
 
 MAX_COLUMNS = 50
 MAX_NAME = 128
@@ -60,7 +60,7 @@ def _name_problem(column: DatasetColumn, seen: set[str]) -> str | None:
 
 MAX_PROBLEMS = 50
 
-Record = tuple[int, list[str]]
+CsvRecord = tuple[int, list[str]]
 
 
 class CsvCode(StrEnum):
@@ -77,7 +77,7 @@ class CsvCode(StrEnum):
     INVALID_VALUE = "INVALID_VALUE"
 
 
-class Unreadable(Exception):
+class UnreadableCsv(Exception):
     """The content breaks rules; `problems` are the first fifty, with line and column from 1."""
 
     def __init__(self, problems: Sequence[FieldProblem]) -> None:
@@ -86,45 +86,45 @@ class Unreadable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ParsedTable:
     """The rows of a file; `weight` is roughly the number of bytes they take in memory."""
 
-    rows: Rows
+    rows: DatasetRows
     count: int
     weight: int
 
 
-def read_table(data: bytes, content: DatasetContent) -> Table:
+def read_table(data: bytes, content: DatasetContent) -> ParsedTable:
     """Parse a whole file whose columns and key column are valid; raises UnreadableCsv."""
-    reading = _Reading(content.columns, content.key_column)
-    rows = list(reading.rows(reading.records(reading.text(data))))
+    reading = _CsvReader(content.columns, content.key_column)
+    rows = list(reading.read_rows(reading.read_records(reading.decode(data))))
     if reading.problems:
-        raise Unreadable(reading.problems)
+        raise UnreadableCsv(reading.problems)
     names = [column.name for column in content.columns]
-    weight = sum(map(_weight, rows))
-    return Table(Rows(names, rows, content.key_column), len(rows), weight)
+    weight = sum(map(_row_weight, rows))
+    return ParsedTable(DatasetRows(names, rows, content.key_column), len(rows), weight)
 
 
 @dataclass(slots=True)
-class _Reading:
+class _CsvReader:
     """The reader of one file; it goes on after a problem and stops at fifty of them."""
 
     columns: Sequence[DatasetColumn]
     key_column: str
     problems: list[FieldProblem] = field(default_factory=list)
 
-    def text(self, data: bytes) -> str:
+    def decode(self, data: bytes) -> str:
         if len(data) > MAX_BYTES:
-            raise self._fatal(CsvCode.TOO_LARGE, f"is larger than {MAX_BYTES} bytes")
+            raise self._fatal_error(CsvCode.TOO_LARGE, f"is larger than {MAX_BYTES} bytes")
         try:
             return data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             line = data.count(b"\n", 0, error.start) + 1
             column = error.start - data.rfind(b"\n", 0, error.start)
             message = f"holds the byte 0x{data[error.start]:02X}, which is no UTF-8"
-            raise self._fatal(CsvCode.NOT_UTF_8, message, line, column) from None
+            raise self._fatal_error(CsvCode.NOT_UTF_8, message, line, column) from None
 
-    def records(self, text: str) -> Iterator[Record]:
+    def read_records(self, text: str) -> Iterator[CsvRecord]:
         """Yield the records below the header, each with the line on which it begins."""
         reader = csv.reader(StringIO(text, newline=""), strict=True)
         try:
@@ -133,15 +133,15 @@ class _Reading:
             for count, record in enumerate(reader, start=1):
                 if count > MAX_ROWS or count * len(self.columns) > MAX_CELLS:
                     message = f"has more than {MAX_ROWS} rows or {MAX_CELLS} fields"
-                    raise self._fatal(CsvCode.TOO_MANY_ROWS, message, line)
+                    raise self._fatal_error(CsvCode.TOO_MANY_ROWS, message, line)
                 yield line, record
                 line = reader.line_num + 1
         except csv.Error as error:
-            raise self._fatal(CsvCode.MALFORMED_CSV, f"{error}", reader.line_num) from None
+            raise self._fatal_error(CsvCode.MALFORMED_CSV, f"{error}", reader.line_num) from None
 
-    def rows(self, records: Iterator[Record]) -> Iterator[tuple[Scalar, ...]]:
+    def read_rows(self, records: Iterator[CsvRecord]) -> Iterator[tuple[Scalar, ...]]:
         key = next(n for n, one in enumerate(self.columns) if one.name == self.key_column)
-        types = [ValueType(column.type) for column in self.columns]
+        types = [FormulaType(column.type) for column in self.columns]
         first: dict[str, int] = {}
         for line, record in records:
             if not record:  # an empty line
@@ -151,7 +151,7 @@ class _Reading:
                 self._report(CsvCode.WRONG_WIDTH, message, line, 1)
                 continue
             row = tuple(
-                self._value(text, type, line, n)
+                self._read_value(text, type, line, n)
                 for n, (text, type) in enumerate(zip(record, types, strict=True))
             )
             self._check_key(first, row[key], record[key], line, key)
@@ -166,13 +166,13 @@ class _Reading:
             )
             wanted = ", ".join(names)
             message = f"the header must be {wanted[:500]}"
-            raise self._fatal(CsvCode.WRONG_HEADER, message, 1, wrong + 1)
+            raise self._fatal_error(CsvCode.WRONG_HEADER, message, 1, wrong + 1)
 
-    def _value(self, text: str, type: ValueType, line: int, n: int) -> Scalar:
-        if not text and type is not ValueType.STRING:
+    def _read_value(self, text: str, type: FormulaType, line: int, n: int) -> Scalar:
+        if not text and type is not FormulaType.STRING:
             return None
         try:
-            value = typed(text, type)
+            value = convert_entry(text, type)
         except Fault as fault:
             message = f"the column {self.columns[n].name}: {fault.message}"
             self._report(CsvCode.INVALID_VALUE, message, line, n + 1)
@@ -192,24 +192,24 @@ class _Reading:
             self._report(CsvCode.DUPLICATE_KEY, message, line, n + 1)
 
     def _report(self, code: CsvCode, message: str, line: int, column: int) -> None:
-        self.problems.append(_problem(code, message, line, column))
+        self.problems.append(_csv_problem(code, message, line, column))
         if len(self.problems) >= MAX_PROBLEMS:
-            raise Unreadable(self.problems)
+            raise UnreadableCsv(self.problems)
 
-    def _fatal(
+    def _fatal_error(
         self, code: CsvCode, message: str, line: int | None = None, column: int = 1
-    ) -> Unreadable:
-        return Unreadable([*self.problems, _problem(code, message, line, column)])
+    ) -> UnreadableCsv:
+        return UnreadableCsv([*self.problems, _csv_problem(code, message, line, column)])
 
 
-def _problem(code: CsvCode, message: str, line: int | None, column: int) -> FieldProblem:
+def _csv_problem(code: CsvCode, message: str, line: int | None, column: int) -> FieldProblem:
     if line is None:
         return FieldProblem([], message, code=code.value)
     place = f"line {line}, column {column}: {message}"
     return FieldProblem([], place, code=code.value, line=line, column=column)
 
 
-def _weight(row: Sequence[Scalar]) -> int:
+def _row_weight(row: Sequence[Scalar]) -> int:
     """Estimate the bytes of memory of a row, including the index of each of its fields."""
     texts = sum(len(value) for value in row if isinstance(value, str))
     return 60 + len(row) * 220 + texts * 4

@@ -14,13 +14,13 @@ from penstock.datastore.datasets.csv import (
     MAX_BYTES,
     MAX_INLINE,
     CsvCode,
-    Unreadable,
+    UnreadableCsv,
     dataset_problems,
     read_table,
 )
-from penstock.datastore.datasets.staged_files import Staged
+from penstock.datastore.datasets.staged_files import StagedFile
 from penstock.datastore.errors import FieldProblem
-from penstock.datastore.formulas.transformers import located
+from penstock.datastore.formulas.transformers import prefix_paths
 from penstock.datastore.objects.port import LISTING, Download, Files, UploadForm
 from penstock.datastore.records import DatasetColumn, DatasetContent, ReferenceDataset
 from penstock.datastore.roles import GroupPath, Role
@@ -31,16 +31,16 @@ from penstock.datastore.text import is_id
 CONTENT_TYPE = "text/csv"
 UPLOADS = "datasets/uploads/"
 FORM_SECONDS = 3600
-KEPT = timedelta(days=2)
+UPLOAD_RETENTION = timedelta(days=2)
 """The time for which an upload can be used, longer than a create's idempotency key is kept."""
 
 
 def key_of_file(dataset: ReferenceDataset) -> str:
     """The object key of the content of a version."""
-    return _key(dataset.id, dataset.content.file)
+    return _file_key(dataset.id, dataset.content.file)
 
 
-def _key(id: str, file: str) -> str:
+def _file_key(id: str, file: str) -> str:
     return f"{REFERENCE_DATASET.folder}{{file}}.csv".format(id=id, file=file)
 
 
@@ -50,29 +50,29 @@ class DatasetFile:
 
     access: Access
     data: bytes
-    staged: Staged | None = field(default=None, init=False)
+    staged: StagedFile | None = field(default=None, init=False)
 
-    async def placed(self, resource: ReferenceDataset) -> tuple[ReferenceDataset, Write]:
+    async def place(self, resource: ReferenceDataset) -> tuple[ReferenceDataset, Write]:
         if self.staged is None:
             file = self.access.clock.new_id()
-            self.staged = Staged(self.access, file, _key(resource.id, file))
+            self.staged = StagedFile(self.access, file, _file_key(resource.id, file))
             await self.staged.put(self.data, CONTENT_TYPE)
         content = replace(resource.content, file=self.staged.id)
-        return replace(resource, content=content), self.staged.taken()
+        return replace(resource, content=content), self.staged.adoption_write()
 
-    async def dropped(self) -> None:
+    async def discard(self) -> None:
         if self.staged is not None:
-            await self.staged.let_go()
+            await self.staged.try_drop()
 
 
-class Upload(NamedTuple):
+class UploadTicket(NamedTuple):
     """An upload form for one file, and the id by which the uploader later names the file."""
 
     id: str
     form: UploadForm
 
 
-class Brought(NamedTuple):
+class CheckedContent(NamedTuple):
     """The content from the input, the problems of its file, and the file if there are none."""
 
     content: DatasetContent
@@ -86,7 +86,7 @@ class DatasetFiles:
 
     access: Access
 
-    async def upload(self, group: GroupPath | None) -> Upload:
+    async def upload(self, group: GroupPath | None) -> UploadTicket:
         """Make an upload form; the caller must be contributor at a group, as for a create."""
         self.access.require_at(Role.CONTRIBUTOR, self.access.group_or_default(group))
         id = self.access.clock.new_id()
@@ -96,38 +96,40 @@ class DatasetFiles:
             content_type=CONTENT_TYPE,
             expires_in=FORM_SECONDS,
         )
-        return Upload(id, form)
+        return UploadTicket(id, form)
 
-    async def uploaded(
+    async def check_upload(
         self, columns: Sequence[DatasetColumn], key_column: str | None, id: str
-    ) -> Brought:
+    ) -> CheckedContent:
         """Check the content of a file that the caller uploaded."""
-        data = await self._read(id) if is_id(id) else None
+        data = await self._read_upload(id) if is_id(id) else None
         if data is None:
             problem = FieldProblem(["content", "upload"], "there is no such file", "NO_FILE")
-            return Brought(_content(columns, key_column), [problem], None)
-        return await self._brought(columns, key_column, data, "upload")
+            return CheckedContent(_draft_content(columns, key_column), [problem], None)
+        return await self._check_content(columns, key_column, data, "upload")
 
-    async def inline(
+    async def check_text(
         self, columns: Sequence[DatasetColumn], key_column: str | None, csv: str
-    ) -> Brought:
+    ) -> CheckedContent:
         """Check the content of a text in the request."""
         if len(csv) > MAX_INLINE:
             message = f"is longer than {MAX_INLINE} characters: upload it"
             problem = FieldProblem(["content", "csv"], message, CsvCode.TOO_LARGE.value)
-            return Brought(_content(columns, key_column), [problem], None)
+            return CheckedContent(_draft_content(columns, key_column), [problem], None)
         try:
             data = csv.encode()
         except UnicodeEncodeError as error:
             message = f"holds the character U+{ord(csv[error.start]):04X}"
             problem = FieldProblem(["content", "csv"], message, CsvCode.NOT_UTF_8.value)
-            return Brought(_content(columns, key_column), [problem], None)
-        return await self._brought(columns, key_column, data, "csv")
+            return CheckedContent(_draft_content(columns, key_column), [problem], None)
+        return await self._check_content(columns, key_column, data, "csv")
 
-    def nothing(self, columns: Sequence[DatasetColumn], key_column: str | None) -> Brought:
+    def reject_content(
+        self, columns: Sequence[DatasetColumn], key_column: str | None
+    ) -> CheckedContent:
         """Refuse an input that has no file, or two."""
         problem = FieldProblem(["content"], "must have either `csv` or `upload`")
-        return Brought(_content(columns, key_column), [problem], None)
+        return CheckedContent(_draft_content(columns, key_column), [problem], None)
 
     async def download(self, dataset: ReferenceDataset, seconds: int) -> Download | None:
         """Make a download URL for the file of a version; None if the file is gone.
@@ -140,19 +142,21 @@ class DatasetFiles:
         name = f"{dataset.name.replace('/', '-')[:100]}-{dataset.version}.csv"
         return await self.access.files.presign_download(key, expires_in=seconds, filename=name)
 
-    async def _brought(
+    async def _check_content(
         self, columns: Sequence[DatasetColumn], key_column: str | None, data: bytes, source: str
-    ) -> Brought:
-        content = _content(columns, key_column, data)
+    ) -> CheckedContent:
+        content = _draft_content(columns, key_column, data)
         if dataset_problems(content):  # The caller reports these with those of all other fields.
-            return Brought(content, [], None)
+            return CheckedContent(content, [], None)
         try:
             table = await to_thread(read_table, data, content)
-        except Unreadable as error:
-            return Brought(content, located(["content", source], error.problems), None)
-        return Brought(replace(content, row_count=table.count), [], DatasetFile(self.access, data))
+        except UnreadableCsv as error:
+            return CheckedContent(content, prefix_paths(["content", source], error.problems), None)
+        return CheckedContent(
+            replace(content, row_count=table.count), [], DatasetFile(self.access, data)
+        )
 
-    async def _read(self, id: str) -> bytes | None:
+    async def _read_upload(self, id: str) -> bytes | None:
         key = self._upload_key(id)
         if await self.access.files.stat(key) is None:
             return None
@@ -169,7 +173,7 @@ async def sweep_uploads(access: Access) -> int:
     removed, after = 0, ""
     while keys := await access.files.list(UPLOADS, after):
         for key in keys:
-            if await _is_old(access.files, key, access):
+            if await _is_expired(access.files, key, access):
                 await access.files.delete(key)
                 removed += 1
         after = keys[-1]
@@ -178,12 +182,12 @@ async def sweep_uploads(access: Access) -> int:
     return removed
 
 
-async def _is_old(files: Files, key: str, access: Access) -> bool:
+async def _is_expired(files: Files, key: str, access: Access) -> bool:
     stat = await files.stat(key)
-    return stat is not None and stat.modified < access.clock.now() - KEPT
+    return stat is not None and stat.modified < access.clock.now() - UPLOAD_RETENTION
 
 
-def _content(
+def _draft_content(
     columns: Sequence[DatasetColumn], key_column: str | None, data: bytes = b""
 ) -> DatasetContent:
     """The content as the input describes it, before its file has a name and a row count."""

@@ -13,7 +13,7 @@ from datetime import timedelta
 from typing import Protocol, TypeVar
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.clock import canonical
+from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import PenstockError, Unavailable
 from penstock.datastore.records import Resource
 from penstock.datastore.table.layout import STAGED
@@ -32,27 +32,27 @@ from penstock.datastore.table.transaction import Write
 
 R = TypeVar("R", bound=Resource)
 
-PATIENCE = timedelta(hours=1)
+STAGING_TIME = timedelta(hours=1)
 """The time after which a writer counts as dead; requests end far sooner."""
 
 
 class Attachment(Protocol[R]):
     """A file, or something like it, that is written together with a resource."""
 
-    async def placed(self, resource: R) -> tuple[R, Write]:
+    async def place(self, resource: R) -> tuple[R, Write]:
         """Store it once; return the resource that points to it, and a write for its transaction.
 
         The write makes the stored file part of the version.
         """
         ...
 
-    async def dropped(self) -> None:
+    async def discard(self) -> None:
         """Remove what was stored and belongs to no version; it never raises."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Staged:
+class StagedFile:
     """One file that is being stored: `id` names its row, `key` is its object key."""
 
     access: Access
@@ -67,12 +67,12 @@ class Staged:
             "createdAt": self.access.clock.timestamp(),
         }
         await self.access.table.transact([Put(item)])
-        await self.access.files.write(self.key, _whole(data), content_type=content_type)
+        await self.access.files.write(self.key, _single_chunk(data), content_type=content_type)
 
-    def taken(self) -> Write:
+    def adoption_write(self) -> Write:
         """The write that makes the file part of a version."""
         standing = AllOf((Exists(), Missing("abandoned")))
-        return Write(Delete(STAGED.key(id=self.id), standing), _too_late)
+        return Write(Delete(STAGED.key(id=self.id), standing), _late_write_error)
 
     async def drop(self) -> None:
         """Remove the file unless a version points to it, then its row."""
@@ -85,28 +85,28 @@ class Staged:
         await self.access.files.delete(self.key)
         await self.access.table.transact([Delete(row)])
 
-    async def let_go(self) -> None:
+    async def try_drop(self) -> None:
         """Try to drop the file; a failure is ignored, as a later sweep drops it."""
         with suppress(PenstockError):
             await self.drop()
 
 
-async def sweep_staged(access: Access) -> int:
+async def sweep_staged_files(access: Access) -> int:
     """Remove the files whose version did not come within an hour; return their number.
 
     One page of rows is swept at a time.
     """
-    page = await access.table.query(Query(partition=STAGED.index_of(), index=True))
-    before = canonical(access.clock.now() - PATIENCE)
+    page = await access.table.query(Query(partition=STAGED.index_partition(), index=True))
+    before = iso_timestamp(access.clock.now() - STAGING_TIME)
     left = [item for item in page.items if str(item["createdAt"]) < before]
     for item in left:
-        await Staged(access, STAGED.pk.read(str(item["pk"]))["id"], str(item["key"])).drop()
+        await StagedFile(access, STAGED.pk.parse(str(item["pk"]))["id"], str(item["key"])).drop()
     return len(left)
 
 
-async def _whole(data: bytes) -> AsyncIterator[bytes]:
+async def _single_chunk(data: bytes) -> AsyncIterator[bytes]:
     yield data
 
 
-def _too_late(_standing: Item | None) -> Exception:
+def _late_write_error(_standing: Item | None) -> Exception:
     return Unavailable("The file took too long to be put in place.")

@@ -7,73 +7,73 @@ from operator import attrgetter
 
 from cachetools import LRUCache
 
-from penstock.datastore.datasets.csv import Table, Unreadable, read_table
+from penstock.datastore.datasets.csv import ParsedTable, UnreadableCsv, read_table
 from penstock.datastore.datasets.files import key_of_file
 from penstock.datastore.errors import NotFound, Unavailable
 from penstock.datastore.objects.port import Files
 from penstock.datastore.records import ReferenceDataset
-from penstock.formula.core.datasets import Rows
+from penstock.formula.core.datasets import DatasetRows
 
 MAX_WEIGHT = 128 * 2**20
 
 
-class Damaged(Unavailable):
+class DamagedFile(Unavailable):
     """The file of a version is missing, or its checksum is wrong."""
 
 
-class DatasetTables:
+class DatasetTableCache:
     """The most recently used tables by their files, at most `max_weight` bytes in all.
 
     The content of a file never changes, so a cached table never goes stale.
     """
 
     def __init__(self, max_weight: int = MAX_WEIGHT) -> None:
-        self._kept = LRUCache[str, Table](max_weight, attrgetter("weight"))
-        self._coming: dict[str, Task[Table]] = {}
+        self._cache = LRUCache[str, ParsedTable](max_weight, attrgetter("weight"))
+        self._loading: dict[str, Task[ParsedTable]] = {}
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._cache)
 
     @property
     def weight(self) -> int:
         """The bytes that the cached tables take."""
-        return int(self._kept.currsize)
+        return int(self._cache.currsize)
 
-    async def rows(self, files: Files, dataset: ReferenceDataset) -> Rows:
+    async def rows(self, files: Files, dataset: ReferenceDataset) -> DatasetRows:
         """The rows of a version; requests that come at the same time share one read.
 
         Raises Unavailable, in particular DamagedFile.
         """
         file = dataset.content.file
-        kept = self._kept.get(file)
+        kept = self._cache.get(file)
         if kept is not None:
             return kept.rows
-        if file not in self._coming:
-            self._coming[file] = create_task(self._read(files, dataset))
-        return (await shield(self._coming[file])).rows
+        if file not in self._loading:
+            self._loading[file] = create_task(self._load(files, dataset))
+        return (await shield(self._loading[file])).rows
 
-    async def _read(self, files: Files, dataset: ReferenceDataset) -> Table:
+    async def _load(self, files: Files, dataset: ReferenceDataset) -> ParsedTable:
         try:
-            table = await _table(files, dataset)
+            table = await _load_table(files, dataset)
         finally:
-            del self._coming[dataset.content.file]
+            del self._loading[dataset.content.file]
         with suppress(ValueError):  # A table that is larger than the whole cache is not cached.
-            self._kept[dataset.content.file] = table
+            self._cache[dataset.content.file] = table
         return table
 
 
-async def _table(files: Files, dataset: ReferenceDataset) -> Table:
+async def _load_table(files: Files, dataset: ReferenceDataset) -> ParsedTable:
     try:
         data = b"".join([chunk async for chunk in files.read(key_of_file(dataset))])
     except NotFound:
-        raise _damaged(dataset) from None
+        raise _damage_error(dataset) from None
     if sha256(data).hexdigest() != dataset.content.checksum:
-        raise _damaged(dataset)
+        raise _damage_error(dataset)
     try:
         return await to_thread(read_table, data, dataset.content)
-    except Unreadable as error:
-        raise _damaged(dataset) from error
+    except UnreadableCsv as error:
+        raise _damage_error(dataset) from error
 
 
-def _damaged(dataset: ReferenceDataset) -> Damaged:
-    return Damaged(f"The file of version {dataset.version} of {dataset.name!r} is damaged.")
+def _damage_error(dataset: ReferenceDataset) -> DamagedFile:
+    return DamagedFile(f"The file of version {dataset.version} of {dataset.name!r} is damaged.")

@@ -14,7 +14,7 @@ from botocore.awsrequest import AWSPreparedRequest
 
 from penstock.datastore.dynamodb import protocol
 from penstock.datastore.dynamodb.protocol import AccessKey
-from penstock.datastore.dynamodb.responses import read
+from penstock.datastore.dynamodb.responses import parse_answer
 from penstock.datastore.dynamodb.wire import Raw
 
 STREAMED_BYTES = 2**20
@@ -25,7 +25,9 @@ class RawJSONParser(AioJSONParser):  # type: ignore[misc]  # aiobotocore has no 
 
     async def parse(self, response: Raw, shape: Any) -> Raw:
         operation = "" if shape is None else shape.name.removesuffix("Output")
-        return read(operation, response["status_code"], response["headers"], response["body"])
+        return parse_answer(
+            operation, response["status_code"], response["headers"], response["body"]
+        )
 
 
 class RawParserFactory(AioResponseParserFactory):  # type: ignore[misc]  # aiobotocore has no types
@@ -37,7 +39,7 @@ class RawParserFactory(AioResponseParserFactory):  # type: ignore[misc]  # aiobo
         return super().create_parser(protocol_name)
 
 
-class StockClient:
+class BotocoreClient:
     """A client of aiobotocore behind the one method of the protocol."""
 
     def __init__(self, client: Any) -> None:
@@ -51,11 +53,11 @@ class StockClient:
 
 
 @asynccontextmanager
-async def open_stock(
+async def open_botocore_client(
     session: AioSession, region: str | None, endpoint_url: str | None, key: AccessKey | None
-) -> AsyncIterator[StockClient]:
+) -> AsyncIterator[BotocoreClient]:
     """Open a client; without a key, credentials come from AWS's ordinary chain."""
-    session.register("before-send.dynamodb", _as_a_stream_if_large)
+    session.register("before-send.dynamodb", _stream_large_body)
     # Otherwise aioboto3 adds its own text to the fixed user agent.
     session.user_agent_extra = ""
     session.register_component("response_parser_factory", RawParserFactory())
@@ -67,10 +69,10 @@ async def open_stock(
         aws_access_key_id=key and key.id,
         aws_secret_access_key=key and key.secret,
     ) as client:
-        yield StockClient(client)
+        yield BotocoreClient(client)
 
 
-def _as_a_stream_if_large(request: AWSPreparedRequest, **_: object) -> None:
+def _stream_large_body(request: AWSPreparedRequest, **_: object) -> None:
     """Send a body of megabytes in pieces, so that it does not block the event loop."""
     if len(request.body) > STREAMED_BYTES:
         request.body = BytesIO(request.body)

@@ -7,10 +7,15 @@ from urllib.parse import urlsplit
 
 from botocore.utils import get_environ_proxies
 
-from penstock.datastore.aws_session import sharing_session
-from penstock.datastore.dynamodb.botocore_client import open_stock
-from penstock.datastore.dynamodb.protocol import DEFAULT, AccessKey, Client, ClientKind
-from penstock.datastore.dynamodb.raw_client import open_thin
+from penstock.datastore.aws_session import shared_loader_session
+from penstock.datastore.dynamodb.botocore_client import open_botocore_client
+from penstock.datastore.dynamodb.protocol import (
+    DEFAULT_CLIENT,
+    AccessKey,
+    ClientKind,
+    DynamoDBClient,
+)
+from penstock.datastore.dynamodb.raw_client import open_raw_client
 from penstock.datastore.dynamodb.retry import DEADLINE, Attempts
 from penstock.datastore.dynamodb.wire import Raw
 
@@ -21,23 +26,23 @@ async def connect(
     endpoint_url: str | None,
     key: AccessKey | None = None,
     *,
-    kind: ClientKind = DEFAULT,
-) -> AsyncIterator[Client]:
+    kind: ClientKind = DEFAULT_CLIENT,
+) -> AsyncIterator[DynamoDBClient]:
     """Open a client; without a key, credentials come from AWS's ordinary chain.
 
     The stock client knows AWS's rules for regions and endpoints. It also works with proxies, so it
     takes the place of the thin one where the endpoint is behind a proxy.
     """
-    session = sharing_session()
-    async with open_stock(session, region, endpoint_url, key) as stock:
-        if kind == "stock" or _proxied(stock.endpoint_url):
+    session = shared_loader_session()
+    async with open_botocore_client(session, region, endpoint_url, key) as stock:
+        if kind == "stock" or _needs_proxy(stock.endpoint_url):
             yield stock
             return
-    async with open_thin(session, stock.region, stock.endpoint_url, key) as thin:
+    async with open_raw_client(session, stock.region, stock.endpoint_url, key) as thin:
         yield thin
 
 
-def _proxied(url: str) -> bool:
+def _needs_proxy(url: str) -> bool:
     return urlsplit(url).scheme in get_environ_proxies(url)
 
 

@@ -22,7 +22,7 @@ class Endpoint(NamedTuple):
     tls: SSLContext | None
 
 
-class Answer(NamedTuple):
+class HttpAnswer(NamedTuple):
     """A whole answer; the names of its headers are in lower case."""
 
     status: int
@@ -30,30 +30,30 @@ class Answer(NamedTuple):
     body: bytes
 
 
-class Connection(asyncio.Protocol):
+class HttpConnection(asyncio.Protocol):
     """One connection; it can be used again only after a complete answer."""
 
     def __init__(self, read_seconds: float) -> None:
         self._loop = asyncio.get_running_loop()
         self._read_seconds = read_seconds
         self._parser = httptools.HttpResponseParser(self)
-        self._answer: asyncio.Future[Answer] | None = None
+        self._answer: asyncio.Future[HttpAnswer] | None = None
         self._headers: dict[str, str] = {}
         self._body: list[bytes] = []
         self._fit_until = self._loop.time() + IDLE_SECONDS
 
     @property
-    def fit(self) -> bool:
+    def is_usable(self) -> bool:
         """Whether the connection can take another request."""
         return self._loop.time() < self._fit_until
 
-    async def exchange(self, request: bytes) -> Answer:
+    async def exchange(self, request: bytes) -> HttpAnswer:
         """Send a request and return the answer; raises OSError (also TimeoutError) without one."""
         self._fit_until = 0.0
         self._answer = self._loop.create_future()
         self._heard = self._loop.time()
         patience = self._read_seconds + len(request) / BYTES_PER_SECOND
-        self._alarm = self._loop.call_later(patience, self._ring, patience)
+        self._alarm = self._loop.call_later(patience, self._check_silence, patience)
         self._transport.write(request)
         try:
             return await self._answer
@@ -65,11 +65,11 @@ class Connection(asyncio.Protocol):
         self._fit_until = 0.0
         self._transport.abort()
 
-    def _ring(self, patience: float) -> None:
+    def _check_silence(self, patience: float) -> None:
         """Fail if nothing arrived for `patience` seconds, or set the alarm again."""
         left = self._heard + patience - self._loop.time()
         if left > 0:
-            self._alarm = self._loop.call_later(left, self._ring, patience)
+            self._alarm = self._loop.call_later(left, self._check_silence, patience)
         else:
             self._fail(TimeoutError(f"nothing was heard for {patience:g} seconds"))
 
@@ -116,10 +116,10 @@ class Connection(asyncio.Protocol):
             return
         if self._parser.should_keep_alive():
             self._fit_until = self._loop.time() + IDLE_SECONDS
-        waiting.set_result(Answer(status, self._headers, b"".join(self._body)))
+        waiting.set_result(HttpAnswer(status, self._headers, b"".join(self._body)))
 
 
-class Connections:
+class ConnectionPool:
     """A pool of at most `limit` connections; the last used is used first."""
 
     def __init__(
@@ -129,16 +129,16 @@ class Connections:
         self._connect_seconds = connect_seconds
         self._read_seconds = read_seconds
         self._slots = asyncio.Semaphore(limit)
-        self._kept: list[Connection] = []
+        self._kept: list[HttpConnection] = []
 
-    async def send(self, request: bytes) -> Answer:
+    async def send(self, request: bytes) -> HttpAnswer:
         """Send a complete request once; raises OSError without a complete answer."""
         async with self._slots:
-            connection = self._unused() or await self._connected()
+            connection = self._take_idle() or await self._open_connection()
             try:
                 return await connection.exchange(request)
             finally:
-                if connection.fit:
+                if connection.is_usable:
                     self._kept.append(connection)
                 else:
                     connection.abort()
@@ -149,18 +149,18 @@ class Connections:
         # A transport closes its socket in the next iteration of the loop.
         await asyncio.sleep(0)
 
-    def _unused(self) -> Connection | None:
+    def _take_idle(self) -> HttpConnection | None:
         while self._kept:
             connection = self._kept.pop()
-            if connection.fit:
+            if connection.is_usable:
                 return connection
             connection.abort()
         return None
 
-    async def _connected(self) -> Connection:
+    async def _open_connection(self) -> HttpConnection:
         host, port, tls = self._endpoint
         async with asyncio.timeout(self._connect_seconds):
             _, connection = await asyncio.get_running_loop().create_connection(
-                lambda: Connection(self._read_seconds), host, port, ssl=tls
+                lambda: HttpConnection(self._read_seconds), host, port, ssl=tls
             )
         return connection

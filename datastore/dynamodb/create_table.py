@@ -7,10 +7,10 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from penstock.datastore import errors
-from penstock.datastore.dynamodb.protocol import Client
+from penstock.datastore.dynamodb.protocol import DynamoDBClient
 from penstock.datastore.dynamodb.retry import Attempts
 from penstock.datastore.dynamodb.wire import Raw
-from penstock.datastore.errors import Refused
+from penstock.datastore.errors import RequestRefused
 from penstock.datastore.table.port import INDEX, INDEX_HASH, TTL
 
 KEYS = (("pk", "HASH"), ("sk", "RANGE"))
@@ -24,7 +24,7 @@ Keys: TypeAlias = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Differences:
+class TableDifferences:
     """The differences of each part of a table, in sentences; an absent table lists only itself."""
 
     table: Sequence[str] = ()
@@ -33,14 +33,14 @@ class Differences:
     ttl: Sequence[str] = ()
 
 
-class Definition:
+class TableDefinition:
     """The definition of one table at DynamoDB; `deadline` in seconds bounds each single call.
 
     Without `indexed` it is a table of samples, which has the keys and neither index nor TTL.
     """
 
     def __init__(
-        self, client: Client, table: str, deadline: float, *, indexed: bool = True
+        self, client: DynamoDBClient, table: str, deadline: float, *, indexed: bool = True
     ) -> None:
         self._client = client
         self._table = table
@@ -54,13 +54,13 @@ class Definition:
         """
         description = await self._describe()
         if description is None:
-            await self._unless_begun("CreateTable", _creation(self._indexed))
-        elif self._indexed and _index(description) is None:
-            await self._unless_begun("UpdateTable", _index_creation())
-        if not self._active(description):
-            await self._until_active()
-        if self._indexed and await self._ttl() is None:
-            await self._unless_begun(
+            await self._call_unless_begun("CreateTable", _creation_request(self._indexed))
+        elif self._indexed and _find_index(description) is None:
+            await self._call_unless_begun("UpdateTable", _index_creation_request())
+        if not self._is_active(description):
+            await self._wait_until_active()
+        if self._indexed and await self._read_ttl() is None:
+            await self._call_unless_begun(
                 "UpdateTimeToLive",
                 {"TimeToLiveSpecification": {"Enabled": True, "AttributeName": TTL}},
             )
@@ -70,16 +70,16 @@ class Definition:
         found = await self.differences()
         return [*found.table, *found.keys, *found.index, *found.ttl]
 
-    async def differences(self) -> Differences:
+    async def differences(self) -> TableDifferences:
         """Describe the differences part by part."""
         description = await self._describe()
         if description is None:
-            return Differences(table=[f"The table {self._table} does not exist."])
-        keys, index = _key_problems(description), _index_problems(_index(description))
-        return Differences([], keys, index, await self._ttl_problems())
+            return TableDifferences(table=[f"The table {self._table} does not exist."])
+        keys, index = _key_problems(description), _index_problems(_find_index(description))
+        return TableDifferences([], keys, index, await self._ttl_problems())
 
     async def _ttl_problems(self) -> list[str]:
-        ttl = await self._ttl()
+        ttl = await self._read_ttl()
         if ttl is None:
             return [f"Time to live is off; it must be on, by {TTL}."]
         return [] if ttl == TTL else [f"Time to live goes by {ttl}, not by {TTL}."]
@@ -92,14 +92,14 @@ class Definition:
         """Read the table's description; None if there is no such table."""
         try:
             answer = await self._call("DescribeTable", {})
-        except Refused as refused:
+        except RequestRefused as refused:
             if refused.code == "ResourceNotFoundException":
                 return None
             raise
         description: Raw = answer["Table"]
         return description
 
-    async def _ttl(self) -> str | None:
+    async def _read_ttl(self) -> str | None:
         """Read the name of the TTL attribute; None if TTL is off."""
         answer = await self._call("DescribeTimeToLive", {})
         ttl: Raw = answer["TimeToLiveDescription"]
@@ -108,84 +108,84 @@ class Definition:
         name: str = ttl["AttributeName"]
         return name
 
-    async def _unless_begun(self, operation: str, arguments: Raw) -> None:
+    async def _call_unless_begun(self, operation: str, arguments: Raw) -> None:
         """Request a change that another process, or an earlier attempt, may have begun already."""
         try:
             await self._call(operation, arguments)
-        except Refused as refused:
+        except RequestRefused as refused:
             begun = refused.code == "ResourceInUseException" or "already" in refused.message
             if not begun:
                 raise
 
-    async def _until_active(self) -> None:
+    async def _wait_until_active(self) -> None:
         try:
             async with asyncio.timeout(CREATION_SECONDS):
                 while True:
-                    if self._active(await self._describe()):
+                    if self._is_active(await self._describe()):
                         return
                     await asyncio.sleep(POLL_SECONDS)
         except TimeoutError as error:
             message = f"The table was not active within {CREATION_SECONDS:g} seconds."
             raise errors.Unavailable(message, retry_after=60) from error
 
-    def _active(self, description: Raw | None) -> bool:
+    def _is_active(self, description: Raw | None) -> bool:
         """Whether table and index can be used; a new table may still be unknown."""
         if description is None or description["TableStatus"] != "ACTIVE":
             return False
-        index = _index(description) if self._indexed else {}
+        index = _find_index(description) if self._indexed else {}
         return index is not None and index.get("IndexStatus", "ACTIVE") == "ACTIVE"
 
 
-def _schema(keys: Keys) -> list[Raw]:
+def _key_schema(keys: Keys) -> list[Raw]:
     return [{"AttributeName": name, "KeyType": kind} for name, kind in keys]
 
 
-def _attributes(names: Sequence[str] = ATTRIBUTES) -> list[Raw]:
+def _attribute_definitions(names: Sequence[str] = ATTRIBUTES) -> list[Raw]:
     return [{"AttributeName": name, "AttributeType": "S"} for name in names]
 
 
 def _index_definition() -> Raw:
     return {
         "IndexName": INDEX,
-        "KeySchema": _schema(INDEX_KEYS),
+        "KeySchema": _key_schema(INDEX_KEYS),
         "Projection": {"ProjectionType": "ALL"},
     }
 
 
-def _creation(indexed: bool) -> Raw:
+def _creation_request(indexed: bool) -> Raw:
     creation = {
-        "AttributeDefinitions": _attributes([name for name, _ in KEYS]),
-        "KeySchema": _schema(KEYS),
+        "AttributeDefinitions": _attribute_definitions([name for name, _ in KEYS]),
+        "KeySchema": _key_schema(KEYS),
         "BillingMode": "PAY_PER_REQUEST",
     }
     if not indexed:
         return creation
     return {
         **creation,
-        "AttributeDefinitions": _attributes(),
+        "AttributeDefinitions": _attribute_definitions(),
         "GlobalSecondaryIndexes": [_index_definition()],
     }
 
 
-def _index_creation() -> Raw:
+def _index_creation_request() -> Raw:
     return {
-        "AttributeDefinitions": _attributes(),
+        "AttributeDefinitions": _attribute_definitions(),
         "GlobalSecondaryIndexUpdates": [{"Create": _index_definition()}],
     }
 
 
-def _index(description: Raw) -> Raw | None:
+def _find_index(description: Raw) -> Raw | None:
     indexes: list[Raw] = description.get("GlobalSecondaryIndexes") or []
     return next((index for index in indexes if index["IndexName"] == INDEX), None)
 
 
-def _keys(described: list[dict[str, Any]]) -> Keys:
+def _key_pairs(described: list[dict[str, Any]]) -> Keys:
     return tuple((key["AttributeName"], key["KeyType"]) for key in described)
 
 
 def _key_problems(description: Raw) -> list[str]:
     problems = []
-    if _keys(description["KeySchema"]) != KEYS:
+    if _key_pairs(description["KeySchema"]) != KEYS:
         problems.append("The keys of the table are not pk (hash) and sk (range).")
     types = {
         each["AttributeName"]: each["AttributeType"] for each in description["AttributeDefinitions"]
@@ -202,7 +202,7 @@ def _index_problems(index: Raw | None) -> list[str]:
     if index is None:
         return [f"The index {INDEX} does not exist."]
     problems = []
-    if _keys(index["KeySchema"]) != INDEX_KEYS:
+    if _key_pairs(index["KeySchema"]) != INDEX_KEYS:
         problems.append(f"The keys of the index {INDEX} are not siKey1 (hash) and pk (range).")
     if index["Projection"]["ProjectionType"] != "ALL":
         problems.append(f"The index {INDEX} does not project all attributes.")

@@ -11,9 +11,9 @@ from aiobotocore.session import AioSession
 from botocore.exceptions import BotoCoreError, ClientError
 
 from penstock.datastore.dynamodb.client import connect
-from penstock.datastore.dynamodb.create_table import Definition, Differences
-from penstock.datastore.dynamodb.failures import LOST_ANSWER, code_of
-from penstock.datastore.dynamodb.protocol import Client
+from penstock.datastore.dynamodb.create_table import TableDefinition, TableDifferences
+from penstock.datastore.dynamodb.failures import LOST_ANSWER, error_code
+from penstock.datastore.dynamodb.protocol import DynamoDBClient
 from penstock.datastore.dynamodb.retry import DEADLINE
 
 SECONDS = 5.0
@@ -22,7 +22,7 @@ SECONDS = 5.0
 NO_SUCH_TABLE = "ResourceNotFoundException"
 
 
-class Survey(NamedTuple):
+class TableDiagnosis(NamedTuple):
     """The result of one DescribeTable: the endpoint, the source of the credentials, the answer.
 
     `silence` is the reason for which no answer came. `refusal` is DynamoDB's code where it refused,
@@ -36,40 +36,46 @@ class Survey(NamedTuple):
     date: datetime | None = None
 
 
-async def survey(table: str, region: str | None, endpoint_url: str | None) -> Survey:
+async def diagnose_table(
+    table: str, region: str | None, endpoint_url: str | None
+) -> TableDiagnosis:
     """Request the description of the table once; a failure is part of the result."""
     try:
         credentials = await AioSession().get_credentials()
         source = None if credentials is None else str(credentials.method)
         async with connect(region, endpoint_url, kind="stock") as client:
-            asked = Survey(client.endpoint_url, source)
-            return asked if source is None else await _described(client, table, asked)
+            asked = TableDiagnosis(client.endpoint_url, source)
+            return asked if source is None else await _describe_table(client, table, asked)
     except BotoCoreError as error:
-        return Survey(silence=str(error))
+        return TableDiagnosis(silence=str(error))
 
 
-async def differences(table: str, region: str | None, endpoint_url: str | None) -> Differences:
+async def table_differences(
+    table: str, region: str | None, endpoint_url: str | None
+) -> TableDifferences:
     """Describe how the table differs from its definition.
 
     Raises `errors.RequestRefused` without the permission to describe it.
     """
     async with connect(region, endpoint_url, kind="stock") as client:
-        return await Definition(client, table, DEADLINE).differences()
+        return await TableDefinition(client, table, DEADLINE).differences()
 
 
-async def _described(client: Client, table: str, asked: Survey) -> Survey:
+async def _describe_table(
+    client: DynamoDBClient, table: str, asked: TableDiagnosis
+) -> TableDiagnosis:
     try:
         async with asyncio.timeout(SECONDS):
             answer = await client.call("DescribeTable", {"TableName": table})
-        return asked._replace(date=_date(answer["ResponseMetadata"]))
+        return asked._replace(date=_answer_date(answer["ResponseMetadata"]))
     except ClientError as error:
-        date = _date(error.response["ResponseMetadata"])
-        return asked._replace(refusal=code_of(error), date=date)
+        date = _answer_date(error.response["ResponseMetadata"])
+        return asked._replace(refusal=error_code(error), date=date)
     except LOST_ANSWER as error:
         return asked._replace(silence=str(error) or type(error).__name__)
 
 
-def _date(metadata: Mapping[str, Mapping[str, str]]) -> datetime | None:
+def _answer_date(metadata: Mapping[str, Mapping[str, str]]) -> datetime | None:
     headers = {name.lower(): value for name, value in metadata["HTTPHeaders"].items()}
     with suppress(ValueError):
         return parsedate_to_datetime(headers.get("date", ""))

@@ -57,9 +57,9 @@ def condition_expression(condition: Condition, aliases: Aliases) -> str:
         case Compare():
             return _comparison(condition, aliases)
         case AllOf(conditions):
-            return _joined(" AND ", conditions, aliases)
+            return _join_conditions(" AND ", conditions, aliases)
         case AnyOf(conditions):
-            return _joined(" OR ", conditions, aliases)
+            return _join_conditions(" OR ", conditions, aliases)
 
 
 def _comparison(compare: Compare, aliases: Aliases) -> str:
@@ -71,7 +71,7 @@ def _comparison(compare: Compare, aliases: Aliases) -> str:
     return f"(attribute_exists({name}) AND {comparison})"
 
 
-def _joined(word: str, conditions: tuple[Condition, ...], aliases: Aliases) -> str:
+def _join_conditions(word: str, conditions: tuple[Condition, ...], aliases: Aliases) -> str:
     if not conditions:
         raise ValueError("a condition of no conditions")
     return f"({word.join(condition_expression(each, aliases) for each in conditions)})"
@@ -104,13 +104,13 @@ def key_expression(
 ) -> str:
     """Write the partition and the range of its sort keys as a KeyConditionExpression."""
     expression = f"{aliases.name(hash_key)} = {aliases.value(partition)}"
-    bounds = _bounds(keys, aliases)
+    bounds = _range_condition(keys, aliases)
     if bounds is None:
         return expression
     return f"{expression} AND {bounds.format(aliases.name(sort_key))}"
 
 
-def _bounds(keys: Range, aliases: Aliases) -> str | None:
+def _range_condition(keys: Range, aliases: Aliases) -> str | None:
     """Write the one condition on the sort key that DynamoDB allows, with `{}` for the key's name.
 
     A prefix with `low` alone becomes BETWEEN: see `_last_key`.
@@ -120,7 +120,7 @@ def _bounds(keys: Range, aliases: Aliases) -> str | None:
         return f"begins_with({{}}, {aliases.value(keys.prefix)})"
     if keys.prefix:
         low = keys.prefix if low is None else low
-        high = _end(keys.prefix) if high is None else high
+        high = _last_key(keys.prefix) if high is None else high
     if low is not None and high is not None:
         return f"{{}} BETWEEN {aliases.value(low)} AND {aliases.value(high)}"
     if low is not None:
@@ -130,7 +130,7 @@ def _bounds(keys: Range, aliases: Aliases) -> str | None:
     return None
 
 
-def _end(prefix: str) -> str:
+def _last_key(prefix: str) -> str:
     """The last key with the prefix: the prefix, and the last character that still fits.
 
     The last code point of all, U+10FFFF, is a noncharacter; no key contains it.

@@ -10,7 +10,7 @@ from botocore.exceptions import ConnectionError as BotoConnectionError
 from botocore.parsers import ResponseParserError
 
 from penstock.datastore.dynamodb.wire import decode_item
-from penstock.datastore.errors import LimitExceeded, Refused
+from penstock.datastore.errors import LimitExceeded, RequestRefused
 from penstock.datastore.table import limits
 from penstock.datastore.table.port import FailedCheck
 
@@ -26,42 +26,42 @@ LOST_ANSWER: tuple[type[Exception], ...] = (
 """No complete answer came; whether the request took effect is unknown."""
 
 
-class Meaning(Enum):
+class ErrorMeaning(Enum):
     """The treatment of an error code."""
 
-    AGAIN = "nothing is wrong with the request: it may be sent again"
+    RETRY = "nothing is wrong with the request: it may be sent again"
     CANCELLED = "a transaction was cancelled: its reasons decide"
     REFUSED = "the request, the table or the credentials are wrong: the same request never succeeds"
 
 
-MEANINGS: Mapping[str, Meaning] = {
-    "InternalFailure": Meaning.AGAIN,
-    "InternalServerError": Meaning.AGAIN,
-    "LimitExceededException": Meaning.AGAIN,
-    "ProvisionedThroughputExceeded": Meaning.AGAIN,
-    "ProvisionedThroughputExceededException": Meaning.AGAIN,
-    "ReplicatedWriteConflictException": Meaning.AGAIN,
-    "RequestLimitExceeded": Meaning.AGAIN,
-    "RequestTimeout": Meaning.AGAIN,
-    "ServiceUnavailable": Meaning.AGAIN,
-    "Throttling": Meaning.AGAIN,
-    "ThrottlingError": Meaning.AGAIN,
-    "ThrottlingException": Meaning.AGAIN,
-    "TransactionConflict": Meaning.AGAIN,
-    "TransactionConflictException": Meaning.AGAIN,
-    "TransactionInProgressException": Meaning.AGAIN,
-    "TransactionCanceledException": Meaning.CANCELLED,
-    "AccessDeniedException": Meaning.REFUSED,
-    "ExpiredTokenException": Meaning.REFUSED,
-    "IdempotentParameterMismatchException": Meaning.REFUSED,
-    "InvalidSignatureException": Meaning.REFUSED,
-    "ItemCollectionSizeLimitExceededException": Meaning.REFUSED,
-    "MissingAuthenticationTokenException": Meaning.REFUSED,
-    "ResourceInUseException": Meaning.REFUSED,
-    "ResourceNotFoundException": Meaning.REFUSED,
-    "SerializationException": Meaning.REFUSED,
-    "UnrecognizedClientException": Meaning.REFUSED,
-    "ValidationException": Meaning.REFUSED,
+MEANINGS: Mapping[str, ErrorMeaning] = {
+    "InternalFailure": ErrorMeaning.RETRY,
+    "InternalServerError": ErrorMeaning.RETRY,
+    "LimitExceededException": ErrorMeaning.RETRY,
+    "ProvisionedThroughputExceeded": ErrorMeaning.RETRY,
+    "ProvisionedThroughputExceededException": ErrorMeaning.RETRY,
+    "ReplicatedWriteConflictException": ErrorMeaning.RETRY,
+    "RequestLimitExceeded": ErrorMeaning.RETRY,
+    "RequestTimeout": ErrorMeaning.RETRY,
+    "ServiceUnavailable": ErrorMeaning.RETRY,
+    "Throttling": ErrorMeaning.RETRY,
+    "ThrottlingError": ErrorMeaning.RETRY,
+    "ThrottlingException": ErrorMeaning.RETRY,
+    "TransactionConflict": ErrorMeaning.RETRY,
+    "TransactionConflictException": ErrorMeaning.RETRY,
+    "TransactionInProgressException": ErrorMeaning.RETRY,
+    "TransactionCanceledException": ErrorMeaning.CANCELLED,
+    "AccessDeniedException": ErrorMeaning.REFUSED,
+    "ExpiredTokenException": ErrorMeaning.REFUSED,
+    "IdempotentParameterMismatchException": ErrorMeaning.REFUSED,
+    "InvalidSignatureException": ErrorMeaning.REFUSED,
+    "ItemCollectionSizeLimitExceededException": ErrorMeaning.REFUSED,
+    "MissingAuthenticationTokenException": ErrorMeaning.REFUSED,
+    "ResourceInUseException": ErrorMeaning.REFUSED,
+    "ResourceNotFoundException": ErrorMeaning.REFUSED,
+    "SerializationException": ErrorMeaning.REFUSED,
+    "UnrecognizedClientException": ErrorMeaning.REFUSED,
+    "ValidationException": ErrorMeaning.REFUSED,
 }
 
 LIMITS: Mapping[str, tuple[str, int]] = {
@@ -74,7 +74,7 @@ LIMITS: Mapping[str, tuple[str, int]] = {
 know the stored item. The value is the limit's name and maximum."""
 
 
-class Cancelled(Exception):
+class TransactionCancelled(Exception):
     """A transaction changed nothing, because the `failed` conditions did not hold."""
 
     def __init__(self, failed: tuple[FailedCheck, ...]) -> None:
@@ -82,18 +82,18 @@ class Cancelled(Exception):
         self.failed = failed
 
 
-def code_of(error: ClientError) -> str:
+def error_code(error: ClientError) -> str:
     code: str = error.response["Error"]["Code"]
     return code
 
 
-def reasons_of(error: ClientError) -> list[dict[str, Any]]:
+def cancellation_reasons(error: ClientError) -> list[dict[str, Any]]:
     """The reasons for which a transaction was cancelled, one for each operation, in their order."""
     reasons: list[dict[str, Any]] = error.response.get("CancellationReasons") or []
     return reasons
 
 
-def may_go_again(error: ClientError) -> bool:
+def is_retryable(error: ClientError) -> bool:
     """Whether the same request may succeed later.
 
     A cancelled transaction may if any reason is transient, even beside failed conditions: DynamoDB
@@ -102,41 +102,43 @@ def may_go_again(error: ClientError) -> bool:
     """
     if error.response["ResponseMetadata"]["HTTPStatusCode"] >= 500:
         return True
-    meaning = meaning_of(code_of(error))
-    if meaning is not Meaning.CANCELLED:
-        return meaning is Meaning.AGAIN
-    return any(meaning_of(reason["Code"]) is Meaning.AGAIN for reason in reasons_of(error))
+    meaning = meaning_of(error_code(error))
+    if meaning is not ErrorMeaning.CANCELLED:
+        return meaning is ErrorMeaning.RETRY
+    return any(
+        meaning_of(reason["Code"]) is ErrorMeaning.RETRY for reason in cancellation_reasons(error)
+    )
 
 
-def meaning_of(code: str) -> Meaning:
+def meaning_of(code: str) -> ErrorMeaning:
     """Look up the code; an unknown one counts as refused, because blind retries hide bugs."""
-    return MEANINGS.get(code, Meaning.REFUSED)
+    return MEANINGS.get(code, ErrorMeaning.REFUSED)
 
 
-def verdict(error: ClientError) -> Exception:
+def port_error(error: ClientError) -> Exception:
     """The error of the port for an answer that no further attempt would change."""
     failed = tuple(_failed_checks(error))
     if failed:
-        return Cancelled(failed)
-    words = _words(error)
+        return TransactionCancelled(failed)
+    words = _error_text(error)
     for phrase, (limit, maximum) in LIMITS.items():
         if phrase in words:
             # DynamoDB does not give the size: this is the least above the limit.
             return LimitExceeded(limit, maximum, maximum + 1)
-    return Refused(error.operation_name, code_of(error), words)
+    return RequestRefused(error.operation_name, error_code(error), words)
 
 
 def _failed_checks(error: ClientError) -> Iterator[FailedCheck]:
-    for position, reason in enumerate(reasons_of(error)):
+    for position, reason in enumerate(cancellation_reasons(error)):
         if reason["Code"] == "ConditionalCheckFailed":
             item = reason.get("Item")
             yield FailedCheck(position, decode_item(item) if item else None)
 
 
-def _words(error: ClientError) -> str:
+def _error_text(error: ClientError) -> str:
     reasons = [
         f"{position}: {reason['Code']} {reason.get('Message', '')}".rstrip()
-        for position, reason in enumerate(reasons_of(error))
+        for position, reason in enumerate(cancellation_reasons(error))
         if reason["Code"] != "None"
     ]
     return "; ".join([error.response["Error"]["Message"], *reasons])

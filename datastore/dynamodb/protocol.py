@@ -8,14 +8,14 @@ from penstock.datastore.dynamodb.wire import Raw
 ClientKind: TypeAlias = Literal["thin", "stock"]
 """`thin` is Penstock's own client, `stock` that of AWS's library."""
 
-DEFAULT: Final[ClientKind] = "thin"
+DEFAULT_CLIENT: Final[ClientKind] = "thin"
 
 CONNECTIONS = 64
 CONNECT_SECONDS = 1.0
 READ_SECONDS = 3.0
 
 
-class Client(Protocol):
+class DynamoDBClient(Protocol):
     """A client for one endpoint, which sends each request once."""
 
     @property

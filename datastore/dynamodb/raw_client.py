@@ -17,23 +17,23 @@ from botocore.exceptions import ChecksumError, ClientError, NoCredentialsError
 from botocore.httpsession import get_cert_path
 
 from penstock.datastore.dynamodb import protocol
-from penstock.datastore.dynamodb.connections import Answer, Connections, Endpoint
+from penstock.datastore.dynamodb.connections import ConnectionPool, Endpoint, HttpAnswer
 from penstock.datastore.dynamodb.protocol import AccessKey
-from penstock.datastore.dynamodb.responses import FAILURES, read
-from penstock.datastore.dynamodb.signing import Signer
+from penstock.datastore.dynamodb.responses import FIRST_FAILURE_STATUS, parse_answer
+from penstock.datastore.dynamodb.signing import RequestSigner
 from penstock.datastore.dynamodb.wire import Raw
 
 _PORTS = {"http": 80, "https": 443}
 
 
-class ThinClient:
+class RawClient:
     """A client that signs with credentials of botocore, which renews them before they expire."""
 
     def __init__(
-        self, endpoint_url: str, region: str, credentials: Any, connections: Connections
+        self, endpoint_url: str, region: str, credentials: Any, connections: ConnectionPool
     ) -> None:
         self.endpoint_url = endpoint_url
-        self._signer = Signer(endpoint_url, region, protocol.user_agent())
+        self._signer = RequestSigner(endpoint_url, region, protocol.user_agent())
         self._credentials = credentials
         self._connections = connections
 
@@ -44,32 +44,32 @@ class ThinClient:
         credentials = await self._credentials.get_frozen_credentials()
         head = self._signer.head(operation, body, credentials, time.time())
         answer = await self._connections.send(head + body)
-        _check(answer)
-        parsed = read(operation, *answer)
-        if answer.status >= FAILURES:
+        _check_crc32(answer)
+        parsed = parse_answer(operation, *answer)
+        if answer.status >= FIRST_FAILURE_STATUS:
             raise ClientError(parsed, operation)
         return parsed
 
 
 @asynccontextmanager
-async def open_thin(
+async def open_raw_client(
     session: AioSession, region: str, endpoint_url: str, key: AccessKey | None
-) -> AsyncIterator[ThinClient]:
+) -> AsyncIterator[RawClient]:
     """Open a client; without a key, credentials come from AWS's ordinary chain."""
     credentials = await session.get_credentials() if key is None else AioCredentials(*key)
-    connections = Connections(
-        await _endpoint(session, endpoint_url),
+    connections = ConnectionPool(
+        await _read_endpoint(session, endpoint_url),
         limit=protocol.CONNECTIONS,
         connect_seconds=protocol.CONNECT_SECONDS,
         read_seconds=protocol.READ_SECONDS,
     )
     try:
-        yield ThinClient(endpoint_url, region, credentials, connections)
+        yield RawClient(endpoint_url, region, credentials, connections)
     finally:
         await connections.close()
 
 
-async def _endpoint(session: AioSession, url: str) -> Endpoint:
+async def _read_endpoint(session: AioSession, url: str) -> Endpoint:
     """Parse the URL; the CA bundle for certificates is the one of the AWS configuration."""
     parts = urlsplit(url)
     tls = None
@@ -80,7 +80,7 @@ async def _endpoint(session: AioSession, url: str) -> Endpoint:
     return Endpoint(str(parts.hostname), parts.port or _PORTS[parts.scheme], tls)
 
 
-def _check(answer: Answer) -> None:
+def _check_crc32(answer: HttpAnswer) -> None:
     """Compare the checksum, where DynamoDB sent one; raises ChecksumError."""
     expected = answer.headers.get("x-amz-crc32")
     if expected is not None and expected != (actual := str(crc32(answer.body))):

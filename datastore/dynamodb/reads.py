@@ -6,16 +6,16 @@ from functools import partial
 import msgspec
 
 from penstock.datastore.dynamodb.expressions import Aliases, key_expression
-from penstock.datastore.dynamodb.protocol import Client
+from penstock.datastore.dynamodb.protocol import DynamoDBClient
 from penstock.datastore.dynamodb.record_views import WireItem
 from penstock.datastore.dynamodb.retry import Attempts
-from penstock.datastore.dynamodb.wire import Raw, decode_key, encode_key, measured_item
+from penstock.datastore.dynamodb.wire import Raw, decode_key, decode_measured_item, encode_key
 from penstock.datastore.table import limits
 from penstock.datastore.table.port import INDEX, INDEX_HASH, Batch, Item, Key, Page, Query, key_of
 
 
-async def get(
-    client: Client, table: str, attempts: Attempts, keys: Sequence[Key], *, consistent: bool
+async def get_items(
+    client: DynamoDBClient, table: str, attempts: Attempts, keys: Sequence[Key], *, consistent: bool
 ) -> Batch:
     read = _get_one if len(keys) == 1 else _get_many
     texts = await read(client, table, attempts, keys, consistent=consistent)
@@ -26,7 +26,7 @@ async def get(
 
 
 async def _get_one(
-    client: Client, table: str, attempts: Attempts, keys: Sequence[Key], *, consistent: bool
+    client: DynamoDBClient, table: str, attempts: Attempts, keys: Sequence[Key], *, consistent: bool
 ) -> list[msgspec.Raw]:
     request = {"TableName": table, "Key": encode_key(keys[0]), "ConsistentRead": consistent}
     answer = await attempts.send(partial(client.call, "GetItem", request))
@@ -34,7 +34,7 @@ async def _get_one(
 
 
 async def _get_many(
-    client: Client, table: str, attempts: Attempts, keys: Sequence[Key], *, consistent: bool
+    client: DynamoDBClient, table: str, attempts: Attempts, keys: Sequence[Key], *, consistent: bool
 ) -> list[msgspec.Raw]:
     found: list[msgspec.Raw] = []
     wanted = [encode_key(key) for key in keys]
@@ -45,7 +45,7 @@ async def _get_many(
         left = answer.get("UnprocessedKeys", {}).get(table)
         if not left:
             return found
-        await attempts.pause_before_the_rest(of=len(wanted), left=len(left["Keys"]))
+        await attempts.pause_before_rest(of=len(wanted), left=len(left["Keys"]))
         wanted = left["Keys"]
 
 
@@ -78,15 +78,15 @@ def _start_key(query: Query, after: Key) -> Raw:
     return start
 
 
-def page(query: Query, answer: Raw) -> Page:
-    found = [measured_item(raw) for raw in answer["Items"]]
+def read_page(query: Query, answer: Raw) -> Page:
+    found = [decode_measured_item(raw) for raw in answer["Items"]]
     items = tuple(item for item, _ in found)
     sizes = (size for _, size in found)
     units = limits.page_units(sizes, index=query.index, consistent=query.consistent)
-    return Page(items, _last(query, items, answer.get("LastEvaluatedKey")), units)
+    return Page(items, _last_key(query, items, answer.get("LastEvaluatedKey")), units)
 
 
-def _last(query: Query, items: tuple[Item, ...], evaluated: Raw | None) -> Key | None:
+def _last_key(query: Query, items: tuple[Item, ...], evaluated: Raw | None) -> Key | None:
     """The last key of the page; not every server of the protocol sends it at an exact limit."""
     if evaluated:
         return decode_key(evaluated)

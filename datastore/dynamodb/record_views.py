@@ -19,14 +19,20 @@ from penstock.datastore.dynamodb.wire import (
     decode,
     decode_item,
     decode_key,
+    decode_measured_item,
     encode_item,
-    measured_item,
 )
-from penstock.datastore.table.items import Asked, EncodedItem, mark, wanted_fields, with_more
+from penstock.datastore.table.items import (
+    EncodedItem,
+    Projection,
+    append_attributes,
+    part_namespace,
+    projected_fields,
+)
 from penstock.datastore.table.limits import READ_BLOCK
 from penstock.datastore.table.port import Item, Value
 
-_KEPT: Final = 1_000
+_CACHED_DECODERS: Final = 1_000
 
 
 class _Text(msgspec.Struct, frozen=True, gc=False):
@@ -51,7 +57,7 @@ class _MaybeNumber(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=F
     NULL: bool | None = None
 
 
-class _Form(NamedTuple):
+class _ValueForm(NamedTuple):
     """The form of a type's values in the JSON: their struct, their letter and a conversion.
 
     Without a letter, the struct is the value. `null` is the struct of a null, if nulls are read in
@@ -66,24 +72,24 @@ class _Form(NamedTuple):
     @property
     def value(self) -> Callable[[Any], Any]:
         """The function that makes a value of the struct."""
-        content = attrgetter(self.letter) if self.letter else _same
-        return content if self.then is None else partial(_ended, content, self.then)
+        content = attrgetter(self.letter) if self.letter else _identity
+        return content if self.then is None else partial(_read_and_convert, content, self.then)
 
 
-@lru_cache(_KEPT)
-def decoder_of(record: type, asked: Asked) -> Callable[[bytes], Any]:
+@lru_cache(_CACHED_DECODERS)
+def decoder_of(record: type, asked: Projection) -> Callable[[bytes], Any]:
     """The decoder of rows with a record each: to the record, or to the projected fields."""
-    part = wanted_fields(record, asked)
+    part = projected_fields(record, asked)
     wanted = fields(record) if part is None else part
-    held, properties = _members(wanted, "")
-    decode_part = msgspec.json.Decoder(_struct(record, held, properties)).decode
+    held, properties = _struct_members(wanted, "")
+    decode_part = msgspec.json.Decoder(_make_struct(record, held, properties)).decode
     if part is not None:
         return decode_part
     readers = [(field.encode_name, properties[field.name].fget) for field in wanted]
-    return partial(_whole, record, decode_part, readers)
+    return partial(_decode_whole, record, decode_part, readers)
 
 
-def _whole(
+def _decode_whole(
     record: type,
     decode_part: Callable[[bytes], Any],
     readers: Sequence[tuple[str, Callable[[Any], Any]]],
@@ -96,10 +102,10 @@ def _whole(
 
 
 @cache
-def _nested(record: type) -> Any:
+def _nested_struct(record: type) -> Any:
     """Make the struct of a record that is a value within another."""
-    held, properties = _members(fields(record), "M.")
-    return _struct(record, [("M", _struct(record, held, {}))], properties)
+    held, properties = _struct_members(fields(record), "M.")
+    return _make_struct(record, [("M", _make_struct(record, held, {}))], properties)
 
 
 @cache
@@ -107,44 +113,44 @@ def _may_be_nested(kind: Any) -> bool:
     """Whether a type is a record whose optional fields cannot fail to be read."""
     is_object = isinstance(kind, msgspec.StructMeta) and not kind.__struct_config__.array_like
     return is_object and all(
-        field.required or _form(field.type).then is None for field in fields(kind)
+        field.required or _choose_form(field.type).then is None for field in fields(kind)
     )
 
 
-def _struct(record: type, held: Sequence[tuple[Any, ...]], properties: dict[str, Any]) -> Any:
-    namespace = {**properties, **mark(record)}
+def _make_struct(record: type, held: Sequence[tuple[Any, ...]], properties: dict[str, Any]) -> Any:
+    namespace = {**properties, **part_namespace(record)}
     return msgspec.defstruct(
         record.__name__, held, namespace=namespace, kw_only=True, frozen=True, gc=False
     )
 
 
-def _members(
+def _struct_members(
     wanted: Sequence[FieldInfo], inside: str
 ) -> tuple[list[tuple[Any, ...]], dict[str, Any]]:
     """The typed members of a struct, and the properties that are fields of the record."""
     held: list[tuple[Any, ...]] = []
     properties: dict[str, Any] = {}
     for field in wanted:
-        name, form = f"told_{field.name}", _form(field.type)
+        name, form = f"told_{field.name}", _choose_form(field.type)
         absent = msgspec.NODEFAULT if field.required else form.null
         held.append((name, form.struct, msgspec.field(name=field.encode_name, default=absent)))
-        properties[field.name] = property(_reader(f"{inside}{name}", form, field))
+        properties[field.name] = property(_make_reader(f"{inside}{name}", form, field))
     return held, properties
 
 
-def _reader(path: str, form: _Form, field: FieldInfo) -> Callable[[Any], Any]:
+def _make_reader(path: str, form: _ValueForm, field: FieldInfo) -> Callable[[Any], Any]:
     """The function that reads a field; it is a plain attrgetter where that is enough."""
     if field.required or (form.null is not None and field.default is None):
         whole = attrgetter(f"{path}.{form.letter}" if form.letter else path)
-        return whole if form.then is None else partial(_ended, whole, form.then)
-    return partial(_read_if_told, attrgetter(path), form.value, field)
+        return whole if form.then is None else partial(_read_and_convert, whole, form.then)
+    return partial(_read_or_default, attrgetter(path), form.value, field)
 
 
-def _ended(get: Callable[[Any], Any], then: Callable[[Any], Any], view: Any) -> Any:
+def _read_and_convert(get: Callable[[Any], Any], then: Callable[[Any], Any], view: Any) -> Any:
     return then(get(view))
 
 
-def _read_if_told(
+def _read_or_default(
     get: Callable[[Any], Any], then: Callable[[Any], Any], field: FieldInfo, view: Any
 ) -> Any:
     found = get(view)
@@ -154,41 +160,41 @@ def _read_if_told(
     return field.default if factory is msgspec.NODEFAULT else factory()
 
 
-def _form(kind: Any) -> _Form:
+def _choose_form(kind: Any) -> _ValueForm:
     """Choose the form of a type's values; a rare type is read as any value of DynamoDB's."""
     kind = getattr(kind, "__supertype__", kind)
     of = get_args(kind)
     if kind in _SIMPLE:
         return _SIMPLE[kind]
     if get_origin(kind) is tuple and of[1:] == (...,):
-        return _list_form(_form(of[0]))
+        return _list_form(_choose_form(of[0]))
     if isinstance(kind, type) and issubclass(kind, StrEnum):
-        return _Form(_Text, "S", kind)
+        return _ValueForm(_Text, "S", kind)
     if _may_be_nested(kind):
-        return _Form(_nested(kind))
+        return _ValueForm(_nested_struct(kind))
     if of[1:] == (NoneType,):
         kind = getattr(of[0], "__supertype__", of[0]) | None
-    return _MAYBE.get(kind) or _Form(msgspec.Raw, "", partial(_converted, kind))
+    return _MAYBE.get(kind) or _ValueForm(msgspec.Raw, "", partial(_convert_raw, kind))
 
 
-def _list_form(item: _Form) -> _Form:
+def _list_form(item: _ValueForm) -> _ValueForm:
     struct = msgspec.defstruct(
         "L", [("L", GenericAlias(list, (item.struct,)))], frozen=True, gc=False
     )
     if not item.letter and item.then is None:
-        return _Form(struct, "L")
-    return _Form(struct, "L", partial(_each, item.value))
+        return _ValueForm(struct, "L")
+    return _ValueForm(struct, "L", partial(_convert_each, item.value))
 
 
-def _each(then: Callable[[Any], Any], items: list[Any]) -> tuple[Any, ...]:
+def _convert_each(then: Callable[[Any], Any], items: list[Any]) -> tuple[Any, ...]:
     return tuple(map(then, items))
 
 
-def _converted(kind: Any, text: msgspec.Raw) -> Any:
+def _convert_raw(kind: Any, text: msgspec.Raw) -> Any:
     return msgspec.convert(decode(orjson.loads(bytes(text))), kind)
 
 
-def _same(value: Any) -> Any:
+def _identity(value: Any) -> Any:
     return value
 
 
@@ -197,22 +203,22 @@ def _number_or_none(text: str | None) -> int | None:
 
 
 _SIMPLE: Final = {
-    str: _Form(_Text, "S"),
-    int: _Form(_Number, "N", int),
-    bool: _Form(_Truth, "BOOL"),
+    str: _ValueForm(_Text, "S"),
+    int: _ValueForm(_Number, "N", int),
+    bool: _ValueForm(_Truth, "BOOL"),
 }
 _MAYBE: Final = {
-    str | None: _Form(_MaybeText, "S", None, _MaybeText()),
-    int | None: _Form(_MaybeNumber, "N", _number_or_none, _MaybeNumber()),
+    str | None: _ValueForm(_MaybeText, "S", None, _MaybeText()),
+    int | None: _ValueForm(_MaybeNumber, "N", _number_or_none, _MaybeNumber()),
 }
 
 
-class _Keyed(TypedDict):
+class _KeyAttributes(TypedDict):
     pk: dict[str, str]
     sk: dict[str, str]
 
 
-_keyed: Callable[[msgspec.Raw], Any] = msgspec.json.Decoder(_Keyed).decode
+_decode_key_attributes: Callable[[msgspec.Raw], Any] = msgspec.json.Decoder(_KeyAttributes).decode
 
 
 class WireItem(EncodedItem):
@@ -223,7 +229,7 @@ class WireItem(EncodedItem):
     @classmethod
     def read(cls, text: msgspec.Raw) -> "WireItem":
         """Read the key, which every item has; the rest stays text."""
-        return cls(decode_key(_keyed(text)), bytes(text))
+        return cls(decode_key(_decode_key_attributes(text)), bytes(text))
 
     @property
     def charged_size(self) -> int:
@@ -232,17 +238,17 @@ class WireItem(EncodedItem):
         No item is longer than its text, so only texts longer than a read block are measured.
         """
         length = len(self._text)
-        return length if length <= READ_BLOCK else self._measured()
+        return length if length <= READ_BLOCK else self._measure()
 
-    def load(self, record: type, asked: Asked, more: Mapping[str, Value]) -> Any:
+    def load(self, record: type, asked: Projection, more: Mapping[str, Value]) -> Any:
         told = orjson.dumps(encode_item(more)) if more else None
-        text = self._text if told is None else with_more(self._text, told)
+        text = self._text if told is None else append_attributes(self._text, told)
         return decoder_of(record, asked)(text)
 
-    def _decoded(self) -> Item:
+    def _decode_all(self) -> Item:
         return decode_item(orjson.loads(self._text))
 
-    def _measured(self) -> int:
+    def _measure(self) -> int:
         """Count the bytes, and keep the item that was decoded for it."""
-        self._item, size = measured_item(orjson.loads(self._text))
+        self._item, size = decode_measured_item(orjson.loads(self._text))
         return size

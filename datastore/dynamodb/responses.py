@@ -9,7 +9,7 @@ from botocore.parsers import ResponseParserError
 
 from penstock.datastore.dynamodb.wire import Raw
 
-FAILURES = 300
+FIRST_FAILURE_STATUS = 300
 """The first HTTP status of a failure; redirects count as failures."""
 
 
@@ -22,28 +22,28 @@ class _BatchGetItem(TypedDict, total=False):
     UnprocessedKeys: dict[str, Any]
 
 
-_LOADS: Final[Mapping[str, Callable[[bytes], Any]]] = {
+_DECODERS: Final[Mapping[str, Callable[[bytes], Any]]] = {
     "GetItem": msgspec.json.Decoder(_GetItem).decode,
     "BatchGetItem": msgspec.json.Decoder(_BatchGetItem).decode,
 }
 """The decoders of operations whose items stay encoded."""
 
 
-def read(operation: str, status: int, headers: Mapping[str, str], body: bytes) -> Raw:
+def parse_answer(operation: str, status: int, headers: Mapping[str, str], body: bytes) -> Raw:
     """Decode the object, with botocore's `ResponseMetadata` and, in a failure, `Error`.
 
     Items of `GetItem` and `BatchGetItem` stay texts, which are decoded when they are read.
     """
-    failed = status >= FAILURES
-    loads = orjson.loads if failed else _LOADS.get(operation, orjson.loads)
-    parsed = _object(body, loads, lenient=failed)
+    failed = status >= FIRST_FAILURE_STATUS
+    loads = orjson.loads if failed else _DECODERS.get(operation, orjson.loads)
+    parsed = _decode_object(body, loads, lenient=failed)
     if failed:
-        parsed["Error"] = _error(parsed, status, headers)
+        parsed["Error"] = _read_error(parsed, status, headers)
     parsed["ResponseMetadata"] = {"HTTPStatusCode": status, "HTTPHeaders": headers}
     return parsed
 
 
-def _object(body: bytes, loads: Callable[[bytes], Any], *, lenient: bool) -> Raw:
+def _decode_object(body: bytes, loads: Callable[[bytes], Any], *, lenient: bool) -> Raw:
     """Decode the object; a failure may carry anything, such as the page of a load balancer."""
     try:
         parsed = loads(body)
@@ -56,7 +56,7 @@ def _object(body: bytes, loads: Callable[[bytes], Any], *, lenient: bool) -> Raw
     return parsed if isinstance(parsed, dict) else {}
 
 
-def _error(body: Raw, status: int, headers: Mapping[str, str]) -> Raw:
+def _read_error(body: Raw, status: int, headers: Mapping[str, str]) -> Raw:
     named = body.get("__type") or headers.get("x-amzn-errortype", "")
     code = named.rpartition("#")[2].partition(":")[0]
     return {

@@ -9,25 +9,25 @@ from botocore.exceptions import ClientError
 
 from penstock.datastore import errors
 from penstock.datastore.dynamodb import failures
-from penstock.datastore.dynamodb.failures import code_of, reasons_of
-from penstock.datastore.table.instrumentation import Again, note
+from penstock.datastore.dynamodb.failures import cancellation_reasons, error_code
+from penstock.datastore.table.instrumentation import RetryReason, note_retry
 
 _THROTTLES = ("Throttl", "ProvisionedThroughput", "RequestLimitExceeded", "SlowDown")
 _CONFLICTS = ("TransactionConflict", "TransactionInProgress", "ReplicatedWriteConflict")
 
 
-def why(cause: Exception | None) -> Again:
+def retry_reason(cause: Exception | None) -> RetryReason:
     """The reason for the retry; without a cause, the store left a part of a batch undone."""
     if cause is None:
-        return Again.UNPROCESSED
+        return RetryReason.UNPROCESSED
     if not isinstance(cause, ClientError):
-        return Again.LOST
-    codes = [code_of(cause), *(str(reason["Code"]) for reason in reasons_of(cause))]
+        return RetryReason.LOST
+    codes = [error_code(cause), *(str(reason["Code"]) for reason in cancellation_reasons(cause))]
     if any(code.startswith(_THROTTLES) for code in codes):
-        return Again.THROTTLED
+        return RetryReason.THROTTLED
     if any(code.startswith(_CONFLICTS) for code in codes):
-        return Again.CONFLICT
-    return Again.FAILED
+        return RetryReason.CONFLICT
+    return RetryReason.FAILED
 
 
 BASE = 0.025
@@ -61,8 +61,8 @@ class Attempts:
             except failures.LOST_ANSWER as error:
                 await self.pause(error)
             except ClientError as error:
-                if not failures.may_go_again(error):
-                    raise failures.verdict(error) from error
+                if not failures.is_retryable(error):
+                    raise failures.port_error(error) from error
                 await self.pause(error)
 
     async def pause(self, cause: Exception | None = None) -> None:
@@ -72,10 +72,10 @@ class Attempts:
         if asyncio.get_running_loop().time() + delay >= self._until:
             message = f"The store did not answer within {self._deadline:g} seconds."
             raise errors.Unavailable(message) from cause
-        note(why(cause))
+        note_retry(retry_reason(cause))
         await asyncio.sleep(delay)
 
-    async def pause_before_the_rest(self, *, of: int, left: int) -> None:
+    async def pause_before_rest(self, *, of: int, left: int) -> None:
         """Wait before sending the rest of a batch; after some progress, only shortly."""
         if left < of:
             self._pauses = 0

@@ -15,7 +15,7 @@ _CONTENT_TYPE = "application/x-amz-json-1.0"
 
 
 @dataclass(frozen=True, slots=True)
-class Day:
+class SigningKey:
     """The signing key of one user for one day (UTC); its repr hides the secrets."""
 
     date: str
@@ -24,7 +24,7 @@ class Day:
     key: bytes = field(repr=False)
 
 
-class Signer:
+class RequestSigner:
     """Writes the heads of requests to one endpoint, signed for one region."""
 
     def __init__(self, endpoint_url: str, region: str, user_agent: str) -> None:
@@ -32,11 +32,11 @@ class Signer:
         path = url.path or "/"
         self._region = region
         self._canonical = f"POST\n{quote(normalize_url_path(path), safe='/~')}\n\n"
-        self._host = _host(url)
+        self._host = _host_header(url)
         self._first = (
             f"POST {path} HTTP/1.1\r\naccept-encoding:identity\r\nuser-agent:{user_agent}\r\n"
         )
-        self._day: Day | None = None
+        self._day: SigningKey | None = None
 
     def head(
         self, operation: str, body: bytes, credentials: ReadOnlyCredentials, now: float
@@ -45,8 +45,8 @@ class Signer:
         at = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(now))
         day = self._day
         if day is None or day.date != at[:8] or day.credentials != credentials:
-            day = self._day = _begin(at[:8], self._region, credentials)
-        names, headers = self._signed(operation, at, credentials.token)
+            day = self._day = _derive_key(at[:8], self._region, credentials)
+        names, headers = self._signed_headers(operation, at, credentials.token)
         canonical = f"{self._canonical}{headers}\n{names}\n{sha256(body).hexdigest()}"
         hashed = sha256(canonical.encode()).hexdigest()
         text = f"AWS4-HMAC-SHA256\n{at}\n{day.scope}\n{hashed}"
@@ -58,7 +58,7 @@ class Signer:
             f"Signature={signature}\r\n\r\n"
         ).encode("ascii")
 
-    def _signed(self, operation: str, at: str, token: str | None) -> tuple[str, str]:
+    def _signed_headers(self, operation: str, at: str, token: str | None) -> tuple[str, str]:
         """The names of the signed headers, and the headers as lines."""
         start = f"content-type:{_CONTENT_TYPE}\nhost:{self._host}\nx-amz-date:{at}\n"
         target = f"x-amz-target:{_TARGET}.{operation}\n"
@@ -70,13 +70,13 @@ class Signer:
         )
 
 
-def _host(url: SplitResult) -> str:
+def _host_header(url: SplitResult) -> str:
     """The Host header in its signed form, without the default port."""
     default = {"http": ":80", "https": ":443"}[url.scheme]
     return url.netloc.rpartition("@")[2].lower().removesuffix(default)
 
 
-def _begin(date: str, region: str, credentials: ReadOnlyCredentials) -> Day:
+def _derive_key(date: str, region: str, credentials: ReadOnlyCredentials) -> SigningKey:
     """Derive the key; raises InvalidConfigError for credentials that would break their header."""
     shown = credentials.access_key + (credentials.token or "")
     if not shown.isascii() or not shown.isprintable() or " " in shown:
@@ -84,4 +84,4 @@ def _begin(date: str, region: str, credentials: ReadOnlyCredentials) -> Day:
     key = f"AWS4{credentials.secret_key}".encode()
     for part in (date, region, "dynamodb", "aws4_request"):
         key = digest(key, part.encode(), "sha256")
-    return Day(date, credentials, f"{date}/{region}/dynamodb/aws4_request", key)
+    return SigningKey(date, credentials, f"{date}/{region}/dynamodb/aws4_request", key)

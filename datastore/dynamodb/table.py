@@ -6,8 +6,8 @@ from functools import partial
 
 from penstock.datastore.dynamodb import reads, writes
 from penstock.datastore.dynamodb.client import connect
-from penstock.datastore.dynamodb.create_table import Definition
-from penstock.datastore.dynamodb.protocol import DEFAULT, Client, ClientKind
+from penstock.datastore.dynamodb.create_table import TableDefinition
+from penstock.datastore.dynamodb.protocol import DEFAULT_CLIENT, ClientKind, DynamoDBClient
 from penstock.datastore.dynamodb.retry import DEADLINE, Attempts
 from penstock.datastore.table import limits
 from penstock.datastore.table.port import Batch, Delete, Key, Operation, Page, Put, Query
@@ -21,7 +21,7 @@ class DynamoDBTable:
     """
 
     def __init__(
-        self, name: str, client: Client, connections: AsyncExitStack, deadline: float
+        self, name: str, client: DynamoDBClient, connections: AsyncExitStack, deadline: float
     ) -> None:
         self._name = name
         self._client = client
@@ -36,7 +36,7 @@ class DynamoDBTable:
         region: str | None = None,
         endpoint_url: str | None = None,
         deadline: float = DEADLINE,
-        kind: ClientKind = DEFAULT,
+        kind: ClientKind = DEFAULT_CLIENT,
     ) -> "DynamoDBTable":
         """Connect with the credentials of AWS's ordinary chain; nothing is requested of the table.
 
@@ -49,13 +49,15 @@ class DynamoDBTable:
     async def get(self, keys: Sequence[Key], *, consistent: bool = False) -> Batch:
         limits.guard_get(keys)
         attempts = Attempts(self._deadline)
-        return await reads.get(self._client, self._name, attempts, keys, consistent=consistent)
+        return await reads.get_items(
+            self._client, self._name, attempts, keys, consistent=consistent
+        )
 
     async def query(self, query: Query) -> Page:
         limits.guard_query(query)
         request = reads.query_request(self._name, query)
         answer = await Attempts(self._deadline).send(partial(self._client.call, "Query", request))
-        return reads.page(query, answer)
+        return reads.read_page(query, answer)
 
     async def transact(self, operations: Sequence[Operation]) -> float:
         sizes = limits.guard_transact(operations)
@@ -65,7 +67,7 @@ class DynamoDBTable:
     async def write(self, operations: Sequence[Put | Delete]) -> float:
         sizes = limits.guard_write(operations)
         await writes.write_all(self._client, Attempts(self._deadline), {self._name: operations})
-        return writes.units(operations, sizes, transactional=False)
+        return writes.sum_write_units(operations, sizes, transactional=False)
 
     async def create(self) -> None:
         await self._definition().create()
@@ -76,5 +78,5 @@ class DynamoDBTable:
     async def close(self) -> None:
         await self._connections.aclose()
 
-    def _definition(self) -> Definition:
-        return Definition(self._client, self._name, self._deadline)
+    def _definition(self) -> TableDefinition:
+        return TableDefinition(self._client, self._name, self._deadline)

@@ -40,16 +40,16 @@ def encode_key(key: Key) -> Raw:
 
 def decode(raw: Raw) -> Value:
     """Decode one value; types that the port does not know raise ValueError."""
-    value, _ = _measured(raw)
+    value, _ = _decode_measured(raw)
     return value
 
 
 def decode_item(raw: Raw) -> Item:
-    item, _ = measured_item(raw)
+    item, _ = decode_measured_item(raw)
     return item
 
 
-def measured_item(raw: Raw) -> tuple[Item, int]:
+def decode_measured_item(raw: Raw) -> tuple[Item, int]:
     """Decode an item, and count its bytes as DynamoDB does, in one walk through it.
 
     The count equals `limits.item_size`, which also refuses values that no store returns.
@@ -60,7 +60,7 @@ def measured_item(raw: Raw) -> tuple[Item, int]:
         # Most values are strings: no further call for them saves a third of the time.
         text = typed.get("S")
         if text is None:
-            item[name], bytes_of_value = _measured(typed)
+            item[name], bytes_of_value = _decode_measured(typed)
             size += bytes_of_value
         else:
             item[name] = text
@@ -74,7 +74,7 @@ def decode_key(raw: Raw) -> Key:
     return Key(raw["pk"]["S"], raw["sk"]["S"])
 
 
-def _measured(raw: Raw) -> tuple[Value, int]:
+def _decode_measured(raw: Raw) -> tuple[Value, int]:
     ((letter, content),) = raw.items()
     decoder = _DECODERS.get(letter)
     if decoder is None:
@@ -94,7 +94,7 @@ def _text(text: str) -> tuple[str, int]:
 
 
 def _map(members: Raw) -> tuple[Item, int]:
-    item, size = measured_item(members)
+    item, size = decode_measured_item(members)
     return item, 3 + size + len(item)
 
 
@@ -102,25 +102,25 @@ def _list(elements: list[Raw]) -> tuple[list[Value], int]:
     values: list[Value] = []
     size = 3 + len(elements)
     for element in elements:
-        value, bytes_of_value = _measured(element)
+        value, bytes_of_value = _decode_measured(element)
         values.append(value)
         size += bytes_of_value
     return values, size
 
 
-def _truth(content: bool) -> tuple[bool, int]:
+def _boolean(content: bool) -> tuple[bool, int]:
     return content, 1
 
 
-def _nothing(_: bool) -> tuple[None, int]:
+def _null(_: bool) -> tuple[None, int]:
     return None, 1
 
 
 _DECODERS: Mapping[str, Callable[[Any], tuple[Value, int]]] = {
     "S": _text,
     "N": _number,
-    "BOOL": _truth,
+    "BOOL": _boolean,
     "M": _map,
     "L": _list,
-    "NULL": _nothing,
+    "NULL": _null,
 }

@@ -10,12 +10,12 @@ from functools import partial
 from uuid import uuid4
 
 from penstock.datastore.dynamodb.expressions import Aliases, condition_expression, update_expression
-from penstock.datastore.dynamodb.failures import Cancelled
-from penstock.datastore.dynamodb.protocol import Client
+from penstock.datastore.dynamodb.failures import TransactionCancelled
+from penstock.datastore.dynamodb.protocol import DynamoDBClient
 from penstock.datastore.dynamodb.retry import Attempts
 from penstock.datastore.dynamodb.wire import Raw, encode_item, encode_key
 from penstock.datastore.table import limits
-from penstock.datastore.table.limits import Footprint
+from penstock.datastore.table.limits import ItemFootprint
 from penstock.datastore.table.port import (
     INDEX_HASH,
     Check,
@@ -29,7 +29,7 @@ from penstock.datastore.table.port import (
 
 
 async def transact(
-    client: Client,
+    client: DynamoDBClient,
     table: str,
     attempts: Attempts,
     operations: Sequence[Operation],
@@ -43,11 +43,11 @@ async def transact(
     }
     try:
         await attempts.send(partial(client.call, "TransactWriteItems", request))
-    except Cancelled as cancelled:
+    except TransactionCancelled as cancelled:
         raise ConditionFailed(
             cancelled.failed, _units_of_failure(operations, cancelled.failed)
         ) from cancelled
-    return units(operations, sizes, transactional=True)
+    return sum_write_units(operations, sizes, transactional=True)
 
 
 def _transact_item(table: str, operation: Operation) -> Raw:
@@ -74,7 +74,7 @@ def _transact_item(table: str, operation: Operation) -> Raw:
 
 
 async def write_all(
-    client: Client, attempts: Attempts, operations: Mapping[str, Sequence[Put | Delete]]
+    client: DynamoDBClient, attempts: Attempts, operations: Mapping[str, Sequence[Put | Delete]]
 ) -> None:
     """Write to several tables in one request, and repeat the writes that were left undone."""
     left = {table: [_write_request(each) for each in some] for table, some in operations.items()}
@@ -84,11 +84,11 @@ async def write_all(
         rest = answer.get("UnprocessedItems")
         if not rest:
             return
-        await attempts.pause_before_the_rest(of=_size(left), left=_size(rest))
+        await attempts.pause_before_rest(of=_request_count(left), left=_request_count(rest))
         left = rest
 
 
-def _size(requests: Mapping[str, Sequence[Raw]]) -> int:
+def _request_count(requests: Mapping[str, Sequence[Raw]]) -> int:
     return sum(map(len, requests.values()))
 
 
@@ -98,15 +98,17 @@ def _write_request(operation: Put | Delete) -> Raw:
     return {"DeleteRequest": {"Key": encode_key(operation.key)}}
 
 
-def units(operations: Sequence[Operation], sizes: Sequence[int], *, transactional: bool) -> float:
+def sum_write_units(
+    operations: Sequence[Operation], sizes: Sequence[int], *, transactional: bool
+) -> float:
     """The write units of operations that succeeded, by the bytes that each sends."""
     return sum(
-        _units(operation, size, transactional=transactional)
+        _operation_units(operation, size, transactional=transactional)
         for operation, size in zip(operations, sizes, strict=True)
     )
 
 
-def _units(operation: Operation, size: int, *, transactional: bool) -> float:
+def _operation_units(operation: Operation, size: int, *, transactional: bool) -> float:
     match operation:
         case Put(item):
             index_hash = item.get(INDEX_HASH)
@@ -115,8 +117,8 @@ def _units(operation: Operation, size: int, *, transactional: bool) -> float:
         case Delete():
             return limits.write_units(None, None, transactional=transactional)
         case Check():
-            return limits.unwritten_units(None)
-    new = Footprint(size, index_hash if isinstance(index_hash, str) else None)
+            return limits.check_units(None)
+    new = ItemFootprint(size, index_hash if isinstance(index_hash, str) else None)
     return limits.write_units(None, new, transactional=transactional)
 
 
@@ -124,7 +126,7 @@ def _units_of_failure(operations: Sequence[Operation], failed: Sequence[FailedCh
     """The write units of a failed transaction; items that are not known count as absent."""
     there = {check.position: check.item for check in failed}
     footprints = (
-        limits.footprint(item) if (item := there.get(position)) else None
+        limits.measure_item(item) if (item := there.get(position)) else None
         for position in range(len(operations))
     )
-    return sum(map(limits.unwritten_units, footprints))
+    return sum(map(limits.check_units, footprints))

@@ -5,16 +5,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.datasets.table_cache import DatasetTables
+from penstock.datastore.datasets.table_cache import DatasetTableCache
 from penstock.datastore.errors import IllegalState, Invalid, NotFound
-from penstock.datastore.evaluation.evaluator import Prepared
-from penstock.datastore.formulas.calculations import calculation_problems, identity_of, signature_of
-from penstock.datastore.formulas.transformers import located
+from penstock.datastore.evaluation.evaluator import PreparedFormula
+from penstock.datastore.formulas.calculations import (
+    calculation_identity,
+    calculation_problems,
+    signature_of,
+)
+from penstock.datastore.formulas.transformers import prefix_paths
 from penstock.datastore.records import Calculation, Output, Parameter, State
-from penstock.datastore.resources.calculation_refs import Callees, Origin, library_seen
-from penstock.datastore.resources.dataset_prefetch import Lookups
-from penstock.datastore.resources.dataset_refs import uses_of
-from penstock.datastore.resources.reading import Reading
+from penstock.datastore.resources.calculation_refs import (
+    CalledCalculations,
+    CallOrigin,
+    read_visible_callees,
+)
+from penstock.datastore.resources.dataset_prefetch import PrefetchedDatasets
+from penstock.datastore.resources.dataset_refs import find_dataset_uses
+from penstock.datastore.resources.reading import ResourceReader
 from penstock.datastore.resources.versions import Versions
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.layout import CALCULATION
@@ -29,74 +37,82 @@ class Evaluations:
     """
 
     access: Access
-    tables: DatasetTables
+    tables: DatasetTableCache
 
-    async def of_id(self, id: str, version: int | None) -> tuple[Calculation, Prepared]:
+    async def prepare_by_id(
+        self, id: str, version: int | None
+    ) -> tuple[Calculation, PreparedFormula]:
         """Prepare a version of a calculation, the latest if None: get latest, or get version too.
 
         Also returns the calculation as of that version. Raises IllegalState if the calculation is
         not enabled.
         """
-        return await self._of(await Reading(CALCULATION, self.access).one(id), version)
+        return await self._prepare_version(
+            await ResourceReader(CALCULATION, self.access).one(id), version
+        )
 
-    async def of_name(
+    async def prepare_by_name(
         self, name: str, group: GroupPath | None, version: int | None
-    ) -> tuple[Calculation, Prepared]:
+    ) -> tuple[Calculation, PreparedFormula]:
         """Prepare a version of the calculation that the group sees under the name."""
-        return await self._of(await Reading(CALCULATION, self.access).by_name(name, group), version)
+        return await self._prepare_version(
+            await ResourceReader(CALCULATION, self.access).by_name(name, group), version
+        )
 
-    async def of_draft(
+    async def prepare_draft(
         self,
         group: GroupPath | None,
         formula: str,
         parameters: Sequence[Parameter],
         outputs: Sequence[Output],
-    ) -> Prepared:
+    ) -> PreparedFormula:
         """Prepare a calculation as it would be saved in the group.
 
         Raises Invalid if it could not be saved.
         """
         group = self.access.seen_group(group)
         await self.access.require_group(group)
-        draft = _draft(group, formula, parameters, outputs)
-        library = await library_seen(self.access, _origin(draft), formula)
+        draft = _draft_calculation(group, formula, parameters, outputs)
+        library = await read_visible_callees(self.access, _origin_of(draft), formula)
         if problems := await to_thread(calculation_problems, draft, library):
-            raise Invalid(located(["draft"], problems))
-        return await self._prepared(draft, library, ("draft", "formula"))
+            raise Invalid(prefix_paths(["draft"], problems))
+        return await self._prepare(draft, library, ("draft", "formula"))
 
-    async def _of(self, latest: Calculation, version: int | None) -> tuple[Calculation, Prepared]:
+    async def _prepare_version(
+        self, latest: Calculation, version: int | None
+    ) -> tuple[Calculation, PreparedFormula]:
         if latest.state is not State.ENABLED:
             message = f"It is {latest.state.value}: it cannot be evaluated."
             raise IllegalState(message, latest.state.name)
-        found = latest if version is None else await self._numbered(latest, version)
-        library = await library_seen(self.access, _origin(found), found.formula)
-        return found, await self._prepared(found, library, ("calculation",))
+        found = latest if version is None else await self._read_version(latest, version)
+        library = await read_visible_callees(self.access, _origin_of(found), found.formula)
+        return found, await self._prepare(found, library, ("calculation",))
 
-    async def _numbered(self, latest: Calculation, version: int) -> Calculation:
-        (found,) = await Versions(CALCULATION, self.access).numbered([(latest, version)])
+    async def _read_version(self, latest: Calculation, version: int) -> Calculation:
+        (found,) = await Versions(CALCULATION, self.access).by_number([(latest, version)])
         if isinstance(found, NotFound):
             raise found
         return found
 
-    async def _prepared(
-        self, calculation: Calculation, library: Callees, path: tuple[str, ...]
-    ) -> Prepared:
+    async def _prepare(
+        self, calculation: Calculation, library: CalledCalculations, path: tuple[str, ...]
+    ) -> PreparedFormula:
         signature = signature_of(calculation)
         around = Surroundings(
             signature.parameters, signature.output, library, within=signature.identity
         )
         formulas = [*library.formulas(), (signature.identity, calculation.formula)]
-        lookups = Lookups(self.access, self.tables, library.owners)
-        uses = await to_thread(uses_of, formulas)
+        lookups = PrefetchedDatasets(self.access, self.tables, library.owners)
+        uses = await to_thread(find_dataset_uses, formulas)
         await lookups.read(use.mention(library) for use in uses)
-        return Prepared(calculation.formula, around, lookups, path)
+        return PreparedFormula(calculation.formula, around, lookups, path)
 
 
-def _origin(calculation: Calculation) -> Origin:
-    return Origin(identity_of(calculation), calculation.owner)
+def _origin_of(calculation: Calculation) -> CallOrigin:
+    return CallOrigin(calculation_identity(calculation), calculation.owner)
 
 
-def _draft(
+def _draft_calculation(
     group: GroupPath, formula: str, parameters: Sequence[Parameter], outputs: Sequence[Output]
 ) -> Calculation:
     """The calculation that a save would make; its identity belongs to no other calculation."""

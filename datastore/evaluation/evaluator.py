@@ -12,30 +12,30 @@ from typing import Final, NamedTuple, TypeVar
 
 from penstock.datastore.errors import Invalid, LimitExceeded
 from penstock.datastore.formulas.checks import field_problem
-from penstock.datastore.resources.dataset_prefetch import Lookups
+from penstock.datastore.resources.dataset_prefetch import PrefetchedDatasets
 from penstock.formula.checking.check import Surroundings
 from penstock.formula.core.errors import Fault, FormulaFailure, FormulaInvalid
-from penstock.formula.core.limits import MAX_BATCH_STEPS, Work
+from penstock.formula.core.limits import MAX_BATCH_STEPS, WorkMeter
 from penstock.formula.core.values import Value, text_of
-from penstock.formula.evaluate import Compiled, Results, RowError, compile_formula, steps_of
+from penstock.formula.evaluate import CompiledFormula, Results, RowError, compile_formula, steps_of
 from penstock.formula.explain import Explanation, Part, explain
 
 MAX_ROWS = 1_000
 MAX_TEXT = 2_000_000
 MAX_PARTS = 1_000
-ROUNDS = 3
-THREADS = 2
-SLICE = 50
+MAX_REPEATS = 3
+THREAD_COUNT = 2
+ROWS_PER_SLICE = 50
 
 T = TypeVar("T")
 Row = Mapping[str, object]
 
 # Few threads: with more of them the event loop waits too long for the interpreter's lock.
-_THREADS: Final = ThreadPoolExecutor(THREADS, "formulas")
+_THREADS: Final = ThreadPoolExecutor(THREAD_COUNT, "formulas")
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluated:
+class EvaluatedRows:
     """The value of each row, and the same as text; None for a row that has an error."""
 
     values: tuple[Value, ...]
@@ -43,7 +43,7 @@ class Evaluated:
     errors: tuple[RowError, ...]
 
 
-class Shown(NamedTuple):
+class ShownPart(NamedTuple):
     """One part of an explained formula, with its values as text.
 
     `depth` is the level below the lines of the formula, `parent` the position of the enclosing
@@ -60,17 +60,17 @@ class Shown(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Explained:
+class ExplainedFormula:
     """All parts of a formula in order, parents first, and its value or the failure."""
 
-    parts: tuple[Shown, ...]
+    parts: tuple[ShownPart, ...]
     value: Value
     text: str | None
     failure: FormulaFailure | None
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedFormula:
     """A formula with everything that it calls; `path` is its path in the input.
 
     Both methods raise Invalid with every problem of an unusable formula, and LimitExceeded if a
@@ -79,37 +79,43 @@ class Prepared:
 
     text: str
     surroundings: Surroundings
-    lookups: Lookups
+    lookups: PrefetchedDatasets
     path: tuple[str, ...]
 
-    async def evaluate(self, rows: Sequence[Row]) -> Evaluated:
+    async def evaluate(self, rows: Sequence[Row]) -> EvaluatedRows:
         """Evaluate up to 1,000 rows; an error in one row does not stop the others."""
-        _bounded("rows", MAX_ROWS, len(rows))
-        compiled = await self._checked(_aside(self._compiled))
-        _bounded("steps of all rows", MAX_BATCH_STEPS, steps_of(compiled, len(rows)))
-        return await self._again(lambda: self._evaluated(compiled, rows))
+        _require_limit("rows", MAX_ROWS, len(rows))
+        compiled = await self._with_input_problems(_run_in_thread(self._compile))
+        _require_limit("steps of all rows", MAX_BATCH_STEPS, steps_of(compiled, len(rows)))
+        return await self._repeat_with_missing_data(lambda: self._evaluate_slices(compiled, rows))
 
-    async def explain(self, row: Row) -> Explained:
+    async def explain(self, row: Row) -> ExplainedFormula:
         """Evaluate one row and return every intermediate value; the result also holds a failure."""
         explained = partial(explain, self.text, self.surroundings, row, self.lookups)
-        return await self._again(lambda: self._checked(_aside(lambda: _shown(explained()))))
+        return await self._repeat_with_missing_data(
+            lambda: self._with_input_problems(
+                _run_in_thread(lambda: _flatten_explanation(explained()))
+            )
+        )
 
-    def _compiled(self) -> Compiled:
+    def _compile(self) -> CompiledFormula:
         return compile_formula(self.text, self.surroundings)
 
-    async def _evaluated(self, compiled: Compiled, rows: Sequence[Row]) -> Evaluated:
+    async def _evaluate_slices(
+        self, compiled: CompiledFormula, rows: Sequence[Row]
+    ) -> EvaluatedRows:
         """Evaluate the rows slice by slice.
 
         Other requests run between two slices, and a cancelled request stops there.
         """
-        work, parts = Work(), []
-        for start in range(0, len(rows), SLICE):
-            part = rows[start : start + SLICE]
+        work, parts = WorkMeter(), []
+        for start in range(0, len(rows), ROWS_PER_SLICE):
+            part = rows[start : start + ROWS_PER_SLICE]
             run = partial(compiled.run_all, part, self.lookups, work, start)
-            parts.append(await _aside(run))
-        return await _aside(partial(_written, parts))
+            parts.append(await _run_in_thread(run))
+        return await _run_in_thread(partial(_join_results, parts))
 
-    async def _checked(self, work: Awaitable[T]) -> T:
+    async def _with_input_problems(self, work: Awaitable[T]) -> T:
         """Await the work; report problems of the formula as problems of the input field."""
         try:
             return await work
@@ -117,21 +123,21 @@ class Prepared:
             problems = [field_problem(self.path, problem) for problem in invalid.problems]
             raise Invalid(problems) from None
 
-    async def _again(self, work: Callable[[], Awaitable[T]]) -> T:
+    async def _repeat_with_missing_data(self, work: Callable[[], Awaitable[T]]) -> T:
         """Do the work; repeat it as long as it needs datasets that were not read yet."""
         result = await work()
-        for _ in range(ROUNDS):
+        for _ in range(MAX_REPEATS):
             if not await self.lookups.read_missing():
                 break
             result = await work()
         return result
 
 
-async def _aside(work: Callable[[], T]) -> T:
+async def _run_in_thread(work: Callable[[], T]) -> T:
     return await get_running_loop().run_in_executor(_THREADS, work)
 
 
-def _written(parts: Sequence[Results]) -> Evaluated:
+def _join_results(parts: Sequence[Results]) -> EvaluatedRows:
     """Join the results, and write each value as text.
 
     A list that is too long to be written is the error of its row.
@@ -149,32 +155,34 @@ def _written(parts: Sequence[Results]) -> Evaluated:
             errors.append(RowError(number, None, fault.code, fault.message, None))
         texts.append(text)
     length = sum(len(text) for text in texts if text is not None)
-    _bounded("characters of all values", MAX_TEXT, length)
+    _require_limit("characters of all values", MAX_TEXT, length)
     errors.sort(key=lambda error: error.row)
-    return Evaluated(tuple(values), tuple(texts), tuple(errors))
+    return EvaluatedRows(tuple(values), tuple(texts), tuple(errors))
 
 
-def _shown(explanation: Explanation) -> Explained:
-    parts: list[Shown] = []
+def _flatten_explanation(explanation: Explanation) -> ExplainedFormula:
+    parts: list[ShownPart] = []
     for line in explanation.lines:
-        _flatten(line, 0, None, False, parts)
+        _append_part(line, 0, None, False, parts)
     texts = [text for shown in parts for text in (shown.text, shown.so_far) if text is not None]
-    _bounded("parts of an explanation", MAX_PARTS, len(parts))
-    _bounded("characters of all values", MAX_TEXT, sum(map(len, texts)))
+    _require_limit("parts of an explanation", MAX_PARTS, len(parts))
+    _require_limit("characters of all values", MAX_TEXT, sum(map(len, texts)))
     value = explanation.value
-    return Explained(tuple(parts), value, _text(value), explanation.failure)
+    return ExplainedFormula(tuple(parts), value, _value_text(value), explanation.failure)
 
 
-def _flatten(part: Part, depth: int, parent: int | None, called: bool, found: list[Shown]) -> None:
+def _append_part(
+    part: Part, depth: int, parent: int | None, called: bool, found: list[ShownPart]
+) -> None:
     place = len(found)
-    so_far = None if part.so_far is None else _text(part.so_far)
-    found.append(Shown(part, depth, parent, called, _text(part.value), so_far))
+    so_far = None if part.so_far is None else _value_text(part.so_far)
+    found.append(ShownPart(part, depth, parent, called, _value_text(part.value), so_far))
     for below, is_called in ((part.parts, False), (part.body, True)):
         for each in below:
-            _flatten(each, depth + 1, place, is_called, found)
+            _append_part(each, depth + 1, place, is_called, found)
 
 
-def _text(value: Value) -> str | None:
+def _value_text(value: Value) -> str | None:
     """The value as text; None for null and for a list that is too long to be written."""
     try:
         return None if value is None else text_of(value)
@@ -182,6 +190,6 @@ def _text(value: Value) -> str | None:
         return None
 
 
-def _bounded(limit: str, maximum: int, actual: int) -> None:
+def _require_limit(limit: str, maximum: int, actual: int) -> None:
     if actual > maximum:
         raise LimitExceeded(limit, maximum, actual, ["rows"])

@@ -6,17 +6,17 @@ from penstock.datastore.executions.records import Execution
 from penstock.datastore.records import Calculation, Pipeline, ReferenceDataset
 from penstock.datastore.roles import Caller, Role, covers
 from penstock.datastore.table.items import load, read_rows
-from penstock.datastore.table.layout import CALCULATION, REFERENCE_DATASET, Kind
+from penstock.datastore.table.layout import CALCULATION, REFERENCE_DATASET, KindDefinition
 
-RUN = Role.CONTRIBUTOR
+RUN_ROLE = Role.CONTRIBUTOR
 
 
 def may_run(caller: Caller, pipeline: Pipeline) -> bool:
     """Whether the caller contributes to the owner group, or to a group that a grant reaches."""
-    if any(caller.has(RUN, group) for group in (pipeline.owner, *pipeline.groups)):
+    if any(caller.has_role(RUN_ROLE, group) for group in (pipeline.owner, *pipeline.groups)):
         return True
     return any(
-        role >= RUN and covers(granted, held)
+        role >= RUN_ROLE and covers(granted, held)
         for held, role in caller.roles.items()
         for granted in pipeline.groups
     )
@@ -28,21 +28,21 @@ def require_run(caller: Caller, pipeline: Pipeline) -> None:
         raise NotPermitted("This needs the role CONTRIBUTOR at a group that may run the pipeline.")
 
 
-def require_hand(caller: Caller, pipeline: Pipeline, execution: Execution) -> None:
+def require_control(caller: Caller, pipeline: Pipeline, execution: Execution) -> None:
     """Refuse a caller who neither created the execution nor contributes to the owner group."""
     require_run(caller, pipeline)
-    if execution.created_by != caller.user_id and not caller.has(RUN, pipeline.owner):
+    if execution.created_by != caller.user_id and not caller.has_role(RUN_ROLE, pipeline.owner):
         raise NotPermitted(f"This needs the role CONTRIBUTOR at {pipeline.owner}.")
 
 
-async def require_sight(access: Access, execution: Execution) -> None:
+async def require_full_view(access: Access, execution: Execution) -> None:
     """Refuse a caller who does not see every calculation and dataset that was pinned.
 
     A pipeline may call a calculation whose own calls and lookups only that calculation's owners
     see. The server runs such a pipeline for everybody, but hands its plan only to those who see all
     of it.
     """
-    reached: tuple[Kind[Calculation] | Kind[ReferenceDataset], ...]
+    reached: tuple[KindDefinition[Calculation] | KindDefinition[ReferenceDataset], ...]
     reached = (CALCULATION, REFERENCE_DATASET)
     for kind in reached:
         ids = {pin.id for pin in execution.pins if pin.kind == kind.letter}

@@ -8,21 +8,21 @@ from random import uniform
 import msgspec
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.clock import canonical
+from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import IllegalState, Unavailable
-from penstock.datastore.executions.access import require_hand
-from penstock.datastore.executions.claims import ended
-from penstock.datastore.executions.reading import Admitted, ReadExecutions
+from penstock.datastore.executions.access import require_control
+from penstock.datastore.executions.claims import with_end_state
+from penstock.datastore.executions.reading import ReadExecutions, VisibleExecution
 from penstock.datastore.executions.records import (
+    EventKind,
     Execution,
     ExecutionMode,
     ExecutionRules,
     ExecutionState,
-    Happening,
 )
-from penstock.datastore.executions.rows import Told, transition
+from penstock.datastore.executions.rows import TransitionEvent, transition_writes
 from penstock.datastore.records import State
-from penstock.datastore.table.transaction import Moved, commit
+from penstock.datastore.table.transaction import StaleRead, commit
 
 ATTEMPTS = 20
 PAUSE = 0.005
@@ -46,15 +46,17 @@ class ChangeExecutions:
         otherwise.
         """
 
-        def cancelled(found: Admitted) -> Execution:
+        def cancel_execution(found: VisibleExecution) -> Execution:
             execution = found.execution
             if execution.state is ExecutionState.CANCELLED:
                 return execution
             if execution.state.is_over:
-                raise illegal(execution)
-            return ended(execution, ExecutionState.CANCELLED, self.access.clock.now(), self.rules)
+                raise illegal_state_error(execution)
+            return with_end_state(
+                execution, ExecutionState.CANCELLED, self.access.clock.now(), self.rules
+            )
 
-        return await self._change(id, Happening.CANCELLED, cancelled)
+        return await self._change(id, EventKind.CANCELLED, cancel_execution)
 
     async def retry(self, id: str) -> Execution:
         """Restart a failed or cancelled execution with everything that was pinned.
@@ -63,44 +65,46 @@ class ChangeExecutions:
         pipeline is not enabled.
         """
 
-        def retried(found: Admitted) -> Execution:
+        def retry_execution(found: VisibleExecution) -> Execution:
             if found.pipeline.state is not State.ENABLED:
                 state = found.pipeline.state
                 message = f"The pipeline is {state.value}: no execution can begin."
                 raise IllegalState(message, state.name)
             if found.execution.state not in (ExecutionState.FAILED, ExecutionState.CANCELLED):
-                raise illegal(found.execution)
-            return self._anew(found.execution)
+                raise illegal_state_error(found.execution)
+            return self._restarted_execution(found.execution)
 
-        again = await self._change(id, Happening.RETRIED, retried)
+        again = await self._change(id, EventKind.RETRIED, retry_execution)
         self.ready()
         return again
 
     async def _change(
-        self, id: str, happening: Happening, change: Callable[[Admitted], Execution]
+        self, id: str, happening: EventKind, change: Callable[[VisibleExecution], Execution]
     ) -> Execution:
         for attempt in range(ATTEMPTS):
             await sleep(uniform(0, attempt * PAUSE))  # noqa: S311 - no secret; 0 the first time
             found = await ReadExecutions(self.access).one(id, consistent=True)
-            require_hand(self.access.caller, found.pipeline, found.execution)
+            require_control(self.access.caller, found.pipeline, found.execution)
             after = change(found)
             if after is found.execution:
                 return after
-            told = Told(happening, self.access.caller.user_id, self.access.clock.timestamp())
+            told = TransitionEvent(
+                happening, self.access.caller.user_id, self.access.clock.timestamp()
+            )
             try:
-                await commit(self.access.table, transition(found.execution, after, told))
-            except Moved:
+                await commit(self.access.table, transition_writes(found.execution, after, told))
+            except StaleRead:
                 continue
             return (await ReadExecutions(self.access).one(id, consistent=True)).execution
         raise Unavailable("The execution is being written by many at once.")
 
-    def _anew(self, execution: Execution) -> Execution:
+    def _restarted_execution(self, execution: Execution) -> Execution:
         now = self.access.clock.now()
         awaited = execution.ready_at is None and execution.mode is ExecutionMode.JOB
         return msgspec.structs.replace(
             execution,
             state=ExecutionState.WAITING,
-            upload_until=canonical(now + self.rules.upload) if awaited else None,
+            upload_until=iso_timestamp(now + self.rules.upload_time) if awaited else None,
             started_at=None,
             claimed_at=None,
             told_at=None,
@@ -117,6 +121,6 @@ class ChangeExecutions:
         )
 
 
-def illegal(execution: Execution) -> IllegalState:
+def illegal_state_error(execution: Execution) -> IllegalState:
     """The error for a transition that the current state of the execution does not allow."""
     return IllegalState(f"It is {execution.state.value}.", execution.state.name)

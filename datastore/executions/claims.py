@@ -12,22 +12,22 @@ from typing import Final
 
 import msgspec
 
-from penstock.datastore.clock import Clock, canonical
-from penstock.datastore.executions.queue import due
+from penstock.datastore.clock import Clock, iso_timestamp
+from penstock.datastore.executions.queue import due_executions
 from penstock.datastore.executions.reading import find_execution
 from penstock.datastore.executions.records import (
+    EventKind,
     Execution,
     ExecutionRules,
     ExecutionState,
-    Happening,
 )
 from penstock.datastore.executions.rows import (
-    Guard,
-    Stage,
-    Told,
+    DueStage,
+    TransitionEvent,
+    TransitionGuard,
     execution_of,
     key_of_execution,
-    transition,
+    transition_writes,
 )
 from penstock.datastore.table.layout import EXECUTION_RESULT
 from penstock.datastore.table.port import (
@@ -41,12 +41,12 @@ from penstock.datastore.table.port import (
     Update,
     Value,
 )
-from penstock.datastore.table.transaction import Moved, Write, commit
-from penstock.transform.outcome import Counts
+from penstock.datastore.table.transaction import StaleRead, Write, commit
+from penstock.transform.outcome import RowCounts
 
-STUCK: Final = timedelta(minutes=5)
+STUCK_AFTER: Final = timedelta(minutes=5)
 TICK: Final = timedelta(milliseconds=1)
-UNKNOWN: Final = Counts(-1, -1, -1, -1, -1)
+UNKNOWN_COUNTS: Final = RowCounts(-1, -1, -1, -1, -1)
 
 
 class ClaimLost(Exception):
@@ -57,7 +57,7 @@ class ClaimLost(Exception):
         self.state = state
 
 
-def claimable(execution: Execution, now: datetime, rules: ExecutionRules) -> bool:
+def is_claimable(execution: Execution, now: datetime, rules: ExecutionRules) -> bool:
     """Whether a worker may claim it: it is ready, or its worker sent no heartbeat for too long."""
     if execution.deleted_at is not None:
         return False
@@ -65,7 +65,7 @@ def claimable(execution: Execution, now: datetime, rules: ExecutionRules) -> boo
         case ExecutionState.WAITING:
             return execution.ready_at is not None
         case ExecutionState.IN_PROGRESS:
-            return (execution.held_until or "") < canonical(now - rules.skew)
+            return (execution.held_until or "") < iso_timestamp(now - rules.clock_skew)
         case _:
             return False
 
@@ -80,9 +80,9 @@ class Claims:
 
     async def take(self, execution: Execution, worker: str) -> Execution | None:
         """Claim an execution in the state in which it was read; None if another write was first."""
-        if not claimable(execution, self.clock.now(), self.rules):
+        if not is_claimable(execution, self.clock.now(), self.rules):
             return None
-        return await self._take(execution, execution, worker)
+        return await self._write_claim(execution, execution, worker)
 
     async def take_inline(
         self, execution: Execution, worker: str, bytes_total: int
@@ -90,140 +90,150 @@ class Claims:
         """Claim an execution whose rows were just stored, before other workers can find it."""
         ready_at = self.clock.timestamp()
         there = msgspec.structs.replace(execution, ready_at=ready_at, bytes_total=bytes_total)
-        return await self._take(execution, there, worker)
+        return await self._write_claim(execution, there, worker)
 
-    async def _take(self, read: Execution, execution: Execution, worker: str) -> Execution | None:
+    async def _write_claim(
+        self, read: Execution, execution: Execution, worker: str
+    ) -> Execution | None:
         now = self.clock.now()
-        held_until = canonical(now + self.rules.held)
+        held_until = iso_timestamp(now + self.rules.lease)
         taken = msgspec.structs.replace(
             execution,
             state=ExecutionState.IN_PROGRESS,
-            started_at=execution.started_at or canonical(now),
+            started_at=execution.started_at or iso_timestamp(now),
             fence=execution.fence + 1,
             attempts=execution.attempts + 1,
             worker=worker,
-            claimed_at=canonical(now),
+            claimed_at=iso_timestamp(now),
             held_until=held_until,
-            told_at=canonical(now),
+            told_at=iso_timestamp(now),
         )
-        taken = counted(taken, Counts())
+        taken = with_counts(taken, RowCounts())
         waited = execution.state is ExecutionState.WAITING
-        happening = Happening.CLAIMED if waited else Happening.TAKEN_OVER
-        told = Told(happening, worker, canonical(now))
+        happening = EventKind.CLAIMED if waited else EventKind.TAKEN_OVER
+        told = TransitionEvent(happening, worker, iso_timestamp(now))
         # A slow worker may have sent a heartbeat since the read.
-        guard = None if waited else Guard(Compare("heldUntil", "=", execution.held_until or ""))
+        guard = (
+            None
+            if waited
+            else TransitionGuard(Compare("heldUntil", "=", execution.held_until or ""))
+        )
         try:
-            await commit(self.table, transition(read, taken, told, guard))
-        except Moved:
+            await commit(self.table, transition_writes(read, taken, told, guard))
+        except StaleRead:
             return None
         return msgspec.structs.replace(taken, events=execution.events + 1)
 
-    async def beat(self, held: Execution, counts: Counts) -> None:
+    async def send_heartbeat(self, held: Execution, counts: RowCounts) -> None:
         """Send a heartbeat with the progress; raises ClaimLost."""
         now = self.clock.now()
-        life = {"heldUntil": canonical(now + self.rules.held), "toldAt": canonical(now)}
+        life = {"heldUntil": iso_timestamp(now + self.rules.lease), "toldAt": iso_timestamp(now)}
         sign = Update(
             key=key_of_execution(held.id),
-            set={**life, **_told(counts)},
+            set={**life, **_progress_attributes(counts)},
             add={"revision": 1},
-            condition=_ours(held),
+            condition=_still_held(held),
         )
         try:
             await self.table.transact([sign])
         except ConditionFailed as failed:
-            raise _lost(failed.failed[0].item) from None
+            raise _claim_lost_error(failed.failed[0].item) from None
 
     async def end(self, held: Execution, after: Execution) -> None:
         """Write the final state of the execution; raises ClaimLost."""
-        happenings: Mapping[ExecutionState, Happening] = {
-            ExecutionState.SUCCESS: Happening.SUCCEEDED,
-            ExecutionState.FAILED: Happening.FAILED,
+        happenings: Mapping[ExecutionState, EventKind] = {
+            ExecutionState.SUCCESS: EventKind.SUCCEEDED,
+            ExecutionState.FAILED: EventKind.FAILED,
         }
-        told = Told(happenings[after.state], held.worker or "", self.clock.timestamp())
+        told = TransitionEvent(happenings[after.state], held.worker or "", self.clock.timestamp())
         # Heartbeats may have changed the counts meanwhile; all final counts are written.
-        before = counted(held, UNKNOWN)
-        writes = transition(before, after, told, Guard(_ours(held), _lost))
+        before = with_counts(held, UNKNOWN_COUNTS)
+        writes = transition_writes(
+            before, after, told, TransitionGuard(_still_held(held), _claim_lost_error)
+        )
         if after.state is ExecutionState.SUCCESS and after.digest is not None:
             row = EXECUTION_RESULT.item(id=after.pipeline_id, digest=after.digest)
             writes.append(Write(Put({**row, "execution": after.id})))
         try:
             await commit(self.table, writes)
-        except Moved:
+        except StaleRead:
             found = await find_execution(self.table, held.id)
             raise ClaimLost(found.state if found else None) from None
 
-    async def let_go(
+    async def release_claim(
         self, held: Execution, delay: timedelta = timedelta(0), *, forgiven: bool = False
     ) -> None:
         """Release the claim, if it is still held; others may claim it after the delay.
 
         A claim that is `forgiven` does not count as an attempt.
         """
-        until = canonical(self.clock.now() - self.rules.skew + delay - TICK)
+        until = iso_timestamp(self.clock.now() - self.rules.clock_skew + delay - TICK)
         past = Update(
             key=key_of_execution(held.id),
             set={"heldUntil": until},
             add={"revision": 1, **({"attempts": -1} if forgiven else {})},
-            condition=_ours(held),
+            condition=_still_held(held),
         )
         with suppress(ConditionFailed):
             await self.table.transact([past])
 
-    async def ready(self, most: int) -> int:
+    async def count_ready(self, most: int) -> int:
         """Count the executions that can be claimed now, up to `most`."""
         now, found = self.clock.now(), 0
-        async for one in due(self.table, Stage.READY):
-            found += claimable(one, now, self.rules)
+        async for one in due_executions(self.table, DueStage.READY):
+            found += is_claimable(one, now, self.rules)
             if found >= most:
                 break
         return found
 
-    async def stuck(self) -> list[str]:
+    async def stuck_ids(self) -> list[str]:
         """The ids of executions that could have been claimed five minutes ago and were not."""
-        long_ago = self.clock.now() - STUCK
+        long_ago = self.clock.now() - STUCK_AFTER
         return [
             one.id
-            async for one in due(self.table, Stage.READY)
-            if claimable(one, long_ago, self.rules)
-            and (one.ready_at or one.created_at) < canonical(long_ago)
+            async for one in due_executions(self.table, DueStage.READY)
+            if is_claimable(one, long_ago, self.rules)
+            and (one.ready_at or one.created_at) < iso_timestamp(long_ago)
         ]
 
-    async def held(self, workers: Set[str]) -> int:
+    async def count_held(self, workers: Set[str]) -> int:
         """Count the executions that one of the workers holds."""
-        return sum([one.worker in workers async for one in due(self.table, Stage.READY)])
+        return sum(
+            [one.worker in workers async for one in due_executions(self.table, DueStage.READY)]
+        )
 
-    async def release(self, worker: str) -> int:
+    async def release_worker(self, worker: str) -> int:
         """Release every claim of a dead worker; return their number."""
         held = [
             one
-            async for one in due(self.table, Stage.READY)
+            async for one in due_executions(self.table, DueStage.READY)
             if one.worker == worker and one.state is ExecutionState.IN_PROGRESS
         ]
         for one in held:
-            await self.let_go(one)
+            await self.release_claim(one)
         return len(held)
 
 
-def ended(
+def with_end_state(
     execution: Execution, state: ExecutionState, now: datetime, rules: ExecutionRules
 ) -> Execution:
     """The execution in its final state, to be kept for the configured time."""
     return msgspec.structs.replace(
         execution,
         state=state,
-        finished_at=canonical(now),
+        finished_at=iso_timestamp(now),
         worker=None,
         held_until=None,
-        due=int((now + rules.kept).timestamp() * 1000),
+        due=int((now + rules.retention).timestamp() * 1000),
     )
 
 
-def counted(execution: Execution, counts: Counts) -> Execution:
+def with_counts(execution: Execution, counts: RowCounts) -> Execution:
     """The execution with these progress counts."""
     return msgspec.structs.replace(execution, **msgspec.structs.asdict(counts))
 
 
-def _told(counts: Counts) -> dict[str, Value]:
+def _progress_attributes(counts: RowCounts) -> dict[str, Value]:
     return {
         "rows": counts.rows,
         "succeeded": counts.succeeded,
@@ -233,7 +243,7 @@ def _told(counts: Counts) -> dict[str, Value]:
     }
 
 
-def _ours(held: Execution) -> Condition:
+def _still_held(held: Execution) -> Condition:
     return AllOf(
         (
             Compare("fence", "=", held.fence),
@@ -242,5 +252,5 @@ def _ours(held: Execution) -> Condition:
     )
 
 
-def _lost(standing: Item | None) -> ClaimLost:
+def _claim_lost_error(standing: Item | None) -> ClaimLost:
     return ClaimLost(None if standing is None else execution_of(standing).state)

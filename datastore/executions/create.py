@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from penstock.datastore.access.access import Access, absent
-from penstock.datastore.clock import canonical
+from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import (
     FieldProblem,
     IllegalState,
@@ -19,18 +19,23 @@ from penstock.datastore.errors import (
     Unavailable,
 )
 from penstock.datastore.executions.access import require_run
-from penstock.datastore.executions.plans import pinned
+from penstock.datastore.executions.plans import pin_plan
 from penstock.datastore.executions.reading import NOUN, ReadExecutions
 from penstock.datastore.executions.records import (
+    EventKind,
     Execution,
     ExecutionMode,
     ExecutionRules,
     ExecutionState,
-    Happening,
     Pin,
 )
-from penstock.datastore.executions.rows import Told, due_item, event_write, execution_item
-from penstock.datastore.objects.port import NO_FILES, Files, no_place
+from penstock.datastore.executions.rows import (
+    TransitionEvent,
+    due_item,
+    event_write,
+    execution_item,
+)
+from penstock.datastore.objects.port import NO_FILES, Files, files_unavailable
 from penstock.datastore.records import Pipeline, State, Tag
 from penstock.datastore.resources import idempotency
 from penstock.datastore.resources.derived_rows import (
@@ -39,13 +44,13 @@ from penstock.datastore.resources.derived_rows import (
     tag_counters,
     tag_rows,
 )
-from penstock.datastore.resources.reading import Reading
+from penstock.datastore.resources.reading import ResourceReader
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.layout import EXECUTION_COUNT, EXECUTION_PLAN, PIPELINE
 from penstock.datastore.table.port import AllOf, AnyOf, Compare, Item, Missing, Put, Update
-from penstock.datastore.table.transaction import Moved, Write, commit, done
+from penstock.datastore.table.transaction import StaleRead, Write, already_done, commit
 from penstock.datastore.tag_search import tags
-from penstock.transform.plan import Plan
+from penstock.transform.plan import TransformPlan
 
 KIND = "PE"
 ATTEMPTS = 20
@@ -53,7 +58,7 @@ MAX_OPERATIONS = 100
 PAUSE = 0.005
 
 
-class _Later(Exception):
+class _MomentTaken(Exception):
     """Another execution of the pipeline has this moment; `last` is the latest moment in use."""
 
     def __init__(self, last: str) -> None:
@@ -62,7 +67,7 @@ class _Later(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class ExecutionRequest:
     """The input of a create; `rows` is the digest of the rows in the request."""
 
     pipeline_id: str
@@ -82,7 +87,7 @@ class CreateExecutions:
 
     async def create(
         self,
-        wanted: Wanted,
+        wanted: ExecutionRequest,
         idempotency_key: str | None = None,
         noted: Sequence[FieldProblem] = (),
     ) -> Execution:
@@ -91,31 +96,37 @@ class CreateExecutions:
         The same idempotency key with the same input returns the execution of the first call.
         `noted` are problems that the caller has found already.
         """
-        if problems := [*noted, *_problems(wanted), *idempotency.key_problems(idempotency_key)]:
+        if problems := [
+            *noted,
+            *_request_problems(wanted),
+            *idempotency.key_problems(idempotency_key),
+        ]:
             raise Invalid(problems)
         if self.files is NO_FILES:
-            raise no_place()
+            raise files_unavailable()
         last: str | None = None
         for attempt in range(ATTEMPTS):
             await sleep(uniform(0, attempt * PAUSE))  # noqa: S311 - no secret; 0 the first time
-            pipeline = await Reading(PIPELINE, self.access).one(wanted.pipeline_id, consistent=True)
+            pipeline = await ResourceReader(PIPELINE, self.access).one(
+                wanted.pipeline_id, consistent=True
+            )
             require_run(self.access.caller, pipeline)
             try:
-                reached = await pinned(self.access, pipeline)
-                execution = self._new(pipeline, wanted, last, reached.pins)
+                reached = await pin_plan(self.access, pipeline)
+                execution = self._new_execution(pipeline, wanted, last, reached.pins)
                 await self._commit(pipeline, execution, reached.plan, wanted, idempotency_key)
-            except _Later as later:
+            except _MomentTaken as later:
                 last = later.last
-            except Moved:
+            except StaleRead:
                 continue
-            except idempotency.Replayed as earlier:
-                return await self._replayed(earlier.id)
+            except idempotency.RepeatedCall as earlier:
+                return await self._read_replayed(earlier.id)
             else:
                 return execution
         raise Unavailable("The pipeline is being written by many at once.")
 
-    def _new(
-        self, pipeline: Pipeline, wanted: Wanted, last: str | None, pins: tuple[Pin, ...]
+    def _new_execution(
+        self, pipeline: Pipeline, wanted: ExecutionRequest, last: str | None, pins: tuple[Pin, ...]
     ) -> Execution:
         now = self.access.clock.now()
         inline = wanted.mode is ExecutionMode.INLINE
@@ -128,10 +139,10 @@ class CreateExecutions:
             tags=wanted.tags,
             pins=pins,
             max_failed_rows=wanted.max_failed_rows,
-            ingest=canonical(now) if last is None else _after(last, now),
-            created_at=canonical(now),
+            ingest=iso_timestamp(now) if last is None else _next_moment(last, now),
+            created_at=iso_timestamp(now),
             created_by=self.access.caller.user_id,
-            upload_until=None if inline else canonical(now + self.rules.upload),
+            upload_until=None if inline else iso_timestamp(now + self.rules.upload_time),
             events=1,
             revision=1,
             due=int(now.timestamp() * 1000),
@@ -141,24 +152,24 @@ class CreateExecutions:
         self,
         pipeline: Pipeline,
         execution: Execution,
-        plan: Plan,
-        wanted: Wanted,
+        plan: TransformPlan,
+        wanted: ExecutionRequest,
         key: str | None,
     ) -> None:
         text = msgspec.json.encode(plan).decode()
-        told = Told(Happening.CREATED, execution.created_by, execution.created_at)
+        told = TransitionEvent(EventKind.CREATED, execution.created_by, execution.created_at)
         writes = [
-            Write(Put(execution_item(execution), Missing()), done),
+            Write(Put(execution_item(execution), Missing()), already_done),
             event_write(execution, told),
             Write(Put({**EXECUTION_PLAN.item(id=execution.id), "plan": text})),
             Write(Put(due_item(execution))),
-            _runnable(pipeline),
-            _counted(execution),
+            _require_runnable(pipeline),
+            _count_write(execution),
             *tag_writes(execution),
         ]
         if key is not None:
             receipt = idempotency.Receipt(
-                KIND, execution.id, GroupPath(pipeline.id), _content(wanted)
+                KIND, execution.id, GroupPath(pipeline.id), _receipt_content(wanted)
             )
             writes.insert(0, receipt.write(self.access, key))
         if len(writes) > MAX_OPERATIONS:
@@ -166,7 +177,7 @@ class CreateExecutions:
             raise LimitExceeded(limit, MAX_OPERATIONS, len(writes), ("tags",))
         await commit(self.access.table, writes)
 
-    async def _replayed(self, id: str) -> Execution:
+    async def _read_replayed(self, id: str) -> Execution:
         (found,) = await ReadExecutions(self.access).many([id], consistent=True)
         if isinstance(found, Execution):
             return found
@@ -179,7 +190,7 @@ def tag_writes(execution: Execution, *, gone: bool = False) -> list[Write]:
 
     The pipeline takes the place of the tags' group.
     """
-    cover: Item = {"tags": dict(tags.cover(execution.tags))}
+    cover: Item = {"tags": dict(tags.tag_map(execution.tags))}
     rows = tag_rows(KIND, execution.pipeline_id, execution.id, execution.tags)
     items = {key: {**row, **cover} for key, row in rows.items()}
     counters = {one.key: one for one in tag_counters(KIND, execution.pipeline_id, execution.tags)}
@@ -188,10 +199,10 @@ def tag_writes(execution: Execution, *, gone: bool = False) -> list[Write]:
     return [*item_writes({}, items), *counter_writes({}, counters)]
 
 
-def _runnable(pipeline: Pipeline) -> Write:
+def _require_runnable(pipeline: Pipeline) -> Write:
     """Require that this is still the pipeline's latest version, and that it is enabled."""
 
-    def refused(standing: Item | None) -> Exception:
+    def describe_conflict(standing: Item | None) -> Exception:
         if standing is None or "deletedAt" in standing:
             return absent(PIPELINE.noun)
         state = State(str(standing["state"]))
@@ -199,7 +210,7 @@ def _runnable(pipeline: Pipeline) -> Write:
             return IllegalState(
                 f"The pipeline is {state.value}: no execution can begin.", state.name
             )
-        return Moved()
+        return StaleRead()
 
     current = (
         Compare("version", "=", pipeline.version),
@@ -212,14 +223,14 @@ def _runnable(pipeline: Pipeline) -> Write:
         default={"state": State.ENABLED.value},
         condition=AllOf(current),
     )
-    return Write(still, refused)
+    return Write(still, describe_conflict)
 
 
-def _counted(execution: Execution) -> Write:
+def _count_write(execution: Execution) -> Write:
     """Count the execution at its pipeline, and reserve the moment that names its upload."""
 
-    def refused(standing: Item | None) -> Exception:
-        return _Later(str((standing or {}).get("ingest", execution.ingest)))
+    def describe_conflict(standing: Item | None) -> Exception:
+        return _MomentTaken(str((standing or {}).get("ingest", execution.ingest)))
 
     free = AnyOf((Missing("ingest"), Compare("ingest", "<", execution.ingest)))
     count = Update(
@@ -228,15 +239,17 @@ def _counted(execution: Execution) -> Write:
         add={"count": 1},
         condition=free,
     )
-    return Write(count, refused)
+    return Write(count, describe_conflict)
 
 
-def _after(last: str, now: datetime) -> str:
+def _next_moment(last: str, now: datetime) -> str:
     """The first moment that no other execution of the pipeline uses."""
-    return max(canonical(now), canonical(datetime.fromisoformat(last) + timedelta(milliseconds=1)))
+    return max(
+        iso_timestamp(now), iso_timestamp(datetime.fromisoformat(last) + timedelta(milliseconds=1))
+    )
 
 
-def _content(wanted: Wanted) -> dict[str, Any]:
+def _receipt_content(wanted: ExecutionRequest) -> dict[str, Any]:
     return {
         "mode": wanted.mode,
         "tags": wanted.tags,
@@ -245,7 +258,7 @@ def _content(wanted: Wanted) -> dict[str, Any]:
     }
 
 
-def _problems(wanted: Wanted) -> list[FieldProblem]:
+def _request_problems(wanted: ExecutionRequest) -> list[FieldProblem]:
     problems = tags.tag_problems(wanted.tags)
     if wanted.max_failed_rows is not None and wanted.max_failed_rows < 0:
         problems.append(FieldProblem(["maxFailedRows"], "must not be negative"))

@@ -12,29 +12,35 @@ from msgspec.structs import asdict, replace
 from penstock.datastore.access.access import Access
 from penstock.datastore.datasets.files import key_of_file
 from penstock.datastore.errors import FieldProblem, IllegalState, Invalid, NotPermitted, Unavailable
-from penstock.datastore.executions.access import RUN, require_sight
-from penstock.datastore.executions.cancel_and_retry import illegal
-from penstock.datastore.executions.claims import ClaimLost, Claims, counted, ended
-from penstock.datastore.executions.files import CSV, errors_key, input_key, output_key, staged
-from penstock.datastore.executions.pinned_inputs import find_datasets, pinned_input
+from penstock.datastore.executions.access import RUN_ROLE, require_full_view
+from penstock.datastore.executions.cancel_and_retry import illegal_state_error
+from penstock.datastore.executions.claims import ClaimLost, Claims, with_counts, with_end_state
+from penstock.datastore.executions.files import (
+    CSV_TYPE,
+    errors_key,
+    input_key,
+    output_key,
+    staged_key,
+)
+from penstock.datastore.executions.pinned_inputs import find_datasets, pin_input
 from penstock.datastore.executions.reading import ReadExecutions, find_plan
 from penstock.datastore.executions.records import Execution, ExecutionRules, ExecutionState
 from penstock.datastore.objects.port import Download, Files, UploadForm
 from penstock.datastore.records import DatasetContent
 from penstock.datastore.text import prose_problem, text_problem
-from penstock.transform.outcome import Counts
-from penstock.transform.problems import Refused
+from penstock.transform.outcome import RowCounts
+from penstock.transform.problems import InputRefused
 
 MAX_WORKER = 128
 MAX_CODE = 64
 MAX_MESSAGE = 1000
-SECONDS = 24 * 3600
+URL_SECONDS = 24 * 3600
 """The seconds for which URLs and forms are valid."""
 
-MOST: Final = 10**15
+MAX_COUNT: Final = 10**15
 """The upper bound of each count, more rows or bytes than any file has."""
 
-_FIELDS: Final = MappingProxyType(
+_COUNT_FIELDS: Final = MappingProxyType(
     {
         "succeeded": "rowsSucceeded",
         "failed": "rowsFailed",
@@ -52,7 +58,7 @@ class ClaimedDataset(NamedTuple):
     download: Download
 
 
-class Claimed(NamedTuple):
+class ClaimedExecution(NamedTuple):
     """An execution claimed by an external worker, with everything the worker needs.
 
     `plan` describes the processing of each row, as JSON. The two forms upload the output and the
@@ -75,7 +81,7 @@ class ExternalWorkers:
     rules: ExecutionRules
     files: Files
 
-    async def claim(self, id: str, worker: str) -> Claimed:
+    async def claim(self, id: str, worker: str) -> ClaimedExecution:
         """Claim an execution that is ready, or whose worker sent no heartbeat for too long.
 
         Raises IllegalState if it cannot be claimed, NotPermitted if the caller does not see
@@ -83,27 +89,27 @@ class ExternalWorkers:
         """
         if message := text_problem(worker, MAX_WORKER):
             raise Invalid([FieldProblem(["worker"], message)])
-        execution = await self._admitted(id)
-        await require_sight(self.access, execution)
+        execution = await self._read_permitted(id)
+        await require_full_view(self.access, execution)
         name = f"{self.access.caller.user_id}: {worker}"
         held = await self._claims.take(execution, name)
         if held is None:
-            raise illegal(await self._admitted(id))
-        return await self._equipped(held)
+            raise illegal_state_error(await self._read_permitted(id))
+        return await self._prepare_claim(held)
 
-    async def heartbeat(self, id: str, fence: int, counts: Counts) -> Execution:
+    async def heartbeat(self, id: str, fence: int, counts: RowCounts) -> Execution:
         """Renew the claim and report the progress; IllegalState if the claim is lost."""
         _require_counts(counts)
-        await self._beat(await self._held(id, fence), counts)
-        return await self._admitted(id)
+        await self._send_heartbeat(await self._read_held(id, fence), counts)
+        return await self._read_permitted(id)
 
-    async def complete(self, id: str, fence: int, counts: Counts) -> Execution:
+    async def complete(self, id: str, fence: int, counts: RowCounts) -> Execution:
         """End the execution in success, after its output and rejected rows were uploaded.
 
         A repeated call changes nothing.
         """
         _require_counts(counts)
-        held = await self._admitted(id)
+        held = await self._read_permitted(id)
         if held.fence == fence and held.state is ExecutionState.SUCCESS:
             return held
         _require_held(held, fence)
@@ -116,7 +122,7 @@ class ExternalWorkers:
         over = await self._end(held, ExecutionState.SUCCESS, counts)
         with suppress(Unavailable):  # They are then removed with the execution.
             for key in keys:
-                await self.files.delete(staged(key, fence))
+                await self.files.delete(staged_key(key, fence))
         return over
 
     async def fail(self, id: str, fence: int, code: str, message: str) -> Execution:
@@ -127,51 +133,57 @@ class ExternalWorkers:
         )
         if problems := [FieldProblem([field], text) for field, text in found if text]:
             raise Invalid(problems)
-        held = await self._held(id, fence)
+        held = await self._read_held(id, fence)
         if await self._is_uploaded(held, errors_key(held)):
             await self._publish(held, held.counts, [errors_key(held)])
         why = replace(held, code=code, message=message)
         return await self._end(why, ExecutionState.FAILED, held.counts)
 
-    async def _end(self, held: Execution, state: ExecutionState, counts: Counts) -> Execution:
-        after = counted(ended(held, state, self.access.clock.now(), self.rules), counts)
+    async def _end(self, held: Execution, state: ExecutionState, counts: RowCounts) -> Execution:
+        after = with_counts(
+            with_end_state(held, state, self.access.clock.now(), self.rules), counts
+        )
         try:
             await self._claims.end(replace(held, code=None, message=None), after)
         except ClaimLost as lost:
-            raise _lost(lost) from None
-        return await self._admitted(held.id)
+            raise _claim_lost_error(lost) from None
+        return await self._read_permitted(held.id)
 
     async def _is_uploaded(self, held: Execution, key: str) -> bool:
-        return await self.files.stat(staged(key, held.fence)) is not None
+        return await self.files.stat(staged_key(key, held.fence)) is not None
 
-    async def _publish(self, held: Execution, counts: Counts, keys: Iterable[str]) -> None:
+    async def _publish(self, held: Execution, counts: RowCounts, keys: Iterable[str]) -> None:
         """Copy the uploads into place, if the claim is still held.
 
         The uploads stay, so that an interrupted call can be repeated.
         """
-        await self._beat(held, counts)
+        await self._send_heartbeat(held, counts)
         for key in keys:
-            await self.files.copy(staged(key, held.fence), key)
+            await self.files.copy(staged_key(key, held.fence), key)
 
-    async def _beat(self, held: Execution, counts: Counts) -> None:
+    async def _send_heartbeat(self, held: Execution, counts: RowCounts) -> None:
         try:
-            await self._claims.beat(held, counts)
+            await self._claims.send_heartbeat(held, counts)
         except ClaimLost as lost:
-            raise _lost(lost) from None
+            raise _claim_lost_error(lost) from None
 
-    async def _equipped(self, held: Execution) -> Claimed:
+    async def _prepare_claim(self, held: Execution) -> ClaimedExecution:
         """The claimed execution with its plan, the URLs of its files and the upload forms."""
         plan, content = (
             await find_plan(self.access.table, held.id),
-            await pinned_input(self.files, held),
+            await pin_input(self.files, held),
         )
         if plan is None or content is None:
-            raise await self._gone(held, "INPUT_GONE", "The input of the execution is gone.")
+            raise await self._fail_unrunnable(
+                held, "INPUT_GONE", "The input of the execution is gone."
+            )
         try:
             datasets = await find_datasets(self.access.table, plan)
-        except Refused as refused:
-            raise await self._gone(held, refused.problem.code, refused.problem.message) from None
-        return Claimed(
+        except InputRefused as refused:
+            raise await self._fail_unrunnable(
+                held, refused.problem.code, refused.problem.message
+            ) from None
+        return ClaimedExecution(
             held,
             to_builtins(plan),
             await self._download(input_key(held)),
@@ -181,32 +193,32 @@ class ExternalWorkers:
                     for identity, one in datasets.items()
                 ]
             ),
-            await self._form(staged(output_key(held), held.fence)),
-            await self._form(staged(errors_key(held), held.fence)),
+            await self._upload_form(staged_key(output_key(held), held.fence)),
+            await self._upload_form(staged_key(errors_key(held), held.fence)),
         )
 
-    async def _gone(self, held: Execution, code: str, message: str) -> IllegalState:
+    async def _fail_unrunnable(self, held: Execution, code: str, message: str) -> IllegalState:
         """Fail an execution that no worker could run."""
         why = replace(held, code=code, message=message)
-        return illegal(await self._end(why, ExecutionState.FAILED, Counts()))
+        return illegal_state_error(await self._end(why, ExecutionState.FAILED, RowCounts()))
 
     async def _download(self, key: str) -> Download:
-        return await self.files.presign_download(key, expires_in=SECONDS)
+        return await self.files.presign_download(key, expires_in=URL_SECONDS)
 
-    async def _form(self, key: str) -> UploadForm:
+    async def _upload_form(self, key: str) -> UploadForm:
         return await self.files.presign_upload(
-            key, max_bytes=self.rules.max_bytes, content_type=CSV, expires_in=SECONDS
+            key, max_bytes=self.rules.max_bytes, content_type=CSV_TYPE, expires_in=URL_SECONDS
         )
 
-    async def _held(self, id: str, fence: int) -> Execution:
+    async def _read_held(self, id: str, fence: int) -> Execution:
         """The execution, if it is claimed under this fence; otherwise raises IllegalState."""
-        execution = await self._admitted(id)
+        execution = await self._read_permitted(id)
         _require_held(execution, fence)
         return execution
 
-    async def _admitted(self, id: str) -> Execution:
+    async def _read_permitted(self, id: str) -> Execution:
         execution, pipeline = await ReadExecutions(self.access).one(id, consistent=True)
-        if not self.access.caller.has(RUN, pipeline.owner):
+        if not self.access.caller.has_role(RUN_ROLE, pipeline.owner):
             raise NotPermitted(f"This needs the role CONTRIBUTOR at {pipeline.owner}.")
         return execution
 
@@ -217,21 +229,21 @@ class ExternalWorkers:
 
 def _require_held(execution: Execution, fence: int) -> None:
     if execution.state is not ExecutionState.IN_PROGRESS:
-        raise illegal(execution)
+        raise illegal_state_error(execution)
     if execution.fence != fence:
         raise IllegalState("Another worker took it over.", execution.state.name)
 
 
-def _require_counts(counts: Counts) -> None:
+def _require_counts(counts: RowCounts) -> None:
     given = asdict(counts)
     if problems := [
-        FieldProblem(["progress", _FIELDS[name]], f"must be 0 to {MOST}")
+        FieldProblem(["progress", _COUNT_FIELDS[name]], f"must be 0 to {MAX_COUNT}")
         for name, count in given.items()
-        if name in _FIELDS and not 0 <= count <= MOST
+        if name in _COUNT_FIELDS and not 0 <= count <= MAX_COUNT
     ]:
         raise Invalid(problems)
 
 
-def _lost(lost: ClaimLost) -> IllegalState:
+def _claim_lost_error(lost: ClaimLost) -> IllegalState:
     state = "GONE" if lost.state is None else lost.state.name
     return IllegalState("The execution is no longer this worker's.", state)

@@ -19,19 +19,19 @@ def ingest_key(execution: Execution) -> str:
 
 def input_key(execution: Execution) -> str:
     """The key of the input that the execution uses, which uploads can no longer change."""
-    return f"{_folder(execution)}/input.txt"
+    return f"{_execution_folder(execution)}/input.txt"
 
 
 def output_key(execution: Execution) -> str:
-    return f"{_folder(execution)}/output.txt"
+    return f"{_execution_folder(execution)}/output.txt"
 
 
 def errors_key(execution: Execution) -> str:
     """The key of the rejected rows."""
-    return f"{_folder(execution)}/errors.csv"
+    return f"{_execution_folder(execution)}/errors.csv"
 
 
-def staged(key: str, fence: int) -> str:
+def staged_key(key: str, fence: int) -> str:
     """The key under which an external worker uploads a file, different for each claim."""
     return f"{key}.{fence}"
 
@@ -39,20 +39,20 @@ def staged(key: str, fence: int) -> str:
 def all_keys(execution: Execution) -> tuple[str, ...]:
     made = (output_key(execution), errors_key(execution))
     claims = range(1, execution.fence + 1)
-    uploads = [staged(key, fence) for fence in claims for key in made]
+    uploads = [staged_key(key, fence) for fence in claims for key in made]
     return (ingest_key(execution), input_key(execution), *made, *uploads)
 
 
-def _folder(execution: Execution) -> str:
+def _execution_folder(execution: Execution) -> str:
     pipeline, version = execution.pipeline_id, execution.pipeline_version
     return f"pipelines/{pipeline}/{version}/executions/{execution.id}"
 
 
-QUEUED = 4
-CSV = "text/csv; charset=utf-8"
+MAX_QUEUED_PIECES = 4
+CSV_TYPE = "text/csv; charset=utf-8"
 
 
-class Growing:
+class GrowingFile:
     """A file that is written piece by piece and appears as a whole when `publish` returns.
 
     `feed` waits while the store is slower than the feeder. A failure of the store is raised by the
@@ -60,16 +60,18 @@ class Growing:
     """
 
     def __init__(self, files: Files, key: str) -> None:
-        self._pieces: asyncio.Queue[bytes | None] = asyncio.Queue(QUEUED)
-        self._writing = asyncio.create_task(files.write(key, self._content(), content_type=CSV))
+        self._pieces: asyncio.Queue[bytes | None] = asyncio.Queue(MAX_QUEUED_PIECES)
+        self._writing = asyncio.create_task(
+            files.write(key, self._read_queue(), content_type=CSV_TYPE)
+        )
 
     async def feed(self, piece: bytes) -> None:
         if piece:
-            await self._put(piece)
+            await self._queue_piece(piece)
 
     async def publish(self) -> None:
         """End the file, and wait until it is stored."""
-        await self._put(None)
+        await self._queue_piece(None)
         await self._writing
 
     async def abandon(self) -> None:
@@ -79,7 +81,7 @@ class Growing:
         if not self._writing.cancelled():
             self._writing.exception()
 
-    async def _put(self, piece: bytes | None) -> None:
+    async def _queue_piece(self, piece: bytes | None) -> None:
         putting = asyncio.ensure_future(self._pieces.put(piece))
         try:
             await asyncio.wait([putting, self._writing], return_when=asyncio.FIRST_COMPLETED)
@@ -88,7 +90,7 @@ class Growing:
         finally:
             putting.cancel()
 
-    async def _content(self) -> AsyncIterator[bytes]:
+    async def _read_queue(self) -> AsyncIterator[bytes]:
         while (piece := await self._pieces.get()) is not None:
             yield piece
 
@@ -109,7 +111,7 @@ class FileDownload(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Downloads:
+class ExecutionDownloads:
     """Download URLs of the files that executions wrote, in the caller's scope."""
 
     access: Access
@@ -132,7 +134,7 @@ class Downloads:
             return FileDownload(FileStatus.GONE)
         seconds = expires_in
         if seconds is None:
-            seconds = int(self.rules.download.total_seconds())
+            seconds = int(self.rules.download_time.total_seconds())
         download = await self.files.presign_download(
             key, expires_in=seconds, filename=f"{execution.id}-{kind.value}.csv"
         )

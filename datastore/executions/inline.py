@@ -11,10 +11,10 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.datasets.table_cache import DatasetTables
+from penstock.datastore.datasets.table_cache import DatasetTableCache
 from penstock.datastore.errors import FieldProblem, LimitExceeded
 from penstock.datastore.executions.claims import Claims
-from penstock.datastore.executions.create import CreateExecutions, Wanted
+from penstock.datastore.executions.create import CreateExecutions, ExecutionRequest
 from penstock.datastore.executions.files import errors_key, input_key, output_key
 from penstock.datastore.executions.reading import ReadExecutions, find_plan
 from penstock.datastore.executions.records import (
@@ -23,15 +23,15 @@ from penstock.datastore.executions.records import (
     ExecutionRules,
     ExecutionState,
 )
-from penstock.datastore.executions.worker import Runner
+from penstock.datastore.executions.worker import ExecutionWorker
 from penstock.datastore.objects.port import Files
-from penstock.datastore.records import Struct
+from penstock.datastore.records import StoredRecord
 from penstock.datastore.table.port import Table
-from penstock.formula.core.values import ValueType
-from penstock.transform.plan import Plan
+from penstock.formula.core.values import FormulaType
+from penstock.transform.plan import TransformPlan
 
 
-class RowProblem(Struct, frozen=True, kw_only=True):
+class RowProblem(StoredRecord, frozen=True, kw_only=True):
     """The reason why a row was rejected; `row` counts from 1, and 0 means all rows."""
 
     row: int
@@ -40,29 +40,29 @@ class RowProblem(Struct, frozen=True, kw_only=True):
     message: str
 
 
-class Answers(NamedTuple):
+class InlineOutput(NamedTuple):
     """The output rows by heading, and the problems of the rejected rows."""
 
     rows: tuple[dict[str, Any], ...]
     problems: tuple[RowProblem, ...]
 
 
-_READ: Final[dict[ValueType, Callable[[str], object]]] = {
-    ValueType.NUMBER: Decimal,
-    ValueType.TIMESTAMP: Decimal,
-    ValueType.BOOLEAN: "true".__eq__,
-    ValueType.STRING: str,
+_CELL_READERS: Final[dict[FormulaType, Callable[[str], object]]] = {
+    FormulaType.NUMBER: Decimal,
+    FormulaType.TIMESTAMP: Decimal,
+    FormulaType.BOOLEAN: "true".__eq__,
+    FormulaType.STRING: str,
 }
 
 
 @dataclass(frozen=True, slots=True)
-class ReadAnswers:
+class ReadInlineOutput:
     """Reads the results of inline executions."""
 
     table: Table
     files: Files
 
-    async def one(self, execution: Execution) -> Answers | None:
+    async def one(self, execution: Execution) -> InlineOutput | None:
         """The result; None for an execution of a file, and for one without a result."""
         ended = execution.state in (ExecutionState.SUCCESS, ExecutionState.FAILED)
         if execution.mode is not ExecutionMode.INLINE or not ended:
@@ -70,24 +70,24 @@ class ReadAnswers:
         plan = await find_plan(self.table, execution.id)
         if plan is None or await self.files.stat(errors_key(execution)) is None:
             return None
-        wrong = await self._lines(errors_key(execution))
+        wrong = await self._read_lines(errors_key(execution))
         problems = [
             RowProblem(row=int(row), column=column or None, code=code, message=message)
             for row, column, code, message in wrong
         ]
         made = execution.state is ExecutionState.SUCCESS
-        lines = await self._lines(output_key(execution)) if made else []
-        return Answers(tuple(_row(plan, line) for line in lines), tuple(problems))
+        lines = await self._read_lines(output_key(execution)) if made else []
+        return InlineOutput(tuple(_output_row(plan, line) for line in lines), tuple(problems))
 
-    async def _lines(self, key: str) -> list[list[str]]:
+    async def _read_lines(self, key: str) -> list[list[str]]:
         """The lines of a small CSV file, without its header."""
         data = b"".join([chunk async for chunk in self.files.read(key)])
         return list(csv.reader(io.StringIO(data.decode(), newline="")))[1:]
 
 
-def _row(plan: Plan, line: list[str]) -> dict[str, Any]:
+def _output_row(plan: TransformPlan, line: list[str]) -> dict[str, Any]:
     return {
-        step.name: _READ[step.type](cell) if cell else None
+        step.name: _CELL_READERS[step.type](cell) if cell else None
         for step, cell in zip(plan.steps, line, strict=True)
     }
 
@@ -103,11 +103,11 @@ class InlineExecutions:
     access: Access
     rules: ExecutionRules
     files: Files
-    tables: DatasetTables
+    tables: DatasetTableCache
 
     async def run(
         self,
-        wanted: Wanted,
+        wanted: ExecutionRequest,
         rows: Sequence[Mapping[str, Any]],
         idempotency_key: str | None = None,
         noted: Sequence[FieldProblem] = (),
@@ -126,10 +126,10 @@ class InlineExecutions:
         creating = CreateExecutions(self.access, self.rules, self.files)
         execution = await creating.create(wanted, idempotency_key, noted)
         if execution.ready_at is None and not execution.state.is_over:
-            await self._begin(execution, data)
+            await self._run_rows(execution, data)
         return (await ReadExecutions(self.access).one(execution.id, consistent=True)).execution
 
-    async def _begin(self, execution: Execution, data: bytes) -> None:
+    async def _run_rows(self, execution: Execution, data: bytes) -> None:
         async def chunks() -> AsyncIterator[bytes]:
             yield data
 
@@ -137,5 +137,5 @@ class InlineExecutions:
         table, clock, worker = self.access.table, self.access.clock, self.access.clock.new_id()
         held = await Claims(table, clock, self.rules).take_inline(execution, worker, len(data))
         if held is not None:
-            runner = Runner(table, self.files, clock, self.rules, worker, self.tables)
+            runner = ExecutionWorker(table, self.files, clock, self.rules, worker, self.tables)
             await runner.run(held)

@@ -11,26 +11,26 @@ from penstock.datastore.executions.create import KIND
 from penstock.datastore.executions.records import Execution, ExecutionState
 from penstock.datastore.executions.rows import execution_of, key_of_execution
 from penstock.datastore.records import Pipeline
-from penstock.datastore.resources.reading import wanted_tags
+from penstock.datastore.resources.reading import term_filter
 from penstock.datastore.roles import GroupPath
-from penstock.datastore.table.instrumentation import Metered
-from penstock.datastore.table.items import Asked, both, read_rows
-from penstock.datastore.table.keys import split
+from penstock.datastore.table.instrumentation import MeteredTable
+from penstock.datastore.table.items import Projection, merge_projections, read_rows
+from penstock.datastore.table.keys import split_levels
 from penstock.datastore.table.layout import EXECUTION
 from penstock.datastore.table.pages import Slice, Window
 from penstock.datastore.table.port import Query, Range
-from penstock.datastore.tag_search.postings import IndexRows, TagRows, Travel
-from penstock.datastore.tag_search.search import Budget, Stream, search
+from penstock.datastore.tag_search.postings import IndexPostings, ScanParams, TagPostings
+from penstock.datastore.tag_search.search import PostingStream, SearchBudget, search
 from penstock.datastore.tag_search.tags import TagFilter
 
-CHUNK = 100
+INDEX_BATCH = 100
 
-_DECISIVE: Asked = frozenset(("id", "state", "deleted_at"))
+_REQUIRED_FIELDS: Projection = frozenset(("id", "state", "deleted_at"))
 """The fields that the scan itself needs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListedExecutions:
+class ExecutionFilter:
     """The filter and order of a list of executions.
 
     `since` is inclusive and `until` exclusive; no states means any state.
@@ -43,7 +43,7 @@ class ListedExecutions:
     newest_first: bool = True
 
 
-class _Found(NamedTuple):
+class _ExecutionBatch(NamedTuple):
     """A batch of executions, the id up to which all are decided, and whether more follow.
 
     They are in the direction of the scan.
@@ -55,18 +55,18 @@ class _Found(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Postings:
+class _PipelinePostings:
     """The postings of one pipeline, which takes the place of the group."""
 
-    travel: Travel
+    travel: ScanParams
     pipeline: str
 
-    def tag(self, key: str, value: str) -> Stream:
-        return TagRows(self.travel, GroupPath(self.pipeline), key, split(value))
+    def tag(self, key: str, value: str) -> PostingStream:
+        return TagPostings(self.travel, GroupPath(self.pipeline), key, split_levels(value))
 
-    def members(self) -> Stream:
-        listed = EXECUTION.index_of(pipeline=self.pipeline)
-        return IndexRows(self.travel, listed, EXECUTION.sk.fill({}))
+    def members(self) -> PostingStream:
+        listed = EXECUTION.index_partition(pipeline=self.pipeline)
+        return IndexPostings(self.travel, listed, EXECUTION.sk.fill({}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +78,9 @@ class ListExecutions:
     async def page(
         self,
         pipeline: Pipeline,
-        listed: ListedExecutions,
+        listed: ExecutionFilter,
         window: Window,
-        asked: Asked = None,
+        asked: Projection = None,
     ) -> Slice[Execution]:
         """List executions of a pipeline in hand: `siKey1 = P:<pipelineId>`, `pk` from `PE:` on.
 
@@ -89,13 +89,20 @@ class ListExecutions:
         """
         listed.tags.check()
         bounds = self.access.budget
-        table = Metered(self.access.table)
+        table = MeteredTable(self.access.table)
         descending = listed.newest_first is not window.backward
-        walk = _Walk(self.access, table, pipeline.id, listed, descending, both(asked, _DECISIVE))
+        walk = _ExecutionScan(
+            self.access,
+            table,
+            pipeline.id,
+            listed,
+            descending,
+            merge_projections(asked, _REQUIRED_FIELDS),
+        )
         found: list[Execution] = []
-        reached, more = walk.start(window.after), True
+        reached, more = walk.start_id(window.after), True
         for _ in range(bounds.rounds):
-            batch = await walk.next(reached, window.size + 1 - len(found))
+            batch = await walk.next_batch(reached, window.size + 1 - len(found))
             found += batch.executions
             reached, more = batch.examined, batch.more
             if len(found) > window.size or not more or table.units.rcu >= bounds.units:
@@ -110,17 +117,17 @@ class ListExecutions:
 
 
 @dataclass(frozen=True, slots=True)
-class _Walk:
+class _ExecutionScan:
     """One filtered scan through the executions of a pipeline, in one direction."""
 
     access: Access
-    table: Metered
+    table: MeteredTable
     pipeline: str
-    listed: ListedExecutions
+    listed: ExecutionFilter
     descending: bool
-    asked: Asked
+    asked: Projection
 
-    def start(self, after: str | None) -> str | None:
+    def start_id(self, after: str | None) -> str | None:
         """The id after which the scan begins: the cursor, or the near end of the time range."""
         near = self.listed.until if self.descending else self.listed.since
         if near is None:
@@ -131,19 +138,19 @@ class _Walk:
             return bound
         return min(after, bound) if self.descending else max(after, bound)
 
-    async def next(self, after: str | None, need: int) -> _Found:
+    async def next_batch(self, after: str | None, need: int) -> _ExecutionBatch:
         tags = self.listed.tags
         tagged = tags.all or tags.any or tags.none
         batch = await (self._by_tags(after, need) if tagged else self._by_index(after, need))
-        within = [one for one in batch.executions if not self._beyond(one.id)]
+        within = [one for one in batch.executions if not self._is_beyond(one.id)]
         ended = len(within) < len(batch.executions)
-        kept = [one for one in within if self._keeps(one)]
-        return _Found(kept, batch.examined, batch.more and not ended)
+        kept = [one for one in within if self._matches(one)]
+        return _ExecutionBatch(kept, batch.examined, batch.more and not ended)
 
-    async def _by_index(self, after: str | None, need: int) -> _Found:
-        limit = need if not self.listed.states else max(need, CHUNK)
+    async def _by_index(self, after: str | None, need: int) -> _ExecutionBatch:
+        limit = need if not self.listed.states else max(need, INDEX_BATCH)
         query = Query(
-            partition=EXECUTION.index_of(pipeline=self.pipeline),
+            partition=EXECUTION.index_partition(pipeline=self.pipeline),
             index=True,
             range=Range(EXECUTION.pk.prefix({})),
             after=None if after is None else key_of_execution(after),
@@ -152,31 +159,31 @@ class _Walk:
         )
         page = await self.table.query(query)
         found = [execution_of(item, self.asked) for item in page.items]
-        return _Found(found, found[-1].id if found else after, page.last is not None)
+        return _ExecutionBatch(found, found[-1].id if found else after, page.last is not None)
 
-    async def _by_tags(self, after: str | None, need: int) -> _Found:
+    async def _by_tags(self, after: str | None, need: int) -> _ExecutionBatch:
         bounds = self.access.budget
-        travel = Travel(self.table, KIND, self.descending)
+        travel = ScanParams(self.table, KIND, self.descending)
         found = await search(
-            [_Postings(travel, self.pipeline)],
-            wanted_tags(self.listed.tags),
+            [_PipelinePostings(travel, self.pipeline)],
+            term_filter(self.listed.tags),
             after=after,
             limit=need,
             descending=self.descending,
-            budget=Budget(
+            budget=SearchBudget(
                 bounds.rounds, bounds.reads, lambda: self.table.units.rcu >= bounds.units
             ),
         )
         keys = [key_of_execution(id) for id in found.ids]
         rows = await read_rows(self.table, keys)
         there = [execution_of(rows[key], self.asked) for key in keys if key in rows]
-        return _Found(there, found.examined, found.more)
+        return _ExecutionBatch(there, found.examined, found.more)
 
-    def _keeps(self, one: Execution) -> bool:
+    def _matches(self, one: Execution) -> bool:
         states = self.listed.states
         return one.deleted_at is None and (not states or one.state in states)
 
-    def _beyond(self, id: str) -> bool:
+    def _is_beyond(self, id: str) -> bool:
         """Whether the id lies after the far end of the time range."""
         far = self.listed.since if self.descending else self.listed.until
         if far is None:

@@ -4,7 +4,7 @@ from asyncio import gather
 from collections.abc import Mapping
 from typing import Final
 
-from penstock.datastore.datasets.table_cache import Damaged, DatasetTables
+from penstock.datastore.datasets.table_cache import DamagedFile, DatasetTableCache
 from penstock.datastore.errors import NotFound
 from penstock.datastore.executions.files import ingest_key, input_key
 from penstock.datastore.executions.records import Execution
@@ -13,12 +13,12 @@ from penstock.datastore.records import ReferenceDataset
 from penstock.datastore.table.items import load, read_rows
 from penstock.datastore.table.layout import REFERENCE_DATASET
 from penstock.datastore.table.port import Table
-from penstock.formula.core.datasets import Rows
-from penstock.transform.plan import Plan
-from penstock.transform.problems import Refused
+from penstock.formula.core.datasets import DatasetRows
+from penstock.transform.plan import TransformPlan
+from penstock.transform.problems import InputRefused
 
 
-async def pinned_input(files: Files, execution: Execution) -> Stat | None:
+async def pin_input(files: Files, execution: Execution) -> Stat | None:
     """Copy the input to a key that uploads cannot change, once; None if there is no input."""
     if (found := await files.stat(input_key(execution))) is not None:
         return found
@@ -29,10 +29,10 @@ async def pinned_input(files: Files, execution: Execution) -> Stat | None:
     return await files.stat(input_key(execution))
 
 
-GONE: Final = "DATASET_GONE"
+DATASET_GONE: Final = "DATASET_GONE"
 
 
-async def find_datasets(table: Table, plan: Plan) -> Mapping[str, ReferenceDataset]:
+async def find_datasets(table: Table, plan: TransformPlan) -> Mapping[str, ReferenceDataset]:
     """The dataset versions of a plan by identity; raises Refused if one was deleted.
 
     Get version: `pk = D:<id>, sk = DV:<version>`, batched.
@@ -46,18 +46,20 @@ async def find_datasets(table: Table, plan: Plan) -> Mapping[str, ReferenceDatas
     found = {}
     for identity, key in keys.items():
         if key not in rows:
-            raise Refused(GONE, f"The reference dataset {names[identity]!r} was deleted.")
+            raise InputRefused(
+                DATASET_GONE, f"The reference dataset {names[identity]!r} was deleted."
+            )
         id = identity.rpartition(":")[0]
         found[identity] = load(REFERENCE_DATASET.version_record, rows[key], id=id)
     return found
 
 
-async def rows_of(
-    datasets: Mapping[str, ReferenceDataset], files: Files, tables: DatasetTables
-) -> Mapping[str, Rows]:
+async def load_rows(
+    datasets: Mapping[str, ReferenceDataset], files: Files, tables: DatasetTableCache
+) -> Mapping[str, DatasetRows]:
     """The rows of the datasets, by the same identities; raises Refused if a file is gone."""
     reading = (tables.rows(files, one) for one in datasets.values())
     try:
         return dict(zip(datasets, await gather(*reading), strict=True))
-    except Damaged as damaged:
-        raise Refused(GONE, damaged.message) from None
+    except DamagedFile as damaged:
+        raise InputRefused(DATASET_GONE, damaged.message) from None

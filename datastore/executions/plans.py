@@ -8,24 +8,24 @@ from penstock.datastore.access.access import Access
 from penstock.datastore.errors import FieldProblem, IllegalState, Invalid
 from penstock.datastore.executions.records import Pin
 from penstock.datastore.records import Output, Pipeline, ReferenceDataset, State, Transformer
-from penstock.datastore.resources.calculation_refs import Callees, library_for
-from penstock.datastore.resources.dataset_refs import Found as FoundDatasets
-from penstock.datastore.resources.dataset_refs import datasets_for, unknown_datasets
+from penstock.datastore.resources.calculation_refs import CalledCalculations, read_callees
+from penstock.datastore.resources.dataset_refs import ResolvedDatasets as FoundDatasets
+from penstock.datastore.resources.dataset_refs import resolve_datasets, unknown_dataset_problems
 from penstock.datastore.table.layout import CALCULATION, PIPELINE, REFERENCE_DATASET
-from penstock.formula.checking.calculation_library import Found
-from penstock.formula.core.values import ValueType
-from penstock.transform.plan import Column, Dataset, Plan, Step
+from penstock.formula.checking.calculation_library import ResolvedCall
+from penstock.formula.core.values import FormulaType
+from penstock.transform.plan import Column, Dataset, FormulaStep, TransformPlan
 
 
 @dataclass(frozen=True, slots=True)
-class Pinned:
+class PinnedPlan:
     """A plan, and its pins, each once: calculations first, then datasets, each by id."""
 
-    plan: Plan
+    plan: TransformPlan
     pins: tuple[Pin, ...]
 
 
-async def pinned(access: Access, pipeline: Pipeline) -> Pinned:
+async def pin_plan(access: Access, pipeline: Pipeline) -> PinnedPlan:
     """Build the plan of a pipeline, pinned to the current versions of what its formulas use.
 
     Raises Invalid if a dataset does not exist, IllegalState if a dataset or calculation is
@@ -33,39 +33,41 @@ async def pinned(access: Access, pipeline: Pipeline) -> Pinned:
     meanwhile.
     """
     formulas = PIPELINE.formulas(pipeline)
-    library = await library_for(access, pipeline, formulas)
+    library = await read_callees(access, pipeline, formulas)
     _require_usable(access, library)
-    found = await datasets_for(access, library, formulas)
-    if problems := await unknown_datasets(formulas, library, found):
-        raise Invalid([_told(problem) for problem in problems])
-    calls = tuple(Found(within, callee, s) for (within, callee), s in library.found.items())
-    plan = plan_of(pipeline.transformer, calls, _datasets_of(found))
-    return Pinned(plan, (*_calculation_pins(calls), *_dataset_pins(found)))
+    found = await resolve_datasets(access, library, formulas)
+    if problems := await unknown_dataset_problems(formulas, library, found):
+        raise Invalid([_request_problem(problem) for problem in problems])
+    calls = tuple(ResolvedCall(within, callee, s) for (within, callee), s in library.found.items())
+    plan = build_plan(pipeline.transformer, calls, _usable_datasets(found))
+    return PinnedPlan(plan, (*_calculation_pins(calls), *_dataset_pins(found)))
 
 
-def plan_of(
-    transformer: Transformer, calls: tuple[Found, ...] = (), datasets: tuple[Dataset, ...] = ()
-) -> Plan:
+def build_plan(
+    transformer: Transformer,
+    calls: tuple[ResolvedCall, ...] = (),
+    datasets: tuple[Dataset, ...] = (),
+) -> TransformPlan:
     """The plan of a valid transformer, with the calls and datasets of its formulas."""
     columns = [
-        Column(one.key, ValueType(one.type), one.required, one.label)
+        Column(one.key, FormulaType(one.type), one.required, one.label)
         for one in transformer.parameters
     ]
     outputs = [(one.formula, output) for one in transformer.transforms for output in one.outputs]
     names = _headings([output for _, output in outputs])
     steps = [
-        Step(formula, name, ValueType(output.type), output.key)
+        FormulaStep(formula, name, FormulaType(output.type), output.key)
         for name, (formula, output) in zip(names, outputs, strict=True)
     ]
-    return Plan(tuple(columns), tuple(steps), calls, datasets)
+    return TransformPlan(tuple(columns), tuple(steps), calls, datasets)
 
 
-def identity_of(dataset: ReferenceDataset) -> str:
+def dataset_identity(dataset: ReferenceDataset) -> str:
     """The identity of one version of a dataset: `<id>:<version>`."""
     return f"{dataset.id}:{dataset.version}"
 
 
-def _require_usable(access: Access, library: Callees) -> None:
+def _require_usable(access: Access, library: CalledCalculations) -> None:
     """Refuse a disabled calculation, at any depth: no new execution may use it."""
     for one in library.latest.values():
         if one.state is State.DISABLED:
@@ -74,7 +76,7 @@ def _require_usable(access: Access, library: Callees) -> None:
             raise IllegalState(f"The calculation {called} is disabled.", one.state.name)
 
 
-def _calculation_pins(calls: Iterable[Found]) -> Sequence[Pin]:
+def _calculation_pins(calls: Iterable[ResolvedCall]) -> Sequence[Pin]:
     found = {}
     for call in calls:
         if call.signature is not None:
@@ -84,14 +86,14 @@ def _calculation_pins(calls: Iterable[Found]) -> Sequence[Pin]:
     return [pin for _, pin in sorted(found.items())]
 
 
-def _datasets_of(found: FoundDatasets) -> tuple[Dataset, ...]:
+def _usable_datasets(found: FoundDatasets) -> tuple[Dataset, ...]:
     """The dataset of each name; refuses a disabled one, which no new execution may use."""
     for meant in found.values():
         if meant is not None and meant.latest.state is State.DISABLED:
             name = meant.latest.name
             raise IllegalState(f"The reference dataset {name!r} is disabled.", State.DISABLED.name)
     return tuple(
-        Dataset(use.within, use.name, use.pin, identity_of(meant.version))
+        Dataset(use.within, use.name, use.pin, dataset_identity(meant.version))
         for use, meant in found.items()
         if meant is not None
     )
@@ -100,7 +102,7 @@ def _datasets_of(found: FoundDatasets) -> tuple[Dataset, ...]:
 def _dataset_pins(found: FoundDatasets) -> Sequence[Pin]:
     kind = REFERENCE_DATASET.letter
     pins = {
-        identity_of(meant.version): Pin(
+        dataset_identity(meant.version): Pin(
             kind=kind, id=meant.version.id, version=meant.version.version, name=use.name
         )
         for use, meant in found.items()
@@ -109,7 +111,7 @@ def _dataset_pins(found: FoundDatasets) -> Sequence[Pin]:
     return [pin for _, pin in sorted(pins.items())]
 
 
-def _told(problem: FieldProblem) -> FieldProblem:
+def _request_problem(problem: FieldProblem) -> FieldProblem:
     """The problem in terms of the mutation's input, which has no formulas."""
     transform = problem.path[2]
     message = f"transform {transform}, {problem.message}"
@@ -120,12 +122,13 @@ def _headings(outputs: Sequence[Output]) -> Sequence[str]:
     """The heading of each output: its key, else a unique label, else its position."""
     names = Counter(one.key or one.label for one in outputs)
     return [
-        one.key or (one.label if one.label and names[one.label] == 1 else _place(n, names))
+        one.key
+        or (one.label if one.label and names[one.label] == 1 else _positional_heading(n, names))
         for n, one in enumerate(outputs)
     ]
 
 
-def _place(n: int, names: Container[str | None]) -> str:
+def _positional_heading(n: int, names: Container[str | None]) -> str:
     place = f"output {n}"
     while place in names:
         place += "'"

@@ -9,37 +9,39 @@ from random import sample
 
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.executions.rows import (
-    SHARDS,
-    Stage,
+    SHARD_COUNT,
+    DueStage,
     due_key,
     execution_of,
     key_of_execution,
 )
 from penstock.datastore.table.items import read_rows
 from penstock.datastore.table.layout import EXECUTION_DUE
-from penstock.datastore.table.pages import pages
+from penstock.datastore.table.pages import query_pages
 from penstock.datastore.table.port import Attributes, Delete, Key, Query, Range, Table, key_of
 
 
-async def due(table: Table, stage: Stage, until: int | None = None) -> AsyncIterator[Execution]:
+async def due_executions(
+    table: Table, stage: DueStage, until: int | None = None
+) -> AsyncIterator[Execution]:
     """The executions of a stage that are due by `until` (epoch milliseconds).
 
     Partitions come in random order; within one, the longest due come first.
     """
     row = EXECUTION_DUE
     last = None if until is None else row.sk.prefix({"due": until + 1})
-    for shard in sample(range(SHARDS), SHARDS):
+    for shard in sample(range(SHARD_COUNT), SHARD_COUNT):
         query = Query(
             partition=row.pk.fill({"stage": stage, "shard": shard}),
             range=Range(row.sk.prefix({}), None, last),
             consistent=True,
         )
-        async for page in pages(table, query):
-            for execution in await _executions(table, page):
+        async for page in query_pages(table, query):
+            for execution in await _current_executions(table, page):
                 yield execution
 
 
-async def _executions(table: Table, due_rows: Sequence[Attributes]) -> list[Execution]:
+async def _current_executions(table: Table, due_rows: Sequence[Attributes]) -> list[Execution]:
     """The current executions of some queue rows; a row without an execution is deleted."""
     keys = {key_of(item): _execution_key(item) for item in due_rows}
     rows = await read_rows(table, keys.values(), consistent=True)
@@ -54,4 +56,4 @@ async def _executions(table: Table, due_rows: Sequence[Attributes]) -> list[Exec
 
 
 def _execution_key(due_row: Attributes) -> Key:
-    return key_of_execution(EXECUTION_DUE.sk.read(str(due_row["sk"]))["id"])
+    return key_of_execution(EXECUTION_DUE.sk.parse(str(due_row["sk"]))["id"])

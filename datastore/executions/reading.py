@@ -11,19 +11,19 @@ from penstock.datastore.errors import NotFound
 from penstock.datastore.executions.records import Execution, ExecutionEvent
 from penstock.datastore.executions.rows import execution_of, key_of_execution
 from penstock.datastore.records import Pipeline
-from penstock.datastore.resources.changes import Changes
-from penstock.datastore.resources.reading import DECISIVE, Reading
-from penstock.datastore.table.items import Asked, load, read_rows
+from penstock.datastore.resources.changes import RowChanges
+from penstock.datastore.resources.reading import ACCESS_FIELDS, ResourceReader
+from penstock.datastore.table.items import Projection, load, read_rows
 from penstock.datastore.table.layout import EXECUTION_EVENT, EXECUTION_PLAN, PIPELINE
-from penstock.datastore.table.pages import Slice, Window, sliced
+from penstock.datastore.table.pages import Slice, Window, make_slice
 from penstock.datastore.table.port import Query, Range, Table
 from penstock.datastore.text import is_id
-from penstock.transform.plan import Plan
+from penstock.transform.plan import TransformPlan
 
 NOUN = "execution"
 
 
-class Admitted(NamedTuple):
+class VisibleExecution(NamedTuple):
     """An execution and its pipeline, both of which the caller may see."""
 
     execution: Execution
@@ -40,19 +40,19 @@ class ReadExecutions:
         self, ids: Sequence[str], *, consistent: bool = False
     ) -> list[Execution | NotFound]:
         """Get execution: `pk = PE:<id>, sk = PE:P`, batched, then their pipelines; aligned."""
-        found = await self.admitted(ids, consistent=consistent, asked=DECISIVE)
+        found = await self.many_with_pipelines(ids, consistent=consistent, asked=ACCESS_FIELDS)
         return [one if isinstance(one, NotFound) else one.execution for one in found]
 
-    async def one(self, id: str, *, consistent: bool = False) -> Admitted:
+    async def one(self, id: str, *, consistent: bool = False) -> VisibleExecution:
         """Get an execution with its pipeline; raises NotFound."""
-        (found,) = await self.admitted([id], consistent=consistent)
+        (found,) = await self.many_with_pipelines([id], consistent=consistent)
         if isinstance(found, NotFound):
             raise found
         return found
 
-    async def admitted(
-        self, ids: Sequence[str], *, consistent: bool = False, asked: Asked = None
-    ) -> list[Admitted | NotFound]:
+    async def many_with_pipelines(
+        self, ids: Sequence[str], *, consistent: bool = False, asked: Projection = None
+    ) -> list[VisibleExecution | NotFound]:
         """Get executions with their pipelines; one answer for each id, aligned.
 
         `asked` are the fields that each pipeline must have.
@@ -62,11 +62,11 @@ class ReadExecutions:
         read = {id: execution_of(rows[key]) for id, key in keys.items() if key in rows}
         found = {id: one for id, one in read.items() if one.deleted_at is None}
         owners = list(dict.fromkeys(one.pipeline_id for one in found.values()))
-        reading = Reading(PIPELINE, self.access)
+        reading = ResourceReader(PIPELINE, self.access)
         pipelines = await reading.many(owners, consistent=consistent, asked=asked)
         visible = {one.id: one for one in pipelines if not isinstance(one, NotFound)}
         return [
-            Admitted(found[id], visible[found[id].pipeline_id])
+            VisibleExecution(found[id], visible[found[id].pipeline_id])
             if id in found and found[id].pipeline_id in visible
             else absent(NOUN)
             for id in ids
@@ -84,7 +84,7 @@ class ReadExecutions:
         )
         page = await self.access.table.query(query)
         found = [load(ExecutionEvent, item) for item in page.items]
-        return sliced(found, window, lambda event: str(event.seq), more=page.last is not None)
+        return make_slice(found, window, lambda event: str(event.seq), more=page.last is not None)
 
 
 async def find_execution(table: Table, id: str) -> Execution | None:
@@ -94,15 +94,15 @@ async def find_execution(table: Table, id: str) -> Execution | None:
     return None if item is None or "deletedAt" in item else execution_of(item)
 
 
-async def find_plan(table: Table, id: str) -> Plan | None:
+async def find_plan(table: Table, id: str) -> TransformPlan | None:
     """The plan of an execution, pinned when the execution was created."""
     key = EXECUTION_PLAN.key(id=id)
     item = (await table.get([key], consistent=True)).items.get(key)
-    return None if item is None else msgspec.json.decode(str(item["plan"]), type=Plan)
+    return None if item is None else msgspec.json.decode(str(item["plan"]), type=TransformPlan)
 
 
-async def followed_execution(
-    reading: ReadExecutions, changes: Changes, id: str
+async def follow_execution(
+    reading: ReadExecutions, changes: RowChanges, id: str
 ) -> AsyncIterator[Execution]:
     """Yield an execution as it is now, then after each write of it, until it is over.
 

@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from penstock.datastore.objects.port import OBJECT_BYTES
-from penstock.datastore.records import Struct, Tag
-from penstock.transform.outcome import Counts
+from penstock.datastore.records import StoredRecord, Tag
+from penstock.transform.outcome import RowCounts
 
 
 class ExecutionState(StrEnum):
@@ -30,7 +30,7 @@ class ExecutionMode(StrEnum):
     INLINE = "inline"
 
 
-class Pin(Struct, frozen=True, kw_only=True):
+class Pin(StoredRecord, frozen=True, kw_only=True):
     """A calculation or dataset that an execution uses, pinned to a version.
 
     `kind` is the letter of its kind.
@@ -42,7 +42,7 @@ class Pin(Struct, frozen=True, kw_only=True):
     name: str
 
 
-class Execution(Struct, frozen=True, kw_only=True):
+class Execution(StoredRecord, frozen=True, kw_only=True):
     """One execution of one version of a pipeline over one input.
 
     `ready_at` is when its input was complete. `events` counts transitions, `revision` every write.
@@ -96,12 +96,14 @@ class Execution(Struct, frozen=True, kw_only=True):
         return max(0.0, (until - datetime.fromisoformat(self.claimed_at)).total_seconds())
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> RowCounts:
         """The progress at the last heartbeat."""
-        return Counts(self.rows, self.succeeded, self.failed, self.bytes_read, self.bytes_written)
+        return RowCounts(
+            self.rows, self.succeeded, self.failed, self.bytes_read, self.bytes_written
+        )
 
 
-class Happening(StrEnum):
+class EventKind(StrEnum):
     """The kinds of events in the history of an execution."""
 
     CREATED = "created"
@@ -114,11 +116,11 @@ class Happening(StrEnum):
     RETRIED = "retried"
 
 
-class ExecutionEvent(Struct, frozen=True, kw_only=True):
+class ExecutionEvent(StoredRecord, frozen=True, kw_only=True):
     """One event of an execution's history: its time, its author, and the state after it."""
 
     seq: int
-    happening: Happening
+    happening: EventKind
     state: ExecutionState
     at: str
     by: str
@@ -134,12 +136,12 @@ class ExecutionRules:
     `attempts` claims.
     """
 
-    kept: timedelta = timedelta(days=30)
-    upload: timedelta = timedelta(hours=1)
-    download: timedelta = timedelta(minutes=15)
+    retention: timedelta = timedelta(days=30)
+    upload_time: timedelta = timedelta(hours=1)
+    download_time: timedelta = timedelta(minutes=15)
     max_bytes: int = OBJECT_BYTES
     inline_rows: int = 1000
-    held: timedelta = timedelta(seconds=30)
-    skew: timedelta = timedelta(seconds=60)
-    beat: timedelta = timedelta(seconds=2)
-    attempts: int = 8
+    lease: timedelta = timedelta(seconds=30)
+    clock_skew: timedelta = timedelta(seconds=60)
+    heartbeat: timedelta = timedelta(seconds=2)
+    max_attempts: int = 8

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from penstock.datastore.clock import Clock
 from penstock.datastore.executions.create import tag_writes
 from penstock.datastore.executions.files import all_keys
-from penstock.datastore.executions.queue import due
+from penstock.datastore.executions.queue import due_executions
 from penstock.datastore.executions.records import Execution
-from penstock.datastore.executions.rows import Stage, due_key, execution_of, key_of_execution
+from penstock.datastore.executions.rows import DueStage, due_key, execution_of, key_of_execution
 from penstock.datastore.objects.port import Files
 from penstock.datastore.resources.derived_rows import counter_writes
 from penstock.datastore.table import counters
@@ -23,7 +23,7 @@ from penstock.datastore.table.layout import (
     PIPELINE,
     TOMBSTONE,
 )
-from penstock.datastore.table.pages import pages
+from penstock.datastore.table.pages import query_pages
 from penstock.datastore.table.port import (
     Compare,
     ConditionFailed,
@@ -35,26 +35,26 @@ from penstock.datastore.table.port import (
     Update,
     key_of,
 )
-from penstock.datastore.table.transaction import Moved, Write, commit
+from penstock.datastore.table.transaction import StaleRead, Write, commit
 
 BATCH = 25
 
 
 @dataclass(frozen=True, slots=True)
-class Removal:
+class ExecutionRemoval:
     """The removal of executions; every step may be repeated."""
 
     table: Table
     files: Files
     clock: Clock
 
-    async def expire(self) -> int:
+    async def remove_expired(self) -> int:
         """Remove the executions whose retention time is over; return their number."""
         until = int(self.clock.now().timestamp() * 1000)
-        gone = [one async for one in due(self.table, Stage.EXPIRE, until)]
+        gone = [one async for one in due_executions(self.table, DueStage.EXPIRE, until)]
         return sum([await self.remove(one) for one in gone])
 
-    async def bury(self) -> int:
+    async def remove_orphans(self) -> int:
         """Remove the executions of pipelines that are being deleted; return their number.
 
         Executions that the index does not list yet are removed by the next call.
@@ -62,7 +62,7 @@ class Removal:
         tombs = Query(partition=TOMBSTONE.fill({"kind": PIPELINE.letter}), index=True)
         removed = 0
         for tomb in (await self.table.query(tombs)).items:
-            async for one in self._executions(resource_id(tomb)):
+            async for one in self._pipeline_executions(resource_id(tomb)):
                 removed += await self.remove(one)
         return removed
 
@@ -72,12 +72,12 @@ class Removal:
         Readers no longer see it at once. Its row is deleted last, so that this or another process
         can finish a removal that was interrupted.
         """
-        if execution.deleted_at is None and not await self._bury(execution):
+        if execution.deleted_at is None and not await self._mark_deleted(execution):
             return False
         for key in all_keys(execution):
             await self.files.delete(key)
-        await self._forget_result(execution)
-        await self._forget_events(execution)
+        await self._delete_result(execution)
+        await self._delete_events(execution)
         counter = counters.Counter(EXECUTION_COUNT.key(id=execution.pipeline_id), {"count": 1})
         writes = [
             Write(Delete(key_of_execution(execution.id), Exists())),
@@ -86,11 +86,11 @@ class Removal:
             *counter_writes({counter.key: counter}, {}),
             *tag_writes(execution, gone=True),
         ]
-        with suppress(Moved):  # Another process removed it.
+        with suppress(StaleRead):  # Another process removed it.
             await commit(self.table, writes)
         return True
 
-    async def _bury(self, execution: Execution) -> bool:
+    async def _mark_deleted(self, execution: Execution) -> bool:
         mark = Update(
             key=key_of_execution(execution.id),
             set={"deletedAt": self.clock.timestamp()},
@@ -103,17 +103,17 @@ class Removal:
             return False
         return True
 
-    async def _executions(self, pipeline: str) -> AsyncIterator[Execution]:
+    async def _pipeline_executions(self, pipeline: str) -> AsyncIterator[Execution]:
         listed = Query(
-            partition=EXECUTION.index_of(pipeline=pipeline), index=True, range=Range("PE:")
+            partition=EXECUTION.index_partition(pipeline=pipeline), index=True, range=Range("PE:")
         )
-        async for page in pages(self.table, listed):
+        async for page in query_pages(self.table, listed):
             keys = [key_of(item) for item in page]
             rows = await read_rows(self.table, keys, consistent=True)
             for item in rows.values():
                 yield execution_of(item)
 
-    async def _forget_result(self, execution: Execution) -> None:
+    async def _delete_result(self, execution: Execution) -> None:
         if execution.digest is None:
             return
         key = EXECUTION_RESULT.key(id=execution.pipeline_id, digest=execution.digest)
@@ -121,10 +121,10 @@ class Removal:
         with suppress(ConditionFailed):
             await self.table.transact([Delete(key, ours)])
 
-    async def _forget_events(self, execution: Execution) -> None:
+    async def _delete_events(self, execution: Execution) -> None:
         row = EXECUTION_EVENT
         history = Query(partition=row.pk.fill({"id": execution.id}), range=Range(row.sk.prefix({})))
-        async for page in pages(self.table, history):
+        async for page in query_pages(self.table, history):
             keys = [key_of(item) for item in page]
             for start in range(0, len(keys), BATCH):
                 await self.table.write([Delete(key) for key in keys[start : start + BATCH]])

@@ -4,17 +4,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.datasets.table_cache import DatasetTables
+from penstock.datastore.datasets.table_cache import DatasetTableCache
 from penstock.datastore.executions.cancel_and_retry import ChangeExecutions
 from penstock.datastore.executions.create import KIND, CreateExecutions
 from penstock.datastore.executions.external_workers import ExternalWorkers
-from penstock.datastore.executions.files import Downloads
-from penstock.datastore.executions.inline import InlineExecutions, ReadAnswers
+from penstock.datastore.executions.files import ExecutionDownloads
+from penstock.datastore.executions.inline import InlineExecutions, ReadInlineOutput
 from penstock.datastore.executions.listing import ListExecutions
 from penstock.datastore.executions.reading import ReadExecutions
 from penstock.datastore.executions.records import ExecutionRules
 from penstock.datastore.executions.uploads import Uploads
-from penstock.datastore.jobs.delete_group import begun_unheard
+from penstock.datastore.jobs.delete_group import notify_nobody
 from penstock.datastore.objects.port import Files
 from penstock.datastore.resources.tags_in_use import TagLists
 
@@ -32,8 +32,8 @@ class Executions:
     inline: InlineExecutions
     changing: ChangeExecutions
     uploads: Uploads
-    downloads: Downloads
-    answers: ReadAnswers
+    downloads: ExecutionDownloads
+    inline_output: ReadInlineOutput
     external: ExternalWorkers
     tags: TagLists
 
@@ -43,8 +43,8 @@ class Executions:
         access: Access,
         rules: ExecutionRules,
         files: Files,
-        tables: DatasetTables,
-        ready: Callable[[], None] = begun_unheard,
+        tables: DatasetTableCache,
+        ready: Callable[[], None] = notify_nobody,
     ) -> "Executions":
         """Make the repository of a caller; `ready` is called when an execution becomes ready."""
         return cls(
@@ -54,8 +54,8 @@ class Executions:
             InlineExecutions(access, rules, files, tables),
             ChangeExecutions(access, rules, ready),
             Uploads(access, rules, files, ready),
-            Downloads(access, rules, files),
-            ReadAnswers(access.table, files),
+            ExecutionDownloads(access, rules, files),
+            ReadInlineOutput(access.table, files),
             ExternalWorkers(access, rules, files),
             TagLists(KIND, access),
         )

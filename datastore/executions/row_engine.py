@@ -7,71 +7,73 @@ from typing import Final, NamedTuple, Protocol
 
 from penstock.datastore.executions.files import input_key
 from penstock.datastore.executions.records import Execution, ExecutionMode
-from penstock.datastore.objects.port import Files, blocks
+from penstock.datastore.objects.port import Files, regroup_blocks
 from penstock.datastore.records import ReferenceDataset
-from penstock.transform.csv_transform import CsvTransform, Transform
+from penstock.transform.csv_transform import CsvTransform, RowTransform
 from penstock.transform.json_transform import JsonTransform
-from penstock.transform.outcome import Ending, Written
-from penstock.transform.plan import Plan
+from penstock.transform.outcome import OutputChunk, TransformEnding
+from penstock.transform.plan import TransformPlan
 from penstock.transform.program import Program
 
-CHUNK: Final = 256 * 1024
+STEP_BYTES: Final = 256 * 1024
 """Bytes of the input per step; all engines stop reading at a multiple of this."""
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class RowTask:
     """An execution to process; `program` is its plan, compiled with the rows of the `datasets`.
 
     `size` is the size of the input in bytes.
     """
 
     execution: Execution
-    plan: Plan
+    plan: TransformPlan
     datasets: tuple[ReferenceDataset, ...]
     program: Program
     size: int
 
-    def transform(self) -> Transform:
+    def transform(self) -> RowTransform:
         """The transform of the whole input, for one machine."""
         if self.execution.mode is ExecutionMode.INLINE:
             return JsonTransform(self.program, self.execution.max_failed_rows)
         return CsvTransform(self.program, self.execution.max_failed_rows)
 
 
-class Step(NamedTuple):
+class EngineStep(NamedTuple):
     """The next part of the output and of the rejected rows, with the counts up to here."""
 
-    written: Written
-    ending: Ending
+    written: OutputChunk
+    ending: TransformEnding
 
 
-class Engine(Protocol):
+class RowEngine(Protocol):
     """A row engine; all engines give the same bytes and counts for the same task."""
 
-    def steps(self, files: Files, task: Task) -> AsyncGenerator[Step]:
+    def steps(self, files: Files, task: RowTask) -> AsyncGenerator[EngineStep]:
         """Yield both files part by part, until the input ends or a problem ends the work.
 
         Raises Unavailable if the input cannot be read now, or if no worker is there to process it.
         """
 
 
-class Here:
+class LocalRowEngine:
     """The row engine of this process; it works in a thread."""
 
-    def steps(self, files: Files, task: Task) -> AsyncGenerator[Step]:
-        return taken_through(task.transform(), files.read(input_key(task.execution)))
+    def steps(self, files: Files, task: RowTask) -> AsyncGenerator[EngineStep]:
+        return run_transform(task.transform(), files.read(input_key(task.execution)))
 
 
-HERE: Final = Here()
+LOCAL_ENGINE: Final = LocalRowEngine()
 
 
-async def taken_through(transform: Transform, data: AsyncIterable[bytes]) -> AsyncGenerator[Step]:
+async def run_transform(
+    transform: RowTransform, data: AsyncIterable[bytes]
+) -> AsyncGenerator[EngineStep]:
     """Feed the data to a transform, and yield its output until it ends or is refused."""
-    async for chunk in blocks(data, CHUNK):
+    async for chunk in regroup_blocks(data, STEP_BYTES):
         written = await asyncio.to_thread(transform.feed, chunk)
-        yield Step(written, transform.ending)
+        yield EngineStep(written, transform.ending)
         if transform.ending.refusal is not None:
             return
     written = await asyncio.to_thread(transform.finish)
-    yield Step(written, transform.ending)
+    yield EngineStep(written, transform.ending)

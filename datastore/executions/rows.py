@@ -5,8 +5,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from penstock.datastore.executions.records import Execution, ExecutionEvent, Happening
-from penstock.datastore.table.items import Asked, attributes_of, load, resource_id
+from penstock.datastore.executions.records import EventKind, Execution, ExecutionEvent
+from penstock.datastore.table.items import Projection, attributes_of, load, resource_id
 from penstock.datastore.table.layout import EXECUTION, EXECUTION_DUE, EXECUTION_EVENT
 from penstock.datastore.table.port import (
     AllOf,
@@ -20,13 +20,13 @@ from penstock.datastore.table.port import (
     Put,
     Update,
 )
-from penstock.datastore.table.transaction import Refusal, Write, moved
+from penstock.datastore.table.transaction import Refusal, Write, stale_read
 
-SHARDS: Final = 8
+SHARD_COUNT: Final = 8
 """The number of partitions over which the queue of due executions is spread."""
 
 
-class Stage(StrEnum):
+class DueStage(StrEnum):
     """The next work on an execution: find its upload, run it, or remove it after its time."""
 
     UPLOAD = "upload"
@@ -34,18 +34,18 @@ class Stage(StrEnum):
     EXPIRE = "expire"
 
 
-def stage_of(execution: Execution) -> Stage:
+def due_stage(execution: Execution) -> DueStage:
     if execution.state.is_over:
-        return Stage.EXPIRE
-    return Stage.UPLOAD if execution.ready_at is None else Stage.READY
+        return DueStage.EXPIRE
+    return DueStage.UPLOAD if execution.ready_at is None else DueStage.READY
 
 
 def due_item(execution: Execution) -> Item:
     """The row that lists the execution under its stage and due time (epoch milliseconds)."""
     return EXECUTION_DUE.item(
-        stage=stage_of(execution),
+        stage=due_stage(execution),
         # An id ends in random digits.
-        shard=int(execution.id[-4:], 16) % SHARDS,
+        shard=int(execution.id[-4:], 16) % SHARD_COUNT,
         due=execution.due,
         id=execution.id,
     )
@@ -65,27 +65,27 @@ def execution_item(execution: Execution) -> Item:
     return {**row, **attributes_of(execution)}
 
 
-def execution_of(item: Attributes, asked: Asked = None) -> Execution:
+def execution_of(item: Attributes, asked: Projection = None) -> Execution:
     """The execution in a row, with at least the fields that are asked for."""
     return load(Execution, item, asked, id=resource_id(item))
 
 
-class Told(NamedTuple):
+class TransitionEvent(NamedTuple):
     """The kind of an event, its author and its time."""
 
-    happening: Happening
+    happening: EventKind
     by: str
     at: str
 
 
-class Guard(NamedTuple):
+class TransitionGuard(NamedTuple):
     """A further condition of a transition, and the error to raise if it does not hold."""
 
     condition: Condition
-    refused: Refusal = moved
+    refused: Refusal = stale_read
 
 
-def event_write(execution: Execution, told: Told) -> Write:
+def event_write(execution: Execution, told: TransitionEvent) -> Write:
     """Write the event that led to this state, as the latest in the history."""
     event = ExecutionEvent(
         seq=execution.events,
@@ -99,8 +99,8 @@ def event_write(execution: Execution, told: Told) -> Write:
     return Write(Put({**row, **attributes_of(event)}, Missing()))
 
 
-def transition(
-    before: Execution, after: Execution, told: Told, guard: Guard | None = None
+def transition_writes(
+    before: Execution, after: Execution, told: TransitionEvent, guard: TransitionGuard | None = None
 ) -> list[Write]:
     """The writes from one state to the next; they fail after another transition.
 
@@ -117,7 +117,7 @@ def transition(
         add={"revision": 1},
         condition=unmoved if guard is None else AllOf((unmoved, guard.condition)),
     )
-    writes = [Write(change, guard.refused if guard else moved), event_write(after, told)]
+    writes = [Write(change, guard.refused if guard else stale_read), event_write(after, told)]
     if due_key(before) != due_key(after):
         writes += [Write(Delete(due_key(before))), Write(Put(due_item(after)))]
     return writes

@@ -13,23 +13,23 @@ import msgspec
 from msgspec.structs import replace
 
 from penstock.datastore.clock import Clock
-from penstock.datastore.datasets.table_cache import DatasetTables
-from penstock.datastore.executions.claims import Claims, counted, ended
-from penstock.datastore.executions.files import Growing, errors_key, output_key
-from penstock.datastore.executions.pinned_inputs import find_datasets, pinned_input, rows_of
+from penstock.datastore.datasets.table_cache import DatasetTableCache
+from penstock.datastore.executions.claims import Claims, with_counts, with_end_state
+from penstock.datastore.executions.files import GrowingFile, errors_key, output_key
+from penstock.datastore.executions.pinned_inputs import find_datasets, load_rows, pin_input
 from penstock.datastore.executions.reading import find_execution, find_plan
 from penstock.datastore.executions.records import Execution, ExecutionRules, ExecutionState
-from penstock.datastore.executions.row_engine import Engine, Task
+from penstock.datastore.executions.row_engine import RowEngine, RowTask
 from penstock.datastore.objects.port import Files, Stat
 from penstock.datastore.table.layout import EXECUTION_RESULT
 from penstock.datastore.table.port import Table
-from penstock.transform.outcome import Counts, Ending
-from penstock.transform.plan import Plan
-from penstock.transform.problems import Problem, Refused
+from penstock.transform.outcome import RowCounts, TransformEnding
+from penstock.transform.plan import TransformPlan
+from penstock.transform.problems import InputRefused, TransformProblem
 from penstock.transform.program import Program
 
 
-def digest_of(execution: Execution, plan: Plan, content: Stat) -> str:
+def work_digest(execution: Execution, plan: TransformPlan, content: Stat) -> str:
     """A hash of all that the output depends on: plan, pins, limits and input."""
     facts = [
         plan,
@@ -43,7 +43,7 @@ def digest_of(execution: Execution, plan: Plan, content: Stat) -> str:
     return sha256(msgspec.json.encode(facts)).hexdigest()
 
 
-async def earlier(table: Table, files: Files, execution: Execution) -> Execution | None:
+async def find_earlier_result(table: Table, files: Files, execution: Execution) -> Execution | None:
     """A successful execution with the same digest whose files still exist, if there is one."""
     key = EXECUTION_RESULT.key(id=execution.pipeline_id, digest=execution.digest or "")
     row = (await table.get([key], consistent=True)).items.get(key)
@@ -59,17 +59,17 @@ async def earlier(table: Table, files: Files, execution: Execution) -> Execution
 
 
 @dataclass(slots=True)
-class Work:
+class RunOne:
     """One execution that this process has claimed; `counts` is its progress."""
 
     table: Table
     files: Files
     clock: Clock
     rules: ExecutionRules
-    tables: DatasetTables
-    engine: Engine
+    tables: DatasetTableCache
+    engine: RowEngine
     held: Execution
-    counts: Counts = field(default_factory=Counts)
+    counts: RowCounts = field(default_factory=RowCounts)
 
     async def run(self) -> None:
         """Run the execution to its end.
@@ -78,23 +78,25 @@ class Work:
         worker then starts from the beginning.
         """
         plan = await find_plan(self.table, self.held.id)
-        content = await pinned_input(self.files, self.held)
+        content = await pin_input(self.files, self.held)
         if plan is None or content is None:
             await self._fail("INPUT_GONE", "The input of the execution is gone.")
             return
         self.held = replace(self.held, bytes_total=content.size)
-        digest = digest_of(self.held, plan, content)
-        if done := await earlier(self.table, self.files, replace(self.held, digest=digest)):
-            await self._repeat(done, digest)
+        digest = work_digest(self.held, plan, content)
+        if done := await find_earlier_result(
+            self.table, self.files, replace(self.held, digest=digest)
+        ):
+            await self._copy_result(done, digest)
             return
         try:
-            task = await self._task(plan, content.size)
-        except Refused as refused:
+            task = await self._prepare_task(plan, content.size)
+        except InputRefused as refused:
             await self._fail(refused.problem.code, refused.problem.message)
             return
-        await self._work_on(task, digest)
+        await self._process_rows(task, digest)
 
-    async def _repeat(self, done: Execution, digest: str) -> None:
+    async def _copy_result(self, done: Execution, digest: str) -> None:
         """Copy the files of an earlier execution that did the same work."""
         await self.files.copy(errors_key(done), errors_key(self.held))
         await self.files.copy(output_key(done), output_key(self.held))
@@ -103,16 +105,16 @@ class Work:
             ExecutionState.SUCCESS, digest=digest, message=f"Copied from the execution {done.id}."
         )
 
-    async def _task(self, plan: Plan, size: int) -> Task:
+    async def _prepare_task(self, plan: TransformPlan, size: int) -> RowTask:
         """Compile the plan; raises Refused if a formula or a dataset cannot be used."""
         datasets = await find_datasets(self.table, plan)
-        data = await rows_of(datasets, self.files, self.tables)
+        data = await load_rows(datasets, self.files, self.tables)
         program = await asyncio.to_thread(Program, plan, data)
-        return Task(self.held, plan, tuple(datasets.values()), program, size)
+        return RowTask(self.held, plan, tuple(datasets.values()), program, size)
 
-    async def _work_on(self, task: Task, digest: str) -> None:
-        ending = Ending(Counts())
-        async with self._growing() as (output, errors):
+    async def _process_rows(self, task: RowTask, digest: str) -> None:
+        ending = TransformEnding(RowCounts())
+        async with self._open_files() as (output, errors):
             async with aclosing(self.engine.steps(self.files, task)) as steps:
                 async for written, ending in steps:
                     self.counts = ending.counts
@@ -120,22 +122,26 @@ class Work:
                     await errors.feed(written.errors)
             await self._publish(ending, output, errors, digest)
 
-    async def _publish(self, ending: Ending, output: Growing, errors: Growing, digest: str) -> None:
+    async def _publish(
+        self, ending: TransformEnding, output: GrowingFile, errors: GrowingFile, digest: str
+    ) -> None:
         """Store the files if the claim is still held, then end the execution."""
-        await self._claims.beat(self.held, self.counts)
+        await self._claims.send_heartbeat(self.held, self.counts)
         await errors.publish()
         if ending.succeeded:
             await output.publish()
             await self._end(ExecutionState.SUCCESS, digest=digest)
         else:
-            problem = ending.refusal or Problem(0, "", "ALL_ROWS_FAILED", "No row could be used.")
+            problem = ending.refusal or TransformProblem(
+                0, "", "ALL_ROWS_FAILED", "No row could be used."
+            )
             where = f"Row {problem.row}: " if problem.row else ""
             await self._fail(problem.code, where + problem.message)
 
     @asynccontextmanager
-    async def _growing(self) -> AsyncIterator[tuple[Growing, Growing]]:
-        output = Growing(self.files, output_key(self.held))
-        errors = Growing(self.files, errors_key(self.held))
+    async def _open_files(self) -> AsyncIterator[tuple[GrowingFile, GrowingFile]]:
+        output = GrowingFile(self.files, output_key(self.held))
+        errors = GrowingFile(self.files, errors_key(self.held))
         try:
             yield output, errors
         finally:
@@ -153,8 +159,8 @@ class Work:
         code: str | None = None,
         message: str | None = None,
     ) -> None:
-        over = ended(self.held, state, self.clock.now(), self.rules)
-        after = replace(counted(over, self.counts), digest=digest, code=code, message=message)
+        over = with_end_state(self.held, state, self.clock.now(), self.rules)
+        after = replace(with_counts(over, self.counts), digest=digest, code=code, message=message)
         await self._claims.end(self.held, after)
 
     @property

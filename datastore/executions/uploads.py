@@ -13,29 +13,29 @@ from penstock.datastore.access.access import Access, absent
 from penstock.datastore.errors import IllegalState, Unavailable
 from penstock.datastore.executions.access import require_run
 from penstock.datastore.executions.files import ingest_key
-from penstock.datastore.executions.listing import ListedExecutions, ListExecutions
+from penstock.datastore.executions.listing import ExecutionFilter, ListExecutions
 from penstock.datastore.executions.reading import ReadExecutions, find_execution
 from penstock.datastore.executions.records import (
+    EventKind,
     Execution,
     ExecutionMode,
     ExecutionRules,
     ExecutionState,
-    Happening,
 )
-from penstock.datastore.executions.rows import Told, transition
+from penstock.datastore.executions.rows import TransitionEvent, transition_writes
 from penstock.datastore.objects.port import Files, Stat, UploadForm
-from penstock.datastore.resources.reading import Reading
+from penstock.datastore.resources.reading import ResourceReader
 from penstock.datastore.table.layout import PIPELINE
 from penstock.datastore.table.pages import Window
-from penstock.datastore.table.transaction import Moved, commit
+from penstock.datastore.table.transaction import StaleRead, commit
 from penstock.datastore.text import is_id
 
 CONTENT_TYPE = "text/csv"
-NEAR = timedelta(seconds=10)
+KEY_TOLERANCE = timedelta(seconds=10)
 """The largest difference between the time in a key and the time in the id, made a little later."""
 
-MOST = 1000
-_INGEST = re.compile(
+MAX_CANDIDATES = 1000
+_INGEST_KEY = re.compile(
     r"pipelines/(?P<pipeline>[0-9a-f-]{36})/\d+/ingest/(?P=pipeline)-\d+-"
     r"(?P<moment>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)\.txt",
     re.ASCII,
@@ -86,7 +86,7 @@ class Uploads:
         stat = await self.files.stat(ingest_key(execution))
         if stat is None:
             raise IllegalState("Nothing was uploaded yet.", execution.state.name)
-        confirmed = await uploaded(self.access, execution, stat, self.access.caller.user_id)
+        confirmed = await make_ready(self.access, execution, stat, self.access.caller.user_id)
         self.ready()
         return confirmed
 
@@ -95,12 +95,12 @@ class Uploads:
 
         The index may not list a new execution yet; maintenance then finds the upload later.
         """
-        if (named := _INGEST.fullmatch(key)) is None or not is_id(named["pipeline"]):
+        if (named := _INGEST_KEY.fullmatch(key)) is None or not is_id(named["pipeline"]):
             return None
-        pipeline = await Reading(PIPELINE, self.access).one(named["pipeline"])
+        pipeline = await ResourceReader(PIPELINE, self.access).one(named["pipeline"])
         made = datetime.fromisoformat(named["moment"])
-        listed = ListedExecutions(since=made - NEAR, until=made + NEAR)
-        page = await ListExecutions(self.access).page(pipeline, listed, Window(size=MOST))
+        listed = ExecutionFilter(since=made - KEY_TOLERANCE, until=made + KEY_TOLERANCE)
+        page = await ListExecutions(self.access).page(pipeline, listed, Window(size=MAX_CANDIDATES))
         for id, execution in page.entries:
             if ingest_key(execution) == key:
                 return await self.confirm(id)
@@ -115,7 +115,7 @@ def awaits_upload(execution: Execution) -> bool:
     )
 
 
-async def uploaded(access: Access, execution: Execution, stat: Stat, by: str) -> Execution:
+async def make_ready(access: Access, execution: Execution, stat: Stat, by: str) -> Execution:
     """Make the execution ready unless that was done already; return its current state."""
     for attempt in range(ATTEMPTS):
         await sleep(uniform(0, attempt * PAUSE))  # noqa: S311 - no secret; 0 the first time
@@ -123,20 +123,20 @@ async def uploaded(access: Access, execution: Execution, stat: Stat, by: str) ->
             return execution
         now = access.clock.timestamp()
         after = msgspec.structs.replace(execution, ready_at=now, bytes_total=stat.size)
-        told = Told(Happening.UPLOADED, by, now)
+        told = TransitionEvent(EventKind.UPLOADED, by, now)
         try:
-            await commit(access.table, transition(execution, after, told))
-        except Moved:
+            await commit(access.table, transition_writes(execution, after, told))
+        except StaleRead:
             found = await find_execution(access.table, execution.id)
             if found is None:
                 raise absent("execution") from None
             execution = found
         else:
-            return await again(access, execution.id)
+            return await require_execution(access, execution.id)
     raise Unavailable("The execution is being written by many at once.")
 
 
-async def again(access: Access, id: str) -> Execution:
+async def require_execution(access: Access, id: str) -> Execution:
     """The current state of an execution; raises NotFound if it was removed."""
     found = await find_execution(access.table, id)
     if found is None:

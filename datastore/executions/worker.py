@@ -10,28 +10,28 @@ from typing import Final
 from msgspec.structs import replace
 
 from penstock.datastore.clock import Clock
-from penstock.datastore.datasets.table_cache import DatasetTables
+from penstock.datastore.datasets.table_cache import DatasetTableCache
 from penstock.datastore.errors import PenstockError, Unavailable
-from penstock.datastore.executions.claims import ClaimLost, Claims, claimable, ended
+from penstock.datastore.executions.claims import ClaimLost, Claims, is_claimable, with_end_state
 from penstock.datastore.executions.files import all_keys, errors_key, output_key
-from penstock.datastore.executions.queue import due
+from penstock.datastore.executions.queue import due_executions
 from penstock.datastore.executions.reading import find_execution
 from penstock.datastore.executions.records import Execution, ExecutionRules, ExecutionState
-from penstock.datastore.executions.row_engine import HERE, Engine
-from penstock.datastore.executions.rows import Stage
-from penstock.datastore.executions.run_one import Work
+from penstock.datastore.executions.row_engine import LOCAL_ENGINE, RowEngine
+from penstock.datastore.executions.rows import DueStage
+from penstock.datastore.executions.run_one import RunOne
 from penstock.datastore.objects.port import Files
-from penstock.datastore.periodic import heed, stopped
+from penstock.datastore.periodic import cancel_tasks, check_cancelled
 from penstock.datastore.table.port import Table
 
-UNFORESEEN: Final = "An unexpected error occurred; see the log of the worker."
+UNEXPECTED_FAILURE: Final = "An unexpected error occurred; see the log of the worker."
 LONGEST_PAUSE: Final = timedelta(minutes=1)
 
 logger = logging.getLogger("penstock.executions")
 
 
 @dataclass(frozen=True, slots=True)
-class Runner:
+class ExecutionWorker:
     """A worker that runs the executions of a store, one after another.
 
     `worker` is an id that no other worker has, in this process or elsewhere. `tables` caches
@@ -43,8 +43,8 @@ class Runner:
     clock: Clock
     rules: ExecutionRules
     worker: str
-    tables: DatasetTables
-    engine: Engine = HERE
+    tables: DatasetTableCache
+    engine: RowEngine = LOCAL_ENGINE
 
     async def run_all(self) -> int:
         """Run executions until none is ready; return the number of executions it claimed."""
@@ -56,8 +56,8 @@ class Runner:
     async def run_one(self) -> bool:
         """Run one execution that no worker holds; False if there is none."""
         now = self.clock.now()
-        async for execution in due(self.table, Stage.READY):
-            if not claimable(execution, now, self.rules):
+        async for execution in due_executions(self.table, DueStage.READY):
+            if not is_claimable(execution, now, self.rules):
                 continue
             if held := await self._claims.take(execution, self.worker):
                 await self.run(held)
@@ -67,38 +67,40 @@ class Runner:
     async def run(self, held: Execution) -> None:
         """Run a claimed execution to its end, or until a store is not available."""
         try:
-            if held.attempts > self.rules.attempts:
+            if held.attempts > self.rules.max_attempts:
                 await self._fail(
                     held, "ATTEMPTS_EXHAUSTED", "It was attempted too often without success."
                 )
             else:
-                await self._work(held)
+                await self._run_with_heartbeats(held)
         except ClaimLost as lost:
             logger.warning("the execution %s is no longer ours: %s", held.id, lost)
-            await self._forget(held)
+            await self._delete_orphaned_files(held)
         except Unavailable as error:
             logger.warning("the execution %s waits: %s", held.id, error.message)
-            await self._put_off(held)
+            await self._release_with_delay(held)
         except asyncio.CancelledError:
             # A failure to release the claim must not hide the cancellation.
             with suppress(Exception):
-                await self._claims.let_go(held, forgiven=True)
+                await self._claims.release_claim(held, forgiven=True)
             raise
         except Exception:
             logger.exception("the execution %s failed", held.id)
-            await self._give_up(held)
+            await self._fail_unexpectedly(held)
 
-    async def _work(self, held: Execution) -> None:
+    async def _run_with_heartbeats(self, held: Execution) -> None:
         if held.attempts > 1:
             for key in (output_key(held), errors_key(held)):
                 await self.files.drop_unfinished(key)
-        work = Work(self.table, self.files, self.clock, self.rules, self.tables, self.engine, held)
+        work = RunOne(
+            self.table, self.files, self.clock, self.rules, self.tables, self.engine, held
+        )
         running = asyncio.create_task(work.run())
-        beating = asyncio.create_task(self._beat(work))
+        beating = asyncio.create_task(self._send_heartbeats(work))
         try:
             await asyncio.wait([running, beating], return_when=asyncio.FIRST_COMPLETED)
         finally:
-            await stopped([beating, running])
+            await cancel_tasks([beating, running])
         if running.cancelled():
             await beating
         # The failure of the work says more than a failure of the heartbeats.
@@ -106,21 +108,21 @@ class Runner:
             beating.exception()
         await running
 
-    async def _beat(self, work: Work) -> None:
+    async def _send_heartbeats(self, work: RunOne) -> None:
         """Send heartbeats until they are refused; raises ClaimLost.
 
         If the store is not available for a while, the work goes on: the fence decides at the next
         write.
         """
         while True:
-            await asyncio.sleep(self.rules.beat.total_seconds())
+            await asyncio.sleep(self.rules.heartbeat.total_seconds())
             try:
-                await self._claims.beat(work.held, work.counts)
+                await self._claims.send_heartbeat(work.held, work.counts)
             except PenstockError as error:
                 logger.warning("no sign of life for %s: %s", work.held.id, error.message)
-                heed()
+                check_cancelled()
 
-    async def _forget(self, lost: Execution) -> None:
+    async def _delete_orphaned_files(self, lost: Execution) -> None:
         """Delete the files of an execution that was removed.
 
         The removal may have deleted the files before this worker wrote its own.
@@ -130,18 +132,18 @@ class Runner:
                 for key in all_keys(lost):
                     await self.files.delete(key)
 
-    async def _put_off(self, held: Execution) -> None:
+    async def _release_with_delay(self, held: Execution) -> None:
         """Release the claim with a delay that doubles with each attempt."""
         pause = min(timedelta(seconds=2**held.attempts), LONGEST_PAUSE)
         with suppress(PenstockError):  # The claim then expires by itself.
-            await self._claims.let_go(held, pause)
+            await self._claims.release_claim(held, pause)
 
-    async def _give_up(self, held: Execution) -> None:
+    async def _fail_unexpectedly(self, held: Execution) -> None:
         with suppress(ClaimLost, PenstockError):
-            await self._fail(held, "INTERNAL_ERROR", UNFORESEEN)
+            await self._fail(held, "INTERNAL_ERROR", UNEXPECTED_FAILURE)
 
     async def _fail(self, held: Execution, code: str, message: str) -> None:
-        over = ended(held, ExecutionState.FAILED, self.clock.now(), self.rules)
+        over = with_end_state(held, ExecutionState.FAILED, self.clock.now(), self.rules)
         await self._claims.end(held, replace(over, code=code, message=message))
 
     @property

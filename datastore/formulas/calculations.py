@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from penstock.datastore.errors import FieldProblem
 from penstock.datastore.formulas.checks import (
-    Rules,
-    Written,
-    declared,
+    FormulaField,
+    FormulaRules,
+    formula_parameters,
     formula_problems,
     formula_text_problem,
 )
@@ -14,18 +14,20 @@ from penstock.datastore.formulas.transformers import (
     column_problems,
     count_problems,
     key_problems,
-    located,
+    prefix_paths,
     sequence_problems,
 )
 from penstock.datastore.records import Calculation, Output, Parameter
 from penstock.datastore.text import prose_problem
-from penstock.formula.checking.calculation_library import Library, Signature
-from penstock.formula.core.values import ValueType
+from penstock.formula.checking.calculation_library import CalculationLibrary, Signature
+from penstock.formula.core.values import FormulaType
 
 MAX_SUMMARY = 1024
 
 
-def calculation_problems(calculation: Calculation, library: Library) -> list[FieldProblem]:
+def calculation_problems(
+    calculation: Calculation, library: CalculationLibrary
+) -> list[FieldProblem]:
     """Check the fields that only calculations have; return one problem for each broken rule.
 
     The formula is checked only if the parameters are valid and there is an output. Unlike a
@@ -33,19 +35,19 @@ def calculation_problems(calculation: Calculation, library: Library) -> list[Fie
     """
     problems = count_problems(
         parameters=calculation.parameters, outputs=calculation.outputs
-    ) or _structure_problems(calculation)
-    if any(map(_keeps_from_reading, problems)):
+    ) or _field_problems(calculation)
+    if any(map(_blocks_formula_check, problems)):
         return problems
-    written = Written(("formula",), calculation.formula, calculation.outputs[0].type)
-    rules = Rules(library, identity_of(calculation))
+    written = FormulaField(("formula",), calculation.formula, calculation.outputs[0].type)
+    rules = FormulaRules(library, calculation_identity(calculation))
     return problems + formula_problems([written], calculation.parameters, rules)
 
 
-def _keeps_from_reading(problem: FieldProblem) -> bool:
+def _blocks_formula_check(problem: FieldProblem) -> bool:
     return problem.path[0] in ("parameters", "formula") or problem.path == ["outputs"]
 
 
-def identity_of(calculation: Calculation) -> str:
+def calculation_identity(calculation: Calculation) -> str:
     """The identity of one version of a calculation: `<id>:<version>`."""
     return f"{calculation.id}:{calculation.version}"
 
@@ -56,15 +58,15 @@ def signature_of(calculation: Calculation, *, shown: bool = True) -> Signature:
     Error messages quote its formula only if `shown` is true.
     """
     return Signature(
-        identity=identity_of(calculation),
-        parameters=declared(calculation.parameters),
+        identity=calculation_identity(calculation),
+        parameters=formula_parameters(calculation.parameters),
         formula=calculation.formula,
-        output=ValueType(calculation.outputs[0].type),
+        output=FormulaType(calculation.outputs[0].type),
         shown=shown,
     )
 
 
-def _structure_problems(calculation: Calculation) -> list[FieldProblem]:
+def _field_problems(calculation: Calculation) -> list[FieldProblem]:
     found = (
         ("formula", formula_text_problem(calculation.formula)),
         ("summary", prose_problem(calculation.summary or "", MAX_SUMMARY)),
@@ -84,6 +86,6 @@ def _column_problems(field: str, columns: Sequence[Parameter | Output]) -> list[
         *(
             problem
             for n, column in enumerate(columns)
-            for problem in located([field, str(n)], column_problems(column))
+            for problem in prefix_paths([field, str(n)], column_problems(column))
         ),
     ]

@@ -8,7 +8,7 @@ from penstock.datastore.errors import FieldProblem
 from penstock.datastore.formulas.checks import NO_LIBRARY, formula_text_problem, transform_problems
 from penstock.datastore.records import Output, Parameter, Transform, Transformer
 from penstock.datastore.text import comparison_form, prose_problem, text_problem
-from penstock.formula.checking.calculation_library import Library
+from penstock.formula.checking.calculation_library import CalculationLibrary
 
 MAX_KEY = 128
 MAX_LABEL = 256
@@ -17,7 +17,7 @@ MAX_ENTRIES = 200
 
 
 def transformer_problems(
-    transformer: Transformer, library: Library = NO_LIBRARY
+    transformer: Transformer, library: CalculationLibrary = NO_LIBRARY
 ) -> list[FieldProblem]:
     """Check a transformer; return every broken rule with its path below `transformer`.
 
@@ -29,7 +29,7 @@ def transformer_problems(
     ) or _structure_problems(transformer)
     if not any(problem.path[0] == "parameters" or len(problem.path) == 1 for problem in problems):
         problems += transform_problems(transformer, library)
-    return located(["transformer"], problems)
+    return prefix_paths(["transformer"], problems)
 
 
 def _structure_problems(transformer: Transformer) -> list[FieldProblem]:
@@ -47,9 +47,9 @@ def _structure_problems(transformer: Transformer) -> list[FieldProblem]:
         ),
     ]
     for n, parameter in enumerate(transformer.parameters):
-        problems += located(["parameters", str(n)], column_problems(parameter))
+        problems += prefix_paths(["parameters", str(n)], column_problems(parameter))
     for n, transform in enumerate(transformer.transforms):
-        problems += located(["transforms", str(n)], _transform_problems(transform))
+        problems += prefix_paths(["transforms", str(n)], _transform_problems(transform))
     if not transformer.transforms:
         problems.append(FieldProblem(["transforms"], "must not be empty"))
     return problems
@@ -64,7 +64,7 @@ def count_problems(**lists: Sequence[object]) -> list[FieldProblem]:
     ]
 
 
-def located(path: list[str], problems: Iterable[FieldProblem]) -> list[FieldProblem]:
+def prefix_paths(path: list[str], problems: Iterable[FieldProblem]) -> list[FieldProblem]:
     """Put `path` before the path of each problem."""
     return [replace(problem, path=[*path, *problem.path]) for problem in problems]
 
@@ -115,5 +115,5 @@ def _transform_problems(transform: Transform) -> list[FieldProblem]:
         if output.index != n:
             path = ["outputs", str(n), "index"]
             problems.append(FieldProblem(path, f"must be {n}, is {output.index}"))
-        problems += located(["outputs", str(n)], column_problems(output))
+        problems += prefix_paths(["outputs", str(n)], column_problems(output))
     return problems

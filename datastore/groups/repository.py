@@ -4,7 +4,7 @@ from asyncio import gather
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from penstock.datastore.access.access import Access, key_of_group, unknown
+from penstock.datastore.access.access import Access, key_of_group, unknown_group
 from penstock.datastore.errors import (
     FieldProblem,
     IllegalState,
@@ -13,12 +13,12 @@ from penstock.datastore.errors import (
     NameTaken,
     NotFound,
 )
-from penstock.datastore.groups.rows import counted, removed
+from penstock.datastore.groups.rows import count_in_group, removal_writes
 from penstock.datastore.records import Group
 from penstock.datastore.roles import ROOT, GroupPath, Role, ancestors, covers, parent
 from penstock.datastore.table.items import load, read_rows
 from penstock.datastore.table.layout import GROUP
-from penstock.datastore.table.pages import Slice, Window, sliced
+from penstock.datastore.table.pages import Slice, Window, make_slice
 from penstock.datastore.table.port import Attributes, Item, Missing, Put, Query, Range
 from penstock.datastore.table.transaction import Write, commit
 from penstock.datastore.text import text_problem, unescape
@@ -37,7 +37,8 @@ class Groups:
         keys = {path: key_of_group(path) for path in paths if self.access.caller.sees(path)}
         rows = await read_rows(self.access.table, keys.values())
         return [
-            _group(path, rows.get(keys[path])) if path in keys else unknown(path) for path in paths
+            _group_of_row(path, rows.get(keys[path])) if path in keys else unknown_group(path)
+            for path in paths
         ]
 
     async def one(self, path: GroupPath) -> Group:
@@ -50,7 +51,7 @@ class Groups:
     async def create(self, path: GroupPath, name: str | None) -> Group:
         """Create a group below an existing one; the caller must be admin at the new path."""
         if path == ROOT:
-            raise _exists(path)
+            raise _path_taken(path)
         self.access.require_at(Role.ADMIN, path)
         if name is not None and (message := text_problem(name, MAX_NAME)):
             raise Invalid([FieldProblem(["name"], message)])
@@ -64,8 +65,8 @@ class Groups:
         await commit(
             self.access.table,
             [
-                Write(Put(_item(group), Missing()), lambda _: _exists(path)),
-                counted(above, "children", 1),
+                Write(Put(_item(group), Missing()), lambda _: _path_taken(path)),
+                count_in_group(above, "children", 1),
             ],
         )
         return group
@@ -76,7 +77,7 @@ class Groups:
             raise IllegalState("The root group cannot be deleted.", "ROOT")
         self.access.require_at(Role.ADMIN, path)
         group = await self.one(path)
-        await commit(self.access.table, removed(path))
+        await commit(self.access.table, removal_writes(path))
         return group
 
     async def children(self, of: Group, window: Window) -> Slice[Group]:
@@ -85,7 +86,7 @@ class Groups:
         A caller with a role at the group or above sees all; others see the children that lead to
         their own groups, found by key.
         """
-        if not self.access.caller.has(Role.READER, of.path):
+        if not self.access.caller.has_role(Role.READER, of.path):
             return await self._children_towards_caller(of.path, window)
         template, above = GROUP.sk, {"parent": of.path}
         query = Query(
@@ -96,8 +97,8 @@ class Groups:
             limit=window.size + 1,
         )
         page = await self.access.table.query(query)
-        found = [load(Group, item, path=_path(item)) for item in page.items]
-        return sliced(found, window, lambda group: group.path, more=page.last is not None)
+        found = [load(Group, item, path=_path_of_row(item)) for item in page.items]
+        return make_slice(found, window, lambda group: group.path, more=page.last is not None)
 
     async def subtree(self, top: GroupPath) -> tuple[GroupPath, ...]:
         """List the group and every group below it that the caller sees, a level at a time.
@@ -124,39 +125,39 @@ class Groups:
         depth = len(ancestors(top))
         held = (ancestors(group) for group in self.access.caller.roles if covers(top, group))
         paths = {line[depth] for line in held if len(line) > depth}
-        rest = sorted((path for path in paths if _beyond(path, window)), reverse=window.backward)
+        rest = sorted((path for path in paths if _is_beyond(path, window)), reverse=window.backward)
         groups = [group for group in await self.many(rest) if isinstance(group, Group)]
-        return sliced(groups, window, lambda group: group.path, more=False)
+        return make_slice(groups, window, lambda group: group.path, more=False)
 
 
-def _beyond(path: GroupPath, window: Window) -> bool:
+def _is_beyond(path: GroupPath, window: Window) -> bool:
     if window.after is None:
         return True
     return path < window.after if window.backward else path > window.after
 
 
-def _above(path: GroupPath) -> GroupPath:
+def _parent_or_root(path: GroupPath) -> GroupPath:
     return parent(path) or ROOT
 
 
-def _path(item: Attributes) -> GroupPath:
-    return GroupPath(unescape(GROUP.sk.read(str(item["sk"]))["group"]))
+def _path_of_row(item: Attributes) -> GroupPath:
+    return GroupPath(unescape(GROUP.sk.parse(str(item["sk"]))["group"]))
 
 
-def _group(path: GroupPath, item: Attributes | None) -> Group | NotFound:
+def _group_of_row(path: GroupPath, item: Attributes | None) -> Group | NotFound:
     if item is None:
-        return Group(path=ROOT, name="") if path == ROOT else unknown(path)
+        return Group(path=ROOT, name="") if path == ROOT else unknown_group(path)
     return load(Group, {"name": "", **item}, path=path)
 
 
 def _item(group: Group) -> Item:
     return {
-        **GROUP.item(parent=_above(group.path), group=group.path),
+        **GROUP.item(parent=_parent_or_root(group.path), group=group.path),
         "name": group.name,
         "createdAt": group.created_at,
         "createdBy": group.created_by,
     }
 
 
-def _exists(path: GroupPath) -> NameTaken:
-    return NameTaken("G", path, _above(path), path)
+def _path_taken(path: GroupPath) -> NameTaken:
+    return NameTaken("G", path, _parent_or_root(path), path)

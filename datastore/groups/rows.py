@@ -1,8 +1,8 @@
-"""The rows of groups: where they stand, what they count, how they go; grants as an antichain."""
+"""The rows of groups: their keys, their counters and their removal; and grants as an antichain."""
 
 from collections.abc import Iterable
 
-from penstock.datastore.access.access import key_of_group, unknown
+from penstock.datastore.access.access import key_of_group, unknown_group
 from penstock.datastore.errors import IllegalState, NotFound
 from penstock.datastore.roles import ROOT, GroupPath, covers, parent
 from penstock.datastore.table.port import (
@@ -19,10 +19,10 @@ from penstock.datastore.table.port import (
 from penstock.datastore.table.transaction import Write
 
 DELETING = "deletingAt"
-"""Marks the row of a group that is being deleted with all that lies in it."""
+"""The attribute that marks the row of a group that is being deleted with all its contents."""
 
 
-def counted(group: GroupPath, attribute: str, step: int) -> Write:
+def count_in_group(group: GroupPath, attribute: str, step: int) -> Write:
     """Count a child or grant of a group, which must exist; the root always exists.
 
     A group that is being deleted takes no new ones.
@@ -31,32 +31,32 @@ def counted(group: GroupPath, attribute: str, step: int) -> Write:
     if group == ROOT:
         condition = None
     update = Update(key=key_of_group(group), add={attribute: step}, condition=condition)
-    return Write(update, lambda standing: _closed(group, standing))
+    return Write(update, lambda standing: _closed_group_error(group, standing))
 
 
-def removed(group: GroupPath, *, marked: bool = False) -> list[Write]:
+def removal_writes(group: GroupPath, *, marked: bool = False) -> list[Write]:
     """Remove the row of an empty group, and subtract it from the group above.
 
     With `marked`, a group that is not being deleted counts as unknown.
     """
-    empty: tuple[Condition, ...] = (Exists(), _none("children"), _none("grants"))
+    empty: tuple[Condition, ...] = (Exists(), _is_zero("children"), _is_zero("grants"))
     gone = Delete(key_of_group(group), AllOf((*empty, Exists(DELETING)) if marked else empty))
 
-    def refused(standing: Item | None) -> Exception:
+    def describe_refusal(standing: Item | None) -> Exception:
         if standing is None or (marked and DELETING not in standing):
-            return unknown(group)
+            return unknown_group(group)
         return IllegalState(f"The group {group} is not empty.", "NOT_EMPTY")
 
-    return [Write(gone, refused), counted(parent(group) or ROOT, "children", -1)]
+    return [Write(gone, describe_refusal), count_in_group(parent(group) or ROOT, "children", -1)]
 
 
-def _closed(group: GroupPath, standing: Item | None) -> NotFound:
+def _closed_group_error(group: GroupPath, standing: Item | None) -> NotFound:
     if standing is None:
-        return unknown(group)
+        return unknown_group(group)
     return NotFound(f"The group {group} is being deleted.", ("group",))
 
 
-def _none(attribute: str) -> Condition:
+def _is_zero(attribute: str) -> Condition:
     return AnyOf((Missing(attribute), Compare(attribute, "=", 0)))
 
 

@@ -11,21 +11,21 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.datastore.access.access import Access, key_of_group, unknown
+from penstock.datastore.access.access import Access, key_of_group, unknown_group
 from penstock.datastore.errors import IllegalState, LimitExceeded, NotFound, Unavailable
 from penstock.datastore.groups.repository import Groups
-from penstock.datastore.groups.rows import DELETING, removed
-from penstock.datastore.jobs.jobs import Job, JobKind, find_jobs, item_of, new_job
-from penstock.datastore.jobs.leases import Lease
+from penstock.datastore.groups.rows import DELETING, removal_writes
+from penstock.datastore.jobs.jobs import Job, JobKind, find_jobs, job_item, new_job
+from penstock.datastore.jobs.leases import JobLease
 from penstock.datastore.manifest.delete import delete_manifest
 from penstock.datastore.records import Group, Resource
-from penstock.datastore.resources.delete import Deleting
-from penstock.datastore.resources.reading import Reading
-from penstock.datastore.resources.write import Writing
+from penstock.datastore.resources.delete import ResourceDeleter
+from penstock.datastore.resources.reading import ResourceReader
+from penstock.datastore.resources.write import ResourceWriter
 from penstock.datastore.roles import ROOT, GroupPath, Role, covers
 from penstock.datastore.table.items import read_rows, resource_id
-from penstock.datastore.table.layout import GRANT, GROUP, KINDS, MANIFEST, OWNED, Kind
-from penstock.datastore.table.pages import pages
+from penstock.datastore.table.layout import GRANT, GROUP, KINDS, MANIFEST, OWNED, KindDefinition
+from penstock.datastore.table.pages import query_pages
 from penstock.datastore.table.port import (
     AllOf,
     AnyOf,
@@ -40,13 +40,13 @@ from penstock.datastore.table.port import (
     Range,
     Update,
 )
-from penstock.datastore.table.transaction import Write, commit, done
+from penstock.datastore.table.transaction import Write, already_done, commit
 from penstock.datastore.text import unescape
 
 ATTEMPTS = 20
 
 
-class _Marked(Exception):
+class _MarkedByOtherJob(Exception):
     """Another job already marked the group."""
 
     def __init__(self, job: str) -> None:
@@ -54,16 +54,16 @@ class _Marked(Exception):
         self.job = job
 
 
-def begun_unheard() -> None:
+def notify_nobody() -> None:
     """Ignore the notice of a new job; there is nobody to notify."""
 
 
 @dataclass(frozen=True, slots=True)
-class Cascades:
+class GroupDeletions:
     """Deletion of groups in the caller's scope; `begun` is called for each new job."""
 
     access: Access
-    begun: Callable[[], None] = begun_unheard
+    notify_begun: Callable[[], None] = notify_nobody
 
     async def delete(self, path: GroupPath) -> tuple[Group, Job | None]:
         """Delete an empty group at once and return None, or begin a job that deletes all of it.
@@ -87,93 +87,97 @@ class Cascades:
         job, given_up = new_job(self.access, JobKind.DELETE_GROUP, group=path), ""
         for _ in range(ATTEMPTS):
             try:
-                made = Write(Put(item_of(job), Missing()), done)
-                await commit(self.access.table, [made, self._marked(path, job, given_up)])
-            except _Marked as marked:
+                made = Write(Put(job_item(job), Missing()), already_done)
+                await commit(self.access.table, [made, self._mark_write(path, job, given_up)])
+            except _MarkedByOtherJob as marked:
                 (standing,) = await find_jobs(self.access.table, [marked.job])
                 if standing is not None and not standing.is_over:
                     return standing
                 given_up = marked.job
             else:
-                self.begun()
+                self.notify_begun()
                 return job
         raise Unavailable(f"The group {path} is being deleted by many at once.")
 
-    def _marked(self, path: GroupPath, job: Job, given_up: str) -> Write:
+    def _mark_write(self, path: GroupPath, job: Job, given_up: str) -> Write:
         """Mark the group for the job, unless a job that has not failed has marked it."""
         free = AnyOf((Missing("job"), Compare("job", "=", given_up)))
 
-        def refused(standing: Item | None) -> Exception:
-            return unknown(path) if standing is None else _Marked(str(standing["job"]))
+        def describe_conflict(standing: Item | None) -> Exception:
+            return (
+                unknown_group(path) if standing is None else _MarkedByOtherJob(str(standing["job"]))
+            )
 
         mark = Update(
             key=key_of_group(path),
             set={DELETING: job.created_at, "job": job.id},
             condition=AllOf((Exists(), free)),
         )
-        return Write(mark, refused)
+        return Write(mark, describe_conflict)
 
 
-async def delete_subtree(access: Access, lease: Lease) -> None:
+async def delete_subtree(access: Access, lease: JobLease) -> None:
     """Run the job of a lease; the caller of the scope must be allowed to do everything."""
-    work = _Subtree(access, lease, GroupPath(str(lease.job.group)))
+    work = _SubtreeDeletion(access, lease, GroupPath(str(lease.job.group)))
     if await work.is_marked():
-        groups = await work.close()
-        await work.count(groups)
+        groups = await work.mark_all()
+        await work.plan_steps(groups)
         for group in reversed(groups):
-            await work.empty(group)
-            await work.remove(group)
+            await work.empty_group(group)
+            await work.remove_group(group)
 
 
 @dataclass(frozen=True, slots=True)
-class _Subtree:
+class _SubtreeDeletion:
     """The deletion of one group, `top`, and of everything below it."""
 
     access: Access
-    lease: Lease
+    lease: JobLease
     top: GroupPath
 
     async def is_marked(self) -> bool:
         """Whether the job marked this group, and not an older group of the same path."""
-        return (await self._rows([self.top]))[self.top].get("job") == self.lease.job.id
+        return (await self._read_group_rows([self.top]))[self.top].get("job") == self.lease.job.id
 
-    async def close(self) -> list[GroupPath]:
+    async def mark_all(self) -> list[GroupPath]:
         """Mark every group below; return all groups of the subtree, level by level."""
         found, level = [self.top], [self.top]
         while level:
-            level = [child for group in level for child in await self._close_children(group)]
+            level = [child for group in level for child in await self._mark_children(group)]
             found += level
         return found
 
-    async def count(self, groups: Sequence[GroupPath]) -> None:
+    async def plan_steps(self, groups: Sequence[GroupPath]) -> None:
         """Plan one step for each group, and one for each resource in each group."""
-        rows = await self._rows(groups)
-        await self.lease.plan(sum(1 + _number(row, "grants") for row in rows.values() if row))
+        rows = await self._read_group_rows(groups)
+        await self.lease.set_steps_left(
+            sum(1 + _number_of(row, "grants") for row in rows.values() if row)
+        )
 
-    async def empty(self, group: GroupPath) -> None:
+    async def empty_group(self, group: GroupPath) -> None:
         """Delete everything that the group's counter counts.
 
         The index may lag behind the counter. A resource that is counted but not listed may belong
         to a delete that was interrupted, which is finished first; otherwise raises Unavailable, and
         the job waits for the index.
         """
-        while left := await self._left(group):
-            if await self._take_away(group):
+        while left := await self._count_left(group):
+            if await self._delete_listed(group):
                 continue
             for kind in KINDS:
-                await Deleting(kind, self.access).sweep()
-            if await self._left(group) == left:
+                await ResourceDeleter(kind, self.access).sweep()
+            if await self._count_left(group) == left:
                 raise Unavailable(f"{left} resources in {group} are not listed yet.")
 
-    async def remove(self, group: GroupPath) -> None:
+    async def remove_group(self, group: GroupPath) -> None:
         """Remove the empty group, unless another worker did so."""
         with suppress(NotFound):
-            await commit(self.access.table, removed(group, marked=True))
+            await commit(self.access.table, removal_writes(group, marked=True))
             await self.lease.advance(1)
 
-    async def _close_children(self, above: GroupPath) -> list[GroupPath]:
+    async def _mark_children(self, above: GroupPath) -> list[GroupPath]:
         closed = []
-        async for page in pages(
+        async for page in query_pages(
             self.access.table,
             Query(
                 partition=GROUP.pk.fill({"parent": above}),
@@ -182,13 +186,13 @@ class _Subtree:
             ),
         ):
             for item in page:
-                child = GroupPath(unescape(GROUP.sk.read(str(item["sk"]))["group"]))
-                if DELETING in item or await self._close(child, above):
+                child = GroupPath(unescape(GROUP.sk.parse(str(item["sk"]))["group"]))
+                if DELETING in item or await self._mark_child(child, above):
                     closed.append(child)
                 await self.lease.advance()
         return closed
 
-    async def _close(self, group: GroupPath, above: GroupPath) -> bool:
+    async def _mark_child(self, group: GroupPath, above: GroupPath) -> bool:
         """Mark a group if it exists.
 
         The group above must be marked: otherwise this is a new group of the same path.
@@ -203,43 +207,45 @@ class _Subtree:
             return False
         return True
 
-    async def _left(self, group: GroupPath) -> int:
-        return _number((await self._rows([group]))[group], "grants")
+    async def _count_left(self, group: GroupPath) -> int:
+        return _number_of((await self._read_group_rows([group]))[group], "grants")
 
-    async def _take_away(self, group: GroupPath) -> int:
+    async def _delete_listed(self, group: GroupPath) -> int:
         """Delete or revoke what is listed in the group; return the number of resources."""
-        taken = await self._take_manifests(group)
+        taken = await self._delete_manifests(group)
         for row in (GRANT, OWNED):
-            listed = Query(partition=row.index_of(group=group), index=True)
-            async for page in pages(self.access.table, listed):
+            listed = Query(partition=row.index_partition(group=group), index=True)
+            async for page in query_pages(self.access.table, listed):
                 for kind in KINDS:
-                    taken += await self._take_page(kind, page, group)
+                    taken += await self._delete_page(kind, page, group)
         return taken
 
-    async def _take_manifests(self, group: GroupPath) -> int:
+    async def _delete_manifests(self, group: GroupPath) -> int:
         taken = 0
         listed = Query(partition=MANIFEST.pk.fill({"group": group}), consistent=True)
-        async for page in pages(self.access.table, listed):
+        async for page in query_pages(self.access.table, listed):
             for item in page:
                 await delete_manifest(self.access, item, self.lease.advance)
                 await self.lease.advance(1)
                 taken += 1
         return taken
 
-    async def _take_page(
-        self, kind: Kind[Any], page: Sequence[Attributes], group: GroupPath
+    async def _delete_page(
+        self, kind: KindDefinition[Any], page: Sequence[Attributes], group: GroupPath
     ) -> int:
         rows = [item for item in page if str(item["pk"]).startswith(f"{kind.letter}:")]
-        reading = Reading(kind, self.access)
+        reading = ResourceReader(kind, self.access)
         found = await reading.many([resource_id(item) for item in rows], consistent=True)
         there = [resource for resource in found if not isinstance(resource, NotFound)]
-        return sum([await self._take(kind, resource, group) for resource in there])
+        return sum([await self._delete_or_revoke(kind, resource, group) for resource in there])
 
-    async def _take(self, kind: Kind[Any], resource: Resource, group: GroupPath) -> bool:
+    async def _delete_or_revoke(
+        self, kind: KindDefinition[Any], resource: Resource, group: GroupPath
+    ) -> bool:
         """Delete a resource of the subtree; for one owned elsewhere, revoke the group's grant."""
         with suppress(NotFound):
             if covers(self.top, resource.owner):
-                await Deleting(kind, self.access).delete(resource.id)
+                await ResourceDeleter(kind, self.access).delete(resource.id)
                 homes = {*resource.groups, resource.owner}
                 await self.lease.advance(sum(covers(self.top, home) for home in homes))
             else:
@@ -248,18 +254,18 @@ class _Subtree:
             return True
         return False
 
-    async def _revoke(self, kind: Kind[Any], id: str, group: GroupPath) -> None:
+    async def _revoke(self, kind: KindDefinition[Any], id: str, group: GroupPath) -> None:
         try:
-            await Writing(kind, self.access).revoke(id, group)
+            await ResourceWriter(kind, self.access).revoke(id, group)
         except LimitExceeded as exceeded:
             what = f"{exceeded.limit}, to revoke the {kind.noun} {id} from {group}"
             raise LimitExceeded(what, exceeded.maximum, exceeded.actual) from exceeded
 
-    async def _rows(self, groups: Sequence[GroupPath]) -> dict[GroupPath, Attributes]:
+    async def _read_group_rows(self, groups: Sequence[GroupPath]) -> dict[GroupPath, Attributes]:
         keys = {group: key_of_group(group) for group in groups}
         rows = await read_rows(self.access.table, keys.values(), consistent=True)
         return {group: rows.get(key, {}) for group, key in keys.items()}
 
 
-def _number(item: Attributes, attribute: str) -> int:
+def _number_of(item: Attributes, attribute: str) -> int:
     return int(str(item.get(attribute, 0)))

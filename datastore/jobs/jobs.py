@@ -9,7 +9,7 @@ import msgspec
 
 from penstock.datastore.access.access import Access, absent
 from penstock.datastore.errors import NotFound
-from penstock.datastore.records import Struct
+from penstock.datastore.records import StoredRecord
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.items import load, read_rows, resource_id
 from penstock.datastore.table.layout import JOB
@@ -33,7 +33,7 @@ class JobState(StrEnum):
     FAILED = "failed"
 
 
-class Job(Struct, frozen=True, kw_only=True):
+class Job(StoredRecord, frozen=True, kw_only=True):
     """A job about one group, or one that only its user sees; `message` is why it failed.
 
     `done` counts the finished steps out of `total`, which is None until the work is counted. A step
@@ -73,7 +73,7 @@ def new_job(access: Access, kind: JobKind, **about: Any) -> Job:
     )
 
 
-def item_of(job: Job) -> Item:
+def job_item(job: Job) -> Item:
     """The row of an unfinished job, listed for the workers."""
     attributes = msgspec.to_builtins(job)
     del attributes["id"]
@@ -91,18 +91,18 @@ async def find_jobs(table: Table, ids: Sequence[str]) -> list[Job | None]:
     ]
 
 
-async def unfinished(table: Table) -> list[str]:
+async def unfinished_jobs(table: Table) -> list[str]:
     """The ids of unfinished jobs, oldest first, at most one page of them."""
-    page = await table.query(Query(partition=JOB.index_of(), index=True))
+    page = await table.query(Query(partition=JOB.index_partition(), index=True))
     return [resource_id(item) for item in page.items]
 
 
-async def left_alone(table: Table, before: str) -> int:
+async def count_unheld_jobs(table: Table, before: str) -> int:
     """Count the jobs that were begun before the time and held by no worker then.
 
     At most one page of jobs is counted.
     """
-    page = await table.query(Query(partition=JOB.index_of(), index=True))
+    page = await table.query(Query(partition=JOB.index_partition(), index=True))
     return sum(
         str(item["createdAt"]) < before and str(item.get("heldUntil", "")) < before
         for item in page.items
@@ -119,11 +119,11 @@ class Jobs:
         """Get jobs; one answer for each id, aligned."""
         found = await find_jobs(self.access.table, ids)
         return [
-            job if job is not None and self._follows(job) else absent("job")
+            job if job is not None and self._may_follow(job) else absent("job")
             for id, job in zip(ids, found, strict=True)
         ]
 
-    def _follows(self, job: Job) -> bool:
+    def _may_follow(self, job: Job) -> bool:
         caller = self.access.caller
         if job.created_by == caller.user_id:
             return True

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, NoReturn
 
-from penstock.datastore.clock import Clock, canonical
+from penstock.datastore.clock import Clock, iso_timestamp
 from penstock.datastore.jobs.jobs import Job, JobState
 from penstock.datastore.table.items import load
 from penstock.datastore.table.layout import JOB
@@ -23,23 +23,23 @@ from penstock.datastore.table.port import (
     Value,
 )
 
-HOLD: Final = ("worker", "heldUntil")
-HELD: Final = timedelta(seconds=30)
-NOTED: Final = timedelta(seconds=1)
-KEPT: Final = timedelta(days=7)
+HOLD_ATTRIBUTES: Final = ("worker", "heldUntil")
+LEASE_TIME: Final = timedelta(seconds=30)
+NOTE_INTERVAL: Final = timedelta(seconds=1)
+JOB_RETENTION: Final = timedelta(days=7)
 """The time for which a job that is over can still be read."""
 
 
-class LeaseLost(Exception):
+class JobLeaseLost(Exception):
     """The lease expired, and another worker took the job."""
 
 
-class Paused(Exception):
+class JobPaused(Exception):
     """The job used up its share of time and continues after other jobs had theirs."""
 
 
 @dataclass(slots=True)
-class Lease:
+class JobLease:
     """A worker's lease of a job; `done` counts the finished steps out of `total`.
 
     The progress is written to the row about once a second, which also renews the lease. Every
@@ -52,44 +52,47 @@ class Lease:
     job: Job
     done: int
     total: int | None
-    noted: datetime
+    noted_at: datetime
     cursor: str | None = None
 
-    async def plan(self, left: int) -> None:
+    async def set_steps_left(self, left: int) -> None:
         """Set the number of steps that are left; the first call also sets the total."""
         self.total = left if self.total is None else self.total
         self.done = max(self.total - left, 0)
-        await self._note()
+        await self._write_progress()
 
     async def advance(self, steps: int = 0, cursor: str | None = None) -> None:
         """Count finished steps, and remember the cursor if there is one."""
         self.done += steps
         self.cursor = cursor or self.cursor
-        if self.clock.now() - self.noted >= NOTED:
-            await self._note()
+        if self.clock.now() - self.noted_at >= NOTE_INTERVAL:
+            await self._write_progress()
 
     async def pause(self) -> NoReturn:
         """Give the job back to the workers; always raises JobPaused."""
-        await self._note()
-        await release(self.table, self.worker, self.job.id)
-        raise Paused
+        await self._write_progress()
+        await release_job(self.table, self.worker, self.job.id)
+        raise JobPaused
 
     async def finish(self, state: JobState, message: str | None = None) -> None:
         """End the job; a job that succeeded has done all its steps, whichever worker did them."""
         now = self.clock.now()
         ended: dict[str, Value] = {
             "state": state.value,
-            "finishedAt": canonical(now),
+            "finishedAt": iso_timestamp(now),
             "done": self.total if state is JobState.DONE and self.total else self.done,
-            TTL: int((now + KEPT).timestamp()),
+            TTL: int((now + JOB_RETENTION).timestamp()),
         }
         if message is not None:
             ended["message"] = message
-        await self._write(ended, remove=(INDEX_HASH, *HOLD))
+        await self._write(ended, remove=(INDEX_HASH, *HOLD_ATTRIBUTES))
 
-    async def _note(self) -> None:
-        self.noted = self.clock.now()
-        found: dict[str, Value] = {"done": self.done, "heldUntil": canonical(self.noted + HELD)}
+    async def _write_progress(self) -> None:
+        self.noted_at = self.clock.now()
+        found: dict[str, Value] = {
+            "done": self.done,
+            "heldUntil": iso_timestamp(self.noted_at + LEASE_TIME),
+        }
         known = {"total": self.total, "cursor": self.cursor}
         found |= {name: value for name, value in known.items() if value is not None}
         await self._write(found)
@@ -100,22 +103,22 @@ class Lease:
         try:
             await self.table.transact([Update(key=key, set=changes, remove=remove, condition=ours)])
         except ConditionFailed as failed:
-            raise LeaseLost from failed
+            raise JobLeaseLost from failed
 
 
-async def take(table: Table, clock: Clock, worker: str, id: str) -> Lease | None:
+async def take_job(table: Table, clock: Clock, worker: str, id: str) -> JobLease | None:
     """Take a job that no other worker holds; None if a worker holds it or if it is over."""
     now = clock.now()
     key = JOB.key(id=id)
-    ours, over = Compare("worker", "=", worker), Compare("heldUntil", "<", canonical(now))
+    ours, over = Compare("worker", "=", worker), Compare("heldUntil", "<", iso_timestamp(now))
     taken = Update(
         key=key,
         set={
             "state": JobState.RUNNING.value,
             "worker": worker,
-            "heldUntil": canonical(now + HELD),
+            "heldUntil": iso_timestamp(now + LEASE_TIME),
         },
-        default={"startedAt": canonical(now)},
+        default={"startedAt": iso_timestamp(now)},
         condition=AllOf((Exists(INDEX_HASH), AnyOf((Missing("worker"), ours, over)))),
     )
     try:
@@ -123,11 +126,11 @@ async def take(table: Table, clock: Clock, worker: str, id: str) -> Lease | None
     except ConditionFailed:
         return None
     job = load(Job, (await table.get([key], consistent=True)).items[key], id=id)
-    return Lease(table, clock, worker, job, job.done, job.total, now, job.cursor)
+    return JobLease(table, clock, worker, job, job.done, job.total, now, job.cursor)
 
 
-async def release(table: Table, worker: str, id: str) -> None:
+async def release_job(table: Table, worker: str, id: str) -> None:
     """Give up the worker's lease of a job, so that any worker can take it at once."""
     ours = Compare("worker", "=", worker)
     with suppress(ConditionFailed):
-        await table.transact([Update(key=JOB.key(id=id), remove=HOLD, condition=ours)])
+        await table.transact([Update(key=JOB.key(id=id), remove=HOLD_ATTRIBUTES, condition=ours)])

@@ -12,20 +12,20 @@ from msgspec.structs import replace
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import Failure, Unavailable
 from penstock.datastore.jobs.delete_group import delete_subtree
-from penstock.datastore.jobs.jobs import JobKind, JobState, unfinished
-from penstock.datastore.jobs.leases import Lease, LeaseLost, Paused, release, take
+from penstock.datastore.jobs.jobs import JobKind, JobState, unfinished_jobs
+from penstock.datastore.jobs.leases import JobLease, JobLeaseLost, JobPaused, release_job, take_job
 from penstock.datastore.roles import ROOT, Caller, Role
 
-Work: TypeAlias = Callable[[Access, Lease], Awaitable[None]]
+JobFunction: TypeAlias = Callable[[Access, JobLease], Awaitable[None]]
 
-WORK: Mapping[JobKind, Work] = {JobKind.DELETE_GROUP: delete_subtree}
-UNFORESEEN = "An unexpected error occurred; see the log of the server."
+JOB_FUNCTIONS: Mapping[JobKind, JobFunction] = {JobKind.DELETE_GROUP: delete_subtree}
+UNEXPECTED_FAILURE = "An unexpected error occurred; see the log of the server."
 
 logger = logging.getLogger("penstock.jobs")
 
 
 @dataclass(frozen=True, slots=True)
-class JobRuns:
+class JobWorker:
     """A worker that runs the jobs of a table, one after another.
 
     `more` has the functions of job kinds that need more than a table. `access` gives the table, the
@@ -34,7 +34,7 @@ class JobRuns:
 
     access: Access
     worker: str
-    more: Mapping[JobKind, Work] = field(default_factory=dict)
+    more_functions: Mapping[JobKind, JobFunction] = field(default_factory=dict)
 
     async def run(self) -> int:
         """Run every job that no other worker holds; return the number of jobs that ended.
@@ -42,41 +42,41 @@ class JobRuns:
         A job stays unfinished if the store is not available or if another worker took it.
         """
         table, ended = self.access.table, 0
-        for id in await unfinished(table):
+        for id in await unfinished_jobs(table):
             try:
-                lease = await take(table, self.access.clock, self.worker, id)
-                ended += lease is not None and await self._ends(lease)
+                lease = await take_job(table, self.access.clock, self.worker, id)
+                ended += lease is not None and await self._run_job(lease)
             except CancelledError:
                 # A failure to release the job must not hide the cancellation.
                 with suppress(Exception):
-                    await release(table, self.worker, id)
+                    await release_job(table, self.worker, id)
                 raise
         return ended
 
-    async def _ends(self, lease: Lease) -> bool:
+    async def _run_job(self, lease: JobLease) -> bool:
         try:
-            await self._work(lease)
-        except LeaseLost:
+            await self._call_function(lease)
+        except JobLeaseLost:
             logger.warning("another worker took the job %s", lease.job.id)
             return False
-        except Paused:
+        except JobPaused:
             return False
         except Unavailable as error:
             logger.warning("the job %s waits: %s", lease.job.id, error.message)
             return False
         return True
 
-    async def _work(self, lease: Lease) -> None:
+    async def _call_function(self, lease: JobLease) -> None:
         job = lease.job
         access = replace(self.access, caller=Caller(job.created_by, {ROOT: Role.ADMIN}))
         try:
-            await {**WORK, **self.more}[job.kind](access, lease)
-        except (LeaseLost, Unavailable, Paused):
+            await {**JOB_FUNCTIONS, **self.more_functions}[job.kind](access, lease)
+        except (JobLeaseLost, Unavailable, JobPaused):
             raise
         except Failure as failure:
             await lease.finish(JobState.FAILED, failure.message)
         except Exception:
             logger.exception("the job %s failed", job.id)
-            await lease.finish(JobState.FAILED, UNFORESEEN)
+            await lease.finish(JobState.FAILED, UNEXPECTED_FAILURE)
         else:
             await lease.finish(JobState.DONE)

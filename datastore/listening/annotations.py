@@ -10,14 +10,14 @@ from typing import TypeAlias
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.audio.records import Audio
-from penstock.datastore.audio.tracks import Reading as AudioReading
+from penstock.datastore.audio.tracks import TrackReader as AudioReading
 from penstock.datastore.errors import FieldProblem, Invalid
 from penstock.datastore.listening.records import Annotation, Kind
-from penstock.datastore.playlists.reading import Reading as PlaylistReading
+from penstock.datastore.playlists.reading import PlaylistReader as PlaylistReading
 from penstock.datastore.playlists.records import Playlist
 from penstock.datastore.table.items import load, read_rows
 from penstock.datastore.table.layout import ANNOTATION, LIBRARY
-from penstock.datastore.table.pages import Slice, Window, sliced
+from penstock.datastore.table.pages import Slice, Window, make_slice
 from penstock.datastore.table.port import (
     Attributes,
     ConditionFailed,
@@ -31,7 +31,7 @@ from penstock.datastore.table.port import (
 from penstock.datastore.text import is_id
 
 
-async def latest_first(access: Access, prefix: str, window: Window) -> Slice[Attributes]:
+async def list_latest(access: Access, prefix: str, window: Window) -> Slice[Attributes]:
     """One page of the rows with the prefix; a position is the rest of the sort key after it."""
     pk = LIBRARY.pk.fill({"user": access.caller.user_id})
     query = Query(
@@ -42,7 +42,7 @@ async def latest_first(access: Access, prefix: str, window: Window) -> Slice[Att
         limit=window.size + 1,
     )
     page = await access.table.query(query)
-    return sliced(
+    return make_slice(
         page.items,
         window,
         lambda item: str(item["sk"]).removeprefix(prefix),
@@ -50,8 +50,8 @@ async def latest_first(access: Access, prefix: str, window: Window) -> Slice[Att
     )
 
 
-Thing: TypeAlias = tuple[Kind, str]
-Kept: TypeAlias = tuple[Audio | Playlist, Annotation]
+ThingKey: TypeAlias = tuple[Kind, str]
+AnnotatedThing: TypeAlias = tuple[Audio | Playlist, Annotation]
 """A track or playlist, with its annotation."""
 
 MAX_RATING = 5
@@ -63,7 +63,9 @@ class Annotations:
 
     access: Access
 
-    async def many(self, things: Sequence[Thing], *, consistent: bool = False) -> list[Annotation]:
+    async def many(
+        self, things: Sequence[ThingKey], *, consistent: bool = False
+    ) -> list[Annotation]:
         """Get annotations: `pk = U:<user>, sk = AN:<kind>:<id>`, batched; aligned with the things.
 
         It does not check that the things exist.
@@ -76,59 +78,59 @@ class Annotations:
             for (kind, id), item in zip(things, items, strict=True)
         ]
 
-    async def one(self, thing: Thing) -> Annotation:
+    async def one(self, thing: ThingKey) -> Annotation:
         """Read the annotation of a thing, consistently."""
         (found,) = await self.many([thing], consistent=True)
         return found
 
-    async def rate(self, thing: Thing, rating: int | None) -> Kept:
+    async def rate(self, thing: ThingKey, rating: int | None) -> AnnotatedThing:
         """Set a rating from 1 to 5, or clear it; raises NotFound if the thing is not theirs."""
         if rating is not None and not 1 <= rating <= MAX_RATING:
             raise Invalid([FieldProblem(["rating"], f"must be 1 to {MAX_RATING}")])
-        rated = await self.require(thing)
-        await self.keep(thing, {"rating": rating})
+        rated = await self.require_thing(thing)
+        await self.write_fields(thing, {"rating": rating})
         return rated, await self.one(thing)
 
-    async def go_on_at(self, audio_id: str, position_ms: int | None) -> Kept:
+    async def set_position(self, audio_id: str, position_ms: int | None) -> AnnotatedThing:
         """Set the position in milliseconds at which to resume a track, or clear it."""
         thing = (Kind.AUDIO, audio_id)
-        track = await self.track(audio_id)
+        track = await self.require_track(audio_id)
         if position_ms is not None and not 0 <= position_ms <= track.duration_ms:
             words = f"must be 0 to the length of the track, {track.duration_ms}"
             raise Invalid([FieldProblem(["positionMs"], words)])
         at = None if position_ms is None else self.access.clock.timestamp()
-        await self.keep(thing, {"positionMs": position_ms, "positionAt": at})
+        await self.write_fields(thing, {"positionMs": position_ms, "positionAt": at})
         return track, await self.one(thing)
 
-    async def keep(self, thing: Thing, facts: dict[str, Value]) -> None:
+    async def write_fields(self, thing: ThingKey, facts: dict[str, Value]) -> None:
         """Write fields of an annotation; a value of None removes the field."""
         setting = {name: value for name, value in facts.items() if value is not None}
         if setting:
-            update = Update(key=self.key(thing), set=setting, remove=_gone(facts))
+            update = Update(key=self.key(thing), set=setting, remove=_cleared_names(facts))
             await self.access.table.transact([update])
             return
         # Without an annotation there is no row from which to remove fields.
         with suppress(ConditionFailed):
-            forget = Update(key=self.key(thing), remove=_gone(facts), condition=Exists())
+            forget = Update(key=self.key(thing), remove=_cleared_names(facts), condition=Exists())
             await self.access.table.transact([forget])
 
-    async def require(self, thing: Thing) -> Audio | Playlist:
+    async def require_thing(self, thing: ThingKey) -> Audio | Playlist:
         """Read the track or playlist itself; raises NotFound if the caller has no such thing."""
         kind, id = thing
         match kind:
             case Kind.AUDIO:
-                return await self.track(id)
+                return await self.require_track(id)
             case Kind.PLAYLIST:
                 return await PlaylistReading(self.access).one(id, consistent=True)
 
-    async def track(self, id: str) -> Audio:
+    async def require_track(self, id: str) -> Audio:
         """Read a track of the caller; raises NotFound."""
         return await AudioReading(self.access).get_audio_files_by_audio_id(id, consistent=True)
 
-    def key(self, thing: Thing) -> Key:
+    def key(self, thing: ThingKey) -> Key:
         kind, id = thing
         return ANNOTATION.key(user=self.access.caller.user_id, kind=kind, id=id)
 
 
-def _gone(facts: dict[str, Value]) -> tuple[str, ...]:
+def _cleared_names(facts: dict[str, Value]) -> tuple[str, ...]:
     return tuple(name for name, value in facts.items() if value is None)

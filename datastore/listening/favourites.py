@@ -3,9 +3,14 @@
 from dataclasses import dataclass
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.listening.annotations import Annotations, Kept, Thing, latest_first
+from penstock.datastore.listening.annotations import (
+    AnnotatedThing,
+    Annotations,
+    ThingKey,
+    list_latest,
+)
 from penstock.datastore.listening.records import Annotation, Favourite, Kind
-from penstock.datastore.playlists.header import until_settled
+from penstock.datastore.playlists.header import retry_on_conflict
 from penstock.datastore.table.layout import FAVOURITE
 from penstock.datastore.table.pages import Slice, Window
 from penstock.datastore.table.port import (
@@ -30,10 +35,10 @@ class Favourites:
 
     access: Access
 
-    async def mark(self, thing: Thing) -> Kept:
+    async def mark(self, thing: ThingKey) -> AnnotatedThing:
         """Make a thing a favourite; one that already is keeps its date."""
         annotations = Annotations(self.access)
-        marked = await annotations.require(thing)
+        marked = await annotations.require_thing(thing)
 
         async def attempt() -> Annotation:
             current = await annotations.one(thing)
@@ -46,12 +51,12 @@ class Favourites:
             await commit(self.access.table, [Write(noted), Write(Put(self._item(thing, at)))])
             return await annotations.one(thing)
 
-        return marked, await until_settled(attempt)
+        return marked, await retry_on_conflict(attempt)
 
-    async def unmark(self, thing: Thing) -> Kept:
+    async def unmark(self, thing: ThingKey) -> AnnotatedThing:
         """Remove a thing from the favourites."""
         annotations = Annotations(self.access)
-        unmarked = await annotations.require(thing)
+        unmarked = await annotations.require_thing(thing)
 
         async def attempt() -> Annotation:
             current = await annotations.one(thing)
@@ -66,22 +71,22 @@ class Favourites:
             await commit(self.access.table, [Write(forgotten), Write(Delete(key))])
             return await annotations.one(thing)
 
-        return unmarked, await until_settled(attempt)
+        return unmarked, await retry_on_conflict(attempt)
 
     async def page(self, kind: Kind, window: Window) -> Slice[Favourite]:
         """List favourites of a kind, latest first: `sk` begins with `FV:<kind>:`."""
         prefix = FAVOURITE.sk.prefix({"kind": kind})
-        found = await latest_first(self.access, prefix, window)
-        return found.map([_favourite(item) for _, item in found.entries])
+        found = await list_latest(self.access, prefix, window)
+        return found.with_items([_read_favourite(item) for _, item in found.entries])
 
-    def _key(self, thing: Thing, at: str) -> Key:
+    def _key(self, thing: ThingKey, at: str) -> Key:
         kind, id = thing
         return FAVOURITE.key(user=self.access.caller.user_id, kind=kind, at=at, id=id)
 
-    def _item(self, thing: Thing, at: str) -> Item:
+    def _item(self, thing: ThingKey, at: str) -> Item:
         return {**self._key(thing, at)._asdict()}
 
 
-def _favourite(item: Attributes) -> Favourite:
-    found = FAVOURITE.sk.read(str(item["sk"]))
+def _read_favourite(item: Attributes) -> Favourite:
+    found = FAVOURITE.sk.parse(str(item["sk"]))
     return Favourite(kind=Kind(found["kind"]), id=found["id"], at=unescape(found["at"]))

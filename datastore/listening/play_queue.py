@@ -15,7 +15,7 @@ MAX_QUEUED = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Queue:
+class QueueRepository:
     """The caller's only play queue; the last write wins."""
 
     access: Access

@@ -6,9 +6,9 @@ from datetime import timedelta
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.audio.records import Audio
-from penstock.datastore.clock import canonical
+from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import FieldProblem, Invalid
-from penstock.datastore.listening.annotations import Annotations, latest_first
+from penstock.datastore.listening.annotations import Annotations, list_latest
 from penstock.datastore.listening.records import Annotation, Kind, Play
 from penstock.datastore.table.items import load
 from penstock.datastore.table.layout import PLAY
@@ -20,13 +20,13 @@ from penstock.datastore.text import unescape
 LONG_ENOUGH_MS = 240_000
 """The length of listening that always counts as a play, even of a longer track."""
 
-AHEAD = timedelta(minutes=1)
+MAX_CLOCK_LEAD = timedelta(minutes=1)
 """The tolerance for a client's clock that is ahead."""
 
-LAST = "lastPlayedAt"
+LAST_PLAYED_AT = "lastPlayedAt"
 
 
-class _Counted(Exception):
+class _AlreadyCounted(Exception):
     """The play was already counted."""
 
 
@@ -44,17 +44,17 @@ class Plays:
         """
         annotations = Annotations(self.access)
         self._check(play)
-        track = await annotations.track(play.audio_id)
+        track = await annotations.require_track(play.audio_id)
         counts = 2 * play.listened_ms >= min(track.duration_ms, 2 * LONG_ENOUGH_MS)
         if counts:
-            with suppress(_Counted):
+            with suppress(_AlreadyCounted):
                 await commit(self.access.table, self._writes(play))
         return track, await annotations.one((Kind.AUDIO, play.audio_id)), counts
 
     async def page(self, window: Window) -> Slice[Play]:
         """List plays, latest first: `pk = U:<user>`, `sk` begins with `HI:`."""
-        found = await latest_first(self.access, PLAY.sk.prefix({}), window)
-        return found.map([_play(item) for _, item in found.entries])
+        found = await list_latest(self.access, PLAY.sk.prefix({}), window)
+        return found.with_items([_read_play(item) for _, item in found.entries])
 
     def _writes(self, play: Play) -> list[Write]:
         user = self.access.caller.user_id
@@ -63,16 +63,18 @@ class Plays:
         earlier = Write(Update(key=key, add={"playCount": 1}))
         latest = Update(
             key=key,
-            set={LAST: play.started_at},
+            set={LAST_PLAYED_AT: play.started_at},
             add={"playCount": 1},
-            condition=AnyOf((Missing(LAST), Compare(LAST, "<", play.started_at))),
+            condition=AnyOf(
+                (Missing(LAST_PLAYED_AT), Compare(LAST_PLAYED_AT, "<", play.started_at))
+            ),
         )
         told = Put({**item, "listenedMs": play.listened_ms}, Missing())
-        return [Write(told, lambda _: _Counted()), Write(latest, lambda _: earlier)]
+        return [Write(told, lambda _: _AlreadyCounted()), Write(latest, lambda _: earlier)]
 
     def _check(self, play: Play) -> None:
         problems = []
-        if play.started_at > canonical(self.access.clock.now() + AHEAD):
+        if play.started_at > iso_timestamp(self.access.clock.now() + MAX_CLOCK_LEAD):
             problems.append(FieldProblem(["startedAt"], "must not be in the future"))
         if play.listened_ms < 0:
             problems.append(FieldProblem(["listenedMs"], "must not be negative"))
@@ -80,6 +82,6 @@ class Plays:
             raise Invalid(problems)
 
 
-def _play(item: Attributes) -> Play:
-    found = PLAY.sk.read(str(item["sk"]))
+def _read_play(item: Attributes) -> Play:
+    found = PLAY.sk.parse(str(item["sk"]))
     return load(Play, item, audioId=found["audio"], startedAt=unescape(found["at"]))

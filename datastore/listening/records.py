@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from penstock.datastore.records import Struct
+from penstock.datastore.records import StoredRecord
 
 
 class Kind(StrEnum):
@@ -12,7 +12,7 @@ class Kind(StrEnum):
     PLAYLIST = "PL"
 
 
-class Annotation(Struct, frozen=True, kw_only=True):
+class Annotation(StoredRecord, frozen=True, kw_only=True):
     """The caller's annotation of one thing: `pk = U:<user>, sk = AN:<kind>:<id>`.
 
     `rating` is 1 to 5. `position_ms` is the position at which to resume a track, in
@@ -30,7 +30,7 @@ class Annotation(Struct, frozen=True, kw_only=True):
     position_at: str | None = None
 
 
-class Favourite(Struct, frozen=True, kw_only=True):
+class Favourite(StoredRecord, frozen=True, kw_only=True):
     """A favourite in the list by date: `sk = FV:<kind>:<at>:<id>`."""
 
     kind: Kind
@@ -38,7 +38,7 @@ class Favourite(Struct, frozen=True, kw_only=True):
     at: str
 
 
-class Play(Struct, frozen=True, kw_only=True):
+class Play(StoredRecord, frozen=True, kw_only=True):
     """One play of a track that counts: `sk = HI:<played at>:<audio>`.
 
     `started_at` is the time of its start, `listened_ms` its length in milliseconds.
@@ -49,7 +49,7 @@ class Play(Struct, frozen=True, kw_only=True):
     listened_ms: int
 
 
-class PlayQueue(Struct, frozen=True, kw_only=True):
+class PlayQueue(StoredRecord, frozen=True, kw_only=True):
     """The current track of the caller and those before and after it: `sk = PQ`.
 
     `index` counts from 0 in `audio_ids`, which may contain a track several times; `position_ms`

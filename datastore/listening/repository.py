@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from penstock.datastore.access.access import Access
 from penstock.datastore.listening.annotations import Annotations
 from penstock.datastore.listening.favourites import Favourites
-from penstock.datastore.listening.play_queue import Queue
+from penstock.datastore.listening.play_queue import QueueRepository
 from penstock.datastore.listening.plays import Plays
 
 
@@ -16,8 +16,8 @@ class Listening:
     annotations: Annotations
     favourites: Favourites
     plays: Plays
-    queue: Queue
+    queue: QueueRepository
 
     @classmethod
     def of(cls, access: Access) -> "Listening":
-        return cls(Annotations(access), Favourites(access), Plays(access), Queue(access))
+        return cls(Annotations(access), Favourites(access), Plays(access), QueueRepository(access))

@@ -15,22 +15,22 @@ import msgspec
 from penstock.datastore.dynamodb.wire import decode
 from penstock.datastore.errors import NotFound
 from penstock.datastore.manifest import legacy_items, rules
-from penstock.datastore.manifest.insert import enter, first_event
+from penstock.datastore.manifest.insert import first_event, insert_run
 from penstock.datastore.manifest.legacy_items import ATTRIBUTES, LegacyRun
-from penstock.datastore.manifest.manifests import NoManifest, entered
+from penstock.datastore.manifest.manifests import ManifestMissing, add_runs_write
 from penstock.datastore.manifest.records import Action, ManifestName, Run
-from penstock.datastore.manifest.rows import Gone, item_of, key_bytes, new_rows
+from penstock.datastore.manifest.rows import RunWasDeleted, key_bytes, new_rows, run_item
 from penstock.datastore.manifest.runs import Runs
 from penstock.datastore.roles import Role
 from penstock.datastore.table.limits import INDEX_RANGE_BYTES
 from penstock.datastore.table.port import Missing, Put, Value
-from penstock.datastore.table.transaction import Moved, Write, commit
+from penstock.datastore.table.transaction import StaleRead, Write, commit
 
-AT_ONCE = 20
+RUNS_PER_TRANSACTION = 20
 """The runs of one transaction, which takes 100 operations: each run has four rows."""
 
 
-class Found(NamedTuple):
+class SourceItem(NamedTuple):
     """An item of a source and its position there; without values, `reasons` say why."""
 
     place: str
@@ -46,15 +46,15 @@ class InvalidItem(NamedTuple):
     reasons: tuple[str, ...]
 
 
-class Imported(NamedTuple):
+class RunImportResult(NamedTuple):
     """The number of imported runs, of runs that existed before, and the invalid items."""
 
     entered: int = 0
     standing: int = 0
     invalid: tuple[InvalidItem, ...] = ()
 
-    def plus(self, other: "Imported") -> "Imported":
-        return Imported(
+    def plus(self, other: "RunImportResult") -> "RunImportResult":
+        return RunImportResult(
             self.entered + other.entered,
             self.standing + other.standing,
             self.invalid + other.invalid,
@@ -62,45 +62,45 @@ class Imported(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Importing:
+class RunImporter:
     """Imports of runs; the caller must be contributor of the manifest's group."""
 
     runs: Runs
 
     async def batch(
-        self, manifest: ManifestName, items: Sequence[Found], *, dry_run: bool = False
-    ) -> Imported:
+        self, manifest: ManifestName, items: Sequence[SourceItem], *, dry_run: bool = False
+    ) -> RunImportResult:
         """Import runs in the states that follow from their attributes; existing runs stay.
 
         An invalid item does not stop the others. With `dry_run` nothing is written.
         """
         self.runs.access.require_at(Role.CONTRIBUTOR, manifest.group)
-        rules.refuse([("manifest", rules.short_problem(manifest.name))])
+        rules.require_valid([("manifest", rules.short_problem(manifest.name))])
         valid: dict[str, Run] = {}
         invalid: list[InvalidItem] = []
         for item in items:
             # Reading takes processor time, so other tasks may run between two items.
             await sleep(0)
-            read = self._read(manifest, item)
+            read = self._read_run(manifest, item)
             if isinstance(read, Run):
                 valid.setdefault(read.run_id, read)
             else:
                 invalid.append(read)
-        absent = await self._absent([*valid.values()])
-        new = len(absent) if dry_run else await self._enter(absent)
-        return Imported(new, len(items) - len(invalid) - new, tuple(invalid))
+        absent = await self._absent_runs([*valid.values()])
+        new = len(absent) if dry_run else await self._insert_runs(absent)
+        return RunImportResult(new, len(items) - len(invalid) - new, tuple(invalid))
 
-    def _read(self, manifest: ManifestName, item: Found) -> Run | InvalidItem:
-        read = [*item.reasons] if item.values is None else legacy_items.read(item.values)
+    def _read_run(self, manifest: ManifestName, item: SourceItem) -> Run | InvalidItem:
+        read = [*item.reasons] if item.values is None else legacy_items.read_item(item.values)
         if isinstance(read, LegacyRun):
-            run = self._run(manifest, read)
+            run = self._new_run(manifest, read)
             if key_bytes(run.name) <= INDEX_RANGE_BYTES:
                 return run
             read = [f"RunId makes a key of more than {INDEX_RANGE_BYTES} bytes"]
         run_id = (item.values or {}).get("RunId")
         return InvalidItem(item.place, run_id if isinstance(run_id, str) else None, tuple(read))
 
-    def _run(self, manifest: ManifestName, read: LegacyRun) -> Run:
+    def _new_run(self, manifest: ManifestName, read: LegacyRun) -> Run:
         return Run(
             id=self.runs.access.clock.new_id(),
             group=manifest.group,
@@ -120,33 +120,33 @@ class Importing:
             attempt=0,
         )
 
-    async def _absent(self, runs: Sequence[Run]) -> list[Run]:
+    async def _absent_runs(self, runs: Sequence[Run]) -> list[Run]:
         standing = await self.runs.many([run.name for run in runs], consistent=True)
         return [
             run for run, there in zip(runs, standing, strict=True) if isinstance(there, NotFound)
         ]
 
-    async def _enter(self, absent: Sequence[Run]) -> int:
+    async def _insert_runs(self, absent: Sequence[Run]) -> int:
         """Insert the runs, many in one transaction; return how many were inserted."""
         new = 0
-        for start in range(0, len(absent), AT_ONCE):
-            part = absent[start : start + AT_ONCE]
-            if await self._enter_together(part):
+        for start in range(0, len(absent), RUNS_PER_TRANSACTION):
+            part = absent[start : start + RUNS_PER_TRANSACTION]
+            if await self._insert_together(part):
                 new += len(part)
             else:
                 for run in part:
-                    new += (await enter(self.runs.access, run, Action.IMPORT))[1]
+                    new += (await insert_run(self.runs.access, run, Action.IMPORT))[1]
         return new
 
-    async def _enter_together(self, runs: Sequence[Run]) -> bool:
+    async def _insert_together(self, runs: Sequence[Run]) -> bool:
         """Insert runs in one transaction; False if a run exists or the manifest does not."""
-        writes = [entered(runs[0].name.manifest, len(runs))]
+        writes = [add_runs_write(runs[0].name.manifest, len(runs))]
         for run in runs:
-            writes.append(Write(Put(item_of(run), Missing())))
+            writes.append(Write(Put(run_item(run), Missing())))
             writes += new_rows(run, first_event(self.runs.access, run, Action.IMPORT))
         try:
             await commit(self.runs.access.table, writes)
-        except (Gone, Moved, NoManifest):
+        except (RunWasDeleted, StaleRead, ManifestMissing):
             return False
         return True
 
@@ -156,14 +156,14 @@ MAX_LINE = 2**20
 _decoder = msgspec.json.Decoder(dict[str, Any], float_hook=Decimal)
 
 
-def read_lines(lines: Iterable[bytes]) -> Iterator[Found]:
+def read_lines(lines: Iterable[bytes]) -> Iterator[SourceItem]:
     """The items of a file, each with its line number; empty lines are skipped."""
     for number, line in enumerate(lines, 1):
         if line.strip():
-            yield _read(f"line {number}", line)
+            yield _read_line(f"line {number}", line)
 
 
-def read_typed(place: str, raw: Mapping[str, Any]) -> Found:
+def read_typed(place: str, raw: Mapping[str, Any]) -> SourceItem:
     """The item whose values name their types, like `{"AddedAt": {"N": "1544529600"}}`."""
     values: dict[str, Value] = {}
     reasons = []
@@ -172,22 +172,22 @@ def read_typed(place: str, raw: Mapping[str, Any]) -> Found:
             values[name] = decode(raw[name])
         except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError):
             reasons.append(f"{name} has no value of a known type")
-    return Found(place, None, sorted(reasons)) if reasons else Found(place, values)
+    return SourceItem(place, None, sorted(reasons)) if reasons else SourceItem(place, values)
 
 
-def _read(place: str, line: bytes) -> Found:
+def _read_line(place: str, line: bytes) -> SourceItem:
     if len(line) > MAX_LINE:
-        return Found(place, None, [f"it is longer than {MAX_LINE} bytes"])
+        return SourceItem(place, None, [f"it is longer than {MAX_LINE} bytes"])
     try:
         item = _decoder.decode(line)
     except (msgspec.DecodeError, RecursionError) as error:
-        return Found(place, None, [f"it is no JSON object: {error}"])
+        return SourceItem(place, None, [f"it is no JSON object: {error}"])
     whole = item.get("Item")
     if isinstance(whole, dict):
         item = whole
     if _is_typed(item):
         return read_typed(place, item)
-    return Found(place, {name: item[name] for name in ATTRIBUTES.keys() & item.keys()})
+    return SourceItem(place, {name: item[name] for name in ATTRIBUTES.keys() & item.keys()})
 
 
 def _is_typed(item: Mapping[str, Any]) -> bool:

@@ -8,18 +8,22 @@ from msgspec.structs import replace
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import LimitExceeded, Unavailable
-from penstock.datastore.manifest.manifests import NoManifest, entered, opened
+from penstock.datastore.manifest.manifests import (
+    ManifestMissing,
+    add_runs_write,
+    new_manifest_writes,
+)
 from penstock.datastore.manifest.records import Action, Run, RunEvent
-from penstock.datastore.manifest.rows import Gone, item_of, key_bytes, new_rows, run_of
+from penstock.datastore.manifest.rows import RunWasDeleted, key_bytes, new_rows, run_item, run_of
 from penstock.datastore.table.limits import INDEX_RANGE_BYTES
 from penstock.datastore.table.port import Item, Missing, Put
-from penstock.datastore.table.transaction import Moved, Write, commit
+from penstock.datastore.table.transaction import StaleRead, Write, commit
 
 ATTEMPTS = 20
 PAUSE = 0.005
 
 
-class _Standing(Exception):
+class _RunExists(Exception):
     """The run exists already."""
 
     def __init__(self, run: Run) -> None:
@@ -27,7 +31,7 @@ class _Standing(Exception):
         self.run = run
 
 
-async def enter(
+async def insert_run(
     access: Access, run: Run, action: Action, beside: Sequence[Write] = ()
 ) -> tuple[Run, bool]:
     """Insert a run unless it exists, and create its manifest if need be.
@@ -41,19 +45,19 @@ async def enter(
     manifest, absent = run.name.manifest, False
     for attempt in range(ATTEMPTS):
         await sleep(uniform(0, attempt * PAUSE))  # noqa: S311 - no secret; 0 the first time
-        place = opened(access, manifest) if absent else [entered(manifest)]
+        place = new_manifest_writes(access, manifest) if absent else [add_runs_write(manifest)]
         # The run comes first: if it exists, the conflicts of the other rows do not matter.
-        own = Write(Put(item_of(run), Missing()), _standing)
+        own = Write(Put(run_item(run), Missing()), _insert_conflict)
         rows = new_rows(run, first_event(access, run, action))
         try:
             await commit(access.table, [own, *rows, *place, *beside])
-        except NoManifest:
+        except ManifestMissing:
             absent = True
-        except Moved:
+        except StaleRead:
             absent = False
-        except Gone as gone:
+        except RunWasDeleted as gone:
             run = replace(run, fence=gone.fence)
-        except _Standing as standing:
+        except _RunExists as standing:
             return standing.run, standing.run.id == run.id
         else:
             return run, True
@@ -74,5 +78,5 @@ def first_event(access: Access, run: Run, action: Action) -> RunEvent:
     )
 
 
-def _standing(item: Item | None) -> Exception:
-    return Moved() if item is None else _Standing(run_of(item))
+def _insert_conflict(item: Item | None) -> Exception:
+    return StaleRead() if item is None else _RunExists(run_of(item))

@@ -23,9 +23,9 @@ ATTRIBUTES: Final = {
 }
 """The document's attributes; times are whole seconds since the epoch."""
 
-REQUIRED: Final = ("RunId", "AddedAt", "AddedBy", "ToSkip")
-PROCESSED: Final = ("ProcessedAt", "ShredTypes", "SavedTo")
-LOADED: Final = ("LoadedAt", "LoadedBy")
+REQUIRED_ATTRIBUTES: Final = ("RunId", "AddedAt", "AddedBy", "ToSkip")
+PROCESSED_ATTRIBUTES: Final = ("ProcessedAt", "ShredTypes", "SavedTo")
+LOADED_ATTRIBUTES: Final = ("LoadedAt", "LoadedBy")
 
 _WORDS: Final = {str: "a string", int: "a whole number", bool: "true or false", list: "a list"}
 
@@ -50,33 +50,35 @@ class LegacyRun(msgspec.Struct, frozen=True, kw_only=True, rename="pascal"):
         return RunState.PROCESSED if self.loaded_at is None else RunState.LOADED
 
 
-def read(item: Mapping[str, Value]) -> LegacyRun | list[str]:
+def read_item(item: Mapping[str, Value]) -> LegacyRun | list[str]:
     """The run in an item, or all problems of the item; unknown attributes are ignored."""
-    known = {name: _whole(item[name]) for name in ATTRIBUTES if name in item}
-    problems = [f"{name} is missing" for name in REQUIRED if name not in known]
-    problems += [problem for name, value in known.items() for problem in _typed(name, value)]
+    known = {name: _whole_number(item[name]) for name in ATTRIBUTES if name in item}
+    problems = [f"{name} is missing" for name in REQUIRED_ATTRIBUTES if name not in known]
+    problems += [
+        problem for name, value in known.items() for problem in _type_problems(name, value)
+    ]
     problems += _state_problems(known)
     if problems:
         return problems
     run = msgspec.convert(known, LegacyRun)
-    found = [f"{name} {problem}" for name, problem in _content(run) if problem]
+    found = [f"{name} {problem}" for name, problem in _content_problems(run) if problem]
     if found:
         return found
     return (
         run
         if run.saved_to is None
-        else msgspec.structs.replace(run, saved_to=rules.folder(run.saved_to))
+        else msgspec.structs.replace(run, saved_to=rules.canonical_folder(run.saved_to))
     )
 
 
-def _whole(value: Value) -> Value:
+def _whole_number(value: Value) -> Value:
     """The number as an int if it is a whole decimal; very large ones stay as they are."""
     if isinstance(value, Decimal) and abs(value) <= rules.LAST_SECOND and value % 1 == 0:
         return int(value)
     return value
 
 
-def _typed(name: str, value: Value) -> Iterator[str]:
+def _type_problems(name: str, value: Value) -> Iterator[str]:
     wanted: Any = ATTRIBUTES[name]
     if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
         yield f"{name} must be {_WORDS[wanted]}"
@@ -87,18 +89,22 @@ def _typed(name: str, value: Value) -> Iterator[str]:
 
 
 def _state_problems(known: Mapping[str, Value]) -> Iterator[str]:
-    processed, loaded = _named(known, PROCESSED), _named(known, LOADED)
-    if 0 < len(processed) < len(PROCESSED):
-        yield f"{_listed(processed)} without {_listed(set(PROCESSED) - set(processed))}"
-    if 0 < len(loaded) < len(LOADED):
-        yield f"{_listed(loaded)} without {_listed(set(LOADED) - set(loaded))}"
+    processed, loaded = (
+        _present_names(known, PROCESSED_ATTRIBUTES),
+        _present_names(known, LOADED_ATTRIBUTES),
+    )
+    if 0 < len(processed) < len(PROCESSED_ATTRIBUTES):
+        missing = set(PROCESSED_ATTRIBUTES) - set(processed)
+        yield f"{_join_names(processed)} without {_join_names(missing)}"
+    if 0 < len(loaded) < len(LOADED_ATTRIBUTES):
+        yield f"{_join_names(loaded)} without {_join_names(set(LOADED_ATTRIBUTES) - set(loaded))}"
     if loaded and not processed:
-        yield f"{_listed(loaded)} without {_listed(PROCESSED)}"
+        yield f"{_join_names(loaded)} without {_join_names(PROCESSED_ATTRIBUTES)}"
     if loaded and known.get("ToSkip") is True:
         yield "it was loaded, and ToSkip is true"
 
 
-def _content(run: LegacyRun) -> rules.Named:
+def _content_problems(run: LegacyRun) -> rules.NamedProblems:
     yield "RunId", rules.run_id_problem(run.run_id)
     yield "AddedBy", rules.short_problem(run.added_by)
     if run.saved_to is not None:
@@ -108,9 +114,9 @@ def _content(run: LegacyRun) -> rules.Named:
     yield "ShredTypes", rules.shred_types_problem(run.shred_types or ())
 
 
-def _named(known: Mapping[str, Value], names: Sequence[str]) -> list[str]:
+def _present_names(known: Mapping[str, Value], names: Sequence[str]) -> list[str]:
     return [name for name in names if name in known]
 
 
-def _listed(names: Iterable[str]) -> str:
+def _join_names(names: Iterable[str]) -> str:
     return " and ".join(sorted(names))

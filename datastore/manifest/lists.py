@@ -9,26 +9,26 @@ from typing import NamedTuple, TypeAlias
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import NotFound
-from penstock.datastore.manifest.manifests import Manifests, name_of
+from penstock.datastore.manifest.manifests import Manifests, manifest_name_of
 from penstock.datastore.manifest.records import ManifestName, Run, RunEvent, RunName, RunState
-from penstock.datastore.manifest.rows import ALL, event_of, key_of_run, list_key, position_of
+from penstock.datastore.manifest.rows import ALL_RUNS, event_of, key_of_run, list_key, position_of
 from penstock.datastore.manifest.rules import LAST_SECOND
 from penstock.datastore.manifest.runs import Runs
 from penstock.datastore.table.layout import MANIFEST, RUN_EVENT, RUN_LISTED
-from penstock.datastore.table.pages import Slice, Window, items, sliced
+from penstock.datastore.table.pages import Slice, Window, make_slice, query_items
 from penstock.datastore.table.port import TTL, Attributes, Key, Query, Range
 
-READ = 100
+SPARSE_BATCH = 100
 STALE_AFTER = timedelta(hours=1)
 MAX_SEQ = 9_999_999_999
-BEHIND = "~"
+AFTER_ALL_IDS = "~"
 """Sorts behind every id, which has hexadecimal digits and dashes."""
 
-Keep: TypeAlias = Callable[[Run], bool]
+RunPredicate: TypeAlias = Callable[[Run], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listed:
+class RunListFilter:
     """The filter and order of a list of runs; `start` is inclusive and `end` exclusive."""
 
     state: RunState | None = None
@@ -39,7 +39,7 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
-class _Lane:
+class _RunList:
     """One stored list in the direction of the scan, with a filter of its runs."""
 
     manifest: ManifestName
@@ -47,15 +47,15 @@ class _Lane:
     first: int
     last: int
     descending: bool
-    keep: Keep
+    matches: RunPredicate
     to_skip: bool | None = None
     sparse: bool = False
 
-    def query(self, after: str | None, limit: int) -> Query | None:
+    def next_query(self, after: str | None, limit: int) -> Query | None:
         """The query for the lines after a position; None if there can be none."""
         if not 0 <= self.first <= self.last:
             return None
-        low, high = self._key(f"{self.first:010}:"), self._key(f"{self.last:010}:{BEHIND}")
+        low, high = self._key(f"{self.first:010}:"), self._key(f"{self.last:010}:{AFTER_ALL_IDS}")
         start = None if after is None else self._key(after)
         if start is not None and not low <= start <= high:
             if (start < low) is self.descending:
@@ -66,11 +66,11 @@ class _Lane:
             range=Range(RUN_LISTED.sk.prefix({}), low.sk, high.sk),
             after=start,
             descending=self.descending,
-            limit=READ if self.sparse else limit,
+            limit=SPARSE_BATCH if self.sparse else limit,
             consistent=True,
         )
 
-    def names(self, items: Sequence[Attributes]) -> list[RunName]:
+    def run_names(self, items: Sequence[Attributes]) -> list[RunName]:
         """The names of the runs of some lines, without those that `to_skip` excludes."""
         lines = [item for item in items if self.to_skip in (None, item["ToSkip"])]
         return [RunName(self.manifest, str(line["RunId"])) for line in lines]
@@ -80,7 +80,7 @@ class _Lane:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _RunBatch:
     """Matching runs of one list; `reached` is the position read up to, None at its end."""
 
     runs: Sequence[Run]
@@ -93,26 +93,28 @@ class RunLists:
 
     runs: Runs
 
-    async def page(self, manifest: ManifestName, listed: Listed, window: Window) -> Slice[Run]:
+    async def page(
+        self, manifest: ManifestName, listed: RunListFilter, window: Window
+    ) -> Slice[Run]:
         """List runs by time: `pk = RL:<manifest>:<state>`, sk between two seconds; then BatchGet.
 
         Runs of the same second are in the order in which they were discovered.
         """
 
-        def wanted(run: Run) -> bool:
+        def matches_filter(run: Run) -> bool:
             return listed.state in (None, run.state) and listed.to_skip in (None, run.to_skip)
 
-        lane = _Lane(
+        lane = _RunList(
             manifest,
-            listed.state or ALL,
-            _second(listed.start, 0),
-            _second(listed.end, LAST_SECOND + 1) - 1,
+            listed.state or ALL_RUNS,
+            _whole_second(listed.start, 0),
+            _whole_second(listed.end, LAST_SECOND + 1) - 1,
             listed.newest_first is not window.backward,
-            wanted,
+            matches_filter,
             listed.to_skip,
             sparse=listed.to_skip is not None,
         )
-        return await self._merged(manifest, [lane], window)
+        return await self._merged_page(manifest, [lane], window)
 
     async def stale(
         self, manifest: ManifestName, window: Window, older_than: timedelta = STALE_AFTER
@@ -123,14 +125,23 @@ class RunLists:
         """
         now = int(self.runs.access.clock.now().timestamp())
         lanes = [
-            _Lane(manifest, state, 0, last, window.backward, _stuck(state, now), False, sparse=True)
+            _RunList(
+                manifest,
+                state,
+                0,
+                last,
+                window.backward,
+                _stuck_filter(state, now),
+                False,
+                sparse=True,
+            )
             for state, last in (
                 (RunState.NEW, now - int(older_than.total_seconds())),
                 (RunState.PROCESSING, LAST_SECOND),
                 (RunState.LOADING, LAST_SECOND),
             )
         ]
-        return await self._merged(manifest, lanes, window)
+        return await self._merged_page(manifest, lanes, window)
 
     async def history(self, of: Run, window: Window) -> Slice[RunEvent]:
         """List what happened to a run, newest first: `pk = R:<manifest>:<runId>`, sk from `RH:`.
@@ -157,16 +168,16 @@ class RunLists:
             items += page.items
         # The tombstone of a deleted run is no event.
         found = [event_of(item) for item in items if TTL not in item]
-        return sliced(found, window, lambda event: str(event.seq), more=False)
+        return make_slice(found, window, lambda event: str(event.seq), more=False)
 
-    async def _merged(
-        self, manifest: ManifestName, lanes: Sequence[_Lane], window: Window
+    async def _merged_page(
+        self, manifest: ManifestName, lanes: Sequence[_RunList], window: Window
     ) -> Slice[Run]:
         """One page of several lists, merged; all are read in the same direction."""
         manifests = Manifests(self.runs.access)
         manifests.require(manifest)
         found, _ = await gather(
-            gather(*(self._read(lane, window) for lane in lanes)), manifests.one(manifest)
+            gather(*(self._read_list(lane, window) for lane in lanes)), manifests.one(manifest)
         )
         back = lanes[0].descending
         runs = sorted((run for part in found for run in part.runs), key=position_of, reverse=back)
@@ -174,54 +185,54 @@ class RunLists:
         if ends:
             # Beyond this position not every list was read.
             end = max(ends) if back else min(ends)
-            runs = [run for run in runs if _within(position_of(run), end, back=back)]
+            runs = [run for run in runs if _is_within(position_of(run), end, back=back)]
         more = len(runs) > window.size or bool(ends)
         kept = [(position_of(run), run) for run in runs[: window.size]]
         whole = len(runs) <= window.size and bool(ends)
         reached = end if whole else (kept[-1][0] if kept else window.after)
         return Slice(tuple(reversed(kept)) if window.backward else tuple(kept), more, reached)
 
-    async def _read(self, lane: _Lane, window: Window) -> _Found:
+    async def _read_list(self, lane: _RunList, window: Window) -> _RunBatch:
         """Read one more run than the page needs, or less at the end or if the budget is used up."""
         runs: list[Run] = []
         after = window.after
         for _ in range(self.runs.access.budget.rounds):
-            query = lane.query(after, window.size + 1 - len(runs))
+            query = lane.next_query(after, window.size + 1 - len(runs))
             if query is None:
-                return _Found(runs, None)
+                return _RunBatch(runs, None)
             page = await self.runs.access.table.query(query)
-            runs += await self._look_up(lane, page.items)
+            runs += await self._read_runs(lane, page.items)
             if page.last is None:
-                return _Found(runs, None)
+                return _RunBatch(runs, None)
             after = page.last.sk.partition(":")[2]
             if len(runs) > window.size:
                 break
-        return _Found(runs, after)
+        return _RunBatch(runs, after)
 
-    async def _look_up(self, lane: _Lane, items: Sequence[Attributes]) -> list[Run]:
+    async def _read_runs(self, lane: _RunList, items: Sequence[Attributes]) -> list[Run]:
         """The current runs of some lines; runs that no longer match are left out."""
-        runs = await self.runs.many(lane.names(items), consistent=True)
-        return [run for run in runs if not isinstance(run, NotFound) and lane.keep(run)]
+        runs = await self.runs.many(lane.run_names(items), consistent=True)
+        return [run for run in runs if not isinstance(run, NotFound) and lane.matches(run)]
 
 
-def _stuck(state: RunState, now: int) -> Keep:
+def _stuck_filter(state: RunState, now: int) -> RunPredicate:
     """A filter for runs in the state that are not leased and not to be skipped."""
     return lambda run: run.state is state and not run.to_skip and not run.is_leased(now)
 
 
-def _second(moment: datetime | None, otherwise: int) -> int:
+def _whole_second(moment: datetime | None, otherwise: int) -> int:
     """The first whole second at or after the moment, since runs have whole seconds."""
     return otherwise if moment is None else min(max(ceil(moment.timestamp()), 0), LAST_SECOND + 1)
 
 
-def _within(position: str, end: str, *, back: bool) -> bool:
+def _is_within(position: str, end: str, *, back: bool) -> bool:
     return position >= end if back else position <= end
 
 
-COUNTED = 100
+MAX_COUNTED = 100
 
 
-class Stale(NamedTuple):
+class StaleManifest(NamedTuple):
     """A manifest and the number of its stuck runs; `more` means that there are even more."""
 
     manifest: ManifestName
@@ -229,13 +240,15 @@ class Stale(NamedTuple):
     more: bool
 
 
-async def stale_manifests(access: Access) -> list[Stale]:
+async def stale_manifests(access: Access) -> list[StaleManifest]:
     """Search all manifests, `siKey1 = RM`; the caller of the scope must see all of them."""
     lists = RunLists(Runs(access))
     found = []
-    async for item in items(access.table, Query(partition=MANIFEST.index_of(), index=True)):
-        manifest = name_of(item)
-        page = await lists.stale(manifest, Window(size=COUNTED))
+    async for item in query_items(
+        access.table, Query(partition=MANIFEST.index_partition(), index=True)
+    ):
+        manifest = manifest_name_of(item)
+        page = await lists.stale(manifest, Window(size=MAX_COUNTED))
         if page.entries:
-            found.append(Stale(manifest, len(page.entries), page.more))
+            found.append(StaleManifest(manifest, len(page.entries), page.more))
     return found

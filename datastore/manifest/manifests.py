@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import IllegalState, NotFound
-from penstock.datastore.groups.rows import counted
+from penstock.datastore.groups.rows import count_in_group
 from penstock.datastore.manifest import rules
 from penstock.datastore.manifest.records import Manifest, ManifestName
 from penstock.datastore.roles import GroupPath, Role
 from penstock.datastore.table.items import load, read_rows
 from penstock.datastore.table.layout import MANIFEST
-from penstock.datastore.table.pages import Slice, Window, sliced
+from penstock.datastore.table.pages import Slice, Window, make_slice
 from penstock.datastore.table.port import (
     AllOf,
     Attributes,
@@ -30,11 +30,11 @@ from penstock.datastore.table.port import (
 from penstock.datastore.table.transaction import Write, commit
 from penstock.datastore.text import comparison_form, unescape
 
-CLOSED = "deletingAt"
+DELETING_AT = "deletingAt"
 """The attribute that marks the row of a manifest while it is deleted with its runs."""
 
 
-class NoManifest(Exception):
+class ManifestMissing(Exception):
     """The manifest does not exist; a run that is added must create it, too."""
 
 
@@ -46,9 +46,11 @@ class Manifests:
 
     async def many(self, names: Sequence[ManifestName]) -> list[Manifest | NotFound]:
         """Get manifests: `pk = RM:<group>, sk = RM:<name>`, batched; aligned with the names."""
-        seen = {name: key_of_manifest(name) for name in names if self._may_be(name)}
+        seen = {name: key_of_manifest(name) for name in names if self._may_exist(name)}
         rows = await read_rows(self.access.table, seen.values())
-        return [_manifest(name, rows.get(seen[name]) if name in seen else None) for name in names]
+        return [
+            _load_manifest(name, rows.get(seen[name]) if name in seen else None) for name in names
+        ]
 
     async def one(self, name: ManifestName) -> Manifest:
         """Get a manifest; raises NotFound."""
@@ -70,22 +72,22 @@ class Manifests:
         )
         page, _ = await gather(self.access.table.query(query), self.access.require_group(group))
         found = [(str(item["sk"]), load(Manifest, item, group=group)) for item in page.items]
-        part = sliced(found, window, lambda entry: entry[0], more=page.last is not None)
-        return part.map([manifest for _, (_, manifest) in part.entries])
+        part = make_slice(found, window, lambda entry: entry[0], more=page.last is not None)
+        return part.with_items([manifest for _, (_, manifest) in part.entries])
 
     async def delete(self, name: ManifestName) -> Manifest:
         """Delete a manifest without runs; raises IllegalState if it has any."""
         self.access.require_at(Role.ADMIN, name.group)
         manifest = await self.one(name)
-        await commit(self.access.table, removed(name))
+        await commit(self.access.table, delete_manifest_writes(name))
         return manifest
 
     def require(self, name: ManifestName) -> None:
         """Refuse, without a read, a manifest that is invalid or in an invisible group."""
-        if not self._may_be(name):
+        if not self._may_exist(name):
             raise unknown_manifest(name)
 
-    def _may_be(self, name: ManifestName) -> bool:
+    def _may_exist(self, name: ManifestName) -> bool:
         return not rules.short_problem(name.name) and self.access.caller.sees(name.group)
 
 
@@ -93,9 +95,9 @@ def key_of_manifest(name: ManifestName) -> Key:
     return MANIFEST.key(group=name.group, name=comparison_form(name.name))
 
 
-def name_of(item: Attributes) -> ManifestName:
+def manifest_name_of(item: Attributes) -> ManifestName:
     """The name of the manifest in this row."""
-    group = unescape(MANIFEST.pk.read(str(item["pk"]))["group"])
+    group = unescape(MANIFEST.pk.parse(str(item["pk"]))["group"])
     return ManifestName(GroupPath(group), str(item["name"]))
 
 
@@ -103,22 +105,24 @@ def unknown_manifest(name: ManifestName) -> NotFound:
     return NotFound(f"There is no such manifest in {name.group}.", ("manifest",))
 
 
-def entered(name: ManifestName, runs: int = 1) -> Write:
+def add_runs_write(name: ManifestName, runs: int = 1) -> Write:
     """The write that adds to the manifest's count of runs; raises ManifestMissing.
 
     Raises NotFound if the manifest is being deleted.
     """
 
-    def refused(standing: Attributes | None) -> Exception:
+    def describe_conflict(standing: Attributes | None) -> Exception:
         if standing is None:
-            return NoManifest()
+            return ManifestMissing()
         return NotFound(f"The manifest {name.name!r} is being deleted.", ("manifest",))
 
-    there = AllOf((Exists(), Missing(CLOSED)))
-    return Write(Update(key=key_of_manifest(name), add={"runs": runs}, condition=there), refused)
+    there = AllOf((Exists(), Missing(DELETING_AT)))
+    return Write(
+        Update(key=key_of_manifest(name), add={"runs": runs}, condition=there), describe_conflict
+    )
 
 
-def opened(access: Access, name: ManifestName) -> list[Write]:
+def new_manifest_writes(access: Access, name: ManifestName) -> list[Write]:
     """The writes that create a manifest with one run and count it in its group."""
     item: Item = {
         **MANIFEST.item(group=name.group, name=comparison_form(name.name)),
@@ -127,25 +131,25 @@ def opened(access: Access, name: ManifestName) -> list[Write]:
         "createdBy": access.caller.user_id,
         "runs": 1,
     }
-    return [Write(Put(item, Missing())), counted(name.group, "grants", 1)]
+    return [Write(Put(item, Missing())), count_in_group(name.group, "grants", 1)]
 
 
-def left(name: ManifestName) -> Write:
+def remove_run_write(name: ManifestName) -> Write:
     """The write that takes one run off the manifest's count."""
     return Write(Update(key=key_of_manifest(name), add={"runs": -1}, condition=Exists()))
 
 
-def removed(name: ManifestName) -> list[Write]:
+def delete_manifest_writes(name: ManifestName) -> list[Write]:
     """The writes that delete an empty manifest and take it off its group's count."""
 
-    def refused(standing: Attributes | None) -> Exception:
+    def describe_conflict(standing: Attributes | None) -> Exception:
         if standing is None:
             return unknown_manifest(name)
         return IllegalState(f"The manifest {name.name!r} still has runs.", "NOT_EMPTY")
 
     gone = Delete(key_of_manifest(name), Compare("runs", "=", 0))
-    return [Write(gone, refused), counted(name.group, "grants", -1)]
+    return [Write(gone, describe_conflict), count_in_group(name.group, "grants", -1)]
 
 
-def _manifest(name: ManifestName, item: Attributes | None) -> Manifest | NotFound:
+def _load_manifest(name: ManifestName, item: Attributes | None) -> Manifest | NotFound:
     return unknown_manifest(name) if item is None else load(Manifest, item, group=name.group)

@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 import msgspec
 
-from penstock.datastore.clock import canonical
-from penstock.datastore.records import Struct
+from penstock.datastore.clock import iso_timestamp
+from penstock.datastore.records import StoredRecord
 from penstock.datastore.roles import GroupPath
-from penstock.datastore.table.keys import join, split
+from penstock.datastore.table.keys import join_levels, split_levels
 from penstock.datastore.text import comparison_form, escape, unescape
 
-SUCCESS = "_SUCCESS"
+SUCCESS_FILE = "_SUCCESS"
 
 
 class RunState(StrEnum):
@@ -61,19 +61,19 @@ class ManifestName(NamedTuple):
     name: str
 
     @property
-    def segment(self) -> tuple[str, str]:
+    def key_parts(self) -> tuple[str, str]:
         """The parts that identify the manifest in keys."""
         return self.group, comparison_form(self.name)
 
     @property
     def text(self) -> str:
         """The name as one text."""
-        return join(self.segment)
+        return join_levels(self.key_parts)
 
     @classmethod
     def read(cls, text: str) -> "ManifestName | None":
         """Parse what `text` returned; None for any other text."""
-        group, *names = split(text)
+        group, *names = split_levels(text)
         if len(names) != 1:
             return None
         found = cls(GroupPath(group), names[0])
@@ -143,19 +143,19 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, rename="pascal", omit_defau
 
     @property
     def added_time(self) -> str:
-        return _instant(self.added_at)
+        return _timestamp(self.added_at)
 
     @property
     def processed_time(self) -> str | None:
-        return None if self.processed_at is None else _instant(self.processed_at)
+        return None if self.processed_at is None else _timestamp(self.processed_at)
 
     @property
     def loaded_time(self) -> str | None:
-        return None if self.loaded_at is None else _instant(self.loaded_at)
+        return None if self.loaded_at is None else _timestamp(self.loaded_at)
 
     @property
     def lease_time(self) -> str | None:
-        return None if self.lease_until is None else _instant(self.lease_until)
+        return None if self.lease_until is None else _timestamp(self.lease_until)
 
     @property
     def counted(self) -> "tuple[RunCount, ...] | None":
@@ -169,14 +169,14 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, rename="pascal", omit_defau
         return self.lease_until is not None and now < self.lease_until
 
 
-class RunCount(Struct, frozen=True, kw_only=True):
+class RunCount(StoredRecord, frozen=True, kw_only=True):
     """A named count of a run, as its worker reported it."""
 
     name: str
     count: int
 
 
-class RunEvent(Struct, frozen=True, kw_only=True):
+class RunEvent(StoredRecord, frozen=True, kw_only=True):
     """One change of a run; `seq` is the version it made, and heartbeats make versions, too.
 
     `by` is the caller, `worker` the owner of the claim, and `call` an id of the request.
@@ -195,7 +195,7 @@ class RunEvent(Struct, frozen=True, kw_only=True):
     error: str | None = None
 
 
-class Manifest(Struct, frozen=True, kw_only=True):
+class Manifest(StoredRecord, frozen=True, kw_only=True):
     """A manifest and the number of its runs."""
 
     group: GroupPath
@@ -205,9 +205,9 @@ class Manifest(Struct, frozen=True, kw_only=True):
     runs: int = 0
 
     @property
-    def place(self) -> ManifestName:
+    def full_name(self) -> ManifestName:
         return ManifestName(self.group, self.name)
 
 
-def _instant(seconds: int) -> str:
-    return canonical(datetime.fromtimestamp(seconds, UTC))
+def _timestamp(seconds: int) -> str:
+    return iso_timestamp(datetime.fromtimestamp(seconds, UTC))

@@ -11,17 +11,17 @@ from penstock.datastore.errors import (
     Unavailable,
 )
 from penstock.datastore.manifest import rules
-from penstock.datastore.manifest.delete import erase
-from penstock.datastore.manifest.records import SUCCESS, Run, RunName
-from penstock.datastore.manifest.runs import ATTEMPTS, Runs, beside
-from penstock.datastore.manifest.state_machine import step
+from penstock.datastore.manifest.delete import delete_run
+from penstock.datastore.manifest.records import SUCCESS_FILE, Run, RunName
+from penstock.datastore.manifest.runs import ATTEMPTS, Runs, folder_in_stage
+from penstock.datastore.manifest.state_machine import advance_run
 from penstock.datastore.manifest.transitions import Recover, Reset
 from penstock.datastore.roles import Role
-from penstock.datastore.table.transaction import Moved
+from penstock.datastore.table.transaction import StaleRead
 
 
 @dataclass(frozen=True, slots=True)
-class Output:
+class OutputLocation:
     """The folder of a run's output: a given folder, or the run's own folder in a stage.
 
     Without either it is the folder in the run's own record.
@@ -33,18 +33,18 @@ class Output:
     def folder(self, run: Run) -> str:
         """The folder; raises Invalid if there is none."""
         if self.saved_to is not None and self.stage is not None:
-            raise _problem("stagePath", "must not be given together with `savedTo`")
+            raise _invalid_field("stagePath", "must not be given together with `savedTo`")
         if self.stage is not None:
-            rules.refuse([("stagePath", rules.folder_problem(self.stage))])
-            return beside(self.stage, run.run_id)
+            rules.require_valid([("stagePath", rules.folder_problem(self.stage))])
+            return folder_in_stage(self.stage, run.run_id)
         folder = self.saved_to or run.saved_to
         if folder is None:
-            raise _problem("savedTo", "must name the folder, which the run does not")
-        rules.refuse([("savedTo", rules.folder_problem(folder))])
+            raise _invalid_field("savedTo", "must name the folder, which the run does not")
+        rules.require_valid([("savedTo", rules.folder_problem(folder))])
         return folder
 
 
-NOWHERE = Output()
+DEFAULT_OUTPUT = OutputLocation()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Recovery:
         self,
         name: RunName,
         shred_types: Sequence[str] | None = None,
-        output: Output = NOWHERE,
+        output: OutputLocation = DEFAULT_OUTPUT,
         reason: str | None = None,
     ) -> Run:
         """Change a run that is NEW, FAILED, or PROCESSING without a lease, to PROCESSED.
@@ -65,20 +65,29 @@ class Recovery:
         Its folder must hold `_SUCCESS`; otherwise raises OutputMissing. Without `shred_types` the
         run keeps those it has.
         """
-        run = await self._read(name)
+        run = await self._read_run(name)
         folder = output.folder(run)
         types = run.shred_types if shred_types is None else tuple(shred_types)
         if types is None:
-            raise _problem("shredTypes", "must be given; an empty list says that there are none")
-        rules.refuse([("shredTypes", rules.shred_types_problem(types))])
+            raise _invalid_field(
+                "shredTypes", "must be given; an empty list says that there are none"
+            )
+        rules.require_valid([("shredTypes", rules.shred_types_problem(types))])
         transition = Recover(shred_types=types, saved_to=folder, reason=reason)
-        step(run, transition, self._now())
+        advance_run(run, transition, self._now())
         if not await self.runs.folders.is_complete(folder):
-            raise OutputMissing(f"There is no {SUCCESS} in {rules.folder(folder)}.", run.state)
-        return await self.runs.ask(name, transition)
+            raise OutputMissing(
+                f"There is no {SUCCESS_FILE} in {rules.canonical_folder(folder)}.", run.state
+            )
+        return await self.runs.change(name, transition)
 
     async def reset(
-        self, name: RunName, output: Output = NOWHERE, reason: str | None = None, *, force: bool
+        self,
+        name: RunName,
+        output: OutputLocation = DEFAULT_OUTPUT,
+        reason: str | None = None,
+        *,
+        force: bool,
     ) -> Run:
         """Change a run that is NEW, FAILED, or PROCESSING without a lease, to NEW.
 
@@ -86,39 +95,43 @@ class Recovery:
         check.
         """
         transition = Reset(reason=reason)
-        await self._require_incomplete(await self._read(name), transition, output, force=force)
-        return await self.runs.ask(name, transition)
+        await self._require_incomplete(await self._read_run(name), transition, output, force=force)
+        return await self.runs.change(name, transition)
 
-    async def delete(self, name: RunName, output: Output = NOWHERE, *, force: bool) -> Run:
+    async def delete(
+        self, name: RunName, output: OutputLocation = DEFAULT_OUTPUT, *, force: bool
+    ) -> Run:
         """Delete a run and its history, under the conditions of a reset; needs an admin."""
         self.runs.access.require_at(Role.ADMIN, name.manifest.group)
         for _ in range(ATTEMPTS):
-            run = await self._read(name)
+            run = await self._read_run(name)
             await self._require_incomplete(run, Reset(), output, force=force)
             try:
-                await erase(self.runs.access, run)
-            except Moved:
+                await delete_run(self.runs.access, run)
+            except StaleRead:
                 continue
             return run
         raise Unavailable("The run is being written by many at once.")
 
-    async def _read(self, name: RunName) -> Run:
+    async def _read_run(self, name: RunName) -> Run:
         self.runs.access.require_at(Role.CONTRIBUTOR, name.manifest.group)
         return await self.runs.one(name, consistent=True)
 
     async def _require_incomplete(
-        self, run: Run, transition: Reset, output: Output, *, force: bool
+        self, run: Run, transition: Reset, output: OutputLocation, *, force: bool
     ) -> None:
-        step(run, transition, self._now())
+        advance_run(run, transition, self._now())
         if force:
             return
         folder = output.folder(run)
         if await self.runs.folders.is_complete(folder):
-            raise OutputExists(f"There is a {SUCCESS} in {rules.folder(folder)}.", run.state)
+            raise OutputExists(
+                f"There is a {SUCCESS_FILE} in {rules.canonical_folder(folder)}.", run.state
+            )
 
     def _now(self) -> int:
         return int(self.runs.access.clock.now().timestamp())
 
 
-def _problem(field: str, message: str) -> Invalid:
+def _invalid_field(field: str, message: str) -> Invalid:
     return Invalid([FieldProblem([field], message)])

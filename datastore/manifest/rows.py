@@ -21,14 +21,14 @@ from penstock.datastore.table.port import (
     Query,
     Range,
 )
-from penstock.datastore.table.transaction import Done, Refusal, Write, moved
+from penstock.datastore.table.transaction import AlreadyDone, Refusal, Write, stale_read
 
-ALL = "ALL"
+ALL_RUNS = "ALL"
 """The list of every run; the others are named after their states."""
 
 
 def key_of_run(name: RunName) -> Key:
-    return RUN.key(manifest=name.manifest.segment, run=name.run_id)
+    return RUN.key(manifest=name.manifest.key_parts, run=name.run_id)
 
 
 def key_bytes(name: RunName) -> int:
@@ -39,7 +39,7 @@ def key_bytes(name: RunName) -> int:
 def list_key(manifest: ManifestName, listed: str, position: str) -> Key:
     """The key of a run's line in a list; a position is `<AddedAt>:<id>`."""
     added, _, id = position.partition(":")
-    return RUN_LISTED.key(manifest=manifest.segment, list=listed, added=int(added), id=id)
+    return RUN_LISTED.key(manifest=manifest.key_parts, list=listed, added=int(added), id=id)
 
 
 def position_of(run: Run) -> str:
@@ -47,12 +47,12 @@ def position_of(run: Run) -> str:
     return f"{run.added_at:010}:{run.id}"
 
 
-def item_of(run: Run) -> Item:
+def run_item(run: Run) -> Item:
     """The run's own row, which holds the document's attributes under their names."""
     attributes = msgspec.to_builtins(run, builtin_types=(Decimal,))
     if run.shred_types is not None:
         attributes["ShredTypes"] = list(run.shred_types)
-    return {**RUN.item(manifest=run.name.manifest.segment, run=run.run_id), **attributes}
+    return {**RUN.item(manifest=run.name.manifest.key_parts, run=run.run_id), **attributes}
 
 
 def run_of(item: Attributes) -> Run:
@@ -62,25 +62,25 @@ def run_of(item: Attributes) -> Run:
 def event_item(run: Run, event: RunEvent) -> Item:
     attributes = msgspec.to_builtins(event, builtin_types=(Decimal,))
     del attributes["seq"]
-    key = RUN_EVENT.item(manifest=run.name.manifest.segment, run=run.run_id, seq=event.seq)
+    key = RUN_EVENT.item(manifest=run.name.manifest.key_parts, run=run.run_id, seq=event.seq)
     return {**key, **attributes}
 
 
 def event_of(item: Attributes) -> RunEvent:
-    return load(RunEvent, item, seq=int(RUN_EVENT.sk.read(str(item["sk"]))["seq"]))
+    return load(RunEvent, item, seq=int(RUN_EVENT.sk.parse(str(item["sk"]))["seq"]))
 
 
-def listed(run: Run, name: str) -> Put:
+def list_line(run: Run, name: str) -> Put:
     """The line of a run in a list; its `ToSkip` allows to filter without reading the run."""
     key = list_key(run.name.manifest, name, position_of(run))
     return Put({"pk": key.pk, "sk": key.sk, "RunId": run.run_id, "ToSkip": run.to_skip})
 
 
-def unlisted(run: Run, name: str) -> Delete:
+def delete_list_line(run: Run, name: str) -> Delete:
     return Delete(list_key(run.name.manifest, name, position_of(run)))
 
 
-class Gone(Exception):
+class RunWasDeleted(Exception):
     """A run of this name was deleted; `fence` is its highest fence."""
 
     def __init__(self, fence: int) -> None:
@@ -96,52 +96,52 @@ def new_rows(run: Run, event: RunEvent) -> list[Write]:
     """
     item = event_item(run, event)
     condition = AnyOf((Missing(), Compare("fence", "=", run.fence)))
-    history = Write(Put(item, condition), lambda standing: Gone(_fence(standing)))
-    return [history, Write(listed(run, ALL)), Write(listed(run, run.state))]
+    history = Write(Put(item, condition), lambda standing: RunWasDeleted(_fence_of(standing)))
+    return [history, Write(list_line(run, ALL_RUNS)), Write(list_line(run, run.state))]
 
 
-def grave(run: Run, until: int) -> Put:
+def tombstone(run: Run, until: int) -> Put:
     """The tombstone that keeps a deleted run's highest fence, so that no fence is used twice."""
-    key = RUN_EVENT.item(manifest=run.name.manifest.segment, run=run.run_id, seq=1)
+    key = RUN_EVENT.item(manifest=run.name.manifest.key_parts, run=run.run_id, seq=1)
     return Put({**key, "fence": run.fence, TTL: until})
 
 
 def changed_rows(before: Run, after: Run, event: RunEvent | None) -> list[Write]:
     """The writes that change a run, if it is still as it was read."""
     still = Compare("Version", "=", before.version)
-    writes = [Write(Put(item_of(after), still))]
+    writes = [Write(Put(run_item(after), still))]
     if event is not None:
-        again = _written_by(event)
+        again = _conflict_describer(event)
         writes.append(Write(Put(event_item(after, event), Missing()), again))
-    return [*writes, *(Write(operation) for operation in _relisted(before, after))]
+    return [*writes, *(Write(operation) for operation in _list_changes(before, after))]
 
 
-def _fence(standing: Item | None) -> int:
+def _fence_of(standing: Item | None) -> int:
     return 0 if standing is None else int(str(standing["fence"]))
 
 
-def _relisted(before: Run, after: Run) -> list[Operation]:
+def _list_changes(before: Run, after: Run) -> list[Operation]:
     operations: list[Operation] = []
     if before.state is not after.state:
-        operations.append(unlisted(before, before.state))
+        operations.append(delete_list_line(before, before.state))
     if (before.state, before.to_skip) != (after.state, after.to_skip):
-        operations.append(listed(after, after.state))
+        operations.append(list_line(after, after.state))
     if before.to_skip is not after.to_skip:
-        operations.append(listed(after, ALL))
+        operations.append(list_line(after, ALL_RUNS))
     return operations
 
 
-def _written_by(event: RunEvent) -> Refusal:
+def _conflict_describer(event: RunEvent) -> Refusal:
     """The error if the event's row exists: Done if the same call wrote it, else Moved."""
 
-    def refused(standing: Item | None) -> Exception:
+    def describe_conflict(standing: Item | None) -> Exception:
         same = standing is not None and standing["call"] == event.call
-        return Done() if same else moved(standing)
+        return AlreadyDone() if same else stale_read(standing)
 
-    return refused
+    return describe_conflict
 
 
-def history(run: Run, *, descending: bool = False) -> Query:
+def history_query(run: Run, *, descending: bool = False) -> Query:
     """The query for a run's events: `pk = R:<manifest>:<runId>`, sk from `RH:`."""
     return Query(
         partition=key_of_run(run.name).pk,

@@ -15,16 +15,16 @@ MAX_SHRED_TYPES = 1000
 MAX_SHRED_BYTES = 200_000
 MAX_COUNTS = 50
 MAX_LEASE = 86_400
-MOST: Final = 2**63 - 1
+MAX_NUMBER: Final = 2**63 - 1
 LAST_SECOND: Final = 9_999_999_999
 
 _SCHEME = re.compile(r"s3[na]?://")
 _FOLDER = re.compile(r"s3[na]?://([^/]{3,255})/(.*)", re.DOTALL)
 
-Named = Iterable[tuple[str, "str | None"]]
+NamedProblems = Iterable[tuple[str, "str | None"]]
 
 
-def refuse(problems: Named) -> None:
+def require_valid(problems: NamedProblems) -> None:
     """Raise Invalid with every problem there is, each with its field."""
     found = [FieldProblem([field], message) for field, message in problems if message]
     if found:
@@ -55,7 +55,7 @@ def lease_problem(seconds: int) -> str | None:
 
 
 def fence_problem(fence: int) -> str | None:
-    return None if 0 <= fence <= MOST else "is not the fence of any claim"
+    return None if 0 <= fence <= MAX_NUMBER else "is not the fence of any claim"
 
 
 def folder_parts(text: str) -> tuple[str, str] | None:
@@ -65,14 +65,14 @@ def folder_parts(text: str) -> tuple[str, str] | None:
 
 
 def folder_problem(text: str) -> str | None:
-    if len(folder(text)) > MAX_SAVED_TO:
+    if len(canonical_folder(text)) > MAX_SAVED_TO:
         return f"is longer than {MAX_SAVED_TO} characters"
     if folder_parts(text) is None:
         return "must be a folder like `s3://bucket/path/`"
     return character_problem(text)
 
 
-def folder(text: str) -> str:
+def canonical_folder(text: str) -> str:
     """The folder in the form that is stored: with `s3://` and with `/` at the end."""
     return _SCHEME.sub("s3://", text, count=1).rstrip("/") + "/"
 
@@ -92,8 +92,8 @@ def counts_problem(counts: Mapping[str, int] | None) -> str | None:
         return f"are more than {MAX_COUNTS}"
     if any(short_problem(name) for name in counts):
         return f"have a name that is empty or longer than {MAX_NAME} characters"
-    if any(not 0 <= count <= MOST for count in counts.values()):
-        return f"must be 0 to {MOST}"
+    if any(not 0 <= count <= MAX_NUMBER for count in counts.values()):
+        return f"must be 0 to {MAX_NUMBER}"
     return None
 
 

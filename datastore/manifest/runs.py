@@ -15,9 +15,9 @@ from penstock.datastore.errors import (
     Unavailable,
 )
 from penstock.datastore.manifest import rules
-from penstock.datastore.manifest.insert import enter
+from penstock.datastore.manifest.insert import insert_run
 from penstock.datastore.manifest.records import (
-    SUCCESS,
+    SUCCESS_FILE,
     Action,
     ManifestName,
     Run,
@@ -28,23 +28,23 @@ from penstock.datastore.manifest.records import (
 from penstock.datastore.manifest.rows import (
     changed_rows,
     event_of,
-    history,
+    history_query,
     key_bytes,
     key_of_run,
     run_of,
 )
-from penstock.datastore.manifest.state_machine import step
-from penstock.datastore.manifest.transitions import Ask
+from penstock.datastore.manifest.state_machine import advance_run
+from penstock.datastore.manifest.transitions import Transition
 from penstock.datastore.objects.port import NO_FILES, Files
 from penstock.datastore.roles import Role
 from penstock.datastore.table.items import read_rows
 from penstock.datastore.table.limits import INDEX_RANGE_BYTES
-from penstock.datastore.table.pages import items
-from penstock.datastore.table.transaction import Moved, Write, commit
+from penstock.datastore.table.pages import query_items
+from penstock.datastore.table.transaction import StaleRead, Write, commit
 
 
 @dataclass(frozen=True, slots=True)
-class Folders:
+class OutputFolders:
     """The output folders of the server's bucket; without a bucket none can be checked."""
 
     files: Files = NO_FILES
@@ -55,25 +55,27 @@ class Folders:
 
         Raises Invalid about `savedTo` if the server cannot check the folder.
         """
-        rules.refuse([("savedTo", rules.folder_problem(saved_to))])
-        bucket, path = rules.folder_parts(rules.folder(saved_to)) or ("", "")
+        rules.require_valid([("savedTo", rules.folder_problem(saved_to))])
+        bucket, path = rules.folder_parts(rules.canonical_folder(saved_to)) or ("", "")
         if self.bucket is None:
-            raise _unseen("cannot be looked into: the server keeps no files")
+            raise _folder_error("cannot be looked into: the server keeps no files")
         if bucket != self.bucket:
-            raise _unseen(f"is not in the bucket of the server, {self.bucket}")
+            raise _folder_error(f"is not in the bucket of the server, {self.bucket}")
         try:
-            return await self.files.stat(f"{path}{SUCCESS}") is not None
+            return await self.files.stat(f"{path}{SUCCESS_FILE}") is not None
         except BadInput as odd:
-            raise _unseen(f"names no folder: {odd.message}") from odd
+            raise _folder_error(f"names no folder: {odd.message}") from odd
 
 
-def _unseen(message: str) -> Invalid:
+def _folder_error(message: str) -> Invalid:
     return Invalid([FieldProblem(["savedTo"], message)])
 
 
-def beside(stage: str, run_id: str) -> str:
+def folder_in_stage(stage: str, run_id: str) -> str:
     """The folder of a run in a stage: the last part of its id, like `run=2018-12-11-00-00-00`."""
-    return rules.folder(rules.folder(stage) + run_id.rstrip("/").rpartition("/")[2])
+    return rules.canonical_folder(
+        rules.canonical_folder(stage) + run_id.rstrip("/").rpartition("/")[2]
+    )
 
 
 ATTEMPTS = 20
@@ -89,7 +91,7 @@ class Discovery:
     pipeline: str | None = None
     skip_reason: str | None = None
 
-    def problems(self) -> rules.Named:
+    def problems(self) -> rules.NamedProblems:
         yield "runId", rules.run_id_problem(self.run_id)
         yield "addedBy", rules.short_problem(self.added_by)
         if self.pipeline is not None:
@@ -103,13 +105,13 @@ class Runs:
     """The runs of manifests in groups that the caller may know; contributors change them."""
 
     access: Access
-    folders: Folders = field(default_factory=Folders)
+    folders: OutputFolders = field(default_factory=OutputFolders)
 
     async def many(
         self, names: Sequence[RunName], *, consistent: bool = False
     ) -> list[Run | NotFound]:
         """Get runs: `pk = R:<manifest>:<runId>, sk = R`, batched; aligned with the names."""
-        keys = {name: key_of_run(name) for name in names if self._may_be(name)}
+        keys = {name: key_of_run(name) for name in names if self._may_exist(name)}
         rows = await read_rows(self.access.table, keys.values(), consistent=consistent)
         items = [rows.get(keys[name]) if name in keys else None for name in names]
         return [unknown_run() if item is None else run_of(item) for item in items]
@@ -128,7 +130,7 @@ class Runs:
         """
         self.access.require_at(Role.CONTRIBUTOR, manifest.group)
         named = (("manifest", rules.short_problem(manifest.name)),)
-        rules.refuse([*named, *found.problems()])
+        rules.require_valid([*named, *found.problems()])
         run = Run(
             id=self.access.clock.new_id(),
             group=manifest.group,
@@ -144,9 +146,11 @@ class Runs:
             fence=0,
             attempt=0,
         )
-        return (await enter(self.access, run, Action.DISCOVER))[0]
+        return (await insert_run(self.access, run, Action.DISCOVER))[0]
 
-    async def ask(self, name: RunName, transition: Ask, beside: Sequence[Write] = ()) -> Run:
+    async def change(
+        self, name: RunName, transition: Transition, beside: Sequence[Write] = ()
+    ) -> Run:
         """Change a run as the table of states allows: one read, and one transaction.
 
         Repeating a change of the same claim with the same content changes nothing, whatever
@@ -154,13 +158,13 @@ class Runs:
         changes. Raises IllegalState, or one of its subclasses.
         """
         self.access.require_at(Role.CONTRIBUTOR, name.manifest.group)
-        rules.refuse(transition.problems())
+        rules.require_valid(transition.problems())
         call = self.access.clock.new_id()
         for attempt in range(ATTEMPTS):
             await sleep(uniform(0, attempt * PAUSE))  # noqa: S311 - no secret; 0 the first time
             run = await self.one(name, consistent=True)
             try:
-                after = step(run, transition, self._now())
+                after = advance_run(run, transition, self._now())
             except LeaseLost:
                 if await self._was_done(run, transition):
                     return run
@@ -170,22 +174,22 @@ class Runs:
             event = self._event(run, after, transition, call)
             try:
                 await commit(self.access.table, [*changed_rows(run, after, event), *beside])
-            except Moved:
+            except StaleRead:
                 continue
             return after
         raise Unavailable("The run is being written by many at once.")
 
-    async def _was_done(self, run: Run, transition: Ask) -> bool:
+    async def _was_done(self, run: Run, transition: Transition) -> bool:
         """Whether an earlier call ended a former claim in the same way; its answer was lost."""
         if transition.action is Action.HEARTBEAT:
             return False
-        async for item in items(self.access.table, history(run, descending=True)):
+        async for item in query_items(self.access.table, history_query(run, descending=True)):
             event = event_of(item)
             if event.fence == transition.fence and event.action is transition.action:
                 return event.error == transition.error
         return False
 
-    def _may_be(self, name: RunName) -> bool:
+    def _may_exist(self, name: RunName) -> bool:
         """Whether the name is valid and its group visible to the caller."""
         odd = rules.run_id_problem(name.run_id) or rules.short_problem(name.manifest.name)
         seen = not odd and self.access.caller.sees(name.manifest.group)
@@ -194,7 +198,7 @@ class Runs:
     def _now(self) -> int:
         return int(self.access.clock.now().timestamp())
 
-    def _event(self, run: Run, after: Run, transition: Ask, call: str) -> RunEvent | None:
+    def _event(self, run: Run, after: Run, transition: Transition, call: str) -> RunEvent | None:
         """The event of a change; a heartbeat has none."""
         if transition.action is Action.HEARTBEAT:
             return None

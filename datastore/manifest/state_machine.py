@@ -8,34 +8,34 @@ from msgspec.structs import replace
 
 from penstock.datastore.errors import AlreadyLoaded, IllegalState, LeaseHeld, LeaseLost, RunSkipped
 from penstock.datastore.manifest.records import Action, Run, RunState, Stage
-from penstock.datastore.manifest.transitions import Ask
+from penstock.datastore.manifest.transitions import Transition
 
-Condition: TypeAlias = "Callable[[Run, Ask, int], IllegalState | None]"
+TransitionCondition: TypeAlias = "Callable[[Run, Transition, int], IllegalState | None]"
 """A check of a transition at a time in seconds; it returns the error if it fails."""
 
 NEW, PROCESSING, PROCESSED = RunState.NEW, RunState.PROCESSING, RunState.PROCESSED
 LOADING, LOADED, FAILED = RunState.LOADING, RunState.LOADED, RunState.FAILED
 
 
-def fence_matches(run: Run, transition: Ask, now: int) -> IllegalState | None:
+def fence_matches(run: Run, transition: Transition, now: int) -> IllegalState | None:
     if transition.fence == run.fence:
         return None
     words = f"The fence {transition.fence} is not that of the latest claim, {run.fence}."
     return LeaseLost(words, run.state)
 
 
-def lease_is_free(run: Run, transition: Ask, now: int) -> IllegalState | None:
+def lease_is_free(run: Run, transition: Transition, now: int) -> IllegalState | None:
     if not run.is_leased(now):
         return None
     words = f"{run.lease_owner} has the run in hand for another {(run.lease_until or 0) - now} s."
     return LeaseHeld(words, run.state)
 
 
-def wanted(run: Run, transition: Ask, now: int) -> IllegalState | None:
+def not_skipped(run: Run, transition: Transition, now: int) -> IllegalState | None:
     return RunSkipped("The run is marked to be skipped.", run.state) if run.to_skip else None
 
 
-def not_processed_yet(run: Run, transition: Ask, now: int) -> IllegalState | None:
+def not_processed_yet(run: Run, transition: Transition, now: int) -> IllegalState | None:
     """Refuse a run that has an output.
 
     Other programs would see it as PROCESSED and could load it meanwhile.
@@ -45,78 +45,82 @@ def not_processed_yet(run: Run, transition: Ask, now: int) -> IllegalState | Non
     return IllegalState("The run failed to load: reset it to transform it again.", run.state)
 
 
-def processed_before(run: Run, transition: Ask, now: int) -> IllegalState | None:
+def processed_before(run: Run, transition: Transition, now: int) -> IllegalState | None:
     if run.processed_at is not None:
         return None
     return IllegalState("The run failed to be transformed: there is nothing to load.", run.state)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class TransitionRule:
     """One line of the table. Without `target` the state stays; without `stage` it is for any."""
 
     sources: tuple[RunState, ...]
     action: Action
     stage: Stage | None = None
     target: RunState | None = None
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[TransitionCondition, ...] = ()
 
 
-RULES = (
-    Rule(
+TRANSITION_RULES = (
+    TransitionRule(
         sources=(NEW, FAILED, PROCESSING),
         action=Action.CLAIM,
         stage=Stage.TRANSFORM,
         target=PROCESSING,
-        conditions=(wanted, lease_is_free, not_processed_yet),
+        conditions=(not_skipped, lease_is_free, not_processed_yet),
     ),
-    Rule(
+    TransitionRule(
         sources=(PROCESSED, FAILED, LOADING),
         action=Action.CLAIM,
         stage=Stage.LOAD,
         target=LOADING,
-        conditions=(wanted, lease_is_free, processed_before),
+        conditions=(not_skipped, lease_is_free, processed_before),
     ),
-    Rule(sources=(PROCESSING, LOADING), action=Action.HEARTBEAT, conditions=(fence_matches,)),
-    Rule(
+    TransitionRule(
+        sources=(PROCESSING, LOADING), action=Action.HEARTBEAT, conditions=(fence_matches,)
+    ),
+    TransitionRule(
         sources=(PROCESSING,),
         action=Action.PROCESSED,
         target=PROCESSED,
         conditions=(fence_matches,),
     ),
-    Rule(sources=(LOADING,), action=Action.LOADED, target=LOADED, conditions=(fence_matches,)),
-    Rule(
+    TransitionRule(
+        sources=(LOADING,), action=Action.LOADED, target=LOADED, conditions=(fence_matches,)
+    ),
+    TransitionRule(
         sources=(PROCESSING, LOADING),
         action=Action.FAIL,
         target=FAILED,
         conditions=(fence_matches,),
     ),
-    Rule(sources=(NEW, PROCESSED, FAILED), action=Action.SKIP),
-    Rule(sources=(NEW, PROCESSED, FAILED), action=Action.UNSKIP),
-    Rule(
+    TransitionRule(sources=(NEW, PROCESSED, FAILED), action=Action.SKIP),
+    TransitionRule(sources=(NEW, PROCESSED, FAILED), action=Action.UNSKIP),
+    TransitionRule(
         sources=(NEW, FAILED, PROCESSING),
         action=Action.RECOVER,
         target=PROCESSED,
         conditions=(lease_is_free,),
     ),
-    Rule(
+    TransitionRule(
         sources=(NEW, FAILED, PROCESSING),
         action=Action.RESET,
         target=NEW,
         conditions=(lease_is_free,),
     ),
-    Rule(sources=(LOADED,), action=Action.RELOAD, target=PROCESSED),
+    TransitionRule(sources=(LOADED,), action=Action.RELOAD, target=PROCESSED),
 )
 
 
-def step(run: Run, transition: Ask, now: int) -> Run:
+def advance_run(run: Run, transition: Transition, now: int) -> Run:
     """The run after the transition; the same object if the transition is a repetition.
 
     Raises IllegalState, or one of its subclasses, if the table does not allow the transition.
     """
-    if transition.repeats(run, now):
+    if transition.is_repetition(run, now):
         return run
-    rule = _rule(run, transition, now)
+    rule = _find_rule(run, transition, now)
     for condition in rule.conditions:
         if failure := condition(run, transition, now):
             raise failure
@@ -124,10 +128,10 @@ def step(run: Run, transition: Ask, now: int) -> Run:
     return replace(run, version=run.version + 1, state=rule.target or run.state, **changes)
 
 
-def _rule(run: Run, transition: Ask, now: int) -> Rule:
+def _find_rule(run: Run, transition: Transition, now: int) -> TransitionRule:
     rules = [
         rule
-        for rule in RULES
+        for rule in TRANSITION_RULES
         if rule.action is transition.action and rule.stage in (None, transition.stage)
     ]
     for rule in rules:

@@ -9,8 +9,8 @@ from penstock.datastore.manifest.records import Action, Run, RunState, Stage
 
 Changes: TypeAlias = dict[str, Any]
 
-AT_REST = (RunState.NEW, RunState.PROCESSED, RunState.FAILED)
-AT_WORK = {Stage.TRANSFORM: RunState.PROCESSING, Stage.LOAD: RunState.LOADING}
+IDLE_STATES = (RunState.NEW, RunState.PROCESSED, RunState.FAILED)
+WORKING_STATES = {Stage.TRANSFORM: RunState.PROCESSING, Stage.LOAD: RunState.LOADING}
 LEASE_SECONDS = 300
 
 _NO_LEASE: Changes = {"lease_owner": None, "lease_until": None}
@@ -18,7 +18,7 @@ _NOT_PROCESSED: Changes = {"processed_at": None, "shred_types": None, "saved_to"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
+class Transition:
     """A transition with the fields that any may have; subclasses repeat those they require."""
 
     action: ClassVar[Action]
@@ -27,11 +27,11 @@ class Ask:
     reason: str | None = None
     error: str | None = None
 
-    def problems(self) -> rules.Named:
+    def problems(self) -> rules.NamedProblems:
         """The problems of the input, each with its field."""
         return (("reason", None if self.reason is None else rules.reason_problem(self.reason)),)
 
-    def repeats(self, run: Run, now: int) -> bool:
+    def is_repetition(self, run: Run, now: int) -> bool:
         """Whether the run already is as this transition would leave it."""
         return False
 
@@ -41,7 +41,7 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim(Ask):
+class Claim(Transition):
     """Claim a run for one stage for `seconds` from now; `owner` names one worker.
 
     An owner who claims a run that they hold already keeps the lease they have.
@@ -52,12 +52,12 @@ class Claim(Ask):
     owner: str
     seconds: int = LEASE_SECONDS
 
-    def problems(self) -> rules.Named:
+    def problems(self) -> rules.NamedProblems:
         yield "owner", rules.short_problem(self.owner)
         yield "leaseSeconds", rules.lease_problem(self.seconds)
 
-    def repeats(self, run: Run, now: int) -> bool:
-        held = run.state is AT_WORK[self.stage] and run.is_leased(now)
+    def is_repetition(self, run: Run, now: int) -> bool:
+        held = run.state is WORKING_STATES[self.stage] and run.is_leased(now)
         return held and run.lease_owner == self.owner
 
     def changes(self, run: Run, now: int) -> Changes:
@@ -71,14 +71,14 @@ class Claim(Ask):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Heartbeat(Ask):
+class Heartbeat(Transition):
     """Extend the lease to `seconds` from now."""
 
     action = Action.HEARTBEAT
     fence: int
     seconds: int = LEASE_SECONDS
 
-    def problems(self) -> rules.Named:
+    def problems(self) -> rules.NamedProblems:
         yield "fence", rules.fence_problem(self.fence)
         yield "leaseSeconds", rules.lease_problem(self.seconds)
 
@@ -87,7 +87,7 @@ class Heartbeat(Ask):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Processed(Ask):
+class MarkProcessed(Transition):
     """The Transformer has finished: the types it found, and the folder it wrote to."""
 
     action = Action.PROCESSED
@@ -96,22 +96,24 @@ class Processed(Ask):
     saved_to: str
     counts: Mapping[str, int] | None = None
 
-    def problems(self) -> rules.Named:
+    def problems(self) -> rules.NamedProblems:
         yield "fence", rules.fence_problem(self.fence)
         yield from _output_problems(self.shred_types, self.saved_to)
         yield "counts", rules.counts_problem(self.counts)
 
-    def repeats(self, run: Run, now: int) -> bool:
+    def is_repetition(self, run: Run, now: int) -> bool:
         done = run.state is RunState.PROCESSED and run.fence == self.fence
-        said = (self.shred_types, rules.folder(self.saved_to))
+        said = (self.shred_types, rules.canonical_folder(self.saved_to))
         return done and (run.shred_types, run.saved_to) == said
 
     def changes(self, run: Run, now: int) -> Changes:
-        return _processed(run, now, self.shred_types, self.saved_to) | _counted(run, self.counts)
+        return _processed_changes(run, now, self.shred_types, self.saved_to) | _count_changes(
+            run, self.counts
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Loaded(Ask):
+class MarkLoaded(Transition):
     """The Loader has finished; `loaded_by` names its version."""
 
     action = Action.LOADED
@@ -119,34 +121,34 @@ class Loaded(Ask):
     loaded_by: str
     counts: Mapping[str, int] | None = None
 
-    def problems(self) -> rules.Named:
+    def problems(self) -> rules.NamedProblems:
         yield "fence", rules.fence_problem(self.fence)
         yield "loadedBy", rules.short_problem(self.loaded_by)
         yield "counts", rules.counts_problem(self.counts)
 
-    def repeats(self, run: Run, now: int) -> bool:
+    def is_repetition(self, run: Run, now: int) -> bool:
         done = run.state is RunState.LOADED and run.fence == self.fence
         return done and run.loaded_by == self.loaded_by
 
     def changes(self, run: Run, now: int) -> Changes:
         at = max(now, run.processed_at or 0)
         done = {"loaded_at": at, "loaded_by": self.loaded_by, "last_error": None}
-        return done | _NO_LEASE | _counted(run, self.counts)
+        return done | _NO_LEASE | _count_changes(run, self.counts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fail(Ask):
+class Fail(Transition):
     """The present stage has failed."""
 
     action = Action.FAIL
     fence: int
     error: str
 
-    def problems(self) -> rules.Named:
+    def problems(self) -> rules.NamedProblems:
         yield "fence", rules.fence_problem(self.fence)
         yield "error", rules.reason_problem(self.error)
 
-    def repeats(self, run: Run, now: int) -> bool:
+    def is_repetition(self, run: Run, now: int) -> bool:
         failed = run.state is RunState.FAILED and run.fence == self.fence
         return failed and run.last_error == self.error
 
@@ -155,34 +157,34 @@ class Fail(Ask):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Skip(Ask):
+class Skip(Transition):
     """Mark the run to be skipped by all workers."""
 
     action = Action.SKIP
     reason: str
 
-    def repeats(self, run: Run, now: int) -> bool:
-        return run.state in AT_REST and run.to_skip and run.skip_reason == self.reason
+    def is_repetition(self, run: Run, now: int) -> bool:
+        return run.state in IDLE_STATES and run.to_skip and run.skip_reason == self.reason
 
     def changes(self, run: Run, now: int) -> Changes:
         return {"to_skip": True, "skip_reason": self.reason}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unskip(Ask):
+class Unskip(Transition):
     """Allow workers to claim the run again."""
 
     action = Action.UNSKIP
 
-    def repeats(self, run: Run, now: int) -> bool:
-        return run.state in AT_REST and not run.to_skip
+    def is_repetition(self, run: Run, now: int) -> bool:
+        return run.state in IDLE_STATES and not run.to_skip
 
     def changes(self, run: Run, now: int) -> Changes:
         return {"to_skip": False, "skip_reason": None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recover(Ask):
+class Recover(Transition):
     """Mark the run as processed, since its output is complete."""
 
     action = Action.RECOVER
@@ -190,11 +192,11 @@ class Recover(Ask):
     saved_to: str
 
     def changes(self, run: Run, now: int) -> Changes:
-        return {"attempt": 0} | _processed(run, now, self.shred_types, self.saved_to)
+        return {"attempt": 0} | _processed_changes(run, now, self.shred_types, self.saved_to)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reset(Ask):
+class Reset(Transition):
     """Return the run to the state NEW, without output."""
 
     action = Action.RESET
@@ -205,14 +207,14 @@ class Reset(Ask):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reload(Ask):
+class Reload(Transition):
     """Load a loaded run once more; `force` confirms that this is intended."""
 
     action = Action.RELOAD
     reason: str
     force: bool
 
-    def problems(self) -> rules.Named:
+    def problems(self) -> rules.NamedProblems:
         yield "reason", rules.reason_problem(self.reason)
         yield "force", None if self.force else "must be true: the data may then be there twice"
 
@@ -220,20 +222,20 @@ class Reload(Ask):
         return {"attempt": 0, "loaded_at": None, "loaded_by": None}
 
 
-def _processed(run: Run, now: int, shred_types: tuple[str, ...], saved_to: str) -> Changes:
+def _processed_changes(run: Run, now: int, shred_types: tuple[str, ...], saved_to: str) -> Changes:
     done: Changes = {
         "processed_at": max(now, run.added_at),
         "shred_types": shred_types,
-        "saved_to": rules.folder(saved_to),
+        "saved_to": rules.canonical_folder(saved_to),
         "last_error": None,
     }
     return done | _NO_LEASE
 
 
-def _output_problems(shred_types: tuple[str, ...], saved_to: str) -> rules.Named:
+def _output_problems(shred_types: tuple[str, ...], saved_to: str) -> rules.NamedProblems:
     yield "shredTypes", rules.shred_types_problem(shred_types)
     yield "savedTo", rules.folder_problem(saved_to)
 
 
-def _counted(run: Run, counts: Mapping[str, int] | None) -> Changes:
+def _count_changes(run: Run, counts: Mapping[str, int] | None) -> Changes:
     return {} if counts is None else {"counts": {**(run.counts or {}), **counts}}

@@ -11,36 +11,44 @@ from typing import Final
 
 from penstock.datastore.clock import Clock
 from penstock.datastore.manifest.records import Run
-from penstock.datastore.ngsi.counts import Counts, Tally
-from penstock.datastore.ngsi.dead_letters import FOLDER, Contents, Dead, DeadLetter, written
+from penstock.datastore.ngsi.counts import IngestCounts, Tally
+from penstock.datastore.ngsi.dead_letters import (
+    FOLDER,
+    DeadEvent,
+    DeadLetter,
+    LetterFiles,
+    letter_insert,
+)
 from penstock.datastore.ngsi.directory import Catalog
 from penstock.datastore.ngsi.notification import Notification
 from penstock.datastore.ngsi.rows import Event, recv_time
-from penstock.datastore.ngsi.run_log import Ledger
+from penstock.datastore.ngsi.run_log import RunLog
 from penstock.datastore.table.items import read_rows
 from penstock.datastore.table.layout import NOTIFIED
 from penstock.datastore.table.port import TTL, AnyOf, Compare, Item, Missing, Put, Table
 from penstock.datastore.table.transaction import Write, commit
 
-REMEMBERED: Final = timedelta(hours=24)
+RECEIPT_LIFETIME: Final = timedelta(hours=24)
 
 
-class Repeated(Exception):
+class RepeatedNotification(Exception):
     """Another server stored the same notification in the meantime."""
 
 
-def receipt(notification: Notification, clock: Clock) -> Write:
+def receipt_write(notification: Notification, clock: Clock) -> Write:
     """The write that remembers a notification for a day; it belongs to its commit."""
     now = clock.now()
     item: Item = {
         **NOTIFIED.item(id=notification.identity),
-        TTL: int((now + REMEMBERED).timestamp()),
+        TTL: int((now + RECEIPT_LIFETIME).timestamp()),
     }
     free = AnyOf((Missing(), Compare(TTL, "<", int(now.timestamp()))))
-    return Write(Put(item, free), lambda _: Repeated())
+    return Write(Put(item, free), lambda _: RepeatedNotification())
 
 
-async def repeated(table: Table, clock: Clock, notifications: Sequence[Notification]) -> list[bool]:
+async def find_repeated(
+    table: Table, clock: Clock, notifications: Sequence[Notification]
+) -> list[bool]:
     """Find out which notifications were received before, also earlier in this sequence."""
     keys = {
         each.identity: NOTIFIED.key(id=each.identity) for each in notifications if each.repeatable
@@ -61,59 +69,61 @@ async def repeated(table: Table, clock: Clock, notifications: Sequence[Notificat
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class IntakeBatch:
     """Events and writes that are committed together, or not at all."""
 
     events: list[Event] = field(default_factory=list)
-    dead: list[Dead] = field(default_factory=list)
+    dead: list[DeadEvent] = field(default_factory=list)
     tally: Tally = field(default_factory=Tally)
     writes: list[Write] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
-class Keeping:
+class BatchCommitter:
     """Commits batches for one process of the sink; `shard` is its own row of every count."""
 
     table: Table
-    ledger: Ledger
+    run_log: RunLog
     catalog: Catalog
-    contents: Contents
+    letter_files: LetterFiles
     clock: Clock
     shard: int
 
-    async def keep(self, batch: Batch) -> Run | None:
+    async def commit_batch(self, batch: IntakeBatch) -> Run | None:
         """Commit a batch; return the run of its segment, or None if the batch has no events.
 
         If a write of the batch fails, its error is raised and nothing is committed.
         """
-        await self.catalog.note_paths(batch.tally.places)
-        run = await self.ledger.write(batch.events) if batch.events else None
+        await self.catalog.record_paths(batch.tally.places)
+        run = await self.run_log.write_segment(batch.events) if batch.events else None
         writes = [
             *batch.writes,
-            *await self.bury(batch.dead, attempts=0),
+            *await self.write_dead_letters(batch.dead, attempts=0),
             *batch.tally.writes(self.shard),
         ]
         if run is not None:
-            await self.ledger.enter(run, writes)
+            await self.run_log.enter_run(run, writes)
         elif writes:
             await commit(self.table, writes)
         return run
 
-    async def bury(self, dead: Iterable[Dead], *, attempts: int) -> list[Write]:
+    async def write_dead_letters(self, dead: Iterable[DeadEvent], *, attempts: int) -> list[Write]:
         """Write dead events to a file; return the letters' rows, one for each service path."""
-        ordered = sorted(dead, key=_place)
+        ordered = sorted(dead, key=_service_path)
         if not ordered:
             return []
         file = f"{FOLDER}/{self.clock.new_id()}.ndjson.gz"
-        await self.contents.lines.write(file, ordered)
+        await self.letter_files.lines.write(file, ordered)
         rows, line = [], 0
-        for _, group in groupby(ordered, key=_place):
+        for _, group in groupby(ordered, key=_service_path):
             together = list(group)
-            rows.append(written(self._letter(together, file, line, attempts)))
+            rows.append(letter_insert(self._dead_letter(together, file, line, attempts)))
             line += len(together)
         return rows
 
-    def _letter(self, together: Sequence[Dead], file: str, line: int, attempts: int) -> DeadLetter:
+    def _dead_letter(
+        self, together: Sequence[DeadEvent], file: str, line: int, attempts: int
+    ) -> DeadLetter:
         first = together[0]
         return DeadLetter(
             id=self.clock.new_id(),
@@ -129,13 +139,13 @@ class Keeping:
         )
 
 
-def _place(dead: Dead) -> tuple[str, str]:
+def _service_path(dead: DeadEvent) -> tuple[str, str]:
     return dead.service, dead.path
 
 
-def received(tally: Tally, events: Iterable[Event], dead: Iterable[Dead]) -> None:
+def count_received(tally: Tally, events: Iterable[Event], dead: Iterable[DeadEvent]) -> None:
     """Count events and dead events that were received for the first time."""
     for event in events:
-        tally.add((event.service, event.path), Counts(received=1, pending=1))
+        tally.add((event.service, event.path), IngestCounts(received=1, pending=1))
     for each in dead:
-        tally.add((each.service, each.path), Counts(received=1, dead_lettered=1))
+        tally.add((each.service, each.path), IngestCounts(received=1, dead_lettered=1))

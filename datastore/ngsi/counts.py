@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Final, TypeAlias
 
-from penstock.datastore.records import Struct
+from penstock.datastore.records import StoredRecord
 from penstock.datastore.table.items import load
 from penstock.datastore.table.layout import INGEST_COUNT
 from penstock.datastore.table.port import Query, Range, Table, Update
@@ -17,11 +17,11 @@ from penstock.datastore.table.transaction import Write
 SHARDS: Final = 16
 """The rows of one count: each process updates its own row, so that servers do not contend."""
 
-At: TypeAlias = tuple[str, str]
+ServicePathKey: TypeAlias = tuple[str, str]
 """A service and one of its service paths."""
 
 
-class Counts(Struct, frozen=True, kw_only=True):
+class IngestCounts(StoredRecord, frozen=True, kw_only=True):
     """Events (updates of entities) of a service path by state, and the number of stored items."""
 
     received: int = 0
@@ -31,8 +31,8 @@ class Counts(Struct, frozen=True, kw_only=True):
     pending: int = 0
     items: int = 0
 
-    def __add__(self, other: "Counts") -> "Counts":
-        return Counts(
+    def __add__(self, other: "IngestCounts") -> "IngestCounts":
+        return IngestCounts(
             received=self.received + other.received,
             persisted=self.persisted + other.persisted,
             duplicates=self.duplicates + other.duplicates,
@@ -52,9 +52,9 @@ class Tally:
     """Changes of counts that are written together."""
 
     def __init__(self) -> None:
-        self._changes: dict[At, Counts] = defaultdict(Counts)
+        self._changes: dict[ServicePathKey, IngestCounts] = defaultdict(IngestCounts)
 
-    def add(self, at: At, counts: Counts) -> None:
+    def add(self, at: ServicePathKey, counts: IngestCounts) -> None:
         self._changes[at] += counts
 
     def writes(self, shard: int) -> list[Write]:
@@ -63,33 +63,33 @@ class Tally:
             Write(
                 Update(
                     key=INGEST_COUNT.key(service=service, path=path, shard=shard),
-                    add=_changed(counts),
+                    add=_nonzero_changes(counts),
                 )
             )
             for (service, path), counts in self._changes.items()
-            if _changed(counts)
+            if _nonzero_changes(counts)
         ]
 
     @property
-    def places(self) -> list[At]:
+    def places(self) -> list[ServicePathKey]:
         return list(self._changes)
 
 
-async def counted(table: Table, at: At) -> Counts:
+async def read_counts(table: Table, at: ServicePathKey) -> IngestCounts:
     """The counts of one service path: `pk = NC:<service>:<path>`, all shards together."""
     service, path = at
     pk = INGEST_COUNT.pk.fill({"service": service, "path": path})
     page = await table.query(
         Query(partition=pk, range=Range(INGEST_COUNT.sk.prefix({})), consistent=True)
     )
-    return total(load(Counts, item) for item in page.items)
+    return sum_counts(load(IngestCounts, item) for item in page.items)
 
 
-def total(counts: Iterable[Counts]) -> Counts:
-    return sum(counts, Counts())
+def sum_counts(counts: Iterable[IngestCounts]) -> IngestCounts:
+    return sum(counts, IngestCounts())
 
 
-def _changed(counts: Counts) -> Mapping[str, int]:
+def _nonzero_changes(counts: IngestCounts) -> Mapping[str, int]:
     changes = {
         "received": counts.received,
         "persisted": counts.persisted,

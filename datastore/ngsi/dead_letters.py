@@ -7,15 +7,15 @@ from typing import Any, Final
 import msgspec
 
 from penstock.datastore.errors import NotFound
-from penstock.datastore.ngsi.counts import At
-from penstock.datastore.ngsi.events import Json, Lines, Struct, Update, write_json
+from penstock.datastore.ngsi.counts import ServicePathKey
+from penstock.datastore.ngsi.events import EntityUpdate, Json, LineFiles, SegmentStruct, write_json
 from penstock.datastore.ngsi.options import Persistence
 from penstock.datastore.ngsi.rows import Event
 from penstock.datastore.objects.port import Files
-from penstock.datastore.records import Struct as Record
+from penstock.datastore.records import StoredRecord as Record
 from penstock.datastore.table.items import load, read_rows, resource_id
 from penstock.datastore.table.layout import DEAD_LETTER
-from penstock.datastore.table.pages import Slice, Window, sliced
+from penstock.datastore.table.pages import Slice, Window, make_slice
 from penstock.datastore.table.port import Attributes, Delete, Exists, Missing, Put, Query, Table
 from penstock.datastore.table.transaction import Write
 from penstock.datastore.text import is_id
@@ -23,7 +23,7 @@ from penstock.datastore.text import is_id
 FOLDER: Final = "ngsi/dead-letters"
 
 
-class Dead(Struct, frozen=True, array_like=True):
+class DeadEvent(SegmentStruct, frozen=True, array_like=True):
     """One event of a dead letter: an update, or the received JSON where no update could be read.
 
     An event that had a destination keeps it, because a part of the event may be stored there.
@@ -34,13 +34,13 @@ class Dead(Struct, frozen=True, array_like=True):
     at: int
     identity: str
     reason: str
-    update: Update | None = None
+    update: EntityUpdate | None = None
     payload: Json = None
     table: str | None = None
     persistence: Persistence | None = None
 
     @classmethod
-    def of(cls, event: Event, reason: str) -> "Dead":
+    def from_event(cls, event: Event, reason: str) -> "DeadEvent":
         return cls(
             event.service,
             event.path,
@@ -71,7 +71,7 @@ class Dead(Struct, frozen=True, array_like=True):
     @property
     def entity(self) -> str:
         """The entity as JSON: as it was received, or in the normalized form of NGSIv2."""
-        sent = self.payload if self.update is None else normalized(self.update)
+        sent = self.payload if self.update is None else normalized_entity(self.update)
         return write_json(sent).decode()
 
 
@@ -94,7 +94,7 @@ class DeadLetter(Record, frozen=True, kw_only=True):
     line: int
 
 
-def written(letter: DeadLetter) -> Write:
+def letter_insert(letter: DeadLetter) -> Write:
     """The write that inserts the row of a new letter."""
     attributes = msgspec.to_builtins(letter)
     del attributes["id"]
@@ -102,24 +102,24 @@ def written(letter: DeadLetter) -> Write:
     return Write(Put({**key, **attributes}, Missing()))
 
 
-def removed(letter: DeadLetter) -> Write:
+def letter_delete(letter: DeadLetter) -> Write:
     """The write that deletes a letter; it fails with NotFound if the letter is already gone."""
-    return Write(Delete(DEAD_LETTER.key(id=letter.id), Exists()), lambda _: _absent())
+    return Write(Delete(DEAD_LETTER.key(id=letter.id), Exists()), lambda _: _no_letter())
 
 
-async def letters(table: Table, at: At, window: Window) -> Slice[DeadLetter]:
+async def list_letters(table: Table, at: ServicePathKey, window: Window) -> Slice[DeadLetter]:
     """List the letters of a service path, newest first: `siKey1 = NX:<service>:<path>`."""
     service, path = at
     query = Query(
-        partition=DEAD_LETTER.index_of(service=service, path=path),
+        partition=DEAD_LETTER.index_partition(service=service, path=path),
         index=True,
         after=None if window.after is None else DEAD_LETTER.key(id=window.after),
         descending=not window.backward,
         limit=window.size + 1,
     )
     page = await table.query(query)
-    found = [_letter(item) for item in page.items]
-    return sliced(found, window, lambda letter: letter.id, more=page.last is not None)
+    found = [_read_letter(item) for item in page.items]
+    return make_slice(found, window, lambda letter: letter.id, more=page.last is not None)
 
 
 async def find_letters(table: Table, ids: Sequence[str]) -> list[DeadLetter | None]:
@@ -127,26 +127,26 @@ async def find_letters(table: Table, ids: Sequence[str]) -> list[DeadLetter | No
     keys = {id: DEAD_LETTER.key(id=id) for id in ids if is_id(id)}
     rows = await read_rows(table, keys.values(), consistent=True)
     items = [rows.get(keys[id]) if id in keys else None for id in ids]
-    return [None if item is None else _letter(item) for item in items]
+    return [None if item is None else _read_letter(item) for item in items]
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
+class LetterFiles:
     """The files of dead letters: letters made together share a file, each has a range of lines."""
 
-    lines: Lines[Dead]
+    lines: LineFiles[DeadEvent]
 
     @classmethod
-    def of(cls, files: Files) -> "Contents":
-        return cls(Lines.of(files, Dead))
+    def of(cls, files: Files) -> "LetterFiles":
+        return cls(LineFiles.of(files, DeadEvent))
 
-    async def read(self, letter: DeadLetter) -> list[Dead]:
+    async def read(self, letter: DeadLetter) -> list[DeadEvent]:
         """Read the events of a letter from its file."""
         found = await self.lines.read(letter.file)
         return found[letter.line : letter.line + letter.events]
 
 
-def normalized(update: Update) -> Mapping[str, Any]:
+def normalized_entity(update: EntityUpdate) -> Mapping[str, Any]:
     """An update as an NGSIv2 entity; if attributes share a name, the last one is shown."""
     attributes = {
         attribute.name: {
@@ -161,9 +161,9 @@ def normalized(update: Update) -> Mapping[str, Any]:
     return {"id": update.entity_id, "type": update.entity_type, **attributes}
 
 
-def _letter(item: Attributes) -> DeadLetter:
+def _read_letter(item: Attributes) -> DeadLetter:
     return load(DeadLetter, item, id=resource_id(item))
 
 
-def _absent() -> NotFound:
+def _no_letter() -> NotFound:
     return NotFound("There is no dead letter with this id.", ("id",))

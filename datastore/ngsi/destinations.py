@@ -14,23 +14,23 @@ from penstock.datastore.table.port import Attributes, Item, Key, Page, Put, Quer
 from penstock.datastore.text import escape
 
 
-class Placed(NamedTuple):
+class TableItem(NamedTuple):
     """An item, and the table to which it belongs."""
 
     table: str
     item: Item
 
 
-class Trouble(Enum):
+class FailureKind(Enum):
     """The kind of a failure."""
 
-    PASSING = "it may succeed later"
+    TRANSIENT = "it may succeed later"
     MISSING = "the table does not exist"
     INVALID = "something in the request is what no table takes"
-    SET_UP = "the credentials or permissions are wrong"
+    CONFIGURATION = "the credentials or permissions are wrong"
 
 
-class Samples(Protocol):
+class SampleTable(Protocol):
     """One destination, for reading."""
 
     async def query(self, query: Query) -> Page:
@@ -43,16 +43,16 @@ class Destinations(Protocol):
     async def create(self, name: str) -> None:
         """Create the table if it is missing, and wait until it is usable."""
 
-    async def write(self, items: Sequence[Placed]) -> None:
+    async def write(self, items: Sequence[TableItem]) -> None:
         """Write up to 25 items in one request, each separately, replacing items with the same keys.
 
         Items that the store left unprocessed are sent again; on return all are written.
         """
 
-    def table(self, name: str) -> Samples:
+    def table(self, name: str) -> SampleTable:
         """The table of this name; it need not exist."""
 
-    def trouble(self, error: Exception) -> Trouble:
+    def failure_kind(self, error: Exception) -> FailureKind:
         """Classify a failure of a call."""
 
     async def close(self) -> None:
@@ -63,16 +63,16 @@ class NoDestinations:
     """The destinations of a store without any: every call raises Unavailable."""
 
     async def create(self, name: str) -> None:
-        raise _none()
+        raise _no_destinations()
 
-    async def write(self, items: Sequence[Placed]) -> None:
-        raise _none()
+    async def write(self, items: Sequence[TableItem]) -> None:
+        raise _no_destinations()
 
-    def table(self, name: str) -> Samples:
-        raise _none()
+    def table(self, name: str) -> SampleTable:
+        raise _no_destinations()
 
-    def trouble(self, error: Exception) -> Trouble:
-        return Trouble.PASSING
+    def failure_kind(self, error: Exception) -> FailureKind:
+        return FailureKind.TRANSIENT
 
     async def close(self) -> None:
         """Do nothing: no connection is open."""
@@ -81,7 +81,7 @@ class NoDestinations:
 NO_DESTINATIONS: Final[Destinations] = NoDestinations()
 
 
-def _none() -> Unavailable:
+def _no_destinations() -> Unavailable:
     return Unavailable("This process has no destinations open.")
 
 
@@ -93,14 +93,14 @@ class EmbeddedSamples:
     name: str
 
     async def query(self, query: Query) -> Page:
-        inside = _inside(self.name, query.partition)
-        after = query.after and Key(_inside(self.name, query.after.pk), query.after.sk)
+        inside = _prefixed_partition(self.name, query.partition)
+        after = query.after and Key(_prefixed_partition(self.name, query.after.pk), query.after.sk)
         page = await self.shared.query(replace(query, partition=inside, after=after))
         last = page.last and Key(query.partition, page.last.sk)
-        return Page(tuple(map(self._taken, page.items)), last, page.units)
+        return Page(tuple(map(self._without_prefix, page.items)), last, page.units)
 
-    def _taken(self, item: Attributes) -> Attributes:
-        return {**item, "pk": str(item["pk"])[len(_inside(self.name, "")) :]}
+    def _without_prefix(self, item: Attributes) -> Attributes:
+        return {**item, "pk": str(item["pk"])[len(_prefixed_partition(self.name, "")) :]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,20 +112,23 @@ class EmbeddedDestinations:
     async def create(self, name: str) -> None:
         """Do nothing: the shared table takes items of every destination."""
 
-    async def write(self, items: Sequence[Placed]) -> None:
+    async def write(self, items: Sequence[TableItem]) -> None:
         await self.shared.write(
-            [Put({**item, "pk": _inside(table, str(item["pk"]))}) for table, item in items]
+            [
+                Put({**item, "pk": _prefixed_partition(table, str(item["pk"]))})
+                for table, item in items
+            ]
         )
 
     def table(self, name: str) -> EmbeddedSamples:
         return EmbeddedSamples(self.shared, name)
 
-    def trouble(self, error: Exception) -> Trouble:
-        return Trouble.PASSING
+    def failure_kind(self, error: Exception) -> FailureKind:
+        return FailureKind.TRANSIENT
 
     async def close(self) -> None:
         await self.shared.close()
 
 
-def _inside(name: str, partition: str) -> str:
+def _prefixed_partition(name: str, partition: str) -> str:
     return f"{escape(name)}{SEPARATOR}{partition}"

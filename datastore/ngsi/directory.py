@@ -14,14 +14,14 @@ import msgspec
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import NotFound, NotPermitted
-from penstock.datastore.ngsi.counts import At
+from penstock.datastore.ngsi.counts import ServicePathKey
 from penstock.datastore.ngsi.options import Persistence
 from penstock.datastore.ngsi.rows import Event
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role, ancestors, covers
 from penstock.datastore.table import limits
 from penstock.datastore.table.keys import Template
 from penstock.datastore.table.layout import ATTRIBUTE, ENTITY, SERVICE, SERVICE_PATH
-from penstock.datastore.table.pages import Lane, Slice, Window, read_lanes
+from penstock.datastore.table.pages import QueryRange, Slice, Window, read_merged_page
 from penstock.datastore.table.port import (
     Attributes,
     Item,
@@ -35,7 +35,7 @@ from penstock.datastore.table.port import (
 )
 from penstock.datastore.text import comparison_form, escape, unescape
 
-LEVEL: Final = "~"
+LEVEL_SEPARATOR: Final = "~"
 
 
 def group_of(service: str, path: str) -> GroupPath:
@@ -46,17 +46,17 @@ def group_of(service: str, path: str) -> GroupPath:
     return GroupPath(comparison_form(f"/{service}{path}".rstrip("/")))
 
 
-def listed(group: GroupPath) -> str:
+def group_key_text(group: GroupPath) -> str:
     """The group as text in a key; `~` sorts after `:`, so a group comes before its descendants."""
-    return group.replace("/", LEVEL)
+    return group.replace("/", LEVEL_SEPARATOR)
 
 
-def require(caller: Caller, role: Role, service: str, path: str) -> None:
+def require_role(caller: Caller, role: Role, service: str, path: str) -> None:
     """Raise NotFound if the caller may not see the service path, NotPermitted without the role."""
     group = group_of(service, path)
     if not caller.sees(group):
         raise unknown_path(service, path)
-    if not caller.has(role, group):
+    if not caller.has_role(role, group):
         raise NotPermitted(f"This needs the role {role.name} at {group}.")
 
 
@@ -65,7 +65,7 @@ def unknown_path(service: str, path: str) -> NotFound:
     return NotFound(f"There is no service path {path} of the service {service}.", ("path",))
 
 
-PLACE: Final = "at:"
+MARK_PREFIX: Final = "at:"
 """The prefix of an attribute's marks, one for each table and persistence that holds it."""
 
 MAX_KNOWN: Final = 200_000
@@ -87,27 +87,32 @@ class Catalog:
     table: Table
     _known: set[Hashable] = field(default_factory=set)
 
-    async def note_paths(self, places: Iterable[At]) -> None:
+    async def record_paths(self, places: Iterable[ServicePathKey]) -> None:
         """Write the rows that list services and service paths."""
         fresh = [at for at in dict.fromkeys(places) if at not in self._known]
         services = dict.fromkeys(service for service, _ in fresh)
         rows = [
-            *(SERVICE.item(service=name, group=listed(group_of(name, "/"))) for name in services),
             *(
-                SERVICE_PATH.item(service=service, group=listed(group_of(service, path)), path=path)
+                SERVICE.item(service=name, group=group_key_text(group_of(name, "/")))
+                for name in services
+            ),
+            *(
+                SERVICE_PATH.item(
+                    service=service, group=group_key_text(group_of(service, path)), path=path
+                )
                 for service, path in fresh
             ),
         ]
-        await self._write(rows)
+        await self._write_rows(rows)
         self._remember(fresh)
 
-    async def note_events(self, events: Iterable[Event]) -> None:
+    async def record_entities(self, events: Iterable[Event]) -> None:
         """Write the rows that list entities, their attributes and the tables of their samples."""
         entities: dict[Hashable, Item] = {}
         marks: dict[Hashable, None] = {}
         changes: dict[Key, dict[str, Value]] = defaultdict(dict)
         for event in events:
-            at = _of(event)
+            at = _entity_name(event)
             if at not in self._known:
                 entities[at] = ENTITY.item(**at._asdict())
             for attribute in event.update.attributes:
@@ -117,16 +122,16 @@ class Catalog:
                     key = ATTRIBUTE.key(**at._asdict(), attribute=attribute.name)
                     place = place_mark(event.table, event.persistence)
                     changes[key] |= {"type": attribute.type, place: event.persistence.value}
-        await self._write(list(entities.values()))
-        await self._update([Update(key=key, set=each) for key, each in changes.items()])
+        await self._write_rows(list(entities.values()))
+        await self._write_updates([Update(key=key, set=each) for key, each in changes.items()])
         self._remember([*entities, *marks])
 
-    async def _write(self, rows: list[Item]) -> None:
+    async def _write_rows(self, rows: list[Item]) -> None:
         most = limits.WRITE_OPERATIONS
         for start in range(0, len(rows), most):
             await self.table.write([Put(row) for row in rows[start : start + most]])
 
-    async def _update(self, updates: list[Update]) -> None:
+    async def _write_updates(self, updates: list[Update]) -> None:
         most = limits.TRANSACTION_OPERATIONS
         for start in range(0, len(updates), most):
             await self.table.transact(updates[start : start + most])
@@ -139,10 +144,10 @@ class Catalog:
 
 def place_mark(table: str, persistence: str) -> str:
     """The name of the mark that a table holds an attribute, in rows or in columns."""
-    return f"{PLACE}{persistence}:{table}"
+    return f"{MARK_PREFIX}{persistence}:{table}"
 
 
-def _of(event: Event) -> EntityName:
+def _entity_name(event: Event) -> EntityName:
     update = event.update
     return EntityName(event.service, event.path, update.entity_id, update.entity_type)
 
@@ -184,11 +189,11 @@ class Directory:
 
     access: Access
 
-    def require(self, role: Role, service: str, path: str) -> None:
+    def require_role(self, role: Role, service: str, path: str) -> None:
         """Raise NotFound if the caller may not see the path, NotPermitted without the role."""
-        require(self.access.caller, role, service, path)
+        require_role(self.access.caller, role, service, path)
 
-    def sees(self, service: str, path: str) -> bool:
+    def is_visible(self, service: str, path: str) -> bool:
         return self.access.caller.sees(group_of(service, path))
 
     async def services(self, window: Window) -> Slice[Service]:
@@ -198,32 +203,38 @@ class Directory:
         """
         held = self.access.caller.roles
         tops = {ancestors(group)[1] for group in held if group != ROOT}
-        prefixes = [""] if ROOT in held else sorted(f"{escape(listed(top))}:" for top in tops)
-        found = await self._page(SERVICE.pk.fill({}), SERVICE.sk, prefixes, window)
-        return found.map([Service(_last(sk)) for sk, _ in found.entries])
+        prefixes = (
+            [""] if ROOT in held else sorted(f"{escape(group_key_text(top))}:" for top in tops)
+        )
+        found = await self._list_rows(SERVICE.pk.fill({}), SERVICE.sk, prefixes, window)
+        return found.with_items([Service(_last_segment(sk)) for sk, _ in found.entries])
 
     async def service(self, name: str) -> Service:
         """Get a service: `pk = NS, sk = NS:<group>:<service>`; raises NotFound."""
         group = group_of(name, "/")
         known = self.access.caller.sees(group)
-        if known and await self._item(SERVICE.key(group=listed(group), service=name)):
+        if known and await self._get_item(SERVICE.key(group=group_key_text(group), service=name)):
             return Service(name)
         raise NotFound(f"There is no service {name}.", ("name",))
 
     async def paths(self, of: Service, window: Window) -> Slice[ServicePath]:
         """List the paths of a service in the order of their groups: `pk = NP:<service>`."""
         top = group_of(of.name, "/")
-        prefixes = {each for group in self.access.caller.roles for each in _around(group, top)}
-        apart = [""] if "" in prefixes else _apart(prefixes)
+        prefixes = {
+            each for group in self.access.caller.roles for each in _visible_prefixes(group, top)
+        }
+        apart = [""] if "" in prefixes else _without_nested(prefixes)
         partition = SERVICE_PATH.pk.fill({"service": of.name})
-        found = await self._page(partition, SERVICE_PATH.sk, apart, window)
-        return found.map([ServicePath(of.name, _last(sk)) for sk, _ in found.entries])
+        found = await self._list_rows(partition, SERVICE_PATH.sk, apart, window)
+        return found.with_items(
+            [ServicePath(of.name, _last_segment(sk)) for sk, _ in found.entries]
+        )
 
     async def path(self, service: str, path: str) -> ServicePath:
         """Get a service path: `pk = NP:<service>, sk = NP:<group>:<path>`; raises NotFound."""
         group = group_of(service, path)
-        key = SERVICE_PATH.key(service=service, group=listed(group), path=path)
-        if self.access.caller.sees(group) and await self._item(key):
+        key = SERVICE_PATH.key(service=service, group=group_key_text(group), path=path)
+        if self.access.caller.sees(group) and await self._get_item(key):
             return ServicePath(service, path)
         raise unknown_path(service, path)
 
@@ -238,26 +249,28 @@ class Directory:
         ending = None if type is None else f":{escape(type)}"
         partition = ENTITY.pk.fill({"service": of.service, "path": of.path})
         prefixes = [escape(prefix)]
-        found = await self._page(partition, ENTITY.sk, prefixes, window, ending)
-        return found.map([_entity(of, sk) for sk, _ in found.entries])
+        found = await self._list_rows(partition, ENTITY.sk, prefixes, window, ending)
+        return found.with_items([_read_entity(of, sk) for sk, _ in found.entries])
 
     async def entity(self, of: ServicePath, id: str, type: str) -> Entity | None:
         """Get an entity: `pk = NE:<service>:<path>, sk = NE:<id>:<type>`."""
         key = ENTITY.key(service=of.service, path=of.path, entity=id, type=type)
-        known = await self._item(key)
+        known = await self._get_item(key)
         return Entity(of.service, of.path, id, type) if known else None
 
     async def attributes(self, of: Entity, window: Window) -> Slice[Attribute]:
         """List attributes in the order of their names: `pk = NA:<service>:<path>:<id>:<type>`."""
-        found = await self._page(ATTRIBUTE.pk.fill(_named(of)), ATTRIBUTE.sk, [""], window)
-        return found.map([_attribute(of, item) for _, item in found.entries])
+        found = await self._list_rows(
+            ATTRIBUTE.pk.fill(_entity_values(of)), ATTRIBUTE.sk, [""], window
+        )
+        return found.with_items([_read_attribute(of, item) for _, item in found.entries])
 
     async def attribute(self, of: Entity, name: str) -> Attribute | None:
         """Get an attribute of the same partition: `sk = NA:<name>`."""
-        found = await self._item(ATTRIBUTE.key(**_named(of), attribute=name))
-        return None if found is None else _attribute(of, found)
+        found = await self._get_item(ATTRIBUTE.key(**_entity_values(of), attribute=name))
+        return None if found is None else _read_attribute(of, found)
 
-    async def _page(
+    async def _list_rows(
         self,
         partition: str,
         sk: Template,
@@ -272,25 +285,25 @@ class Directory:
             for prefix in prefixes
         )
         keep = None if ending is None else lambda item: str(item["sk"]).endswith(ending)
-        lanes = [Lane(self.access.table, query, keep) for query in queries]
-        return await read_lanes(lanes, window, self.access.budget.rounds)
+        lanes = [QueryRange(self.access.table, query, keep) for query in queries]
+        return await read_merged_page(lanes, window, self.access.budget.rounds)
 
-    async def _item(self, key: Key) -> Attributes | None:
+    async def _get_item(self, key: Key) -> Attributes | None:
         return (await self.access.table.get([key])).items.get(key)
 
 
-def _around(held: GroupPath, top: GroupPath) -> Iterator[str]:
+def _visible_prefixes(held: GroupPath, top: GroupPath) -> Iterator[str]:
     """The key prefixes of groups at or below `top` that a role in `held` makes visible."""
     if covers(held, top):
         yield ""
     elif covers(top, held):
-        yield f"{escape(listed(held))}{LEVEL}"
+        yield f"{escape(group_key_text(held))}{LEVEL_SEPARATOR}"
         for group in ancestors(held):
             if covers(top, group):
-                yield f"{escape(listed(group))}:"
+                yield f"{escape(group_key_text(group))}:"
 
 
-def _apart(prefixes: Iterable[str]) -> list[str]:
+def _without_nested(prefixes: Iterable[str]) -> list[str]:
     """The prefixes without those that begin with another prefix."""
     kept: list[str] = []
     for prefix in sorted(prefixes):
@@ -299,17 +312,17 @@ def _apart(prefixes: Iterable[str]) -> list[str]:
     return kept
 
 
-def _last(sk: str) -> str:
+def _last_segment(sk: str) -> str:
     """The text in the last segment of a sort key."""
     return unescape(sk.rpartition(":")[2])
 
 
-def _entity(of: ServicePath, sk: str) -> Entity:
-    read = ENTITY.sk.read(sk)
+def _read_entity(of: ServicePath, sk: str) -> Entity:
+    read = ENTITY.sk.parse(sk)
     return Entity(of.service, of.path, unescape(read["entity"]), unescape(read["type"]))
 
 
-def _named(entity: Entity) -> dict[str, str]:
+def _entity_values(entity: Entity) -> dict[str, str]:
     return {
         "service": entity.service,
         "path": entity.path,
@@ -318,12 +331,12 @@ def _named(entity: Entity) -> dict[str, str]:
     }
 
 
-def _attribute(of: Entity, item: Attributes) -> Attribute:
-    marks = sorted(name.removeprefix(PLACE) for name in item if name.startswith(PLACE))
+def _read_attribute(of: Entity, item: Attributes) -> Attribute:
+    marks = sorted(name.removeprefix(MARK_PREFIX) for name in item if name.startswith(MARK_PREFIX))
     places = (mark.partition(":") for mark in marks)
     return Attribute(
         of,
-        _last(str(item["sk"])),
+        _last_segment(str(item["sk"])),
         str(item["type"]),
         tuple((Persistence(persistence), table) for persistence, _, table in places),
     )

@@ -5,28 +5,35 @@ from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 
 from penstock.datastore.dynamodb.client import connect
-from penstock.datastore.dynamodb.create_table import Definition
-from penstock.datastore.dynamodb.protocol import DEFAULT, AccessKey, Client, ClientKind
+from penstock.datastore.dynamodb.create_table import TableDefinition
+from penstock.datastore.dynamodb.protocol import (
+    DEFAULT_CLIENT,
+    AccessKey,
+    ClientKind,
+    DynamoDBClient,
+)
 from penstock.datastore.dynamodb.retry import DEADLINE, Attempts
 from penstock.datastore.dynamodb.table import DynamoDBTable
 from penstock.datastore.dynamodb.writes import write_all
-from penstock.datastore.errors import Refused
-from penstock.datastore.ngsi.destinations import Placed, Trouble
+from penstock.datastore.errors import RequestRefused
+from penstock.datastore.ngsi.destinations import FailureKind, TableItem
 from penstock.datastore.table import limits
-from penstock.datastore.table.limits import at_most
+from penstock.datastore.table.limits import check_at_most
 from penstock.datastore.table.port import Put
 
-_TROUBLES: Mapping[str, Trouble] = {
-    "ResourceNotFoundException": Trouble.MISSING,
-    "ValidationException": Trouble.INVALID,
-    "SerializationException": Trouble.INVALID,
+_FAILURE_KINDS: Mapping[str, FailureKind] = {
+    "ResourceNotFoundException": FailureKind.MISSING,
+    "ValidationException": FailureKind.INVALID,
+    "SerializationException": FailureKind.INVALID,
 }
 
 
 class DynamoDBDestinations:
     """Tables created on demand, billed by request; `deadline` in seconds bounds each call."""
 
-    def __init__(self, client: Client, connections: AsyncExitStack, deadline: float) -> None:
+    def __init__(
+        self, client: DynamoDBClient, connections: AsyncExitStack, deadline: float
+    ) -> None:
         self._client = client
         self._connections = connections
         self._deadline = deadline
@@ -39,7 +46,7 @@ class DynamoDBDestinations:
         endpoint_url: str | None = None,
         key: AccessKey | None = None,
         deadline: float = DEADLINE,
-        kind: ClientKind = DEFAULT,
+        kind: ClientKind = DEFAULT_CLIENT,
     ) -> "DynamoDBDestinations":
         """Connect; without a key, the credentials come from AWS's default chain."""
         connections = AsyncExitStack()
@@ -48,10 +55,10 @@ class DynamoDBDestinations:
         return cls(client, connections, deadline)
 
     async def create(self, name: str) -> None:
-        await Definition(self._client, name, self._deadline, indexed=False).create()
+        await TableDefinition(self._client, name, self._deadline, indexed=False).create()
 
-    async def write(self, items: Sequence[Placed]) -> None:
-        at_most("operations of a write", limits.WRITE_OPERATIONS, len(items))
+    async def write(self, items: Sequence[TableItem]) -> None:
+        check_at_most("operations of a write", limits.WRITE_OPERATIONS, len(items))
         tables: dict[str, list[Put]] = defaultdict(list)
         for table, item in items:
             tables[table].append(Put(item))
@@ -62,11 +69,11 @@ class DynamoDBDestinations:
     def table(self, name: str) -> DynamoDBTable:
         return DynamoDBTable(name, self._client, self._connections, self._deadline)
 
-    def trouble(self, error: Exception) -> Trouble:
+    def failure_kind(self, error: Exception) -> FailureKind:
         return (
-            _TROUBLES.get(error.code, Trouble.SET_UP)
-            if isinstance(error, Refused)
-            else Trouble.PASSING
+            _FAILURE_KINDS.get(error.code, FailureKind.CONFIGURATION)
+            if isinstance(error, RequestRefused)
+            else FailureKind.TRANSIENT
         )
 
     async def close(self) -> None:

@@ -5,7 +5,14 @@ from typing import Final
 
 import msgspec
 
-from penstock.datastore.ngsi.events import NESTING, Attribute, Json, Metadata, Poison, Update
+from penstock.datastore.ngsi.events import (
+    MAX_NESTING,
+    EntityUpdate,
+    Json,
+    Metadata,
+    NotifiedAttribute,
+    Poison,
+)
 from penstock.datastore.text import character_problem
 
 MAX_IDENTIFIER: Final = 256
@@ -14,136 +21,142 @@ MAX_ATTRIBUTES: Final = 500
 _RESERVED: Final = ("id", "type")
 
 
-class _Unreadable(Exception):
+class _UnreadableEntity(Exception):
     """An entity breaks the format of NGSI; the message gives the reason."""
 
 
-def entity_of(entity: Json, normalized: bool) -> Update | Poison:
+def read_entity(entity: Json, normalized: bool) -> EntityUpdate | Poison:
     """Read an entity of NGSIv2: `{id, type, <attribute>: {type, value, metadata}}`.
 
     If it is not normalized, its attributes are bare values, and get the types that Orion
     assigns.
     """
-    read = _normalized if normalized else _bare
+    read = _read_normalized if normalized else _read_bare
     try:
-        found = _object(entity, "The entity")
+        found = _require_object(entity, "The entity")
         attributes = [read(name, each) for name, each in found.items() if name not in _RESERVED]
-        return _update(found, attributes)
-    except _Unreadable as problem:
+        return _build_update(found, attributes)
+    except _UnreadableEntity as problem:
         return Poison(str(problem), entity)
 
 
-def legacy_entity_of(response: Json) -> Update | Poison:
+def read_legacy_entity(response: Json) -> EntityUpdate | Poison:
     """Read an entity of NGSIv1: a context response, whose status code is ignored."""
     try:
-        found = _object(_object(response, "The response").get("contextElement"), "The element")
+        found = _require_object(
+            _require_object(response, "The response").get("contextElement"), "The element"
+        )
         listed = found.get("attributes")
-        return _update(found, list(_legacy([] if listed is None else listed)))
-    except _Unreadable as problem:
+        return _build_update(found, list(_read_legacy([] if listed is None else listed)))
+    except _UnreadableEntity as problem:
         return Poison(str(problem), response)
 
 
-def _update(found: Mapping[str, Json], attributes: list[Attribute]) -> Update:
+def _build_update(found: Mapping[str, Json], attributes: list[NotifiedAttribute]) -> EntityUpdate:
     if len(attributes) > MAX_ATTRIBUTES:
-        raise _Unreadable(f"The entity has more than {MAX_ATTRIBUTES} attributes.")
-    return Update(
-        _identifier(found.get("id"), "The entity's id"),
-        _type(found.get("type"), "The entity's type") or "",
+        raise _UnreadableEntity(f"The entity has more than {MAX_ATTRIBUTES} attributes.")
+    return EntityUpdate(
+        _require_identifier(found.get("id"), "The entity's id"),
+        _read_type(found.get("type"), "The entity's type") or "",
         tuple(attributes),
     )
 
 
-def _normalized(name: str, attribute: Json) -> Attribute:
+def _read_normalized(name: str, attribute: Json) -> NotifiedAttribute:
     words = f"The attribute {name[:MAX_IDENTIFIER]!r}"
-    found = _object(attribute, words)
-    value = _value(found.get("value"), words)
-    metadata = _object(found.get("metadata") or {}, f"The metadata of {name[:MAX_IDENTIFIER]!r}")
-    return Attribute(
-        _identifier(name, "An attribute's name"),
-        _type(found.get("type"), f"{words}'s type") or _type_of(value),
+    found = _require_object(attribute, words)
+    value = _check_depth(found.get("value"), words)
+    metadata = _require_object(
+        found.get("metadata") or {}, f"The metadata of {name[:MAX_IDENTIFIER]!r}"
+    )
+    return NotifiedAttribute(
+        _require_identifier(name, "An attribute's name"),
+        _read_type(found.get("type"), f"{words}'s type") or _default_type(value),
         value,
-        tuple(_metadata(each, content) for each, content in metadata.items()),
+        tuple(_read_metadata(each, content) for each, content in metadata.items()),
     )
 
 
-def _bare(name: str, value: Json) -> Attribute:
-    value = _value(value, f"The attribute {name[:MAX_IDENTIFIER]!r}")
-    return Attribute(_identifier(name, "An attribute's name"), _type_of(value), value)
+def _read_bare(name: str, value: Json) -> NotifiedAttribute:
+    value = _check_depth(value, f"The attribute {name[:MAX_IDENTIFIER]!r}")
+    return NotifiedAttribute(
+        _require_identifier(name, "An attribute's name"), _default_type(value), value
+    )
 
 
-def _legacy(attributes: Json) -> Iterator[Attribute]:
-    for attribute in _list(attributes, "The attributes"):
-        found = _object(attribute, "An attribute")
-        name = _identifier(found.get("name"), "An attribute's name")
+def _read_legacy(attributes: Json) -> Iterator[NotifiedAttribute]:
+    for attribute in _require_list(attributes, "The attributes"):
+        found = _require_object(attribute, "An attribute")
+        name = _require_identifier(found.get("name"), "An attribute's name")
         listed = found.get("metadatas") or []
-        yield Attribute(
+        yield NotifiedAttribute(
             name,
-            _type(found.get("type"), f"The type of {name!r}") or "",
-            _value(found.get("value"), f"The attribute {name!r}"),
+            _read_type(found.get("type"), f"The type of {name!r}") or "",
+            _check_depth(found.get("value"), f"The attribute {name!r}"),
             tuple(
-                _metadata(_object(each, "A metadata").get("name"), each)
-                for each in _list(listed, "The metadatas")
+                _read_metadata(_require_object(each, "A metadata").get("name"), each)
+                for each in _require_list(listed, "The metadatas")
             ),
         )
 
 
-def _metadata(name: Json, content: Json) -> Metadata:
-    found = _object(content, "A metadata")
-    value = _value(found.get("value"), "A metadata")
+def _read_metadata(name: Json, content: Json) -> Metadata:
+    found = _require_object(content, "A metadata")
+    value = _check_depth(found.get("value"), "A metadata")
     return Metadata(
-        _identifier(name, "A metadata's name"),
-        _type(found.get("type"), "A metadata's type") or _type_of(value),
+        _require_identifier(name, "A metadata's name"),
+        _read_type(found.get("type"), "A metadata's type") or _default_type(value),
         value,
     )
 
 
-def _object(found: Json, words: str) -> Mapping[str, Json]:
+def _require_object(found: Json, words: str) -> Mapping[str, Json]:
     if not isinstance(found, dict):
-        raise _Unreadable(f"{words} is not an object.")
+        raise _UnreadableEntity(f"{words} is not an object.")
     return found
 
 
-def _list(found: Json, words: str) -> list[Json]:
+def _require_list(found: Json, words: str) -> list[Json]:
     if not isinstance(found, list):
-        raise _Unreadable(f"{words} are not a list.")
+        raise _UnreadableEntity(f"{words} are not a list.")
     return found
 
 
-def _identifier(text: Json, words: str) -> str:
+def _require_identifier(text: Json, words: str) -> str:
     if not isinstance(text, str) or not text:
-        raise _Unreadable(f"{words} is missing or not a text.")
-    return _checked(text, words)
+        raise _UnreadableEntity(f"{words} is missing or not a text.")
+    return _check_text(text, words)
 
 
-def _type(text: Json, words: str) -> str | None:
+def _read_type(text: Json, words: str) -> str | None:
     """Check a type; None if there is none."""
     if text is not None and not isinstance(text, str):
-        raise _Unreadable(f"{words} is not a text.")
-    return _checked(text, words) if text else None
+        raise _UnreadableEntity(f"{words} is not a text.")
+    return _check_text(text, words) if text else None
 
 
-def _checked(text: str, words: str) -> str:
+def _check_text(text: str, words: str) -> str:
     if len(text) > MAX_IDENTIFIER:
-        raise _Unreadable(f"{words} is longer than {MAX_IDENTIFIER} characters.")
+        raise _UnreadableEntity(f"{words} is longer than {MAX_IDENTIFIER} characters.")
     if problem := character_problem(text):
-        raise _Unreadable(f"{words} {problem}.")
+        raise _UnreadableEntity(f"{words} {problem}.")
     return text
 
 
-def _value(value: Json, words: str, level: int = 0) -> Json:
+def _check_depth(value: Json, words: str, level: int = 0) -> Json:
     """Return the value; raises _Unreadable if it is nested too deeply."""
-    if level > NESTING:
-        raise _Unreadable(f"{words} is nested more than {NESTING} levels deep.")
+    if level > MAX_NESTING:
+        raise _UnreadableEntity(f"{words} is nested more than {MAX_NESTING} levels deep.")
     if isinstance(value, dict):
         for each in value.values():
-            _value(each, words, level + 1)
+            _check_depth(each, words, level + 1)
     elif isinstance(value, list):
         for each in value:
-            _value(each, words, level + 1)
+            _check_depth(each, words, level + 1)
     return value
 
 
-def _type_of(value: Json) -> str:
+def _default_type(value: Json) -> str:
     """The type that Orion assigns to a value without a type."""
     match value:
         case None:

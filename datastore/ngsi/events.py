@@ -22,7 +22,7 @@ from penstock.datastore.table.port import Value
 Json: TypeAlias = Any
 """Texts, truth values, None, integers, lists and objects; any other number is a `Raw`."""
 
-NESTING: Final = 64
+MAX_NESTING: Final = 64
 """The deepest nesting of a value, twice that of an item; deeper values cannot be decoded."""
 
 _SEPARATOR = "\x1f"
@@ -37,11 +37,11 @@ read_json = msgspec.json.Decoder(float_hook=raw_number).decode
 write_json = msgspec.json.Encoder().encode
 
 
-class Struct(msgspec.Struct, frozen=True, array_like=True):
+class SegmentStruct(msgspec.Struct, frozen=True, array_like=True):
     """The base of the values in segments."""
 
 
-class Metadata(Struct, frozen=True, array_like=True):
+class Metadata(SegmentStruct, frozen=True, array_like=True):
     """One entry of an attribute's metadata."""
 
     name: str
@@ -49,7 +49,7 @@ class Metadata(Struct, frozen=True, array_like=True):
     value: Json
 
 
-class Attribute(Struct, frozen=True, array_like=True):
+class NotifiedAttribute(SegmentStruct, frozen=True, array_like=True):
     """An attribute of a notified entity."""
 
     name: str
@@ -58,22 +58,22 @@ class Attribute(Struct, frozen=True, array_like=True):
     metadata: tuple[Metadata, ...] = ()
 
 
-class Update(Struct, frozen=True, array_like=True):
+class EntityUpdate(SegmentStruct, frozen=True, array_like=True):
     """One entity of a notification: a context element of NGSI, an event of the sink."""
 
     entity_id: str
     entity_type: str
-    attributes: tuple[Attribute, ...]
+    attributes: tuple[NotifiedAttribute, ...]
 
 
-class Poison(Struct, frozen=True, array_like=True):
+class Poison(SegmentStruct, frozen=True, array_like=True):
     """An entity of a notification that cannot be read, and the reason."""
 
     reason: str
     payload: Json
 
 
-def identity(*parts: str) -> str:
+def identity_digest(*parts: str) -> str:
     """A digest of the parts that identify a thing: 64 hexadecimal digits."""
     text = _SEPARATOR.join(part.replace(_SEPARATOR, _SEPARATOR * 2) for part in parts)
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
@@ -89,23 +89,23 @@ def text_of(value: Json) -> str | None:
     return write_json(value).decode()
 
 
-def native(value: Json) -> Value:
+def native_value(value: Json) -> Value:
     """A value as a table stores it; as text if the table cannot store it exactly."""
     try:
-        converted = _native(value)
+        converted = _convert_value(value)
         limits.value_size(converted)
     except (LimitExceeded, ValueError):
         return text_of(value)
     return converted
 
 
-def _native(value: Json) -> Value:
+def _convert_value(value: Json) -> Value:
     if isinstance(value, msgspec.Raw):
         return Decimal(bytes(value).decode())
     if isinstance(value, Mapping):
-        return {name: _native(each) for name, each in value.items()}
+        return {name: _convert_value(each) for name, each in value.items()}
     if isinstance(value, list):
-        return [_native(each) for each in value]
+        return [_convert_value(each) for each in value]
     plain: Value = value
     return plain
 
@@ -116,45 +116,45 @@ CONTENT_TYPE: Final = "application/gzip"
 THREADED_BYTES: Final = 64 * 1024
 LINES_THREADED: Final = 200
 
-_QUICK = 1
+_COMPRESSION_LEVEL = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Lines(Generic[T]):
+class LineFiles(Generic[T]):
     """Compressed files of JSON lines, each line one value of a type."""
 
     files: Files
     decoder: "msgspec.json.Decoder[T]"
 
     @classmethod
-    def of(cls, files: Files, kind: type[T]) -> "Lines[T]":
+    def of(cls, files: Files, kind: type[T]) -> "LineFiles[T]":
         return cls(files, msgspec.json.Decoder(kind, float_hook=raw_number))
 
     async def write(self, key: str, values: Sequence[T]) -> None:
         """Write a file; on return it is durable, on the disk or in the bucket."""
         large = len(values) > LINES_THREADED
-        packed = await to_thread(_packed, values) if large else _packed(values)
-        await self.files.write(key, _once(packed), content_type=CONTENT_TYPE)
+        packed = await to_thread(_compress_lines, values) if large else _compress_lines(values)
+        await self.files.write(key, _single_chunk(packed), content_type=CONTENT_TYPE)
 
     async def read(self, key: str) -> list[T]:
         """Read a file; raises NotFound, and Unavailable for a damaged file."""
         packed = b"".join([chunk async for chunk in self.files.read(key)])
         try:
             if len(packed) > THREADED_BYTES:
-                return await to_thread(self._unpacked, packed)
-            return self._unpacked(packed)
+                return await to_thread(self._decompress_lines, packed)
+            return self._decompress_lines(packed)
         except (OSError, EOFError, zlib.error, msgspec.MsgspecError) as error:
             raise Unavailable(f"The file {key} is damaged.") from error
 
-    def _unpacked(self, packed: bytes) -> list[T]:
+    def _decompress_lines(self, packed: bytes) -> list[T]:
         return self.decoder.decode_lines(gzip.decompress(packed))
 
 
-def _packed(values: Sequence[Any]) -> bytes:
+def _compress_lines(values: Sequence[Any]) -> bytes:
     lines = b"".join(write_json(value) + b"\n" for value in values)
     # Without a timestamp, so that equal events give equal bytes.
-    return gzip.compress(lines, _QUICK, mtime=0)
+    return gzip.compress(lines, _COMPRESSION_LEVEL, mtime=0)
 
 
-async def _once(content: bytes) -> AsyncIterator[bytes]:
+async def _single_chunk(content: bytes) -> AsyncIterator[bytes]:
     yield content

@@ -14,68 +14,75 @@ from typing import Final, NamedTuple, NoReturn, TypeAlias
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import PenstockError, Unavailable
 from penstock.datastore.manifest.records import Run
-from penstock.datastore.ngsi.commit import Batch, Keeping, Repeated, receipt, received, repeated
-from penstock.datastore.ngsi.counts import Counts
+from penstock.datastore.ngsi.commit import (
+    BatchCommitter,
+    IntakeBatch,
+    RepeatedNotification,
+    count_received,
+    find_repeated,
+    receipt_write,
+)
+from penstock.datastore.ngsi.counts import IngestCounts
 from penstock.datastore.ngsi.notification import Notification
-from penstock.datastore.ngsi.router import Sorted, Sorter
+from penstock.datastore.ngsi.router import EntityRouter, RoutedEntities
 from penstock.datastore.ngsi.rows import Event
-from penstock.datastore.periodic import heed
+from penstock.datastore.periodic import check_cancelled
 
 MAX_BYTES: Final = 64 * 1024 * 1024
 RETRY_SECONDS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class EventAmount:
     """A number of events, and the bytes in which they arrived."""
 
     events: int = 0
     size: int = 0
 
-    def __add__(self, other: "Load") -> "Load":
-        return Load(self.events + other.events, self.size + other.size)
+    def __add__(self, other: "EventAmount") -> "EventAmount":
+        return EventAmount(self.events + other.events, self.size + other.size)
 
 
 @dataclass(slots=True)
-class Room:
+class InFlightLimit:
     """The events that this process holds and has not stored yet, and their limit."""
 
     max_events: int
     max_bytes: int = MAX_BYTES
-    held: Load = Load()
+    held: EventAmount = EventAmount()
 
     @property
     def is_full(self) -> bool:
         return self.held.events >= self.max_events or self.held.size >= self.max_bytes
 
-    def take(self, load: Load) -> None:
+    def acquire(self, load: EventAmount) -> None:
         """Add an amount; raises Unavailable and adds nothing if the limit is reached."""
         if self.is_full:
             raise Unavailable("Too much is waiting to be stored.", RETRY_SECONDS)
         self.add(load)
 
-    def add(self, load: Load) -> None:
+    def add(self, load: EventAmount) -> None:
         """Add an amount, even beyond the limit."""
         self.held += load
 
-    def leave(self, load: Load) -> None:
+    def release(self, load: EventAmount) -> None:
         """Subtract an amount."""
-        self.held += Load(-load.events, -load.size)
+        self.held += EventAmount(-load.events, -load.size)
 
 
 WORKERS: Final = 2
 GROUP_ROWS: Final = 90
 GROUP_EVENTS: Final = 500
-AGAIN_SECONDS: Final = 1.0
+RETRY_DELAY_SECONDS: Final = 1.0
 ATTEMPTS: Final = 5
 
-HandOver: TypeAlias = Callable[[Run, Sequence[Event], int], None]
+RunHandler: TypeAlias = Callable[[Run, Sequence[Event], int], None]
 """Receives an entered run, its events, and the number of bytes in which they arrived."""
 
 logger = logging.getLogger("penstock.ngsi")
 
 
-class Refused(NamedTuple):
+class RefusedEntity(NamedTuple):
     """An entity that became a dead letter: its position in the notification, and the reason."""
 
     position: int
@@ -83,20 +90,20 @@ class Refused(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Accepted:
+class IntakeResult:
     """The result of a notification: the number of events to store, none if it is a repetition."""
 
     events: int
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[RefusedEntity, ...] = ()
     repeated: bool = False
 
 
 @dataclass(slots=True)
-class _Waiting:
+class _QueuedNotification:
     notification: Notification
     at: int
     size: int
-    answer: "Future[Accepted]"
+    answer: "Future[IntakeResult]"
 
     @property
     def rows(self) -> int:
@@ -104,64 +111,64 @@ class _Waiting:
         return 1 + 2 * len(self.notification.paths)
 
     @property
-    def load(self) -> Load:
-        return Load(len(self.notification.entries), self.size)
+    def load(self) -> EventAmount:
+        return EventAmount(len(self.notification.entries), self.size)
 
 
 @dataclass(slots=True)
-class Intake:
+class Inbox:
     """A queue of notifications, and workers that commit them in groups."""
 
-    keeping: Keeping
-    sorter: Sorter
+    committer: BatchCommitter
+    router: EntityRouter
     clock: Clock
-    room: Room
-    hand_over: HandOver
-    _queue: "Queue[_Waiting]" = field(default_factory=Queue)
+    in_flight: InFlightLimit
+    hand_over: RunHandler
+    _queue: "Queue[_QueuedNotification]" = field(default_factory=Queue)
 
-    async def durable(self, notification: Notification, size: int) -> Accepted:
+    async def accept_durably(self, notification: Notification, size: int) -> IntakeResult:
         """Accept a notification of `size` bytes; return once it is durable.
 
         Raises Unavailable; the notification may be durable nevertheless, and sending it
         again is safe.
         """
-        return await asyncio.shield(self._put(notification, size).answer)
+        return await asyncio.shield(self._put_notification(notification, size).answer)
 
-    def queued(self, notification: Notification, size: int) -> None:
+    def enqueue(self, notification: Notification, size: int) -> None:
         """Put a notification into the queue; raises Unavailable if the limit is reached."""
-        self._put(notification, size)
+        self._put_notification(notification, size)
 
-    async def work(self, *, again: bool) -> NoReturn:
+    async def run_worker(self, *, again: bool) -> NoReturn:
         """Commit groups from the queue for ever; `again` retries a commit until it succeeds."""
         while True:
-            heed()
-            group = await self._group()
+            check_cancelled()
+            group = await self._next_group()
             try:
-                await self._answer(group, again=again)
+                await self._answer_group(group, again=again)
             except asyncio.CancelledError:
-                self._fail(group, Unavailable("The server is stopping."))
+                self._fail_group(group, Unavailable("The server is stopping."))
                 raise
             except Exception:
                 logger.exception("notifications could not be kept")
-                self._fail(group, Unavailable("The notification could not be kept."))
+                self._fail_group(group, Unavailable("The notification could not be kept."))
             finally:
                 for _ in group:
                     self._queue.task_done()
 
-    async def emptied(self) -> None:
+    async def wait_until_empty(self) -> None:
         """Wait until every queued notification has its answer."""
         await self._queue.join()
 
-    def _put(self, notification: Notification, size: int) -> _Waiting:
+    def _put_notification(self, notification: Notification, size: int) -> _QueuedNotification:
         at = int(self.clock.now().timestamp() * 1000)
-        waiting = _Waiting(notification, at, size, get_running_loop().create_future())
-        self.room.take(waiting.load)
+        waiting = _QueuedNotification(notification, at, size, get_running_loop().create_future())
+        self.in_flight.acquire(waiting.load)
         # Mark the error as retrieved: the sender may have disconnected.
-        waiting.answer.add_done_callback(_seen)
+        waiting.answer.add_done_callback(_retrieve_exception)
         self._queue.put_nowait(waiting)
         return waiting
 
-    async def _group(self) -> list[_Waiting]:
+    async def _next_group(self) -> list[_QueuedNotification]:
         """Wait for a notification, and add more while one transaction can hold them."""
         group = [await self._queue.get()]
         rows, events = group[0].rows, group[0].load.events
@@ -175,81 +182,91 @@ class Intake:
             group.append(following)
         return group
 
-    async def _answer(self, group: list[_Waiting], *, again: bool) -> None:
+    async def _answer_group(self, group: list[_QueuedNotification], *, again: bool) -> None:
         while True:
             try:
-                outcomes = await self._keep(group)
+                outcomes = await self._commit_group(group)
             except PenstockError as error:
                 if not again:
-                    self._fail(group, error)
+                    self._fail_group(group, error)
                     return
                 logger.warning("notifications cannot be kept yet: %s", error.message)
-                heed()
-                await asyncio.sleep(AGAIN_SECONDS)
+                check_cancelled()
+                await asyncio.sleep(RETRY_DELAY_SECONDS)
             else:
                 for waiting, outcome in zip(group, outcomes, strict=True):
                     waiting.answer.set_result(outcome)
                 return
 
-    def _fail(self, group: list[_Waiting], error: PenstockError) -> None:
+    def _fail_group(self, group: list[_QueuedNotification], error: PenstockError) -> None:
         for waiting in group:
-            self.room.leave(waiting.load)
+            self.in_flight.release(waiting.load)
             waiting.answer.set_exception(error)
 
-    async def _keep(self, group: list[_Waiting]) -> list[Accepted]:
+    async def _commit_group(self, group: list[_QueuedNotification]) -> list[IntakeResult]:
         """Commit the new notifications of a group, and count all of them."""
         notifications = [waiting.notification for waiting in group]
         for _ in range(ATTEMPTS):
-            known = await repeated(self.keeping.table, self.clock, notifications)
+            known = await find_repeated(self.committer.table, self.clock, notifications)
             found = [
-                None if before else await self.sorter.sort(waiting.notification, waiting.at)
+                None
+                if before
+                else await self.router.route_notification(waiting.notification, waiting.at)
                 for waiting, before in zip(group, known, strict=True)
             ]
-            batch = self._batch(notifications, found)
+            batch = self._build_batch(notifications, found)
             try:
-                run = await self.keeping.keep(batch)
-            except Repeated:
+                run = await self.committer.commit_batch(batch)
+            except RepeatedNotification:
                 continue
-            size = self._release(group, found)
+            size = self._release_settled(group, found)
             if run is not None:
                 self.hand_over(run, batch.events, size)
-            return [_accepted(each) for each in found]
+            return [_intake_result(each) for each in found]
         raise Unavailable("The same notifications are being sent many times at once.")
 
-    def _batch(
-        self, notifications: Sequence[Notification], found: Sequence[Sorted | None]
-    ) -> Batch:
-        batch = Batch()
+    def _build_batch(
+        self, notifications: Sequence[Notification], found: Sequence[RoutedEntities | None]
+    ) -> IntakeBatch:
+        batch = IntakeBatch()
         for notification, each in zip(notifications, found, strict=True):
             if each is None:
                 for path, _ in notification.entries:
-                    batch.tally.add((notification.service, path), Counts(received=1, duplicates=1))
+                    batch.tally.add(
+                        (notification.service, path), IngestCounts(received=1, duplicates=1)
+                    )
                 continue
             if notification.repeatable:
-                batch.writes.append(receipt(notification, self.clock))
+                batch.writes.append(receipt_write(notification, self.clock))
             batch.events.extend(each.events)
             batch.dead.extend(each.dead.values())
-        received(batch.tally, batch.events, batch.dead)
+        count_received(batch.tally, batch.events, batch.dead)
         return batch
 
-    def _release(self, group: Sequence[_Waiting], found: Sequence[Sorted | None]) -> int:
+    def _release_settled(
+        self, group: Sequence[_QueuedNotification], found: Sequence[RoutedEntities | None]
+    ) -> int:
         """Release everything that needs no storing; return the bytes of the rest."""
         staying = 0
         for waiting, each in zip(group, found, strict=True):
-            stays = Load(len(each.events), waiting.size) if each and each.events else Load()
+            stays = (
+                EventAmount(len(each.events), waiting.size)
+                if each and each.events
+                else EventAmount()
+            )
             staying += stays.size
-            self.room.leave(waiting.load)
-            self.room.add(stays)
+            self.in_flight.release(waiting.load)
+            self.in_flight.add(stays)
         return staying
 
 
-def _accepted(found: Sorted | None) -> Accepted:
+def _intake_result(found: RoutedEntities | None) -> IntakeResult:
     if found is None:
-        return Accepted(0, repeated=True)
-    refused = (Refused(position, dead.reason) for position, dead in found.dead.items())
-    return Accepted(len(found.events), tuple(refused))
+        return IntakeResult(0, repeated=True)
+    refused = (RefusedEntity(position, dead.reason) for position, dead in found.dead.items())
+    return IntakeResult(len(found.events), tuple(refused))
 
 
-def _seen(answer: "Future[Accepted]") -> None:
+def _retrieve_exception(answer: "Future[IntakeResult]") -> None:
     if not answer.cancelled():
         answer.exception()

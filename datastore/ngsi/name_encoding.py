@@ -34,10 +34,10 @@ def encode(text: str, encoding: Encoding = Encoding.CYGNUS) -> str:
     of a component or before an encoded character. It raises BadInput for U+FFFF.
     """
     if encoding is Encoding.CYGNUS:
-        return _ENCODED.sub(_cygnus, text)
+        return _ENCODED.sub(_replace_cygnus, text)
     if "\uffff" in text:
         raise BadInput("U+FFFF has no place in a name: it is what joins its components.")
-    return _STRICT.sub(_strict, text)
+    return _STRICT.sub(_replace_strict, text)
 
 
 def decode(text: str, encoding: Encoding = Encoding.CYGNUS) -> str:
@@ -45,7 +45,7 @@ def decode(text: str, encoding: Encoding = Encoding.CYGNUS) -> str:
 
     Raises BadInput if no text has this encoding.
     """
-    found = _DECODED.sub(_read, text)
+    found = _DECODED.sub(_decode_match, text)
     if encoding is Encoding.CYGNUS:
         found = found.replace("\uffff", "=")
     if encode(found, encoding) != text:
@@ -53,12 +53,12 @@ def decode(text: str, encoding: Encoding = Encoding.CYGNUS) -> str:
     return found
 
 
-def components(name: str, encoding: Encoding) -> tuple[str, ...]:
+def decode_components(name: str, encoding: Encoding) -> tuple[str, ...]:
     """Decode the joined components of a name; raises BadInput if one cannot be decoded."""
-    return tuple(decode(part, encoding) for part in _split(name))
+    return tuple(decode(part, encoding) for part in _split_components(name))
 
 
-def _split(name: str) -> list[str]:
+def _split_components(name: str) -> list[str]:
     """Cut a name at each concatenator; after another `x`, the digits belong to a text."""
     parts, start = [], 0
     for found in re.finditer(r"xx[0-9a-fA-F]{4}|xffff", name):
@@ -68,33 +68,33 @@ def _split(name: str) -> list[str]:
     return [*parts, name[start:]]
 
 
-def _cygnus(found: re.Match[str]) -> str:
+def _replace_cygnus(found: re.Match[str]) -> str:
     match found[0]:
         case "x":
             return "xx"
         case "=":
             return CONCATENATOR
         case character:
-            return _escaped(character)
+            return _escape_units(character)
 
 
-def _strict(found: re.Match[str]) -> str:
+def _replace_strict(found: re.Match[str]) -> str:
     text = found[0]
     if text[0] != "x":
-        return _escaped(text)
-    return "xx" if _doubled(found) else _escaped(text)
+        return _escape_units(text)
+    return "xx" if _needs_doubling(found) else _escape_units(text)
 
 
-def _doubled(found: re.Match[str]) -> bool:
+def _needs_doubling(found: re.Match[str]) -> bool:
     return re.match(r"[0-9a-fA-F]{4}", found.string[found.end() :]) is not None
 
 
-def _escaped(text: str) -> str:
+def _escape_units(text: str) -> str:
     digits = text.encode("utf-16-be", "surrogatepass").hex()
     return "".join(f"x{digits[at : at + 4]}" for at in range(0, len(digits), 4))
 
 
-def _read(found: re.Match[str]) -> str:
+def _decode_match(found: re.Match[str]) -> str:
     if found[1] is not None:
         return "x" + found[1]
     units = bytes.fromhex(found[2].replace("x", ""))

@@ -10,21 +10,21 @@ from typing import Final, TypeAlias
 import msgspec
 
 from penstock.datastore.errors import FieldProblem, Invalid
-from penstock.datastore.ngsi.patterns import BadPattern, pattern_of
-from penstock.datastore.ngsi.table_names import Place
+from penstock.datastore.ngsi.patterns import PatternError, compile_pattern
+from penstock.datastore.ngsi.table_names import NamingPlace
 
 MAX_BYTES: Final = 256 * 1024
 MAX_MAPPINGS: Final = 1000
 
 
-class Struct(
+class MappingStruct(
     msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True,
     forbid_unknown_fields=True,
 ):  # fmt: skip
     """The base of the document's parts; unknown fields are errors."""
 
 
-class AttributeMapping(Struct, frozen=True, kw_only=True):
+class AttributeMapping(MappingStruct, frozen=True, kw_only=True):
     """A mapping of an attribute; it is accepted and has no effect, as attributes name no table."""
 
     original_attribute_name: str | None = None
@@ -33,7 +33,7 @@ class AttributeMapping(Struct, frozen=True, kw_only=True):
     new_attribute_type: str | None = None
 
 
-class EntityMapping(Struct, frozen=True, kw_only=True):
+class EntityMapping(MappingStruct, frozen=True, kw_only=True):
     """A mapping of an entity; `new_entity_type` contains no references to groups."""
 
     original_entity_id: str | None = None
@@ -43,7 +43,7 @@ class EntityMapping(Struct, frozen=True, kw_only=True):
     attribute_mappings: tuple[AttributeMapping, ...] = ()
 
 
-class PathMapping(Struct, frozen=True, kw_only=True):
+class PathMapping(MappingStruct, frozen=True, kw_only=True):
     """A mapping of a service path, and the mappings of its entities."""
 
     original_service_path: str | None = None
@@ -51,7 +51,7 @@ class PathMapping(Struct, frozen=True, kw_only=True):
     entity_mappings: tuple[EntityMapping, ...] = ()
 
 
-class ServiceMapping(Struct, frozen=True, kw_only=True):
+class ServiceMapping(MappingStruct, frozen=True, kw_only=True):
     """A mapping of a service, and the mappings of its paths."""
 
     original_service: str | None = None
@@ -59,7 +59,7 @@ class ServiceMapping(Struct, frozen=True, kw_only=True):
     service_path_mappings: tuple[PathMapping, ...] = ()
 
 
-class NameMappings(Struct, frozen=True, kw_only=True):
+class NameMappings(MappingStruct, frozen=True, kw_only=True):
     """The document of name mappings: in each list, the first mapping that matches applies.
 
     A mapping without an original matches everything; one without a new name keeps the old name.
@@ -79,18 +79,18 @@ class Mapper:
     mappings: NameMappings
 
     @classmethod
-    def over(cls, mappings: NameMappings) -> "Mapper":
+    def from_mappings(cls, mappings: NameMappings) -> "Mapper":
         """Check mappings and wrap them; raises Invalid with every problem."""
         if problems := list(_problems(mappings)):
             raise Invalid(problems)
         return cls(mappings)
 
-    def place(self, place: Place) -> Place:
+    def map_place(self, place: NamingPlace) -> NamingPlace:
         """The place that names the destination instead of the notified place."""
         for service in self.mappings.service_mappings:
-            if _applies(service.original_service, place.service):
-                changed = _renamed(service.original_service, service.new_service, place.service)
-                return _in_path(service, place)._replace(service=changed)
+            if _original_matches(service.original_service, place.service):
+                changed = _rename_text(service.original_service, service.new_service, place.service)
+                return _map_path(service, place)._replace(service=changed)
         return place
 
 
@@ -104,34 +104,34 @@ def read_mappings(document: bytes) -> NameMappings:
         raise Invalid([FieldProblem(["mappings"], f"are no name mappings: {error}")]) from None
 
 
-def _in_path(service: ServiceMapping, place: Place) -> Place:
+def _map_path(service: ServiceMapping, place: NamingPlace) -> NamingPlace:
     for path in service.service_path_mappings:
-        if _applies(path.original_service_path, place.path):
-            changed = _renamed(path.original_service_path, path.new_service_path, place.path)
-            return _in_entity(path, place)._replace(path=changed)
+        if _original_matches(path.original_service_path, place.path):
+            changed = _rename_text(path.original_service_path, path.new_service_path, place.path)
+            return _map_entity(path, place)._replace(path=changed)
     return place
 
 
-def _in_entity(path: PathMapping, place: Place) -> Place:
+def _map_entity(path: PathMapping, place: NamingPlace) -> NamingPlace:
     for entity in path.entity_mappings:
-        if _applies(entity.original_entity_id, place.entity_id) and _applies(
+        if _original_matches(entity.original_entity_id, place.entity_id) and _original_matches(
             entity.original_entity_type, place.entity_type
         ):
-            changed = _renamed(entity.original_entity_id, entity.new_entity_id, place.entity_id)
+            changed = _rename_text(entity.original_entity_id, entity.new_entity_id, place.entity_id)
             return place._replace(
                 entity_id=changed, entity_type=entity.new_entity_type or place.entity_type
             )
     return place
 
 
-def _applies(original: str | None, text: str) -> bool:
-    return original is None or pattern_of(original).matches(text)
+def _original_matches(original: str | None, text: str) -> bool:
+    return original is None or compile_pattern(original).matches(text)
 
 
-def _renamed(original: str | None, new: str | None, text: str) -> str:
+def _rename_text(original: str | None, new: str | None, text: str) -> str:
     if new is None:
         return text
-    return new if original is None else pattern_of(original).replaced(text, new)
+    return new if original is None else compile_pattern(original).fill_replacement(text, new)
 
 
 def _problems(mappings: NameMappings) -> Iterator[FieldProblem]:
@@ -162,8 +162,8 @@ def _problem(original: str | None, new: str | None) -> str | None:
     if original is None:
         return None
     try:
-        pattern = pattern_of(original)
-    except BadPattern as bad:
+        pattern = compile_pattern(original)
+    except PatternError as bad:
         return str(bad)
-    missing = pattern.lacks(new or "")
+    missing = pattern.missing_reference(new or "")
     return f"has no group {missing}" if missing else None

@@ -14,10 +14,10 @@ import msgspec
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import BadInput, FieldProblem, Invalid, NotFound, NotPermitted
 from penstock.datastore.ngsi.name_mappings import MAX_BYTES, Mapper, NameMappings, read_mappings
-from penstock.datastore.ngsi.notification import checked_path
+from penstock.datastore.ngsi.notification import check_path
 from penstock.datastore.ngsi.options import SinkOptions
-from penstock.datastore.ngsi.patterns import BadPattern, pattern_of
-from penstock.datastore.ngsi.table_names import Place
+from penstock.datastore.ngsi.patterns import PatternError, compile_pattern
+from penstock.datastore.ngsi.table_names import NamingPlace
 from penstock.datastore.roles import ROOT, Role
 from penstock.datastore.table.layout import NAMING_RULES
 from penstock.datastore.table.port import Item, Put, Table
@@ -54,32 +54,32 @@ class Grouper:
     rules: GroupingRules
 
     @classmethod
-    def over(cls, rules: GroupingRules) -> "Grouper":
+    def from_rules(cls, rules: GroupingRules) -> "Grouper":
         """Check rules and wrap them; raises Invalid with every problem."""
         if problems := list(_problems(rules)):
             raise Invalid(problems)
         return cls(rules)
 
-    def match(self, place: Place) -> GroupingRule | None:
+    def match_rule(self, place: NamingPlace) -> GroupingRule | None:
         """The first rule that matches the place, or None."""
         texts = dict(zip(FIELDS, (place.entity_id, place.entity_type, place.path), strict=True))
         for rule in self.rules.grouping_rules:
-            if pattern_of(rule.regex).matches("".join(texts[field] for field in rule.fields)):
+            if compile_pattern(rule.regex).matches("".join(texts[field] for field in rule.fields)):
                 return rule
         return None
 
 
 @dataclass(frozen=True, slots=True)
-class Renaming:
+class Renamer:
     """Name mappings and grouping rules that are in force; None where a feature is off."""
 
     mapper: Mapper | None = None
     grouper: Grouper | None = None
 
-    def place(self, notified: Place) -> Place:
+    def rename_place(self, notified: NamingPlace) -> NamingPlace:
         """The place that names the destination for the updates of a notified place."""
-        place = notified if self.mapper is None else self.mapper.place(notified)
-        rule = None if self.grouper is None else self.grouper.match(notified)
+        place = notified if self.mapper is None else self.mapper.map_place(notified)
+        rule = None if self.grouper is None else self.grouper.match_rule(notified)
         if rule is None:
             return place
         return place._replace(
@@ -106,12 +106,12 @@ def _problems(rules: GroupingRules) -> Iterator[FieldProblem]:
         at = ["grouping_rules", str(position)]
         if ids.index(rule.id) < position:
             yield FieldProblem([*at, "id"], "is the id of another rule")
-        for field, message in _messages(rule):
+        for field, message in _rule_problems(rule):
             if message:
                 yield FieldProblem([*at, field], message)
 
 
-def _messages(rule: GroupingRule) -> Iterator[tuple[str, str | None]]:
+def _rule_problems(rule: GroupingRule) -> Iterator[tuple[str, str | None]]:
     unknown = [field for field in rule.fields if field not in FIELDS]
     if unknown or not rule.fields or len(set(rule.fields)) < len(rule.fields):
         yield "fields", f"must be one or more of {', '.join(FIELDS)}, each once"
@@ -125,15 +125,15 @@ def _regex_problem(text: str) -> str | None:
     if not text:
         return "must not be empty"
     try:
-        pattern_of(text)
-    except BadPattern as bad:
+        compile_pattern(text)
+    except PatternError as bad:
         return str(bad)
     return None
 
 
 def _path_problem(path: str) -> str | None:
     try:
-        checked_path(path)
+        check_path(path)
     except BadInput as bad:
         return bad.message
     return None
@@ -143,7 +143,7 @@ MAPPINGS: Final = "mappings"
 GROUPING: Final = "grouping"
 
 
-class Documents(msgspec.Struct, frozen=True):
+class NamingDocuments(msgspec.Struct, frozen=True):
     """The stored naming documents; None where no document is stored."""
 
     mappings: str | None = None
@@ -159,18 +159,18 @@ class NamingRules:
     async def put_mappings(self, document: bytes) -> NameMappings:
         """Replace the name mappings; raises Invalid and keeps the old ones if they are wrong."""
         self._require(Role.ADMIN)
-        mapper = Mapper.over(read_mappings(document))
+        mapper = Mapper.from_mappings(read_mappings(document))
         await self._put(MAPPINGS, document)
         return mapper.mappings
 
     async def put_rules(self, document: bytes) -> GroupingRules:
         """Replace the grouping rules; raises Invalid and keeps the old ones if they are wrong."""
         self._require(Role.ADMIN)
-        grouper = Grouper.over(read_rules(document))
+        grouper = Grouper.from_rules(read_rules(document))
         await self._put(GROUPING, document)
         return grouper.rules
 
-    async def documents(self) -> Documents:
+    async def documents(self) -> NamingDocuments:
         """Read both documents exactly as they were stored; the caller must be a root reader."""
         self._require(Role.READER)
         return await read_documents(self.access.table)
@@ -178,9 +178,9 @@ class NamingRules:
     def _require(self, role: Role) -> None:
         """Raise NotFound for a caller without a root role, who may not know that rules exist."""
         caller = self.access.caller
-        if not caller.has(Role.READER, ROOT):
+        if not caller.has_role(Role.READER, ROOT):
             raise NotFound("There are no naming rules.")
-        if not caller.has(role, ROOT):
+        if not caller.has_role(role, ROOT):
             raise NotPermitted(f"This needs the role {role.name} at {ROOT}.")
 
     async def _put(self, kind: str, document: bytes) -> None:
@@ -193,22 +193,22 @@ class NamingRules:
         await self.access.table.write([Put(item)])
 
 
-async def read_documents(table: Table) -> Documents:
+async def read_documents(table: Table) -> NamingDocuments:
     """Read both: consistent gets of `pk = NM:<kind>, sk = NM`."""
     keys = [NAMING_RULES.key(kind=kind) for kind in (MAPPINGS, GROUPING)]
     found = (await table.get(keys, consistent=True)).items
     texts = (str(found[key]["document"]) if key in found else None for key in keys)
-    return Documents(*texts)
+    return NamingDocuments(*texts)
 
 
-async def renaming_of(table: Table, options: SinkOptions) -> Renaming:
+async def load_renamer(table: Table, options: SinkOptions) -> Renamer:
     """Load the naming documents that the options enable."""
     if not options.enable_name_mappings and not options.enable_grouping:
-        return Renaming()
+        return Renamer()
     documents = await read_documents(table)
     mapper, grouper = None, None
     if options.enable_name_mappings and documents.mappings is not None:
-        mapper = Mapper.over(read_mappings(documents.mappings.encode()))
+        mapper = Mapper.from_mappings(read_mappings(documents.mappings.encode()))
     if options.enable_grouping and documents.grouping is not None:
-        grouper = Grouper.over(read_rules(documents.grouping.encode()))
-    return Renaming(mapper, grouper)
+        grouper = Grouper.from_rules(read_rules(documents.grouping.encode()))
+    return Renamer(mapper, grouper)

@@ -11,8 +11,8 @@ from uuid import uuid4
 import msgspec
 
 from penstock.datastore.errors import BadInput, LimitExceeded
-from penstock.datastore.ngsi.entities import entity_of, legacy_entity_of
-from penstock.datastore.ngsi.events import Json, Poison, Update, identity, read_json
+from penstock.datastore.ngsi.entities import read_entity, read_legacy_entity
+from penstock.datastore.ngsi.events import EntityUpdate, Json, Poison, identity_digest, read_json
 
 MAX_SERVICE: Final = 50
 MAX_LEVELS: Final = 10
@@ -36,7 +36,7 @@ class Format(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Defaults:
+class NotificationDefaults:
     """The service and the service path of a notification without FIWARE headers."""
 
     service: str = "default"
@@ -44,7 +44,7 @@ class Defaults:
 
 
 @dataclass(frozen=True, slots=True)
-class Heading:
+class NotificationHeaders:
     """The headers of a notification; `format` is None if the body decides.
 
     `correlator` is the sender's id of the transaction, None without one.
@@ -67,7 +67,7 @@ class Notification:
     service: str
     identity: str
     repeatable: bool
-    entries: tuple[tuple[str, Update | Poison], ...]
+    entries: tuple[tuple[str, EntityUpdate | Poison], ...]
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -75,7 +75,7 @@ class Notification:
         return tuple(dict.fromkeys(path for path, _ in self.entries))
 
 
-def read_heading(headers: Mapping[str, str], defaults: Defaults) -> Heading:
+def read_headers(headers: Mapping[str, str], defaults: NotificationDefaults) -> NotificationHeaders:
     """Read the FIWARE headers; their names must be in lower case. Raises BadInput.
 
     Several service paths are separated by commas, with or without spaces.
@@ -84,15 +84,15 @@ def read_heading(headers: Mapping[str, str], defaults: Defaults) -> Heading:
     given = headers.get("fiware-servicepath")
     paths = tuple(part.strip() for part in given.split(",")) if given else (defaults.path,)
     correlator = (headers.get("fiware-correlator") or "")[:MAX_CORRELATOR]
-    return Heading(
-        checked_service(service),
-        tuple(checked_path(path) for path in paths),
-        _format(headers.get("ngsiv2-attrsformat")),
+    return NotificationHeaders(
+        check_service(service),
+        tuple(check_path(path) for path in paths),
+        _read_format(headers.get("ngsiv2-attrsformat")),
         correlator or None,
     )
 
 
-def checked_service(service: str) -> str:
+def check_service(service: str) -> str:
     """Return the service; raises BadInput if it is not valid."""
     if not _SERVICE.fullmatch(service):
         raise BadInput(
@@ -101,7 +101,7 @@ def checked_service(service: str) -> str:
     return service
 
 
-def checked_path(path: str) -> str:
+def check_path(path: str) -> str:
     """Return the service path without a final slash; raises BadInput if it is not valid."""
     trimmed = path[:-1] if len(path) > 2 and path.endswith("/") else path
     if not _PATH.fullmatch(trimmed):
@@ -112,7 +112,7 @@ def checked_path(path: str) -> str:
     return trimmed
 
 
-def read_notification(heading: Heading, body: bytes) -> Notification:
+def read_notification(heading: NotificationHeaders, body: bytes) -> Notification:
     """Read the body; raises BadInput, and LimitExceeded if it holds too much.
 
     An unreadable entity becomes Poison and does not affect the other entities.
@@ -122,30 +122,30 @@ def read_notification(heading: Heading, body: bytes) -> Notification:
     try:
         found = read_json(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise BadInput(f"The body is not JSON: {_words(error)}.") from None
+        raise BadInput(f"The body is not JSON: {_error_text(error)}.") from None
     if not isinstance(found, dict):
         raise BadInput("The body is not a JSON object.")
-    subscription, entities = _entities(found, heading.format)
+    subscription, entities = _read_entities(found, heading.format)
     if len(entities) > MAX_ENTITIES:
         raise LimitExceeded("entities of a notification", MAX_ENTITIES, len(entities))
-    paths = _paths(heading.paths, len(entities))
+    paths = _path_of_each_entity(heading.paths, len(entities))
     named = (heading.service, *heading.paths, subscription, heading.correlator or str(uuid4()))
     return Notification(
         heading.service,
-        identity(*named, sha256(body).hexdigest()),
+        identity_digest(*named, sha256(body).hexdigest()),
         heading.correlator is not None,
         tuple(zip(paths, entities, strict=True)),
     )
 
 
-def entity_seen(entity: Json) -> Update | Poison:
+def read_any_entity(entity: Json) -> EntityUpdate | Poison:
     """Read an entity whose form is unknown, and detect the form from its content."""
     if isinstance(entity, dict) and "contextElement" in entity:
-        return legacy_entity_of(entity)
-    return entity_of(entity, _is_normalized(entity, None))
+        return read_legacy_entity(entity)
+    return read_entity(entity, _is_normalized(entity, None))
 
 
-def _format(header: str | None) -> Format | None:
+def _read_format(header: str | None) -> Format | None:
     if header is None:
         return None
     try:
@@ -155,25 +155,27 @@ def _format(header: str | None) -> Format | None:
         raise BadInput(f"Ngsiv2-AttrsFormat {header[:50]!r} is none of {allowed}.") from None
 
 
-def _entities(found: dict[str, Json], form: Format | None) -> tuple[str, list[Update | Poison]]:
+def _read_entities(
+    found: dict[str, Json], form: Format | None
+) -> tuple[str, list[EntityUpdate | Poison]]:
     """Read the entities of the body, in the form that the header names or the body shows."""
     subscription = found.get("subscriptionId", "")
     if not isinstance(subscription, str):
         raise BadInput("`subscriptionId` is not a text.")
     if form is Format.LEGACY or (form is None and "contextResponses" in found):
-        responses = _listed(found, "contextResponses")
-        return subscription, [legacy_entity_of(each) for each in responses]
+        responses = _require_entities(found, "contextResponses")
+        return subscription, [read_legacy_entity(each) for each in responses]
     simple = form in (Format.SIMPLIFIED_NORMALIZED, Format.SIMPLIFIED_KEY_VALUES)
     if simple or (form is None and "data" not in found and "id" in found):
         entities: Sequence[Json] = [found]
         # A bare entity has no envelope, so its `subscriptionId` is an ordinary attribute.
         subscription = ""
     else:
-        entities = _listed(found, "data")
-    return subscription, [entity_of(each, _is_normalized(each, form)) for each in entities]
+        entities = _require_entities(found, "data")
+    return subscription, [read_entity(each, _is_normalized(each, form)) for each in entities]
 
 
-def _listed(found: dict[str, Json], name: str) -> Sequence[Json]:
+def _require_entities(found: dict[str, Json], name: str) -> Sequence[Json]:
     entities = found.get(name)
     if not isinstance(entities, list) or not entities:
         raise BadInput(f"`{name}` is not a list of at least one entity.")
@@ -190,7 +192,7 @@ def _is_normalized(entity: Json, form: Format | None) -> bool:
     return all(isinstance(value, dict) and "value" in value for value in attributes)
 
 
-def _paths(paths: tuple[str, ...], entities: int) -> tuple[str, ...]:
+def _path_of_each_entity(paths: tuple[str, ...], entities: int) -> tuple[str, ...]:
     if len(set(paths)) > MAX_PATHS:
         raise LimitExceeded("service paths of a notification", MAX_PATHS, len(set(paths)))
     if len(paths) == 1:
@@ -200,5 +202,5 @@ def _paths(paths: tuple[str, ...], entities: int) -> tuple[str, ...]:
     return paths
 
 
-def _words(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     return "it is nested too deep" if isinstance(error, RecursionError) else str(error)

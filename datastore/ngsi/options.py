@@ -6,7 +6,7 @@ from typing import Final
 
 from penstock.datastore.ngsi.name_encoding import Encoding
 
-INFINITE: Final = -1
+RETRY_FOREVER: Final = -1
 """The `batch_ttl` that retries a batch until it is stored."""
 
 
@@ -53,7 +53,7 @@ class Ack(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Naming:
+class NamingOptions:
     """The options that decide the name of a table."""
 
     data_model: DataModel = DataModel.BY_ENTITY
@@ -63,7 +63,7 @@ class Naming:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
+class ItemLayout:
     """The options that decide the form of an update's items."""
 
     attr_persistence: Persistence = Persistence.ROW
@@ -72,7 +72,7 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Batching:
+class BatchingOptions:
     """The options of storing and retrying; times are in seconds.
 
     A batch is stored when it holds `size` events, or `timeout` after its first event. A failed
@@ -85,9 +85,9 @@ class Batching:
     ttl: int = 10
     retry_intervals: tuple[float, ...] = (5.0,)
 
-    def retry_after(self, attempts: int) -> float | None:
+    def retry_delay(self, attempts: int) -> float | None:
         """The seconds to wait after so many failed attempts; None to give up."""
-        if self.ttl != INFINITE and attempts > self.ttl:
+        if self.ttl != RETRY_FOREVER and attempts > self.ttl:
             return None
         return self.retry_intervals[min(attempts, len(self.retry_intervals)) - 1]
 
@@ -96,9 +96,9 @@ class Batching:
 class SinkOptions:
     """All options of a sink; `max_pending` is the largest number of events that it may hold."""
 
-    naming: Naming = Naming()
-    layout: Layout = Layout()
-    batching: Batching = Batching()
+    naming: NamingOptions = NamingOptions()
+    layout: ItemLayout = ItemLayout()
+    batching: BatchingOptions = BatchingOptions()
     enable_grouping: bool = False
     enable_name_mappings: bool = False
     ack: Ack = Ack.DURABLE

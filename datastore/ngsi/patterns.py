@@ -13,7 +13,7 @@ MAX_PATTERN: Final = 500
 _REFERENCE = re.compile(r"\$(\d)")
 
 
-class BadPattern(Exception):
+class PatternError(Exception):
     """A regular expression cannot be used; the message gives the reason."""
 
 
@@ -27,7 +27,7 @@ class Pattern:
         """Whether the pattern matches the whole text."""
         return self.regex.captures(text) is not None
 
-    def replaced(self, text: str, replacement: str) -> str:
+    def fill_replacement(self, text: str, replacement: str) -> str:
         """Fill the references (`$1`) of the replacement with the groups of a matching text."""
         if not _REFERENCE.search(replacement):
             return replacement
@@ -36,18 +36,18 @@ class Pattern:
             return replacement
         return _REFERENCE.sub(lambda each: found[int(each[1])] or "", replacement)
 
-    def lacks(self, replacement: str) -> str | None:
+    def missing_reference(self, replacement: str) -> str | None:
         """The first reference of a replacement to a group that the pattern lacks, or None."""
         wanted = (each for each in _REFERENCE.finditer(replacement))
         return next((each[0] for each in wanted if int(each[1]) > self.regex.groups), None)
 
 
 @lru_cache(maxsize=4096)
-def pattern_of(text: str) -> Pattern:
+def compile_pattern(text: str) -> Pattern:
     """Compile a pattern; raises BadPattern, also for a pattern that needs backtracking."""
     if len(text) > MAX_PATTERN:
-        raise BadPattern(f"is longer than {MAX_PATTERN} characters")
+        raise PatternError(f"is longer than {MAX_PATTERN} characters")
     try:
         return Pattern(Regex(text))
     except Fault as error:
-        raise BadPattern(f"is no pattern that can be used: {error}") from None
+        raise PatternError(f"is no pattern that can be used: {error}") from None

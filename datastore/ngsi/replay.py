@@ -2,16 +2,16 @@
 
 from dataclasses import dataclass
 
-from penstock.datastore.ngsi.commit import Batch, Keeping
-from penstock.datastore.ngsi.counts import Counts
-from penstock.datastore.ngsi.dead_letters import DeadLetter, removed
-from penstock.datastore.ngsi.inbox import HandOver, Load, Room
-from penstock.datastore.ngsi.router import Sorter, read_again
+from penstock.datastore.ngsi.commit import BatchCommitter, IntakeBatch
+from penstock.datastore.ngsi.counts import IngestCounts
+from penstock.datastore.ngsi.dead_letters import DeadLetter, letter_delete
+from penstock.datastore.ngsi.inbox import EventAmount, InFlightLimit, RunHandler
+from penstock.datastore.ngsi.router import EntityRouter, reread_entity
 from penstock.datastore.ngsi.rows import Event
 
 
 @dataclass(frozen=True, slots=True)
-class Replayed:
+class ReplayResult:
     """The result of a replay: how many events will be stored, and how many are dead again."""
 
     letter: DeadLetter
@@ -20,40 +20,42 @@ class Replayed:
 
 
 @dataclass(frozen=True, slots=True)
-class Replaying:
+class LetterReplayer:
     """Sends the events of dead letters to the sink again."""
 
-    keeping: Keeping
-    sorter: Sorter
-    room: Room
-    hand_over: HandOver
+    committer: BatchCommitter
+    router: EntityRouter
+    in_flight: InFlightLimit
+    hand_over: RunHandler
 
-    async def replay(self, letter: DeadLetter) -> Replayed:
+    async def replay(self, letter: DeadLetter) -> ReplayResult:
         """Replay a letter by the current rules; raises NotFound if the letter is already gone.
 
         The events keep their time of arrival. Raises Unavailable also if the process holds
         too many events already.
         """
-        load = Load(letter.events)
-        self.room.take(load)
+        load = EventAmount(letter.events)
+        self.in_flight.acquire(load)
         try:
-            return await self._replay(letter)
+            return await self._replay_events(letter)
         finally:
-            self.room.leave(load)
+            self.in_flight.release(load)
 
-    async def _replay(self, letter: DeadLetter) -> Replayed:
-        batch = Batch()
-        batch.writes.append(removed(letter))
-        for dead in await self.keeping.contents.read(letter):
-            made = await self.sorter.event_of(read_again(dead))
+    async def _replay_events(self, letter: DeadLetter) -> ReplayResult:
+        batch = IntakeBatch()
+        batch.writes.append(letter_delete(letter))
+        for dead in await self.committer.letter_files.read(letter):
+            made = await self.router.route_event(reread_entity(dead))
             if isinstance(made, Event):
                 batch.events.append(made)
             else:
                 batch.dead.append(made)
         at = (letter.service, letter.path)
-        batch.tally.add(at, Counts(dead_lettered=-len(batch.events), pending=len(batch.events)))
-        run = await self.keeping.keep(batch)
+        batch.tally.add(
+            at, IngestCounts(dead_lettered=-len(batch.events), pending=len(batch.events))
+        )
+        run = await self.committer.commit_batch(batch)
         if run is not None:
-            self.room.add(Load(len(batch.events)))
+            self.in_flight.add(EventAmount(len(batch.events)))
             self.hand_over(run, batch.events, 0)
-        return Replayed(letter, len(batch.events), len(batch.dead))
+        return ReplayResult(letter, len(batch.events), len(batch.dead))

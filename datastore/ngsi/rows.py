@@ -12,16 +12,16 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from penstock.datastore.ngsi.events import (
-    Attribute,
+    EntityUpdate,
     Json,
-    Struct,
-    Update,
-    identity,
-    native,
+    NotifiedAttribute,
+    SegmentStruct,
+    identity_digest,
+    native_value,
     text_of,
     write_json,
 )
-from penstock.datastore.ngsi.options import Compat, Layout, Persistence, ValueFormat
+from penstock.datastore.ngsi.options import Compat, ItemLayout, Persistence, ValueFormat
 from penstock.datastore.table.keys import Template
 from penstock.datastore.table.layout import Row
 from penstock.datastore.table.port import INDEX_HASH, TTL, Item, Value
@@ -32,11 +32,11 @@ ROW_SERIES: Final = Row(
 )
 COLUMN_SERIES: Final = Row(Template("{service}:{path}:{entity}:{type}"), Template("{at.15}:{id}"))
 METADATA_SUFFIX: Final = "_md"
-ASIDE: Final = "attrs"
+COLLISIONS_FIELD: Final = "attrs"
 """The field in which column persistence keeps attributes whose names collide with fields."""
 
-_FIXED = ("ID", "recvTime", "fiwareServicePath", "entityId", "entityType")
-TAKEN: Final = frozenset((*_FIXED, "pk", "sk", INDEX_HASH, TTL, ASIDE))
+_FIXED_FIELDS = ("ID", "recvTime", "fiwareServicePath", "entityId", "entityType")
+RESERVED_FIELDS: Final = frozenset((*_FIXED_FIELDS, "pk", "sk", INDEX_HASH, TTL, COLLISIONS_FIELD))
 """The names of fields that no attribute may overwrite."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -44,7 +44,7 @@ _ID_BITS = 122
 _ID_DIGITS = 16
 
 
-class Event(Struct, frozen=True, array_like=True):
+class Event(SegmentStruct, frozen=True, array_like=True):
     """An accepted update with its destination.
 
     `at` is its time of arrival, in milliseconds since 1970; `identity` is unique to it.
@@ -56,14 +56,14 @@ class Event(Struct, frozen=True, array_like=True):
     identity: str
     table: str
     persistence: Persistence
-    update: Update
+    update: EntityUpdate
 
 
-def items_of(event: Event, layout: Layout) -> list[Item]:
+def items_of(event: Event, layout: ItemLayout) -> list[Item]:
     """The items that store an update; the same event always gives the same items."""
     if event.persistence is Persistence.COLUMN:
-        return [_column(event, layout)]
-    return list(_rows(event, layout))
+        return [_column_item(event, layout)]
+    return list(_row_items(event, layout))
 
 
 def item_count(event: Event) -> int:
@@ -79,7 +79,7 @@ def recv_time(at: int, compat: Compat = Compat.DOCUMENTED) -> str:
     return f"{moment.isoformat(timespec='milliseconds')}Z"
 
 
-def metadata_text(attribute: Attribute, compat: Compat = Compat.DOCUMENTED) -> str:
+def metadata_text(attribute: NotifiedAttribute, compat: Compat = Compat.DOCUMENTED) -> str:
     """The metadata as a JSON array of `{name, type, value}`; `[]` if there is none."""
     if not attribute.metadata:
         return "[]"
@@ -90,14 +90,17 @@ def metadata_text(attribute: Attribute, compat: Compat = Compat.DOCUMENTED) -> s
     return write_json(found).decode()
 
 
-def _rows(event: Event, layout: Layout) -> Iterator[Item]:
+def _row_items(event: Event, layout: ItemLayout) -> Iterator[Item]:
     update, seen = event.update, Counter[str]()
-    series, time = ROW_SERIES.pk.prefix(_series(event)), ROW_SERIES.sk.prefix({"at": event.at})
-    shared = _shared(event, layout)
+    series, time = (
+        ROW_SERIES.pk.prefix(_series_values(event)),
+        ROW_SERIES.sk.prefix({"at": event.at}),
+    )
+    shared = _common_fields(event, layout)
     for attribute in update.attributes:
         occurrence = seen[attribute.name]
         seen[attribute.name] += 1
-        key, number = _sample(event, attribute.name, str(occurrence))
+        key, number = _sample_identity(event, attribute.name, str(occurrence))
         yield {
             "pk": series + escape(attribute.name),
             "sk": time + key,
@@ -105,12 +108,12 @@ def _rows(event: Event, layout: Layout) -> Iterator[Item]:
             **shared,
             "attrName": attribute.name,
             "attrType": attribute.type,
-            "attrValue": _value(attribute.value, layout),
+            "attrValue": _stored_value(attribute.value, layout),
             "attrMd": metadata_text(attribute, layout.compat),
         }
 
 
-def _shared(event: Event, layout: Layout) -> Item:
+def _common_fields(event: Event, layout: ItemLayout) -> Item:
     """The fields that all row items of an update have in common."""
     cygnus = layout.compat is Compat.CYGNUS
     return {
@@ -122,10 +125,10 @@ def _shared(event: Event, layout: Layout) -> Item:
     }
 
 
-def _column(event: Event, layout: Layout) -> Item:
-    key, number = _sample(event)
+def _column_item(event: Event, layout: ItemLayout) -> Item:
+    key, number = _sample_identity(event)
     item: Item = {
-        **COLUMN_SERIES.item(**_series(event), at=event.at, id=key),
+        **COLUMN_SERIES.item(**_series_values(event), at=event.at, id=key),
         "ID": number,
         "recvTime": recv_time(event.at, layout.compat),
         "fiwareServicePath": event.path,
@@ -136,13 +139,13 @@ def _column(event: Event, layout: Layout) -> Item:
     for attribute in event.update.attributes:
         names = (attribute.name, attribute.name + METADATA_SUFFIX)
         # Of two attributes, or an attribute and another's metadata, the first has the field.
-        target = aside if any(name in item or name in TAKEN for name in names) else item
+        target = aside if any(name in item or name in RESERVED_FIELDS for name in names) else item
         target[names[0]] = _column_value(attribute.value, layout)
         target[names[1]] = metadata_text(attribute, layout.compat)
-    return {**item, ASIDE: aside} if aside else item
+    return {**item, COLLISIONS_FIELD: aside} if aside else item
 
 
-def _series(event: Event) -> dict[str, str]:
+def _series_values(event: Event) -> dict[str, str]:
     return {
         "service": event.service,
         "path": event.path,
@@ -151,20 +154,20 @@ def _series(event: Event) -> dict[str, str]:
     }
 
 
-def _sample(event: Event, *parts: str) -> tuple[str, int]:
+def _sample_identity(event: Event, *parts: str) -> tuple[str, int]:
     """The end of the sort key and the `ID` of a sample, both derived from its identity."""
-    digest = identity(event.identity, *parts)
+    digest = identity_digest(event.identity, *parts)
     return digest[:_ID_DIGITS], int(digest, 16) >> (4 * len(digest) - _ID_BITS)
 
 
-def _value(value: Json, layout: Layout) -> Value:
-    return native(value) if layout.value_format is ValueFormat.TYPED else text_of(value)
+def _stored_value(value: Json, layout: ItemLayout) -> Value:
+    return native_value(value) if layout.value_format is ValueFormat.TYPED else text_of(value)
 
 
-def _column_value(value: Json, layout: Layout) -> Value:
+def _column_value(value: Json, layout: ItemLayout) -> Value:
     if layout.compat is Compat.CYGNUS:
-        return _quoted(value)
-    return _value(value, layout)
+        return _quote_value(value)
+    return _stored_value(value, layout)
 
 
 def _metadata_value(value: Json, compat: Compat) -> Json:
@@ -173,7 +176,7 @@ def _metadata_value(value: Json, compat: Compat) -> Json:
     return "null" if value is None else text_of(value)
 
 
-def _quoted(value: Json) -> str | None:
+def _quote_value(value: Json) -> str | None:
     """A value in quotes as Cygnus writes it, without escapes; objects and arrays get no quotes."""
     text = text_of(value)
     return text if text is None or isinstance(value, dict | list) else f'"{text}"'

@@ -12,12 +12,12 @@ from typing import Final
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import IllegalState, NotFound
-from penstock.datastore.manifest.insert import enter
-from penstock.datastore.manifest.lists import Listed, RunLists
+from penstock.datastore.manifest.insert import insert_run
+from penstock.datastore.manifest.lists import RunListFilter, RunLists
 from penstock.datastore.manifest.records import Action, ManifestName, Run, RunName, RunState, Stage
 from penstock.datastore.manifest.runs import Runs
-from penstock.datastore.manifest.transitions import Claim, Fail, Heartbeat, Loaded
-from penstock.datastore.ngsi.events import Lines
+from penstock.datastore.manifest.transitions import Claim, Fail, Heartbeat, MarkLoaded
+from penstock.datastore.ngsi.events import LineFiles
 from penstock.datastore.ngsi.rows import Event
 from penstock.datastore.roles import ROOT, Caller, Role
 from penstock.datastore.table.pages import Window
@@ -26,7 +26,7 @@ from penstock.datastore.table.transaction import Write
 MANIFEST: Final = ManifestName(ROOT, "ngsi")
 FOLDER: Final = "ngsi/segments"
 FILE: Final = "events.ndjson.gz"
-SINK: Final = Caller("ngsi-sink", {ROOT: Role.ADMIN})
+SINK_CALLER: Final = Caller("ngsi-sink", {ROOT: Role.ADMIN})
 LEASE_SECONDS: Final = 60
 EVENTS: Final = "events"
 PERSISTED: Final = "persisted"
@@ -34,20 +34,20 @@ DEAD: Final = "deadLettered"
 ITEMS: Final = "items"
 
 _MAX_TYPES = 1000
-_MOST_LEFT = 20
+_MAX_CLAIMED = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Ledger:
+class RunLog:
     """The runs of segments, as one worker of the sink sees them.
 
     `place` names the storage of the segments for readers of the manifest: a bucket's name.
     """
 
     access: Access
-    lines: Lines[Event]
+    lines: LineFiles[Event]
     worker: str
-    place: str
+    storage_name: str
     made_by: str
     lease_seconds: int = LEASE_SECONDS
 
@@ -55,7 +55,7 @@ class Ledger:
     def runs(self) -> Runs:
         return Runs(self.access)
 
-    async def write(self, events: Sequence[Event]) -> Run:
+    async def write_segment(self, events: Sequence[Event]) -> Run:
         """Write a segment and return its run, which is not yet in the manifest."""
         now = self.access.clock.now()
         id = self.access.clock.new_id()
@@ -73,7 +73,7 @@ class Ledger:
             to_skip=False,
             processed_at=seconds,
             shred_types=tuple(tables)[:_MAX_TYPES],
-            saved_to=f"s3://{self.place}/{folder}",
+            saved_to=f"s3://{self.storage_name}/{folder}",
             state=RunState.LOADING,
             version=1,
             fence=1,
@@ -84,28 +84,28 @@ class Ledger:
             pipeline=MANIFEST.name,
         )
 
-    async def enter(self, run: Run, beside: Sequence[Write]) -> None:
+    async def enter_run(self, run: Run, beside: Sequence[Write]) -> None:
         """Insert a run into the manifest; from then on its events are durable."""
-        await enter(self.runs.access, run, Action.DISCOVER, beside)
+        await insert_run(self.runs.access, run, Action.DISCOVER, beside)
 
-    async def read(self, run: Run) -> list[Event]:
+    async def read_events(self, run: Run) -> list[Event]:
         """Read the events of a run; raises NotFound if the segment is gone."""
         return await self.lines.read(run.run_id + FILE)
 
-    async def keep(self, run: Run) -> None:
+    async def renew_lease(self, run: Run) -> None:
         """Renew the lease of a run; raises IllegalState if another worker holds it by now."""
-        await self.runs.ask(run.name, Heartbeat(fence=run.fence, seconds=self.lease_seconds))
+        await self.runs.change(run.name, Heartbeat(fence=run.fence, seconds=self.lease_seconds))
 
-    async def loaded(self, run: Run, counts: dict[str, int], beside: Sequence[Write]) -> None:
+    async def mark_loaded(self, run: Run, counts: dict[str, int], beside: Sequence[Write]) -> None:
         """Mark a run as loaded; raises IllegalState if another worker holds it by now."""
-        ask = Loaded(fence=run.fence, loaded_by=self.made_by, counts=counts)
-        await self.runs.ask(run.name, ask, beside)
+        ask = MarkLoaded(fence=run.fence, loaded_by=self.made_by, counts=counts)
+        await self.runs.change(run.name, ask, beside)
 
-    async def failed(self, run: Run, error: str) -> None:
+    async def mark_failed(self, run: Run, error: str) -> None:
         """Mark a run as failed, so that a person must decide about it."""
-        await self.runs.ask(run.name, Fail(fence=run.fence, error=error))
+        await self.runs.change(run.name, Fail(fence=run.fence, error=error))
 
-    async def sweep(self, keep: timedelta) -> int:
+    async def delete_old_segments(self, keep: timedelta) -> int:
         """Delete some old segments that nobody needs, and return their number.
 
         These are segments of loaded runs and segments that never got a run.
@@ -122,25 +122,25 @@ class Ledger:
             await self.lines.files.delete(file)
         return len(useless)
 
-    async def left_behind(self) -> list[Run]:
+    async def claim_abandoned(self) -> list[Run]:
         """Claim some of the runs that no worker holds, oldest first."""
         claimed: list[Run] = []
         try:
-            runs = await self._unclaimed()
+            runs = await self._list_unclaimed()
         except NotFound:
             # The manifest does not exist before its first run.
             return []
         for run in runs:
             claim = Claim(stage=Stage.LOAD, owner=self.worker, seconds=self.lease_seconds)
             try:
-                claimed.append(await self.runs.ask(run.name, claim))
+                claimed.append(await self.runs.change(run.name, claim))
             except IllegalState:
                 continue
         return claimed
 
-    async def _unclaimed(self) -> list[Run]:
+    async def _list_unclaimed(self) -> list[Run]:
         """List runs that are marked to be loaded (again), and runs whose worker died."""
-        lists, window = RunLists(self.runs), Window(size=_MOST_LEFT)
-        marked = Listed(state=RunState.PROCESSED, to_skip=False)
+        lists, window = RunLists(self.runs), Window(size=_MAX_CLAIMED)
+        marked = RunListFilter(state=RunState.PROCESSED, to_skip=False)
         found = [await lists.page(MANIFEST, marked, window), await lists.stale(MANIFEST, window)]
         return [run for part in found for _, run in part.entries]

@@ -15,28 +15,28 @@ from typing import Any, Final
 
 import msgspec
 
-from penstock.datastore.clock import Clock, canonical
+from penstock.datastore.clock import Clock, iso_timestamp
 from penstock.datastore.errors import LimitExceeded, PenstockError
 from penstock.datastore.ngsi.destinations import Destinations
 from penstock.datastore.ngsi.directory import Attribute
 from penstock.datastore.ngsi.options import Persistence
 from penstock.datastore.ngsi.rows import (
-    ASIDE,
+    COLLISIONS_FIELD,
     COLUMN_SERIES,
     METADATA_SUFFIX,
+    RESERVED_FIELDS,
     ROW_SERIES,
-    TAKEN,
     recv_time,
 )
 from penstock.datastore.table import limits
 from penstock.datastore.table.instrumentation import MeteredQueries, Units
-from penstock.datastore.table.pages import Lane, Slice, Window, read_lanes
+from penstock.datastore.table.pages import QueryRange, Slice, Window, read_merged_page
 from penstock.datastore.table.port import Attributes, Query, Range, Value
 
 LAST_MS: Final = 10**15 - 1
 WHOLE_PAGE: Final = 1000
 
-_BEHIND = "~"
+_AFTER_ALL_IDS = "~"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NUMBER = re.compile(
     r'(?P<quote>"?)(?P<number>-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d{1,4})?)(?P=quote)', re.ASCII
@@ -62,7 +62,7 @@ class Sample(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TimeSpan:
     """Times from `start`, inclusive, to `end`, exclusive."""
 
     start: datetime | None = None
@@ -71,16 +71,16 @@ class Span:
     @property
     def bounds(self) -> tuple[int, int] | None:
         """The first and the last millisecond; None if the span is empty."""
-        low = 0 if self.start is None else max(_ms(self.start), 0)
-        high = LAST_MS if self.end is None else min(_ms(self.end) - 1, LAST_MS)
+        low = 0 if self.start is None else max(_milliseconds(self.start), 0)
+        high = LAST_MS if self.end is None else min(_milliseconds(self.end) - 1, LAST_MS)
         return (low, high) if low <= high else None
 
 
-ALL_TIMES: Final = Span()
+ALL_TIMES: Final = TimeSpan()
 
 
 @dataclass(frozen=True, slots=True)
-class SeriesReading:
+class SeriesReader:
     """Reads series from the tables that hold their samples; `units` adds up the cost."""
 
     destinations: Destinations
@@ -88,20 +88,20 @@ class SeriesReading:
     units: Units
 
     async def page(
-        self, of: Attribute, span: Span, window: Window, *, newest_first: bool = False
+        self, of: Attribute, span: TimeSpan, window: Window, *, newest_first: bool = False
     ) -> Slice[Sample]:
         """List samples by time: `pk = <series>`, `sk` between two times, in each of its tables."""
         descending = newest_first is not window.backward
-        lanes = list(self._lanes(of, span, descending=descending))
-        found = await read_lanes(lanes, window, self.rounds)
-        return found.map([_sample(of.name, item) for _, item in found.entries])
+        lanes = list(self._table_lanes(of, span, descending=descending))
+        found = await read_merged_page(lanes, window, self.rounds)
+        return found.with_items([_read_sample(of.name, item) for _, item in found.entries])
 
     async def latest(self, of: Attribute) -> Sample | None:
         """The newest sample: one query for each table of the series, usually one."""
         found = await self.page(of, ALL_TIMES, Window(size=1), newest_first=True)
         return found.entries[0][1] if found.entries else None
 
-    async def walk(self, of: Attribute, span: Span) -> AsyncIterator[Sample]:
+    async def walk_samples(self, of: Attribute, span: TimeSpan) -> AsyncIterator[Sample]:
         """Yield every sample between two times, oldest first."""
         window: Window | None = Window(size=WHOLE_PAGE)
         while window is not None:
@@ -110,11 +110,11 @@ class SeriesReading:
                 yield sample
             window = Window(size=WHOLE_PAGE, after=found.reached) if found.more else None
 
-    def _lanes(self, of: Attribute, span: Span, *, descending: bool) -> list[Lane]:
+    def _table_lanes(self, of: Attribute, span: TimeSpan, *, descending: bool) -> list[QueryRange]:
         bounds = span.bounds
         if bounds is None:
             return []
-        low, high = f"{bounds[0]:015d}:", f"{bounds[1]:015d}:{_BEHIND}"
+        low, high = f"{bounds[0]:015d}:", f"{bounds[1]:015d}:{_AFTER_ALL_IDS}"
         lanes = []
         for persistence, name in of.places:
             query = Query(
@@ -122,9 +122,9 @@ class SeriesReading:
                 range=Range("", low, high),
                 descending=descending,
             )
-            keep = None if persistence is Persistence.ROW else _holds(of.name)
+            keep = None if persistence is Persistence.ROW else _holds_attribute(of.name)
             table = MeteredQueries(self.destinations.table(name), self.units)
-            lanes.append(Lane(table, query, keep))
+            lanes.append(QueryRange(table, query, keep))
         return lanes
 
 
@@ -141,29 +141,29 @@ def _partition(of: Attribute, persistence: Persistence) -> str:
     return row.pk.fill(values)
 
 
-def _holds(name: str) -> Callable[[Attributes], bool]:
-    return lambda item: _column(item, name) is not None
+def _holds_attribute(name: str) -> Callable[[Attributes], bool]:
+    return lambda item: _attribute_columns(item, name) is not None
 
 
-def _column(item: Attributes, name: str) -> tuple[Value, Value] | None:
+def _attribute_columns(item: Attributes, name: str) -> tuple[Value, Value] | None:
     """The value and the metadata of an attribute in a column item; None if it is not there."""
     metadata = name + METADATA_SUFFIX
-    aside = item.get(ASIDE)
+    aside = item.get(COLLISIONS_FIELD)
     for held in (aside if isinstance(aside, dict) else {}, item):
-        if name in held and metadata in held and (held is not item or name not in TAKEN):
+        if name in held and metadata in held and (held is not item or name not in RESERVED_FIELDS):
             return held[name], held[metadata]
     return None
 
 
-def _sample(name: str, item: Attributes) -> Sample:
+def _read_sample(name: str, item: Attributes) -> Sample:
     at = int(str(item["sk"]).partition(":")[0])
     is_row = str(item["pk"]).count(":") == ROW_SERIES.pk.text.count(":")
-    found = (item["attrValue"], item["attrMd"]) if is_row else _column(item, name)
+    found = (item["attrValue"], item["attrMd"]) if is_row else _attribute_columns(item, name)
     value, metadata = found or (None, "[]")
-    return Sample(at, _text(value), number_of(value), str(metadata))
+    return Sample(at, _value_text(value), number_of(value), str(metadata))
 
 
-def _text(value: Value) -> str | None:
+def _value_text(value: Value) -> str | None:
     if value is None or isinstance(value, str):
         return value
     return _encode(value).decode()
@@ -186,14 +186,14 @@ def number_of(value: Value) -> Decimal | None:
     return number
 
 
-def _ms(moment: datetime) -> int:
+def _milliseconds(moment: datetime) -> int:
     return (moment - _EPOCH) // timedelta(milliseconds=1)
 
 
 MAX_SAMPLES: Final = 100_000
 MAX_BUCKETS: Final = 10_000
 
-_EXACT = Context(prec=38)
+_DECIMAL_CONTEXT = Context(prec=38)
 
 
 class Method(StrEnum):
@@ -220,7 +220,7 @@ class Period(StrEnum):
         """The start of the period that contains a moment."""
         return moment.replace(microsecond=0, **_BEGINNINGS[self])
 
-    def following(self, start: datetime) -> datetime:
+    def next_start(self, start: datetime) -> datetime:
         """The start of the next period."""
         if self is Period.YEAR:
             return start.replace(year=start.year + 1)
@@ -242,7 +242,7 @@ _LENGTHS: Mapping[Period, timedelta] = {
 }
 
 
-class Bucket(msgspec.Struct, frozen=True):
+class AggregateBucket(msgspec.Struct, frozen=True):
     """The samples of a period; `value` is None if the method has no result for them."""
 
     start: str
@@ -251,7 +251,7 @@ class Bucket(msgspec.Struct, frozen=True):
 
 
 @dataclass(slots=True)
-class _Running:
+class _RunningBucket:
     """The period that is being aggregated."""
 
     start: datetime
@@ -266,34 +266,34 @@ class _Running:
         if number is None:
             return
         self.numbers += 1
-        self.total = _EXACT.add(self.total, number)
+        self.total = _DECIMAL_CONTEXT.add(self.total, number)
         self.least = number if self.least is None else min(self.least, number)
         self.greatest = number if self.greatest is None else max(self.greatest, number)
 
-    def bucket(self, method: Method) -> Bucket:
-        return Bucket(canonical(self.start), self.samples, _VALUES[method](self))
+    def bucket(self, method: Method) -> AggregateBucket:
+        return AggregateBucket(iso_timestamp(self.start), self.samples, _VALUES[method](self))
 
 
-_VALUES: Mapping[Method, Callable[[_Running], Decimal | None]] = {
+_VALUES: Mapping[Method, Callable[[_RunningBucket], Decimal | None]] = {
     Method.COUNT: lambda found: Decimal(found.samples),
     Method.SUM: lambda found: found.total if found.numbers else None,
     Method.AVG: lambda found: (
-        _EXACT.divide(found.total, Decimal(found.numbers)) if found.numbers else None
+        _DECIMAL_CONTEXT.divide(found.total, Decimal(found.numbers)) if found.numbers else None
     ),
     Method.MIN: lambda found: found.least,
     Method.MAX: lambda found: found.greatest,
 }
 
 
-async def aggregated(
+async def aggregate_samples(
     samples: AsyncIterator[Sample], method: Method, period: Period, *, fill: bool = False
-) -> list[Bucket]:
+) -> list[AggregateBucket]:
     """Aggregate samples that come oldest first; with `fill`, include empty buckets between.
 
     Raises LimitExceeded beyond 100,000 samples or 10,000 buckets.
     """
-    found: list[Bucket] = []
-    running: _Running | None = None
+    found: list[AggregateBucket] = []
+    running: _RunningBucket | None = None
     count = 0
     async for sample in samples:
         count += 1
@@ -302,52 +302,54 @@ async def aggregated(
         start = period.start(datetime.fromtimestamp(sample.at // 1000, UTC))
         if running is None or start != running.start:
             if running is not None:
-                _close(found, running, method, _between(running, start, period) if fill else ())
-            running = _Running(start)
+                _close_bucket(
+                    found, running, method, _empty_starts(running, start, period) if fill else ()
+                )
+            running = _RunningBucket(start)
         running.add(sample.number)
     if running is not None:
-        _close(found, running, method, ())
+        _close_bucket(found, running, method, ())
     return found
 
 
-def _between(running: _Running, start: datetime, period: Period) -> Iterator[datetime]:
-    empty = period.following(running.start)
+def _empty_starts(running: _RunningBucket, start: datetime, period: Period) -> Iterator[datetime]:
+    empty = period.next_start(running.start)
     while empty < start:
         yield empty
-        empty = period.following(empty)
+        empty = period.next_start(empty)
 
 
-def _close(
-    found: list[Bucket], running: _Running, method: Method, empty: Iterable[datetime]
+def _close_bucket(
+    found: list[AggregateBucket], running: _RunningBucket, method: Method, empty: Iterable[datetime]
 ) -> None:
     found.append(running.bucket(method))
     for start in empty:
-        found.append(_Running(start).bucket(method))
+        found.append(_RunningBucket(start).bucket(method))
         if len(found) > MAX_BUCKETS:
             raise LimitExceeded("buckets of an aggregate", MAX_BUCKETS, len(found))
 
 
-LATE = timedelta(minutes=1)
+MAX_STORAGE_DELAY = timedelta(minutes=1)
 """The longest delay between arrival and storage with which a follower still sees a sample."""
 
-PAGE = 100
+RECENT_PAGE = 100
 
 logger = logging.getLogger("penstock.ngsi")
 
 
-async def followed(
-    series: SeriesReading, clock: Clock, of: Attribute, seconds: float
+async def follow_series(
+    series: SeriesReader, clock: Clock, of: Attribute, seconds: float
 ) -> AsyncIterator[Sample]:
     """Yield the latest sample, then each new one; look for new samples every `seconds` seconds."""
     # In this order a sample stored between the two reads is yielded; reversed, it would be lost.
-    known = {sk for sk, _ in await _recent(series, clock, of)}
+    known = {sk for sk, _ in await _recent_samples(series, clock, of)}
     latest = await series.latest(of)
     if latest is not None:
         yield latest
     while True:
         await sleep(seconds)
         try:
-            recent = await _recent(series, clock, of)
+            recent = await _recent_samples(series, clock, of)
         except PenstockError as error:
             logger.warning("a series could not be read: %s", error.message)
             continue
@@ -357,14 +359,16 @@ async def followed(
         known = {sk for sk, _ in recent}
 
 
-async def _recent(series: SeriesReading, clock: Clock, of: Attribute) -> list[tuple[str, Sample]]:
+async def _recent_samples(
+    series: SeriesReader, clock: Clock, of: Attribute
+) -> list[tuple[str, Sample]]:
     """The samples of the last minute with their sort keys, oldest first."""
-    span = Span(start=clock.now() - LATE)
+    span = TimeSpan(start=clock.now() - MAX_STORAGE_DELAY)
     found: list[tuple[str, Sample]] = []
-    window = Window(size=PAGE)
+    window = Window(size=RECENT_PAGE)
     while True:
         page = await series.page(of, span, window)
         found += page.entries
         if not page.more:
             return found
-        window = Window(size=PAGE, after=page.reached)
+        window = Window(size=RECENT_PAGE, after=page.reached)

@@ -14,24 +14,24 @@ from typing import Final
 from penstock.datastore.access.access import Access, Budget
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import IllegalState, NotFound
-from penstock.datastore.ngsi.batch_writer import Loading, Persisting
-from penstock.datastore.ngsi.commit import Keeping
+from penstock.datastore.ngsi.batch_writer import RunLoader, SampleWriter
+from penstock.datastore.ngsi.commit import BatchCommitter
 from penstock.datastore.ngsi.counts import SHARDS
-from penstock.datastore.ngsi.dead_letters import Contents
+from penstock.datastore.ngsi.dead_letters import LetterFiles
 from penstock.datastore.ngsi.destinations import Destinations
 from penstock.datastore.ngsi.directory import Catalog
-from penstock.datastore.ngsi.events import Lines
-from penstock.datastore.ngsi.inbox import WORKERS, Accepted, Intake, Load, Room
-from penstock.datastore.ngsi.naming_rules import renaming_of
+from penstock.datastore.ngsi.events import LineFiles
+from penstock.datastore.ngsi.inbox import WORKERS, EventAmount, Inbox, InFlightLimit, IntakeResult
+from penstock.datastore.ngsi.naming_rules import load_renamer
 from penstock.datastore.ngsi.notification import Notification
 from penstock.datastore.ngsi.options import Ack, SinkOptions
-from penstock.datastore.ngsi.replay import Replaying
-from penstock.datastore.ngsi.router import Sorter
+from penstock.datastore.ngsi.replay import LetterReplayer
+from penstock.datastore.ngsi.router import EntityRouter
 from penstock.datastore.ngsi.rows import Event
-from penstock.datastore.ngsi.run_log import LEASE_SECONDS, SINK, Ledger
-from penstock.datastore.ngsi.table_names import Registry
+from penstock.datastore.ngsi.run_log import LEASE_SECONDS, SINK_CALLER, RunLog
+from penstock.datastore.ngsi.table_names import TableNameRegistry
 from penstock.datastore.objects.port import Files
-from penstock.datastore.periodic import Chore, repeating, stopped
+from penstock.datastore.periodic import PeriodicTask, cancel_tasks, repeat_task
 from penstock.datastore.table.port import Table
 
 RULES_SECONDS: Final = 30.0
@@ -45,7 +45,7 @@ logger = logging.getLogger("penstock.ngsi")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
+class SinkContext:
     """The stores and settings that a sink needs.
 
     `place` names the storage of the files, `made_by` the program that writes runs. Segments are
@@ -56,121 +56,135 @@ class Ground:
     files: Files
     destinations: Destinations
     clock: Clock
-    place: str = "files"
+    storage_name: str = "files"
     made_by: str = "penstock"
     lease_seconds: int = LEASE_SECONDS
     keep_days: int = 7
 
 
 @dataclass(frozen=True, slots=True)
-class Sink:
+class NotificationSink:
     """The open sink of one process."""
 
     options: SinkOptions
-    room: Room
-    intake: Intake
-    loading: Loading
-    keeping: Keeping
-    sorter: Sorter
-    replaying: Replaying
+    in_flight: InFlightLimit
+    inbox: Inbox
+    loader: RunLoader
+    committer: BatchCommitter
+    router: EntityRouter
+    replayer: LetterReplayer
 
-    async def accept(self, notification: Notification, size: int) -> Accepted | None:
+    async def accept_notification(
+        self, notification: Notification, size: int
+    ) -> IntakeResult | None:
         """Accept a notification of `size` bytes, durably unless the options only queue it.
 
         Returns None for a queued notification, because its result is not known yet. Raises
         Unavailable.
         """
         if self.options.ack is Ack.QUEUED:
-            self.intake.queued(notification, size)
+            self.inbox.enqueue(notification, size)
             return None
-        return await self.intake.durable(notification, size)
+        return await self.inbox.accept_durably(notification, size)
 
-    async def take_over(self) -> int:
+    async def take_over_runs(self) -> int:
         """Take over some runs that no worker holds, if there is capacity; return their number."""
-        if self.room.is_full:
+        if self.in_flight.is_full:
             return 0
-        ledger = self.keeping.ledger
-        runs = await ledger.left_behind()
+        ledger = self.committer.run_log
+        runs = await ledger.claim_abandoned()
         for run in runs:
             try:
-                events = await ledger.read(run)
+                events = await ledger.read_events(run)
             except NotFound:
                 with suppress(IllegalState):
-                    await ledger.failed(run, "The segment is gone.")
+                    await ledger.mark_failed(run, "The segment is gone.")
                 continue
             size = _EVENT_BYTES * len(events)
-            self.room.add(Load(len(events), size))
-            self.loading.take(run, events, size)
+            self.in_flight.add(EventAmount(len(events), size))
+            self.loader.load_run(run, events, size)
         return len(runs)
 
-    async def hold_on(self) -> None:
+    async def renew_leases(self) -> None:
         """Renew the leases of the runs that this process is storing."""
-        for opened in list(self.loading.open.values()):
+        for opened in list(self.loader.open_runs.values()):
             try:
-                await self.keeping.ledger.keep(opened.run)
+                await self.committer.run_log.renew_lease(opened.run)
             except IllegalState:
                 opened.lost = True
 
-    async def read_rules(self) -> None:
+    async def reload_rules(self) -> None:
         """Load the naming rules again, so that changed rules take effect."""
-        self.sorter.renaming = await renaming_of(self.keeping.table, self.options)
+        self.router.renamer = await load_renamer(self.committer.table, self.options)
 
 
 @asynccontextmanager
 async def open_sink(
-    ground: Ground, options: SinkOptions, *, drain_seconds: float = DRAIN_SECONDS
-) -> AsyncIterator[Sink]:
+    ground: SinkContext, options: SinkOptions, *, drain_seconds: float = DRAIN_SECONDS
+) -> AsyncIterator[NotificationSink]:
     """Open a sink; on exit, wait up to `drain_seconds` until its events are stored.
 
     Events that are not stored by then are durable all the same; the next sink takes them over.
     """
-    sink = _sink(ground, options)
-    await sink.read_rules()
+    sink = _build_sink(ground, options)
+    await sink.reload_rules()
     keep = timedelta(days=ground.keep_days)
     third = ground.lease_seconds / 3
     again = options.ack is Ack.QUEUED
     workers = [
-        *(create_task(sink.intake.work(again=again)) for _ in range(WORKERS)),
-        create_task(sink.loading.work()),
-        create_task(repeating(_rounds(sink.hold_on, third))),
-        create_task(repeating(_rounds(sink.take_over, min(third, RULES_SECONDS), at_once=True))),
-        create_task(repeating(_rounds(sink.read_rules, RULES_SECONDS))),
-        create_task(repeating(_rounds(partial(sink.keeping.ledger.sweep, keep), SWEEP_SECONDS))),
+        *(create_task(sink.inbox.run_worker(again=again)) for _ in range(WORKERS)),
+        create_task(sink.loader.run_batches()),
+        create_task(repeat_task(_periodic_task(sink.renew_leases, third))),
+        create_task(
+            repeat_task(
+                _periodic_task(sink.take_over_runs, min(third, RULES_SECONDS), at_once=True)
+            )
+        ),
+        create_task(repeat_task(_periodic_task(sink.reload_rules, RULES_SECONDS))),
+        create_task(
+            repeat_task(
+                _periodic_task(
+                    partial(sink.committer.run_log.delete_old_segments, keep), SWEEP_SECONDS
+                )
+            )
+        ),
     ]
     try:
         yield sink
     finally:
         with suppress(TimeoutError):
             async with asyncio.timeout(drain_seconds):
-                await sink.intake.emptied()
-                await sink.loading.drained()
-        sink.loading.stop()
-        await stopped(workers)
+                await sink.inbox.wait_until_empty()
+                await sink.loader.drain()
+        sink.loader.cancel_writes()
+        await cancel_tasks(workers)
 
 
-def _sink(ground: Ground, options: SinkOptions) -> Sink:
-    access = Access(ground.table, SINK, ground.clock, Budget())
-    lines = Lines.of(ground.files, Event)
+def _build_sink(ground: SinkContext, options: SinkOptions) -> NotificationSink:
+    access = Access(ground.table, SINK_CALLER, ground.clock, Budget())
+    lines = LineFiles.of(ground.files, Event)
     worker = ground.clock.new_id()
-    ledger = Ledger(access, lines, worker, ground.place, ground.made_by, ground.lease_seconds)
-    keeping = Keeping(
+    ledger = RunLog(
+        access, lines, worker, ground.storage_name, ground.made_by, ground.lease_seconds
+    )
+    keeping = BatchCommitter(
         ground.table,
         ledger,
         Catalog(ground.table),
-        Contents.of(ground.files),
+        LetterFiles.of(ground.files),
         ground.clock,
         secrets.randbelow(SHARDS),
     )
-    room = Room(options.max_pending)
-    sorter = Sorter(Registry(ground.table), options, ground.clock)
-    persisting = Persisting(ground.destinations, options.layout)
-    loading = Loading(keeping, persisting, options.batching, room)
-    intake = Intake(keeping, sorter, ground.clock, room, loading.take)
-    replaying = Replaying(keeping, sorter, room, loading.take)
-    return Sink(options, room, intake, loading, keeping, sorter, replaying)
+    room = InFlightLimit(options.max_pending)
+    sorter = EntityRouter(TableNameRegistry(ground.table), options, ground.clock)
+    persisting = SampleWriter(ground.destinations, options.layout)
+    loading = RunLoader(keeping, persisting, options.batching, room)
+    intake = Inbox(keeping, sorter, ground.clock, room, loading.load_run)
+    replaying = LetterReplayer(keeping, sorter, room, loading.load_run)
+    return NotificationSink(options, room, intake, loading, keeping, sorter, replaying)
 
 
-def _rounds(
+def _periodic_task(
     work: Callable[[], Awaitable[object]], seconds: float, *, at_once: bool = False
-) -> Chore:
-    return Chore(work, seconds, logger, "the sink could not do its rounds", at_once)
+) -> PeriodicTask:
+    return PeriodicTask(work, seconds, logger, "the sink could not do its rounds", at_once)

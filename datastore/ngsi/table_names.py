@@ -13,25 +13,25 @@ from typing import Final, NamedTuple
 import msgspec
 
 from penstock.datastore.errors import LimitExceeded, Unavailable
-from penstock.datastore.ngsi.events import identity
+from penstock.datastore.ngsi.events import identity_digest
 from penstock.datastore.ngsi.name_encoding import CONCATENATOR, Encoding, encode
-from penstock.datastore.ngsi.options import DataModel, LongNames, Naming
-from penstock.datastore.records import Struct
+from penstock.datastore.ngsi.options import DataModel, LongNames, NamingOptions
+from penstock.datastore.records import StoredRecord
 from penstock.datastore.table.items import load
 from penstock.datastore.table.layout import DESTINATION, DESTINATION_NAME
-from penstock.datastore.table.pages import Slice, Window, sliced
+from penstock.datastore.table.pages import Slice, Window, make_slice
 from penstock.datastore.table.port import Item, Missing, Put, Query, Range, Table, key_of
-from penstock.datastore.table.transaction import ATTEMPTS, Moved, Write, commit
+from penstock.datastore.table.transaction import ATTEMPTS, StaleRead, Write, commit
 
 MIN_NAME: Final = 3
 MAX_NAME: Final = 255
 
-_KEPT = 200
-_HASH = 26
+_KEPT_LETTERS = 200
+_HASH_LETTERS = 26
 _NAME = re.compile(rf"[A-Za-z0-9_.-]{{{MIN_NAME},{MAX_NAME}}}")
 
 
-class Place(NamedTuple):
+class NamingPlace(NamedTuple):
     """The entity, service path and service that name a destination.
 
     It is the notified one unless name mappings or grouping rules replace it.
@@ -43,7 +43,7 @@ class Place(NamedTuple):
     entity_type: str
 
 
-def table_name(place: Place, naming: Naming) -> str:
+def table_name(place: NamingPlace, naming: NamingOptions) -> str:
     """Name the destination of a place: 3 to 255 letters, digits, `_`, `-` and `.`.
 
     A longer name is cut and ends in a hash of the whole; if the options reject long names, it
@@ -54,28 +54,28 @@ def table_name(place: Place, naming: Naming) -> str:
         return name
     if naming.long_names is LongNames.REJECT:
         raise LimitExceeded("characters of a table's name", MAX_NAME, len(name))
-    return hashed(name, name)
+    return hashed_name(name, name)
 
 
-def full_name(place: Place, naming: Naming) -> str:
+def full_name(place: NamingPlace, naming: NamingOptions) -> str:
     """The name of a place's destination, without the limit of its length."""
     encoding = naming.encoding
     parts = [encode(place.service, encoding), encode(place.path, encoding)]
     if naming.data_model is DataModel.BY_ENTITY:
-        parts.append(_entity(place, encoding))
+        parts.append(_entity_component(place, encoding))
     name = CONCATENATOR.join(parts)
     return name.lower() if naming.enable_lowercase else name
 
 
-def told_apart(place: Place, naming: Naming) -> str:
+def unambiguous_name(place: NamingPlace, naming: NamingOptions) -> str:
     """The name of a destination whose ordinary name already belongs to another place."""
-    return hashed(full_name(place, naming), repr((*place, naming.data_model.value)))
+    return hashed_name(full_name(place, naming), repr((*place, naming.data_model.value)))
 
 
-def hashed(name: str, whole: str) -> str:
+def hashed_name(name: str, whole: str) -> str:
     """The start of a name and a hash of the whole, which makes it unique."""
     digest = b32encode(sha256(whole.encode()).digest()).decode().lower()
-    return f"{name[:_KEPT]}-{digest[:_HASH]}"
+    return f"{name[:_KEPT_LETTERS]}-{digest[:_HASH_LETTERS]}"
 
 
 def is_table_name(text: str) -> bool:
@@ -83,7 +83,7 @@ def is_table_name(text: str) -> bool:
     return _NAME.fullmatch(text) is not None
 
 
-def _entity(place: Place, encoding: Encoding) -> str:
+def _entity_component(place: NamingPlace, encoding: Encoding) -> str:
     """Encode id and type. The documented rule encodes them joined by `=`, with the same result.
 
     An empty id or type is left out.
@@ -97,7 +97,7 @@ def _entity(place: Place, encoding: Encoding) -> str:
 MAX_KNOWN: Final = 100_000
 
 
-class Destination(Struct, frozen=True, kw_only=True):
+class Destination(StoredRecord, frozen=True, kw_only=True):
     """A table of samples of one service, and the place that named it.
 
     By entity, the place is an entity or the destination of grouping rules; by service path, it
@@ -115,18 +115,20 @@ class Destination(Struct, frozen=True, kw_only=True):
     created_at: str
 
 
-class _Taken(Exception):
+class _NameTaken(Exception):
     """The name already belongs to another place."""
 
 
 @dataclass(slots=True)
-class Registry:
+class TableNameRegistry:
     """The registered names of tables; names that were read once stay cached."""
 
     table: Table
     _known: dict[Hashable, str] = field(default_factory=dict)
 
-    async def name(self, service: str, place: Place, naming: Naming, at: str) -> str:
+    async def name_table(
+        self, service: str, place: NamingPlace, naming: NamingOptions, at: str
+    ) -> str:
         """The table for updates that `service` notified and that are stored as `place`.
 
         If the name already belongs to another place, the table gets a name with a hash.
@@ -137,45 +139,47 @@ class Registry:
         known = (service, place, naming)
         found = self._known.get(known)
         if found is None:
-            found = await self._registered(service, place, naming, at)
+            found = await self._register_free_name(service, place, naming, at)
             if len(self._known) >= MAX_KNOWN:
                 self._known.clear()
             self._known[known] = found
         return found
 
-    async def _registered(self, service: str, place: Place, naming: Naming, at: str) -> str:
+    async def _register_free_name(
+        self, service: str, place: NamingPlace, naming: NamingOptions, at: str
+    ) -> str:
         name = table_name(place, naming)
         try:
-            await self._register(service, place, naming, name, at)
-        except _Taken:
-            name = told_apart(place, naming)
-            await self._register(service, place, naming, name, at)
+            await self._claim_name(service, place, naming, name, at)
+        except _NameTaken:
+            name = unambiguous_name(place, naming)
+            await self._claim_name(service, place, naming, name, at)
         return name
 
-    async def _register(
-        self, service: str, place: Place, naming: Naming, name: str, at: str
+    async def _claim_name(
+        self, service: str, place: NamingPlace, naming: NamingOptions, name: str, at: str
     ) -> None:
         """Write the missing rows of the claim and of the list, in one transaction."""
-        owner = identity(*place, naming.data_model.value)
+        owner = identity_digest(*place, naming.data_model.value)
         rows = (
             {**DESTINATION_NAME.item(table=name), "owner": owner},
-            _item(service, place, naming, name, at),
+            _destination_item(service, place, naming, name, at),
         )
         for _ in range(ATTEMPTS):
             found = (await self.table.get([key_of(row) for row in rows], consistent=True)).items
             if found.get(key_of(rows[0]), rows[0])["owner"] != owner:
-                raise _Taken
+                raise _NameTaken
             missing = [Write(Put(row, Missing())) for row in rows if key_of(row) not in found]
             try:
                 if missing:
                     await commit(self.table, missing)
-            except Moved:
+            except StaleRead:
                 continue
             return
         raise Unavailable("The destination is being registered by many at once.")
 
 
-async def registered(table: Table, service: str, window: Window) -> Slice[Destination]:
+async def list_destinations(table: Table, service: str, window: Window) -> Slice[Destination]:
     """List the destinations of a service: `pk = ND:<service>`, in the order of their names."""
     values = {"service": service}
     after = None if window.after is None else DESTINATION.key(**values, table=window.after)
@@ -189,10 +193,12 @@ async def registered(table: Table, service: str, window: Window) -> Slice[Destin
         )
     )
     found = [load(Destination, item) for item in page.items]
-    return sliced(found, window, lambda each: each.table, more=page.last is not None)
+    return make_slice(found, window, lambda each: each.table, more=page.last is not None)
 
 
-def _item(service: str, place: Place, naming: Naming, name: str, at: str) -> Item:
+def _destination_item(
+    service: str, place: NamingPlace, naming: NamingOptions, name: str, at: str
+) -> Item:
     destination = Destination(
         service=service,
         table=name,

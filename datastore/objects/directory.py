@@ -44,7 +44,7 @@ async def in_thread(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs)
         raise Unavailable("The file store could not read or write.") from error
 
 
-class Link(msgspec.Struct, frozen=True, array_like=True):
+class SignedLink(msgspec.Struct, frozen=True, array_like=True):
     """The rights that a signed URL grants until `expires`, in seconds since the epoch."""
 
     method: str
@@ -55,25 +55,25 @@ class Link(msgspec.Struct, frozen=True, array_like=True):
     expires: int = 0
 
 
-class Signer(NamedTuple):
+class UrlSigner(NamedTuple):
     """Makes and checks URLs `<base_url>/files/<link>.<HMAC-SHA256 of the link>`."""
 
     base_url: str
     secret: bytes
     clock: Callable[[], float]
 
-    def sign(self, link: Link, expires_in: int) -> Download:
+    def sign(self, link: SignedLink, expires_in: int) -> Download:
         link = msgspec.structs.replace(link, expires=math.ceil(self.clock() + expires_in))
         text = urlsafe_b64encode(msgspec.json.encode(link))
         url = f"{self.base_url}/files/{text.decode()}.{self._signature(text).decode()}"
         return Download(url, datetime.fromtimestamp(link.expires, UTC))
 
-    def check(self, method: str, signed: bytes) -> Link | None:
+    def check(self, method: str, signed: bytes) -> SignedLink | None:
         """Read the part behind `/files/`; None if it is forged, of another method or expired."""
         text, _, signature = signed.rpartition(b".")
         if not hmac.compare_digest(self._signature(text), signature):
             return None
-        link = msgspec.json.decode(urlsafe_b64decode(text), type=Link)
+        link = msgspec.json.decode(urlsafe_b64decode(text), type=SignedLink)
         return link if link.method == method and self.clock() < link.expires else None
 
     def _signature(self, text: bytes) -> bytes:
@@ -96,7 +96,7 @@ _DELETE = "DELETE FROM objects WHERE key = ?"
 _LIST = "SELECT key FROM objects WHERE key >= ? AND key < ? ORDER BY key LIMIT ?"
 
 
-class Draft:
+class ContentDraft:
     """A content that is being written; its lock shows a sweep that the writer is alive."""
 
     def __init__(self, path: Path) -> None:
@@ -131,7 +131,7 @@ class Draft:
         self._file.close()
 
 
-class Opened(NamedTuple):
+class OpenFile(NamedTuple):
     """An open file: whatever happens to its key, `stat` and `read` are of one content."""
 
     stat: Stat
@@ -153,7 +153,7 @@ class LocalFiles:
 
     bucket: Final = "_local"
 
-    def __init__(self, directory: Path, signer: Signer) -> None:
+    def __init__(self, directory: Path, signer: UrlSigner) -> None:
         self.signer = signer
         self._drafts = directory / "drafts"
         self._contents = directory / "contents"
@@ -176,13 +176,15 @@ class LocalFiles:
         """
         if len(key) < 32:
             raise ValueError("the key that signs URLs has at least 32 bytes")
-        return await in_thread(cls, directory, Signer(base_url.rstrip("/"), key, clock))
+        return await in_thread(cls, directory, UrlSigner(base_url.rstrip("/"), key, clock))
 
     async def presign_upload(
         self, key: str, *, max_bytes: int, content_type: str, expires_in: int
     ) -> UploadForm:
         port.check_upload(key, max_bytes, content_type, expires_in)
-        signed = self.signer.sign(Link("POST", key, content_type, None, max_bytes), expires_in)
+        signed = self.signer.sign(
+            SignedLink("POST", key, content_type, None, max_bytes), expires_in
+        )
         fields = (("key", key), ("Content-Type", content_type))
         return UploadForm(url=signed.url, fields=fields, expires_at=signed.expires_at)
 
@@ -195,7 +197,7 @@ class LocalFiles:
         content_type: str | None = None,
     ) -> Download:
         port.check_download(key, expires_in, filename, content_type)
-        return self.signer.sign(Link("GET", key, content_type, filename), expires_in)
+        return self.signer.sign(SignedLink("GET", key, content_type, filename), expires_in)
 
     async def stat(self, key: str) -> Stat | None:
         port.check_key(key)
@@ -204,13 +206,13 @@ class LocalFiles:
 
     async def read(self, key: str, *, start: int = 0, end: int | None = None) -> Chunks:
         port.check_bounds(start, end)
-        async with self.opened(key) as opened:
+        async with self.open_file(key) as opened:
             size = opened.stat.size
             async for block in opened.read(start, size if end is None else min(end, size)):
                 yield block
 
     @asynccontextmanager
-    async def opened(self, key: str) -> AsyncIterator[Opened]:
+    async def open_file(self, key: str) -> AsyncIterator[OpenFile]:
         """Keep the file open for the block; raises NotFound without a file."""
         port.check_key(key)
         opened = await in_thread(self._open, key)
@@ -220,10 +222,10 @@ class LocalFiles:
     async def write(self, key: str, chunks: AsyncIterable[bytes], *, content_type: str) -> str:
         port.check_key(key)
         port.check_content_type(content_type)
-        draft = Draft(self._drafts / uuid4().hex)
+        draft = ContentDraft(self._drafts / uuid4().hex)
         try:
             await in_thread(draft.begin)
-            async for block in port.blocks(chunks, BLOCK_BYTES):
+            async for block in port.regroup_blocks(chunks, BLOCK_BYTES):
                 await in_thread(draft.append, block)
             return await in_thread(self._publish, draft, key, content_type)
         finally:
@@ -245,11 +247,11 @@ class LocalFiles:
 
     async def verify(self) -> Sentences:
         """List the files whose content is lost; an unusable directory already fails in `open`."""
-        return await in_thread(self._missing)
+        return await in_thread(self._lost_contents)
 
     async def list(self, prefix: str, after: str = "", limit: int = LISTING) -> tuple[str, ...]:
         port.check_listing(prefix, after, limit)
-        return await in_thread(self._keys, prefix.encode(), after.encode(), limit)
+        return await in_thread(self._list_keys, prefix.encode(), after.encode(), limit)
 
     async def close(self) -> None:
         await in_thread(self._index.close)
@@ -263,17 +265,17 @@ class LocalFiles:
         stat = Stat(size, kind, etag, datetime.fromtimestamp(modified, UTC))
         return self._contents / content, stat
 
-    def _open(self, key: str) -> Opened:
+    def _open(self, key: str) -> OpenFile:
         for _ in range(3):
             found = self._find(key)
             if found is None:
                 raise NotFound("There is no such file.")
             # The content may have been replaced between the two reads.
             with suppress(FileNotFoundError):
-                return Opened(found[1], found[0].open("rb", buffering=0))
+                return OpenFile(found[1], found[0].open("rb", buffering=0))
         raise Unavailable("The content of a file is missing.")
 
-    def _publish(self, draft: Draft, key: str, content_type: str) -> str:
+    def _publish(self, draft: ContentDraft, key: str, content_type: str) -> str:
         content = uuid4().hex
         size = draft.move(self._contents / content)
         etag = f'"{draft.digest.hexdigest()}"'
@@ -293,13 +295,13 @@ class LocalFiles:
             (self._contents / old[0]).unlink(missing_ok=True)
         return changed
 
-    def _keys(self, prefix: bytes, after: bytes, limit: int) -> tuple[str, ...]:
+    def _list_keys(self, prefix: bytes, after: bytes, limit: int) -> tuple[str, ...]:
         # Keys contain no zero byte and UTF-8 no 0xff: one follows `after`, one ends the prefix.
         bounds = (max(prefix, after + b"\0"), prefix + b"\xff", limit)
         with self._lock:
             return tuple(key.decode() for (key,) in self._index.execute(_LIST, bounds))
 
-    def _missing(self) -> Sentences:
+    def _lost_contents(self) -> Sentences:
         with self._lock:
             present = {path.name for path in self._contents.iterdir()}
             rows = self._index.execute("SELECT key, content FROM objects ORDER BY key")

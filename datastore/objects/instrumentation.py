@@ -12,10 +12,10 @@ from penstock.datastore.objects.port import (
     Stat,
     UploadForm,
 )
-from penstock.datastore.table.instrumentation import Call, WatchCall, watching
+from penstock.datastore.table.instrumentation import StoreCall, WatchCall, report_call
 
 
-class ObservedFiles:
+class InstrumentedFiles:
     """A file store that reports every call to each of the `watchers`.
 
     Signing a URL is not reported, because it is only arithmetic. A read ends when its last byte has
@@ -52,11 +52,11 @@ class ObservedFiles:
         )
 
     async def stat(self, key: str) -> Stat | None:
-        with watching(Call("stat", 1), self._watchers):
+        with report_call(StoreCall("stat", 1), self._watchers):
             return await self._files.stat(key)
 
     async def read(self, key: str, *, start: int = 0, end: int | None = None) -> Chunks:
-        call = Call("read", 1)
+        call = StoreCall("read", 1)
         ended = [watch(call) for watch in self._watchers]
         try:
             async with aclosing(self._files.read(key, start=start, end=end)) as chunks:
@@ -70,26 +70,26 @@ class ObservedFiles:
                 end_of()
 
     async def write(self, key: str, chunks: AsyncIterable[bytes], *, content_type: str) -> str:
-        with watching(Call("upload", 1), self._watchers):
+        with report_call(StoreCall("upload", 1), self._watchers):
             return await self._files.write(key, chunks, content_type=content_type)
 
     async def drop_unfinished(self, key: str) -> None:
-        with watching(Call("delete", 1), self._watchers):
+        with report_call(StoreCall("delete", 1), self._watchers):
             await self._files.drop_unfinished(key)
 
     async def copy(self, source: str, target: str) -> None:
-        with watching(Call("copy", 1), self._watchers):
+        with report_call(StoreCall("copy", 1), self._watchers):
             await self._files.copy(source, target)
 
     async def delete(self, key: str) -> None:
-        with watching(Call("delete", 1), self._watchers):
+        with report_call(StoreCall("delete", 1), self._watchers):
             await self._files.delete(key)
 
     async def verify(self) -> Sentences:
         return await self._files.verify()
 
     async def list(self, prefix: str, after: str = "", limit: int = LISTING) -> tuple[str, ...]:
-        with watching(Call("list", 1), self._watchers):
+        with report_call(StoreCall("list", 1), self._watchers):
             return await self._files.list(prefix, after, limit)
 
     async def close(self) -> None:

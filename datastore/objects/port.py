@@ -221,13 +221,13 @@ def check_listing(prefix: str, after: str, limit: int) -> None:
         raise BadInput(f"A listing has 1 to {LISTING} keys.")
 
 
-def disposition(filename: str) -> str:
+def content_disposition(filename: str) -> str:
     """The Content-Disposition header that saves under this name, in ASCII too for old clients."""
     plain = re.sub(r'[^ -~]|["\\%]', "_", filename)
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(filename, safe='')}"
 
 
-async def blocks(chunks: AsyncIterable[bytes], size: int) -> Chunks:
+async def regroup_blocks(chunks: AsyncIterable[bytes], size: int) -> Chunks:
     """Regroup a stream into blocks of exactly `size` bytes, of which only the last may be shorter.
 
     Raises LimitExceeded as soon as the stream is larger than a file may be.
@@ -254,7 +254,7 @@ class NoFiles:
     async def presign_upload(
         self, key: str, *, max_bytes: int, content_type: str, expires_in: int
     ) -> UploadForm:
-        raise no_place()
+        raise files_unavailable()
 
     async def presign_download(
         self,
@@ -264,31 +264,31 @@ class NoFiles:
         filename: str | None = None,
         content_type: str | None = None,
     ) -> Download:
-        raise no_place()
+        raise files_unavailable()
 
     async def stat(self, key: str) -> Stat | None:
-        raise no_place()
+        raise files_unavailable()
 
     def read(self, key: str, *, start: int = 0, end: int | None = None) -> Chunks:
-        raise no_place()
+        raise files_unavailable()
 
     async def write(self, key: str, chunks: AsyncIterable[bytes], *, content_type: str) -> str:
-        raise no_place()
+        raise files_unavailable()
 
     async def drop_unfinished(self, key: str) -> None:
-        raise no_place()
+        raise files_unavailable()
 
     async def copy(self, source: str, target: str) -> None:
-        raise no_place()
+        raise files_unavailable()
 
     async def delete(self, key: str) -> None:
-        raise no_place()
+        raise files_unavailable()
 
     async def verify(self) -> Sentences:
         return []
 
     async def list(self, prefix: str, after: str = "", limit: int = LISTING) -> tuple[str, ...]:
-        raise no_place()
+        raise files_unavailable()
 
     async def close(self) -> None:
         """Do nothing: there are no connections."""
@@ -297,6 +297,6 @@ class NoFiles:
 NO_FILES: Final[Files] = NoFiles()
 
 
-def no_place() -> Unavailable:
+def files_unavailable() -> Unavailable:
     """The error of every call that needs a bucket, on a server without one."""
     return Unavailable("This server has no place for files: PENSTOCK_BUCKET is not set.")

@@ -13,7 +13,7 @@ from botocore.exceptions import BotoCoreError, IncompleteReadError
 from penstock.datastore.aws_session import aws_session
 from penstock.datastore.dynamodb.failures import LOST_ANSWER
 from penstock.datastore.dynamodb.retry import Attempts
-from penstock.datastore.errors import NotFound, Refused, Unavailable
+from penstock.datastore.errors import NotFound, RequestRefused, Unavailable
 from penstock.datastore.objects import port
 from penstock.datastore.objects.port import (
     LISTING,
@@ -31,7 +31,7 @@ CONNECT_SECONDS = 1.0
 READ_SECONDS = 10.0
 
 
-class Place(NamedTuple):
+class BucketLocation(NamedTuple):
     """A bucket and its region and endpoint; without an endpoint it is one of AWS's."""
 
     bucket: str
@@ -41,7 +41,7 @@ class Place(NamedTuple):
 
 async def open_client(
     held: AsyncExitStack,
-    place: Place,
+    place: BucketLocation,
     credentials: Credentials | None,
     sockets: SocketFactory | None,
 ) -> Any:
@@ -58,7 +58,7 @@ async def open_client(
     return entered
 
 
-def _config(place: Place, sockets: SocketFactory | None) -> AioConfig:
+def _config(place: BucketLocation, sockets: SocketFactory | None) -> AioConfig:
     # S3's certificate matches no bucket name with dots; other stores need paths anyway.
     style = "path" if place.endpoint_url or "." in place.bucket else "virtual"
     return AioConfig(
@@ -81,7 +81,7 @@ CHUNK_BYTES = 64 * 1024
 PART_BYTES = 8 * 1024 * 1024
 
 _ABSENT = {"404", "NoSuchKey", "NoSuchUpload", "NotFound"}
-_BROKEN_OFF = (*LOST_ANSWER, IncompleteReadError)
+_INTERRUPTED = (*LOST_ANSWER, IncompleteReadError)
 
 
 class CorsRule(NamedTuple):
@@ -115,7 +115,9 @@ class S3Files:
         `endpoint_url`, so clients must be able to reach it as well.
         """
         held = AsyncExitStack()
-        client = await open_client(held, Place(bucket, region, endpoint_url), credentials, sockets)
+        client = await open_client(
+            held, BucketLocation(bucket, region, endpoint_url), credentials, sockets
+        )
         return cls(bucket, client, held)
 
     async def presign_upload(
@@ -131,7 +133,9 @@ class S3Files:
             ExpiresIn=expires_in,
         )
         fields = tuple(signed["fields"].items())
-        expires_at = _moment(signed["fields"]["x-amz-date"]) + timedelta(seconds=expires_in)
+        expires_at = _parse_signature_time(signed["fields"]["x-amz-date"]) + timedelta(
+            seconds=expires_in
+        )
         return UploadForm(url=signed["url"], fields=fields, expires_at=expires_at)
 
     async def presign_download(
@@ -145,13 +149,13 @@ class S3Files:
         port.check_download(key, expires_in, filename, content_type)
         arguments = {"Bucket": self.bucket, "Key": key}
         if filename is not None:
-            arguments["ResponseContentDisposition"] = port.disposition(filename)
+            arguments["ResponseContentDisposition"] = port.content_disposition(filename)
         if content_type is not None:
             arguments["ResponseContentType"] = content_type
         url = await self._client.generate_presigned_url(
             "get_object", Params=arguments, ExpiresIn=expires_in
         )
-        signed_at = _moment(parse_qs(urlsplit(url).query)["X-Amz-Date"][0])
+        signed_at = _parse_signature_time(parse_qs(urlsplit(url).query)["X-Amz-Date"][0])
         return Download(url, signed_at + timedelta(seconds=expires_in))
 
     async def stat(self, key: str) -> Stat | None:
@@ -165,7 +169,7 @@ class S3Files:
     async def read(self, key: str, *, start: int = 0, end: int | None = None) -> Chunks:
         port.check_key(key)
         port.check_bounds(start, end)
-        answer = await self._get(key, start, end, {})
+        answer = await self._begin_read(key, start, end, {})
         pinned = {"IfMatch": answer["ETag"]} if answer else {}
         attempts = Attempts(CALL_SECONDS)
         while answer is not None:
@@ -176,16 +180,16 @@ class S3Files:
                         start += len(chunk)
                         yield chunk
                 return
-            except _BROKEN_OFF as error:
+            except _INTERRUPTED as error:
                 if start > before:
                     attempts = Attempts(CALL_SECONDS)
                 await attempts.pause(error)
-            answer = await self._get(key, start, end, pinned)
+            answer = await self._begin_read(key, start, end, pinned)
 
     async def write(self, key: str, chunks: AsyncIterable[bytes], *, content_type: str) -> str:
         port.check_key(key)
         port.check_content_type(content_type)
-        parts = port.blocks(chunks, PART_BYTES)
+        parts = port.regroup_blocks(chunks, PART_BYTES)
         first = await anext(parts, b"")
         if len(first) == PART_BYTES:
             return await self._write_parts(key, first, parts, content_type)
@@ -215,7 +219,7 @@ class S3Files:
             await self._call("head_bucket")
         except NotFound:
             return [f"There is no bucket {self.bucket}."]
-        except (BotoCoreError, Refused) as error:
+        except (BotoCoreError, RequestRefused) as error:
             return [f"The bucket {self.bucket} cannot be used: {error}"]
         return []
 
@@ -223,7 +227,7 @@ class S3Files:
         """Read the CORS rules of the bucket; RequestRefused without the permission to read them."""
         try:
             answer = await self._call("get_bucket_cors")
-        except Refused as refused:
+        except RequestRefused as refused:
             if refused.code == "NoSuchCORSConfiguration":
                 return ()
             raise
@@ -255,12 +259,12 @@ class S3Files:
         operation = getattr(self._client, name)
         try:
             return await Attempts(seconds).send(lambda: operation(Bucket=self.bucket, **arguments))
-        except Refused as refused:
+        except RequestRefused as refused:
             if refused.code in _ABSENT:
                 raise NotFound("There is no such file.") from refused
             raise
 
-    async def _get(
+    async def _begin_read(
         self, key: str, start: int, end: int | None, pinned: dict[str, str]
     ) -> dict[str, Any] | None:
         """Begin to read; None where no byte of the file lies in the range."""
@@ -272,7 +276,7 @@ class S3Files:
             pinned = {**pinned, "Range": f"bytes={start}-{last}"}
         try:
             answer: dict[str, Any] = await self._call("get_object", Key=key, **pinned)
-        except Refused as refused:
+        except RequestRefused as refused:
             if refused.code == "InvalidRange":
                 return None
             if refused.code == "PreconditionFailed":
@@ -286,9 +290,9 @@ class S3Files:
         try:
             started = await asyncio.shield(beginning)
             upload = {"Key": key, "UploadId": started["UploadId"]}
-            parts = [await self._part(upload, 1, first)]
+            parts = [await self._upload_part(upload, 1, first)]
             async for block in rest:
-                parts.append(await self._part(upload, len(parts) + 1, block))
+                parts.append(await self._upload_part(upload, len(parts) + 1, block))
             done = await self._call(
                 "complete_multipart_upload", **upload, MultipartUpload={"Parts": parts}
             )
@@ -305,11 +309,13 @@ class S3Files:
         upload = (await beginning)["UploadId"]
         await self._call("abort_multipart_upload", Key=key, UploadId=upload)
 
-    async def _part(self, upload: dict[str, str], number: int, block: bytes) -> dict[str, Any]:
+    async def _upload_part(
+        self, upload: dict[str, str], number: int, block: bytes
+    ) -> dict[str, Any]:
         part = await self._call("upload_part", **upload, PartNumber=number, Body=block)
         return {"ETag": part["ETag"], "PartNumber": number}
 
 
-def _moment(text: str) -> datetime:
+def _parse_signature_time(text: str) -> datetime:
     """Parse the time of a signature: `20220810T235520Z`."""
     return datetime.strptime(text, "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)

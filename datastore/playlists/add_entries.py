@@ -6,37 +6,42 @@ from dataclasses import dataclass
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.audio.records import Audio
-from penstock.datastore.audio.tracks import Reading as AudioReading
+from penstock.datastore.audio.tracks import TrackReader as AudioReading
 from penstock.datastore.errors import Invalid, NotFound
 from penstock.datastore.playlists import ranks
-from penstock.datastore.playlists.change_target import Target, check_several, duration, require_room
+from penstock.datastore.playlists.change_target import (
+    ChangeTarget,
+    check_several,
+    require_room,
+    total_duration,
+)
 from penstock.datastore.playlists.formats.document import MAX_TEXT
-from penstock.datastore.playlists.header import Change, until_settled
-from penstock.datastore.playlists.order import Gap, Order
-from penstock.datastore.playlists.reading import Reading
+from penstock.datastore.playlists.header import PlaylistChange, retry_on_conflict
+from penstock.datastore.playlists.order import EntryOrder, Gap
+from penstock.datastore.playlists.reading import PlaylistReader
 from penstock.datastore.playlists.records import MAX_CHANGED, Entry, Playlist
 from penstock.datastore.playlists.rows import KIND, entry_item
-from penstock.datastore.playlists.write import change_made
+from penstock.datastore.playlists.write import commit_change
 from penstock.datastore.resources import idempotency
 from penstock.datastore.table.port import Missing, Put
-from penstock.datastore.table.transaction import Write, done
+from penstock.datastore.table.transaction import Write, already_done
 
-Added = tuple[Playlist, tuple[Entry, ...]]
+AddedEntries = tuple[Playlist, tuple[Entry, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Adding:
+class EntryAdder:
     """Additions to the caller's playlists."""
 
     access: Access
 
     async def add(
         self,
-        target: Target,
+        target: ChangeTarget,
         audio_ids: Sequence[str],
         after: str | None = None,
         idempotency_key: str | None = None,
-    ) -> Added:
+    ) -> AddedEntries:
         """Add the caller's tracks in this order, after the entry `after` or at the end.
 
         A track may be added any number of times. A repeated idempotency key with the same
@@ -52,51 +57,53 @@ class Adding:
             receipt = idempotency.Receipt(KIND, " ".join(ids), target.id, content)
             receipts.append(receipt.write(self.access, idempotency_key))
         try:
-            return await until_settled(
-                lambda: self._attempt(target, after, ids, audio_ids, receipts)
+            return await retry_on_conflict(
+                lambda: self._try_adding(target, after, ids, audio_ids, receipts)
             )
-        except idempotency.Replayed as earlier:
-            return await self._replayed(target, earlier.id.split())
+        except idempotency.RepeatedCall as earlier:
+            return await self._replay_addition(target, earlier.id.split())
 
-    async def _attempt(
+    async def _try_adding(
         self,
-        target: Target,
+        target: ChangeTarget,
         after: str | None,
         ids: Sequence[str],
         audio_ids: Sequence[str],
         receipts: Sequence[Write],
-    ) -> Added:
-        playlist = await target.playlist(self.access)
-        order = Order(self.access, playlist)
-        gap, tracks = await gather(self._gap(order, target, after), self._tracks(audio_ids))
+    ) -> AddedEntries:
+        playlist = await target.read_playlist(self.access)
+        order = EntryOrder(self.access, playlist)
+        gap, tracks = await gather(
+            self._find_gap(order, target, after), self._require_tracks(audio_ids)
+        )
         await require_room(order, gap, after, len(ids))
         now = self.access.clock.timestamp()
-        ranked = ranks.between(gap.low, gap.high, len(ids))
+        ranked = ranks.new_ranks(gap.low, gap.high, len(ids))
         entries = tuple(
             entry_for(playlist.id, id, rank, track, now)
             for id, rank, track in zip(ids, ranked, tracks, strict=True)
         )
-        puts = [Write(Put(entry_item(entry), Missing()), done) for entry in entries]
-        change = Change(at=now, entries=len(entries), duration_ms=duration(entries))
+        puts = [Write(Put(entry_item(entry), Missing()), already_done) for entry in entries]
+        change = PlaylistChange(at=now, entries=len(entries), duration_ms=total_duration(entries))
         writes = [*receipts, *puts]
-        return await change_made(self.access, playlist, change, writes, target.version), entries
+        return await commit_change(self.access, playlist, change, writes, target.version), entries
 
-    async def _gap(self, order: Order, target: Target, after: str | None) -> Gap:
+    async def _find_gap(self, order: EntryOrder, target: ChangeTarget, after: str | None) -> Gap:
         if after is None:
-            return await order.end()
-        found = await order.find([after], target.hints, "after")
-        return await order.behind(found[after])
+            return await order.end_gap()
+        found = await order.find_entries([after], target.hints, "after")
+        return await order.gap_behind(found[after])
 
-    async def _tracks(self, ids: Sequence[str]) -> list[Audio]:
+    async def _require_tracks(self, ids: Sequence[str]) -> list[Audio]:
         found = await AudioReading(self.access).many(ids, consistent=True)
         tracks = [track for track in found if isinstance(track, Audio)]
         if len(tracks) < len(found):
             raise NotFound("There is no audio with this id.", ("audioIds",))
         return tracks
 
-    async def _replayed(self, target: Target, ids: Sequence[str]) -> Added:
-        playlist = await Reading(self.access).one(target.id, consistent=True)
-        entries = await Order(self.access, playlist).entries()
+    async def _replay_addition(self, target: ChangeTarget, ids: Sequence[str]) -> AddedEntries:
+        playlist = await PlaylistReader(self.access).one(target.id, consistent=True)
+        entries = await EntryOrder(self.access, playlist).read_entries()
         return playlist, tuple(entry for entry in entries if entry.id in ids)
 
 
@@ -108,7 +115,7 @@ def entry_for(playlist_id: str, id: str, rank: str, track: Audio, now: str) -> E
         rank=rank,
         audio_id=track.id,
         title=track.title,
-        artist=credited(track),
+        artist=artist_credit(track),
         album=track.album,
         duration_ms=track.duration_ms,
         added_at=now,
@@ -116,6 +123,6 @@ def entry_for(playlist_id: str, id: str, rank: str, track: Audio, now: str) -> E
     )
 
 
-def credited(track: Audio) -> str | None:
+def artist_credit(track: Audio) -> str | None:
     """The artists of a track in one text, cut to the limit of playlist files; None without any."""
     return ", ".join(track.artists)[:MAX_TEXT] or None

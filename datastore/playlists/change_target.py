@@ -7,14 +7,14 @@ from penstock.datastore.access.access import Access
 from penstock.datastore.errors import FieldProblem, Invalid, LimitExceeded
 from penstock.datastore.playlists import ranks
 from penstock.datastore.playlists.header import require_version
-from penstock.datastore.playlists.order import Gap, Order
-from penstock.datastore.playlists.reading import Reading
+from penstock.datastore.playlists.order import EntryOrder, Gap
+from penstock.datastore.playlists.reading import PlaylistReader
 from penstock.datastore.playlists.records import Entry, Playlist
-from penstock.datastore.table.transaction import Moved
+from penstock.datastore.table.transaction import StaleRead
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class ChangeTarget:
     """The playlist to change, as the caller saw it.
 
     `version` is the expected one, None for any; `hints` are positions where the caller saw the
@@ -25,18 +25,18 @@ class Target:
     version: int | None = None
     hints: tuple[str, ...] = ()
 
-    async def playlist(self, access: Access) -> Playlist:
+    async def read_playlist(self, access: Access) -> Playlist:
         """Read the playlist; raises NotFound, and VersionConflict if its version differs."""
-        playlist = await Reading(access).one(self.id, consistent=True)
+        playlist = await PlaylistReader(access).one(self.id, consistent=True)
         require_version(playlist, self.version)
         return playlist
 
 
-async def require_room(order: Order, gap: Gap, behind: str | None, count: int) -> None:
+async def require_room(order: EntryOrder, gap: Gap, behind: str | None, count: int) -> None:
     """Check that the gap has `count` free ranks; if not, make room and raise Moved."""
-    if not ranks.fits(gap.low, gap.high, count):
+    if not ranks.gap_fits(gap.low, gap.high, count):
         await order.make_room(behind, count)
-        raise Moved
+        raise StaleRead
 
 
 def check_several(ids: Sequence[str], field: str, maximum: int, limit: str) -> None:
@@ -53,6 +53,6 @@ def check_distinct(ids: Collection[str], field: str) -> None:
         raise Invalid([FieldProblem([field], "must name each entry once")])
 
 
-def duration(entries: Iterable[Entry]) -> int:
+def total_duration(entries: Iterable[Entry]) -> int:
     """The total length of entries in milliseconds; unknown lengths count as 0."""
     return sum(entry.duration_ms or 0 for entry in entries)

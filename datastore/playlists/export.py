@@ -6,32 +6,34 @@ from dataclasses import dataclass
 from penstock.datastore.access.access import Access
 from penstock.datastore.audio.records import Audio
 from penstock.datastore.errors import NotFound
-from penstock.datastore.playlists.add_entries import credited
-from penstock.datastore.playlists.formats.document import Document, Track
-from penstock.datastore.playlists.order import Order
+from penstock.datastore.playlists.add_entries import artist_credit
+from penstock.datastore.playlists.formats.document import FileTrack, PlaylistDocument
+from penstock.datastore.playlists.order import EntryOrder
 from penstock.datastore.playlists.records import Entry, Playlist
-from penstock.datastore.playlists.track_matching import tracks_by_ids
+from penstock.datastore.playlists.track_matching import read_tracks
 
 
 @dataclass(frozen=True, slots=True)
-class Exporting:
+class PlaylistExporter:
     """Exports of the caller's playlists."""
 
     access: Access
 
-    async def document(self, playlist: Playlist) -> Document:
+    async def document(self, playlist: Playlist) -> PlaylistDocument:
         """Every entry in order, with its track's current tags, or its copy if the track is gone."""
-        entries = await Order(self.access, playlist).entries()
+        entries = await EntryOrder(self.access, playlist).read_entries()
         ids = [entry.audio_id or "" for entry in entries]
-        found = await tracks_by_ids(self.access, ids)
+        found = await read_tracks(self.access, ids)
         pairs = zip(entries, found, strict=True)
-        tracks = await to_thread(lambda: tuple(_track(entry, audio) for entry, audio in pairs))
-        return Document(title=playlist.name, tracks=tracks)
+        tracks = await to_thread(
+            lambda: tuple(_export_track(entry, audio) for entry, audio in pairs)
+        )
+        return PlaylistDocument(title=playlist.name, tracks=tracks)
 
 
-def _track(entry: Entry, audio: Audio | NotFound) -> Track:
+def _export_track(entry: Entry, audio: Audio | NotFound) -> FileTrack:
     if isinstance(audio, NotFound):
-        return Track(
+        return FileTrack(
             id=entry.audio_id,
             location=entry.location,
             title=entry.title,
@@ -39,16 +41,16 @@ def _track(entry: Entry, audio: Audio | NotFound) -> Track:
             album=entry.album,
             duration_ms=entry.duration_ms,
         )
-    return Track(
+    return FileTrack(
         id=audio.id,
-        location=_place(audio),
+        location=_location_of(audio),
         title=audio.title,
-        creator=credited(audio),
+        creator=artist_credit(audio),
         album=audio.album,
         duration_ms=audio.duration_ms,
     )
 
 
-def _place(audio: Audio) -> str:
+def _location_of(audio: Audio) -> str:
     """The path in the user's own bucket; for an upload the file name, as its key says no more."""
     return audio.file_name if audio.connection_id is None else audio.object_key

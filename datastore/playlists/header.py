@@ -21,17 +21,17 @@ from penstock.datastore.table.port import (
     Update,
     Value,
 )
-from penstock.datastore.table.transaction import Moved, Write
+from penstock.datastore.table.transaction import StaleRead, Write
 
 T = TypeVar("T")
 
 ATTEMPTS = 30
 PAUSE = 0.005
-ALIVE = (Exists(), Missing("deletedAt"))
+IS_ALIVE = (Exists(), Missing("deletedAt"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class PlaylistChange:
     """The effect of one write on the header: more entries, more length, or a new name."""
 
     at: str
@@ -39,7 +39,7 @@ class Change:
     duration_ms: int = 0
     name: str | None = None
 
-    def made(self, playlist: Playlist) -> Playlist:
+    def apply_to(self, playlist: Playlist) -> Playlist:
         """The header after this change, if no other change came between."""
         return msgspec.structs.replace(
             playlist,
@@ -50,14 +50,14 @@ class Change:
             updated_at=self.at,
         )
 
-    def write(self, playlist: Playlist, expected: int | None) -> Write:
+    def header_write(self, playlist: Playlist, expected: int | None) -> Write:
         """The update of the header, which also applies if others changed the playlist meanwhile.
 
         It fails with VersionConflict if the caller expected a version that has changed. It
         fails with Moved if entries got new ranks, because a chosen rank may now be at the
         wrong place.
         """
-        conditions: list[Condition] = [*ALIVE, Compare("ranked", "=", playlist.ranked)]
+        conditions: list[Condition] = [*IS_ALIVE, Compare("ranked", "=", playlist.ranked)]
         if expected is not None:
             conditions.append(Compare("version", "=", expected))
         if self.entries > 0:
@@ -71,9 +71,9 @@ class Change:
             add={"version": 1, "entryCount": self.entries, "durationMs": self.duration_ms},
             condition=AllOf(tuple(conditions)),
         )
-        return Write(update, lambda standing: self._refused(standing, expected))
+        return Write(update, lambda standing: self._describe_conflict(standing, expected))
 
-    def _refused(self, standing: Item | None, expected: int | None) -> Exception:
+    def _describe_conflict(self, standing: Item | None, expected: int | None) -> Exception:
         if standing is None or is_gone(standing):
             return no_playlist()
         if expected not in (None, version := count_of(standing, "version")):
@@ -81,13 +81,13 @@ class Change:
         count = count_of(standing, "entryCount") + self.entries
         if self.entries > 0 and count > MAX_ENTRIES:
             return LimitExceeded(ENTRIES_LIMIT, MAX_ENTRIES, count)
-        return Moved()
+        return StaleRead()
 
 
-def ranked_anew(playlist: Playlist, ranked: int) -> Write:
+def rerank_write(playlist: Playlist, ranked: int) -> Write:
     """The update of the header for new ranks; it fails with Moved if the playlist has changed."""
     unchanged = (Compare("version", "=", playlist.version), Compare("ranked", "=", ranked))
-    condition = AllOf((*ALIVE, *unchanged))
+    condition = AllOf((*IS_ALIVE, *unchanged))
     return Write(Update(key=header_key(playlist.id), add={"ranked": 1}, condition=condition))
 
 
@@ -97,12 +97,12 @@ def require_version(playlist: Playlist, expected: int | None) -> None:
         raise VersionConflict(playlist.version)
 
 
-async def until_settled(attempt: Callable[[], Awaitable[T]]) -> T:
+async def retry_on_conflict(attempt: Callable[[], Awaitable[T]]) -> T:
     """Repeat an attempt to read, decide and write until no other writer comes between."""
     for n in range(ATTEMPTS):
         await sleep(uniform(0, n * PAUSE))  # noqa: S311 - no secret; 0 the first time
         try:
             return await attempt()
-        except Moved:
+        except StaleRead:
             continue
     raise Unavailable("The playlist is being written by many at once.")

@@ -14,57 +14,62 @@ import msgspec
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.audio.records import Audio
-from penstock.datastore.clock import canonical
+from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import FieldProblem, Invalid, Unavailable
 from penstock.datastore.playlists import ranks
 from penstock.datastore.playlists.add_entries import entry_for
-from penstock.datastore.playlists.change_target import duration
-from penstock.datastore.playlists.delete import HELD, Deleting, written
-from penstock.datastore.playlists.formats.document import Document, Track
-from penstock.datastore.playlists.reading import Reading
+from penstock.datastore.playlists.change_target import total_duration
+from penstock.datastore.playlists.delete import HELD_UNTIL, PlaylistDeleter, write_in_batches
+from penstock.datastore.playlists.formats.document import FileTrack, PlaylistDocument
+from penstock.datastore.playlists.reading import PlaylistReader
 from penstock.datastore.playlists.records import Entry, Playlist
 from penstock.datastore.playlists.rows import (
     KIND,
-    buried_in,
     entry_item,
     header_item,
     header_key,
     is_gone,
     member_item,
+    tombstone_partition,
 )
-from penstock.datastore.playlists.track_matching import Library, Match, all_tracks, tracks_by_ids
+from penstock.datastore.playlists.track_matching import (
+    TrackIndex,
+    TrackMatch,
+    read_all_tracks,
+    read_tracks,
+)
 from penstock.datastore.playlists.write import check_name, new_playlist
 from penstock.datastore.resources import idempotency
 from penstock.datastore.table.port import INDEX_HASH, Compare, Item, Missing, Put, Update
-from penstock.datastore.table.transaction import Done, Write, commit
+from penstock.datastore.table.transaction import AlreadyDone, Write, commit
 
-HOLD = timedelta(minutes=2)
+HOLD_TIME = timedelta(minutes=2)
 
 
-class _GivenUp(Unavailable):
+class _ImportTimedOut(Unavailable):
     """The import took longer than it may keep the playlist hidden."""
 
     def __init__(self) -> None:
         super().__init__("The import took too long and was given up.")
 
 
-class Unmatched(NamedTuple):
+class UnmatchedEntry(NamedTuple):
     """A track of a file without exactly one match; its position in the file counts from 1."""
 
     position: int
-    track: Track
+    track: FileTrack
     candidates: tuple[Audio, ...]
 
 
-class Imported(NamedTuple):
+class ImportResult(NamedTuple):
     """The result of an import; `playlist` is None if the import only looked for matches."""
 
     playlist: Playlist | None
     matched: int
-    unmatched: tuple[Unmatched, ...]
+    unmatched: tuple[UnmatchedEntry, ...]
 
 
-class Wish(NamedTuple):
+class ImportOptions(NamedTuple):
     """The options of an import.
 
     `name` replaces the title of the file. `keep` adds entries for unmatched tracks, which are
@@ -78,79 +83,90 @@ class Wish(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Importing:
+class PlaylistImporter:
     """Imports of files into the caller's playlists."""
 
     access: Access
 
-    async def run(self, document: Document, wish: Wish) -> Imported:
+    async def run(self, document: PlaylistDocument, wish: ImportOptions) -> ImportResult:
         """Match the tracks of a document, and make a playlist of them in the same order."""
         name = wish.name if wish.name is not None else document.title
         if name is None:
             words = "is in no line of the file, and has to be given"
             raise Invalid([FieldProblem(["name"], words)])
         check_name(name, wish.idempotency_key)
-        matches = await self._matches(document.tracks)
+        matches = await self._match_tracks(document.tracks)
         pairs = list(zip(document.tracks, matches, strict=True))
         unmatched = tuple(
-            Unmatched(n, track, match.candidates)
+            UnmatchedEntry(n, track, match.candidates)
             for n, (track, match) in enumerate(pairs, 1)
             if match.audio is None
         )
         playlist: Playlist | None = None
         if not wish.only_look:
             wanted = [(track, match) for track, match in pairs if match.audio or wish.keep]
-            playlist = await self._make(name.strip(), wanted, document, wish)
-        return Imported(playlist, len(pairs) - len(unmatched), unmatched)
+            playlist = await self._create_playlist(name.strip(), wanted, document, wish)
+        return ImportResult(playlist, len(pairs) - len(unmatched), unmatched)
 
-    async def _matches(self, tracks: Sequence[Track]) -> list[Match]:
+    async def _match_tracks(self, tracks: Sequence[FileTrack]) -> list[TrackMatch]:
         """Match by ids; read the whole library only if some ids do not match."""
         ids = [track.id or "" for track in tracks]
-        found = await tracks_by_ids(self.access, ids, consistent=True)
+        found = await read_tracks(self.access, ids, consistent=True)
         known = [audio for audio in found if isinstance(audio, Audio)]
         if len(known) < len(found):
-            known = await all_tracks(self.access)
-        return await to_thread(_matched, known, tracks)
+            known = await read_all_tracks(self.access)
+        return await to_thread(_match_all, known, tracks)
 
-    async def _make(
+    async def _create_playlist(
         self,
         name: str,
-        wanted: Sequence[tuple[Track, Match]],
-        document: Document,
-        wish: Wish,
+        wanted: Sequence[tuple[FileTrack, TrackMatch]],
+        document: PlaylistDocument,
+        wish: ImportOptions,
     ) -> Playlist:
-        await Deleting(self.access).sweep()
+        await PlaylistDeleter(self.access).sweep()
         playlist = new_playlist(self.access, name)
-        entries = await to_thread(self._entries, playlist, wanted)
+        entries = await to_thread(self._build_entries, playlist, wanted)
         playlist = msgspec.structs.replace(
-            playlist, entry_count=len(entries), duration_ms=duration(entries)
+            playlist, entry_count=len(entries), duration_ms=total_duration(entries)
         )
-        held_until = canonical(self.access.clock.now() + HOLD)
-        held = {INDEX_HASH: buried_in(), "deletedAt": playlist.created_at, HELD: held_until}
+        held_until = iso_timestamp(self.access.clock.now() + HOLD_TIME)
+        held = {
+            INDEX_HASH: tombstone_partition(),
+            "deletedAt": playlist.created_at,
+            HELD_UNTIL: held_until,
+        }
         await self.access.table.write([Put({**header_item(playlist), **held})])
-        await written(self.access, (Put(entry_item(entry)) for entry in entries))
-        writes = [self._shown(playlist, held_until), Write(Put(member_item(playlist), Missing()))]
+        await write_in_batches(self.access, (Put(entry_item(entry)) for entry in entries))
+        writes = [
+            self._publish_write(playlist, held_until),
+            Write(Put(member_item(playlist), Missing())),
+        ]
         if wish.idempotency_key is not None:
             content = msgspec.to_builtins((document, name, wish.keep))
             receipt = idempotency.Receipt(KIND, playlist.id, "import", {"content": content})
             writes.append(receipt.write(self.access, wish.idempotency_key))
         try:
             await commit(self.access.table, writes)
-        except (idempotency.Replayed, Invalid, _GivenUp) as failure:
-            await Deleting(self.access).finish(playlist)
-            if isinstance(failure, idempotency.Replayed):
-                return await Reading(self.access).replayed(failure.id)
+        except (idempotency.RepeatedCall, Invalid, _ImportTimedOut) as failure:
+            await PlaylistDeleter(self.access).finish_delete(playlist)
+            if isinstance(failure, idempotency.RepeatedCall):
+                return await PlaylistReader(self.access).replayed_playlist(failure.id)
             raise
         return playlist
 
-    def _entries(self, playlist: Playlist, wanted: Sequence[tuple[Track, Match]]) -> list[Entry]:
-        ranked = ranks.between(None, None, len(wanted)) if wanted else ()
+    def _build_entries(
+        self, playlist: Playlist, wanted: Sequence[tuple[FileTrack, TrackMatch]]
+    ) -> list[Entry]:
+        ranked = ranks.new_ranks(None, None, len(wanted)) if wanted else ()
         return [
-            self._entry(playlist, rank, track, match.audio)
+            self._build_entry(playlist, rank, track, match.audio)
             for rank, (track, match) in zip(ranked, wanted, strict=True)
         ]
 
-    def _entry(self, playlist: Playlist, rank: str, track: Track, audio: Audio | None) -> Entry:
+    def _build_entry(
+        self, playlist: Playlist, rank: str, track: FileTrack, audio: Audio | None
+    ) -> Entry:
         id, now = self.access.clock.new_id(), playlist.created_at
         if audio is not None:
             return entry_for(playlist.id, id, rank, audio, now)
@@ -167,20 +183,20 @@ class Importing:
             added_by=playlist.owner,
         )
 
-    def _shown(self, playlist: Playlist, held_until: str) -> Write:
+    def _publish_write(self, playlist: Playlist, held_until: str) -> Write:
         """The write that publishes the playlist; it fails if a sweep has already taken it."""
 
-        def refused(standing: Item | None) -> Exception:
-            return _GivenUp() if is_gone(standing) else Done()
+        def describe_conflict(standing: Item | None) -> Exception:
+            return _ImportTimedOut() if is_gone(standing) else AlreadyDone()
 
         update = Update(
             key=header_key(playlist.id),
-            remove=(INDEX_HASH, "deletedAt", HELD),
-            condition=Compare(HELD, "=", held_until),
+            remove=(INDEX_HASH, "deletedAt", HELD_UNTIL),
+            condition=Compare(HELD_UNTIL, "=", held_until),
         )
-        return Write(update, refused)
+        return Write(update, describe_conflict)
 
 
-def _matched(known: Sequence[Audio], tracks: Sequence[Track]) -> list[Match]:
-    library = Library(known)
+def _match_all(known: Sequence[Audio], tracks: Sequence[FileTrack]) -> list[TrackMatch]:
+    library = TrackIndex(known)
     return [library.match(track) for track in tracks]

@@ -9,14 +9,20 @@ import msgspec
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import NotFound
 from penstock.datastore.playlists import ranks
-from penstock.datastore.playlists.header import ranked_anew
-from penstock.datastore.playlists.reading import Reading
+from penstock.datastore.playlists.header import rerank_write
+from penstock.datastore.playlists.reading import PlaylistReader
 from penstock.datastore.playlists.records import MAX_MOVED, Entry, Playlist
-from penstock.datastore.playlists.rows import PREFIX, entry_item, entry_of, key_at, key_of_entry
+from penstock.datastore.playlists.rows import (
+    PREFIX,
+    entry_item,
+    entry_of,
+    key_at_position,
+    key_of_entry,
+)
 from penstock.datastore.table.items import read_rows
 from penstock.datastore.table.layout import PLAYLIST_ENTRY
 from penstock.datastore.table.port import Delete, Exists, Key, Missing, Put, Query, Range
-from penstock.datastore.table.transaction import Moved, Write, commit, done
+from penstock.datastore.table.transaction import StaleRead, Write, already_done, commit
 
 PAGE = 1_000
 """The number of rows that become entries before other work has its turn."""
@@ -34,13 +40,13 @@ class Gap(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class EntryOrder:
     """The order of one playlist; `playlist` is its header as it was read before."""
 
     access: Access
     playlist: Playlist
 
-    async def entries(self) -> list[Entry]:
+    async def read_entries(self) -> list[Entry]:
         """Read every entry in order, consistently."""
         found: list[Entry] = []
         after: Key | None = None
@@ -50,7 +56,7 @@ class Order:
             if (after := page.last) is None:
                 return found
 
-    async def find(
+    async def find_entries(
         self, ids: Collection[str], hints: Iterable[str] = (), field: str = "entryIds"
     ) -> dict[str, Entry]:
         """The entries with these ids, by id; raises NotFound if one is missing.
@@ -58,22 +64,22 @@ class Order:
         A hint is a former position of an entry; if every hint is right, nothing more is
         read.
         """
-        keys = [key_at(self.playlist.id, hint) for hint in hints]
+        keys = [key_at_position(self.playlist.id, hint) for hint in hints]
         rows = await read_rows(self.access.table, keys, consistent=True)
         found = {entry.id: entry for entry in map(entry_of, rows.values()) if entry.id in ids}
         if len(found) < len(set(ids)):
-            found = {entry.id: entry for entry in await self.entries() if entry.id in ids}
+            found = {entry.id: entry for entry in await self.read_entries() if entry.id in ids}
         if len(found) < len(set(ids)):
             await self._require_unchanged()
             raise NotFound("There is no entry with this id in the playlist.", (field,))
         return found
 
-    async def end(self) -> Gap:
+    async def end_gap(self) -> Gap:
         """The gap after the last entry."""
         page = await self.access.table.query(self._query(None, 1, descending=True))
         return Gap(entry_of(page.items[0]).rank if page.items else None, None)
 
-    async def behind(self, entry: Entry | None, passing: Collection[str] = ()) -> Gap:
+    async def gap_behind(self, entry: Entry | None, passing: Collection[str] = ()) -> Gap:
         """The gap after an entry, or at the start; the entries `passing` are ignored."""
         after = None if entry is None else key_of_entry(entry)
         page = await self.access.table.query(self._query(after, len(passing) + 1))
@@ -91,14 +97,14 @@ class Order:
         It uses its own transactions, each of which preserves the order. Raises Moved if
         another client writes the playlist meanwhile.
         """
-        entries = await self.entries()
+        entries = await self.read_entries()
         at = next((n for n, entry in enumerate(entries, 1) if entry.id == behind), 0)
         texts = [entry.rank for entry in entries]
-        changes = ranks.spread(texts, ranks.crowd(texts, at, count))
+        changes = ranks.spread_ranks(texts, ranks.crowded_range(texts, at, count))
         for part, start in enumerate(range(0, len(changes), MAX_MOVED)):
-            writes = [ranked_anew(self.playlist, self.playlist.ranked + part)]
+            writes = [rerank_write(self.playlist, self.playlist.ranked + part)]
             for n, rank in changes[start : start + MAX_MOVED]:
-                writes += moves(entries[n], rank)
+                writes += move_writes(entries[n], rank)
             await commit(self.access.table, writes)
 
     def _query(
@@ -115,15 +121,15 @@ class Order:
 
     async def _require_unchanged(self) -> None:
         """Raise Moved if the playlist has changed: a moving entry may have been missed."""
-        now = await Reading(self.access).one(self.playlist.id, consistent=True)
+        now = await PlaylistReader(self.access).one(self.playlist.id, consistent=True)
         if (now.version, now.ranked) != (self.playlist.version, self.playlist.ranked):
-            raise Moved
+            raise StaleRead
 
 
-def moves(entry: Entry, rank: str) -> list[Write]:
+def move_writes(entry: Entry, rank: str) -> list[Write]:
     """The writes that move an entry from the rank at which it was read to another rank."""
     moved = msgspec.structs.replace(entry, rank=rank)
     return [
         Write(Delete(key_of_entry(entry), Exists())),
-        Write(Put(entry_item(moved), Missing()), done),
+        Write(Put(entry_item(moved), Missing()), already_done),
     ]

@@ -13,7 +13,7 @@ from penstock.datastore.playlists.rows import (
     entry_of,
     header_key,
     is_gone,
-    key_at,
+    key_at_position,
     member_key,
     member_of,
     no_playlist,
@@ -21,16 +21,16 @@ from penstock.datastore.playlists.rows import (
 )
 from penstock.datastore.table.items import read_rows
 from penstock.datastore.table.layout import PLAYLIST, PLAYLIST_ENTRY, PLAYLIST_MEMBER
-from penstock.datastore.table.pages import Slice, Window, sliced
+from penstock.datastore.table.pages import Slice, Window, make_slice
 from penstock.datastore.table.port import Query, Range
 from penstock.datastore.text import is_id
 
-BEYOND = "~"
+AFTER_ALL_IDS = "~"
 """A character that sorts after every character of an id."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class PlaylistReader:
     """Reads of the caller's playlists."""
 
     access: Access
@@ -61,7 +61,7 @@ class Reading:
             raise playlist
         return playlist
 
-    async def replayed(self, id: str) -> Playlist:
+    async def replayed_playlist(self, id: str) -> Playlist:
         """The playlist that an earlier call with this key made; raises Invalid if it is gone."""
         try:
             return await self.one(id, consistent=True)
@@ -85,13 +85,13 @@ class Reading:
         )
         page = await self.access.table.query(query)
         ids = [member_of(item) for item in page.items]
-        return sliced(ids, window, str, more=page.last is not None)
+        return make_slice(ids, window, str, more=page.last is not None)
 
     async def page(self, window: Window, *, newest_first: bool = True) -> Slice[Playlist]:
         """List playlists: one page of their ids, then one BatchGet of their headers."""
         page = await self.get_playlist_ids_by_user_id(window, newest_first=newest_first)
         ids = [id for id, _ in page.entries]
-        return _shown(page, dict(zip(ids, await self.many(ids), strict=True)))
+        return _existing_playlists(page, dict(zip(ids, await self.many(ids), strict=True)))
 
     async def entries(self, playlist: Playlist, window: Window) -> Slice[Entry]:
         """List entries in order: `pk = PL:<id>`, `sk` begins with `PLI:`.
@@ -102,65 +102,69 @@ class Reading:
         query = Query(
             partition=PLAYLIST_ENTRY.pk.fill({"playlist": playlist.id}),
             range=Range(PREFIX),
-            after=None if window.after is None else key_at(playlist.id, window.after),
+            after=None if window.after is None else key_at_position(playlist.id, window.after),
             descending=window.backward,
             limit=window.size + 1,
         )
         page = await self.access.table.query(query)
         found = [entry_of(item) for item in page.items]
-        return sliced(found, window, lambda entry: entry.position, more=page.last is not None)
+        return make_slice(found, window, lambda entry: entry.position, more=page.last is not None)
 
     async def entries_of(self, wanted: Sequence[tuple[Playlist, Window]]) -> list[Slice[Entry]]:
         """List entries of many playlists concurrently; aligned."""
         return await gather(*(self.entries(playlist, window) for playlist, window in wanted))
 
-    async def holding(self, wanted: Sequence[tuple[Audio, Window]]) -> list[Slice[Playlist]]:
+    async def playlists_holding(
+        self, wanted: Sequence[tuple[Audio, Window]]
+    ) -> list[Slice[Playlist]]:
         """List playlists that hold a track: `siKey1 = AU:<audio>`, `pk` begins with `PL:`.
 
         Each playlist appears once, oldest first. Many tracks are read concurrently, then
         one BatchGet reads all headers; aligned.
         """
-        pages = await gather(*(self._holding(audio, window) for audio, window in wanted))
+        pages = await gather(*(self._ids_holding(audio, window) for audio, window in wanted))
         ids = [id for page in pages for id, _ in page.entries]
         found = dict(zip(ids, await self.many(ids), strict=True))
-        return [_shown(page, found) for page in pages]
+        return [_existing_playlists(page, found) for page in pages]
 
-    async def _holding(self, audio: Audio, window: Window) -> Slice[str]:
+    async def _ids_holding(self, audio: Audio, window: Window) -> Slice[str]:
         found: list[str] = []
         after, more = window.after, True
         while more and len(found) <= window.size:
             query = Query(
-                partition=PLAYLIST_ENTRY.index_of(audio=audio.id),
+                partition=PLAYLIST_ENTRY.index_partition(audio=audio.id),
                 index=True,
-                range=_behind(after, backward=window.backward),
+                range=_range_behind(after, backward=window.backward),
                 descending=window.backward,
                 limit=window.size + 1,
             )
             page = await self.access.table.query(query)
-            ids = [PLAYLIST.pk.read(str(item["pk"]))["playlist"] for item in page.items]
+            ids = [PLAYLIST.pk.parse(str(item["pk"]))["playlist"] for item in page.items]
             found += dict.fromkeys(ids)
             more = page.last is not None
             after = found[-1] if found else after
-        return sliced(found, window, str, more=more)
+        return make_slice(found, window, str, more=more)
 
     @property
     def _user(self) -> str:
         return self.access.caller.user_id
 
 
-def _shown(page: Slice[str], found: Mapping[str, Playlist | NotFound]) -> Slice[Playlist]:
+def _existing_playlists(
+    page: Slice[str], found: Mapping[str, Playlist | NotFound]
+) -> Slice[Playlist]:
     """The playlists of a page, without those that were deleted after the list was read."""
     pairs = ((id, found[id]) for id, _ in page.entries)
     entries = tuple((id, each) for id, each in pairs if isinstance(each, Playlist))
     return Slice(entries, page.more, page.reached)
 
 
-def _behind(id: str | None, *, backward: bool) -> Range:
+def _range_behind(id: str | None, *, backward: bool) -> Range:
     """The index range after a playlist, which skips the rest of its own entries."""
     prefix = PLAYLIST.pk.prefix({})
     if id is None:
         return Range(prefix)
     text = header_key(id).pk
     if backward:
-        return Range(prefix, high=text[:-1] + chr(ord(text[-1]) - 1) + BEYOND)
-    return Range(prefix, low=text + BEYOND)
+        return Range(prefix, high=text[:-1] + chr(ord(text[-1]) - 1) + AFTER_ALL_IDS)
+    return Range(prefix, low=text + AFTER_ALL_IDS)

@@ -1,7 +1,7 @@
 """Records of playlists and their entries, with their limits."""
 
 from penstock.datastore.playlists.formats.document import MAX_TRACKS
-from penstock.datastore.records import Struct
+from penstock.datastore.records import StoredRecord
 
 MAX_ENTRIES = MAX_TRACKS
 MAX_CHANGED = 98
@@ -14,7 +14,7 @@ MAX_NAME = 128
 ENTRIES_LIMIT = "entries of a playlist"
 
 
-class Playlist(Struct, frozen=True, kw_only=True):
+class Playlist(StoredRecord, frozen=True, kw_only=True):
     """A playlist: `pk = PL:<id>, sk = PL`.
 
     `version` counts changes of name and entries, from 1. `entry_count` and `duration_ms`, in
@@ -33,7 +33,7 @@ class Playlist(Struct, frozen=True, kw_only=True):
     updated_at: str
 
 
-class Entry(Struct, frozen=True, kw_only=True):
+class Entry(StoredRecord, frozen=True, kw_only=True):
     """One entry of a playlist: `pk = PL:<playlist>, sk = PLI:<rank>:<id>`, `siKey1 = AU:<audio>`.
 
     It copies the tags of its track at the time of adding, and keeps them if the track is

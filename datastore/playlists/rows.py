@@ -23,7 +23,7 @@ def member_key(user: str, id: str) -> Key:
     return PLAYLIST_MEMBER.key(user=user, playlist=id)
 
 
-def buried_in() -> str:
+def tombstone_partition() -> str:
     """The index partition of playlists that are being deleted, or are not complete yet."""
     return TOMBSTONE.fill({"kind": KIND})
 
@@ -41,12 +41,12 @@ def member_item(playlist: Playlist) -> Item:
 
 
 def playlist_of(item: Attributes) -> Playlist:
-    return load(Playlist, item, id=PLAYLIST.pk.read(str(item["pk"]))["playlist"])
+    return load(Playlist, item, id=PLAYLIST.pk.parse(str(item["pk"]))["playlist"])
 
 
 def member_of(item: Attributes) -> str:
     """The id of the playlist in a row of a user's list."""
-    return PLAYLIST_MEMBER.sk.read(str(item["sk"]))["playlist"]
+    return PLAYLIST_MEMBER.sk.parse(str(item["sk"]))["playlist"]
 
 
 def entry_key(playlist_id: str, rank: str, id: str) -> Key:
@@ -64,13 +64,13 @@ def entry_item(entry: Entry) -> Item:
         del attributes[name]
     key: Item = {**key_of_entry(entry)._asdict()}
     if entry.audio_id is not None:
-        key[INDEX_HASH] = PLAYLIST_ENTRY.index_of(audio=entry.audio_id)
+        key[INDEX_HASH] = PLAYLIST_ENTRY.index_partition(audio=entry.audio_id)
     return {**key, **attributes}
 
 
 def entry_of(item: Attributes) -> Entry:
-    place = PLAYLIST_ENTRY.sk.read(str(item["sk"]))
-    playlist = PLAYLIST_ENTRY.pk.read(str(item["pk"]))["playlist"]
+    place = PLAYLIST_ENTRY.sk.parse(str(item["sk"]))
+    playlist = PLAYLIST_ENTRY.pk.parse(str(item["pk"]))["playlist"]
     return load(Entry, item, playlistId=playlist, id=place["entry"], rank=place["rank"])
 
 
@@ -79,7 +79,7 @@ def position_of(key: Key) -> str:
     return key.sk.removeprefix(PREFIX)
 
 
-def key_at(playlist_id: str, position: str) -> Key:
+def key_at_position(playlist_id: str, position: str) -> Key:
     """The key of the entry at a position."""
     return Key(PLAYLIST_ENTRY.pk.fill({"playlist": playlist_id}), f"{PREFIX}{position}")
 

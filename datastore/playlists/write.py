@@ -5,18 +5,18 @@ from dataclasses import dataclass
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import FieldProblem, Invalid
-from penstock.datastore.playlists.header import Change, require_version, until_settled
-from penstock.datastore.playlists.reading import Reading
+from penstock.datastore.playlists.header import PlaylistChange, require_version, retry_on_conflict
+from penstock.datastore.playlists.reading import PlaylistReader
 from penstock.datastore.playlists.records import MAX_NAME, Playlist
 from penstock.datastore.playlists.rows import KIND, header_item, member_item, member_key
 from penstock.datastore.resources import idempotency
 from penstock.datastore.table.port import Exists, Missing, Put, Update
-from penstock.datastore.table.transaction import Write, commit, done
+from penstock.datastore.table.transaction import Write, already_done, commit
 from penstock.datastore.text import text_problem
 
 
 @dataclass(frozen=True, slots=True)
-class Writing:
+class PlaylistWriter:
     """Creation and renaming of the caller's playlists; names need not be unique."""
 
     access: Access
@@ -30,7 +30,7 @@ class Writing:
         check_name(name, idempotency_key)
         playlist = new_playlist(self.access, name.strip())
         writes = [
-            Write(Put(header_item(playlist), Missing()), done),
+            Write(Put(header_item(playlist), Missing()), already_done),
             Write(Put(member_item(playlist), Missing())),
         ]
         if idempotency_key is not None:
@@ -38,8 +38,8 @@ class Writing:
             writes.append(receipt.write(self.access, idempotency_key))
         try:
             await commit(self.access.table, writes)
-        except idempotency.Replayed as earlier:
-            return await Reading(self.access).replayed(earlier.id)
+        except idempotency.RepeatedCall as earlier:
+            return await PlaylistReader(self.access).replayed_playlist(earlier.id)
         return playlist
 
     async def rename(self, id: str, name: str, expected_version: int | None = None) -> Playlist:
@@ -47,23 +47,23 @@ class Writing:
         check_name(name)
 
         async def attempt() -> Playlist:
-            playlist = await Reading(self.access).one(id, consistent=True)
+            playlist = await PlaylistReader(self.access).one(id, consistent=True)
             require_version(playlist, expected_version)
             if playlist.name == name.strip():
                 return playlist
-            change = Change(at=self.access.clock.timestamp(), name=name.strip())
+            change = PlaylistChange(at=self.access.clock.timestamp(), name=name.strip())
             key = member_key(playlist.owner, id)
             listed = Update(key=key, set={"name": name.strip()}, condition=Exists())
             writes = [Write(listed)]
-            return await change_made(self.access, playlist, change, writes, expected_version)
+            return await commit_change(self.access, playlist, change, writes, expected_version)
 
-        return await until_settled(attempt)
+        return await retry_on_conflict(attempt)
 
 
-async def change_made(
+async def commit_change(
     access: Access,
     playlist: Playlist,
-    change: Change,
+    change: PlaylistChange,
     writes: Sequence[Write],
     expected: int | None,
 ) -> Playlist:
@@ -71,10 +71,10 @@ async def change_made(
 
     Without an expected version the header is read again, and includes changes by others.
     """
-    await commit(access.table, [change.write(playlist, expected), *writes])
+    await commit(access.table, [change.header_write(playlist, expected), *writes])
     if expected is not None:
-        return change.made(playlist)
-    return await Reading(access).one(playlist.id, consistent=True)
+        return change.apply_to(playlist)
+    return await PlaylistReader(access).one(playlist.id, consistent=True)
 
 
 def new_playlist(access: Access, name: str) -> Playlist:

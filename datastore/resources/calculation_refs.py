@@ -11,13 +11,13 @@ from typing import NamedTuple
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import LimitExceeded
-from penstock.datastore.formulas.calculations import identity_of, signature_of
+from penstock.datastore.formulas.calculations import calculation_identity, signature_of
 from penstock.datastore.records import Calculation, Resource
-from penstock.datastore.resources.name_resolution import Mention, Named
+from penstock.datastore.resources.name_resolution import Mention, NameResolver
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.layout import CALCULATION
 from penstock.datastore.table.port import Compare, Update
-from penstock.datastore.table.transaction import Write, moved
+from penstock.datastore.table.transaction import Write, stale_read
 from penstock.formula.checking.calculation_library import Callee, Signature
 from penstock.formula.checking.linker import calls_of
 from penstock.formula.core.errors import FormulaSyntax
@@ -25,7 +25,7 @@ from penstock.formula.core.limits import MAX_CALCULATIONS, MAX_CALL_DEPTH
 from penstock.formula.syntax.parser import parse
 
 
-class Origin(NamedTuple):
+class CallOrigin(NamedTuple):
     """The origin of calls: the identity of the calling calculation, if it is one, and its owner."""
 
     within: str | None
@@ -33,10 +33,10 @@ class Origin(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class FormulaCall:
     """A call in one formula."""
 
-    origin: Origin
+    origin: CallOrigin
     callee: Callee
 
     @property
@@ -45,7 +45,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Callees:
+class CalledCalculations:
     """The calculations that formulas call, directly or through others, for the formula checks.
 
     `owners` are the owner groups of all calling resources, by their identities. `latest` are the
@@ -58,7 +58,7 @@ class Callees:
     latest: Mapping[str, Calculation]
     standing: Mapping[str, int]
 
-    def callees(self, callee: Callee, within: str | None) -> Signature | None:
+    def find_callee(self, callee: Callee, within: str | None) -> Signature | None:
         return self.found.get((within, callee))
 
     def formulas(self) -> list[tuple[str, str]]:
@@ -66,7 +66,7 @@ class Callees:
         called = {one.identity: one.formula for one in self.found.values()}
         return list(called.items())
 
-    def unchanged(self) -> list[Write]:
+    def guard_writes(self) -> list[Write]:
         """Writes that fail the transaction if a called calculation changed since the check.
 
         Otherwise two calculations that are saved at the same time could call each other in a
@@ -80,36 +80,42 @@ class Callees:
                     default={"revision": revision},
                     condition=Compare("revision", "=", revision),
                 ),
-                moved,
+                stale_read,
             )
             for id, revision in self.standing.items()
         ]
 
 
-async def library_for(access: Access, saved: Resource, formulas: Sequence[str]) -> Callees:
+async def read_callees(
+    access: Access, saved: Resource, formulas: Sequence[str]
+) -> CalledCalculations:
     """Read the calculations that a resource to be saved calls, a level at a time.
 
     Each level takes two consecutive reads. Without a call nothing is read. Raises LimitExceeded for
     more calculations, or deeper calls, than a formula may have.
     """
     calculation = saved if isinstance(saved, Calculation) else None
-    within = None if calculation is None else identity_of(calculation)
-    search = _Search(Named(CALCULATION, access, calculation))
-    return await search.reach(Origin(within, saved.owner), formulas)
+    within = None if calculation is None else calculation_identity(calculation)
+    search = _CallSearch(NameResolver(CALCULATION, access, calculation))
+    return await search.follow_calls(CallOrigin(within, saved.owner), formulas)
 
 
-async def library_seen(access: Access, origin: Origin, formula: str) -> Callees:
+async def read_visible_callees(
+    access: Access, origin: CallOrigin, formula: str
+) -> CalledCalculations:
     """Read the calculations that a formula to be run calls, as far as the caller sees them."""
-    return await _Search(Named(CALCULATION, access, run=True)).reach(origin, [formula])
+    return await _CallSearch(NameResolver(CALCULATION, access, for_run=True)).follow_calls(
+        origin, [formula]
+    )
 
 
-async def _calls(origin: Origin, formulas: Sequence[str]) -> list[Call]:
+async def _find_calls(origin: CallOrigin, formulas: Sequence[str]) -> list[FormulaCall]:
     calling = [text for text in formulas if "#" in text]
-    callees = await to_thread(_callees, calling) if calling else []
-    return [Call(origin, callee) for callee in callees]
+    callees = await to_thread(_find_callees, calling) if calling else []
+    return [FormulaCall(origin, callee) for callee in callees]
 
 
-def _callees(formulas: Iterable[str]) -> list[Callee]:
+def _find_callees(formulas: Iterable[str]) -> list[Callee]:
     """The callees of the formulas, each once; the check of a formula reports its syntax errors."""
     found: dict[Callee, None] = {}
     for text in formulas:
@@ -121,17 +127,17 @@ def _callees(formulas: Iterable[str]) -> list[Callee]:
 
 
 @dataclass(slots=True)
-class _Search:
+class _CallSearch:
     """Follows calls from one formula to the next."""
 
-    named: Named[Calculation]
+    named: NameResolver[Calculation]
     found: dict[tuple[str | None, Callee], Signature] = field(default_factory=dict)
     owners: dict[str | None, GroupPath] = field(default_factory=dict)
     latest: dict[str, Calculation] = field(default_factory=dict)
     standing: dict[str, int] = field(default_factory=dict)
 
-    async def reach(self, first: Origin, formulas: Sequence[str]) -> Callees:
-        level = await _calls(first, formulas)
+    async def follow_calls(self, first: CallOrigin, formulas: Sequence[str]) -> CalledCalculations:
+        level = await _find_calls(first, formulas)
         depth = 0
         while level:
             if depth > MAX_CALL_DEPTH:
@@ -140,18 +146,19 @@ class _Search:
             level = [
                 call
                 for calculation in called
-                for call in await _calls(
-                    Origin(identity_of(calculation), calculation.owner), [calculation.formula]
+                for call in await _find_calls(
+                    CallOrigin(calculation_identity(calculation), calculation.owner),
+                    [calculation.formula],
                 )
             ]
             depth += 1
         owners = {**self.owners, first.within: first.owner}
-        return Callees(self.found, owners, self.latest, self.standing)
+        return CalledCalculations(self.found, owners, self.latest, self.standing)
 
-    async def _resolve(self, level: Sequence[Call]) -> list[Calculation]:
+    async def _resolve(self, level: Sequence[FormulaCall]) -> list[Calculation]:
         """Resolve the calls of a level; return the calculations that were not met before."""
-        _require_few(len({call.callee for call in level}))
-        meant = await self.named.find(call.mention for call in level)
+        _check_count(len({call.callee for call in level}))
+        meant = await self.named.resolve(call.mention for call in level)
         fresh: dict[str, Calculation] = {}
         for call in level:
             if one := meant.get(call.mention):
@@ -163,10 +170,10 @@ class _Search:
                 if self.named.saved is not None and self.named.saved.id != one.latest.id:
                     self.standing.setdefault(one.latest.id, one.latest.revision)
         self.owners |= {identity: one.owner for identity, one in fresh.items()}
-        _require_few(len(self.owners))
+        _check_count(len(self.owners))
         return list(fresh.values())
 
 
-def _require_few(count: int) -> None:
+def _check_count(count: int) -> None:
     if count > MAX_CALCULATIONS:
         raise LimitExceeded("calculations that formulas call", MAX_CALCULATIONS, count)

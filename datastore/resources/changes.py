@@ -11,9 +11,9 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import NoReturn, TypeVar
 
 from penstock.datastore.errors import NotFound
-from penstock.datastore.periodic import stopped, tried
+from penstock.datastore.periodic import cancel_tasks, try_once
 from penstock.datastore.records import Resource
-from penstock.datastore.resources.reading import Reading
+from penstock.datastore.resources.reading import ResourceReader
 from penstock.datastore.table.items import read_rows
 from penstock.datastore.table.port import Attributes, Key, Table
 
@@ -22,7 +22,7 @@ R = TypeVar("R", bound=Resource)
 logger = logging.getLogger("penstock.changes")
 
 
-class Watch:
+class RowWatch:
     """One row for one follower: the latest state waits for the follower, earlier ones are lost."""
 
     __slots__ = ("_arrived", "_item", "_revision")
@@ -49,20 +49,20 @@ class Watch:
         return self._item
 
 
-class Changes:
+class RowChanges:
     """The rows that this process follows, which `poll` reads."""
 
     __slots__ = ("_table", "_wanted", "_watches")
 
     def __init__(self, table: Table) -> None:
         self._table = table
-        self._watches: dict[Key, set[Watch]] = {}
+        self._watches: dict[Key, set[RowWatch]] = {}
         self._wanted = asyncio.Event()
 
     @contextmanager
-    def watch(self, key: Key, revision: int) -> Iterator[Watch]:
+    def watch(self, key: Key, revision: int) -> Iterator[RowWatch]:
         """Follow a row beyond the known revision."""
-        watch = Watch(revision)
+        watch = RowWatch(revision)
         watches = self._watches.setdefault(key, set())
         watches.add(watch)
         self._wanted.set()
@@ -91,21 +91,23 @@ class Changes:
         while True:
             await self._wanted.wait()
             await asyncio.sleep(seconds)
-            await tried(self.poll, logger, "the followed rows could not be read")
+            await try_once(self.poll, logger, "the followed rows could not be read")
 
 
 @asynccontextmanager
-async def polled(table: Table, seconds: float) -> AsyncIterator[Changes]:
+async def open_changes(table: Table, seconds: float) -> AsyncIterator[RowChanges]:
     """Poll the changes of a table at this interval until the block ends."""
-    changes = Changes(table)
+    changes = RowChanges(table)
     polling = asyncio.create_task(changes.run(seconds))
     try:
         yield changes
     finally:
-        await stopped([polling])
+        await cancel_tasks([polling])
 
 
-async def followed(reading: Reading[R], changes: Changes, id: str) -> AsyncIterator[R]:
+async def follow_resource(
+    reading: ResourceReader[R], changes: RowChanges, id: str
+) -> AsyncIterator[R]:
     """Yield a resource as it is now, then its latest state after each write.
 
     A slow follower misses states, never the latest. Ends when the resource is deleted or the caller
@@ -115,7 +117,7 @@ async def followed(reading: Reading[R], changes: Changes, id: str) -> AsyncItera
     yield resource
     with changes.watch(reading.kind.latest.key(id=id), resource.revision) as watch:
         while True:
-            found = reading.admitted(await watch.next())
+            found = reading.admit(await watch.next())
             if isinstance(found, NotFound):
                 return
             yield found

@@ -5,25 +5,25 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.datasets.table_cache import DatasetTables
+from penstock.datastore.datasets.table_cache import DatasetTableCache
 from penstock.datastore.errors import LimitExceeded
 from penstock.datastore.records import ReferenceDataset
-from penstock.datastore.resources.name_resolution import Mention, Named
+from penstock.datastore.resources.name_resolution import Mention, NameResolver
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.layout import REFERENCE_DATASET
-from penstock.formula.core.datasets import NamedRows, Pin, Rows, unknown_dataset
+from penstock.formula.core.datasets import DatasetRows, RowsByName, VersionPin, unknown_dataset
 
 MAX_DATASETS = 20
 MAX_FIELDS = 500_000
 
 
-def require_few(names: int) -> None:
+def check_dataset_count(names: int) -> None:
     """Refuse more datasets than may be used together."""
     if names > MAX_DATASETS:
         raise LimitExceeded("datasets that a formula names", MAX_DATASETS, names)
 
 
-def require_small(datasets: Iterable[ReferenceDataset]) -> None:
+def check_dataset_sizes(datasets: Iterable[ReferenceDataset]) -> None:
     """Refuse datasets, each given once, that together take too much memory."""
     fields = sum(one.content.row_count * len(one.content.columns) for one in datasets)
     if fields > MAX_FIELDS:
@@ -31,7 +31,7 @@ def require_small(datasets: Iterable[ReferenceDataset]) -> None:
 
 
 @dataclass(slots=True)
-class Lookups(NamedRows):
+class PrefetchedDatasets(RowsByName):
     """The rows of datasets, for formulas; a name refers to what the formula's owner group sees.
 
     `owners` are these groups by the identities of calculations. A name that only a row's value
@@ -39,21 +39,21 @@ class Lookups(NamedRows):
     """
 
     access: Access
-    tables: DatasetTables
+    tables: DatasetTableCache
     owners: Mapping[str | None, GroupPath]
     used: dict[str, ReferenceDataset] = field(default_factory=dict)
-    _rows: dict[Mention, Rows | None] = field(default_factory=dict)
-    _asked: dict[tuple[str, Pin, str | None], Rows] = field(default_factory=dict)
+    _rows: dict[Mention, DatasetRows | None] = field(default_factory=dict)
+    _asked: dict[tuple[str, VersionPin, str | None], DatasetRows] = field(default_factory=dict)
     _missing: set[Mention] = field(default_factory=set)
 
     async def read(self, mentions: Iterable[Mention]) -> None:
         """Read the mentioned datasets that the caller sees; raises LimitExceeded for too many."""
         wanted = {*mentions} - self._rows.keys()
-        require_few(len(self._rows) + len(wanted))
-        meant = await Named(REFERENCE_DATASET, self.access, run=True).find(wanted)
+        check_dataset_count(len(self._rows) + len(wanted))
+        meant = await NameResolver(REFERENCE_DATASET, self.access, for_run=True).resolve(wanted)
         versions = [one.version for one in meant.values()]
         self.used |= {f"{one.id}:{one.version}": one for one in versions}
-        require_small(self.used.values())
+        check_dataset_sizes(self.used.values())
         files = self.access.files
         tables = await gather(*(self.tables.rows(files, one) for one in versions))
         self._rows |= dict.fromkeys(wanted) | dict(zip(meant, tables, strict=True))
@@ -64,13 +64,13 @@ class Lookups(NamedRows):
         await self.read(missing)
         return bool(missing)
 
-    def named(self, name: str, pin: Pin, within: str | None) -> Rows:
+    def find_rows(self, name: str, pin: VersionPin, within: str | None) -> DatasetRows:
         rows = self._asked.get((name, pin, within))
         if rows is None:
-            rows = self._asked[name, pin, within] = self._found(name, pin, within)
+            rows = self._asked[name, pin, within] = self._find_rows(name, pin, within)
         return rows
 
-    def _found(self, name: str, pin: Pin, within: str | None) -> Rows:
+    def _find_rows(self, name: str, pin: VersionPin, within: str | None) -> DatasetRows:
         mention = Mention(self.owners[within], name, pin)
         if mention not in self._rows:
             self._missing.add(mention)

@@ -13,19 +13,25 @@ from penstock.datastore.errors import FieldProblem
 from penstock.datastore.formulas.checks import field_problem
 from penstock.datastore.objects.port import NO_FILES
 from penstock.datastore.records import ReferenceDataset
-from penstock.datastore.resources.calculation_refs import Callees
-from penstock.datastore.resources.dataset_prefetch import require_few, require_small
-from penstock.datastore.resources.name_resolution import Meant, Mention, Named
+from penstock.datastore.resources.calculation_refs import CalledCalculations
+from penstock.datastore.resources.dataset_prefetch import check_dataset_count, check_dataset_sizes
+from penstock.datastore.resources.name_resolution import Mention, NameResolver, ResolvedName
 from penstock.datastore.table.layout import REFERENCE_DATASET
-from penstock.formula.checking.dataset_uses import asking, dataset_use, datasets_of
-from penstock.formula.checking.linker import closure
-from penstock.formula.core.datasets import Pin, unknown_dataset
-from penstock.formula.core.errors import Code, FormulaSyntax, Position, Problem, problem
+from penstock.formula.checking.dataset_uses import dataset_calls, dataset_use, datasets_of
+from penstock.formula.checking.linker import reachable_calls
+from penstock.formula.core.datasets import VersionPin, unknown_dataset
+from penstock.formula.core.errors import (
+    FormulaCode,
+    FormulaProblem,
+    FormulaSyntax,
+    Position,
+    problem,
+)
 from penstock.formula.syntax.parser import parse
-from penstock.formula.syntax.tree import CustomCall, Formula, walk
+from penstock.formula.syntax.tree import CalculationCall, Formula, walk
 
 
-class Use(NamedTuple):
+class FormulaDatasetUse(NamedTuple):
     """A dataset name in a formula.
 
     `within` is the identity of the calculation with the formula, None for a pipeline's own formula.
@@ -33,48 +39,54 @@ class Use(NamedTuple):
 
     within: str | None
     name: str
-    pin: Pin
+    pin: VersionPin
 
-    def mention(self, library: Callees) -> Mention:
+    def mention(self, library: CalledCalculations) -> Mention:
         return Mention(library.owners[self.within], self.name, self.pin)
 
 
-Found = Mapping[Use, Meant[ReferenceDataset] | None]
+ResolvedDatasets = Mapping[FormulaDatasetUse, ResolvedName[ReferenceDataset] | None]
 """The dataset of each use, None where it does not exist."""
 
-NOTHING: Final[Found] = {}
+NO_DATASETS: Final[ResolvedDatasets] = {}
 
 
-def uses_of(formulas: Iterable[tuple[str | None, str]]) -> list[Use]:
+def find_dataset_uses(formulas: Iterable[tuple[str | None, str]]) -> list[FormulaDatasetUse]:
     """The dataset names that are literals in the formulas, each given with its calculation."""
-    found: dict[Use, None] = {}
+    found: dict[FormulaDatasetUse, None] = {}
     for within, text in formulas:
         with suppress(FormulaSyntax):  # the check or the compiler reports it
             uses = datasets_of(parse(text)) if "'" in text else ()
-            named = (Use(within, use.name, use.pin) for use in uses if use.name is not None)
+            named = (
+                FormulaDatasetUse(within, use.name, use.pin) for use in uses if use.name is not None
+            )
             found |= dict.fromkeys(named)
     return list(found)
 
 
-async def datasets_for(access: Access, library: Callees, formulas: Sequence[str]) -> Found:
+async def resolve_datasets(
+    access: Access, library: CalledCalculations, formulas: Sequence[str]
+) -> ResolvedDatasets:
     """Resolve the datasets of a pipeline's formulas and of all calculations that they reach.
 
     A server without a bucket has no datasets: nothing is resolved, because nothing can run. Raises
     LimitExceeded for too many or too large ones, StaleRead as `NameResolver` does.
     """
     if access.files is NO_FILES:
-        return NOTHING
+        return NO_DATASETS
     written = [*((None, text) for text in formulas), *library.formulas()]
-    uses = await to_thread(uses_of, written)
-    require_few(len({use.mention(library) for use in uses}))
-    meant = await Named(REFERENCE_DATASET, access).find(use.mention(library) for use in uses)
+    uses = await to_thread(find_dataset_uses, written)
+    check_dataset_count(len({use.mention(library) for use in uses}))
+    meant = await NameResolver(REFERENCE_DATASET, access).resolve(
+        use.mention(library) for use in uses
+    )
     versions = {(one.version.id, one.version.version): one.version for one in meant.values()}
-    require_small(versions.values())
+    check_dataset_sizes(versions.values())
     return {use: meant.get(use.mention(library)) for use in uses}
 
 
-async def unknown_datasets(
-    formulas: Sequence[str], library: Callees, found: Found
+async def unknown_dataset_problems(
+    formulas: Sequence[str], library: CalledCalculations, found: ResolvedDatasets
 ) -> list[FieldProblem]:
     """List the unknown datasets of each transform's formula, also in its callees."""
     unknown = [use for use, meant in found.items() if meant is None]
@@ -84,40 +96,48 @@ async def unknown_datasets(
 
 
 def _problems(
-    formulas: Sequence[str], library: Callees, unknown: Sequence[Use]
+    formulas: Sequence[str], library: CalledCalculations, unknown: Sequence[FormulaDatasetUse]
 ) -> list[FieldProblem]:
     return [
         field_problem(("transformer", "transforms", str(n), "formula"), found)
         for n, text in enumerate(formulas)
-        for found in _of_formula(text, library, unknown)
+        for found in _formula_problems(text, library, unknown)
     ]
 
 
-def _of_formula(text: str, library: Callees, unknown: Sequence[Use]) -> list[Problem]:
+def _formula_problems(
+    text: str, library: CalledCalculations, unknown: Sequence[FormulaDatasetUse]
+) -> list[FormulaProblem]:
     try:
         formula = parse(text)
     except FormulaSyntax:
         return []
-    told = [*_named(formula, unknown), *_reached(formula, library, unknown)]
-    return [problem(text, Code.UNKNOWN_DATASET, message, at) for at, message in told]
+    told = [*_unknown_in_formula(formula, unknown), *_unknown_in_callees(formula, library, unknown)]
+    return [problem(text, FormulaCode.UNKNOWN_DATASET, message, at) for at, message in told]
 
 
-def _named(formula: Formula, unknown: Sequence[Use]) -> Iterator[tuple[Position, str]]:
-    for node in asking(formula):
+def _unknown_in_formula(
+    formula: Formula, unknown: Sequence[FormulaDatasetUse]
+) -> Iterator[tuple[Position, str]]:
+    for node in dataset_calls(formula):
         use = dataset_use(node)
         if (None, use.name, use.pin) in unknown:
             yield node.at, unknown_dataset(str(use.name)).message
 
 
-def _reached(
-    formula: Formula, library: Callees, unknown: Sequence[Use]
+def _unknown_in_callees(
+    formula: Formula, library: CalledCalculations, unknown: Sequence[FormulaDatasetUse]
 ) -> Iterator[tuple[Position, str]]:
     """Report the unknown datasets of callees, by name only if the caller sees the calculation.
 
     Which call leads there is not known, so the position is that of the first call.
     """
-    calls = [node.at for node in walk(formula) if isinstance(node, CustomCall)]
-    met = {one.signature.identity: one for one in closure(formula, library, None) if one.signature}
+    calls = [node.at for node in walk(formula) if isinstance(node, CalculationCall)]
+    met = {
+        one.signature.identity: one
+        for one in reachable_calls(formula, library, None)
+        if one.signature
+    }
     for use in unknown:
         if (call := met.get(use.within or "")) and call.signature:
             known = call.signature.shown

@@ -18,11 +18,11 @@ import msgspec
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import Unavailable, VersionConflict
 from penstock.datastore.records import Resource
-from penstock.datastore.resources.derived_rows import difference, footprint
-from penstock.datastore.resources.reading import Reading
+from penstock.datastore.resources.derived_rows import derive_rows, difference_writes
+from penstock.datastore.resources.reading import ResourceReader
 from penstock.datastore.roles import Role
 from penstock.datastore.table.items import latest_item, load, resource_id
-from penstock.datastore.table.layout import TOMBSTONE, Kind
+from penstock.datastore.table.layout import TOMBSTONE, KindDefinition
 from penstock.datastore.table.port import (
     INDEX_HASH,
     Attributes,
@@ -33,7 +33,7 @@ from penstock.datastore.table.port import (
     Put,
     Query,
 )
-from penstock.datastore.table.transaction import Moved, Write, commit
+from penstock.datastore.table.transaction import StaleRead, Write, commit
 
 R = TypeVar("R", bound=Resource)
 
@@ -42,15 +42,15 @@ MAX_OPERATIONS = 100
 MAX_WRITES = 25
 
 
-class _Occupied(Exception):
+class _ResourceInUse(Exception):
     """The resource still has executions."""
 
 
 @dataclass(frozen=True, slots=True)
-class Deleting(Generic[R]):
+class ResourceDeleter(Generic[R]):
     """The deletes of one kind, in the caller's scope."""
 
-    kind: Kind[R]
+    kind: KindDefinition[R]
     access: Access
 
     async def delete(self, id: str, expected_version: int | None = None) -> R:
@@ -59,61 +59,61 @@ class Deleting(Generic[R]):
         The name is free and the resource invisible from the first transaction on.
         """
         for _ in range(ATTEMPTS):
-            current = await Reading(self.kind, self.access).one(id, consistent=True)
+            current = await ResourceReader(self.kind, self.access).one(id, consistent=True)
             self.access.require_owner(Role.ADMIN, current)
             if expected_version not in (None, current.version):
                 raise VersionConflict(current.version)
             try:
                 await self._remove(current)
-            except Moved:
+            except StaleRead:
                 continue
             return current
         raise Unavailable(f"The {self.kind.noun} is being written by many at once.")
 
     async def sweep(self) -> int:
         """Continue every delete that was interrupted; return the number of them."""
-        items = await self._tombstones()
+        items = await self._read_tombstones()
         for item in items:
             buried = load(self.kind.record, item, id=resource_id(item))
-            with suppress(Moved):
+            with suppress(StaleRead):
                 await self._finish(buried, int(str(item["taken"])))
         return len(items)
 
     async def pending(self) -> int:
         """Count the deletes that were interrupted, up to one page of them."""
-        return len(await self._tombstones())
+        return len(await self._read_tombstones())
 
-    async def _tombstones(self) -> Sequence[Attributes]:
+    async def _read_tombstones(self) -> Sequence[Attributes]:
         query = Query(partition=TOMBSTONE.fill({"kind": self.kind.letter}), index=True)
         return (await self.access.table.query(query)).items
 
     async def _remove(self, current: R) -> None:
         everything = [
-            self._latest_gone(current),
+            self._latest_row_delete(current),
             *(Write(Delete(key)) for key in self._version_keys(current)),
-            *self._footprint_gone(current),
+            *self._derived_row_deletes(current),
         ]
-        at_once = len(everything) + len(self._free(current)) <= MAX_OPERATIONS
+        at_once = len(everything) + len(self._unused_writes(current)) <= MAX_OPERATIONS
         if at_once and self.kind.folder is None:
-            with suppress(_Occupied):
-                await commit(self.access.table, [*everything, *self._free(current)])
+            with suppress(_ResourceInUse):
+                await commit(self.access.table, [*everything, *self._unused_writes(current)])
                 return
-        buried, taken = await self._bury(current, 0)
-        with suppress(Moved):  # then a sweep of another process continues the delete
+        buried, taken = await self._write_tombstone(current, 0)
+        with suppress(StaleRead):  # then a sweep of another process continues the delete
             await self._finish(buried, taken)
 
     async def _finish(self, buried: R, taken: int) -> None:
         """Delete the rest of the derived rows, then versions and files, then the tombstone."""
-        while taken < len(self._footprint_gone(buried)):
-            buried, taken = await self._bury(buried, taken)
-        if await self._is_occupied(buried):
+        while taken < len(self._derived_row_deletes(buried)):
+            buried, taken = await self._write_tombstone(buried, taken)
+        if await self._is_in_use(buried):
             return
         keys = self._version_keys(buried)
         for start in range(0, len(keys), MAX_WRITES):
             batch = [Delete(key) for key in keys[start : start + MAX_WRITES]]
             await self.access.table.write(batch)
         await self._remove_files(buried)
-        await commit(self.access.table, [self._latest_gone(buried)])
+        await commit(self.access.table, [self._latest_row_delete(buried)])
 
     async def _remove_files(self, buried: R) -> None:
         if self.kind.folder is None:
@@ -123,12 +123,12 @@ class Deleting(Generic[R]):
             for key in keys:
                 await self.access.files.delete(key)
 
-    async def _bury(self, resource: R, taken: int) -> tuple[R, int]:
+    async def _write_tombstone(self, resource: R, taken: int) -> tuple[R, int]:
         """Delete as many derived rows beyond the first `taken` as fit, and note it on the row.
 
         Names come first: they are free at once unless the resource has a hundred of them.
         """
-        writes = self._footprint_gone(resource)[taken : taken + MAX_OPERATIONS - 1]
+        writes = self._derived_row_deletes(resource)[taken : taken + MAX_OPERATIONS - 1]
         buried = msgspec.structs.replace(resource, revision=resource.revision + 1)
         item = {
             **latest_item(self.kind, buried),
@@ -140,24 +140,24 @@ class Deleting(Generic[R]):
         await commit(self.access.table, [Write(Put(item, unchanged)), *writes])
         return buried, taken + len(writes)
 
-    async def _is_occupied(self, resource: R) -> bool:
+    async def _is_in_use(self, resource: R) -> bool:
         if self.kind.runs is None:
             return False
         key = self.kind.runs.key(id=resource.id)
         return key in (await self.access.table.get([key], consistent=True)).items
 
-    def _free(self, resource: R) -> list[Write]:
+    def _unused_writes(self, resource: R) -> list[Write]:
         """The write that fails the transaction if the resource has executions."""
         if self.kind.runs is None:
             return []
         # A delete without effect: ConditionCheck would need a permission of its own.
         none = Delete(self.kind.runs.key(id=resource.id), Missing())
-        return [Write(none, lambda _: _Occupied())]
+        return [Write(none, lambda _: _ResourceInUse())]
 
-    def _footprint_gone(self, resource: R) -> list[Write]:
-        return difference(footprint(self.kind.letter, resource), None)
+    def _derived_row_deletes(self, resource: R) -> list[Write]:
+        return difference_writes(derive_rows(self.kind.letter, resource), None)
 
-    def _latest_gone(self, resource: R) -> Write:
+    def _latest_row_delete(self, resource: R) -> Write:
         key = self.kind.latest.key(id=resource.id)
         return Write(Delete(key, Compare("revision", "=", resource.revision)))
 

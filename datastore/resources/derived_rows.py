@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from penstock.datastore.groups import rows as groups
 from penstock.datastore.records import Resource, Tag
-from penstock.datastore.resources.names import Holding, Names
+from penstock.datastore.resources.names import NameHolder, NameHolding
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table import counters
 from penstock.datastore.table import counters as counts
@@ -24,7 +24,7 @@ def tag_rows(kind: str, group: str, id: str, tagged: Iterable[Tag]) -> dict[Key,
     rows = [
         TAG.item(group=group, key=level.key, value=level.value, kind=kind, id=id)
         for tag in tagged
-        for level in tags.levels_of(tag)
+        for level in tags.tag_levels(tag)
     ]
     return {key_of(row): row for row in rows}
 
@@ -35,7 +35,7 @@ def tag_counters(kind: str, group: str, tagged: Iterable[Tag]) -> Iterator[count
         row = TAG_KEY_COUNT.item(group=group, key=comparison_form(tag.key), kind=kind)
         labels = {"label": tag.key.strip(), INDEX_HASH: row[INDEX_HASH]}
         yield counters.Counter(key_of(row), {"count": 1}, labels)
-        for level in tags.levels_of(tag):
+        for level in tags.tag_levels(tag):
             key = TAG_VALUE_COUNT.key(
                 group=group, key=level.key, kind=kind, depth=len(level.value), value=level.value
             )
@@ -44,7 +44,7 @@ def tag_counters(kind: str, group: str, tagged: Iterable[Tag]) -> Iterator[count
 
 
 @dataclass(frozen=True, slots=True)
-class Footprint:
+class DerivedRows:
     """The derived rows of a resource: grants and postings, tag counters, name rows, groups.
 
     `homes` are the groups that count the resource: those with a grant, and its owner even where a
@@ -61,16 +61,16 @@ class Footprint:
     counters: dict[Key, counts.Counter]
 
     @property
-    def names(self) -> Names:
-        return Names(self.kind, self.id, self.name)
+    def names(self) -> NameHolder:
+        return NameHolder(self.kind, self.id, self.name)
 
-    def holdings(self) -> dict[Key, Holding]:
+    def holdings(self) -> dict[Key, NameHolding]:
         return self.names.holdings(self.groups)
 
 
-def footprint(kind: str, resource: Resource) -> Footprint:
+def derive_rows(kind: str, resource: Resource) -> DerivedRows:
     """Derive the rows from the resource's name, grants and tags."""
-    cover: dict[str, Value] = dict(tags.cover(resource.tags))
+    cover: dict[str, Value] = dict(tags.tag_map(resource.tags))
     items: dict[Key, Item] = {}
     counters: dict[Key, counts.Counter] = {}
     for group in resource.groups:
@@ -82,10 +82,10 @@ def footprint(kind: str, resource: Resource) -> Footprint:
         row = OWNED.item(kind=kind, id=resource.id, group=resource.owner)
         items[key_of(row)] = row
     homes = frozenset((*resource.groups, resource.owner))
-    return Footprint(kind, resource.id, resource.name, resource.groups, homes, items, counters)
+    return DerivedRows(kind, resource.id, resource.name, resource.groups, homes, items, counters)
 
 
-def difference(old: Footprint | None, new: Footprint | None) -> list[Write]:
+def difference_writes(old: DerivedRows | None, new: DerivedRows | None) -> list[Write]:
     """The writes that turn the old rows into the new ones, always in the same order."""
     return [
         *_name_writes(old, new),
@@ -105,20 +105,22 @@ def counter_writes(
     old: Mapping[Key, counts.Counter], new: Mapping[Key, counts.Counter]
 ) -> list[Write]:
     """The writes that turn the old counts into the new ones."""
-    changes = [counts.change(old.get(key), new.get(key)) for key in {**old, **new}]
+    changes = [counts.change_counter(old.get(key), new.get(key)) for key in {**old, **new}]
     return [write for write in changes if write is not None]
 
 
-def _name_writes(old: Footprint | None, new: Footprint | None) -> list[Write]:
+def _name_writes(old: DerivedRows | None, new: DerivedRows | None) -> list[Write]:
     before = old.holdings() if old else {}
     after = new.holdings() if new else {}
     writer = new or old
     if writer is None:
         return []
-    changes = [writer.names.change(key, before.get(key), after.get(key)) for key in before | after]
+    changes = [
+        writer.names.change_row(key, before.get(key), after.get(key)) for key in before | after
+    ]
     return [write for write in changes if write is not None]
 
 
 def _group_writes(old: frozenset[GroupPath], new: frozenset[GroupPath]) -> list[Write]:
-    left = [groups.counted(group, "grants", -1) for group in sorted(old - new)]
-    return left + [groups.counted(group, "grants", 1) for group in sorted(new - old)]
+    left = [groups.count_in_group(group, "grants", -1) for group in sorted(old - new)]
+    return left + [groups.count_in_group(group, "grants", 1) for group in sorted(new - old)]

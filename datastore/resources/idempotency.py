@@ -19,7 +19,7 @@ WINDOW = timedelta(hours=24)
 MAX_KEY = 128
 
 
-class Replayed(Exception):
+class RepeatedCall(Exception):
     """The same call succeeded before; `id` is the resource that it created."""
 
     def __init__(self, id: str) -> None:
@@ -46,16 +46,16 @@ class Receipt:
             TTL: int((now + WINDOW).timestamp()),
         }
         free = AnyOf((Missing(), Compare(TTL, "<", int(now.timestamp()))))
-        return Write(Put(item, free), self._refused)
+        return Write(Put(item, free), self._refusal)
 
     def _digest(self) -> str:
         """A digest that is equal for equal inputs, whatever the order of their fields."""
         text = msgspec.json.encode([self.kind, self.place, self.content], order="sorted")
         return sha256(text).hexdigest()
 
-    def _refused(self, standing: Item | None) -> Exception:
+    def _refusal(self, standing: Item | None) -> Exception:
         if standing is not None and standing["digest"] == self._digest():
-            return Replayed(str(standing["id"]))
+            return RepeatedCall(str(standing["id"]))
         return Invalid([FieldProblem(["idempotencyKey"], "was used with another input")])
 
 

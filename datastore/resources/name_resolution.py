@@ -7,18 +7,18 @@ from datetime import UTC, datetime
 from typing import Generic, NamedTuple, TypeVar
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.clock import canonical
+from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import BadInput, IllegalState, NotFound
 from penstock.datastore.records import Resource, State
 from penstock.datastore.resources.rules import MAX_NAME
 from penstock.datastore.resources.versions import Versions
-from penstock.datastore.roles import GroupPath, ancestors, on_one_line, parse_group_path
+from penstock.datastore.roles import GroupPath, ancestors, are_on_one_line, parse_group_path
 from penstock.datastore.table.items import load, read_rows
-from penstock.datastore.table.layout import NAME, Kind
+from penstock.datastore.table.layout import NAME, KindDefinition
 from penstock.datastore.table.port import Attributes, Key
-from penstock.datastore.table.transaction import Moved
+from penstock.datastore.table.transaction import StaleRead
 from penstock.datastore.text import comparison_form
-from penstock.formula.core.datasets import Pin
+from penstock.formula.core.datasets import VersionPin
 
 R = TypeVar("R", bound=Resource)
 
@@ -32,10 +32,10 @@ class Mention(NamedTuple):
 
     owner: GroupPath
     name: str
-    pin: Pin
+    pin: VersionPin
 
 
-class Meant(NamedTuple, Generic[R]):
+class ResolvedName(NamedTuple, Generic[R]):
     """A resolved name: the version, and the resource as it is now."""
 
     latest: R
@@ -43,40 +43,40 @@ class Meant(NamedTuple, Generic[R]):
 
 
 @dataclass(frozen=True, slots=True)
-class Named(Generic[R]):
+class NameResolver(Generic[R]):
     """Resolves the names of one kind of resource in formulas.
 
     `saved` is about to replace its earlier version. Where formulas are `run`, only resources that
     the caller may see and use are found; where they are saved, reads are consistent.
     """
 
-    kind: Kind[R]
+    kind: KindDefinition[R]
     access: Access
     saved: R | None = None
-    run: bool = False
+    for_run: bool = False
 
-    async def find(self, mentions: Iterable[Mention]) -> dict[Mention, Meant[R]]:
+    async def resolve(self, mentions: Iterable[Mention]) -> dict[Mention, ResolvedName[R]]:
         """Resolve the names by two consecutive reads, and one more for other versions.
 
         Names without a resource are left out. Raises IllegalState for a disabled resource, where
         formulas are run; StaleRead for one that was renamed or revoked between the two reads, where
         they are saved.
         """
-        ids = await self._ids(set(mentions))
-        latest = await self._latest(set(ids.values()))
+        ids = await self._find_ids(set(mentions))
+        latest = await self._read_latest(set(ids.values()))
         wanted = {mention: latest[id] for mention, id in ids.items() if id in latest}
-        versions = await gather(*(self._version(of, one) for one, of in wanted.items()))
+        versions = await gather(*(self._pick_version(of, one) for one, of in wanted.items()))
         return {
-            mention: Meant(of, version)
+            mention: ResolvedName(of, version)
             for (mention, of), version in zip(wanted.items(), versions, strict=True)
             if version is not None
         }
 
-    async def _ids(self, mentions: set[Mention]) -> dict[Mention, str]:
+    async def _find_ids(self, mentions: set[Mention]) -> dict[Mention, str]:
         """Get by name: BatchGet of `AID:<kind>:<name>, G:<group>` over the chains of them all."""
-        chains = {mention: self._chain(mention) for mention in mentions}
+        chains = {mention: self._chain_keys(mention) for mention in mentions}
         keys = [key for chain in chains.values() for key in chain]
-        rows = await read_rows(self.access.table, keys, consistent=not self.run)
+        rows = await read_rows(self.access.table, keys, consistent=not self.for_run)
         found = {}
         for mention, chain in chains.items():
             holders = (self._holder(key, rows.get(key, {})) for key in chain)
@@ -84,7 +84,7 @@ class Named(Generic[R]):
                 found[mention] = id
         return found
 
-    def _chain(self, mention: Mention) -> list[Key]:
+    def _chain_keys(self, mention: Mention) -> list[Key]:
         """The keys that may hold the name, nearest first."""
         group = mention.owner
         if len(mention.name) > MAX_NAME:
@@ -94,7 +94,7 @@ class Named(Generic[R]):
                 group = parse_group_path(mention.pin.group)
             except BadInput:
                 return []
-        if not on_one_line(group, mention.owner):
+        if not are_on_one_line(group, mention.owner):
             return []
         return [self._key(mention.name, above) for above in reversed(ancestors(group))]
 
@@ -106,55 +106,57 @@ class Named(Generic[R]):
         holder = row.get("id")
         if self.saved is None:
             return None if holder is None else str(holder)
-        if key in self._claims(self.saved):
+        if key in self._claimed_keys(self.saved):
             return self.saved.id
         return str(holder) if holder not in (None, self.saved.id) else None
 
-    async def _latest(self, ids: set[str]) -> dict[str, R]:
+    async def _read_latest(self, ids: set[str]) -> dict[str, R]:
         """Get latest: `pk = C:<id>, sk = C`, batched; groups, not grants, decide which is found."""
         known = {} if self.saved is None else {self.saved.id: self.saved}
         keys = {self.kind.latest.key(id=id): id for id in ids - known.keys()}
-        rows = await read_rows(self.access.table, keys, consistent=not self.run)
+        rows = await read_rows(self.access.table, keys, consistent=not self.for_run)
         found = {
             keys[key]: load(self.kind.record, item, id=keys[key])
             for key, item in rows.items()
             if "deletedAt" not in item
         }
-        return {id: self._used(one) for id, one in found.items() if self._seen(one)} | known
+        return {
+            id: self._require_enabled(one) for id, one in found.items() if self._is_visible(one)
+        } | known
 
-    def _seen(self, latest: R) -> bool:
-        return not self.run or self.access.sees(latest)
+    def _is_visible(self, latest: R) -> bool:
+        return not self.for_run or self.access.sees(latest)
 
-    def _used(self, latest: R) -> R:
-        if self.run and latest.state is State.DISABLED:
+    def _require_enabled(self, latest: R) -> R:
+        if self.for_run and latest.state is State.DISABLED:
             message = f"The {self.kind.noun} {latest.name!r} is disabled."
             raise IllegalState(message, latest.state.name)
         return latest
 
-    def _claims(self, resource: R) -> set[Key]:
+    def _claimed_keys(self, resource: R) -> set[Key]:
         """The keys of the rows in which the resource holds its name."""
         return {self._key(resource.name, group) for group in resource.groups}
 
-    async def _version(self, latest: R, mention: Mention) -> R | None:
+    async def _pick_version(self, latest: R, mention: Mention) -> R | None:
         """The wanted version, if it exists."""
-        if not self.run and not self._claims(latest) & {*self._chain(mention)}:
-            raise Moved
+        if not self.for_run and not self._claimed_keys(latest) & {*self._chain_keys(mention)}:
+            raise StaleRead
         pin = mention.pin
         if pin.version == latest.version:
             return latest
         versions = Versions(self.kind, self.access)
         if pin.version is not None:
-            (version,) = await versions.numbered([(latest, pin.version)])
+            (version,) = await versions.by_number([(latest, pin.version)])
             return None if isinstance(version, NotFound) else version
         if pin.version_as_at is None:
             return latest
         try:
-            return await versions.as_at(latest, canonical(_time(pin.version_as_at)))
+            return await versions.as_at(latest, iso_timestamp(_parse_time(pin.version_as_at)))
         except (NotFound, ValueError, OverflowError):
             return None
 
 
-def _time(text: str) -> datetime:
+def _parse_time(text: str) -> datetime:
     """Parse a time in a formula; it is in UTC if it names no zone."""
     time = datetime.fromisoformat(text)
     return time if time.tzinfo else time.replace(tzinfo=UTC)

@@ -29,85 +29,87 @@ from penstock.datastore.table.transaction import Write
 from penstock.datastore.text import comparison_form, unescape
 
 
-class Holding(NamedTuple):
+class NameHolding(NamedTuple):
     """A resource's part of the row of a name and a group: the claim, or claims `below`."""
 
     group: GroupPath
     below: int
 
 
-class Names(NamedTuple):
+class NameHolder(NamedTuple):
     """A resource of one kind, with the name that it holds or wants."""
 
     kind: str
     id: str
     name: str
 
-    def holdings(self, groups: Iterable[GroupPath]) -> dict[Key, Holding]:
+    def holdings(self, groups: Iterable[GroupPath]) -> dict[Key, NameHolding]:
         """Every row that the resource needs for its name in the groups, which form an antichain."""
-        found: dict[Key, Holding] = {}
+        found: dict[Key, NameHolding] = {}
         for group in groups:
             *above, own = ancestors(group)
-            found[self.key(own)] = Holding(own, 0)
+            found[self.key(own)] = NameHolding(own, 0)
             for ancestor in above:
                 key = self.key(ancestor)
                 below = found[key].below if key in found else 0
-                found[key] = Holding(ancestor, below + 1)
+                found[key] = NameHolding(ancestor, below + 1)
         return found
 
     def key(self, group: GroupPath) -> Key:
         return NAME.key(kind=self.kind, name=comparison_form(self.name), group=group)
 
-    def change(self, key: Key, old: Holding | None, new: Holding | None) -> Write | None:
+    def change_row(
+        self, key: Key, old: NameHolding | None, new: NameHolding | None
+    ) -> Write | None:
         """The write that turns the resource's old part of the row into its new one."""
         if old == new:
             return None
         if new is None:
-            return self._released(key, old)
+            return self._release_row(key, old)
         if new.below == 0:
-            return self._claimed(key, old, new)
+            return self._claim_row(key, old, new)
         if old is not None and old.below == 0:
             marker: Item = {**key._asdict(), "below": new.below}
             return Write(Put(marker, Compare("id", "=", self.id)))
         step = new.below - (old.below if old else 0)
-        return self._marked(key, new, step) if step > 0 else self._lowered(key, -step)
+        return self._mark_row(key, new, step) if step > 0 else self._lower_marker(key, -step)
 
-    def _claimed(self, key: Key, old: Holding | None, new: Holding) -> Write:
+    def _claim_row(self, key: Key, old: NameHolding | None, new: NameHolding) -> Write:
         """Claim a row that is empty, or that marks nothing but the resource's own claims below."""
         condition = Missing() if old is None else Compare("below", "=", old.below)
         claim: Item = {**key._asdict(), "id": self.id}
-        return Write(Put(claim, condition), lambda item: self._taken(new.group, item))
+        return Write(Put(claim, condition), lambda item: self._name_taken(new.group, item))
 
-    def _marked(self, key: Key, new: Holding, step: int) -> Write:
+    def _mark_row(self, key: Key, new: NameHolding, step: int) -> Write:
         marked = Update(key=key, add={"below": step}, condition=Missing("id"))
-        return Write(marked, lambda item: self._taken(new.group, item))
+        return Write(marked, lambda item: self._name_taken(new.group, item))
 
-    def _released(self, key: Key, old: Holding | None) -> Write | None:
+    def _release_row(self, key: Key, old: NameHolding | None) -> Write | None:
         if old is None:
             return None
         if old.below == 0:
             return Write(Delete(key, Compare("id", "=", self.id)))
-        return self._unmarked(key, old.below)
+        return self._remove_marker(key, old.below)
 
-    def _unmarked(self, key: Key, by: int) -> Write:
+    def _remove_marker(self, key: Key, by: int) -> Write:
         """Remove the marker, because most names are held once; others' claims below keep it."""
-        return Write(Delete(key, Compare("below", "=", by)), lambda _: self._lowered(key, by))
+        return Write(Delete(key, Compare("below", "=", by)), lambda _: self._lower_marker(key, by))
 
-    def _lowered(self, key: Key, by: int) -> Write:
+    def _lower_marker(self, key: Key, by: int) -> Write:
         lowered = Update(key=key, add={"below": -by}, condition=Compare("below", ">", by))
-        return Write(lowered, lambda _: self._unmarked(key, by))
+        return Write(lowered, lambda _: self._remove_marker(key, by))
 
-    def _taken(self, group: GroupPath, standing: Item | None) -> NameTaken:
+    def _name_taken(self, group: GroupPath, standing: Item | None) -> NameTaken:
         holder = standing.get("id") if standing else None
         return NameTaken(self.kind, self.name, group, holder if isinstance(holder, str) else None)
 
 
-async def told(access: Access, taken: NameTaken, id: str) -> NameTaken:
+async def describe_conflict(access: Access, taken: NameTaken, id: str) -> NameTaken:
     """Describe the conflict of resource `id`, which wanted a name that another holds."""
-    return _shown(access, await _located(access, taken, id))
+    return _hide_unseen_holder(access, await _locate_holder(access, taken, id))
 
 
-async def _located(access: Access, taken: NameTaken, id: str) -> NameTaken:
+async def _locate_holder(access: Access, taken: NameTaken, id: str) -> NameTaken:
     """Find the holder other than `id` below the marked group, if it still exists."""
     if taken.holder is not None:
         return taken
@@ -116,12 +118,12 @@ async def _located(access: Access, taken: NameTaken, id: str) -> NameTaken:
     page = await access.table.query(Query(partition=top.pk, range=Range(top.sk)))
     for item in page.items:
         if item.get("id") not in (None, id):
-            group = unescape(NAME.sk.read(str(item["sk"]))["group"])
+            group = unescape(NAME.sk.parse(str(item["sk"]))["group"])
             return NameTaken(taken.kind, taken.name, group, str(item["id"]))
     return taken
 
 
-def _shown(access: Access, taken: NameTaken) -> NameTaken:
+def _hide_unseen_holder(access: Access, taken: NameTaken) -> NameTaken:
     """Hide the holder in a group that the caller does not see."""
     line = reversed(ancestors(GroupPath(taken.group)))
     nearest = next(group for group in line if access.caller.sees(group))

@@ -5,64 +5,76 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from penstock.datastore.access.access import Access, absent, key_of_group, unknown
+from penstock.datastore.access.access import Access, absent, key_of_group, unknown_group
 from penstock.datastore.errors import LimitExceeded, NotFound
 from penstock.datastore.groups.repository import Groups
 from penstock.datastore.records import Resource, Tag
 from penstock.datastore.resources.rules import MAX_NAME
 from penstock.datastore.roles import ROOT, GroupPath, Role, ancestors
-from penstock.datastore.table.instrumentation import Metered
-from penstock.datastore.table.items import Asked, both, load, read_rows, resource_id
-from penstock.datastore.table.layout import NAME, Kind
+from penstock.datastore.table.instrumentation import MeteredTable
+from penstock.datastore.table.items import (
+    Projection,
+    load,
+    merge_projections,
+    read_rows,
+    resource_id,
+)
+from penstock.datastore.table.layout import NAME, KindDefinition
 from penstock.datastore.table.pages import Slice, Window
 from penstock.datastore.table.port import Attributes
 from penstock.datastore.tag_search import tags
-from penstock.datastore.tag_search.postings import Everything, Postings, Travel
-from penstock.datastore.tag_search.search import Budget, Filter, Source, Wanted, search
+from penstock.datastore.tag_search.postings import AllResources, GroupPostings, ScanParams
+from penstock.datastore.tag_search.search import (
+    PostingSource,
+    SearchBudget,
+    TagTerm,
+    TermFilter,
+    search,
+)
 from penstock.datastore.tag_search.tags import TagFilter
 from penstock.datastore.text import comparison_form, is_id
 
 R = TypeVar("R", bound=Resource)
 
-DECISIVE: Asked = frozenset(("id", "groups"))
+ACCESS_FIELDS: Projection = frozenset(("id", "groups"))
 """The fields by which a resource is found and access to it is decided."""
 
 
-class Found(Generic[R]):
+class LazyResource(Generic[R]):
     """A resource that the caller sees, which is decoded when its fields are needed."""
 
     __slots__ = ("_kind", "_parts", "_row")
 
-    def __init__(self, kind: Kind[R], row: Attributes) -> None:
+    def __init__(self, kind: KindDefinition[R], row: Attributes) -> None:
         self._kind = kind
         self._row = row
-        self._parts: dict[Asked, R] = {}
+        self._parts: dict[Projection, R] = {}
 
     @classmethod
-    def whole(cls, kind: Kind[R], resource: R) -> "Found[R]":
+    def from_record(cls, kind: KindDefinition[R], resource: R) -> "LazyResource[R]":
         """Wrap a resource that is decoded already."""
         found = cls(kind, {})
         found._parts[None] = resource
         return found
 
-    def record(self, asked: Asked = None) -> R:
+    def record(self, asked: Projection = None) -> R:
         """The resource, with at least the fields of the projection."""
         known = self._parts.get(None) or self._parts.get(asked)
         if known is None:
-            id, part = resource_id(self._row), both(asked, DECISIVE)
+            id, part = resource_id(self._row), merge_projections(asked, ACCESS_FIELDS)
             known = self._parts[asked] = load(self._kind.record, self._row, part, id=id)
         return known
 
 
 @dataclass(frozen=True, slots=True)
-class Reading(Generic[R]):
+class ResourceReader(Generic[R]):
     """The reads of one kind, in the caller's scope."""
 
-    kind: Kind[R]
+    kind: KindDefinition[R]
     access: Access
 
     async def many(
-        self, ids: Sequence[str], *, consistent: bool = False, asked: Asked = None
+        self, ids: Sequence[str], *, consistent: bool = False, asked: Projection = None
     ) -> list[R | NotFound]:
         """Get latest: `pk = P:<id>, sk = PV:latest`, batched; one answer for each id, in order.
 
@@ -70,12 +82,15 @@ class Reading(Generic[R]):
         an absent one give the same NotFound. Each resource has at least the fields of the
         projection.
         """
-        rows, part = await self._rows(ids, consistent=consistent), both(asked, DECISIVE)
-        return [self.admitted(row, part) for row in rows]
+        rows, part = (
+            await self._rows(ids, consistent=consistent),
+            merge_projections(asked, ACCESS_FIELDS),
+        )
+        return [self.admit(row, part) for row in rows]
 
-    async def found(self, ids: Sequence[str]) -> list[Found[R] | NotFound]:
+    async def lazy_many(self, ids: Sequence[str]) -> list[LazyResource[R] | NotFound]:
         """Get latest, for callers that need more and more fields of each."""
-        return [self._found(row, DECISIVE) for row in await self._rows(ids)]
+        return [self._admit_row(row, ACCESS_FIELDS) for row in await self._rows(ids)]
 
     async def one(self, id: str, *, consistent: bool = False) -> R:
         """Get latest, one id; raises NotFound."""
@@ -95,15 +110,15 @@ class Reading(Generic[R]):
         ]
         rows = await read_rows(self.access.table, [*chain, key_of_group(group)])
         if group != ROOT and key_of_group(group) not in rows:
-            raise unknown(group)
+            raise unknown_group(group)
         for key in chain:
             if "id" in rows.get(key, {}):
                 return await self.one(str(rows[key]["id"]))
         raise NotFound(f"There is no {self.kind.noun} named {name!r}.", ("name",))
 
-    def admitted(self, item: Attributes | None, asked: Asked = None) -> R | NotFound:
+    def admit(self, item: Attributes | None, asked: Projection = None) -> R | NotFound:
         """The resource in a latest row; NotFound if there is none or the caller does not see it."""
-        found = self._found(item, asked)
+        found = self._admit_row(item, asked)
         return found if isinstance(found, NotFound) else found.record(asked)
 
     async def _rows(
@@ -113,16 +128,16 @@ class Reading(Generic[R]):
         found = await read_rows(self.access.table, list(keys.values()), consistent=consistent)
         return [found.get(keys[id]) if id in keys else None for id in ids]
 
-    def _found(self, row: Attributes | None, asked: Asked) -> Found[R] | NotFound:
+    def _admit_row(self, row: Attributes | None, asked: Projection) -> LazyResource[R] | NotFound:
         """Decide by the projected fields, because they are decoded in any case."""
         if row is None or "deletedAt" in row:
             return absent(self.kind.noun)
-        found = Found(self.kind, row)
+        found = LazyResource(self.kind, row)
         return found if self.access.sees(found.record(asked)) else absent(self.kind.noun)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listed:
+class ListRequest:
     """The request for a list: the group (or the caller's default), the tags and the order."""
 
     group: GroupPath | None = None
@@ -135,10 +150,10 @@ class Listed:
 class Listing(Generic[R]):
     """The lists of one kind, in the caller's scope."""
 
-    kind: Kind[R]
+    kind: KindDefinition[R]
     access: Access
 
-    async def page(self, listed: Listed, window: Window, asked: Asked = None) -> Slice[R]:
+    async def page(self, listed: ListRequest, window: Window, asked: Projection = None) -> Slice[R]:
         """List in a group or by tags (AND): search the postings of its chain, then BatchGet.
 
         Along the chain a resource has at most one grant; below the group it may have several, and
@@ -147,22 +162,24 @@ class Listing(Generic[R]):
         """
         listed.tags.check()
         group = self.access.seen_group(listed.group)
-        table = Metered(self.access.table)
+        table = MeteredTable(self.access.table)
         descending = listed.newest_first is not window.backward
-        travel = Travel(table, self.kind.letter, descending)
+        travel = ScanParams(table, self.kind.letter, descending)
         limits = self.access.budget
         found, _ = await gather(
             search(
                 await self._sources(listed, group, travel),
-                wanted_tags(listed.tags),
+                term_filter(listed.tags),
                 after=window.after,
                 limit=window.size,
                 descending=descending,
-                budget=Budget(limits.rounds, limits.reads, lambda: table.units.rcu >= limits.units),
+                budget=SearchBudget(
+                    limits.rounds, limits.reads, lambda: table.units.rcu >= limits.units
+                ),
             ),
             self.access.require_group(group),
         )
-        records = await Reading(self.kind, self.access).many(found.ids, asked=asked)
+        records = await ResourceReader(self.kind, self.access).many(found.ids, asked=asked)
         # An index or a replica may be late: resources that are gone by now are left out.
         entries = [
             (id, record)
@@ -173,31 +190,35 @@ class Listing(Generic[R]):
             entries.reverse()
         return Slice(tuple(entries), found.more, found.examined)
 
-    async def _sources(self, listed: Listed, group: GroupPath, travel: Travel) -> Sequence[Source]:
+    async def _sources(
+        self, listed: ListRequest, group: GroupPath, travel: ScanParams
+    ) -> Sequence[PostingSource]:
         if not listed.include_child_groups:
-            return [Postings(travel, above) for above in ancestors(group)]
+            return [GroupPostings(travel, above) for above in ancestors(group)]
         selective = listed.tags.all or listed.tags.any
-        sees_all = group == ROOT and self.access.caller.has(Role.READER, ROOT)
+        sees_all = group == ROOT and self.access.caller.has_role(Role.READER, ROOT)
         if sees_all and not selective:
-            return self._everything(travel)
+            return self._all_resources(travel)
         *above, _ = ancestors(group)
         try:
             below = await Groups(self.access).subtree(group)
         except LimitExceeded:
             if not sees_all:
                 raise
-            return self._everything(travel)
-        return [Postings(travel, each) for each in (*above, *below)]
+            return self._all_resources(travel)
+        return [GroupPostings(travel, each) for each in (*above, *below)]
 
-    def _everything(self, travel: Travel) -> Sequence[Source]:
+    def _all_resources(self, travel: ScanParams) -> Sequence[PostingSource]:
         latest = self.kind.latest
-        return [Everything(travel, latest.index_of(), latest.sk.fill({}))]
+        return [AllResources(travel, latest.index_partition(), latest.sk.fill({}))]
 
 
-def wanted_tags(wanted: TagFilter) -> Filter:
+def term_filter(wanted: TagFilter) -> TermFilter:
     """The user's filter, with its tags in comparison form."""
-    return Filter(all=_wanted(wanted.all), any=_wanted(wanted.any), none=_wanted(wanted.none))
+    return TermFilter(
+        all=_tag_terms(wanted.all), any=_tag_terms(wanted.any), none=_tag_terms(wanted.none)
+    )
 
 
-def _wanted(terms: tuple[Tag, ...]) -> tuple[Wanted, ...]:
-    return tuple(Wanted(key, value) for tag in terms for key, value in tags.cover([tag]).items())
+def _tag_terms(terms: tuple[Tag, ...]) -> tuple[TagTerm, ...]:
+    return tuple(TagTerm(key, value) for tag in terms for key, value in tags.tag_map([tag]).items())

@@ -9,17 +9,17 @@ from penstock.datastore.errors import FieldProblem, Invalid
 from penstock.datastore.formulas.calculations import calculation_problems
 from penstock.datastore.formulas.transformers import transformer_problems
 from penstock.datastore.records import Resource
-from penstock.datastore.table.layout import CALCULATION, PIPELINE, REFERENCE_DATASET, Kind
+from penstock.datastore.table.layout import CALCULATION, PIPELINE, REFERENCE_DATASET, KindDefinition
 from penstock.datastore.tag_search.tags import tag_problems
 from penstock.datastore.text import prose_problem, text_problem
-from penstock.formula.checking.calculation_library import Library
+from penstock.formula.checking.calculation_library import CalculationLibrary
 
 R = TypeVar("R", bound=Resource)
 
 MAX_NAME = 128
 MAX_DESCRIPTION = 8192
 
-_OWN_PROBLEMS: Final[Mapping[str, Callable[[Any, Library], list[FieldProblem]]]] = {
+_OWN_PROBLEMS: Final[Mapping[str, Callable[[Any, CalculationLibrary], list[FieldProblem]]]] = {
     PIPELINE.letter: lambda pipeline, library: transformer_problems(pipeline.transformer, library),
     CALCULATION.letter: calculation_problems,
     REFERENCE_DATASET.letter: lambda dataset, _: dataset_problems(dataset.content),
@@ -27,8 +27,11 @@ _OWN_PROBLEMS: Final[Mapping[str, Callable[[Any, Library], list[FieldProblem]]]]
 """The problems of the fields that one kind of resource alone has, by its letter."""
 
 
-async def check(
-    kind: Kind[R], resource: R, library: Library, noted: Sequence[FieldProblem] = ()
+async def check_resource(
+    kind: KindDefinition[R],
+    resource: R,
+    library: CalculationLibrary,
+    noted: Sequence[FieldProblem] = (),
 ) -> None:
     """Raise Invalid with the problems `noted` before, and every broken rule of the resource.
 

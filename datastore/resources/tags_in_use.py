@@ -12,18 +12,18 @@ from penstock.datastore.access.access import Access
 from penstock.datastore.errors import FieldProblem, Invalid
 from penstock.datastore.records import TagKey, TagValue
 from penstock.datastore.roles import GroupPath, ancestors
-from penstock.datastore.table.keys import Part, join, split
+from penstock.datastore.table.keys import KeyPart, join_levels, split_levels
 from penstock.datastore.table.layout import TAG_KEY_COUNT, TAG_VALUE_COUNT
-from penstock.datastore.table.pages import Slice, Window, sliced
+from penstock.datastore.table.pages import Slice, Window, make_slice
 from penstock.datastore.table.port import Attributes, Query, Range
-from penstock.datastore.tag_search.tags import MAX_LENGTH, MAX_VALUE, value_of
-from penstock.datastore.text import comparison_form, unescape, unread_problem
+from penstock.datastore.tag_search.tags import MAX_LENGTH, MAX_VALUE, value_levels
+from penstock.datastore.text import comparison_form, normalisation_problem, unescape
 
 T = TypeVar("T")
 
 
 @dataclass(slots=True)
-class _Total:
+class _TagTotal:
     """The sum of the counters of one key or value over the groups of the chain."""
 
     label: str
@@ -44,7 +44,7 @@ class TagLists:
 
     async def keys(self, group: GroupPath | None, window: Window) -> Slice[TagKey]:
         """List tag keys: `siKey1 = TA:<group>:<kind>` of each group of the chain, merged by key."""
-        return await self._along(group, lambda chain: self.keys_of(chain, window))
+        return await self._read_chain(group, lambda chain: self.keys_of(chain, window))
 
     async def keys_of(self, chain: Sequence[str], window: Window) -> Slice[TagKey]:
         """List tag keys of groups that the caller may see, or of partitions like them."""
@@ -53,7 +53,7 @@ class TagLists:
         def query(above: str) -> Query:
             after = None if window.after is None else unescape(window.after)
             return Query(
-                partition=row.index_of(group=above, kind=self.kind),
+                partition=row.index_partition(group=above, kind=self.kind),
                 index=True,
                 range=Range(row.pk.prefix({"group": above})),
                 after=None if after is None else row.key(group=above, key=after, kind=self.kind),
@@ -61,10 +61,10 @@ class TagLists:
                 limit=window.size + 1,
             )
 
-        found = await self._merged(
-            chain, query, lambda item: row.pk.read(str(item["pk"]))["key"], window
+        found = await self._merge_pages(
+            chain, query, lambda item: row.pk.parse(str(item["pk"]))["key"], window
         )
-        return found.map(
+        return found.with_items(
             [
                 TagKey(key=unescape(key), label=total.label, count=total.count)
                 for key, total in found.entries
@@ -78,20 +78,22 @@ class TagLists:
 
         Without a parent the top level is listed, with one the level below it.
         """
-        return await self._along(group, lambda chain: self.values_of(chain, key, parent, window))
+        return await self._read_chain(
+            group, lambda chain: self.values_of(chain, key, parent, window)
+        )
 
     async def values_of(
         self, chain: Sequence[str], key: str, parent: str | None, window: Window
     ) -> Slice[TagValue]:
         """List tag values of groups that the caller may see, or of partitions like them."""
-        _check(key, parent)
+        _check_lengths(key, parent)
         row, key = TAG_VALUE_COUNT, comparison_form(key)
-        above_value = () if parent is None else value_of(parent)
-        placed: dict[str, Part] = {"kind": self.kind, "depth": len(above_value) + 1}
-        prefix = row.sk.prefix(placed) + (join(above_value) + "#" if above_value else "")
+        above_value = () if parent is None else value_levels(parent)
+        placed: dict[str, KeyPart] = {"kind": self.kind, "depth": len(above_value) + 1}
+        prefix = row.sk.prefix(placed) + (join_levels(above_value) + "#" if above_value else "")
 
         def query(above: str) -> Query:
-            after = None if window.after is None else split(window.after)
+            after = None if window.after is None else split_levels(window.after)
             return Query(
                 partition=row.pk.fill({"group": above, "key": key}),
                 range=Range(prefix),
@@ -102,14 +104,14 @@ class TagLists:
                 limit=window.size + 1,
             )
 
-        found = await self._merged(
-            chain, query, lambda item: row.sk.read(str(item["sk"]))["value"], window
+        found = await self._merge_pages(
+            chain, query, lambda item: row.sk.parse(str(item["sk"]))["value"], window
         )
-        return found.map(
+        return found.with_items(
             [
                 TagValue(
                     key=key,
-                    value="/".join(split(value)),
+                    value="/".join(split_levels(value)),
                     label=total.label,
                     count=total.count,
                     deeper=total.deeper,
@@ -118,7 +120,7 @@ class TagLists:
             ]
         )
 
-    async def _along(
+    async def _read_chain(
         self, group: GroupPath | None, read: Callable[[Sequence[GroupPath]], Awaitable[Slice[T]]]
     ) -> Slice[T]:
         """Read along the chain of a group that exists and that the caller sees."""
@@ -126,29 +128,29 @@ class TagLists:
         found, _ = await gather(read(ancestors(group)), self.access.require_group(group))
         return found
 
-    async def _merged(
+    async def _merge_pages(
         self,
         chain: Sequence[str],
         query: Callable[[str], Query],
         position: Callable[[Attributes], str],
         window: Window,
-    ) -> Slice[_Total]:
+    ) -> Slice[_TagTotal]:
         """Merge a page of the whole chain; the position is the key text that its rows end with."""
         pages = await gather(*(self.access.table.query(query(above)) for above in chain))
-        totals: dict[str, _Total] = {}
+        totals: dict[str, _TagTotal] = {}
         for item in (item for page in pages for item in page.items):
-            totals.setdefault(position(item), _Total(str(item["label"]))).add(item)
+            totals.setdefault(position(item), _TagTotal(str(item["label"]))).add(item)
         travelled = sorted(totals.items(), reverse=window.backward)
         more = any(page.last is not None for page in pages)
-        found = sliced(travelled, window, lambda entry: entry[0], more=more)
-        return found.map([total for _, (_, total) in found.entries])
+        found = make_slice(travelled, window, lambda entry: entry[0], more=more)
+        return found.with_items([total for _, (_, total) in found.entries])
 
 
-def _check(key: str, parent: str | None) -> None:
+def _check_lengths(key: str, parent: str | None) -> None:
     """Raise Invalid for texts that are longer than any tag."""
     found = (
-        ("key", unread_problem(key, MAX_LENGTH)),
-        ("parent", unread_problem(parent or "", MAX_VALUE)),
+        ("key", normalisation_problem(key, MAX_LENGTH)),
+        ("parent", normalisation_problem(parent or "", MAX_VALUE)),
     )
     if problems := [FieldProblem([field], message) for field, message in found if message]:
         raise Invalid(problems)

@@ -10,27 +10,27 @@ import msgspec
 from penstock.datastore.access.access import Access, absent
 from penstock.datastore.errors import NotFound
 from penstock.datastore.records import Resource
-from penstock.datastore.resources.reading import DECISIVE, Reading
-from penstock.datastore.table.items import Asked, both, load, read_rows
-from penstock.datastore.table.layout import Kind
-from penstock.datastore.table.pages import Slice, Window, sliced
+from penstock.datastore.resources.reading import ACCESS_FIELDS, ResourceReader
+from penstock.datastore.table.items import Projection, load, merge_projections, read_rows
+from penstock.datastore.table.layout import KindDefinition
+from penstock.datastore.table.pages import Slice, Window, make_slice
 from penstock.datastore.table.port import Attributes, Key, Query, Range
 from penstock.datastore.text import is_id
 
 R = TypeVar("R", bound=Resource)
 
-_DECISIVE: Asked = frozenset(("id", "version"))
+_VERSION_FIELDS: Projection = frozenset(("id", "version"))
 """The fields that identify a version."""
 
 MAX_VERSION = 9_999_999_999
 SHORT_PAGE = 5
 
 
-class Wanted(NamedTuple):
+class VersionsRequest(NamedTuple):
     """The request for a page of versions, with the wanted fields of each."""
 
     window: Window
-    asked: Asked = None
+    asked: Projection = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Versions(Generic[R]):
     A method that takes a resource relies on the caller having read it, which proves the access.
     """
 
-    kind: Kind[R]
+    kind: KindDefinition[R]
     access: Access
 
     async def many(self, ids: Sequence[tuple[str, int]]) -> list[R | NotFound]:
@@ -52,7 +52,10 @@ class Versions(Generic[R]):
         keys = [self.kind.latest.key(id=id) for id, _ in wanted]
         keys += [self.kind.version.key(id=id, version=n) for id, n in wanted]
         rows = await read_rows(self.access.table, keys)
-        return [self._found(id, n, rows) if (id, n) in wanted else self._absent() for id, n in ids]
+        return [
+            self._admit_version(id, n, rows) if (id, n) in wanted else self._absent()
+            for id, n in ids
+        ]
 
     async def one(self, id: str, version: int) -> R:
         """Get version, one; raises NotFound."""
@@ -74,7 +77,7 @@ class Versions(Generic[R]):
         low, high, found = 1, of.version, None
         while found is None or high - low > 1:
             middle = (low + high) // 2
-            (version,) = await self.numbered([(of, middle)])
+            (version,) = await self.by_number([(of, middle)])
             if isinstance(version, NotFound):
                 raise version
             if version.updated_at <= at:
@@ -83,8 +86,8 @@ class Versions(Generic[R]):
                 high = middle
         return self.kind.record(**msgspec.structs.asdict(found))
 
-    async def numbered(
-        self, wanted: Sequence[tuple[R, int]], asked: Asked = None
+    async def by_number(
+        self, wanted: Sequence[tuple[R, int]], asked: Projection = None
     ) -> list[R | NotFound]:
         """Get versions of known resources: `pk = P:<id>, sk = PV:<version>`, batched, in order."""
         keys = [
@@ -99,7 +102,7 @@ class Versions(Generic[R]):
             for key, (of, n) in zip(keys, wanted, strict=True)
         ]
 
-    async def page(self, of: R, window: Window, asked: Asked = None) -> Slice[R]:
+    async def page(self, of: R, window: Window, asked: Projection = None) -> Slice[R]:
         """List versions: `pk = P:<id>`, sk from the first `PV:` to the known latest, newest first.
 
         Each version has at least the fields of the projection.
@@ -121,20 +124,20 @@ class Versions(Generic[R]):
             query = replace(query, after=page.last, limit=window.size + 1 - len(items))
             page = await self.access.table.query(query)
             items += page.items
-        part = both(asked, _DECISIVE)
+        part = merge_projections(asked, _VERSION_FIELDS)
         found = [load(self.kind.version_record, item, part, id=of.id) for item in items]
-        return sliced(found, window, _position, more=False)
+        return make_slice(found, window, _position, more=False)
 
-    async def pages(self, wanted: Sequence[tuple[R, Wanted]]) -> list[Slice[R]]:
+    async def pages(self, wanted: Sequence[tuple[R, VersionsRequest]]) -> list[Slice[R]]:
         """List versions of many resources, in their order, each with at least the wanted fields.
 
         The numbers of short pages are known, so they are read together by BatchGet; a longer page
         costs fewer units as a query of its own.
         """
-        plans = [_numbers(of, window) for of, (window, _) in wanted]
-        asked = _DECISIVE
+        plans = [_page_numbers(of, window) for of, (window, _) in wanted]
+        asked = _VERSION_FIELDS
         for _, (_, more) in wanted:
-            asked = both(asked, more)
+            asked = merge_projections(asked, more)
         short = [len(numbers) <= SHORT_PAGE for numbers in plans]
         keyed = [
             (of, n)
@@ -144,19 +147,21 @@ class Versions(Generic[R]):
         ]
         queried = [page for page, is_short in zip(wanted, short, strict=True) if not is_short]
         records, pages = await gather(
-            self.numbered(keyed, asked),
+            self.by_number(keyed, asked),
             gather(*(self.page(of, window, asked) for of, (window, asked) in queried)),
         )
         by_number = {(of.id, n): record for (of, n), record in zip(keyed, records, strict=True)}
         rest = iter(pages)
         return [
-            _known(of, window, [by_number[of.id, n] for n in numbers]) if is_short else next(rest)
+            _slice_of_known(of, window, [by_number[of.id, n] for n in numbers])
+            if is_short
+            else next(rest)
             for (of, (window, _)), numbers, is_short in zip(wanted, plans, short, strict=True)
         ]
 
-    def _found(self, id: str, number: int, rows: Mapping[Key, Attributes]) -> R | NotFound:
+    def _admit_version(self, id: str, number: int, rows: Mapping[Key, Attributes]) -> R | NotFound:
         latest = rows.get(self.kind.latest.key(id=id))
-        resource = Reading(self.kind, self.access).admitted(latest, DECISIVE)
+        resource = ResourceReader(self.kind, self.access).admit(latest, ACCESS_FIELDS)
         if isinstance(resource, NotFound):
             return resource
         item = rows.get(self.kind.version.key(id=id, version=number))
@@ -172,7 +177,7 @@ def _position(record: Resource) -> str:
     return str(record.version)
 
 
-def _numbers(of: Resource, window: Window) -> range:
+def _page_numbers(of: Resource, window: Window) -> range:
     """The numbers of the versions on a page, in the direction of reading."""
     if window.backward:
         start = 1 if window.after is None else int(window.after) + 1
@@ -181,11 +186,11 @@ def _numbers(of: Resource, window: Window) -> range:
     return range(start, max(start - window.size, 0), -1)
 
 
-def _known(of: Resource, window: Window, records: Sequence[R | NotFound]) -> Slice[R]:
+def _slice_of_known(of: Resource, window: Window, records: Sequence[R | NotFound]) -> Slice[R]:
     found = [record for record in records if not isinstance(record, NotFound)]
-    numbers = _numbers(of, window)
+    numbers = _page_numbers(of, window)
     more = bool(numbers) and (numbers[-1] < of.version if window.backward else numbers[-1] > 1)
-    return sliced(found, window, _position, more=more)
+    return make_slice(found, window, _position, more=more)
 
 
 def _no_version(number: int) -> NotFound:

@@ -20,22 +20,22 @@ from penstock.datastore.errors import (
     NotFound,
     Unavailable,
     VersionConflict,
-    about,
+    blame_field,
 )
 from penstock.datastore.groups.rows import with_grant, without_grant
 from penstock.datastore.records import Resource, State
 from penstock.datastore.resources import idempotency
-from penstock.datastore.resources.calculation_refs import library_for
-from penstock.datastore.resources.dataset_refs import datasets_for, unknown_datasets
-from penstock.datastore.resources.derived_rows import difference, footprint
-from penstock.datastore.resources.names import told
-from penstock.datastore.resources.reading import Reading
-from penstock.datastore.resources.rules import check
+from penstock.datastore.resources.calculation_refs import read_callees
+from penstock.datastore.resources.dataset_refs import resolve_datasets, unknown_dataset_problems
+from penstock.datastore.resources.derived_rows import derive_rows, difference_writes
+from penstock.datastore.resources.names import describe_conflict
+from penstock.datastore.resources.reading import ResourceReader
+from penstock.datastore.resources.rules import check_resource
 from penstock.datastore.roles import GroupPath, Role
 from penstock.datastore.table.items import latest_item, version_item
-from penstock.datastore.table.layout import Kind
+from penstock.datastore.table.layout import KindDefinition
 from penstock.datastore.table.port import Compare, Missing, Put
-from penstock.datastore.table.transaction import Moved, Write, commit, done
+from penstock.datastore.table.transaction import StaleRead, Write, already_done, commit
 
 R = TypeVar("R", bound=Resource)
 T = TypeVar("T")
@@ -46,14 +46,14 @@ PAUSE = 0.005
 
 
 @dataclass(frozen=True, slots=True)
-class Writing(Generic[R]):
+class ResourceWriter(Generic[R]):
     """The writes of one kind, in the caller's scope."""
 
-    kind: Kind[R]
+    kind: KindDefinition[R]
     access: Access
     attachment: Attachment[R] | None = None
 
-    def bringing(self, attachment: Attachment[R] | None) -> "Writing[R]":
+    def with_attachment(self, attachment: Attachment[R] | None) -> "ResourceWriter[R]":
         """The same writer, for one write whose content comes with a file."""
         return replace(self, attachment=attachment)
 
@@ -72,25 +72,27 @@ class Writing(Generic[R]):
         """
         group = self.access.group_or_default(group)
         self.access.require_at(Role.CONTRIBUTOR, group)
-        resource = self._new(group, content)
+        resource = self._new_resource(group, content)
         problems = [*noted, *idempotency.key_problems(idempotency_key)]
         receipt = []
         if idempotency_key is not None:
             made = idempotency.Receipt(self.kind.letter, resource.id, group, content)
             receipt.append(made.write(self.access, idempotency_key))
 
-        async def created() -> R:
-            called = await self._checked(resource, problems)
-            placed, taken = await self._placed(resource)
+        async def create_once() -> R:
+            called = await self._check_content(resource, problems)
+            placed, taken = await self._place_attachment(resource)
             # The receipt stands before the name, so that a repeated call is not a NameTaken.
-            await self._commit(placed.id, [*receipt, *self._new_rows(placed), *taken], called)
+            await self._commit(
+                placed.id, [*receipt, *self._creation_writes(placed), *taken], called
+            )
             return placed
 
         try:
-            async with self._attached():
-                return await self._unmoved(created)
-        except idempotency.Replayed as earlier:
-            return await self._replayed(earlier.id)
+            async with self._discard_on_failure():
+                return await self._retry_on_conflict(create_once)
+        except idempotency.RepeatedCall as earlier:
+            return await self._read_repeated(earlier.id)
 
     async def update(
         self,
@@ -105,21 +107,21 @@ class Writing(Generic[R]):
         reading the changes are reported with all others.
         """
 
-        def updated(current: R) -> R:
+        def apply_changes(current: R) -> R:
             self.access.require_owner(Role.CONTRIBUTOR, current)
             if current.version != expected_version:
                 raise VersionConflict(current.version)
             _require_state_allows(current, changes)
-            return self._stamped(current, {**changes, "version": current.version + 1})
+            return self._with_stamp(current, {**changes, "version": current.version + 1})
 
-        async def checked(changed: R) -> Sequence[Write]:
+        async def check_changed(changed: R) -> Sequence[Write]:
             # A resource whose callees are gone by now must still accept a change of state.
             if set(changes) == {"state"} and not noted:
                 return ()
-            return await self._checked(changed, noted)
+            return await self._check_content(changed, noted)
 
-        async with self._attached():
-            return (await self._rewrite(id, updated, checked=checked))[1]
+        async with self._discard_on_failure():
+            return (await self._rewrite(id, apply_changes, checked=check_changed))[1]
 
     async def grant(self, id: str, group: GroupPath) -> tuple[R, bool]:
         """Grant a group access; it and every group below see the resource at once.
@@ -128,12 +130,12 @@ class Writing(Generic[R]):
         that inherits one changes nothing, and a grant to an ancestor replaces the grants below it.
         """
 
-        def granted(current: R) -> R:
+        def add_grant(current: R) -> R:
             self.access.require_owner(Role.ADMIN, current)
             self.access.require_at(Role.ADMIN, group)
-            return self._regranted(current, with_grant(current.groups, group))
+            return self._with_groups(current, with_grant(current.groups, group))
 
-        before, after = await self._rewrite(id, granted, "group")
+        before, after = await self._rewrite(id, add_grant, "group")
         if after is before:
             await self.access.require_group(group)
         return after, after is not before
@@ -145,20 +147,20 @@ class Writing(Generic[R]):
         be revoked.
         """
 
-        def revoked(current: R) -> R:
+        def remove_grant(current: R) -> R:
             self.access.require_owner(Role.ADMIN, current)
             if group not in current.groups:
                 raise NotFound(f"{group} has no grant of its own.", ("group",))
             if group == current.owner:
                 raise IllegalState(f"{group} owns this {self.kind.noun}.", "OWNER")
-            return self._regranted(current, without_grant(current.groups, group, current.owner))
+            return self._with_groups(current, without_grant(current.groups, group, current.owner))
 
-        return (await self._rewrite(id, revoked, "group"))[1]
+        return (await self._rewrite(id, remove_grant, "group"))[1]
 
-    async def _replayed(self, id: str) -> R:
+    async def _read_repeated(self, id: str) -> R:
         """Read the resource that an earlier call with the same idempotency key created."""
         try:
-            return await Reading(self.kind, self.access).one(id, consistent=True)
+            return await ResourceReader(self.kind, self.access).one(id, consistent=True)
         except NotFound:
             message = f"made a {self.kind.noun} that is gone"
             raise Invalid([FieldProblem(["idempotencyKey"], message)]) from None
@@ -176,71 +178,73 @@ class Writing(Generic[R]):
         `checked` checks the content and may add writes to the transaction.
         """
 
-        async def rewritten() -> tuple[R, R]:
-            current = await Reading(self.kind, self.access).one(id, consistent=True)
+        async def rewrite_once() -> tuple[R, R]:
+            current = await ResourceReader(self.kind, self.access).one(id, consistent=True)
             changed = change(current)
             if changed is current:
                 return current, current
             called = () if checked is None else await checked(changed)
-            changed, taken = await self._placed(changed)
-            writes = [*self._replacement(current, changed), *taken]
+            changed, taken = await self._place_attachment(changed)
+            writes = [*self._replacement_writes(current, changed), *taken]
             await self._commit(id, writes, called, place)
             return current, changed
 
-        return await self._unmoved(rewritten)
+        return await self._retry_on_conflict(rewrite_once)
 
-    async def _unmoved(self, attempt: Callable[[], Awaitable[T]]) -> T:
+    async def _retry_on_conflict(self, attempt: Callable[[], Awaitable[T]]) -> T:
         """Retry until no other write comes between the reading and the writing."""
         for n in range(ATTEMPTS):
             await sleep(uniform(0, n * PAUSE))  # noqa: S311 - no secret; 0 the first time
-            with suppress(Moved):
+            with suppress(StaleRead):
                 return await attempt()
         raise Unavailable(f"The {self.kind.noun} is being written by many at once.")
 
-    async def _placed(self, resource: R) -> tuple[R, list[Write]]:
+    async def _place_attachment(self, resource: R) -> tuple[R, list[Write]]:
         """Store the attached file; return the resource with it, and the write that claims it."""
         if self.attachment is None:
             return resource, []
-        placed, taken = await self.attachment.placed(resource)
+        placed, taken = await self.attachment.place(resource)
         return placed, [taken]
 
     @asynccontextmanager
-    async def _attached(self) -> AsyncIterator[None]:
+    async def _discard_on_failure(self) -> AsyncIterator[None]:
         """Drop the attached file where the write fails, or turns out to be a repetition."""
         try:
             yield
         except Exception:
             if self.attachment is not None:
-                await self.attachment.dropped()
+                await self.attachment.discard()
             raise
 
-    async def _checked(self, resource: R, noted: Sequence[FieldProblem]) -> Sequence[Write]:
+    async def _check_content(self, resource: R, noted: Sequence[FieldProblem]) -> Sequence[Write]:
         """Check the content; return the writes that guard the calculations it calls."""
         formulas = self.kind.formulas(resource)
-        called = await library_for(self.access, resource, formulas)
+        called = await read_callees(self.access, resource, formulas)
         # A kind that runs must find its datasets; a calculation may exist before its data.
         if self.kind.runs is not None:
-            found = await datasets_for(self.access, called, formulas)
-            noted = [*noted, *await unknown_datasets(formulas, called, found)]
-        await check(self.kind, resource, called, noted)
-        return called.unchanged()
+            found = await resolve_datasets(self.access, called, formulas)
+            noted = [*noted, *await unknown_dataset_problems(formulas, called, found)]
+        await check_resource(self.kind, resource, called, noted)
+        return called.guard_writes()
 
-    def _new_rows(self, resource: R) -> list[Write]:
+    def _creation_writes(self, resource: R) -> list[Write]:
         return [
-            Write(Put(latest_item(self.kind, resource), Missing()), done),
+            Write(Put(latest_item(self.kind, resource), Missing()), already_done),
             Write(Put(version_item(self.kind, resource), Missing())),
-            *difference(None, footprint(self.kind.letter, resource)),
+            *difference_writes(None, derive_rows(self.kind.letter, resource)),
         ]
 
-    def _replacement(self, current: R, changed: R) -> list[Write]:
+    def _replacement_writes(self, current: R, changed: R) -> list[Write]:
         unchanged = Compare("revision", "=", current.revision)
         writes = [Write(Put(latest_item(self.kind, changed), unchanged))]
         if changed.version != current.version:
             writes.append(Write(Put(version_item(self.kind, changed), Missing())))
         letter = self.kind.letter
-        return writes + difference(footprint(letter, current), footprint(letter, changed))
+        return writes + difference_writes(
+            derive_rows(letter, current), derive_rows(letter, changed)
+        )
 
-    def _new(self, group: GroupPath, content: Mapping[str, Any]) -> R:
+    def _new_resource(self, group: GroupPath, content: Mapping[str, Any]) -> R:
         now, user = self.access.clock.timestamp(), self.access.caller.user_id
         return self.kind.record(
             **content,
@@ -256,7 +260,7 @@ class Writing(Generic[R]):
             updated_by=user,
         )
 
-    def _stamped(self, current: R, changes: Mapping[str, Any]) -> R:
+    def _with_stamp(self, current: R, changes: Mapping[str, Any]) -> R:
         return msgspec.structs.replace(
             current,
             **changes,
@@ -265,7 +269,7 @@ class Writing(Generic[R]):
             updated_by=self.access.caller.user_id,
         )
 
-    def _regranted(self, current: R, groups: tuple[GroupPath, ...]) -> R:
+    def _with_groups(self, current: R, groups: tuple[GroupPath, ...]) -> R:
         """Replace the grants; that is no change of content, so `version` and `updatedAt` stay."""
         if groups == current.groups:
             return current
@@ -284,8 +288,8 @@ class Writing(Generic[R]):
         try:
             await commit(self.access.table, [*writes, *called])
         except NameTaken as taken:
-            with about(place or "name"):
-                raise await told(self.access, taken, id) from None
+            with blame_field(place or "name"):
+                raise await describe_conflict(self.access, taken, id) from None
 
 
 def _require_state_allows(current: Resource, changes: Mapping[str, Any]) -> None:

@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from penstock.datastore.table.items import Asked, EncodedItem, plain_part, with_more
-from penstock.datastore.table.limits import PAGE_BYTES, Footprint, page_units
+from penstock.datastore.table.items import EncodedItem, Projection, append_attributes, part_struct
+from penstock.datastore.table.limits import PAGE_BYTES, ItemFootprint, page_units
 from penstock.datastore.table.port import TTL, Item, Key, Page, Query, Value, key_of
 
-_KEPT = 1_000
+_CACHED_DECODERS = 1_000
 
 
 def _number(text: str) -> int | Decimal:
@@ -37,18 +37,18 @@ class JsonItem(EncodedItem):
 
     __slots__ = ()
 
-    def load(self, record: type, asked: Asked, more: Mapping[str, Value]) -> Any:
-        text = with_more(self._text, encode(more)) if more else self._text
+    def load(self, record: type, asked: Projection, more: Mapping[str, Value]) -> Any:
+        text = append_attributes(self._text, encode(more)) if more else self._text
         return _decoder(record, asked).decode(text)
 
-    def _decoded(self) -> Item:
+    def _decode_all(self) -> Item:
         item: Item = decode(self._text)
         return item
 
 
-@lru_cache(_KEPT)
-def _decoder(record: type, asked: Asked) -> "msgspec.json.Decoder[Any]":
-    return msgspec.json.Decoder(plain_part(record, asked), float_hook=_number)
+@lru_cache(_CACHED_DECODERS)
+def _decoder(record: type, asked: Projection) -> "msgspec.json.Decoder[Any]":
+    return msgspec.json.Decoder(part_struct(record, asked), float_hook=_number)
 
 
 _SCHEMA = {
@@ -88,11 +88,11 @@ _PAGES = {
 _BEHIND_ALL_TEXT = b"\xff"
 
 
-class Stored(NamedTuple):
+class StoredRow(NamedTuple):
     """A row of the file, and its size."""
 
     row: JsonItem
-    footprint: Footprint
+    footprint: ItemFootprint
 
 
 def connect(path: Path, busy_seconds: float) -> Connection:
@@ -105,7 +105,7 @@ def connect(path: Path, busy_seconds: float) -> Connection:
 
 
 @contextmanager
-def writing(connection: Connection) -> Iterator[None]:
+def write_transaction(connection: Connection) -> Iterator[None]:
     """A transaction that locks the file for other writers from its first reading on."""
     with connection:
         connection.execute("BEGIN IMMEDIATE")
@@ -113,28 +113,28 @@ def writing(connection: Connection) -> Iterator[None]:
 
 
 @contextmanager
-def reading(connection: Connection) -> Iterator[None]:
+def read_transaction(connection: Connection) -> Iterator[None]:
     """A transaction in which all reads see one moment."""
     with connection:
         connection.execute("BEGIN")
         yield
 
 
-def create(connection: Connection) -> None:
+def create_schema(connection: Connection) -> None:
     """Create the missing parts of the schema; the write-ahead log is a property of the file."""
     # With this page size items of one or two kilobytes stay in their page: half the file size.
     connection.execute("PRAGMA page_size = 8192")
     connection.execute("PRAGMA journal_mode = WAL")
-    with writing(connection):
-        found = _schema(connection)
+    with write_transaction(connection):
+        found = _read_schema(connection)
         for name, statement in _SCHEMA.items():
             if name not in found:
                 connection.execute(statement)
 
 
-def differences(connection: Connection) -> list[str]:
+def schema_differences(connection: Connection) -> list[str]:
     """Describe in sentences how the file differs from one that `create_schema` makes."""
-    found = _schema(connection)
+    found = _read_schema(connection)
     sentences = [
         f"The file has no {name!r}."
         if name not in found
@@ -148,24 +148,24 @@ def differences(connection: Connection) -> list[str]:
     return sentences
 
 
-def read(connection: Connection, keys: Sequence[Key]) -> dict[Key, Stored]:
+def read(connection: Connection, keys: Sequence[Key]) -> dict[Key, StoredRow]:
     """Read the rows under the keys that exist, in the order of the keys and with one statement."""
     parts = [part.encode() for key in keys for part in key]
     found = {}
-    for pk, sk, body, size, group in connection.execute(_reading(len(keys)), parts):
+    for pk, sk, body, size, group in connection.execute(_read_statement(len(keys)), parts):
         key = Key(pk.decode(), sk.decode())
-        footprint = Footprint(size, None if group is None else group.decode())
-        found[key] = Stored(JsonItem(key, body), footprint)
+        footprint = ItemFootprint(size, None if group is None else group.decode())
+        found[key] = StoredRow(JsonItem(key, body), footprint)
     return found
 
 
 @cache
-def _reading(count: int) -> str:
+def _read_statement(count: int) -> str:
     """The statement that reads so many keys, each with a search of its own."""
     return _READ.format(", ".join(["(?, ?)"] * count))
 
 
-def put(connection: Connection, item: Item, footprint: Footprint) -> None:
+def put(connection: Connection, item: Item, footprint: ItemFootprint) -> None:
     key, group = key_of(item), footprint.index_hash
     values = (
         key.pk.encode(),
@@ -187,7 +187,7 @@ def sweep(connection: Connection, now: float, most: int) -> int:
     return connection.execute(_SWEEP, (now, most)).rowcount
 
 
-def page(connection: Connection, query: Query) -> Page:
+def read_page(connection: Connection, query: Query) -> Page:
     """Read one page; the page ends before the first item that does not fit."""
     low, high = _bounds(query)
     statement = _PAGES[query.index, query.descending]
@@ -212,21 +212,25 @@ def _bounds(query: Query) -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:
     """The first place of the page and the first place behind it, in the order of the columns."""
     wanted = query.range
     first = (wanted.prefix if wanted.low is None else wanted.low).encode()
-    behind = _next(wanted.high.encode()) if wanted.high is not None else _behind(wanted.prefix)
+    behind = (
+        _successor(wanted.high.encode())
+        if wanted.high is not None
+        else _end_of_prefix(wanted.prefix)
+    )
     low, high = ((first, b""), (behind, b"")) if query.index else ((first,), (behind,))
     if query.after is None:
         return low, high
     pk, sk = query.after.pk.encode(), query.after.sk.encode()
     if query.descending:
         return low, (pk, sk) if query.index else (sk,)
-    return (pk, _next(sk)) if query.index else (_next(sk),), high
+    return (pk, _successor(sk)) if query.index else (_successor(sk),), high
 
 
-def _next(text: bytes) -> bytes:
+def _successor(text: bytes) -> bytes:
     return text + b"\0"
 
 
-def _behind(prefix: str) -> bytes:
+def _end_of_prefix(prefix: str) -> bytes:
     """The first bytes behind all texts that begin with the prefix."""
     if not prefix:
         return _BEHIND_ALL_TEXT
@@ -241,5 +245,5 @@ def _expiry(value: Value) -> float | None:
     return float(value)
 
 
-def _schema(connection: Connection) -> dict[str, str]:
+def _read_schema(connection: Connection) -> dict[str, str]:
     return dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL"))

@@ -15,9 +15,14 @@ from time import time
 
 from penstock.datastore.errors import Unavailable
 from penstock.datastore.sqlite import rows
-from penstock.datastore.sqlite.conditions import changed, holds
-from penstock.datastore.sqlite.group_commit import Lane, read_together, told, write_together
-from penstock.datastore.sqlite.rows import Stored
+from penstock.datastore.sqlite.conditions import apply_operation, condition_holds
+from penstock.datastore.sqlite.group_commit import (
+    WorkerThread,
+    caller_error,
+    read_together,
+    write_together,
+)
+from penstock.datastore.sqlite.rows import StoredRow
 from penstock.datastore.table import limits
 from penstock.datastore.table.port import (
     Batch,
@@ -42,8 +47,8 @@ class SqliteTable:
 
     def __init__(self, connect: Callable[[], Connection], now: Callable[[], float]) -> None:
         self._connect = connect
-        self._writer = Lane("sqlite-write", connect, write_together)
-        self._reader = Lane("sqlite-read", connect, read_together)
+        self._writer = WorkerThread("sqlite-write", connect, write_together)
+        self._reader = WorkerThread("sqlite-read", connect, read_together)
         self._now = now
         self._swept = float("-inf")
         self._sweep: Task[None] | None = None
@@ -81,7 +86,7 @@ class SqliteTable:
         self._sweep_if_due()
 
     async def verify(self) -> list[str]:
-        return await self._reader.run(rows.differences)
+        return await self._reader.run(rows.schema_differences)
 
     async def close(self) -> None:
         self._closing = True
@@ -100,21 +105,21 @@ class SqliteTable:
         """Delete the expired items in small groups, each behind the writes that wait."""
         # An error that stops a sweep also reaches the next caller, who receives it.
         with suppress(sqlite3.Error, Unavailable):
-            while await self._writer.run(partial(_swept, now)) and not self._closing:
+            while await self._writer.run(partial(_sweep_some, now)) and not self._closing:
                 pass
 
 
 def _create(connect: Callable[[], Connection]) -> None:
     try:
         with closing(connect()) as connection:
-            rows.create(connection)
+            rows.create_schema(connection)
     except sqlite3.Error as error:
-        raise told(error) from error
+        raise caller_error(error) from error
 
 
-def _swept(now: float, connection: Connection) -> bool:
+def _sweep_some(now: float, connection: Connection) -> bool:
     """Delete some of the expired items; return whether there may be more."""
-    if rows.differences(connection):
+    if rows.schema_differences(connection):
         return False
     return rows.sweep(connection, now, SWEEP_ITEMS) == SWEEP_ITEMS
 
@@ -131,7 +136,7 @@ def _get(keys: Sequence[Key], consistent: bool, connection: Connection) -> Batch
 
 def _query(query: Query, connection: Connection) -> Page:
     limits.guard_query(query)
-    return rows.page(connection, query)
+    return rows.read_page(connection, query)
 
 
 def _transact(operations: Sequence[Operation], connection: Connection) -> float:
@@ -141,12 +146,13 @@ def _transact(operations: Sequence[Operation], connection: Connection) -> float:
     failed = [
         FailedCheck(position, stored.row.item if stored else None)
         for position, (operation, stored) in enumerate(zip(operations, found, strict=True))
-        if operation.condition and not holds(operation.condition, stored and stored.row.item)
+        if operation.condition
+        and not condition_holds(operation.condition, stored and stored.row.item)
     ]
     if failed:
         raise ConditionFailed(failed, sum(map(_unwritten_units, found)))
     return sum(
-        _do(connection, operation, stored, transactional=True)
+        _apply(connection, operation, stored, transactional=True)
         for operation, stored in zip(operations, found, strict=True)
     )
 
@@ -155,20 +161,20 @@ def _write(operations: Sequence[Put | Delete], connection: Connection) -> float:
     limits.guard_write(operations)
     found = rows.read(connection, [operation.key for operation in operations])
     return sum(
-        _do(connection, operation, found.get(operation.key), transactional=False)
+        _apply(connection, operation, found.get(operation.key), transactional=False)
         for operation in operations
     )
 
 
-def _do(
-    connection: Connection, operation: Operation, stored: Stored | None, *, transactional: bool
+def _apply(
+    connection: Connection, operation: Operation, stored: StoredRow | None, *, transactional: bool
 ) -> float:
     """Apply the operation to one row; return write units, LimitExceeded if it grew too large."""
     if isinstance(operation, Check):
         return _unwritten_units(stored)
     old, before = (stored.row.item, stored.footprint) if stored else (None, None)
-    new = changed(operation, old)
-    after = None if new is None else limits.footprint(new)
+    new = apply_operation(operation, old)
+    after = None if new is None else limits.measure_item(new)
     if new is None or after is None:
         rows.delete(connection, operation.key)
     else:
@@ -176,5 +182,5 @@ def _do(
     return limits.write_units(before, after, transactional=transactional, same=new == old)
 
 
-def _unwritten_units(stored: Stored | None) -> float:
-    return limits.unwritten_units(stored and stored.footprint)
+def _unwritten_units(stored: StoredRow | None) -> float:
+    return limits.check_units(stored and stored.footprint)

@@ -10,7 +10,7 @@ from penstock.datastore.table.port import Compare, Delete, Exists, Item, Key, Up
 from penstock.datastore.table.transaction import Write
 
 
-class Drifted(RuntimeError):
+class CounterDrift(RuntimeError):
     """A counter is lower than the number of things it counts; only a bug can cause that."""
 
 
@@ -29,22 +29,22 @@ class Counter:
     latest: Mapping[str, Value] = field(default_factory=dict)
 
 
-def summed(counters: Iterable[Counter]) -> dict[Key, Counter]:
+def sum_counters(counters: Iterable[Counter]) -> dict[Key, Counter]:
     """Add up the counters of several resources, key by key."""
     total: dict[Key, Counter] = {}
     for more in counters:
         held = total.get(more.key)
-        total[more.key] = more if held is None else _sum(held, more)
+        total[more.key] = more if held is None else _add_counters(held, more)
     return total
 
 
-def _sum(one: Counter, other: Counter) -> Counter:
+def _add_counters(one: Counter, other: Counter) -> Counter:
     names = {**one.amounts, **other.amounts}
     amounts = {name: one.amounts.get(name, 0) + other.amounts.get(name, 0) for name in names}
     return Counter(one.key, amounts, one.labels, {**one.latest, **other.latest})
 
 
-def change(old: Counter | None, new: Counter | None) -> Write | None:
+def change_counter(old: Counter | None, new: Counter | None) -> Write | None:
     """The write that subtracts the amounts of `old` and adds those of `new`; None if equal."""
     some = new or old
     if some is None:
@@ -53,17 +53,17 @@ def change(old: Counter | None, new: Counter | None) -> Write | None:
     names = {**before, **after}
     steps = {name: after.get(name, 0) - before.get(name, 0) for name in names}
     steps = {name: step for name, step in steps.items() if step}
-    news = _news(old, new)
+    news = _changed_latest(old, new)
     if not steps and not news:
         return None
     if steps.get("count", 0) < 0:
-        return _taken(some, steps)
+        return _lower_or_delete(some, steps)
     guard = Exists() if old else None
     raised = Update(key=some.key, add=steps, default=dict(some.labels), set=news, condition=guard)
-    return Write(raised, _drifted)
+    return Write(raised, _counter_drift)
 
 
-def _news(old: Counter | None, new: Counter | None) -> dict[str, Value]:
+def _changed_latest(old: Counter | None, new: Counter | None) -> dict[str, Value]:
     known = old.latest if old else {}
     return {
         name: value
@@ -72,19 +72,21 @@ def _news(old: Counter | None, new: Counter | None) -> dict[str, Value]:
     }
 
 
-def _taken(counter: Counter, steps: Mapping[str, int]) -> Write:
+def _lower_or_delete(counter: Counter, steps: Mapping[str, int]) -> Write:
     """Lower a counter that stays above zero; delete one that would reach zero."""
     taken = -steps["count"]
     lowered = Update(key=counter.key, add=steps, condition=Compare("count", ">", taken))
-    return Write(lowered, lambda item: _emptied(counter, steps, item))
+    return Write(lowered, lambda item: _delete_empty(counter, steps, item))
 
 
-def _emptied(counter: Counter, steps: Mapping[str, int], item: Item | None) -> Write | Exception:
+def _delete_empty(
+    counter: Counter, steps: Mapping[str, int], item: Item | None
+) -> Write | Exception:
     if item is None or item.get("count") != -steps["count"]:
-        return _drifted(item)
+        return _counter_drift(item)
     removed = Delete(counter.key, Compare("count", "=", -steps["count"]))
-    return Write(removed, lambda _: _taken(counter, steps))
+    return Write(removed, lambda _: _lower_or_delete(counter, steps))
 
 
-def _drifted(item: Item | None) -> Exception:
-    return Drifted(f"counter is {item}")
+def _counter_drift(item: Item | None) -> Exception:
+    return CounterDrift(f"counter is {item}")

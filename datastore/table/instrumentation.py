@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from penstock.datastore.table.pages import Readable
+from penstock.datastore.table.pages import Queryable
 from penstock.datastore.table.port import (
     Batch,
     ConditionFailed,
@@ -26,11 +26,11 @@ from penstock.datastore.table.port import (
 
 TableMethod: TypeAlias = Literal["get", "query", "transact", "write"]
 FilesMethod: TypeAlias = Literal["copy", "delete", "list", "read", "stat", "upload"]
-Ended: TypeAlias = Callable[[], None]
+EndCallback: TypeAlias = Callable[[], None]
 """A callback that is called once, when the watched call has ended, also by a failure."""
 
 
-class Again(StrEnum):
+class RetryReason(StrEnum):
     """The reason for which a request was sent again within a call."""
 
     CONFLICT = "conflict"
@@ -41,7 +41,7 @@ class Again(StrEnum):
 
 
 @dataclass(slots=True)
-class Call:
+class StoreCall:
     """One call of a table or file store: its size, its cost and its outcome.
 
     `size` counts keys, operations or files. `units` are read units of a `get` or `query` and write
@@ -51,64 +51,64 @@ class Call:
     method: TableMethod | FilesMethod
     size: int
     units: float = 0.0
-    again: tuple[Again, ...] = ()
+    retries: tuple[RetryReason, ...] = ()
     raised: type[BaseException] | None = None
 
 
-WatchCall: TypeAlias = Callable[[Call], Ended]
+WatchCall: TypeAlias = Callable[[StoreCall], EndCallback]
 """A callback for the beginning of a call. The call is complete when the returned callback is
 called."""
 
-WatchBatch: TypeAlias = Callable[[str, int], Ended]
+WatchBatch: TypeAlias = Callable[[str, int], EndCallback]
 """A callback for the beginning of a loader's batch: the loader's name and the number of keys."""
 
-_current: ContextVar[Call | None] = ContextVar("call of the store", default=None)
+_current_call: ContextVar[StoreCall | None] = ContextVar("call of the store", default=None)
 
 
-def note(again: Again) -> None:
+def note_retry(again: RetryReason) -> None:
     """Record a retry for the watched call, if one is running."""
-    call = _current.get()
+    call = _current_call.get()
     if call is not None:
-        call.again += (again,)
+        call.retries += (again,)
 
 
-def unwatched(_reader: str, _size: int) -> Ended:
+def watch_nothing(_reader: str, _size: int) -> EndCallback:
     """Ignore the batch or call."""
-    return _nothing
+    return _do_nothing
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     return None
 
 
-class watching:  # noqa: N801 - reads as a word at its uses
+class report_call:  # noqa: N801 - reads as a word at its uses
     """Report a call, from here to the end of the block, to each of the watchers."""
 
     __slots__ = ("_call", "_ended", "_token", "_watchers")
 
-    _ended: list[Ended]
-    _token: Token[Call | None]
+    _ended: list[EndCallback]
+    _token: Token[StoreCall | None]
 
-    def __init__(self, call: Call, watchers: Sequence[WatchCall]) -> None:
+    def __init__(self, call: StoreCall, watchers: Sequence[WatchCall]) -> None:
         self._call = call
         self._watchers = watchers
 
-    def __enter__(self) -> Call:
+    def __enter__(self) -> StoreCall:
         call = self._call
         self._ended = [watch(call) for watch in self._watchers]
-        self._token = _current.set(call)
+        self._token = _current_call.set(call)
         return call
 
     def __exit__(self, kind: type[BaseException] | None, error: object, _: object) -> None:
         self._call.raised = kind
         if isinstance(error, ConditionFailed):
             self._call.units = error.units
-        _current.reset(self._token)
+        _current_call.reset(self._token)
         for end in self._ended:
             end()
 
 
-class Observed:
+class InstrumentedTable:
     """A table that reports every call to each of the `watchers`."""
 
     __slots__ = ("_table", "_watchers")
@@ -118,24 +118,24 @@ class Observed:
         self._watchers = tuple(watchers)
 
     async def get(self, keys: Sequence[Key], *, consistent: bool = False) -> Batch:
-        with watching(Call("get", len(keys)), self._watchers) as call:
+        with report_call(StoreCall("get", len(keys)), self._watchers) as call:
             batch = await self._table.get(keys, consistent=consistent)
             call.units = batch.units
             return batch
 
     async def query(self, query: Query) -> Page:
-        with watching(Call("query", 1), self._watchers) as call:
+        with report_call(StoreCall("query", 1), self._watchers) as call:
             page = await self._table.query(query)
             call.units = page.units
             return page
 
     async def transact(self, operations: Sequence[Operation]) -> float:
-        with watching(Call("transact", len(operations)), self._watchers) as call:
+        with report_call(StoreCall("transact", len(operations)), self._watchers) as call:
             call.units = await self._table.transact(operations)
             return call.units
 
     async def write(self, operations: Sequence[Put | Delete]) -> float:
-        with watching(Call("write", len(operations)), self._watchers) as call:
+        with report_call(StoreCall("write", len(operations)), self._watchers) as call:
             call.units = await self._table.write(operations)
             return call.units
 
@@ -157,7 +157,7 @@ class Units(msgspec.Struct):
     calls: int = 0
 
 
-class Metered:
+class MeteredTable:
     """A table that adds the units of every call to `units`, also of failed conditions."""
 
     __slots__ = ("_table", "units")
@@ -209,7 +209,7 @@ class MeteredQueries:
 
     __slots__ = ("_table", "_units")
 
-    def __init__(self, table: Readable, units: Units) -> None:
+    def __init__(self, table: Queryable, units: Units) -> None:
         self._table = table
         self._units = units
 

@@ -10,15 +10,15 @@ from typing import Any, Final, TypeAlias, TypeVar, cast
 import msgspec
 from msgspec.structs import FieldInfo, fields
 
-from penstock.datastore.records import Resource, Struct
-from penstock.datastore.table.layout import Kind
+from penstock.datastore.records import Resource, StoredRecord
+from penstock.datastore.table.layout import KindDefinition
 from penstock.datastore.table.port import Attributes, Item, Key, Table, Value
 
-Asked: TypeAlias = frozenset[str] | None
+Projection: TypeAlias = frozenset[str] | None
 """The wanted fields of a record, by their names in Python; None for the whole record."""
 
 _RECORD: Final = "part_of"
-_KEPT: Final = 1_000
+_CACHED_TYPES: Final = 1_000
 
 
 def record_type(value: object) -> type:
@@ -28,7 +28,7 @@ def record_type(value: object) -> type:
     return found
 
 
-def wanted_fields(record: type, asked: Asked) -> tuple[FieldInfo, ...] | None:
+def projected_fields(record: type, asked: Projection) -> tuple[FieldInfo, ...] | None:
     """The fields of a partial record; None where the whole record is needed.
 
     The whole record is needed where a name in the projection is not a field but computed from
@@ -40,35 +40,35 @@ def wanted_fields(record: type, asked: Asked) -> tuple[FieldInfo, ...] | None:
     return tuple(field for field in every if field.name in asked)
 
 
-def mark(record: type) -> Mapping[str, Any]:
+def part_namespace(record: type) -> Mapping[str, Any]:
     """The attributes of a partial record's class by which `record_type` finds the record's type."""
     return {_RECORD: record}
 
 
-def both(one: Asked, other: Asked) -> Asked:
+def merge_projections(one: Projection, other: Projection) -> Projection:
     """Merge two projections; the result is the first itself where it includes the second."""
     if one is None or other is None:
         return None
     return one if one >= other else one | other
 
 
-@lru_cache(_KEPT)
-def plain_part(record: type, asked: Asked) -> Any:
+@lru_cache(_CACHED_TYPES)
+def part_struct(record: type, asked: Projection) -> Any:
     """The type that msgspec decodes or converts to: the record, or a struct of some fields."""
-    wanted = wanted_fields(record, asked)
+    wanted = projected_fields(record, asked)
     if wanted is None:
         return record
     return msgspec.defstruct(
         record.__name__,
-        [(field.name, field.type, *_default(field)) for field in wanted],
+        [(field.name, field.type, *_default_argument(field)) for field in wanted],
         rename={field.name: field.encode_name for field in wanted},
-        namespace=dict(mark(record)),
+        namespace=dict(part_namespace(record)),
         frozen=True,
         kw_only=True,
     )
 
 
-def _default(field: FieldInfo) -> tuple[Any, ...]:
+def _default_argument(field: FieldInfo) -> tuple[Any, ...]:
     """The arguments of `defstruct` for a field's default, if it has one."""
     if field.default_factory is not msgspec.NODEFAULT:
         return (msgspec.field(default_factory=field.default_factory),)
@@ -89,18 +89,18 @@ class EncodedItem(Mapping[str, Value]):
         self._item: Item | None = None
 
     @abstractmethod
-    def load(self, record: type, asked: Asked, more: Mapping[str, Value]) -> Any:
+    def load(self, record: type, asked: Projection, more: Mapping[str, Value]) -> Any:
         """Decode a record, with `more` attributes; see `penstock.datastore.table.items.load`."""
 
     @abstractmethod
-    def _decoded(self) -> Item:
+    def _decode_all(self) -> Item:
         """Decode all attributes."""
 
     @property
     def item(self) -> Item:
         """All attributes, which are decoded once."""
         if self._item is None:
-            self._item = self._decoded()
+            self._item = self._decode_all()
         return self._item
 
     def __getitem__(self, name: str) -> Value:
@@ -125,7 +125,7 @@ class EncodedItem(Mapping[str, Value]):
         return repr(self.item)
 
 
-def with_more(text: bytes, more: bytes) -> bytes:
+def append_attributes(text: bytes, more: bytes) -> bytes:
     """Append the attributes of one JSON object to another, which is not empty.
 
     Where both have an attribute, decoders take the second one.
@@ -137,17 +137,17 @@ R = TypeVar("R", bound=Resource)
 S = TypeVar("S")
 
 
-def latest_item(kind: Kind[R], record: R) -> Item:
+def latest_item(kind: KindDefinition[R], record: R) -> Item:
     """The row of the latest version, which is indexed."""
     return {**kind.latest.item(id=record.id), **attributes_of(record)}
 
 
-def version_item(kind: Kind[R], record: R) -> Item:
+def version_item(kind: KindDefinition[R], record: R) -> Item:
     """The row of one version; it is never indexed, or versions would flood the lists."""
     return {**kind.version.item(id=record.id, version=record.version), **attributes_of(record)}
 
 
-def load(record: type[S], row: Attributes, asked: Asked = None, **more: Value) -> S:
+def load(record: type[S], row: Attributes, asked: Projection = None, **more: Value) -> S:
     """Load a row as a record; attributes that the record does not have are ignored.
 
     With a projection, other fields may be missing: `record_type` gives the type of such a partial
@@ -157,7 +157,7 @@ def load(record: type[S], row: Attributes, asked: Asked = None, **more: Value) -
     loaded: S = (
         row.load(kind, asked, more)
         if isinstance(row, EncodedItem)
-        else msgspec.convert({**row, **more}, plain_part(kind, asked))
+        else msgspec.convert({**row, **more}, part_struct(kind, asked))
     )
     return loaded
 
@@ -167,18 +167,18 @@ def resource_id(item: Mapping[str, Value]) -> str:
     return str(item["pk"]).rpartition(":")[2]
 
 
-def attributes_of(record: Struct) -> Item:
+def attributes_of(record: StoredRecord) -> Item:
     """The fields of a record as attributes; its id is in the key."""
     attributes = msgspec.to_builtins(record, builtin_types=(Decimal,))
-    return {name: _plain(value) for name, value in attributes.items() if name != "id"}
+    return {name: _lists_for_tuples(value) for name, value in attributes.items() if name != "id"}
 
 
-def _plain(value: Any) -> Value:
+def _lists_for_tuples(value: Any) -> Value:
     """Replace tuples by lists, because the table has no tuples."""
     if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
+        return [_lists_for_tuples(entry) for entry in value]
     if isinstance(value, dict):
-        return {key: _plain(entry) for key, entry in value.items()}
+        return {key: _lists_for_tuples(entry) for key, entry in value.items()}
     return cast("Value", value)
 
 

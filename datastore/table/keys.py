@@ -1,4 +1,4 @@
-"""Key text: templates of segments joined by `:`, whose variables can never meet a separator."""
+"""The text of keys: templates of segments joined by `:`, which no variable's value can contain."""
 
 import re
 from collections.abc import Mapping
@@ -6,19 +6,19 @@ from typing import TypeAlias
 
 from penstock.datastore.text import escape, unescape
 
-Part: TypeAlias = "str | int | tuple[str, ...]"
+KeyPart: TypeAlias = "str | int | tuple[str, ...]"
 
 SEPARATOR = ":"
 LEVEL = "#"
 _VARIABLE = re.compile(r"\{(\w+)(?:\.(\d+))?\}")
 
 
-def join(levels: tuple[str, ...]) -> str:
+def join_levels(levels: tuple[str, ...]) -> str:
     """Join the levels of a hierarchical value to one segment: each escaped, joined by `#`."""
     return LEVEL.join(map(escape, levels))
 
 
-def split(segment: str) -> tuple[str, ...]:
+def split_levels(segment: str) -> tuple[str, ...]:
     """Split a segment into the levels of a hierarchical value."""
     return tuple(map(unescape, segment.split(LEVEL)))
 
@@ -48,24 +48,24 @@ class Template:
         """The fixed first segment, which distinguishes this family of keys from the others."""
         return self._segments[0][0]
 
-    def fill(self, values: Mapping[str, Part]) -> str:
+    def fill(self, values: Mapping[str, KeyPart]) -> str:
         """The key text for values of every variable; raises KeyError for a missing value."""
-        parts = [_written(values[name], width) for name, width in self._variables]
+        parts = [_format_part(values[name], width) for name, width in self._variables]
         return self._filled % tuple(parts)
 
-    def prefix(self, values: Mapping[str, Part]) -> str:
+    def prefix(self, values: Mapping[str, KeyPart]) -> str:
         """The key text up to the first variable without a value, cut behind a separator."""
         parts: list[str] = []
         for segment, variable in self._segments:
             if variable is None:
                 parts.append(segment)
             elif variable[1] in values:
-                parts.append(_written(values[variable[1]], variable[2]))
+                parts.append(_format_part(values[variable[1]], variable[2]))
             else:
                 return SEPARATOR.join([*parts, ""])
         raise ValueError(f"{self.text} has no variable left to cut at")
 
-    def read(self, text: str) -> dict[str, str]:
+    def parse(self, text: str) -> dict[str, str]:
         """Read the segments of the variables, still escaped; ValueError for a foreign key."""
         parts = text.split(SEPARATOR)
         found: dict[str, str] = {}
@@ -77,7 +77,7 @@ class Template:
         return found
 
 
-def _written(value: Part, width: str | None) -> str:
+def _format_part(value: KeyPart, width: str | None) -> str:
     if isinstance(value, str):
         return escape(value)
-    return join(value) if isinstance(value, tuple) else f"{value:0{width or 1}d}"
+    return join_levels(value) if isinstance(value, tuple) else f"{value:0{width or 1}d}"

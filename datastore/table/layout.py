@@ -13,7 +13,7 @@ from penstock.datastore.records import (
     ReferenceDatasetVersion,
     Resource,
 )
-from penstock.datastore.table.keys import Part, Template
+from penstock.datastore.table.keys import KeyPart, Template
 from penstock.datastore.table.port import INDEX_HASH, Item, Key
 
 R = TypeVar("R", bound=Resource)
@@ -27,20 +27,20 @@ class Row:
     sk: Template
     index: Template | None = None
 
-    def key(self, **values: Part) -> Key:
+    def key(self, **values: KeyPart) -> Key:
         return Key(self.pk.fill(values), self.sk.fill(values))
 
-    def index_of(self, **values: Part) -> str:
+    def index_partition(self, **values: KeyPart) -> str:
         """The partition of the index that lists items of this row."""
         if self.index is None:
             raise ValueError(f"{self.pk.text} is not indexed")
         return self.index.fill(values)
 
-    def item(self, **values: Part) -> Item:
+    def item(self, **values: KeyPart) -> Item:
         """The key attributes of an item of this row."""
         item: Item = {"pk": self.pk.fill(values), "sk": self.sk.fill(values)}
         if self.index is not None:
-            item[INDEX_HASH] = self.index_of(**values)
+            item[INDEX_HASH] = self.index_partition(**values)
         return item
 
 
@@ -49,7 +49,7 @@ def row(pk: str, sk: str, index: str | None = None) -> Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind(Generic[R]):
+class KindDefinition(Generic[R]):
     """A kind of resource: its letter, its rows and its records.
 
     `formulas` are the formulas in its fields that may call calculations. `runs` is the row that
@@ -79,7 +79,7 @@ class Kind(Generic[R]):
 
 EXECUTION_COUNT = row("P:{id}", "PEC")
 
-PIPELINE = Kind(
+PIPELINE = KindDefinition(
     letter="P",
     noun="pipeline",
     latest=row("P:{id}", "PV:latest", "P"),
@@ -90,7 +90,7 @@ PIPELINE = Kind(
     runs=EXECUTION_COUNT,
 )
 
-CALCULATION = Kind(
+CALCULATION = KindDefinition(
     letter="C",
     noun="calculation",
     latest=row("C:{id}", "C", "C"),
@@ -100,7 +100,7 @@ CALCULATION = Kind(
     formulas=lambda calculation: [calculation.formula],
 )
 
-REFERENCE_DATASET = Kind(
+REFERENCE_DATASET = KindDefinition(
     letter="D",
     noun="reference dataset",
     latest=row("D:{id}", "D", "D"),
@@ -111,7 +111,7 @@ REFERENCE_DATASET = Kind(
     folder="datasets/{id}/",
 )
 
-KINDS: tuple[Kind[Any], ...] = (PIPELINE, CALCULATION, REFERENCE_DATASET)
+KINDS: tuple[KindDefinition[Any], ...] = (PIPELINE, CALCULATION, REFERENCE_DATASET)
 
 GRANT = row("{kind}:{id}", "G:{group}", "G:{group}")
 OWNED = row("{kind}:{id}", "O:{group}", "O:{group}")

@@ -41,7 +41,7 @@ def value_size(value: Value, level: int = 1) -> int:
     Raises LimitExceeded for numbers, levels and names beyond the limits, TypeError for a foreign
     type and ValueError for a number that is not finite.
     """
-    at_most("levels of nesting", NESTING, level)
+    check_at_most("levels of nesting", NESTING, level)
     if isinstance(value, str):
         return len(value.encode())
     if value is None or isinstance(value, bool):
@@ -50,7 +50,7 @@ def value_size(value: Value, level: int = 1) -> int:
         _guard_number(value)
         return number_size(value)
     if isinstance(value, dict):
-        at_most("empty attribute name", 0, int("" in value))
+        check_at_most("empty attribute name", 0, int("" in value))
         inside = sum(
             1 + len(name.encode()) + value_size(each, level + 1) for name, each in value.items()
         )
@@ -74,9 +74,9 @@ def number_size(value: int | Decimal) -> int:
 def _guard_number(value: int | Decimal) -> None:
     digits, exponent = _digits(value)
     if digits:
-        at_most("digits of a number", NUMBER_DIGITS, len(digits))
-        at_most("exponent of a number", NUMBER_EXPONENT, exponent)
-        at_most("negative exponent of a number", NUMBER_NEGATIVE_EXPONENT, -exponent)
+        check_at_most("digits of a number", NUMBER_DIGITS, len(digits))
+        check_at_most("exponent of a number", NUMBER_EXPONENT, exponent)
+        check_at_most("negative exponent of a number", NUMBER_NEGATIVE_EXPONENT, -exponent)
 
 
 def _digits(value: int | Decimal) -> tuple[str, int]:
@@ -92,7 +92,7 @@ def _digits(value: int | Decimal) -> tuple[str, int]:
     return digits.strip("0"), exponent
 
 
-def at_most(limit: str, maximum: int, actual: int) -> None:
+def check_at_most(limit: str, maximum: int, actual: int) -> None:
     """Raise LimitExceeded, with `limit` as its name, if the value is above the maximum."""
     if actual > maximum:
         raise LimitExceeded(limit, maximum, actual)
@@ -114,14 +114,14 @@ PAGE_BYTES = KB * KB
 INDEXED_PK = "pk in the index"
 
 
-class Footprint(NamedTuple):
+class ItemFootprint(NamedTuple):
     """The bytes of an item, and its `siKey1` if it has one: all that the price of a write needs."""
 
     size: int
     index_hash: str | None
 
 
-def size_of(item: Mapping[str, Value]) -> int:
+def item_size(item: Mapping[str, Value]) -> int:
     """Count the bytes of names and values as DynamoDB does; refuse values that it cannot store."""
     size = 0
     for name, value in item.items():
@@ -131,14 +131,14 @@ def size_of(item: Mapping[str, Value]) -> int:
     return size
 
 
-def footprint(item: Item) -> Footprint:
+def measure_item(item: Item) -> ItemFootprint:
     """Measure an item before it is stored; raises LimitExceeded where a part of it is too large."""
     key = key_of(item)
     _guard_key(key)
     index_hash = _guard_entry(item[INDEX_HASH], key) if INDEX_HASH in item else None
-    size = size_of(item)
-    at_most("bytes of an item", ITEM_BYTES, size)
-    return Footprint(size, index_hash)
+    size = item_size(item)
+    check_at_most("bytes of an item", ITEM_BYTES, size)
+    return ItemFootprint(size, index_hash)
 
 
 def read_units(size: int, *, consistent: bool) -> float:
@@ -157,8 +157,8 @@ def page_units(sizes: Iterable[int], *, index: bool, consistent: bool) -> float:
 
 
 def write_units(
-    old: Footprint | None,
-    new: Footprint | None,
+    old: ItemFootprint | None,
+    new: ItemFootprint | None,
     *,
     transactional: bool = False,
     same: bool = False,
@@ -173,7 +173,7 @@ def write_units(
     return float(base if same else base + _index_blocks(old, new))
 
 
-def unwritten_units(old: Footprint | None) -> float:
+def check_units(old: ItemFootprint | None) -> float:
     """The write units of a check, and of each operation of a transaction that failed."""
     return float(2 * _blocks(old.size if old else 0, KB))
 
@@ -205,7 +205,7 @@ def guard_query(query: Query) -> None:
     if query.limit is not None and query.limit < 1:
         raise ValueError(f"a page holds at least one item, not {query.limit}")
     if query.after is not None:
-        _guard_after(query, query.after)
+        _guard_start(query, query.after)
 
 
 def guard_transact(operations: Sequence[Operation]) -> list[int]:
@@ -213,7 +213,7 @@ def guard_transact(operations: Sequence[Operation]) -> list[int]:
     keys = [operation.key for operation in operations]
     _guard_keys("operations of a transaction", TRANSACTION_OPERATIONS, keys)
     sizes = [*map(_operation_size, operations)]
-    at_most("bytes of a transaction", TRANSACTION_BYTES, sum(sizes))
+    check_at_most("bytes of a transaction", TRANSACTION_BYTES, sum(sizes))
     return sizes
 
 
@@ -231,7 +231,7 @@ def _blocks(size: int, block: int) -> int:
     return max(1, -(-size // block))
 
 
-def _index_blocks(old: Footprint | None, new: Footprint | None) -> int:
+def _index_blocks(old: ItemFootprint | None, new: ItemFootprint | None) -> int:
     before = old if old and old.index_hash is not None else None
     after = new if new and new.index_hash is not None else None
     if before and after and before.index_hash == after.index_hash:
@@ -244,12 +244,12 @@ def _operation_size(operation: Operation) -> int:
     if operation.condition is not None:
         _guard_condition(operation.condition)
     if isinstance(operation, Put):
-        return footprint(operation.item).size
+        return measure_item(operation.item).size
     _guard_key(operation.key)
-    size = size_of({"pk": operation.key.pk, "sk": operation.key.sk})
+    size = item_size({"pk": operation.key.pk, "sk": operation.key.sk})
     if isinstance(operation, Update):
         size += _update_size(operation)
-        at_most("bytes of an item", ITEM_BYTES, size)
+        check_at_most("bytes of an item", ITEM_BYTES, size)
     return size
 
 
@@ -266,7 +266,7 @@ def _update_size(update: Update) -> int:
             _guard_entry(assigned[INDEX_HASH], update.key)
     for amount in update.add.values():
         guard_number(amount)
-    return size_of(update.set) + size_of(update.default) + size_of(update.add)
+    return item_size(update.set) + item_size(update.default) + item_size(update.add)
 
 
 def guard_number(value: Value) -> int | Decimal:
@@ -291,7 +291,7 @@ def _guard_condition(condition: Condition) -> None:
 def _guard_keys(limit: str, maximum: int, keys: Sequence[Key]) -> None:
     if not keys:
         raise ValueError(f"no {limit}")
-    at_most(limit, maximum, len(keys))
+    check_at_most(limit, maximum, len(keys))
     if len(set(keys)) < len(keys):
         raise ValueError("a key is named twice")
 
@@ -311,19 +311,19 @@ def _guard_entry(index_hash: Value, key: Key) -> str:
 
 
 def _guard_text(name: str, maximum: int, text: str) -> None:
-    at_most(f"bytes of {name}", maximum, len(text.encode()))
-    at_most(f"empty {name}", 0, int(not text))
+    check_at_most(f"bytes of {name}", maximum, len(text.encode()))
+    check_at_most(f"empty {name}", 0, int(not text))
 
 
-def _guard_after(query: Query, after: Key) -> None:
+def _guard_start(query: Query, after: Key) -> None:
     _guard_key(after)
     if not query.index and after.pk != query.partition:
         raise ValueError(f"{after.pk!r} is not the partition {query.partition!r}")
-    if not _within(query.range, after.pk if query.index else after.sk):
+    if not _is_in_range(query.range, after.pk if query.index else after.sk):
         raise ValueError(f"{after!r} lies outside the range of the query")
 
 
-def _within(wanted: Range, text: str) -> bool:
+def _is_in_range(wanted: Range, text: str) -> bool:
     # Text compares by code point, whose order is that of UTF-8.
     return (
         text.startswith(wanted.prefix)

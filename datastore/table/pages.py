@@ -38,13 +38,13 @@ class Slice(Generic[T]):
     more: bool
     reached: str | None
 
-    def map(self, items: Sequence[U]) -> "Slice[U]":
+    def with_items(self, items: Sequence[U]) -> "Slice[U]":
         """The same positions with other items."""
         entries = zip((position for position, _ in self.entries), items, strict=True)
         return Slice(tuple(entries), self.more, self.reached)
 
 
-def sliced(
+def make_slice(
     found: Sequence[T], window: Window, position: Callable[[T], str], *, more: bool
 ) -> Slice[T]:
     """Make the slice of items in the direction of reading, of which one may be too many."""
@@ -57,7 +57,7 @@ def sliced(
 PAGE: Final = 100
 
 
-async def pages(table: Table, query: Query) -> AsyncIterator[Sequence[Attributes]]:
+async def query_pages(table: Table, query: Query) -> AsyncIterator[Sequence[Attributes]]:
     """Yield the items of a query page by page; the next page is read when the caller wants it."""
     after = query.after
     while True:
@@ -68,32 +68,32 @@ async def pages(table: Table, query: Query) -> AsyncIterator[Sequence[Attributes
         after = page.last
 
 
-async def items(table: Table, query: Query) -> AsyncIterator[Attributes]:
+async def query_items(table: Table, query: Query) -> AsyncIterator[Attributes]:
     """Yield the items of a query one by one; a page is read when the caller wants it."""
-    async for page in pages(table, query):
+    async for page in query_pages(table, query):
         for item in page:
             yield item
 
 
-BATCH = 100
+FILTERED_BATCH = 100
 """The number of items that a filtered range reads at once."""
 
 
-class Readable(Protocol):
+class Queryable(Protocol):
     """Anything that answers queries as a table does."""
 
     async def query(self, query: Query) -> Page: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
+class QueryRange:
     """A range of one partition; `keep` decides which of its items are wanted."""
 
-    table: Readable
+    table: Queryable
     query: Query
     keep: Callable[[Attributes], bool] | None = None
 
-    def behind(self, position: str | None) -> "Query | None":
+    def query_behind(self, position: str | None) -> "Query | None":
         """The query for items behind a position; None where the whole range lies before it."""
         if position is None:
             return self.query
@@ -107,7 +107,7 @@ class Lane:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _RangePart:
     """Wanted items of a range.
 
     `reached` is the sort key up to which the range was read, None for its end.
@@ -117,45 +117,53 @@ class _Found:
     reached: str | None
 
 
-async def read_lanes(lanes: Sequence[Lane], window: Window, rounds: int) -> Slice[Attributes]:
+async def read_merged_page(
+    lanes: Sequence[QueryRange], window: Window, rounds: int
+) -> Slice[Attributes]:
     """Read one page of the merged ranges, which are all read in the window's direction.
 
     Positions are sort keys. No range takes more than `rounds` queries; then the page ends early.
     """
-    parts = await gather(*(_read(lane, window, rounds) for lane in lanes))
+    parts = await gather(*(_read_range(lane, window, rounds) for lane in lanes))
     descending = bool(lanes) and lanes[0].query.descending
-    items = sorted((item for part in parts for item in part.items), key=_sk, reverse=descending)
+    items = sorted(
+        (item for part in parts for item in part.items), key=_sort_key, reverse=descending
+    )
     ends = [part.reached for part in parts if part.reached is not None]
     end = None
     if ends:
         # Items beyond this were not read in every range.
         end = max(ends) if descending else min(ends)
-        items = [item for item in items if (_sk(item) >= end if descending else _sk(item) <= end)]
-    kept = [(_sk(item), item) for item in items[: window.size]]
+        items = [
+            item
+            for item in items
+            if (_sort_key(item) >= end if descending else _sort_key(item) <= end)
+        ]
+    kept = [(_sort_key(item), item) for item in items[: window.size]]
     full = len(items) > window.size
     reached = kept[-1][0] if kept and (full or end is None) else end or window.after
     ordered = tuple(reversed(kept)) if window.backward else tuple(kept)
     return Slice(ordered, full or end is not None, reached)
 
 
-async def _read(lane: Lane, window: Window, rounds: int) -> _Found:
+async def _read_range(lane: QueryRange, window: Window, rounds: int) -> _RangePart:
     """Read one item more than the window holds, or to the end, or for at most `rounds` queries."""
     items: list[Attributes] = []
-    query = lane.behind(window.after)
+    query = lane.query_behind(window.after)
     for _ in range(rounds):
         if query is None:
-            return _Found(items, None)
+            return _RangePart(items, None)
         wanted = window.size + 1 - len(items)
-        limit = wanted if lane.keep is None else max(wanted, BATCH)
+        limit = wanted if lane.keep is None else max(wanted, FILTERED_BATCH)
         page = await lane.table.query(replace(query, limit=limit))
         items += page.items if lane.keep is None else filter(lane.keep, page.items)
         if page.last is None:
-            return _Found(items, None)
+            return _RangePart(items, None)
         query = replace(query, after=page.last)
         if len(items) > window.size:
             break
-    return _Found(items, None if query is None or query.after is None else query.after.sk)
+    return _RangePart(items, None if query is None or query.after is None else query.after.sk)
 
 
-def _sk(item: Attributes) -> str:
+def _sort_key(item: Attributes) -> str:
     return str(item["sk"])

@@ -10,29 +10,29 @@ from penstock.datastore.table.port import ConditionFailed, Item, Operation, Tabl
 ATTEMPTS = 20
 
 
-class Moved(Exception):
+class StaleRead(Exception):
     """Another call wrote the resource since it was read: read it again and start over."""
 
 
-class Done(Exception):
+class AlreadyDone(Exception):
     """The row under this call's own id exists: an attempt whose answer was lost succeeded."""
 
 
 Refusal: TypeAlias = "Callable[[Item | None], Write | Exception]"
 
 
-def moved(_standing: Item | None) -> Exception:
+def stale_read(_standing: Item | None) -> Exception:
     """The refusal of a write whose condition is that the row is as it was read."""
-    return Moved()
+    return StaleRead()
 
 
-def done(_standing: Item | None) -> Exception:
+def already_done(_standing: Item | None) -> Exception:
     """The refusal of a write that creates a row under an id of this call's own.
 
     DynamoDB remembers for ten minutes which transactions succeeded; another server of its protocol
     may have forgotten that when the request is repeated.
     """
-    return Done()
+    return AlreadyDone()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Write:
     """
 
     operation: Operation
-    refused: Refusal = moved
+    refusal: Refusal = stale_read
 
 
 async def commit(table: Table, writes: Sequence[Write]) -> None:
@@ -60,7 +60,7 @@ async def commit(table: Table, writes: Sequence[Write]) -> None:
         except ConditionFailed as cancelled:
             try:
                 _replace_refused(pending, cancelled)
-            except Done:
+            except AlreadyDone:
                 return
         else:
             return
@@ -70,7 +70,7 @@ async def commit(table: Table, writes: Sequence[Write]) -> None:
 def _replace_refused(pending: list[Write], cancelled: ConditionFailed) -> None:
     failures: list[Exception] = []
     for position, standing in cancelled.failed:
-        outcome = pending[position].refused(standing)
+        outcome = pending[position].refusal(standing)
         if isinstance(outcome, Write):
             pending[position] = outcome
         else:
@@ -81,9 +81,9 @@ def _replace_refused(pending: list[Write], cancelled: ConditionFailed) -> None:
 
 def _rank(failure: Exception) -> int:
     match failure:
-        case Done():
+        case AlreadyDone():
             return 0
-        case Moved():
+        case StaleRead():
             return 1
         case _:
             return 2

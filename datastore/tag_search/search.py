@@ -10,13 +10,13 @@ from functools import reduce
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 
-class Wanted(NamedTuple):
+class TagTerm(NamedTuple):
     """A tag in comparison form; its value `a#b` also matches every value below it."""
 
     key: str
     value: str
 
-    def within(self, other: "Wanted") -> bool:
+    def implies(self, other: "TagTerm") -> bool:
         """Whether every tag set that matches this term matches the other as well."""
         return other.matches({self.key: self.value})
 
@@ -26,12 +26,12 @@ class Wanted(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class TermFilter:
     """A filter of tag sets: all of `all`, at least one of `any` (if not empty), none of `none`."""
 
-    all: tuple[Wanted, ...] = ()
-    any: tuple[Wanted, ...] = ()
-    none: tuple[Wanted, ...] = ()
+    all: tuple[TagTerm, ...] = ()
+    any: tuple[TagTerm, ...] = ()
+    none: tuple[TagTerm, ...] = ()
 
     def matches(self, tags: Mapping[str, str]) -> bool:
         for wanted in self.all:
@@ -42,7 +42,7 @@ class Filter:
                 return False
         return not self.any or any(wanted.matches(tags) for wanted in self.any)
 
-    def drivers(self) -> tuple[tuple[Wanted, ...], ...]:
+    def driver_terms(self) -> tuple[tuple[TagTerm, ...], ...]:
         """Alternatives of tags; every match has all tags of at least one alternative.
 
         The postings of any single tag of an alternative include all matches of that alternative. An
@@ -50,27 +50,29 @@ class Filter:
         """
         needed = self.all if len(self.any) > 1 else self.all + self.any
         if needed:
-            narrowest = tuple(one for one in dict.fromkeys(needed) if not _widens(one, needed))
+            narrowest = tuple(one for one in dict.fromkeys(needed) if not _is_implied(one, needed))
             # A tag set has one value for a key, and no two of these lie on one line.
             possible = len({one.key for one in narrowest}) == len(narrowest)
             return (narrowest,) if possible else ()
         if self.any:
-            return tuple((one,) for one in dict.fromkeys(self.any) if not _narrows(one, self.any))
+            return tuple(
+                (one,) for one in dict.fromkeys(self.any) if not _implies_another(one, self.any)
+            )
         return ((),)
 
 
-def _widens(one: Wanted, others: tuple[Wanted, ...]) -> bool:
-    return any(other != one and other.within(one) for other in others)
+def _is_implied(one: TagTerm, others: tuple[TagTerm, ...]) -> bool:
+    return any(other != one and other.implies(one) for other in others)
 
 
-def _narrows(one: Wanted, others: tuple[Wanted, ...]) -> bool:
-    return any(other != one and one.within(other) for other in others)
+def _implies_another(one: TagTerm, others: tuple[TagTerm, ...]) -> bool:
+    return any(other != one and one.implies(other) for other in others)
 
 
 T = TypeVar("T")
 
 
-class Row(NamedTuple):
+class Posting(NamedTuple):
     """One posting: the id (UUIDv7 text) of a resource, and its whole tag set.
 
     Tags are in comparison form: a key, and the escaped levels of its value joined by `#`.
@@ -80,20 +82,20 @@ class Row(NamedTuple):
     tags: Mapping[str, str]
 
 
-class Rows(NamedTuple):
+class PostingPage(NamedTuple):
     """A page of a stream. `last` is the id up to which it is complete, None at the stream's end.
 
     `last` may be set although nothing follows, as on DynamoDB when exactly the limit was read.
     """
 
-    rows: tuple[Row, ...]
+    rows: tuple[Posting, ...]
     last: str | None
 
 
-class Stream(Protocol):
+class PostingStream(Protocol):
     """Postings in the search's direction, one per id."""
 
-    async def read(self, after: str | None, limit: int) -> Rows:
+    async def read(self, after: str | None, limit: int) -> PostingPage:
         """Read up to `limit` rows strictly beyond `after` (None: from the start), in one request.
 
         Fewer rows are allowed; a page without rows must be the end or have a `last` beyond `after`.
@@ -103,17 +105,17 @@ class Stream(Protocol):
         """Count the rows of the whole stream. A wrong count costs reads, never results."""
 
 
-class Source(Protocol):
+class PostingSource(Protocol):
     """The postings of one group."""
 
-    def tag(self, key: str, value: str) -> Stream:
+    def tag(self, key: str, value: str) -> PostingStream:
         """The postings with the tag value or one below it."""
 
-    def members(self) -> Stream:
+    def members(self) -> PostingStream:
         """The postings of all resources that are granted to the group."""
 
 
-async def at_once(calls: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+async def run_together(calls: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     """Run the calls concurrently; the first failure cancels the others and is raised."""
     try:
         async with asyncio.TaskGroup() as group:
@@ -124,7 +126,7 @@ async def at_once(calls: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
 
 
 @dataclass(frozen=True, slots=True)
-class Sizes:
+class PageSizes:
     """The sizes of pages in rows, at 320 bytes a row.
 
     `block` rows are the smallest read that is charged (4 KB). `first` bounds a page while little is
@@ -137,19 +139,19 @@ class Sizes:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class ScanOrder:
     """The direction of the search over ids; None is the start, which lies before every id."""
 
     descending: bool
 
-    def ahead(self, one: str | None, other: str | None) -> bool:
+    def is_ahead(self, one: str | None, other: str | None) -> bool:
         """Whether `one` comes strictly later than `other` in this direction."""
         if one is None or other is None:
             return one is not None
         return one < other if self.descending else one > other
 
 
-class Lane:
+class PostingScan:
     """A scan of streams that each contain every match, so a page of any one decides its range.
 
     The choice of the stream changes only the cost, never the result. First a block of every stream
@@ -182,11 +184,11 @@ class Lane:
 
     def __init__(
         self,
-        streams: Sequence[Stream],
+        streams: Sequence[PostingStream],
         keeps: Callable[[Mapping[str, str]], bool],
-        order: Order,
+        order: ScanOrder,
         after: str | None,
-        sizes: Sizes,
+        sizes: PageSizes,
     ) -> None:
         self.position = self.since = after
         self.ended = False
@@ -202,62 +204,64 @@ class Lane:
 
     def has_decided(self, match: str) -> bool:
         """Whether no further match at or before this id can be found by this scan."""
-        return self.ended or not self._order.ahead(match, self.position)
+        return self.ended or not self._order.is_ahead(match, self.position)
 
     async def advance(self, need: int) -> int:
         """Make one round of requests for `need` more matches; return the number of requests."""
         if self._probes:
-            await self._probe()
+            await self._probe_streams()
             return len(self._streams)
-        size = self._size(need) if self._ranked else min(self._size(need), self._sizes.first)
+        size = (
+            self._page_size(need) if self._ranked else min(self._page_size(need), self._sizes.first)
+        )
         # A count costs as much as a block: many searches end before it could save that.
         if self._ranked or self._seen < self._sizes.first:
-            await self._drive(size)
+            await self._read_driver(size)
             return 1
-        await at_once((self._drive(size), self._rank()))
+        await run_together((self._read_driver(size), self._rank_streams()))
         return 1 + len(self._streams)
 
-    async def _probe(self) -> None:
-        pages = await at_once(
+    async def _probe_streams(self) -> None:
+        pages = await run_together(
             stream.read(self.position, self._sizes.block) for stream in self._streams
         )
-        furthest = self._furthest(pages)
+        furthest = self._furthest_page(pages)
         if not self._ranked:
             self._driver = furthest
         # Where streams skip each other's rows, the driver is read in every other round: hence two.
         more = 2 if self._skips(pages) else self._probes - 1
-        self._probes = 0 if self._take(pages[furthest]) else more
+        self._probes = 0 if self._take_page(pages[furthest]) else more
 
-    async def _drive(self, size: int) -> None:
-        found = self._take(await self._streams[self._driver].read(self.position, size))
+    async def _read_driver(self, size: int) -> None:
+        found = self._take_page(await self._streams[self._driver].read(self.position, size))
         self._probes = int(not found and len(self._streams) > 1)
 
-    async def _rank(self) -> None:
-        counts = await at_once(stream.count() for stream in self._streams)
+    async def _rank_streams(self) -> None:
+        counts = await run_together(stream.count() for stream in self._streams)
         self._driver = counts.index(min(counts))
         self._ranked = True
 
-    def _size(self, need: int) -> int:
+    def _page_size(self, need: int) -> int:
         """The rows to read: as many as `need` requires at the rate so far, in growing pages."""
         expected = -(-need * (self._seen + 1) // (self._found + 1))
         rows = min(expected, max(need, self._sizes.first, 2 * self._seen), self._sizes.cap)
         return -(-rows // self._sizes.block) * self._sizes.block
 
-    def _furthest(self, pages: Sequence[Rows]) -> int:
+    def _furthest_page(self, pages: Sequence[PostingPage]) -> int:
         best = 0
         for index, page in enumerate(pages):
             if page.last is None:
                 return index
-            if self._order.ahead(page.last, pages[best].last):
+            if self._order.is_ahead(page.last, pages[best].last):
                 best = index
         return best
 
-    def _skips(self, pages: Sequence[Rows]) -> bool:
+    def _skips(self, pages: Sequence[PostingPage]) -> bool:
         """Whether some stream has no row in the range of the driver's page."""
         passed = pages[self._driver].last
-        return any(page.rows and self._order.ahead(page.rows[0].id, passed) for page in pages)
+        return any(page.rows and self._order.is_ahead(page.rows[0].id, passed) for page in pages)
 
-    def _take(self, page: Rows) -> bool:
+    def _take_page(self, page: PostingPage) -> bool:
         """Decide everything up to the page's end; return whether it has a match."""
         found = [row.id for row in page.rows if self._keeps(row.tags)]
         self.matches += found
@@ -269,10 +273,10 @@ class Lane:
         return bool(found)
 
 
-SIZES = Sizes()
+DEFAULT_SIZES = PageSizes()
 
 
-class Found(NamedTuple):
+class SearchPage(NamedTuple):
     """The result of a search: distinct ids in its order, at most as many as the limit.
 
     `examined` is the cursor: everything up to it is decided, and the next page begins strictly
@@ -285,12 +289,12 @@ class Found(NamedTuple):
     more: bool
 
 
-def _never() -> bool:
+def _never_stop() -> bool:
     return False
 
 
 @dataclass(slots=True)
-class Budget:
+class SearchBudget:
     """The rest of a search's allowance: consecutive round trips, and requests.
 
     `stop` is an additional test of the caller, such as units. All are tested between rounds: the
@@ -299,7 +303,7 @@ class Budget:
 
     rounds: int
     reads: int
-    stop: Callable[[], bool] = _never
+    stop: Callable[[], bool] = _never_stop
 
     @property
     def exhausted(self) -> bool:
@@ -307,24 +311,24 @@ class Budget:
 
 
 async def search(  # noqa: PLR0913 - all of it describes one page
-    sources: Iterable[Source],
-    wanted: Filter,
+    sources: Iterable[PostingSource],
+    wanted: TermFilter,
     *,
     after: str | None,
     limit: int,
     descending: bool,
-    budget: Budget,
-    sizes: Sizes = SIZES,
-) -> Found:
+    budget: SearchBudget,
+    sizes: PageSizes = DEFAULT_SIZES,
+) -> SearchPage:
     """Find the first `limit` (1 or more) matches beyond `after`, newest first if `descending`.
 
     The streams of the sources must run in the same direction. An id that several sources have is
     found once. A resource that exists from the first page to the last is neither skipped nor
     repeated.
     """
-    order = Order(descending)
+    order = ScanOrder(descending)
     lanes = [
-        Lane(
+        PostingScan(
             [source.tag(*tag) for tag in tags] or [source.members()],
             wanted.matches,
             order,
@@ -332,72 +336,72 @@ async def search(  # noqa: PLR0913 - all of it describes one page
             sizes,
         )
         for source in sources
-        for tags in wanted.drivers()
+        for tags in wanted.driver_terms()
     ]
-    merge = _Merge(lanes, order, limit)
+    merge = _ScanMerge(lanes, order, limit)
     reading = lanes
     while reading:
-        need = merge.need()
+        need = merge.missing_matches()
         budget.rounds -= 1
-        budget.reads -= sum(await at_once(lane.advance(need) for lane in reading))
-        reading = [] if budget.exhausted else merge.lagging()
-    return merge.found(after)
+        budget.reads -= sum(await run_together(lane.advance(need) for lane in reading))
+        reading = [] if budget.exhausted else merge.lagging_scans()
+    return merge.page(after)
 
 
-class _Merge:
+class _ScanMerge:
     """The matches of all scans as one list, of which the first `limit` and one more are needed."""
 
     __slots__ = ("_lanes", "_limit", "_order")
 
-    def __init__(self, lanes: Sequence[Lane], order: Order, limit: int) -> None:
+    def __init__(self, lanes: Sequence[PostingScan], order: ScanOrder, limit: int) -> None:
         self._lanes = lanes
         self._order = order
         self._limit = limit
 
-    def need(self) -> int:
+    def missing_matches(self) -> int:
         """The number of missing matches until the page, and whether more follow, is certain."""
-        return self._limit + 1 - len(self._decided())
+        return self._limit + 1 - len(self._decided_matches())
 
-    def lagging(self) -> list[Lane]:
+    def lagging_scans(self) -> list[PostingScan]:
         """The scans to read on; none once the page is certain.
 
         With one match more than the page takes, only its last match must be certain: scans beyond
         it wait. So does a scan whose latest page begins ahead of another scan, which may well find
         enough before.
         """
-        known = self._known()
+        known = self._known_matches()
         behind = (
             [lane for lane in self._lanes if not lane.has_decided(known[self._limit - 1])]
             if len(known) > self._limit
             else [lane for lane in self._lanes if not lane.ended]
         )
-        hindmost = self._hindmost(behind)
-        return [lane for lane in behind if not self._order.ahead(lane.since, hindmost)]
+        hindmost = self._rearmost_position(behind)
+        return [lane for lane in behind if not self._order.is_ahead(lane.since, hindmost)]
 
-    def found(self, after: str | None) -> Found:
-        decided = self._decided()
+    def page(self, after: str | None) -> SearchPage:
+        decided = self._decided_matches()
         ids = tuple(decided[: self._limit])
         unfinished = [lane for lane in self._lanes if not lane.ended]
         examined = ids[-1] if ids else after
         if unfinished and len(ids) < self._limit:
-            examined = self._hindmost(unfinished)
-        return Found(ids, examined, more=bool(unfinished) or len(decided) > self._limit)
+            examined = self._rearmost_position(unfinished)
+        return SearchPage(ids, examined, more=bool(unfinished) or len(decided) > self._limit)
 
-    def _known(self) -> list[str]:
+    def _known_matches(self) -> list[str]:
         matches = {match for lane in self._lanes for match in lane.matches}
         return sorted(matches, reverse=self._order.descending)
 
-    def _decided(self) -> list[str]:
+    def _decided_matches(self) -> list[str]:
         """The first matches between which no further match can be found."""
         return [
             match
-            for match in self._known()[: self._limit + 1]
+            for match in self._known_matches()[: self._limit + 1]
             if all(lane.has_decided(match) for lane in self._lanes)
         ]
 
-    def _hindmost(self, lanes: Sequence[Lane]) -> str | None:
+    def _rearmost_position(self, lanes: Sequence[PostingScan]) -> str | None:
         positions = [lane.position for lane in lanes]
         return reduce(self._earlier, positions) if positions else None
 
     def _earlier(self, one: str | None, other: str | None) -> str | None:
-        return other if self._order.ahead(one, other) else one
+        return other if self._order.is_ahead(one, other) else one

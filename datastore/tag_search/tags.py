@@ -7,8 +7,8 @@ from unicodedata import normalize
 
 from penstock.datastore.errors import FieldProblem, Invalid
 from penstock.datastore.records import Tag
-from penstock.datastore.table.keys import join
-from penstock.datastore.text import comparison_form, text_problem, unread_problem
+from penstock.datastore.table.keys import join_levels
+from penstock.datastore.text import comparison_form, normalisation_problem, text_problem
 
 MAX_LENGTH = 128
 MAX_DEPTH = 10
@@ -18,7 +18,7 @@ MAX_VALUE = 2 * MAX_DEPTH * MAX_LENGTH
 character."""
 
 
-class Level(NamedTuple):
+class TagLevel(NamedTuple):
     """One level of a resource's tag; `last` says that the tag's value ends here."""
 
     key: str
@@ -27,27 +27,27 @@ class Level(NamedTuple):
     last: bool
 
 
-def names_of(text: str) -> list[str]:
+def level_names(text: str) -> list[str]:
     """The names of a value's levels as written; NFKC turns other forms of `/` into separators."""
     return [name.strip() for name in normalize("NFKC", text).split("/")]
 
 
-def value_of(text: str) -> tuple[str, ...]:
+def value_levels(text: str) -> tuple[str, ...]:
     """The levels of a value written with `/`, in comparison form."""
-    return tuple(map(comparison_form, names_of(text)))
+    return tuple(map(comparison_form, level_names(text)))
 
 
-def cover(tags: Iterable[Tag]) -> dict[str, str]:
+def tag_map(tags: Iterable[Tag]) -> dict[str, str]:
     """A whole tag set as its rows store it: key -> `a#b#c`."""
-    return {comparison_form(tag.key): join(value_of(tag.value)) for tag in tags}
+    return {comparison_form(tag.key): join_levels(value_levels(tag.value)) for tag in tags}
 
 
-def levels_of(tag: Tag) -> tuple[Level, ...]:
+def tag_levels(tag: Tag) -> tuple[TagLevel, ...]:
     """Every level of one tag, from the top."""
-    labels = names_of(tag.value)
-    value = value_of(tag.value)
+    labels = level_names(tag.value)
+    value = value_levels(tag.value)
     return tuple(
-        Level(comparison_form(tag.key), value[: n + 1], labels[n], n + 1 == len(value))
+        TagLevel(comparison_form(tag.key), value[: n + 1], labels[n], n + 1 == len(value))
         for n in range(len(value))
     )
 
@@ -78,9 +78,9 @@ def tag_text_problems(path: list[str], tag: Tag) -> list[FieldProblem]:
 
 
 def _value_problems(value: str) -> list[str | None]:
-    if problem := unread_problem(value, MAX_VALUE):
+    if problem := normalisation_problem(value, MAX_VALUE):
         return [problem]
-    names = names_of(value)
+    names = level_names(value)
     if len(names) > MAX_DEPTH:
         return [f"has more than {MAX_DEPTH} levels"]
     found = [text_problem(name, MAX_LENGTH) for name in names]
@@ -105,15 +105,15 @@ class TagFilter:
 
     def check(self) -> None:
         """Raise Invalid for too many terms, and for terms that no tag can match."""
-        if sum(len(terms) for _, terms in self.named()) > MAX_TERMS:
+        if sum(len(terms) for _, terms in self.parts_by_name()) > MAX_TERMS:
             raise Invalid([FieldProblem(["tags"], f"at most {MAX_TERMS} terms are allowed")])
         problems: list[FieldProblem] = []
-        for name, terms in self.named():
+        for name, terms in self.parts_by_name():
             for n, tag in enumerate(terms):
                 problems += tag_text_problems(["tags", name, str(n)], tag)
         if problems:
             raise Invalid(problems)
 
-    def named(self) -> Iterable[tuple[str, tuple[Tag, ...]]]:
+    def parts_by_name(self) -> Iterable[tuple[str, tuple[Tag, ...]]]:
         """The three parts with their names."""
         return ("all", self.all), ("any", self.any), ("none", self.none)

@@ -35,7 +35,7 @@ TRANSFORMER = {
 }
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """A failure that the schema describes and that this program cannot handle."""
 
 
@@ -69,9 +69,11 @@ def create(session: SyncClientSession, name: str) -> Any:
         case {"__typename": "CreatePipelinePayload", "pipeline": pipeline}:
             return pipeline
         case {"__typename": "ValidationProblem", "problems": problems}:
-            raise Refused("; ".join(f"{'.'.join(p['path'])} {p['message']}" for p in problems))
+            raise RequestRefused(
+                "; ".join(f"{'.'.join(p['path'])} {p['message']}" for p in problems)
+            )
         case {"message": message}:
-            raise Refused(message)
+            raise RequestRefused(message)
 
 
 def describe(session: SyncClientSession, id: str, version: int, description: str) -> Any:
@@ -84,13 +86,13 @@ def describe(session: SyncClientSession, id: str, version: int, description: str
             print(f"conflict: version {version} was seen, {current} is current")
             return describe(session, id, current, description)
         case {"message": message}:
-            raise Refused(message)
+            raise RequestRefused(message)
 
 
 def remove(session: SyncClientSession, id: str, version: int) -> None:
     answer = ask(session, "DeletePipeline", input={"id": id, "expectedVersion": version})
     if answer["__typename"] != "DeletePipelinePayload":
-        raise Refused(answer["message"])
+        raise RequestRefused(answer["message"])
 
 
 def run(session: SyncClientSession) -> None:
@@ -119,7 +121,7 @@ def main(arguments: list[str]) -> int | str:
         # With the schema, the client refuses an invalid operation before sending it.
         with Client(schema=SCHEMA, transport=transport) as session:
             run(session)
-    except (Refused, TransportError) as error:
+    except (RequestRefused, TransportError) as error:
         return str(error)
     return 0
 

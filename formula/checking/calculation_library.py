@@ -5,15 +5,15 @@ from typing import Protocol
 
 import msgspec
 
-from penstock.formula.core.datasets import LATEST, Pin
-from penstock.formula.core.values import Parameter, ValueType
+from penstock.formula.core.datasets import LATEST, VersionPin
+from penstock.formula.core.values import FormulaParameter, FormulaType
 
 
 class Callee(msgspec.Struct, frozen=True):
     """A calculation as a formula names it: `#name(..., version=3)`."""
 
     name: str
-    pin: Pin = LATEST
+    pin: VersionPin = LATEST
 
 
 class Signature(msgspec.Struct, frozen=True):
@@ -23,9 +23,9 @@ class Signature(msgspec.Struct, frozen=True):
     """
 
     identity: str
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[FormulaParameter, ...]
     formula: str
-    output: ValueType | None = None
+    output: FormulaType | None = None
     shown: bool = True
 
     @property
@@ -35,10 +35,10 @@ class Signature(msgspec.Struct, frozen=True):
         return places[-1] if places else 0
 
 
-class Library(Protocol):
+class CalculationLibrary(Protocol):
     """Finds calculations by name."""
 
-    def callees(self, callee: Callee, within: str | None) -> Signature | None:
+    def find_callee(self, callee: Callee, within: str | None) -> Signature | None:
         """Find the calculation that a formula names; None if no visible one has the name.
 
         `within` is the identity of the calculation that contains the formula, whose groups decide;
@@ -50,11 +50,11 @@ class Library(Protocol):
 class NoLibrary:
     """A library without calculations."""
 
-    def callees(self, callee: Callee, within: str | None) -> Signature | None:
+    def find_callee(self, callee: Callee, within: str | None) -> Signature | None:
         return None
 
 
-class Found(msgspec.Struct, frozen=True):
+class ResolvedCall(msgspec.Struct, frozen=True):
     """One calculation's call of another; `signature` is None when the name was not found."""
 
     within: str | None

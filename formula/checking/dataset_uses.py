@@ -8,40 +8,40 @@ from decimal import Decimal
 
 import msgspec
 
-from penstock.formula.core.datasets import Pin
-from penstock.formula.core.errors import Code, Position
+from penstock.formula.core.datasets import VersionPin
+from penstock.formula.core.errors import FormulaCode, Position
 from penstock.formula.functions.catalogue import FUNCTIONS
-from penstock.formula.syntax.tree import Call, Formula, Literal, Option, walk
+from penstock.formula.syntax.tree import Formula, FunctionCall, Literal, Option, walk
 
 _TEXTS = {"versionAsAt": "a time as text", "group": "a group as text"}
 _MAX_VERSION = 10**9
 
 
-def pin_of(options: Sequence[Option]) -> Pin:
+def pin_of(options: Sequence[Option]) -> VersionPin:
     """Return the pin of options in which `pin_problems` finds no problem."""
     given = {o.name: o.value.value for o in options if isinstance(o.value, Literal)}
     version, as_at, group = given.get("version"), given.get("versionAsAt"), given.get("group")
-    return Pin(
+    return VersionPin(
         int(version) if isinstance(version, Decimal) else None,
         as_at if isinstance(as_at, str) else None,
         group if isinstance(group, str) else None,
     )
 
 
-def pin_problems(options: Sequence[Option]) -> Iterator[tuple[Code, str, Position]]:
+def pin_problems(options: Sequence[Option]) -> Iterator[tuple[FormulaCode, str, Position]]:
     """Yield the problems of a call's version options."""
     names = {option.name for option in options}
     for option in options:
         if option.name == "tenant":
-            yield Code.UNSUPPORTED_OPTION, "data of other tenants cannot be read", option.at
+            yield FormulaCode.UNSUPPORTED_OPTION, "data of other tenants cannot be read", option.at
         elif option.name == "version" or option.name in _TEXTS:
             yield from _literal_problem(option)
         if option.name == "version" and "versionAsAt" in names:
             message = "give `version` or `versionAsAt`, not both"
-            yield Code.CONFLICTING_OPTIONS, message, option.at
+            yield FormulaCode.CONFLICTING_OPTIONS, message, option.at
 
 
-def _literal_problem(option: Option) -> Iterator[tuple[Code, str, Position]]:
+def _literal_problem(option: Option) -> Iterator[tuple[FormulaCode, str, Position]]:
     value = option.value.value if isinstance(option.value, Literal) else None
     if option.name == "version":
         whole = isinstance(value, Decimal) and value == value.to_integral_value()
@@ -51,7 +51,7 @@ def _literal_problem(option: Option) -> Iterator[tuple[Code, str, Position]]:
     if not fine:
         wanted = _TEXTS.get(option.name, "a whole number from 1")
         message = f"`{option.name}` must be written out, as {wanted}"
-        yield Code.OPTION_NOT_LITERAL, message, option.at
+        yield FormulaCode.OPTION_NOT_LITERAL, message, option.at
 
 
 class DatasetUse(msgspec.Struct, frozen=True):
@@ -59,21 +59,23 @@ class DatasetUse(msgspec.Struct, frozen=True):
 
     function: str
     name: str | None
-    pin: Pin
+    pin: VersionPin
     columns: tuple[str | None, str | None] | None = None
 
 
 def datasets_of(formula: Formula) -> tuple[DatasetUse, ...]:
     """Return the datasets that a parsed formula reads, each once, in the order of the text."""
-    return tuple(dict.fromkeys(map(dataset_use, asking(formula))))
+    return tuple(dict.fromkeys(map(dataset_use, dataset_calls(formula))))
 
 
-def asking(formula: Formula) -> Iterator[Call]:
+def dataset_calls(formula: Formula) -> Iterator[FunctionCall]:
     """Yield the calls of IMPACT and LOOKUP, in the order of the text."""
-    return (node for node in walk(formula) if isinstance(node, Call) and _asks(node))
+    return (
+        node for node in walk(formula) if isinstance(node, FunctionCall) and _reads_dataset(node)
+    )
 
 
-def dataset_use(node: Call) -> DatasetUse:
+def dataset_use(node: FunctionCall) -> DatasetUse:
     """Return the dataset that a call of IMPACT or LOOKUP with valid arguments reads."""
     pin = pin_of(node.options)
     if node.name == "IMPACT" or len(node.arguments) == 2:
@@ -82,13 +84,13 @@ def dataset_use(node: Call) -> DatasetUse:
     return DatasetUse(node.name, text_at(node, 1), pin, columns)
 
 
-def text_at(node: Call, place: int) -> str | None:
+def text_at(node: FunctionCall, place: int) -> str | None:
     """Return the argument if it is a text literal; None for any other."""
     argument = node.arguments[place]
     found = argument.value if isinstance(argument, Literal) else None
     return found if isinstance(found, str) else None
 
 
-def _asks(node: Call) -> bool:
+def _reads_dataset(node: FunctionCall) -> bool:
     function = FUNCTIONS.get(node.name)
     return function is not None and function.pinned and function.takes(len(node.arguments))

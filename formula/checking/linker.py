@@ -8,20 +8,20 @@ from typing import Final
 import msgspec
 
 from penstock.formula.checking.calculation_library import (
+    CalculationLibrary,
     Callee,
-    Found,
-    Library,
+    ResolvedCall,
     Signature,
     find_cycle,
 )
-from penstock.formula.checking.check import Report, Surroundings, check
+from penstock.formula.checking.check import CheckReport, Surroundings, check
 from penstock.formula.checking.dataset_uses import pin_of
 from penstock.formula.core.errors import (
-    Code,
+    FormulaCode,
     FormulaInvalid,
+    FormulaProblem,
     FormulaSyntax,
     Position,
-    Problem,
     problem,
 )
 from penstock.formula.core.limits import (
@@ -33,14 +33,14 @@ from penstock.formula.core.limits import (
 from penstock.formula.functions.catalogue import FUNCTIONS
 from penstock.formula.syntax.parser import parse
 from penstock.formula.syntax.tree import (
-    Call,
+    CalculationCall,
     Chain,
-    CustomCall,
+    ChainStep,
     Formula,
+    FunctionCall,
     Literal,
     Name,
     Negate,
-    Step,
     walk,
 )
 
@@ -51,17 +51,17 @@ _THIS: Final = "this formula"
 _UNSEEN: Final = "a calculation out of sight"
 
 
-class Linked(msgspec.Struct, frozen=True):
+class LinkedFormula(msgspec.Struct, frozen=True):
     """A usable formula; `steps` bounds the operations of one row, calculations included."""
 
     formula: Formula
     surroundings: Surroundings
-    callees: Mapping[Callee, "Linked"]
+    callees: Mapping[Callee, "LinkedFormula"]
     steps: int
     depth: int  # calculations below it, at most
 
 
-def examine(text: str, surroundings: Surroundings | None = None) -> Report:
+def examine(text: str, surroundings: Surroundings | None = None) -> CheckReport:
     """Return all problems of a formula, with those of the calculations it calls.
 
     A text that cannot be parsed gives a report with one problem. When a calculation is being saved,
@@ -72,55 +72,59 @@ def examine(text: str, surroundings: Surroundings | None = None) -> Report:
     try:
         formula = parse(text)
     except FormulaSyntax as error:
-        return Report((error.problem,))
+        return CheckReport((error.problem,))
     report = check(formula, around)
     beyond = _Linker(formula, around).problems()
     return msgspec.structs.replace(report, problems=(*report.problems, *beyond))
 
 
-def link(formula: Formula, surroundings: Surroundings) -> Linked:
+def link(formula: Formula, surroundings: Surroundings) -> LinkedFormula:
     """Return the formula with the calculations it calls; raises FormulaInvalid if it is unusable.
 
     An unused parameter is allowed here; only `examine` reports it.
     """
     problems = [
-        one for one in check(formula, surroundings).problems if one.code != Code.UNUSED_PARAMETER
+        one
+        for one in check(formula, surroundings).problems
+        if one.code != FormulaCode.UNUSED_PARAMETER
     ]
     linker = _Linker(formula, surroundings)
     problems += linker.problems()
     if problems:
         raise FormulaInvalid(problems)
-    return linker.linked
+    return linker.linked_formula
 
 
-def closure(formula: Formula, library: Library, within: str | None) -> tuple[Found, ...]:
+def reachable_calls(
+    formula: Formula, library: CalculationLibrary, within: str | None
+) -> tuple[ResolvedCall, ...]:
     """Return every call reached from a formula with the calculation it names, up to the limits."""
-    found: dict[tuple[str | None, Callee], Found] = {}
+    found: dict[tuple[str | None, Callee], ResolvedCall] = {}
     seen = {within}
     length = 0
     waiting = [(within, formula)]
     while waiting:
         owner, body = waiting.pop()
         for callee in calls_of(body):
-            signature = library.callees(callee, owner)
-            found[owner, callee] = Found(owner, callee, signature)
+            signature = library.find_callee(callee, owner)
+            found[owner, callee] = ResolvedCall(owner, callee, signature)
             if signature is None or signature.identity in seen:
                 continue
             seen.add(signature.identity)
             length += len(signature.formula)
             if len(seen) <= MAX_CALCULATIONS and length <= MAX_CALLED_TEXT:
-                called = _parsed(signature)
+                called = _parse_or_none(signature)
                 waiting += [(signature.identity, called)] if called else []
     return tuple(found.values())
 
 
 def calls_of(formula: Formula) -> tuple[Callee, ...]:
     """Return the calculations that a formula names, each once, in the order of the text."""
-    calls = (node for node in walk(formula) if isinstance(node, CustomCall))
+    calls = (node for node in walk(formula) if isinstance(node, CalculationCall))
     return tuple(dict.fromkeys(Callee(node.name, pin_of(node.options)) for node in calls))
 
 
-def _parsed(signature: Signature) -> Formula | None:
+def _parse_or_none(signature: Signature) -> Formula | None:
     try:
         return parse(signature.formula)
     except FormulaSyntax:
@@ -133,27 +137,27 @@ class _Linker:
     def __init__(self, formula: Formula, surroundings: Surroundings) -> None:
         self._formula = formula
         self._around = surroundings
-        self._known: dict[str, Linked] = {}
-        self._found = closure(formula, surroundings.library, surroundings.within)
-        self._meant = {
-            (one.within, one.callee): one.signature for one in self._found if one.signature
+        self._known: dict[str, LinkedFormula] = {}
+        self._calls = reachable_calls(formula, surroundings.library, surroundings.within)
+        self._signatures = {
+            (one.within, one.callee): one.signature for one in self._calls if one.signature
         }
 
     @property
-    def linked(self) -> Linked:
+    def linked_formula(self) -> LinkedFormula:
         return self._link(self._formula, self._around, 0)
 
-    def problems(self) -> Iterator[Problem]:
+    def problems(self) -> Iterator[FormulaProblem]:
         """Yield the problems of the calls; the first circle or exceeded limit is the only one."""
         circle = find_cycle(self._graph())
         if circle:
             message = f"the calls go in a circle: {' -> '.join(map(self._name, circle))}"
-            yield self._at_call(Code.CALCULATION_CYCLE, message)
+            yield self._at_call(FormulaCode.CALCULATION_CYCLE, message)
         elif self._is_large():
             message = f"more than {MAX_CALCULATIONS} calculations are called, or too long ones"
-            yield self._at_call(Code.FORMULA_TOO_COMPLEX, message)
+            yield self._at_call(FormulaCode.FORMULA_TOO_COMPLEX, message)
         else:
-            yield from self._invalid_calculations() or self._costly()
+            yield from self._invalid_calculations() or self._cost_problems()
 
     def _is_large(self) -> bool:
         called = self._identities().values()
@@ -161,11 +165,11 @@ class _Linker:
         return len(called) > MAX_CALCULATIONS or length > MAX_CALLED_TEXT
 
     def _identities(self) -> Mapping[str, Signature]:
-        return {signature.identity: signature for signature in self._meant.values()}
+        return {signature.identity: signature for signature in self._signatures.values()}
 
     def _graph(self) -> Mapping[str, list[str]]:
         graph: defaultdict[str, list[str]] = defaultdict(list)
-        for (owner, _), signature in self._meant.items():
+        for (owner, _), signature in self._signatures.items():
             graph[owner or ""].append(signature.identity)
         return graph
 
@@ -174,75 +178,79 @@ class _Linker:
         known = self._identities()
         if identity not in known:
             return _THIS
-        for (owner, callee), signature in self._meant.items():
+        for (owner, callee), signature in self._signatures.items():
             around = known.get(owner or "")
             if signature.identity == identity and (around is None or around.shown):
                 return f"#{callee.name}"
         return _UNSEEN
 
-    def _at_call(self, code: Code, message: str) -> Problem:
+    def _at_call(self, code: FormulaCode, message: str) -> FormulaProblem:
         """Return a problem at the formula's first call, as it is unknown which call leads there."""
-        calls = (node.at for node in walk(self._formula) if isinstance(node, CustomCall))
+        calls = (node.at for node in walk(self._formula) if isinstance(node, CalculationCall))
         return problem(self._formula.text, code, message, next(calls, Position(1, 1)))
 
-    def _invalid_calculations(self) -> list[Problem]:
+    def _invalid_calculations(self) -> list[FormulaProblem]:
         problems = []
         for identity, signature in self._identities().items():
-            reason = self._reason(signature) if identity != self._around.within else None
+            reason = self._first_problem(signature) if identity != self._around.within else None
             if reason:
                 message = f"{self._name(identity)} cannot be used"
                 if self._is_shown(signature):
                     message += f": {reason.at}: {reason.message}"
-                problems.append(self._at_call(Code.INVALID_CALCULATION, message))
+                problems.append(self._at_call(FormulaCode.INVALID_CALCULATION, message))
         return problems
 
     def _is_shown(self, signature: Signature) -> bool:
         """Whether problems in a calculation, or in its calls, may be quoted to the reader."""
-        called = (one for (owner, _), one in self._meant.items() if owner == signature.identity)
+        called = (
+            one for (owner, _), one in self._signatures.items() if owner == signature.identity
+        )
         return signature.shown and all(one.shown for one in called)
 
-    def _reason(self, signature: Signature) -> Problem | None:
+    def _first_problem(self, signature: Signature) -> FormulaProblem | None:
         try:
-            report = check(parse(signature.formula), self._inside(signature))
+            report = check(parse(signature.formula), self._surroundings_of(signature))
         except FormulaSyntax as error:
             return error.problem
-        return next((p for p in report.problems if p.code != Code.UNUSED_PARAMETER), None)
+        return next((p for p in report.problems if p.code != FormulaCode.UNUSED_PARAMETER), None)
 
-    def _inside(self, signature: Signature) -> Surroundings:
+    def _surroundings_of(self, signature: Signature) -> Surroundings:
         library, identity = self._around.library, signature.identity
         return Surroundings(signature.parameters, signature.output, library, identity)
 
-    def _costly(self) -> Iterator[Problem]:
-        if not all(one.signature for one in self._found):
+    def _cost_problems(self) -> Iterator[FormulaProblem]:
+        if not all(one.signature for one in self._calls):
             return
         try:
-            linked = self.linked
+            linked = self.linked_formula
         except FormulaInvalid as error:
             yield from error.problems
             return
         if linked.steps > MAX_STEPS:
             message = f"the formula takes {linked.steps} steps for a row, more than {MAX_STEPS}"
-            yield self._at_call(Code.FORMULA_TOO_COMPLEX, message)
+            yield self._at_call(FormulaCode.FORMULA_TOO_COMPLEX, message)
 
-    def _link(self, formula: Formula, around: Surroundings, level: int) -> Linked:
+    def _link(self, formula: Formula, around: Surroundings, level: int) -> LinkedFormula:
         callees = {}
         for callee in calls_of(formula) if level <= MAX_CALL_DEPTH else ():
-            callees[callee] = self._linked(self._meant[around.within, callee], level + 1)
+            callees[callee] = self._link_calculation(
+                self._signatures[around.within, callee], level + 1
+            )
         depth = max((linked.depth + 1 for linked in callees.values()), default=0)
         if max(level, depth) > MAX_CALL_DEPTH:
             message = f"calculations call each other more than {MAX_CALL_DEPTH} deep"
-            raise FormulaInvalid([self._at_call(Code.FORMULA_TOO_DEEP, message)])
-        return Linked(formula, around, callees, _steps(formula, callees), depth)
+            raise FormulaInvalid([self._at_call(FormulaCode.FORMULA_TOO_DEEP, message)])
+        return LinkedFormula(formula, around, callees, _steps(formula, callees), depth)
 
-    def _linked(self, signature: Signature, level: int) -> Linked:
+    def _link_calculation(self, signature: Signature, level: int) -> LinkedFormula:
         if signature.identity not in self._known:
             formula = parse(signature.formula)
-            linked = self._link(formula, self._inside(signature), level)
+            linked = self._link(formula, self._surroundings_of(signature), level)
             self._known[signature.identity] = linked
         return self._known[signature.identity]
 
 
-def _steps(formula: Formula, callees: Mapping[Callee, Linked]) -> int:
+def _steps(formula: Formula, callees: Mapping[Callee, LinkedFormula]) -> int:
     steps = 0
     for node in walk(formula):
         match node:
@@ -250,17 +258,17 @@ def _steps(formula: Formula, callees: Mapping[Callee, Linked]) -> int:
                 pass
             case Chain():
                 steps += sum(_power_cost(s) if s.operator == "^" else 1 for s in node.steps)
-            case Call():
+            case FunctionCall():
                 function = FUNCTIONS.get(node.name)
                 steps += function.cost if function else 0
-            case CustomCall():
+            case CalculationCall():
                 steps += _CALL_COST + callees[Callee(node.name, pin_of(node.options))].steps
             case _:
                 steps += 1
     return steps
 
 
-def _power_cost(step: Step) -> int:
+def _power_cost(step: ChainStep) -> int:
     exponent = step.operand.operand if isinstance(step.operand, Negate) else step.operand
     value = exponent.value if isinstance(exponent, Literal) else None
     whole = isinstance(value, Decimal) and value == value.to_integral_value()

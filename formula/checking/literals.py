@@ -4,19 +4,19 @@ from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from typing import Final
 
-from penstock.formula.core.errors import Code, Fault, Position
+from penstock.formula.core.errors import Fault, FormulaCode, Position
 from penstock.formula.core.values import Scalar
 from penstock.formula.functions import dates, json_path, units
 from penstock.formula.functions.catalogue import Function
 from penstock.formula.functions.date_patterns import date_pattern
 from penstock.formula.functions.locales import locale_of
 from penstock.formula.functions.regex import regex
-from penstock.formula.syntax.tree import Call, Literal
+from penstock.formula.syntax.tree import FunctionCall, Literal
 
 Given = Mapping[str, Scalar]
 
 
-def _unit_pair(given: Given) -> None:
+def _try_units(given: Given) -> None:
     source, target = given.get("source"), given.get("target")
     kinds = [given.get(name) for name in ("qualityKind", "quantityKind")]
     if isinstance(source, str) and isinstance(target, str):
@@ -25,7 +25,7 @@ def _unit_pair(given: Given) -> None:
         )
 
 
-def _date(given: Given) -> None:
+def _try_date(given: Given) -> None:
     tag, pattern = given.get("locale"), given.get("pattern")
     locale = locale_of(tag if isinstance(tag, str) else None)
     if isinstance(pattern, str):
@@ -36,25 +36,27 @@ def _date(given: Given) -> None:
         dates.period_named(period)
 
 
-def _regex(given: Given) -> None:
+def _try_regex(given: Given) -> None:
     if isinstance(pattern := given.get("regex"), str):
         regex(pattern)
 
 
-def _path(given: Given) -> None:
+def _try_path(given: Given) -> None:
     if isinstance(path := given.get("path"), str):
         json_path.steps_of(path)
 
 
 _TRIALS: Final[Mapping[str, Callable[[Given], None]]] = {
-    "AS_TIMESTAMP": _date,
-    "CONVERT": _unit_pair,
-    "GET_VALUE": _path,
-    "SPLIT": _regex,
+    "AS_TIMESTAMP": _try_date,
+    "CONVERT": _try_units,
+    "GET_VALUE": _try_path,
+    "SPLIT": _try_regex,
 }
 
 
-def literal_problems(call: Call, function: Function) -> Iterator[tuple[Code, str, Position]]:
+def literal_problems(
+    call: FunctionCall, function: Function
+) -> Iterator[tuple[FormulaCode, str, Position]]:
     """Yield the problems that the literal arguments of a call cause for every row."""
     trial = _TRIALS.get(call.name)
     if trial is None:

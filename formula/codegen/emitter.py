@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from penstock.formula.core.errors import Fault, Position
 from penstock.formula.core.numbers import out_of_range
-from penstock.formula.core.values import Kind, Value, python_types, refuse
+from penstock.formula.core.values import Value, ValueKind, python_types, refuse
 from penstock.formula.syntax.tree import Expression
 
 HEADER_LINES: Final = 1
@@ -22,7 +22,7 @@ class Operand(NamedTuple):
     """A Python variable of the generated function, and the kinds its value may have."""
 
     name: str
-    kind: Kind
+    kind: ValueKind
 
 
 class Emitter:
@@ -41,7 +41,7 @@ class Emitter:
         self.lines.append(f"{' ' * self._indent}{source}")
         self.places.append(at)
 
-    def fresh(self) -> str:
+    def new_variable(self) -> str:
         """Return a variable name that is not used yet."""
         self._count += 1
         return f"t{self._count}"
@@ -52,7 +52,7 @@ class Emitter:
         self.namespace[name] = value
         return name
 
-    def shared(self, value: object) -> str:
+    def shared_name(self, value: object) -> str:
         """Return the same name each time for the same (hashable) object."""
         if value not in self._names:
             self._names[value] = self.constant(value)
@@ -66,11 +66,11 @@ class Emitter:
         yield
         self._indent -= 1
 
-    def want(self, operand: Operand, wanted: Kind, at: Position) -> Operand:
+    def check_kind(self, operand: Operand, wanted: ValueKind, at: Position) -> Operand:
         """Add the check that a value is of the wanted kinds, unless its kind is known."""
         if operand.kind in wanted:
             return operand
-        types, words = self.shared(python_types(wanted)), self.shared(wanted)
+        types, words = self.shared_name(python_types(wanted)), self.shared_name(wanted)
         name = operand.name
         self.emit(f"if type({name}) not in {types}: refuse({name}, {words})", at)
         return Operand(name, operand.kind & wanted)
@@ -88,9 +88,9 @@ class ExpressionEmitter(Emitter, ABC):
     def operand(self, node: Expression) -> Operand:
         """Add the lines which compute an expression; return where its value is."""
 
-    def wanted(self, node: Expression, wanted: Kind) -> Operand:
+    def checked_operand(self, node: Expression, wanted: ValueKind) -> Operand:
         """Add the lines of an expression and the check of its kind."""
-        return self.want(self.operand(node), wanted, node.at)
+        return self.check_kind(self.operand(node), wanted, node.at)
 
 
 _FILE: Final = "<formula>"
@@ -100,7 +100,7 @@ FAULTS: Final = (Fault, DecimalException)
 class Routine:
     """A compiled function; `run` may raise one of `FAULTS`, and `locate` finds its place."""
 
-    def __init__(self, parameters: Sequence[str], body: Emitter, kind: Kind) -> None:
+    def __init__(self, parameters: Sequence[str], body: Emitter, kind: ValueKind) -> None:
         self.kind = kind
         self.source = "\n".join([f"def run({', '.join(parameters)}):", *body.lines])
         self.metered = "work" in self.source.split("\n", 1)[1]

@@ -6,28 +6,28 @@ from typing import Final
 
 from penstock.formula.checking.calculation_library import Callee
 from penstock.formula.checking.dataset_uses import pin_of
-from penstock.formula.checking.linker import Linked
+from penstock.formula.checking.linker import LinkedFormula
 from penstock.formula.codegen import lazy_forms
 from penstock.formula.codegen.emitter import ExpressionEmitter, Operand, Routine
 from penstock.formula.core import comparison, numbers
 from penstock.formula.core.limits import MAX_STRING
 from penstock.formula.core.row_inputs import binder
-from penstock.formula.core.values import SCALAR, Kind, Parameter, kind_of, output_kind
+from penstock.formula.core.values import SCALAR, FormulaParameter, ValueKind, kind_of, output_kind
 from penstock.formula.functions import text
 from penstock.formula.functions.catalogue import FUNCTIONS, result_kind
 from penstock.formula.syntax.tree import (
     COMPARISONS,
     Assign,
-    Call,
+    CalculationCall,
     Chain,
-    CustomCall,
+    ChainStep,
     Expression,
     Formula,
+    FunctionCall,
     Index,
     Literal,
     Name,
     Negate,
-    Step,
 )
 
 _ARITHMETIC: Final[Mapping[str, Callable[..., object]]] = {
@@ -37,27 +37,29 @@ _ARITHMETIC: Final[Mapping[str, Callable[..., object]]] = {
     "/": numbers.divide,
     "^": numbers.power,
 }
-_SAME: Final = frozenset((Kind.NUMBER, Kind.TEXT, Kind.BOOLEAN))
+_SAME: Final = frozenset((ValueKind.NUMBER, ValueKind.TEXT, ValueKind.BOOLEAN))
 
 
-def for_rows(linked: Linked, traced: bool = False) -> Routine:
+def row_routine(linked: LinkedFormula, traced: bool = False) -> Routine:
     """Return the routine that takes a row's `get` and converts the parameters first."""
-    generator = Generator(linked, traced)
+    generator = FormulaGenerator(linked, traced)
     for place, parameter in enumerate(linked.surroundings.parameters):
-        generator.bind(f"p{place}", parameter)
+        generator.bind_parameter(f"p{place}", parameter)
     return generator.finish(["get"])
 
 
-def for_arguments(linked: Linked, traced: bool = False) -> Routine:
+def argument_routine(linked: LinkedFormula, traced: bool = False) -> Routine:
     """Return the routine that takes values of the parameters' kinds, for calls."""
     parameters = linked.surroundings.parameters
-    return Generator(linked, traced).finish([f"p{place}" for place in range(len(parameters))])
+    return FormulaGenerator(linked, traced).finish(
+        [f"p{place}" for place in range(len(parameters))]
+    )
 
 
-class Generator(ExpressionEmitter):
+class FormulaGenerator(ExpressionEmitter):
     """Writes one function; `operand` adds the lines of an expression and returns its variable."""
 
-    def __init__(self, linked: Linked, traced: bool) -> None:
+    def __init__(self, linked: LinkedFormula, traced: bool) -> None:
         super().__init__()
         self._linked = linked
         self._traced = traced
@@ -71,10 +73,10 @@ class Generator(ExpressionEmitter):
         """The identity of the calculation that contains this formula, if it is one."""
         return self._linked.surroundings.within
 
-    def bind(self, name: str, parameter: Parameter) -> None:
+    def bind_parameter(self, name: str, parameter: FormulaParameter) -> None:
         """Add the lines that read a parameter from the row."""
         key, bind = self.constant(parameter.key), self.constant(binder(parameter))
-        if parameter.kind is Kind.TEXT:
+        if parameter.kind is ValueKind.TEXT:
             self.emit(f"{name} = get({key})", None)
             unlike = f"type({name}) is not str or len({name}) > {MAX_STRING}"
             empty = "" if parameter.type == "string" else f" or not {name}"
@@ -99,7 +101,7 @@ class Generator(ExpressionEmitter):
             raise TypeError("a checked formula ends in a value")
         result = self.operand(last)
         output = self._linked.surroundings.output
-        return result if output is None else self.want(result, output_kind(output), last.at)
+        return result if output is None else self.check_kind(result, output_kind(output), last.at)
 
     def operand(self, node: Expression) -> Operand:
         """Add the lines that compute an expression; return the variable with its value."""
@@ -122,16 +124,16 @@ class Generator(ExpressionEmitter):
 
     @_operand.register
     def _negate(self, node: Negate) -> Operand:
-        operand = self.wanted(node.operand, Kind.NUMBER)
-        target = self.fresh()
-        self.emit(f"{target} = {self.shared(numbers.negate)}({operand.name})", node.at)
-        return Operand(target, Kind.NUMBER)
+        operand = self.checked_operand(node.operand, ValueKind.NUMBER)
+        target = self.new_variable()
+        self.emit(f"{target} = {self.shared_name(numbers.negate)}({operand.name})", node.at)
+        return Operand(target, ValueKind.NUMBER)
 
     @_operand.register
     def _index(self, node: Index) -> Operand:
-        values = self.wanted(node.operand, Kind.LIST)
-        target = self.fresh()
-        source = f"{self.shared(text.element)}({values.name}, {node.index})"
+        values = self.checked_operand(node.operand, ValueKind.LIST)
+        target = self.new_variable()
+        source = f"{self.shared_name(text.element)}({values.name}, {node.index})"
         self.emit(f"{target} = {source}", node.at)
         return Operand(target, SCALAR)
 
@@ -139,16 +141,16 @@ class Generator(ExpressionEmitter):
     def _chain(self, node: Chain) -> Operand:
         if node.steps[0].operator in COMPARISONS:
             return self._comparison(node)
-        left = self.wanted(node.first, Kind.NUMBER)
+        left = self.checked_operand(node.first, ValueKind.NUMBER)
         for step in node.steps:
-            right = self.wanted(step.operand, Kind.NUMBER)
-            target = self.fresh()
-            function = self.shared(_ARITHMETIC[step.operator])
+            right = self.checked_operand(step.operand, ValueKind.NUMBER)
+            target = self.new_variable()
+            function = self.shared_name(_ARITHMETIC[step.operator])
             self.emit(f"{target} = {function}({left.name}, {right.name})", step.at)
-            left = self._so_far(step, Operand(target, Kind.NUMBER))
+            left = self._record_step(step, Operand(target, ValueKind.NUMBER))
         return left
 
-    def _so_far(self, step: Step, operand: Operand) -> Operand:
+    def _record_step(self, step: ChainStep, operand: Operand) -> Operand:
         if self._traced:
             self.emit(f"seen[{self.constant(id(step))}] = {operand.name}", step.at)
         return operand
@@ -156,55 +158,56 @@ class Generator(ExpressionEmitter):
     def _comparison(self, node: Chain) -> Operand:
         left = self.operand(node.first)
         for step in node.steps:
-            left = self._compared(left, step)
+            left = self._compare_step(left, step)
         return left
 
-    def _compared(self, left: Operand, step: Step) -> Operand:
+    def _compare_step(self, left: Operand, step: ChainStep) -> Operand:
         right = self.operand(step.operand)
-        target = self.fresh()
+        target = self.new_variable()
         if left.kind is right.kind and left.kind in _SAME:
             source = f"{left.name} {step.operator} {right.name}"
         else:
-            function = self.shared(comparison.COMPARE[step.operator])
+            function = self.shared_name(comparison.COMPARE[step.operator])
             source = f"{function}({left.name}, {right.name})"
         self.emit(f"{target} = {source}", step.at)
-        return self._so_far(step, Operand(target, Kind.BOOLEAN))
+        return self._record_step(step, Operand(target, ValueKind.BOOLEAN))
 
     @_operand.register
-    def _call(self, node: Call) -> Operand:
+    def _call(self, node: FunctionCall) -> Operand:
         form = lazy_forms.FORMS.get(node.name)
-        return self._eager(node) if form is None else form(self, node)
+        return self._eager_call(node) if form is None else form(self, node)
 
-    def _eager(self, node: Call) -> Operand:
+    def _eager_call(self, node: FunctionCall) -> Operand:
         function = FUNCTIONS[node.name]
         slots = function.slots_for(len(node.arguments))
         operands = [
-            self.wanted(a, slot.kinds) for a, slot in zip(node.arguments, slots, strict=True)
+            self.checked_operand(a, slot.kinds)
+            for a, slot in zip(node.arguments, slots, strict=True)
         ]
         names = [operand.name for operand in operands]
         given = {option.name: option.value for option in node.options}
         for slot in function.options:
             value = given.get(slot.name)
-            wanted = slot.kinds | Kind.NULL
-            names.append("None" if value is None else self.wanted(value, wanted).name)
+            wanted = slot.kinds | ValueKind.NULL
+            names.append("None" if value is None else self.checked_operand(value, wanted).name)
         meter = ["work"] if function.metered else []
-        target = self.fresh()
-        run = self.shared(function.run)
+        target = self.new_variable()
+        run = self.shared_name(function.run)
         self.emit(f"{target} = {run}({', '.join(meter + names)})", node.at)
         return Operand(target, result_kind(function, [o.kind for o in operands], {}))
 
     @_operand.register
-    def _custom(self, node: CustomCall) -> Operand:
+    def _custom(self, node: CalculationCall) -> Operand:
         callee = Callee(node.name, pin_of(node.options))
         linked = self._linked.callees[callee]
         if callee not in self._routines:
-            self._routines[callee] = for_arguments(linked)
+            self._routines[callee] = argument_routine(linked)
         parameters = linked.surroundings.parameters
         names = ["None"] * len(parameters)
         for place, argument in enumerate(node.arguments):
-            names[place] = self.wanted(argument, parameters[place].kind).name
-        target = self.fresh()
-        call = self.shared(self._routines[callee].as_call(node.name))
+            names[place] = self.checked_operand(argument, parameters[place].kind).name
+        target = self.new_variable()
+        call = self.shared_name(self._routines[callee].as_call(node.name))
         environment = "lookup, impact, earlier, work"
         self.emit(f"{target} = {call}({', '.join([*names, environment])})", node.at)
         return Operand(target, self._routines[callee].kind)

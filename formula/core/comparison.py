@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 from operator import ge, gt, le, lt
 from typing import Final
 
-from penstock.formula.core.errors import Code, Fault
-from penstock.formula.core.values import Kind, Value, in_words, kind_of
+from penstock.formula.core.errors import Fault, FormulaCode
+from penstock.formula.core.values import Value, ValueKind, in_words, kind_of
 
-COMPARABLE: Final = Kind.NUMBER | Kind.TEXT | Kind.BOOLEAN
+COMPARABLE: Final = ValueKind.NUMBER | ValueKind.TEXT | ValueKind.BOOLEAN
 
 
 def equal(left: Value, right: Value) -> bool:
@@ -22,10 +22,10 @@ def unequal(left: Value, right: Value) -> bool:
     return not equal(left, right)
 
 
-def _ordered(test: Callable[..., bool]) -> Callable[[Value, Value], bool]:
+def _order_comparison(test: Callable[..., bool]) -> Callable[[Value, Value], bool]:
     def compare(left: Value, right: Value) -> bool:
         if left is None or right is None:
-            raise Fault(Code.NULL_OPERAND, "null has no order; only == and != take it")
+            raise Fault(FormulaCode.NULL_OPERAND, "null has no order; only == and != take it")
         _refuse_mixture(left, right)
         return test(left, right)
 
@@ -36,21 +36,21 @@ def _refuse_mixture(left: Value, right: Value) -> None:
     kinds = kind_of(left), kind_of(right)
     if kinds[0] is not kinds[1] or kinds[0] not in COMPARABLE:
         message = f"{in_words(kinds[0])} cannot be compared with {in_words(kinds[1])}"
-        raise Fault(Code.WRONG_TYPE, message)
+        raise Fault(FormulaCode.WRONG_TYPE, message)
 
 
 COMPARE: Final[Mapping[str, Callable[[Value, Value], bool]]] = {
     "==": equal,
     "!=": unequal,
-    "<": _ordered(lt),
-    "<=": _ordered(le),
-    ">": _ordered(gt),
-    ">=": _ordered(ge),
+    "<": _order_comparison(lt),
+    "<=": _order_comparison(le),
+    ">": _order_comparison(gt),
+    ">=": _order_comparison(ge),
 }
 
 
-def may_compare(operator: str, left: Kind, right: Kind) -> bool:
+def may_compare(operator: str, left: ValueKind, right: ValueKind) -> bool:
     """Whether values of these kinds may be comparable."""
-    if operator in {"==", "!="} and (left | right) & Kind.NULL:
+    if operator in {"==", "!="} and (left | right) & ValueKind.NULL:
         return True
     return bool(left & right & COMPARABLE)

@@ -7,12 +7,12 @@ from typing import Protocol
 
 import msgspec
 
-from penstock.formula.core.errors import Code, Fault
+from penstock.formula.core.errors import Fault, FormulaCode
 from penstock.formula.core.numbers import within_range
 from penstock.formula.core.values import Scalar, text_of
 
 
-class Pin(msgspec.Struct, frozen=True):
+class VersionPin(msgspec.Struct, frozen=True):
     """The version of a named resource that a call selects; all None is the latest and nearest."""
 
     version: int | None = None
@@ -20,7 +20,7 @@ class Pin(msgspec.Struct, frozen=True):
     group: str | None = None
 
 
-LATEST = Pin()
+LATEST = VersionPin()
 
 
 class Datasets(Protocol):
@@ -36,7 +36,7 @@ class Datasets(Protocol):
         dataset: str,
         key: str,
         columns: tuple[str, str] | None,
-        pin: Pin,
+        pin: VersionPin,
         within: str | None = None,
     ) -> Scalar:
         """Return the output column of the first row whose key column is exactly `key`.
@@ -47,17 +47,17 @@ class Datasets(Protocol):
         ...
 
     def impact(
-        self, activity: str, impact: str, component: str, pin: Pin, within: str | None = None
+        self, activity: str, impact: str, component: str, pin: VersionPin, within: str | None = None
     ) -> Decimal | None:
         """Return an emission factor."""
         ...
 
 
 def unknown_dataset(name: str) -> Fault:
-    return Fault(Code.UNKNOWN_DATASET, f"there is no dataset {name[:60]!r}")
+    return Fault(FormulaCode.UNKNOWN_DATASET, f"there is no dataset {name[:60]!r}")
 
 
-class Rows:
+class DatasetRows:
     """A dataset in memory; its rows keep the order of the file."""
 
     def __init__(
@@ -90,26 +90,26 @@ class Rows:
         found = self.find(impact, (self._declared[0], component))
         if found is not None and not isinstance(found, Decimal):
             message = f"the column {component[:60]!r} holds no numbers"
-            raise Fault(Code.WRONG_TYPE, message)
+            raise Fault(FormulaCode.WRONG_TYPE, message)
         return found
 
     def _index(self, key_column: str, output_column: str) -> dict[str, Scalar]:
         for column in (key_column, output_column):
             if column not in self._columns:
                 message = f"the dataset has no column {column[:60]!r}"
-                raise Fault(Code.UNKNOWN_DATASET, message)
+                raise Fault(FormulaCode.UNKNOWN_DATASET, message)
         key, output = self._columns.index(key_column), self._columns.index(output_column)
         rows = (row for row in reversed(self._rows) if row[key] is not None)
         return {text_of(row[key]): row[output] for row in rows}
 
 
-class NamedRows(ABC):
+class RowsByName(ABC):
     """Datasets whose names stand for rows in memory."""
 
     __slots__ = ()
 
     @abstractmethod
-    def named(self, name: str, pin: Pin, within: str | None) -> Rows:
+    def find_rows(self, name: str, pin: VersionPin, within: str | None) -> DatasetRows:
         """Return the rows of a dataset; raises a Fault for an unknown one."""
 
     def lookup(
@@ -117,31 +117,31 @@ class NamedRows(ABC):
         dataset: str,
         key: str,
         columns: tuple[str, str] | None,
-        pin: Pin,
+        pin: VersionPin,
         within: str | None = None,
     ) -> Scalar:
-        return self.named(dataset, pin, within).find(key, columns)
+        return self.find_rows(dataset, pin, within).find(key, columns)
 
     def impact(
-        self, activity: str, impact: str, component: str, pin: Pin, within: str | None = None
+        self, activity: str, impact: str, component: str, pin: VersionPin, within: str | None = None
     ) -> Decimal | None:
-        return self.named(activity, pin, within).factor(impact, component)
+        return self.find_rows(activity, pin, within).factor(impact, component)
 
 
-class NoDatasets(NamedRows):
+class NoDatasets(RowsByName):
     """A port without data: every dataset is unknown."""
 
-    def named(self, name: str, pin: Pin, within: str | None) -> Rows:
+    def find_rows(self, name: str, pin: VersionPin, within: str | None) -> DatasetRows:
         raise unknown_dataset(name)
 
 
-class InMemory:
+class InMemoryDatasets:
     """Datasets by (name, pin) and emission factors by (activity, pin) and (impact, component)."""
 
     def __init__(
         self,
-        datasets: Mapping[tuple[str, Pin], Rows] | None = None,
-        impacts: Mapping[tuple[str, Pin], Mapping[tuple[str, str], Decimal]] | None = None,
+        datasets: Mapping[tuple[str, VersionPin], DatasetRows] | None = None,
+        impacts: Mapping[tuple[str, VersionPin], Mapping[tuple[str, str], Decimal]] | None = None,
     ) -> None:
         self._datasets = dict(datasets or {})
         self._impacts = {name: dict(factors) for name, factors in (impacts or {}).items()}
@@ -155,7 +155,7 @@ class InMemory:
         dataset: str,
         key: str,
         columns: tuple[str, str] | None,
-        pin: Pin,
+        pin: VersionPin,
         within: str | None = None,
     ) -> Scalar:
         rows = self._datasets.get((dataset, pin))
@@ -164,7 +164,7 @@ class InMemory:
         return rows.find(key, columns)
 
     def impact(
-        self, activity: str, impact: str, component: str, pin: Pin, within: str | None = None
+        self, activity: str, impact: str, component: str, pin: VersionPin, within: str | None = None
     ) -> Decimal | None:
         factors = self._impacts.get((activity, pin))
         if factors is None:

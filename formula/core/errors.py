@@ -15,7 +15,7 @@ from enum import StrEnum
 import msgspec
 
 
-class Code(StrEnum):
+class FormulaCode(StrEnum):
     """The complete list of codes of formula errors."""
 
     # the formula cannot be read
@@ -86,10 +86,10 @@ class Position(msgspec.Struct, frozen=True, order=True):
 START = Position(1, 1)
 
 
-class Problem(msgspec.Struct, frozen=True):
+class FormulaProblem(msgspec.Struct, frozen=True):
     """One problem of a formula; `excerpt` shows its line with a caret below the place."""
 
-    code: Code
+    code: FormulaCode
     message: str
     at: Position
     excerpt: str = ""
@@ -102,7 +102,7 @@ class FormulaError(Exception):
 class FormulaInvalid(FormulaError):
     """The formula cannot be used, because of `problems`."""
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
+    def __init__(self, problems: Sequence[FormulaProblem]) -> None:
         super().__init__("\n".join(f"{p.at}: {p.message}" for p in problems))
         self.problems = tuple(problems)
 
@@ -110,7 +110,7 @@ class FormulaInvalid(FormulaError):
 class FormulaSyntax(FormulaInvalid):
     """The formula cannot be parsed; `expected` says in users' words what could have stood there."""
 
-    def __init__(self, problem: Problem, expected: Sequence[str] = ()) -> None:
+    def __init__(self, problem: FormulaProblem, expected: Sequence[str] = ()) -> None:
         super().__init__((problem,))
         self.problem = problem
         self.expected = tuple(expected)
@@ -123,7 +123,7 @@ class FormulaFailure(FormulaError):
     """
 
     def __init__(
-        self, code: Code, message: str, at: Position | None = None, column: str | None = None
+        self, code: FormulaCode, message: str, at: Position | None = None, column: str | None = None
     ) -> None:
         super().__init__(f"{at}: {message}" if at else message)
         self.code = code
@@ -135,7 +135,7 @@ class FormulaFailure(FormulaError):
 class Fault(Exception):
     """An error of a function or a dataset; the evaluator adds the place."""
 
-    def __init__(self, code: Code, message: str, column: str | None = None) -> None:
+    def __init__(self, code: FormulaCode, message: str, column: str | None = None) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
@@ -151,6 +151,6 @@ def excerpt(text: str, at: Position) -> str:
     return f"{line[start : start + 80]}\n{' ' * (at.column - 1 - start)}^"
 
 
-def problem(text: str, code: Code, message: str, at: Position) -> Problem:
+def problem(text: str, code: FormulaCode, message: str, at: Position) -> FormulaProblem:
     """Return a problem of the formula `text` with its excerpt."""
-    return Problem(code, message, at, excerpt(text, at))
+    return FormulaProblem(code, message, at, excerpt(text, at))

@@ -3,7 +3,7 @@
 The meter stops a row or a batch whose text functions do too much work.
 """
 
-from penstock.formula.core.errors import Code, Fault
+from penstock.formula.core.errors import Fault, FormulaCode
 
 MAX_TEXT = 10_000  # characters of a formula
 MAX_TOKENS = 2_000  # words, numbers and signs of a formula
@@ -25,7 +25,7 @@ MAX_REGEX_MEMORY = 524_288  # bytes of a compiled regular expression
 MAX_JSON_DEPTH = 64  # arrays and objects within each other
 
 
-class Work:
+class WorkMeter:
     """The units of work that are left; a unit is about one character processed once."""
 
     __slots__ = ("_batch", "_row")
@@ -43,4 +43,4 @@ class Work:
         self._row -= units
         self._batch -= units
         if self._row < 0:
-            raise Fault(Code.WORK_LIMIT, "the formula asks for too much work on this row")
+            raise Fault(FormulaCode.WORK_LIMIT, "the formula asks for too much work on this row")

@@ -19,7 +19,7 @@ from decimal import (
 )
 from typing import Final
 
-from penstock.formula.core.errors import Code, Fault
+from penstock.formula.core.errors import Fault, FormulaCode
 from penstock.formula.core.limits import MAX_DIGITS, MAX_EXPONENT, QUOTIENT_DIGITS
 
 ZERO: Final = Decimal(0)
@@ -68,20 +68,20 @@ negate = EXACT.minus
 def divide(dividend: Decimal, divisor: Decimal) -> Decimal:
     """Return the quotient, to 34 significant digits, half-even."""
     if not divisor:
-        raise Fault(Code.DIVISION_BY_ZERO, "division by zero")
+        raise Fault(FormulaCode.DIVISION_BY_ZERO, "division by zero")
     return QUOTIENT.divide(dividend, divisor)
 
 
 def power(base: Decimal, exponent: Decimal) -> Decimal:
     """Return the power to 34 significant digits; zero to a power below one half is undefined."""
     if exponent.copy_abs() > MAX_EXPONENT:
-        raise Fault(Code.EXPONENT_TOO_LARGE, f"the exponent is beyond {MAX_EXPONENT}")
+        raise Fault(FormulaCode.EXPONENT_TOO_LARGE, f"the exponent is beyond {MAX_EXPONENT}")
     if not base and exponent <= 0:
-        raise Fault(Code.UNDEFINED_POWER, "zero has no power of zero or below")
+        raise Fault(FormulaCode.UNDEFINED_POWER, "zero has no power of zero or below")
     if exponent == exponent.to_integral_value():
         return QUOTIENT.power(base, exponent)
     if base < 0:
-        raise Fault(Code.UNDEFINED_POWER, "a negative number has no fractional power")
+        raise Fault(FormulaCode.UNDEFINED_POWER, "a negative number has no fractional power")
     # More digits would not change the result, and a thousand of them would take 20 ms.
     return QUOTIENT.power(_OPERANDS.plus(base), _OPERANDS.plus(exponent))
 
@@ -90,7 +90,7 @@ def round_to(number: Decimal, places: Decimal) -> Decimal:
     """Round to a count of decimal places (negative: to tens, hundreds), halves away from zero."""
     if places != places.to_integral_value() or places.copy_abs() > MAX_DIGITS:
         message = f"the places must be a whole number from -{MAX_DIGITS} to {MAX_DIGITS}"
-        raise Fault(Code.INVALID_ARGUMENT, message)
+        raise Fault(FormulaCode.INVALID_ARGUMENT, message)
     rounded = number.quantize(Decimal((0, (1,), -int(places))), context=_PLACES)
     return EXACT.plus(rounded.normalize(_PLACES))
 
@@ -124,4 +124,4 @@ def number_text(number: Decimal) -> str:
 def out_of_range() -> Fault:
     """Return the fault of a number beyond the limits; any decimal signal means this."""
     message = f"the number needs more than {MAX_DIGITS} digits or is beyond 10^{MAX_EXPONENT}"
-    return Fault(Code.NUMBER_OUT_OF_RANGE, message)
+    return Fault(FormulaCode.NUMBER_OUT_OF_RANGE, message)

@@ -3,16 +3,16 @@
 from collections.abc import Callable
 from decimal import Decimal
 
-from penstock.formula.core.errors import Code, Fault
+from penstock.formula.core.errors import Fault, FormulaCode
 from penstock.formula.core.limits import MAX_STRING
 from penstock.formula.core.numbers import out_of_range, read_number, within_range
-from penstock.formula.core.values import Parameter, Value, ValueType
+from penstock.formula.core.values import FormulaParameter, FormulaType, Value
 
 _FLOAT_DIGITS = 15  # a decimal with this many digits is exact in a binary float
 _INT_BITS = 3_400
 
 
-def binder(parameter: Parameter) -> Callable[[object], Value]:
+def binder(parameter: FormulaParameter) -> Callable[[object], Value]:
     """Return the function that converts a row's entry for the parameter to a value.
 
     Numbers may be Decimal, int, text, or a float that stands for one decimal of at most 15 digits.
@@ -20,7 +20,7 @@ def binder(parameter: Parameter) -> Callable[[object], Value]:
     the empty text are null, which a required parameter refuses.
     """
     convert = _CONVERSIONS[parameter.type]
-    empty_is_null = parameter.type is not ValueType.STRING
+    empty_is_null = parameter.type is not FormulaType.STRING
 
     def bind(entry: object) -> Value:
         if type(entry) is Decimal and convert is _number and within_range(entry):
@@ -29,31 +29,33 @@ def binder(parameter: Parameter) -> Callable[[object], Value]:
             _refuse_null(parameter)
             return None
         try:
-            return typed(entry, parameter.type)
+            return convert_entry(entry, parameter.type)
         except Fault as fault:
-            raise _about(parameter, fault.code, fault.message) from None
+            raise _fault_about(parameter, fault.code, fault.message) from None
 
     return bind
 
 
-def typed(entry: object, type: ValueType) -> Value:
+def convert_entry(entry: object, type: FormulaType) -> Value:
     """Convert an entry that is not null to a value of the type; raises a Fault if it cannot."""
     value = _CONVERSIONS[type](entry)
     if value is None:
-        raise Fault(Code.INVALID_INPUT, f"expected {_WANTED[type]}, found {_shown(entry)}")
+        raise Fault(
+            FormulaCode.INVALID_INPUT, f"expected {_WANTED[type]}, found {_describe_entry(entry)}"
+        )
     return value
 
 
-def _refuse_null(parameter: Parameter) -> None:
+def _refuse_null(parameter: FormulaParameter) -> None:
     if parameter.required:
-        raise Fault(Code.MISSING_VALUE, f":{parameter.key} has no value", parameter.key)
+        raise Fault(FormulaCode.MISSING_VALUE, f":{parameter.key} has no value", parameter.key)
 
 
-def _about(parameter: Parameter, code: Code, message: str) -> Fault:
+def _fault_about(parameter: FormulaParameter, code: FormulaCode, message: str) -> Fault:
     return Fault(code, f":{parameter.key}: {message}", parameter.key)
 
 
-def _shown(entry: object) -> str:
+def _describe_entry(entry: object) -> str:
     if isinstance(entry, str | int | float | Decimal):
         return repr(str(entry)[:40]) if isinstance(entry, str) else str(entry)[:40]
     return f"a {type(entry).__name__}"
@@ -78,10 +80,10 @@ def _number(entry: object) -> Decimal | None:
 def _number_of_float(entry: float) -> Decimal:
     number = Decimal(repr(entry))
     if not number.is_finite():
-        raise Fault(Code.INVALID_INPUT, f"{entry} is not a number")
+        raise Fault(FormulaCode.INVALID_INPUT, f"{entry} is not a number")
     if len(number.as_tuple().digits) > _FLOAT_DIGITS:
         message = f"the float {entry!r} may have lost digits: send it as text or as a decimal"
-        raise Fault(Code.INVALID_INPUT, message)
+        raise Fault(FormulaCode.INVALID_INPUT, message)
     return number
 
 
@@ -90,7 +92,7 @@ def _text(entry: object) -> str | None:
         return None
     if len(entry) > MAX_STRING:
         message = f"a text of {len(entry)} characters is longer than {MAX_STRING}"
-        raise Fault(Code.STRING_TOO_LONG, message)
+        raise Fault(FormulaCode.STRING_TOO_LONG, message)
     return str(entry)
 
 
@@ -100,15 +102,15 @@ def _boolean(entry: object) -> bool | None:
     return entry if isinstance(entry, bool) else None
 
 
-_CONVERSIONS: dict[ValueType, Callable[[object], Value]] = {
-    ValueType.NUMBER: _number,
-    ValueType.STRING: _text,
-    ValueType.BOOLEAN: _boolean,
-    ValueType.TIMESTAMP: _text,
+_CONVERSIONS: dict[FormulaType, Callable[[object], Value]] = {
+    FormulaType.NUMBER: _number,
+    FormulaType.STRING: _text,
+    FormulaType.BOOLEAN: _boolean,
+    FormulaType.TIMESTAMP: _text,
 }
 _WANTED = {
-    ValueType.NUMBER: "a number",
-    ValueType.STRING: "text",
-    ValueType.BOOLEAN: "true or false",
-    ValueType.TIMESTAMP: "the text of a time",
+    FormulaType.NUMBER: "a number",
+    FormulaType.STRING: "text",
+    FormulaType.BOOLEAN: "true or false",
+    FormulaType.TIMESTAMP: "the text of a time",
 }

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from penstock.formula.core.errors import Code, Fault
+from penstock.formula.core.errors import Fault, FormulaCode
 from penstock.formula.core.limits import MAX_STRING
 from penstock.formula.core.numbers import number_text
 
@@ -16,7 +16,7 @@ Scalar = Decimal | str | bool | None
 Value = Scalar | tuple[Scalar, ...]
 
 
-class ValueType(StrEnum):
+class FormulaType(StrEnum):
     """The declared type of a parameter or an output."""
 
     STRING = "string"
@@ -25,7 +25,7 @@ class ValueType(StrEnum):
     TIMESTAMP = "timestamp"
 
 
-class Kind(IntFlag):
+class ValueKind(IntFlag):
     """The kinds that a value may have, as far as they are known before evaluation."""
 
     NUMBER = 1
@@ -35,76 +35,78 @@ class Kind(IntFlag):
     LIST = 16
 
 
-SOMETHING: Final = Kind.NUMBER | Kind.TEXT | Kind.BOOLEAN
-SCALAR: Final = SOMETHING | Kind.NULL
-ANY: Final = SCALAR | Kind.LIST
+SOMETHING: Final = ValueKind.NUMBER | ValueKind.TEXT | ValueKind.BOOLEAN
+SCALAR: Final = SOMETHING | ValueKind.NULL
+ANY: Final = SCALAR | ValueKind.LIST
 
-_PYTHON_TYPES: Final[Mapping[Kind, type]] = {
-    Kind.NUMBER: Decimal,
-    Kind.TEXT: str,
-    Kind.BOOLEAN: bool,
-    Kind.NULL: type(None),
-    Kind.LIST: tuple,
+_PYTHON_TYPES: Final[Mapping[ValueKind, type]] = {
+    ValueKind.NUMBER: Decimal,
+    ValueKind.TEXT: str,
+    ValueKind.BOOLEAN: bool,
+    ValueKind.NULL: type(None),
+    ValueKind.LIST: tuple,
 }
-_KINDS: Final[Mapping[type, Kind]] = {python: kind for kind, python in _PYTHON_TYPES.items()}
-_WORDS: Final[Mapping[Kind, str]] = {
-    Kind.NUMBER: "a number",
-    Kind.TEXT: "text",
-    Kind.BOOLEAN: "true or false",
-    Kind.NULL: "null",
-    Kind.LIST: "a list",
+_KINDS: Final[Mapping[type, ValueKind]] = {python: kind for kind, python in _PYTHON_TYPES.items()}
+_WORDS: Final[Mapping[ValueKind, str]] = {
+    ValueKind.NUMBER: "a number",
+    ValueKind.TEXT: "text",
+    ValueKind.BOOLEAN: "true or false",
+    ValueKind.NULL: "null",
+    ValueKind.LIST: "a list",
 }
-_PARAMETER_KINDS: Final[Mapping[ValueType, Kind]] = {
-    ValueType.STRING: Kind.TEXT,
-    ValueType.NUMBER: Kind.NUMBER,
-    ValueType.BOOLEAN: Kind.BOOLEAN,
-    ValueType.TIMESTAMP: Kind.TEXT,
+_PARAMETER_KINDS: Final[Mapping[FormulaType, ValueKind]] = {
+    FormulaType.STRING: ValueKind.TEXT,
+    FormulaType.NUMBER: ValueKind.NUMBER,
+    FormulaType.BOOLEAN: ValueKind.BOOLEAN,
+    FormulaType.TIMESTAMP: ValueKind.TEXT,
 }
 
 
-class Parameter(msgspec.Struct, frozen=True):
+class FormulaParameter(msgspec.Struct, frozen=True):
     """A declared input of a formula, written `:key`; one that is not required may be null."""
 
     key: str
-    type: ValueType
+    type: FormulaType
     required: bool = True
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> ValueKind:
         kind = _PARAMETER_KINDS[self.type]
-        return kind if self.required else kind | Kind.NULL
+        return kind if self.required else kind | ValueKind.NULL
 
 
-def output_kind(output: ValueType) -> Kind:
+def output_kind(output: FormulaType) -> ValueKind:
     """Return the kinds of result allowed for a declared output; a timestamp is epoch ms."""
-    if output is ValueType.TIMESTAMP:
-        return Kind.NUMBER | Kind.NULL
-    if output is ValueType.STRING:
-        return Kind.TEXT | Kind.LIST | Kind.NULL
-    return _PARAMETER_KINDS[output] | Kind.NULL
+    if output is FormulaType.TIMESTAMP:
+        return ValueKind.NUMBER | ValueKind.NULL
+    if output is FormulaType.STRING:
+        return ValueKind.TEXT | ValueKind.LIST | ValueKind.NULL
+    return _PARAMETER_KINDS[output] | ValueKind.NULL
 
 
-def kind_of(value: Value) -> Kind:
+def kind_of(value: Value) -> ValueKind:
     """Return the single kind of a value."""
     return _KINDS[type(value)]
 
 
-def python_types(kinds: Kind) -> frozenset[type]:
+def python_types(kinds: ValueKind) -> frozenset[type]:
     """Return the exact Python types of the kinds."""
     return frozenset(python for kind, python in _PYTHON_TYPES.items() if kind in kinds)
 
 
-def in_words(kinds: Kind) -> str:
+def in_words(kinds: ValueKind) -> str:
     """Return the kinds in words: `a number`, `a number or null`, `text, a list or null`."""
     words = [word for kind, word in _WORDS.items() if kind in kinds]
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
 
 
-def refuse(value: Value, wanted: Kind) -> None:
+def refuse(value: Value, wanted: ValueKind) -> None:
     """Raise the fault of a value that is not of the wanted kinds."""
     if value is None:
-        raise Fault(Code.NULL_OPERAND, f"expected {in_words(wanted)}, found null")
-    raise Fault(Code.WRONG_TYPE, f"expected {in_words(wanted)}, found {in_words(kind_of(value))}")
+        raise Fault(FormulaCode.NULL_OPERAND, f"expected {in_words(wanted)}, found null")
+    raise Fault(
+        FormulaCode.WRONG_TYPE, f"expected {in_words(wanted)}, found {in_words(kind_of(value))}"
+    )
 
 
 def text_of(value: Value) -> str:
@@ -117,16 +119,16 @@ def text_of(value: Value) -> str:
         return number_text(value)
     if value is None:
         return "null"
-    return bounded(f"[{','.join(_json_of(item) for item in value)}]")
+    return check_length(f"[{','.join(_json_of(item) for item in value)}]")
 
 
 def _json_of(item: Scalar) -> str:
     return json.dumps(item, ensure_ascii=False) if isinstance(item, str) else text_of(item)
 
 
-def bounded(text: str) -> str:
+def check_length(text: str) -> str:
     """Return the text; raises a Fault when it is longer than a text value may be."""
     if len(text) > MAX_STRING:
         message = f"a text of {len(text)} characters is longer than {MAX_STRING}"
-        raise Fault(Code.STRING_TOO_LONG, message)
+        raise Fault(FormulaCode.STRING_TOO_LONG, message)
     return text

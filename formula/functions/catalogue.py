@@ -5,19 +5,19 @@ from typing import Final
 
 import msgspec
 
-from penstock.formula.core.values import ANY, SCALAR, SOMETHING, Kind, Value
+from penstock.formula.core.values import ANY, SCALAR, SOMETHING, Value, ValueKind
 from penstock.formula.functions import text, units
 from penstock.formula.functions.dates import as_timestamp
 from penstock.formula.functions.json_path import get_value
 
-NUMBER, TEXT, BOOLEAN = Kind.NUMBER, Kind.TEXT, Kind.BOOLEAN
+NUMBER, TEXT, BOOLEAN = ValueKind.NUMBER, ValueKind.TEXT, ValueKind.BOOLEAN
 
 
 class Slot(msgspec.Struct, frozen=True):
     """An argument or option of a function, and the kinds of value it accepts."""
 
     name: str
-    kinds: Kind
+    kinds: ValueKind
 
 
 class Function(msgspec.Struct, frozen=True):
@@ -29,7 +29,7 @@ class Function(msgspec.Struct, frozen=True):
 
     name: str
     slots: tuple[Slot, ...]
-    result: Kind
+    result: ValueKind
     run: Callable[..., Value] | None = None
     options: tuple[Slot, ...] = ()
     least: int | None = None
@@ -65,7 +65,7 @@ class Function(msgspec.Struct, frozen=True):
         return f"{self.name}({', '.join([*names, *(f'{o.name}=' for o in self.options)])})"
 
 
-def _slots(**kinds: Kind) -> tuple[Slot, ...]:
+def _slots(**kinds: ValueKind) -> tuple[Slot, ...]:
     return tuple(Slot(name, kind) for name, kind in kinds.items())
 
 
@@ -109,7 +109,9 @@ _ALL: Final = (
     Function("NUMBER", _slots(value=TEXT | NUMBER), NUMBER, text.number_of),
     Function("OR", _slots(first=BOOLEAN, other=BOOLEAN), BOOLEAN, repeats=1),
     Function("REF", _slots(output=TEXT), SCALAR),
-    Function("ROUND", _slots(number=NUMBER, places=NUMBER), NUMBER, text.rounded, least=1, cost=2),
+    Function(
+        "ROUND", _slots(number=NUMBER, places=NUMBER), NUMBER, text.round_number, least=1, cost=2
+    ),
     Function(
         "SEARCH",
         _slots(text=TEXT, needle=TEXT),
@@ -121,7 +123,7 @@ _ALL: Final = (
     Function(
         "SPLIT",
         _slots(text=TEXT, regex=TEXT),
-        Kind.LIST,
+        ValueKind.LIST,
         text.split,
         _slots(limit=NUMBER),
         metered=True,
@@ -144,14 +146,16 @@ UNSUPPORTED: Final[Mapping[str, str]] = {
 }
 
 
-def result_kind(function: Function, arguments: Sequence[Kind], options: Mapping[str, Kind]) -> Kind:
+def result_kind(
+    function: Function, arguments: Sequence[ValueKind], options: Mapping[str, ValueKind]
+) -> ValueKind:
     """Return the kinds of a call's result for the kinds of its arguments."""
     match function.name:
         case "IF":
             return arguments[1] | arguments[2]
         case "COALESCE":
-            certain = any(Kind.NULL not in kind for kind in arguments)
-            return _union(arguments) & (~Kind.NULL if certain else ANY)
+            certain = any(ValueKind.NULL not in kind for kind in arguments)
+            return _union(arguments) & (~ValueKind.NULL if certain else ANY)
         case "SWITCH":
             return _union(
                 [*arguments[2::2], *([options["default"]] if "default" in options else [])]
@@ -160,8 +164,8 @@ def result_kind(function: Function, arguments: Sequence[Kind], options: Mapping[
             return function.result
 
 
-def _union(kinds: Sequence[Kind]) -> Kind:
-    union = Kind(0)
+def _union(kinds: Sequence[ValueKind]) -> ValueKind:
+    union = ValueKind(0)
     for kind in kinds:
         union |= kind
     return union

@@ -19,9 +19,9 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final, NoReturn
 
-from penstock.formula.core.errors import Code, Fault
+from penstock.formula.core.errors import Fault, FormulaCode
 from penstock.formula.core.limits import MAX_PATTERN
-from penstock.formula.functions.locales import Names
+from penstock.formula.functions.locales import CalendarNames
 from penstock.formula.functions.regex import Regex
 
 _RUN: Final = re.compile(r"'(?P<quoted>(?:[^']|'')*)'|(?P<letters>([A-Za-z])\3*)|(?P<sign>[^'])")
@@ -59,7 +59,7 @@ _FIELDS: Final[Mapping[str, tuple[str, str]]] = {
 
 
 @lru_cache(maxsize=256)
-def date_pattern(pattern: str, names: Names) -> Regex:
+def date_pattern(pattern: str, names: CalendarNames) -> Regex:
     """Return a regular expression with a named group for each field: `year`, `month`, ..."""
     if len(pattern) > MAX_PATTERN:
         _refuse(f"it is longer than {MAX_PATTERN} characters")
@@ -68,12 +68,12 @@ def date_pattern(pattern: str, names: Names) -> Regex:
         run = _RUN.match(pattern, at)
         if not run:
             _refuse("a quote is not closed")
-        parts.append(_part(run, names))
+        parts.append(_pattern_part(run, names))
         at = run.end()
-    return _compiled("".join(parts))
+    return _compile_pattern("".join(parts))
 
 
-def _compiled(source: str) -> Regex:
+def _compile_pattern(source: str) -> Regex:
     try:
         found = Regex(f"(?i){source}")
     except Fault:
@@ -88,7 +88,7 @@ def _compiled(source: str) -> Regex:
     return found
 
 
-def _part(run: re.Match[str], names: Names) -> str:
+def _pattern_part(run: re.Match[str], names: CalendarNames) -> str:
     if run["quoted"] is not None:
         return re.escape(run["quoted"].replace("''", "'") or "'")
     if run["letters"]:
@@ -96,7 +96,7 @@ def _part(run: re.Match[str], names: Names) -> str:
     return {"[": "(?:", "]": ")?"}.get(run["sign"]) or re.escape(run["sign"])
 
 
-def _field(letters: str, names: Names) -> str:
+def _field(letters: str, names: CalendarNames) -> str:
     if set(letters) == {"S"} and len(letters) <= 9:
         return rf"(?P<fraction>\d{{{len(letters)}}})"
     words = {
@@ -117,4 +117,4 @@ def _field(letters: str, names: Names) -> str:
 
 
 def _refuse(reason: str) -> NoReturn:
-    raise Fault(Code.INVALID_DATE_PATTERN, f"the date pattern is invalid: {reason}")
+    raise Fault(FormulaCode.INVALID_DATE_PATTERN, f"the date pattern is invalid: {reason}")

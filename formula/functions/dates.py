@@ -12,10 +12,10 @@ from functools import lru_cache
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from penstock.formula.core.errors import Code, Fault
-from penstock.formula.core.limits import Work
+from penstock.formula.core.errors import Fault, FormulaCode
+from penstock.formula.core.limits import WorkMeter
 from penstock.formula.functions.date_patterns import date_pattern
-from penstock.formula.functions.locales import Locale, Names, locale_of
+from penstock.formula.functions.locales import CalendarNames, Locale, locale_of
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
@@ -26,7 +26,7 @@ _OFFSET: Final = re.compile(r"(?:UTC|GMT)?([+-])(\d\d?)(?::?(\d\d))?", re.ASCII)
 PERIODS: Final = ("day", "week", "month", "quarter", "year")
 
 
-def as_timestamp(work: Work, text: str, pattern: str, *options: str | None) -> Decimal:
+def as_timestamp(work: WorkMeter, text: str, pattern: str, *options: str | None) -> Decimal:
     """Return the epoch milliseconds of a text; smaller fractions of a second are cut off.
 
     The options are the time zone, the locale and the period to round down to; None means absent.
@@ -48,10 +48,10 @@ def as_timestamp(work: Work, text: str, pattern: str, *options: str | None) -> D
 
 
 def _invalid(text: str, reason: str) -> Fault:
-    return Fault(Code.INVALID_DATE, f"the date {text[:60]!r} {reason}")
+    return Fault(FormulaCode.INVALID_DATE, f"the date {text[:60]!r} {reason}")
 
 
-def _moment(fields: dict[str, str | None], names: Names, wished: tzinfo | None) -> datetime:
+def _moment(fields: dict[str, str | None], names: CalendarNames, wished: tzinfo | None) -> datetime:
     zone = zone_named(name) if (name := fields.get("zone")) else None
     offset = _offset(text) if (text := fields.get("offset")) else None
     local = datetime(
@@ -78,7 +78,7 @@ def _year(fields: dict[str, str | None]) -> int:
     return _number(fields, "year", 0) if short is None else 2000 + int(short)
 
 
-def _month(fields: dict[str, str | None], names: Names) -> int:
+def _month(fields: dict[str, str | None], names: CalendarNames) -> int:
     name = fields.get("month_name")
     if name is None:
         return _number(fields, "month", 1)
@@ -100,7 +100,7 @@ def _hour(fields: dict[str, str | None]) -> int:
     return hour % 12 + (12 if half.lower() == "pm" else 0)
 
 
-def _agree_on_day(name: str | None, names: Names, local: datetime) -> None:
+def _agree_on_day(name: str | None, names: CalendarNames, local: datetime) -> None:
     if name is not None and _place(name, names.days, names.short_days) != local.weekday():
         raise ValueError(name)
 
@@ -125,7 +125,7 @@ def period_named(text: str) -> str:
     """Return the period that `roundDownTo=` names, ignoring letter case."""
     if text.lower() not in PERIODS:
         message = f"`roundDownTo` must be one of {', '.join(PERIODS)}"
-        raise Fault(Code.INVALID_ARGUMENT, message)
+        raise Fault(FormulaCode.INVALID_ARGUMENT, message)
     return text.lower()
 
 
@@ -151,4 +151,4 @@ def zone_named(text: str) -> tzinfo:
             return ZoneInfo(text)
     except (ValueError, OSError, KeyError):
         pass
-    raise Fault(Code.UNKNOWN_TIMEZONE, f"the time zone {text[:40]!r} is not known")
+    raise Fault(FormulaCode.UNKNOWN_TIMEZONE, f"the time zone {text[:40]!r} is not known")

@@ -11,10 +11,10 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Final, NoReturn, cast
 
-from penstock.formula.core.errors import Code, Fault
-from penstock.formula.core.limits import MAX_JSON_DEPTH, MAX_PATTERN, Work
+from penstock.formula.core.errors import Fault, FormulaCode
+from penstock.formula.core.limits import MAX_JSON_DEPTH, MAX_PATTERN, WorkMeter
 from penstock.formula.core.numbers import number_text, read_number
-from penstock.formula.core.values import Scalar, Value, bounded
+from penstock.formula.core.values import Scalar, Value, check_length
 
 _STEP: Final = re.compile(
     r"""(?P<deep>\.\.)?(?:(?<=\.\.)|\.)(?P<name>[\w-]+)
@@ -26,21 +26,21 @@ _MARKS: Final = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[\[{]|[\]}]', re.DOTAL
 _PARSE_COST: Final = 10  # parsing a character of JSON costs about 10 units
 
 
-class _Every:
+class _EveryStep:
     """The step to all elements of a list or members of an object."""
 
 
-class _Deep(str):
+class _DeepStep(str):
     """The step to members with this name, at any depth."""
 
     __slots__ = ()
 
 
-Step = str | int | _Every
-_EVERY: Final = _Every()
+PathStep = str | int | _EveryStep
+_EVERY: Final = _EveryStep()
 
 
-def get_value(work: Work, text: str, path: str) -> Value:
+def get_value(work: WorkMeter, text: str, path: str) -> Value:
     """Return the value at the path, or a list when the path can match several."""
     steps = steps_of(path)
     work.spend(_PARSE_COST * len(text))
@@ -48,21 +48,21 @@ def get_value(work: Work, text: str, path: str) -> Value:
     for step in steps:
         work.spend(_PARSE_COST * len(found))
         found = [part for value in found for part in _parts(work, value, step)]
-    if any(isinstance(step, _Every | _Deep) for step in steps):
+    if any(isinstance(step, _EveryStep | _DeepStep) for step in steps):
         return tuple(_scalar(value) for value in found)
     if not found:
-        raise Fault(Code.PATH_NOT_FOUND, f"the JSON has nothing at {path!r}")
+        raise Fault(FormulaCode.PATH_NOT_FOUND, f"the JSON has nothing at {path!r}")
     if isinstance(found[0], list):
         return tuple(_scalar(value) for value in found[0])
     return _scalar(found[0])
 
 
 @lru_cache(maxsize=256)
-def steps_of(path: str) -> tuple[Step, ...]:
+def steps_of(path: str) -> tuple[PathStep, ...]:
     """Return the steps of a path; raises Fault for an invalid path."""
     if len(path) > MAX_PATTERN or not path.startswith("$"):
         _refuse(path)
-    steps: list[Step] = []
+    steps: list[PathStep] = []
     at = 1
     while at < len(path):
         found = _STEP.match(path, at)
@@ -73,16 +73,16 @@ def steps_of(path: str) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-def _step(found: re.Match[str]) -> Step:
+def _step(found: re.Match[str]) -> PathStep:
     if found["name"] is not None:
-        return _Deep(found["name"]) if found["deep"] else found["name"]
+        return _DeepStep(found["name"]) if found["deep"] else found["name"]
     if found["index"] is not None:
         return int(found["index"])
     return _EVERY if found["quoted"] is None else found["quoted"]
 
 
 def _refuse(path: str) -> NoReturn:
-    raise Fault(Code.INVALID_PATH, f"the JSON path {path[:40]!r} is not understood")
+    raise Fault(FormulaCode.INVALID_PATH, f"the JSON path {path[:40]!r} is not understood")
 
 
 def _document(text: str) -> object:
@@ -90,28 +90,32 @@ def _document(text: str) -> object:
     for mark in _MARKS.finditer(text):
         depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(mark[0], 0)
         if depth > MAX_JSON_DEPTH:
-            raise Fault(Code.INVALID_JSON, f"the JSON is nested more than {MAX_JSON_DEPTH} deep")
+            raise Fault(
+                FormulaCode.INVALID_JSON, f"the JSON is nested more than {MAX_JSON_DEPTH} deep"
+            )
     try:
         return cast(
             "object",
             json.loads(text, parse_int=_number, parse_float=_number, parse_constant=_number),
         )
     except ValueError:
-        raise Fault(Code.INVALID_JSON, "the text is not JSON") from None
+        raise Fault(FormulaCode.INVALID_JSON, "the text is not JSON") from None
 
 
 def _number(written: str) -> Decimal:
     number = read_number(written)
     if number is None:
-        raise Fault(Code.INVALID_JSON, f"the JSON holds {written[:40]}, which is not a number here")
+        raise Fault(
+            FormulaCode.INVALID_JSON, f"the JSON holds {written[:40]}, which is not a number here"
+        )
     return number
 
 
-def _parts(work: Work, value: object, step: Step) -> Iterator[object]:
-    if isinstance(step, _Every):
+def _parts(work: WorkMeter, value: object, step: PathStep) -> Iterator[object]:
+    if isinstance(step, _EveryStep):
         yield from _inside(value)
-    elif isinstance(step, _Deep):
-        yield from _at_any_depth(work, value, step)
+    elif isinstance(step, _DeepStep):
+        yield from _members_at_any_depth(work, value, step)
     elif isinstance(step, int):
         if isinstance(value, list) and -len(value) <= step < len(value):
             yield value[step]
@@ -125,7 +129,7 @@ def _inside(value: object) -> list[object]:
     return value if isinstance(value, list) else []
 
 
-def _at_any_depth(work: Work, value: object, name: str) -> Iterator[object]:
+def _members_at_any_depth(work: WorkMeter, value: object, name: str) -> Iterator[object]:
     waiting = [value]
     while waiting:
         value = waiting.pop()
@@ -139,8 +143,8 @@ def _scalar(value: object) -> Scalar:
     if isinstance(value, dict | list):
         value = _json(value)
     if isinstance(value, str) and any("\ud800" <= c <= "\udfff" for c in value):
-        raise Fault(Code.INVALID_JSON, "the JSON holds half of a surrogate pair")
-    return bounded(value) if isinstance(value, str) else cast("Scalar", value)
+        raise Fault(FormulaCode.INVALID_JSON, "the JSON holds half of a surrogate pair")
+    return check_length(value) if isinstance(value, str) else cast("Scalar", value)
 
 
 def _json(value: object) -> str:

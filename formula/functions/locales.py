@@ -4,13 +4,13 @@ from typing import Final
 
 import msgspec
 
-from penstock.formula.core.errors import Code, Fault
+from penstock.formula.core.errors import Fault, FormulaCode
 
 MONDAY: Final = 0
 SUNDAY: Final = 6
 
 
-class Names(msgspec.Struct, frozen=True):
+class CalendarNames(msgspec.Struct, frozen=True):
     """Full and short names of months and days; January and Monday have index 0."""
 
     months: tuple[str, ...]
@@ -22,12 +22,14 @@ class Names(msgspec.Struct, frozen=True):
 class Locale(msgspec.Struct, frozen=True):
     """A language's names and a region's first day of the week (Monday is 0)."""
 
-    names: Names
+    names: CalendarNames
     week_start: int
 
 
-def _names(months: str, short_months: str, days: str, short_days: str) -> Names:
-    return Names(*(tuple(text.split()) for text in (months, short_months, days, short_days)))
+def _names(months: str, short_months: str, days: str, short_days: str) -> CalendarNames:
+    return CalendarNames(
+        *(tuple(text.split()) for text in (months, short_months, days, short_days))
+    )
 
 
 _ENGLISH: Final = _names(
@@ -76,5 +78,5 @@ def locale_of(tag: str | None) -> Locale:
         return DEFAULT
     found = _FOLDED.get(tag.replace("_", "-").lower())
     if found is None:
-        raise Fault(Code.UNKNOWN_LOCALE, f"the locale {tag[:20]!r} is not known")
+        raise Fault(FormulaCode.UNKNOWN_LOCALE, f"the locale {tag[:20]!r} is not known")
     return found

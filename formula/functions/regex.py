@@ -11,8 +11,8 @@ from typing import Final, NoReturn, Protocol
 
 import re2
 
-from penstock.formula.core.errors import Code, Fault
-from penstock.formula.core.limits import MAX_PATTERN, MAX_REGEX_MEMORY, Work
+from penstock.formula.core.errors import Fault, FormulaCode
+from penstock.formula.core.limits import MAX_PATTERN, MAX_REGEX_MEMORY, WorkMeter
 
 Span = tuple[int, int]
 
@@ -45,7 +45,7 @@ class _Match(Protocol):
     def span(self, group: int = 0) -> Span: ...
 
 
-class _Compiled(Protocol):
+class _CompiledPattern(Protocol):
     @property
     def groups(self) -> int: ...
     @property
@@ -69,11 +69,11 @@ class Regex:
         self.names = self._compiled.groupindex
         self.size = self._compiled.programsize
 
-    def matches(self, text: str, work: Work) -> Iterator[Span]:
+    def matches(self, text: str, work: WorkMeter) -> Iterator[Span]:
         """Yield the begin and end of each match, left to right, without overlaps."""
         return _find_plain(self._plain, text) if self._plain else self._find(text, work)
 
-    def _find(self, text: str, work: Work) -> Iterator[Span]:
+    def _find(self, text: str, work: WorkMeter) -> Iterator[Span]:
         work.spend(self.size * _COMPILE_COST)
         at = 0
         encoded = _without_surrogates(text).encode()
@@ -128,16 +128,16 @@ def regex(pattern: str) -> Regex:
     return Regex(pattern)
 
 
-def _compile(pattern: str) -> _Compiled:
+def _compile(pattern: str) -> _CompiledPattern:
     readable = _ESCAPE.sub(_escape, _without_surrogates(pattern))
     options = re2.Options()
     options.log_errors = False
     options.max_mem = MAX_REGEX_MEMORY
     try:
-        compiled: _Compiled = re2.compile(readable, options)
+        compiled: _CompiledPattern = re2.compile(readable, options)
     except re2.error as error:
         message = _explain(error.args[0].decode(errors="replace"))
-        raise Fault(Code.INVALID_REGEX, f"{_INVALID}: {message}") from None
+        raise Fault(FormulaCode.INVALID_REGEX, f"{_INVALID}: {message}") from None
     else:
         return compiled
 
@@ -156,7 +156,7 @@ def _explain(error: str) -> str:
 
 
 def _refuse(message: str) -> NoReturn:
-    raise Fault(Code.INVALID_REGEX, f"{_INVALID}: {message}")
+    raise Fault(FormulaCode.INVALID_REGEX, f"{_INVALID}: {message}")
 
 
 def _find_plain(plain: str, text: str) -> Iterator[Span]:

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from penstock.formula.core.errors import Code, Fault
+from penstock.formula.core.errors import Fault, FormulaCode
 from penstock.formula.core.numbers import EXACT, ONE, QUOTIENT, add, multiply
 from penstock.formula.functions.unit_table import KINDS, UNITS, Unit
 
@@ -48,12 +48,14 @@ def convert(
 def _line(source: str, target: str, quality_kind: str | None, quantity_kind: str | None) -> _Line:
     kinds = {_kind(kind) for kind in (quality_kind, quantity_kind) if kind is not None}
     if len(kinds) > 1:
-        raise Fault(Code.INVALID_ARGUMENT, "`qualityKind` and `quantityKind` mean the same option")
+        raise Fault(
+            FormulaCode.INVALID_ARGUMENT, "`qualityKind` and `quantityKind` mean the same option"
+        )
     kind = kinds.pop() if kinds else None
     from_, to = _unit_named(source, kind), _unit_named(target, kind)
     if from_.kind != to.kind:
         message = f"{source!r} is of {from_.kind}, {target!r} of {to.kind}"
-        raise Fault(Code.INCOMPATIBLE_UNITS, message)
+        raise Fault(FormulaCode.INCOMPATIBLE_UNITS, message)
     slope = from_.size / to.size
     return _decimals(slope, from_.offset * slope - to.offset)
 
@@ -78,7 +80,9 @@ def _is_finite(divisor: int) -> bool:
 def _kind(name: str) -> str:
     kind = _KINDS.get(name.lower())
     if kind is None:
-        raise Fault(Code.INVALID_ARGUMENT, f"the kind {name[:40]!r} is none of {', '.join(KINDS)}")
+        raise Fault(
+            FormulaCode.INVALID_ARGUMENT, f"the kind {name[:40]!r} is none of {', '.join(KINDS)}"
+        )
     return kind
 
 
@@ -87,8 +91,8 @@ def _unit_named(name: str, kind: str | None) -> Unit:
     fitting = [unit for unit in found if kind in {None, unit.kind}]
     if not fitting:
         of = f" of {kind}" if kind else ""
-        raise Fault(Code.UNKNOWN_UNIT, f"the unit {name[:40]!r}{of} is not known")
+        raise Fault(FormulaCode.UNKNOWN_UNIT, f"the unit {name[:40]!r}{of} is not known")
     if len(fitting) > 1:
         choices = " or ".join(repr(unit.symbols[0]) for unit in fitting)
-        raise Fault(Code.AMBIGUOUS_UNIT, f"the unit {name[:40]!r} may be {choices}")
+        raise Fault(FormulaCode.AMBIGUOUS_UNIT, f"the unit {name[:40]!r} may be {choices}")
     return fitting[0]

@@ -16,22 +16,23 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedToken, VisitError
 from penstock.formula.core import numbers
 from penstock.formula.core.errors import (
     START,
-    Code,
     Fault,
+    FormulaCode,
+    FormulaProblem,
     FormulaSyntax,
     Position,
-    Problem,
     problem,
 )
 from penstock.formula.core.limits import MAX_DEPTH, MAX_TEXT, MAX_TOKENS
 from penstock.formula.syntax.syntax_errors import unexpected_character, unexpected_token
 from penstock.formula.syntax.tree import (
     Assign,
-    Call,
+    CalculationCall,
     Chain,
-    CustomCall,
+    ChainStep,
     Expression,
     Formula,
+    FunctionCall,
     Index,
     Line,
     Literal,
@@ -39,7 +40,6 @@ from penstock.formula.syntax.tree import (
     Negate,
     Operator,
     Option,
-    Step,
     children,
 )
 
@@ -49,33 +49,33 @@ _WANTS_MORE = frozenset(("PLUS", "MINUS", "STAR", "SLASH", "CARET", "COMPARE", "
 _GOES_ON = _WANTS_MORE - {"MINUS", "SET"}  # a minus may begin a line as a sign
 
 
-class Layout:
+class NewlineFilter:
     """Drops newlines that are only space: in brackets, beside operators, repeated, at the ends."""
 
     always_accept: tuple[str, ...] = ("_NEWLINE",)
 
     def process(self, stream: Iterator[Token]) -> Iterator[Token]:
-        return _separators(_bounded(stream))
+        return _drop_newlines(_check_limits(stream))
 
 
-def _bounded(stream: Iterable[Token]) -> Iterator[Token]:
+def _check_limits(stream: Iterable[Token]) -> Iterator[Token]:
     depth = 0
     for count, token in enumerate(stream, start=1):
         if count > MAX_TOKENS:
             message = f"the formula has more than {MAX_TOKENS} words and signs"
-            raise _layout_refusal(Code.FORMULA_TOO_COMPLEX, message, token)
+            raise _layout_refusal(FormulaCode.FORMULA_TOO_COMPLEX, message, token)
         if token.type in _OPENS:
             depth += 1
         elif token.type in _CLOSES:
             depth = max(0, depth - 1)
         if depth > MAX_DEPTH:
             message = f"brackets are nested more than {MAX_DEPTH} deep"
-            raise _layout_refusal(Code.FORMULA_TOO_DEEP, message, token)
+            raise _layout_refusal(FormulaCode.FORMULA_TOO_DEEP, message, token)
         if token.type != "_NEWLINE" or depth == 0:
             yield token
 
 
-def _separators(stream: Iterable[Token]) -> Iterator[Token]:
+def _drop_newlines(stream: Iterable[Token]) -> Iterator[Token]:
     newline: Token | None = None
     last: Token | None = None
     for token in stream:
@@ -89,9 +89,9 @@ def _separators(stream: Iterable[Token]) -> Iterator[Token]:
         yield token
 
 
-def _layout_refusal(code: Code, message: str, token: Token) -> FormulaSyntax:
+def _layout_refusal(code: FormulaCode, message: str, token: Token) -> FormulaSyntax:
     at = Position(token.line or 1, token.column or 1)
-    return FormulaSyntax(Problem(code, message, at))
+    return FormulaSyntax(FormulaProblem(code, message, at))
 
 
 _ESCAPED: Final = re.compile(r"\\(['\\])")
@@ -99,12 +99,12 @@ _NAME: Final = re.compile(r"[\w:#]+(?: +[\w:#]+)*")
 _MAX_INDEX_DIGITS: Final = 6
 
 
-def _at(token: Token) -> Position:
+def _position_of(token: Token) -> Position:
     return Position(token.line or 1, token.column or 1)
 
 
-def _refusal(code: Code, message: str, at: Position) -> FormulaSyntax:
-    return FormulaSyntax(Problem(code, message, at))
+def _refusal(code: FormulaCode, message: str, at: Position) -> FormulaSyntax:
+    return FormulaSyntax(FormulaProblem(code, message, at))
 
 
 @v_args(inline=True)
@@ -115,51 +115,55 @@ class _Builder(Transformer[Token, Formula]):
         try:
             value = numbers.read_number(token)
         except Fault as fault:
-            raise _refusal(fault.code, fault.message, _at(token)) from None
+            raise _refusal(fault.code, fault.message, _position_of(token)) from None
         if value is None:
-            raise _refusal(Code.NUMBER_OUT_OF_RANGE, str(numbers.out_of_range()), _at(token))
-        return Literal(_at(token), value)
+            raise _refusal(
+                FormulaCode.NUMBER_OUT_OF_RANGE, str(numbers.out_of_range()), _position_of(token)
+            )
+        return Literal(_position_of(token), value)
 
     def text(self, token: Token) -> Literal:
-        return Literal(_at(token), _ESCAPED.sub(r"\1", str(token)[1:-1]))
+        return Literal(_position_of(token), _ESCAPED.sub(r"\1", str(token)[1:-1]))
 
     def true(self, token: Token) -> Literal:
-        return Literal(_at(token), True)
+        return Literal(_position_of(token), True)
 
     def false(self, token: Token) -> Literal:
-        return Literal(_at(token), False)
+        return Literal(_position_of(token), False)
 
     def null(self, token: Token) -> Literal:
-        return Literal(_at(token), None)
+        return Literal(_position_of(token), None)
 
     def name(self, token: Token) -> Name:
-        return Name(_at(token), str(token)[1:])
+        return Name(_position_of(token), str(token)[1:])
 
     def negate(self, minus: Token, operand: Expression) -> Negate:
-        return Negate(_at(minus), operand)
+        return Negate(_position_of(minus), operand)
 
     def index(self, operand: Expression, bracket: Token, index: Token) -> Index:
         if not index.isdigit() or len(index) > _MAX_INDEX_DIGITS:
             message = "an index is a whole number, as in `[0]`"
-            raise _refusal(Code.SYNTAX, message, _at(index))
-        return Index(_at(bracket), operand, int(index))
+            raise _refusal(FormulaCode.SYNTAX, message, _position_of(index))
+        return Index(_position_of(bracket), operand, int(index))
 
     def option(self, name: Token, _assign: Token, value: Expression) -> Option:
-        return Option(_at(name), str(name), value)
+        return Option(_position_of(name), str(name), value)
 
     def assign(self, _set: Token, name: Token, _assign: Token, value: Expression) -> Assign:
-        return Assign(_at(name), str(name)[1:], value)
+        return Assign(_position_of(name), str(name)[1:], value)
 
     def call(self, name: Token, *parts: Expression | Option) -> Expression:
-        arguments, options = _split(parts)
+        arguments, options = _split_parts(parts)
         if name.upper() != "IN":
-            return Call(_at(name), name.upper(), arguments, options)
+            return FunctionCall(_position_of(name), name.upper(), arguments, options)
         if len(arguments) == 1 and isinstance(arguments[0], Name) and not options:
             return arguments[0]
-        raise _refusal(Code.SYNTAX, "IN takes one parameter, as in `IN(:name)`", _at(name))
+        raise _refusal(
+            FormulaCode.SYNTAX, "IN takes one parameter, as in `IN(:name)`", _position_of(name)
+        )
 
-    def custom(self, name: Token, *parts: Expression | Option) -> CustomCall:
-        return CustomCall(_at(name), str(name)[1:], *_split(parts))
+    def custom(self, name: Token, *parts: Expression | Option) -> CalculationCall:
+        return CalculationCall(_position_of(name), str(name)[1:], *_split_parts(parts))
 
     def start(self, *lines: Line | Token) -> Formula:
         return Formula("", tuple(line for line in lines if not isinstance(line, Token)))
@@ -167,7 +171,11 @@ class _Builder(Transformer[Token, Formula]):
     def chain(self, first: Expression, *rest: Token | Expression) -> Chain:
         pairs = zip(rest[::2], rest[1::2], strict=True)
         steps = tuple(
-            Step(_at(cast("Token", sign)), cast("Operator", str(sign)), cast("Expression", operand))
+            ChainStep(
+                _position_of(cast("Token", sign)),
+                cast("Operator", str(sign)),
+                cast("Expression", operand),
+            )
             for sign, operand in pairs
         )
         return Chain(first.at, first, steps)
@@ -175,7 +183,7 @@ class _Builder(Transformer[Token, Formula]):
     comparison = sum = product = power = chain
 
 
-def _split(
+def _split_parts(
     parts: tuple[Expression | Option, ...],
 ) -> tuple[tuple[Expression, ...], tuple[Option, ...]]:
     arguments = tuple(part for part in parts if not isinstance(part, Option))
@@ -186,7 +194,7 @@ _READER: Final = Lark(
     Path(__file__).with_name("grammar.lark").read_text("utf-8"),
     parser="lalr",
     lexer="basic",
-    postlex=Layout(),
+    postlex=NewlineFilter(),
     transformer=_Builder(),
     maybe_placeholders=False,
 )
@@ -200,17 +208,17 @@ def parse(text: str) -> Formula:
         kept = _READ.get(text)
     if kept is not None:
         return kept
-    formula = parse_anew(text)
+    formula = parse_uncached(text)
     with _READ_LOCK:
         _READ[text] = formula
     return formula
 
 
-def parse_anew(text: str) -> Formula:
+def parse_uncached(text: str) -> Formula:
     """Parse a formula without the cache."""
     if len(text) > MAX_TEXT:
         message = f"the formula has {len(text)} characters, more than {MAX_TEXT}"
-        raise FormulaSyntax(Problem(Code.FORMULA_TOO_LONG, message, START))
+        raise FormulaSyntax(FormulaProblem(FormulaCode.FORMULA_TOO_LONG, message, START))
     try:
         read = cast("Callable[[str], Formula]", _READER.parse)(text)
     except UnexpectedToken as error:
@@ -241,5 +249,5 @@ def _refuse_depth(text: str, formula: Formula) -> None:
         node, depth = waiting.pop()
         if depth > MAX_DEPTH:
             message = f"operations are nested more than {MAX_DEPTH} deep"
-            raise FormulaSyntax(problem(text, Code.FORMULA_TOO_DEEP, message, node.at))
+            raise FormulaSyntax(problem(text, FormulaCode.FORMULA_TOO_DEEP, message, node.at))
         waiting.extend((child, depth + 1) for child in children(node))

@@ -5,10 +5,10 @@ from functools import singledispatch
 from penstock.formula.core.values import text_of
 from penstock.formula.syntax.tree import (
     Assign,
-    Call,
+    CalculationCall,
     Chain,
-    CustomCall,
     Expression,
+    FunctionCall,
     Index,
     Line,
     Literal,
@@ -48,12 +48,12 @@ def _index(node: Index) -> str:
 
 
 @_render.register
-def _call(node: Call) -> str:
+def _call(node: FunctionCall) -> str:
     return f"{node.name}({_arguments(node)})"
 
 
 @_render.register
-def _custom(node: CustomCall) -> str:
+def _custom(node: CalculationCall) -> str:
     return f"#{node.name}({_arguments(node)})"
 
 
@@ -78,7 +78,7 @@ def _chain(node: Chain) -> str:
     return " ".join(parts)
 
 
-def _arguments(node: Call | CustomCall) -> str:
+def _arguments(node: FunctionCall | CalculationCall) -> str:
     options = (f"{option.name}={render(option.value)}" for option in node.options)
     return ", ".join([*map(render, node.arguments), *options])
 

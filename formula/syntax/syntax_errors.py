@@ -7,7 +7,7 @@ from lark import Token
 from lark.exceptions import UnexpectedCharacters
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
-from penstock.formula.core.errors import Code, FormulaSyntax, Position, problem
+from penstock.formula.core.errors import FormulaCode, FormulaSyntax, Position, problem
 
 _VALUES = frozenset(("NUMBER", "TEXT", "TOKEN", "NAME", "CUSTOM", "_LPAR"))
 _OPERATORS = frozenset(("PLUS", "MINUS", "STAR", "SLASH", "CARET", "COMPARE"))
@@ -29,12 +29,12 @@ def unexpected_token(text: str, token: Token, reader: InteractiveParser) -> Form
     `reader` is at the start of the text.
     """
     stop = None if token.type == "$END" else token.start_pos
-    before, expected = _expected(reader, stop)
-    at = _end(text) if stop is None else Position(token.line or 1, token.column or 1)
-    message = f"expected {_listed(expected)}, found {_found(token)}"
+    before, expected = _expected_tokens(reader, stop)
+    at = _end_position(text) if stop is None else Position(token.line or 1, token.column or 1)
+    message = f"expected {_join_words(expected)}, found {_describe_token(token)}"
     if before is not None and before.type == "NAME":
         message += f"; {_hint(before)}"
-    return FormulaSyntax(problem(text, Code.SYNTAX, message, at), expected)
+    return FormulaSyntax(problem(text, FormulaCode.SYNTAX, message, at), expected)
 
 
 def unexpected_character(
@@ -45,15 +45,17 @@ def unexpected_character(
     character = error.char
     if character == "'":
         message = "expected `'` to close this text before the line ends"
-        return FormulaSyntax(problem(text, Code.SYNTAX, message, at), ("`'`",))
-    _, expected = _expected(reader, None)
-    message = f"expected {_listed(expected)}, found {_quoted(character)}"
+        return FormulaSyntax(problem(text, FormulaCode.SYNTAX, message, at), ("`'`",))
+    _, expected = _expected_tokens(reader, None)
+    message = f"expected {_join_words(expected)}, found {_quote(character)}"
     if character in '"\u2018\u2019\u201c\u201d':
         message += "; text is written in single quotes: 'text'"
-    return FormulaSyntax(problem(text, Code.SYNTAX, message, at), expected)
+    return FormulaSyntax(problem(text, FormulaCode.SYNTAX, message, at), expected)
 
 
-def _expected(reader: InteractiveParser, stop: int | None) -> tuple[Token | None, tuple[str, ...]]:
+def _expected_tokens(
+    reader: InteractiveParser, stop: int | None
+) -> tuple[Token | None, tuple[str, ...]]:
     """Parse up to `stop` again; return the last token and the tokens that could follow it.
 
     The parser's state after the failure cannot be used: the parser has reduced the tokens before
@@ -94,24 +96,24 @@ def _in_words(accepts: Set[str]) -> Iterator[str]:
         yield "the end of the line"
 
 
-def _listed(words: tuple[str, ...]) -> str:
+def _join_words(words: tuple[str, ...]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
 
 
-def _found(token: Token) -> str:
+def _describe_token(token: Token) -> str:
     if token.type == "$END":
         return "the end of the formula"
     if token.type == "_NEWLINE":
         return "the end of the line"
-    return _quoted(str(token)[:40])
+    return _quote(str(token)[:40])
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     if text.isprintable():
         return f"`{text}`"
     return "the character " + " ".join(f"U+{ord(c):04X}" for c in text)
 
 
-def _end(text: str) -> Position:
+def _end_position(text: str) -> Position:
     read = text.rstrip()
     return Position(read.count("\n") + 1, len(read) - read.rfind("\n"))

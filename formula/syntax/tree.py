@@ -33,7 +33,7 @@ class Negate(msgspec.Struct, frozen=True):
     operand: "Expression"
 
 
-class Step(msgspec.Struct, frozen=True):
+class ChainStep(msgspec.Struct, frozen=True):
     """One operator of a chain with its right operand; `at` is the operator's place."""
 
     at: Position
@@ -46,7 +46,7 @@ class Chain(msgspec.Struct, frozen=True):
 
     at: Position
     first: "Expression"
-    steps: tuple[Step, ...]
+    steps: tuple[ChainStep, ...]
 
 
 class Option(msgspec.Struct, frozen=True):
@@ -57,7 +57,7 @@ class Option(msgspec.Struct, frozen=True):
     value: "Expression"
 
 
-class Call(msgspec.Struct, frozen=True):
+class FunctionCall(msgspec.Struct, frozen=True):
     """A call of a function of the language; `name` is in capitals."""
 
     at: Position
@@ -66,7 +66,7 @@ class Call(msgspec.Struct, frozen=True):
     options: tuple[Option, ...] = ()
 
 
-class CustomCall(msgspec.Struct, frozen=True):
+class CalculationCall(msgspec.Struct, frozen=True):
     """A call of a calculation by its name, written `#name(...)`."""
 
     at: Position
@@ -91,7 +91,7 @@ class Assign(msgspec.Struct, frozen=True):
     value: "Expression"
 
 
-Expression = Literal | Name | Negate | Chain | Call | CustomCall | Index
+Expression = Literal | Name | Negate | Chain | FunctionCall | CalculationCall | Index
 Line = Assign | Expression
 
 
@@ -109,7 +109,7 @@ def children(node: Line) -> tuple[Expression, ...]:
             return (node.operand,)
         case Chain():
             return (node.first, *(step.operand for step in node.steps))
-        case Call() | CustomCall():
+        case FunctionCall() | CalculationCall():
             return (*node.arguments, *(option.value for option in node.options))
         case Assign():
             return (node.value,)

@@ -6,28 +6,28 @@ import strawberry
 from strawberry import UNSET
 
 from penstock.datastore.audio.records import Audio
-from penstock.datastore.listening.annotations import Thing
+from penstock.datastore.listening.annotations import ThingKey
 from penstock.datastore.listening.records import Annotation, Kind
 from penstock.datastore.playlists.records import Playlist
 from penstock.datastore.table.items import record_type
 from penstock.schema.core.context import After, Before, First, Info, Last
-from penstock.schema.core.relay import Connection, connect, page_of
+from penstock.schema.core.relay import Connection, page_from_arguments, read_connection
 from penstock.schema.core.scalars import DateTime
 
 Markable: TypeAlias = Audio | Playlist
 
 
-def thing_of(record: Markable) -> Thing:
+def annotation_key(record: Markable) -> ThingKey:
     """The kind and the id of a record, which together identify its annotation."""
     return (Kind.AUDIO if record_type(record) is Audio else Kind.PLAYLIST), record.id
 
 
-async def _annotation(info: Info, record: Markable) -> Annotation:
-    return await info.context.loaders.listener.annotations.load(thing_of(record))
+async def _load_annotation(info: Info, record: Markable) -> Annotation:
+    return await info.context.loaders.listener.annotations.load(annotation_key(record))
 
 
 @strawberry.type
-class Marked:
+class AnnotationFields:
     """The favourite and rating fields of a track or playlist; a base, not a type of the schema."""
 
     @strawberry.field(
@@ -37,18 +37,18 @@ class Marked:
     )
     @staticmethod
     async def favourite_at(thing: strawberry.Parent[Markable], info: Info) -> str | None:
-        return (await _annotation(info, thing)).favourite_at
+        return (await _load_annotation(info, thing)).favourite_at
 
     @strawberry.field(
         description="The caller's rating, from 1 to 5; null if the caller has not rated it."
     )
     @staticmethod
     async def rating(thing: strawberry.Parent[Markable], info: Info) -> int | None:
-        return (await _annotation(info, thing)).rating
+        return (await _load_annotation(info, thing)).rating
 
 
 @strawberry.type
-class Listened(Marked):
+class ListeningFields(AnnotationFields):
     """The annotation fields of a track; a base, not a type of the schema."""
 
     @strawberry.field(
@@ -56,7 +56,7 @@ class Listened(Marked):
     )
     @staticmethod
     async def play_count(audio: strawberry.Parent[Audio], info: Info) -> int:
-        return (await _annotation(info, audio)).play_count
+        return (await _load_annotation(info, audio)).play_count
 
     @strawberry.field(
         graphql_type=DateTime | None,
@@ -65,7 +65,7 @@ class Listened(Marked):
     )
     @staticmethod
     async def last_played_at(audio: strawberry.Parent[Audio], info: Info) -> str | None:
-        return (await _annotation(info, audio)).last_played_at
+        return (await _load_annotation(info, audio)).last_played_at
 
     @strawberry.field(
         description="The position at which the caller resumes the track, in milliseconds from its "
@@ -73,7 +73,7 @@ class Listened(Marked):
     )
     @staticmethod
     async def position_ms(audio: strawberry.Parent[Audio], info: Info) -> int | None:
-        return (await _annotation(info, audio)).position_ms
+        return (await _load_annotation(info, audio)).position_ms
 
     @strawberry.field(
         graphql_type=Connection[
@@ -91,9 +91,9 @@ class Listened(Marked):
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[Playlist]:
-        return await connect(
+        return await read_connection(
             info,
             ("holding", audio.id),
-            page_of(first, after, last, before),
+            page_from_arguments(first, after, last, before),
             lambda window: info.context.loaders.listener.holding.load((audio, window)),
         )

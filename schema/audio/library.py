@@ -10,30 +10,40 @@ from strawberry import UNSET
 from penstock.datastore.audio import records
 from penstock.datastore.errors import BadInput
 from penstock.datastore.table.pages import Slice, Window
-from penstock.graphql_jit import attributes_asked
+from penstock.graphql_jit import projected_attributes
 from penstock.resolvers import audio
 from penstock.schema.audio.tracks import Album, Artist, Audio, AudioLink, Genre
-from penstock.schema.core.context import After, Before, First, Info, Last, PageArguments, given
-from penstock.schema.core.relay import Connection, connect, key_of, page_of
+from penstock.schema.core.context import (
+    After,
+    Before,
+    First,
+    Info,
+    Last,
+    PageArguments,
+    unset_to_none,
+)
+from penstock.schema.core.relay import Connection, page_from_arguments, parse_key, read_connection
 from penstock.schema.core.scalars import Long
 
 T = TypeVar("T")
 
-OfAudio = Annotated[strawberry.ID, strawberry.argument(description="The global id of the track.")]
-Prefix = Annotated[
+AudioIdArgument = Annotated[
+    strawberry.ID, strawberry.argument(description="The global id of the track.")
+]
+PrefixArgument = Annotated[
     str | None,
     strawberry.argument(
         description="Only names that begin with this text; upper and lower case are the same and "
         "a leading article is ignored. All names if left out."
     ),
 ]
-WholeName = Annotated[
+NameArgument = Annotated[
     str,
     strawberry.argument(
         description="The complete name of the artist or album; upper and lower case are the same."
     ),
 ]
-OfBucket = Annotated[
+BucketArgument = Annotated[
     str, strawberry.argument(name="s3BucketName", description="The complete name of the S3 bucket.")
 ]
 
@@ -58,8 +68,8 @@ async def _list_shelf(
     read: Callable[[Window, str], Awaitable[Slice[T]]],
 ) -> Connection[T]:
     """Read a page of artists, albums or genres: all, or those whose names have a prefix."""
-    wanted = given(prefix) or ""
-    return await connect(info, (name, wanted), page, lambda window: read(window, wanted))
+    wanted = unset_to_none(prefix) or ""
+    return await read_connection(info, (name, wanted), page, lambda window: read(window, wanted))
 
 
 @strawberry.type(
@@ -75,14 +85,17 @@ class AudioLibrary:
     @staticmethod
     async def get_audio_id_by_user_id_by_artist(
         info: Info,
-        artist: WholeName,
+        artist: NameArgument,
         first: First = UNSET,
         after: After = UNSET,
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.AudioLink]:
-        page, lists = page_of(first, after, last, before), info.context.session.audio.lists
-        return await connect(
+        page, lists = (
+            page_from_arguments(first, after, last, before),
+            info.context.session.audio.lists,
+        )
+        return await read_connection(
             info,
             ("artist", artist),
             page,
@@ -97,14 +110,17 @@ class AudioLibrary:
     @staticmethod
     async def get_audio_id_by_user_id_by_album(
         info: Info,
-        album: WholeName,
+        album: NameArgument,
         first: First = UNSET,
         after: After = UNSET,
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.AudioLink]:
-        page, lists = page_of(first, after, last, before), info.context.session.audio.lists
-        return await connect(
+        page, lists = (
+            page_from_arguments(first, after, last, before),
+            info.context.session.audio.lists,
+        )
+        return await read_connection(
             info,
             ("album", album),
             page,
@@ -118,14 +134,17 @@ class AudioLibrary:
     @staticmethod
     async def get_audio_id_by_user_id_by_s3bucket_name(
         info: Info,
-        bucket: OfBucket,
+        bucket: BucketArgument,
         first: First = UNSET,
         after: After = UNSET,
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.AudioLink]:
-        page, lists = page_of(first, after, last, before), info.context.session.audio.lists
-        return await connect(
+        page, lists = (
+            page_from_arguments(first, after, last, before),
+            info.context.session.audio.lists,
+        )
+        return await read_connection(
             info,
             ("s3BucketName", bucket),
             page,
@@ -139,13 +158,16 @@ class AudioLibrary:
     @staticmethod
     async def get_artists_by_user_id(
         info: Info,
-        prefix: Prefix = UNSET,
+        prefix: PrefixArgument = UNSET,
         first: First = UNSET,
         after: After = UNSET,
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.Artist]:
-        page, lists = page_of(first, after, last, before), info.context.session.audio.lists
+        page, lists = (
+            page_from_arguments(first, after, last, before),
+            info.context.session.audio.lists,
+        )
         return await _list_shelf(
             info, "getArtistsByUserId", prefix, page, lists.get_artists_by_user_id
         )
@@ -157,21 +179,24 @@ class AudioLibrary:
     @staticmethod
     async def get_album_by_user_id(
         info: Info,
-        prefix: Prefix = UNSET,
+        prefix: PrefixArgument = UNSET,
         first: First = UNSET,
         after: After = UNSET,
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.Album]:
-        page, lists = page_of(first, after, last, before), info.context.session.audio.lists
+        page, lists = (
+            page_from_arguments(first, after, last, before),
+            info.context.session.audio.lists,
+        )
         return await _list_shelf(info, "getAlbumByUserId", prefix, page, lists.get_album_by_user_id)
 
     @strawberry.field(
         graphql_type=Audio | None, description="The track with the given id, with all its fields."
     )
     @staticmethod
-    async def get_audio_files_by_audio_id(info: Info, audio_id: OfAudio) -> records.Audio:
-        return await info.context.loaders.audio.tracks.load(key_of("Audio", audio_id))
+    async def get_audio_files_by_audio_id(info: Info, audio_id: AudioIdArgument) -> records.Audio:
+        return await info.context.loaders.audio.tracks.load(parse_key("Audio", audio_id))
 
     @strawberry.field(
         graphql_type=Connection[AudioLink],
@@ -186,23 +211,23 @@ class AudioLibrary:
         before: Before = UNSET,
     ) -> Connection[records.AudioLink]:
         lists = info.context.session.audio.lists
-        page = page_of(first, after, last, before)
-        return await connect(info, ("all audio",), page, lists.get_audio_id_by_user_id)
+        page = page_from_arguments(first, after, last, before)
+        return await read_connection(info, ("all audio",), page, lists.get_audio_id_by_user_id)
 
     @strawberry.field(description="The number of tracks in the library.")
     @staticmethod
     async def count(info: Info) -> int:
-        return (await _totals(info)).count
+        return (await _load_totals(info)).count
 
     @strawberry.field(description="The total length of all tracks, in milliseconds.")
     @staticmethod
     async def duration_ms(info: Info) -> Long:
-        return Long((await _totals(info)).duration_ms)
+        return Long((await _load_totals(info)).duration_ms)
 
     @strawberry.field(description="The total size of all audio files, in bytes.")
     @staticmethod
     async def size(info: Info) -> Long:
-        return Long((await _totals(info)).size)
+        return Long((await _load_totals(info)).size)
 
 
 @strawberry.type
@@ -214,13 +239,16 @@ class AudioQuery:
     @staticmethod
     async def artists(
         info: Info,
-        prefix: Prefix = UNSET,
+        prefix: PrefixArgument = UNSET,
         first: First = UNSET,
         after: After = UNSET,
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.Artist]:
-        page, lists = page_of(first, after, last, before), info.context.session.audio.lists
+        page, lists = (
+            page_from_arguments(first, after, last, before),
+            info.context.session.audio.lists,
+        )
         return await _list_shelf(info, "artists", prefix, page, lists.get_artists_by_user_id)
 
     @strawberry.field(
@@ -230,13 +258,16 @@ class AudioQuery:
     @staticmethod
     async def albums(
         info: Info,
-        prefix: Prefix = UNSET,
+        prefix: PrefixArgument = UNSET,
         first: First = UNSET,
         after: After = UNSET,
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.Album]:
-        page, lists = page_of(first, after, last, before), info.context.session.audio.lists
+        page, lists = (
+            page_from_arguments(first, after, last, before),
+            info.context.session.audio.lists,
+        )
         return await _list_shelf(info, "albums", prefix, page, lists.get_album_by_user_id)
 
     @strawberry.field(
@@ -246,13 +277,16 @@ class AudioQuery:
     @staticmethod
     async def genres(
         info: Info,
-        prefix: Prefix = UNSET,
+        prefix: PrefixArgument = UNSET,
         first: First = UNSET,
         after: After = UNSET,
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.Genre]:
-        page, lists = page_of(first, after, last, before), info.context.session.audio.lists
+        page, lists = (
+            page_from_arguments(first, after, last, before),
+            info.context.session.audio.lists,
+        )
         return await _list_shelf(info, "genres", prefix, page, lists.genres)
 
     @strawberry.field(
@@ -264,8 +298,8 @@ class AudioQuery:
 
     @strawberry.field(graphql_type=Audio | None, description="The track with the given global id.")
     @staticmethod
-    async def audio(info: Info, id: OfAudio) -> records.Audio:
-        return await info.context.loaders.audio.tracks.load(key_of("Audio", id))
+    async def audio(info: Info, id: AudioIdArgument) -> records.Audio:
+        return await info.context.loaders.audio.tracks.load(parse_key("Audio", id))
 
     @strawberry.field(
         graphql_type=Connection[Audio],
@@ -316,21 +350,21 @@ class AudioQuery:
     ) -> Connection[records.Audio]:
         names = {"artist": artist, "album": album, "bucket": bucket, "genre": genre}
         wanted = {name: text for name, text in names.items() if text}
-        newest_first = _newest_first(wanted, given(order))
-        return await connect(
+        newest_first = _is_newest_first(wanted, unset_to_none(order))
+        return await read_connection(
             info,
             ("audios", wanted, newest_first),
-            page_of(first, after, last, before),
-            lambda window: _page(info, wanted, newest_first, window),
+            page_from_arguments(first, after, last, before),
+            lambda window: _read_page(info, wanted, newest_first, window),
         )
 
 
-async def _totals(info: Info) -> records.Totals:
+async def _load_totals(info: Info) -> records.LibraryTotals:
     """Load the totals of the caller's library, once for all fields of a request."""
     return await info.context.loaders.audio.totals.load(info.context.caller.user_id)
 
 
-def _newest_first(wanted: dict[str, str], order: AudioOrder | None) -> bool:
+def _is_newest_first(wanted: dict[str, str], order: AudioOrder | None) -> bool:
     """Tell whether the newest come first; raises BadInput if the arguments exclude each other."""
     if len(wanted) > 1:
         raise BadInput(f"Give one of {' and '.join(wanted)}.")
@@ -339,7 +373,7 @@ def _newest_first(wanted: dict[str, str], order: AudioOrder | None) -> bool:
     return order is not AudioOrder.OLDEST_FIRST
 
 
-async def _page(
+async def _read_page(
     info: Info, wanted: dict[str, str], newest_first: bool, window: Window
 ) -> Slice[records.Audio]:
     lists = info.context.session.audio.lists
@@ -353,6 +387,6 @@ async def _page(
         case (("genre", name),):
             links = lists.by_genre(name, window, newest_first=newest_first)
         case _:
-            asked = attributes_asked(info, "Audio")
-            return await audio.newest(info.context, window, asked, newest_first=newest_first)
-    return await audio.tracks_in(info.context, links)
+            asked = projected_attributes(info, "Audio")
+            return await audio.list_tracks(info.context, window, asked, newest_first=newest_first)
+    return await audio.load_linked_tracks(info.context, links)

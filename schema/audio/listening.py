@@ -10,9 +10,9 @@ from penstock.resolvers import listening
 from penstock.schema.audio.playlists import Playlist
 from penstock.schema.audio.tracks import Audio
 from penstock.schema.core.context import After, Before, First, Info, Last
-from penstock.schema.core.relay import Connection, connect, page_of
+from penstock.schema.core.relay import Connection, page_from_arguments, read_connection
 from penstock.schema.core.scalars import DateTime
-from penstock.schema.engine.cost import costs
+from penstock.schema.engine.cost import price_metadata
 
 
 @strawberry.type(description="One counted play of a track by the caller.")
@@ -32,7 +32,7 @@ class Play:
     async def audio(
         play: strawberry.Parent[records.Play], info: Info
     ) -> audio_records.Audio | None:
-        return await listening.track_of(info.context, play)
+        return await listening.load_track(info.context, play)
 
 
 @strawberry.type(
@@ -55,13 +55,13 @@ class PlayQueue:
         graphql_type=list[Audio | None],
         description="The tracks of the queue in playing order, with null in place of a deleted "
         "track.",
-        metadata=costs(100),
+        metadata=price_metadata(100),
     )
     @staticmethod
     async def tracks(
         queue: strawberry.Parent[records.PlayQueue], info: Info
     ) -> list[audio_records.Audio | None]:
-        return await listening.audio_by_ids(info.context, queue.audio_ids)
+        return await listening.load_tracks(info.context, queue.audio_ids)
 
 
 @strawberry.type
@@ -78,10 +78,10 @@ class ListeningViewer:
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[audio_records.Audio]:
-        return await connect(
+        return await read_connection(
             info,
             ("favouriteAudio",),
-            page_of(first, after, last, before),
+            page_from_arguments(first, after, last, before),
             lambda window: listening.favourite_audio(info.context, window),
         )
 
@@ -97,10 +97,10 @@ class ListeningViewer:
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[playlist_records.Playlist]:
-        return await connect(
+        return await read_connection(
             info,
             ("favouritePlaylists",),
-            page_of(first, after, last, before),
+            page_from_arguments(first, after, last, before),
             lambda window: listening.favourite_playlists(info.context, window),
         )
 
@@ -116,10 +116,10 @@ class ListeningViewer:
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.Play]:
-        return await connect(
+        return await read_connection(
             info,
             ("plays",),
-            page_of(first, after, last, before),
+            page_from_arguments(first, after, last, before),
             info.context.session.listening.plays.page,
         )
 

@@ -6,24 +6,24 @@ import strawberry
 from strawberry import UNSET
 
 from penstock.datastore.errors import NotFound as Absent
-from penstock.datastore.errors import about
+from penstock.datastore.errors import blame_field
 from penstock.datastore.listening import records
-from penstock.datastore.listening.annotations import MAX_RATING, Thing
+from penstock.datastore.listening.annotations import MAX_RATING, ThingKey
 from penstock.datastore.listening.play_queue import MAX_QUEUED
 from penstock.datastore.listening.records import Kind
 from penstock.resolvers import listening
 from penstock.schema.audio.annotations import Markable
 from penstock.schema.audio.listening import PlayQueue
 from penstock.schema.audio.tracks import Audio
-from penstock.schema.core.context import Info, given
+from penstock.schema.core.context import Info, unset_to_none
 from penstock.schema.core.descriptions import InputOf
 from penstock.schema.core.failures import LimitExceeded, NotFound, ValidationProblem
-from penstock.schema.core.relay import Node, key_of, parsed
+from penstock.schema.core.relay import Node, parse_global_id, parse_key
 from penstock.schema.core.scalars import DateTime
 
 _KINDS = {"Audio": Kind.AUDIO, "Playlist": Kind.PLAYLIST}
-_THING = "The global id of a track or a playlist."
-_AUDIO = "The global id of the track."
+_MARKABLE_ID = "The global id of a track or a playlist."
+_AUDIO_ID = "The global id of the track."
 
 
 @strawberry.type(description="The result of marking or unmarking a favourite.")
@@ -101,7 +101,7 @@ SavePlayQueueResult = Annotated[
 
 @strawberry.input(description="The track or playlist to mark or unmark as a favourite.")
 class SetFavouriteInput:
-    id: strawberry.ID = strawberry.field(description=_THING)
+    id: strawberry.ID = strawberry.field(description=_MARKABLE_ID)
     favourite: bool = strawberry.field(
         description="True to make it a favourite, false to remove it from the favourites."
     )
@@ -109,7 +109,7 @@ class SetFavouriteInput:
 
 @strawberry.input(description="The track or playlist to rate, and the rating.")
 class SetRatingInput:
-    id: strawberry.ID = strawberry.field(description=_THING)
+    id: strawberry.ID = strawberry.field(description=_MARKABLE_ID)
     rating: int | None = strawberry.field(
         default=UNSET,
         description=f"The rating from 1 to {MAX_RATING}; the rating is removed if left out or "
@@ -119,7 +119,7 @@ class SetRatingInput:
 
 @strawberry.input(description="The play of a track to record.")
 class RecordPlayInput:
-    id: strawberry.ID = strawberry.field(description=_AUDIO)
+    id: strawberry.ID = strawberry.field(description=_AUDIO_ID)
     started_at: DateTime = strawberry.field(
         description="The time when the play began. A play is identified by this time and its track."
     )
@@ -130,7 +130,7 @@ class RecordPlayInput:
 
 @strawberry.input(description="The playback position to save for a track.")
 class SetPlayPositionInput:
-    id: strawberry.ID = strawberry.field(description=_AUDIO)
+    id: strawberry.ID = strawberry.field(description=_AUDIO_ID)
     position_ms: int | None = strawberry.field(
         default=UNSET,
         description="The playback position in milliseconds from the beginning; the saved position "
@@ -154,9 +154,9 @@ class SavePlayQueueInput:
     )
 
 
-def _thing(text: str) -> Thing:
+def _load_markable(text: str) -> ThingKey:
     """Load the track or playlist with a global id; raises NotFound for any other text."""
-    id = parsed(text)
+    id = parse_global_id(text)
     if id is None or id.type not in _KINDS:
         raise Absent("There is no track or playlist with this id.", ("id",))
     return _KINDS[id.type], id.key
@@ -171,7 +171,9 @@ class ListeningMutation:
     )
     @staticmethod
     async def set_favourite(info: Info, input: InputOf[SetFavouriteInput]) -> SetFavouritePayload:
-        node = await listening.mark(info.context, _thing(input.id), input.favourite)
+        node = await listening.set_favourite(
+            info.context, _load_markable(input.id), input.favourite
+        )
         return SetFavouritePayload(node=node)
 
     @strawberry.mutation(
@@ -180,7 +182,9 @@ class ListeningMutation:
     )
     @staticmethod
     async def set_rating(info: Info, input: InputOf[SetRatingInput]) -> SetRatingPayload:
-        node = await listening.rate(info.context, _thing(input.id), given(input.rating))
+        node = await listening.rate(
+            info.context, _load_markable(input.id), unset_to_none(input.rating)
+        )
         return SetRatingPayload(node=node)
 
     @strawberry.mutation(
@@ -191,11 +195,11 @@ class ListeningMutation:
     @staticmethod
     async def record_play(info: Info, input: InputOf[RecordPlayInput]) -> RecordPlayPayload:
         play = records.Play(
-            audio_id=key_of("Audio", input.id),
+            audio_id=parse_key("Audio", input.id),
             started_at=input.started_at,
             listened_ms=input.listened_ms,
         )
-        audio, counts = await listening.record(info.context, play)
+        audio, counts = await listening.record_play(info.context, play)
         return RecordPlayPayload(audio=audio, counts=counts)
 
     @strawberry.mutation(
@@ -206,8 +210,10 @@ class ListeningMutation:
     async def set_play_position(
         info: Info, input: InputOf[SetPlayPositionInput]
     ) -> SetPlayPositionPayload:
-        id, position = key_of("Audio", input.id), given(input.position_ms)
-        return SetPlayPositionPayload(audio=await listening.go_on_at(info.context, id, position))
+        id, position = parse_key("Audio", input.id), unset_to_none(input.position_ms)
+        return SetPlayPositionPayload(
+            audio=await listening.set_play_position(info.context, id, position)
+        )
 
     @strawberry.mutation(
         graphql_type=SavePlayQueueResult,
@@ -217,8 +223,8 @@ class ListeningMutation:
     async def save_play_queue(
         info: Info, input: InputOf[SavePlayQueueInput]
     ) -> SavePlayQueuePayload:
-        with about("audioIds"):
-            ids = [key_of("Audio", id) for id in input.audio_ids]
+        with blame_field("audioIds"):
+            ids = [parse_key("Audio", id) for id in input.audio_ids]
         queue, index = info.context.session.listening.queue, input.index or 0
         saved = await queue.save(ids, index, input.position_ms or 0)
         return SavePlayQueuePayload(play_queue=saved)

@@ -7,11 +7,11 @@ from strawberry import UNSET
 
 from penstock.datastore.audio import records
 from penstock.datastore.audio.track_rules import MAX_ARTISTS, MAX_GENRES, MAX_NAME, MAX_TITLE
-from penstock.datastore.errors import about
+from penstock.datastore.errors import blame_field
 from penstock.datastore.jobs.jobs import Job as JobRecord
 from penstock.resolvers import audio
 from penstock.schema.audio.tracks import Audio
-from penstock.schema.core.context import Info, given
+from penstock.schema.core.context import Info, unset_to_none
 from penstock.schema.core.descriptions import InputOf
 from penstock.schema.core.failures import (
     DuplicateObject,
@@ -22,7 +22,7 @@ from penstock.schema.core.failures import (
 )
 from penstock.schema.core.files import UploadForm
 from penstock.schema.core.jobs import Job
-from penstock.schema.core.relay import key_of
+from penstock.schema.core.relay import parse_key
 
 
 @strawberry.type(description="The permission to upload one audio file.")
@@ -178,7 +178,7 @@ class UpdateAudioInput:
         }
         found = {name: getattr(self, name) for name in absent}
         return {
-            name: absent[name] if value is None else _kept(value)
+            name: absent[name] if value is None else _to_tuple(value)
             for name, value in found.items()
             if value is not UNSET
         }
@@ -216,9 +216,11 @@ class AudioMutation:
     async def create_audio_upload(
         info: Info, input: InputOf[CreateAudioUploadInput]
     ) -> CreateAudioUploadPayload:
-        upload = await audio.upload(info.context, input.file_name, given(input.content_type))
+        upload = await audio.create_upload(
+            info.context, input.file_name, unset_to_none(input.content_type)
+        )
         return CreateAudioUploadPayload(
-            object_key=upload.object_key, form=UploadForm.of(upload.form)
+            object_key=upload.object_key, form=UploadForm.from_port(upload.form)
         )
 
     @strawberry.mutation(
@@ -228,7 +230,7 @@ class AudioMutation:
     )
     @staticmethod
     async def add_audio(info: Info, input: InputOf[AddAudioInput]) -> AddAudioPayload:
-        storage = given(input.storage_id)
+        storage = unset_to_none(input.storage_id)
         connection = None if storage is None else _storage_key(storage)
         added = await audio.add(info.context, input.object_key, connection)
         return AddAudioPayload(audio=added)
@@ -240,7 +242,7 @@ class AudioMutation:
     )
     @staticmethod
     async def update_audio(info: Info, input: InputOf[UpdateAudioInput]) -> UpdateAudioPayload:
-        id = key_of("Audio", input.id)
+        id = parse_key("Audio", input.id)
         updated = await audio.update(info.context, id, input.changes(), input.expected_version)
         return UpdateAudioPayload(audio=updated)
 
@@ -251,8 +253,8 @@ class AudioMutation:
     )
     @staticmethod
     async def delete_audio(info: Info, input: InputOf[DeleteAudioInput]) -> DeleteAudioPayload:
-        expected = given(input.expected_version)
-        deleted = await audio.delete(info.context, key_of("Audio", input.id), expected)
+        expected = unset_to_none(input.expected_version)
+        deleted = await audio.delete(info.context, parse_key("Audio", input.id), expected)
         return DeleteAudioPayload(audio=deleted)
 
     @strawberry.mutation(
@@ -263,17 +265,17 @@ class AudioMutation:
     )
     @staticmethod
     async def import_audio(info: Info, input: InputOf[ImportAudioInput]) -> ImportAudioPayload:
-        storage = given(input.storage_id)
+        storage = unset_to_none(input.storage_id)
         connection = None if storage is None else _storage_key(storage)
-        prefix = given(input.prefix) or ""
+        prefix = unset_to_none(input.prefix) or ""
         begun = await info.context.session.audio.importing.begin(connection, prefix)
         return ImportAudioPayload(job=begun)
 
 
-def _kept(value: Any) -> Any:
+def _to_tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
 def _storage_key(id: strawberry.ID) -> str:
-    with about("storageId"):
-        return key_of("Storage", id)
+    with blame_field("storageId"):
+        return parse_key("Storage", id)

@@ -16,11 +16,11 @@ from penstock.datastore.playlists.formats.document import PlaylistFormat
 from penstock.resolvers import playlists
 from penstock.schema.audio.playlists import Playlist
 from penstock.schema.audio.tracks import Audio
-from penstock.schema.core.context import Info, given
+from penstock.schema.core.context import Info, unset_to_none
 from penstock.schema.core.descriptions import InputOf
 from penstock.schema.core.failures import LimitExceeded, ValidationProblem
 from penstock.schema.core.scalars import Long
-from penstock.schema.engine.cost import costs
+from penstock.schema.engine.cost import price_metadata
 
 
 @strawberry.type(description="The data of one track in a playlist file.")
@@ -47,7 +47,7 @@ class UnmatchedTrack:
     position: int = strawberry.field(
         description="The position of the track in the file, counted from 1."
     )
-    track: document.Track = strawberry.field(
+    track: document.FileTrack = strawberry.field(
         graphql_type=FileTrack, description="The data of the track in the file."
     )
     candidates: list[audio_records.Audio] = strawberry.field(
@@ -65,7 +65,7 @@ class ImportPlaylistPayload:
     matched: int = strawberry.field(
         description="The number of tracks in the file that were found in the library."
     )
-    unmatched: list[importing.Unmatched] = strawberry.field(
+    unmatched: list[importing.UnmatchedEntry] = strawberry.field(
         graphql_type=list[UnmatchedTrack],
         description="The tracks that were not matched, in the order of the file.",
     )
@@ -110,9 +110,9 @@ class ImportPlaylistInput:
         "returns the same playlist instead of creating another.",
     )
 
-    def data(self) -> str | bytes:
+    def content(self) -> str | bytes:
         """The content as text or bytes; raises Invalid unless exactly one is given and readable."""
-        text, file = given(self.text), given(self.file)
+        text, file = unset_to_none(self.text), unset_to_none(self.file)
         if text is not None and file is None:
             return text
         if file is None or text is not None:
@@ -122,13 +122,13 @@ class ImportPlaylistInput:
         except (binascii.Error, ValueError):
             raise Invalid([FieldProblem(["file"], "must be base64")]) from None
 
-    def wish(self) -> importing.Wish:
+    def import_options(self) -> importing.ImportOptions:
         """The options of the import."""
-        return importing.Wish(
-            name=given(self.name),
+        return importing.ImportOptions(
+            name=unset_to_none(self.name),
             keep=bool(self.keep_unmatched),
             only_look=bool(self.dry_run),
-            idempotency_key=given(self.idempotency_key),
+            idempotency_key=unset_to_none(self.idempotency_key),
         )
 
 
@@ -139,13 +139,15 @@ class PlaylistFileMutation:
         description="Create a playlist from a playlist file. A track of the file is matched by "
         "Penstock's own track id, by its location, by the end of its path, by artist, title and "
         "length, or by its file name.",
-        metadata=costs(100),
+        metadata=price_metadata(100),
     )
     @staticmethod
     async def import_playlist(
         info: Info, input: InputOf[ImportPlaylistInput]
     ) -> ImportPlaylistPayload:
-        found = await playlists.imported(info.context, input.format, input.data(), input.wish())
+        found = await playlists.import_file(
+            info.context, input.format, input.content(), input.import_options()
+        )
         return ImportPlaylistPayload(
             playlist=found.playlist, matched=found.matched, unmatched=list(found.unmatched)
         )

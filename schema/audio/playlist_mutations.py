@@ -5,13 +5,13 @@ from typing import Annotated
 import strawberry
 from strawberry import UNSET
 
-from penstock.datastore.errors import about
+from penstock.datastore.errors import blame_field
 from penstock.datastore.playlists import records
-from penstock.datastore.playlists.change_target import Target
+from penstock.datastore.playlists.change_target import ChangeTarget
 from penstock.datastore.playlists.records import MAX_CHANGED, MAX_MOVED, MAX_NAME
 from penstock.resolvers import playlists
-from penstock.schema.audio.playlists import Playlist, PlaylistEntry, entries_of
-from penstock.schema.core.context import Info, given
+from penstock.schema.audio.playlists import Playlist, PlaylistEntry, entry_list_key
+from penstock.schema.core.context import Info, unset_to_none
 from penstock.schema.core.descriptions import InputOf
 from penstock.schema.core.failures import (
     LimitExceeded,
@@ -19,14 +19,14 @@ from penstock.schema.core.failures import (
     ValidationProblem,
     VersionConflict,
 )
-from penstock.schema.core.relay import key_of, positions
+from penstock.schema.core.relay import parse_key, read_positions
 
 _ID = "The global id of the playlist."
 _NAME = (
     f"The name of the playlist: 1 to {MAX_NAME} characters. Several playlists may have the same "
     "name."
 )
-_EXPECTED = "The version that the playlist must have; any version if left out."
+_EXPECTED_VERSION = "The version that the playlist must have; any version if left out."
 _CURSORS = (
     "The cursors of the named entries, if the client has them. With cursors the server reads only "
     "the entries that change, even in a long playlist. An outdated cursor is harmless."
@@ -139,13 +139,13 @@ class CreatePlaylistInput:
 class RenamePlaylistInput:
     id: strawberry.ID = strawberry.field(description=_ID)
     name: str = strawberry.field(description=_NAME)
-    expected_version: int | None = strawberry.field(default=UNSET, description=_EXPECTED)
+    expected_version: int | None = strawberry.field(default=UNSET, description=_EXPECTED_VERSION)
 
 
 @strawberry.input(description="The playlist to delete.")
 class DeletePlaylistInput:
     id: strawberry.ID = strawberry.field(description=_ID)
-    expected_version: int | None = strawberry.field(default=UNSET, description=_EXPECTED)
+    expected_version: int | None = strawberry.field(default=UNSET, description=_EXPECTED_VERSION)
 
 
 @strawberry.input(
@@ -162,7 +162,7 @@ class AddPlaylistEntriesInput:
         description="The id of the entry after which the tracks are added; they are added at the "
         "end if left out.",
     )
-    expected_version: int | None = strawberry.field(default=UNSET, description=_EXPECTED)
+    expected_version: int | None = strawberry.field(default=UNSET, description=_EXPECTED_VERSION)
     cursors: list[str] | None = strawberry.field(default=UNSET, description=_CURSORS)
     idempotency_key: strawberry.ID | None = strawberry.field(
         default=UNSET,
@@ -182,7 +182,7 @@ class MovePlaylistEntriesInput:
         description="The id of the entry after which the moved entries are placed; they become "
         "the first entries if left out.",
     )
-    expected_version: int | None = strawberry.field(default=UNSET, description=_EXPECTED)
+    expected_version: int | None = strawberry.field(default=UNSET, description=_EXPECTED_VERSION)
     cursors: list[str] | None = strawberry.field(default=UNSET, description=_CURSORS)
 
 
@@ -192,17 +192,17 @@ class RemovePlaylistEntriesInput:
     entry_ids: list[strawberry.ID] = strawberry.field(
         description=f"The ids of 1 to {MAX_CHANGED} entries to remove."
     )
-    expected_version: int | None = strawberry.field(default=UNSET, description=_EXPECTED)
+    expected_version: int | None = strawberry.field(default=UNSET, description=_EXPECTED_VERSION)
     cursors: list[str] | None = strawberry.field(default=UNSET, description=_CURSORS)
 
 
-def _target(
+def _change_target(
     info: Info,
     input: AddPlaylistEntriesInput | MovePlaylistEntriesInput | RemovePlaylistEntriesInput,
-) -> Target:
-    id = key_of("Playlist", input.id)
-    hints = positions(info, entries_of(id), given(input.cursors) or ())
-    return Target(id=id, version=given(input.expected_version), hints=hints)
+) -> ChangeTarget:
+    id = parse_key("Playlist", input.id)
+    hints = read_positions(info, entry_list_key(id), unset_to_none(input.cursors) or ())
+    return ChangeTarget(id=id, version=unset_to_none(input.expected_version), hints=hints)
 
 
 @strawberry.type
@@ -215,7 +215,7 @@ class PlaylistMutation:
     async def create_playlist(
         info: Info, input: InputOf[CreatePlaylistInput]
     ) -> CreatePlaylistPayload:
-        key = given(input.idempotency_key)
+        key = unset_to_none(input.idempotency_key)
         return CreatePlaylistPayload(playlist=await playlists.create(info.context, input.name, key))
 
     @strawberry.mutation(
@@ -225,7 +225,7 @@ class PlaylistMutation:
     async def rename_playlist(
         info: Info, input: InputOf[RenamePlaylistInput]
     ) -> RenamePlaylistPayload:
-        id, expected = key_of("Playlist", input.id), given(input.expected_version)
+        id, expected = parse_key("Playlist", input.id), unset_to_none(input.expected_version)
         renamed = await playlists.rename(info.context, id, input.name, expected)
         return RenamePlaylistPayload(playlist=renamed)
 
@@ -237,7 +237,7 @@ class PlaylistMutation:
     async def delete_playlist(
         info: Info, input: InputOf[DeletePlaylistInput]
     ) -> DeletePlaylistPayload:
-        id, expected = key_of("Playlist", input.id), given(input.expected_version)
+        id, expected = parse_key("Playlist", input.id), unset_to_none(input.expected_version)
         return DeletePlaylistPayload(playlist=await playlists.delete(info.context, id, expected))
 
     @strawberry.mutation(
@@ -247,11 +247,15 @@ class PlaylistMutation:
     async def add_playlist_entries(
         info: Info, input: InputOf[AddPlaylistEntriesInput]
     ) -> AddPlaylistEntriesPayload:
-        target = _target(info, input)
-        with about("audioIds"):
-            audio_ids = [key_of("Audio", id) for id in input.audio_ids]
+        target = _change_target(info, input)
+        with blame_field("audioIds"):
+            audio_ids = [parse_key("Audio", id) for id in input.audio_ids]
         playlist, entries = await playlists.add(
-            info.context, target, audio_ids, given(input.after), given(input.idempotency_key)
+            info.context,
+            target,
+            audio_ids,
+            unset_to_none(input.after),
+            unset_to_none(input.idempotency_key),
         )
         return AddPlaylistEntriesPayload(playlist=playlist, entries=list(entries))
 
@@ -265,7 +269,7 @@ class PlaylistMutation:
         info: Info, input: InputOf[MovePlaylistEntriesInput]
     ) -> MovePlaylistEntriesPayload:
         moved = await playlists.move(
-            info.context, _target(info, input), input.entry_ids, given(input.after)
+            info.context, _change_target(info, input), input.entry_ids, unset_to_none(input.after)
         )
         return MovePlaylistEntriesPayload(playlist=moved)
 
@@ -277,5 +281,5 @@ class PlaylistMutation:
     async def remove_playlist_entries(
         info: Info, input: InputOf[RemovePlaylistEntriesInput]
     ) -> RemovePlaylistEntriesPayload:
-        left = await playlists.remove(info.context, _target(info, input), input.entry_ids)
+        left = await playlists.remove(info.context, _change_target(info, input), input.entry_ids)
         return RemovePlaylistEntriesPayload(playlist=left)

@@ -10,13 +10,20 @@ from penstock.datastore.playlists import records
 from penstock.datastore.playlists.formats import files
 from penstock.datastore.playlists.formats.document import PlaylistFormat
 from penstock.resolvers import playlists
-from penstock.schema.audio.annotations import Marked
+from penstock.schema.audio.annotations import AnnotationFields
 from penstock.schema.audio.tracks import Audio
 from penstock.schema.core.context import After, Before, First, Info, Last, Order
 from penstock.schema.core.descriptions import describe_values
-from penstock.schema.core.relay import Connection, Node, connect, key_of, page_of, shows
+from penstock.schema.core.relay import (
+    Connection,
+    Node,
+    page_from_arguments,
+    parse_key,
+    read_connection,
+    record_type_check,
+)
 from penstock.schema.core.scalars import DateTime, Long
-from penstock.schema.engine.cost import costs
+from penstock.schema.engine.cost import price_metadata
 
 strawberry.enum(PlaylistFormat, description="The format of a playlist file.")
 describe_values(
@@ -29,7 +36,7 @@ describe_values(
 )
 
 
-def entries_of(playlist_id: str) -> tuple[object, ...]:
+def entry_list_key(playlist_id: str) -> tuple[object, ...]:
     """The key that identifies the list of a playlist's entries in cursors."""
     return "entries", playlist_id
 
@@ -70,18 +77,18 @@ class PlaylistEntry:
     async def audio(
         entry: strawberry.Parent[records.Entry], info: Info
     ) -> audio_records.Audio | None:
-        return await playlists.track_of(info.context, entry)
+        return await playlists.load_track(info.context, entry)
 
     @strawberry.field(
         description="True if the library has no track that can be played for this entry."
     )
     @staticmethod
     async def missing(entry: strawberry.Parent[records.Entry], info: Info) -> bool:
-        return await playlists.track_of(info.context, entry) is None
+        return await playlists.load_track(info.context, entry) is None
 
 
 @strawberry.type(description="A playlist of the caller.")
-class Playlist(Node, Marked):
+class Playlist(Node, AnnotationFields):
     name: str = strawberry.field(
         description="The name of the playlist; several playlists may have the same name."
     )
@@ -101,7 +108,7 @@ class Playlist(Node, Marked):
         description="The time when the playlist was last changed, in UTC."
     )
 
-    is_type_of = shows(records.Playlist)
+    is_type_of = record_type_check(records.Playlist)
 
     @strawberry.field(
         graphql_type=Connection[PlaylistEntry],
@@ -117,10 +124,10 @@ class Playlist(Node, Marked):
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.Entry]:
-        return await connect(
+        return await read_connection(
             info,
-            entries_of(playlist.id),
-            page_of(first, after, last, before),
+            entry_list_key(playlist.id),
+            page_from_arguments(first, after, last, before),
             lambda window: info.context.loaders.listener.entries.load((playlist, window)),
         )
 
@@ -146,7 +153,7 @@ class PlaylistQuery:
             strawberry.ID, strawberry.argument(description="The global id of the playlist.")
         ],
     ) -> records.Playlist | None:
-        return await info.context.loaders.listener.playlists.load(key_of("Playlist", id))
+        return await info.context.loaders.listener.playlists.load(parse_key("Playlist", id))
 
     @strawberry.field(
         graphql_type=Connection[Playlist],
@@ -165,18 +172,18 @@ class PlaylistQuery:
         before: Before = UNSET,
     ) -> Connection[records.Playlist]:
         newest_first = order is not Order.OLDEST_FIRST
-        return await connect(
+        return await read_connection(
             info,
             ("playlists", newest_first),
-            page_of(first, after, last, before),
-            lambda window: playlists.page(info.context, window, newest_first),
+            page_from_arguments(first, after, last, before),
+            lambda window: playlists.list_playlists(info.context, window, newest_first),
         )
 
     @strawberry.field(
         graphql_type=PlaylistFile | None,
         description="A playlist as a file with all its entries; `importPlaylist` can read it "
         "without loss.",
-        metadata=costs(100),
+        metadata=price_metadata(100),
     )
     @staticmethod
     async def export_playlist(
@@ -188,4 +195,4 @@ class PlaylistQuery:
             PlaylistFormat, strawberry.argument(description="The format of the file.")
         ],
     ) -> files.PlaylistFile | None:
-        return await playlists.exported(info.context, key_of("Playlist", id), format)
+        return await playlists.export_file(info.context, parse_key("Playlist", id), format)

@@ -9,7 +9,7 @@ from penstock.datastore.audio import records
 from penstock.datastore.audio.connections import MAX_NAME
 from penstock.datastore.errors import FieldProblem, Invalid
 from penstock.datastore.objects.port import Credentials
-from penstock.schema.core.context import After, Before, First, Info, Last, given
+from penstock.schema.core.context import After, Before, First, Info, Last, unset_to_none
 from penstock.schema.core.descriptions import InputOf, describe_values
 from penstock.schema.core.failures import (
     IllegalState,
@@ -18,7 +18,13 @@ from penstock.schema.core.failures import (
     NotPermitted,
     ValidationProblem,
 )
-from penstock.schema.core.relay import Connection, Node, connect, key_of, page_of
+from penstock.schema.core.relay import (
+    Connection,
+    Node,
+    page_from_arguments,
+    parse_key,
+    read_connection,
+)
 from penstock.schema.core.scalars import DateTime
 
 strawberry.enum(
@@ -66,7 +72,7 @@ class Storage(Node):
 
     @classmethod
     def is_type_of(cls, value: object, _info: object) -> bool:
-        return type(value) is records.Connection
+        return type(value) is records.BucketConnection
 
 
 @strawberry.type
@@ -83,25 +89,25 @@ class StorageQuery:
         after: After = UNSET,
         last: Last = UNSET,
         before: Before = UNSET,
-    ) -> Connection[records.Connection]:
-        return await connect(
+    ) -> Connection[records.BucketConnection]:
+        return await read_connection(
             info,
             ("storages",),
-            page_of(first, after, last, before),
+            page_from_arguments(first, after, last, before),
             info.context.session.audio.connections.page,
         )
 
 
 @strawberry.type(description="The result of connecting a bucket.")
 class CreateStorageConnectionPayload:
-    storage: records.Connection = strawberry.field(
+    storage: records.BucketConnection = strawberry.field(
         graphql_type=Storage, description="The bucket that was connected."
     )
 
 
 @strawberry.type(description="The result of disconnecting a bucket.")
 class DeleteStorageConnectionPayload:
-    storage: records.Connection = strawberry.field(
+    storage: records.BucketConnection = strawberry.field(
         graphql_type=Storage, description="The bucket as it was before it was disconnected."
     )
 
@@ -179,7 +185,11 @@ class StorageMutation:
     ) -> CreateStorageConnectionPayload:
         connections = info.context.session.audio.connections
         place = (input.name, input.bucket, input.region)
-        role, keys, endpoint = given(input.role_arn), given(input.keys), given(input.endpoint)
+        role, keys, endpoint = (
+            unset_to_none(input.role_arn),
+            unset_to_none(input.keys),
+            unset_to_none(input.endpoint),
+        )
         if (role is None) == (keys is None):
             raise Invalid([FieldProblem(["keys"], "are given, or `roleArn` is")])
         if keys is not None:
@@ -202,5 +212,5 @@ class StorageMutation:
         info: Info, input: InputOf[DeleteStorageConnectionInput]
     ) -> DeleteStorageConnectionPayload:
         sources = info.context.session.audio.registering.sources
-        deleted = await sources.disconnect(key_of("Storage", input.id))
+        deleted = await sources.disconnect(parse_key("Storage", input.id))
         return DeleteStorageConnectionPayload(storage=deleted)

@@ -6,14 +6,21 @@ import strawberry
 from strawberry import UNSET
 
 from penstock.datastore.audio import records
-from penstock.datastore.clock import canonical
+from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.objects import port
-from penstock.graphql_jit import reads
+from penstock.graphql_jit import reads_attributes
 from penstock.resolvers import audio
-from penstock.schema.audio.annotations import Listened
+from penstock.schema.audio.annotations import ListeningFields
 from penstock.schema.core.context import After, Before, First, Info, Last
 from penstock.schema.core.descriptions import describe_values
-from penstock.schema.core.relay import Connection, GlobalId, Node, connect, page_of, shows
+from penstock.schema.core.relay import (
+    Connection,
+    GlobalId,
+    Node,
+    page_from_arguments,
+    read_connection,
+    record_type_check,
+)
 from penstock.schema.core.scalars import DateTime, Long
 
 strawberry.enum(records.AudioFormat, description="The container format of an audio file.")
@@ -45,11 +52,11 @@ class SignedUrl:
 
     @classmethod
     def of(cls, download: port.Download) -> "SignedUrl":
-        return cls(url=download.url, expires_at=DateTime(canonical(download.expires_at)))
+        return cls(url=download.url, expires_at=DateTime(iso_timestamp(download.expires_at)))
 
 
 @strawberry.type(description="A track: an audio file of the caller's library.")
-class Audio(Node, Listened):
+class Audio(Node, ListeningFields):
     title: str = strawberry.field(
         description="The title of the track, or the name of the file if the file has no title tag."
     )
@@ -94,22 +101,22 @@ class Audio(Node, Listened):
         description="The time when the track was last edited, in UTC."
     )
 
-    is_type_of = shows(records.Audio)
+    is_type_of = record_type_check(records.Audio)
 
     @strawberry.field(description="The number of the disc; null if the tag is absent.")
-    @reads({"Audio": ("disc",)})
+    @reads_attributes({"Audio": ("disc",)})
     @staticmethod
     def disc(audio: strawberry.Parent[records.Audio]) -> int | None:
         return audio.disc or None
 
     @strawberry.field(description="The number of the track on the disc; null if the tag is absent.")
-    @reads({"Audio": ("track",)})
+    @reads_attributes({"Audio": ("track",)})
     @staticmethod
     def track(audio: strawberry.Parent[records.Audio]) -> int | None:
         return audio.track or None
 
     @strawberry.field(description="The number of tracks on the disc; null if the tag is absent.")
-    @reads({"Audio": ("track_total",)})
+    @reads_attributes({"Audio": ("track_total",)})
     @staticmethod
     def track_total(audio: strawberry.Parent[records.Audio]) -> int | None:
         return audio.track_total or None
@@ -117,7 +124,7 @@ class Audio(Node, Listened):
     @strawberry.field(
         description="The year of the recording or release; null if the tag is absent."
     )
-    @reads({"Audio": ("year",)})
+    @reads_attributes({"Audio": ("year",)})
     @staticmethod
     def year(audio: strawberry.Parent[records.Audio]) -> int | None:
         return audio.year or None
@@ -126,7 +133,7 @@ class Audio(Node, Listened):
         description="The names of the artists, joined by commas for display; null if the tag is "
         "absent."
     )
-    @reads({"Audio": ("artists",)})
+    @reads_attributes({"Audio": ("artists",)})
     @staticmethod
     def display_artist(track: strawberry.Parent[records.Audio]) -> str | None:
         return ", ".join(track.artists) or None
@@ -137,7 +144,7 @@ class Audio(Node, Listened):
     )
     @staticmethod
     async def artists(track: strawberry.Parent[records.Audio], info: Info) -> list[records.Artist]:
-        return await audio.artists_of(info.context, track)
+        return await audio.load_artists(info.context, track)
 
     @strawberry.field(
         graphql_type="Album | None",
@@ -145,7 +152,7 @@ class Audio(Node, Listened):
     )
     @staticmethod
     async def album(track: strawberry.Parent[records.Audio], info: Info) -> records.Album | None:
-        return await audio.album_of(info.context, track)
+        return await audio.load_album(info.context, track)
 
     @strawberry.field(
         graphql_type=SignedUrl | None,
@@ -170,7 +177,7 @@ class Audio(Node, Listened):
     @strawberry.field(description="A URL of the cover image; null if the file has none.")
     @staticmethod
     async def artwork_url(track: strawberry.Parent[records.Audio], info: Info) -> SignedUrl | None:
-        return _signed(await audio.cover(info.context, track.artwork))
+        return _signed_url(await audio.cover_download(info.context, track.artwork))
 
 
 @strawberry.type(description="An artist of the caller's library, identified by name.")
@@ -180,7 +187,7 @@ class Artist(Node):
         description="The number of tracks of the artist, including those of the artist's albums."
     )
 
-    is_type_of = shows(records.Artist)
+    is_type_of = record_type_check(records.Artist)
 
     @strawberry.field(
         graphql_type=Connection["Audio"],
@@ -197,11 +204,13 @@ class Artist(Node):
         before: Before = UNSET,
     ) -> Connection[records.Audio]:
         lists = info.context.session.audio.lists
-        return await connect(
+        return await read_connection(
             info,
             ("audios of artist", artist.id),
-            page_of(first, after, last, before),
-            lambda window: audio.tracks_in(info.context, lists.by_artist(artist.id, window)),
+            page_from_arguments(first, after, last, before),
+            lambda window: audio.load_linked_tracks(
+                info.context, lists.by_artist(artist.id, window)
+            ),
         )
 
 
@@ -212,7 +221,7 @@ class Album(Node):
     name: str = strawberry.field(description="The name of the album, as it was first written.")
     count: int = strawberry.field(description="The number of tracks of the album in the library.")
 
-    is_type_of = shows(records.Album)
+    is_type_of = record_type_check(records.Album)
 
     @strawberry.field(description="The name of the album's artist.")
     @staticmethod
@@ -238,7 +247,7 @@ class Album(Node):
     )
     @staticmethod
     async def artwork_url(album: strawberry.Parent[records.Album], info: Info) -> SignedUrl | None:
-        return _signed(await audio.cover(info.context, album.artwork))
+        return _signed_url(await audio.cover_download(info.context, album.artwork))
 
     @strawberry.field(
         graphql_type=Connection["Audio"],
@@ -254,11 +263,11 @@ class Album(Node):
         before: Before = UNSET,
     ) -> Connection[records.Audio]:
         lists = info.context.session.audio.lists
-        return await connect(
+        return await read_connection(
             info,
             ("audios of album", album.id),
-            page_of(first, after, last, before),
-            lambda window: audio.tracks_in(info.context, lists.by_album(album.id, window)),
+            page_from_arguments(first, after, last, before),
+            lambda window: audio.load_linked_tracks(info.context, lists.by_album(album.id, window)),
         )
 
 
@@ -285,7 +294,7 @@ class AudioLink:
     @strawberry.field(description="The global id of the track.")
     @staticmethod
     def audio_id(link: strawberry.Parent[records.AudioLink]) -> strawberry.ID:
-        return GlobalId("Audio", link.audio_id).text()
+        return GlobalId("Audio", link.audio_id).encode()
 
     @strawberry.field(
         graphql_type=Audio | None,
@@ -293,8 +302,8 @@ class AudioLink:
     )
     @staticmethod
     async def audio(link: strawberry.Parent[records.AudioLink], info: Info) -> records.Audio | None:
-        return await audio.linked(info.context, link)
+        return await audio.load_linked_track(info.context, link)
 
 
-def _signed(download: port.Download | None) -> SignedUrl | None:
+def _signed_url(download: port.Download | None) -> SignedUrl | None:
     return None if download is None else SignedUrl.of(download)

@@ -6,33 +6,42 @@ from strawberry import UNSET
 from penstock.datastore import records
 from penstock.datastore.resources import version_diff
 from penstock.datastore.table.layout import CALCULATION
-from penstock.graphql_jit import attributes_asked, reads
+from penstock.graphql_jit import projected_attributes, reads_attributes
 from penstock.resolvers import resources
-from penstock.schema.core.context import After, Before, First, Info, InGroup, Last, Order, given
-from penstock.schema.core.relay import Connection, page_of, shows
-from penstock.schema.engine.cost import costs
+from penstock.schema.core.context import (
+    After,
+    Before,
+    First,
+    GroupArgument,
+    Info,
+    Last,
+    Order,
+    unset_to_none,
+)
+from penstock.schema.core.relay import Connection, page_from_arguments, record_type_check
+from penstock.schema.engine.cost import price_metadata
 from penstock.schema.resources.queries import (
-    LIST,
-    AlsoBelow,
-    AsAt,
-    InOrder,
-    OfId,
-    OfName,
-    WithTags,
+    LIST_RULES,
+    ChildGroupsArgument,
+    IdArgument,
+    NameArgument,
+    OrderArgument,
+    TagsArgument,
+    TimeArgument,
     find_resource,
     list_resources,
-    selection,
+    resource_selection,
 )
 from penstock.schema.resources.resource import (
-    DIFF,
-    VERSION_NUMBERED,
-    VERSIONS,
+    DIFF_DESCRIPTION,
+    VERSION_DESCRIPTION,
+    VERSIONS_DESCRIPTION,
     Change,
-    FromVersion,
+    FromVersionArgument,
     Resource,
     ResourceVersion,
-    ToVersion,
-    VersionNumber,
+    ToVersionArgument,
+    VersionNumberArgument,
     find_version,
     list_versions,
 )
@@ -54,9 +63,11 @@ class Calculation(Resource):
         description="The outputs that the calculation fills, in the order of their positions."
     )
 
-    is_type_of = shows(records.Calculation)
+    is_type_of = record_type_check(records.Calculation)
 
-    @strawberry.field(graphql_type=Connection["CalculationVersion"], description=VERSIONS)
+    @strawberry.field(
+        graphql_type=Connection["CalculationVersion"], description=VERSIONS_DESCRIPTION
+    )
     @staticmethod
     async def versions(
         calculation: strawberry.Parent[records.Calculation],
@@ -67,25 +78,31 @@ class Calculation(Resource):
         before: Before = UNSET,
     ) -> Connection[records.Calculation]:
         return await list_versions(
-            info, CALCULATION, calculation, page_of(first, after, last, before)
+            info, CALCULATION, calculation, page_from_arguments(first, after, last, before)
         )
 
-    @strawberry.field(graphql_type="CalculationVersion | None", description=VERSION_NUMBERED)
+    @strawberry.field(graphql_type="CalculationVersion | None", description=VERSION_DESCRIPTION)
     @staticmethod
     async def version_numbered(
-        calculation: strawberry.Parent[records.Calculation], info: Info, version: VersionNumber
+        calculation: strawberry.Parent[records.Calculation],
+        info: Info,
+        version: VersionNumberArgument,
     ) -> records.Calculation | None:
         return await find_version(info, CALCULATION, calculation, version)
 
-    @strawberry.field(graphql_type=list[Change] | None, metadata=costs(2), description=DIFF)
+    @strawberry.field(
+        graphql_type=list[Change] | None, metadata=price_metadata(2), description=DIFF_DESCRIPTION
+    )
     @staticmethod
     async def diff(
         calculation: strawberry.Parent[records.Calculation],
         info: Info,
-        from_: FromVersion,
-        to: ToVersion,
-    ) -> list[version_diff.Change]:
-        return await resources.diff(info.context.loaders.of(CALCULATION), calculation, from_, to)
+        from_: FromVersionArgument,
+        to: ToVersionArgument,
+    ) -> list[version_diff.ValueChange]:
+        return await resources.compare_versions(
+            info.context.loaders.of(CALCULATION), calculation, from_, to
+        )
 
 
 @strawberry.type(description="One version of a calculation. A version never changes.")
@@ -106,17 +123,17 @@ class CalculationVersion(ResourceVersion):
         description="The outputs that this version fills, in the order of their positions."
     )
 
-    is_type_of = shows(records.CalculationVersion)
+    is_type_of = record_type_check(records.CalculationVersion)
 
     @strawberry.field(
         graphql_type=Calculation, description="The calculation in its latest version."
     )
-    @reads({"CalculationVersion": ("id",)})
+    @reads_attributes({"CalculationVersion": ("id",)})
     @staticmethod
     async def calculation(
         version: strawberry.Parent[records.CalculationVersion], info: Info
     ) -> records.Calculation:
-        asked = attributes_asked(info, "Calculation")
+        asked = projected_attributes(info, "Calculation")
         return await info.context.loaders.of(CALCULATION).latest(version.id, asked)
 
 
@@ -130,7 +147,9 @@ class CalculationQuery:
         ),
     )
     @staticmethod
-    async def calculation(info: Info, id: OfId, as_at: AsAt = UNSET) -> records.Calculation | None:
+    async def calculation(
+        info: Info, id: IdArgument, as_at: TimeArgument = UNSET
+    ) -> records.Calculation | None:
         return await find_resource(info, CALCULATION, id, as_at)
 
     @strawberry.field(
@@ -142,27 +161,29 @@ class CalculationQuery:
     )
     @staticmethod
     async def calculation_by_name(
-        info: Info, name: OfName, group: InGroup = UNSET
+        info: Info, name: NameArgument, group: GroupArgument = UNSET
     ) -> records.Calculation | None:
-        return await info.context.session.of(CALCULATION).reading.by_name(name, given(group))
+        return await info.context.session.of(CALCULATION).reading.by_name(
+            name, unset_to_none(group)
+        )
 
     @strawberry.field(
         graphql_type=Connection[Calculation],
-        description=f"List the calculations of a group. {LIST}",
+        description=f"List the calculations of a group. {LIST_RULES}",
     )
     @staticmethod
     async def calculations(
         info: Info,
-        group: InGroup = UNSET,
-        tags: WithTags = UNSET,
-        include_child_groups: AlsoBelow = False,
-        order: InOrder = Order.NEWEST_FIRST,
+        group: GroupArgument = UNSET,
+        tags: TagsArgument = UNSET,
+        include_child_groups: ChildGroupsArgument = False,
+        order: OrderArgument = Order.NEWEST_FIRST,
         first: First = UNSET,
         after: After = UNSET,
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.Calculation]:
-        selected = selection(info, group, tags, include_child_groups, order)
+        selected = resource_selection(info, group, tags, include_child_groups, order)
         return await list_resources(
-            info, CALCULATION, selected, page_of(first, after, last, before)
+            info, CALCULATION, selected, page_from_arguments(first, after, last, before)
         )

@@ -6,21 +6,21 @@ import strawberry
 from strawberry import UNSET
 
 from penstock.datastore.errors import FieldProblem, Invalid
-from penstock.datastore.evaluation.evaluator import MAX_ROWS, Prepared
+from penstock.datastore.evaluation.evaluator import MAX_ROWS, PreparedFormula
 from penstock.datastore.roles import GroupPath
 from penstock.resolvers import resources
-from penstock.resolvers.resources import Draft, Subject
+from penstock.resolvers.resources import CalculationDraft, EvaluationSubject
 from penstock.schema.calculations.formula_values import EvaluationError, Explanation, FormulaValue
-from penstock.schema.core.context import Info, given
+from penstock.schema.core.context import Info, unset_to_none
 from penstock.schema.core.descriptions import InputOf
 from penstock.schema.core.failures import IllegalState, LimitExceeded, NotFound, ValidationProblem
-from penstock.schema.core.relay import GlobalId, key_of
+from penstock.schema.core.relay import GlobalId, parse_key
 from penstock.schema.core.scalars import Row
-from penstock.schema.engine.cost import costs
+from penstock.schema.engine.cost import price_metadata
 from penstock.schema.resources.transformers import OutputInput, ParameterInput
 
-EVALUATE = costs(100)
-EXPLAIN = costs(20)
+EVALUATE_PRICE = price_metadata(100)
+EXPLAIN_PRICE = price_metadata(20)
 
 
 @strawberry.type(description="A reference dataset in which the formula looked up values.")
@@ -49,12 +49,12 @@ class EvaluatePayload:
     datasets: list[UsedDataset] = strawberry.field(
         description="The reference datasets that `LOOKUP` and `IMPACT` read, sorted by name."
     )
-    prepared: strawberry.Private[Prepared]
+    prepared: strawberry.Private[PreparedFormula]
     rows: strawberry.Private[list[Row]]
 
     @strawberry.field(
         graphql_type=Explanation | None,
-        metadata=EXPLAIN,
+        metadata=EXPLAIN_PRICE,
         description="The steps by which one of the rows comes to its value.",
     )
     async def explanation(
@@ -68,7 +68,7 @@ class EvaluatePayload:
     ) -> Explanation:
         if not 0 <= row < len(self.rows):
             raise Invalid([FieldProblem(["row"], f"there are {len(self.rows)} rows")])
-        return Explanation.of(row, await self.prepared.explain(self.rows[row]))
+        return Explanation.from_explained(row, await self.prepared.explain(self.rows[row]))
 
 
 EvaluateResult = Annotated[
@@ -98,9 +98,9 @@ class DraftCalculationInput:
         description="The outputs that the calculation fills."
     )
 
-    def draft(self) -> Draft:
-        parameters = [one.record() for one in given(self.parameters) or ()]
-        return Draft(self.formula, parameters, [one.record() for one in self.outputs])
+    def draft(self) -> CalculationDraft:
+        parameters = [one.record() for one in unset_to_none(self.parameters) or ()]
+        return CalculationDraft(self.formula, parameters, [one.record() for one in self.outputs])
 
 
 @strawberry.input(
@@ -148,14 +148,14 @@ class EvaluateInput:
         )
     )
 
-    def subject(self) -> Subject:
-        id, draft = given(self.id), given(self.draft)
-        return Subject(
-            id=None if id is None else key_of("Calculation", id),
-            name=given(self.name),
+    def subject(self) -> EvaluationSubject:
+        id, draft = unset_to_none(self.id), unset_to_none(self.draft)
+        return EvaluationSubject(
+            id=None if id is None else parse_key("Calculation", id),
+            name=unset_to_none(self.name),
             draft=None if draft is None else draft.draft(),
-            group=given(self.group),
-            version=given(self.version),
+            group=unset_to_none(self.group),
+            version=unset_to_none(self.version),
         )
 
 
@@ -163,7 +163,7 @@ class EvaluateInput:
 class EvaluationQuery:
     @strawberry.field(
         graphql_type=EvaluateResult,
-        metadata=EVALUATE,
+        metadata=EVALUATE_PRICE,
         description=(
             "Evaluate a saved calculation, or a draft of one, for rows. The caller must see "
             "the calculation and everything that it calls and looks up."
@@ -171,18 +171,18 @@ class EvaluationQuery:
     )
     @staticmethod
     async def evaluate(info: Info, input: InputOf[EvaluateInput]) -> EvaluatePayload:
-        calculation, prepared = await resources.prepare(info.context, input.subject())
+        calculation, prepared = await resources.prepare_evaluation(info.context, input.subject())
         found = await prepared.evaluate(input.rows)
         return EvaluatePayload(
             version=None if calculation is None else calculation.version,
             values=[
-                FormulaValue.of(value, text)
+                FormulaValue.from_value(value, text)
                 for value, text in zip(found.values, found.texts, strict=True)
             ],
-            errors=[EvaluationError.of(error.row, error) for error in found.errors],
+            errors=[EvaluationError.from_error(error.row, error) for error in found.errors],
             datasets=[
                 UsedDataset(
-                    id=GlobalId("ReferenceDataset", one.id).text(),
+                    id=GlobalId("ReferenceDataset", one.id).encode(),
                     name=one.name,
                     version=one.version,
                 )

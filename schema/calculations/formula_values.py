@@ -4,9 +4,9 @@ from enum import Enum
 
 import strawberry
 
-from penstock.datastore.evaluation.evaluator import MAX_PARTS, Explained, Shown
+from penstock.datastore.evaluation.evaluator import MAX_PARTS, ExplainedFormula, ShownPart
 from penstock.formula.core.errors import FormulaFailure, Position
-from penstock.formula.core.values import Kind, Value, kind_of
+from penstock.formula.core.values import Value, ValueKind, kind_of
 from penstock.formula.evaluate import RowError
 from penstock.schema.core.descriptions import describe_values
 
@@ -32,7 +32,7 @@ describe_values(
 )
 
 
-_TYPES = {kind: FormulaValueType[kind.name or ""] for kind in Kind}
+_TYPES = {kind: FormulaValueType[kind.name or ""] for kind in ValueKind}
 
 
 @strawberry.type(description="A value that a formula gives, with all its digits.")
@@ -46,7 +46,7 @@ class FormulaValue:
     )
 
     @classmethod
-    def of(cls, value: Value, text: str | None) -> "FormulaValue":
+    def from_value(cls, value: Value, text: str | None) -> "FormulaValue":
         return cls(type=_TYPES[kind_of(value)], text=text)
 
 
@@ -58,7 +58,7 @@ class FormulaPosition:
     )
 
     @classmethod
-    def of(cls, at: Position) -> "FormulaPosition":
+    def from_position(cls, at: Position) -> "FormulaPosition":
         return cls(line=at.line, column=at.column)
 
 
@@ -75,13 +75,13 @@ class EvaluationError:
     )
 
     @classmethod
-    def of(cls, row: int, error: RowError | FormulaFailure) -> "EvaluationError":
+    def from_error(cls, row: int, error: RowError | FormulaFailure) -> "EvaluationError":
         return cls(
             row=row,
             column=error.column,
             code=error.code.value,
             message=error.message,
-            at=None if error.at is None else FormulaPosition.of(error.at),
+            at=None if error.at is None else FormulaPosition.from_position(error.at),
         )
 
 
@@ -126,17 +126,17 @@ class ExplainedPart:
     )
 
     @classmethod
-    def of(cls, shown: Shown) -> "ExplainedPart":
+    def from_part(cls, shown: ShownPart) -> "ExplainedPart":
         part = shown.part
-        so_far = None if part.so_far is None else FormulaValue.of(part.so_far, shown.so_far)
+        so_far = None if part.so_far is None else FormulaValue.from_value(part.so_far, shown.so_far)
         return cls(
             depth=shown.depth,
             parent=shown.parent,
             called=shown.called,
             text=part.text,
-            at=FormulaPosition.of(part.at),
+            at=FormulaPosition.from_position(part.at),
             evaluated=part.evaluated,
-            value=FormulaValue.of(part.value, shown.text) if part.evaluated else None,
+            value=FormulaValue.from_value(part.value, shown.text) if part.evaluated else None,
             operator=part.operator,
             so_far=so_far,
         )
@@ -156,10 +156,10 @@ class Explanation:
     )
 
     @classmethod
-    def of(cls, row: int, explained: Explained) -> "Explanation":
+    def from_explained(cls, row: int, explained: ExplainedFormula) -> "Explanation":
         failure = explained.failure
         return cls(
-            parts=[ExplainedPart.of(shown) for shown in explained.parts],
-            value=FormulaValue.of(explained.value, explained.text),
-            error=None if failure is None else EvaluationError.of(row, failure),
+            parts=[ExplainedPart.from_part(shown) for shown in explained.parts],
+            value=FormulaValue.from_value(explained.value, explained.text),
+            error=None if failure is None else EvaluationError.from_error(row, failure),
         )

@@ -24,19 +24,19 @@ from penstock.schema.core.failures import (
     VersionConflict,
 )
 from penstock.schema.resources.inputs import (
-    Change,
-    Content,
-    Creation,
-    as_given,
-    id_of,
-    key_for,
-    records_of,
+    ContentReader,
+    CreateResourceInput,
+    UpdateResourceInput,
+    id_field,
+    idempotency_key_field,
+    input_records,
+    return_unchanged,
 )
 from penstock.schema.resources.mutations import (
-    CHANGED,
-    EXPECTED_VERSION,
-    GRANT,
-    REVOKE,
+    CHANGED_DESCRIPTION,
+    EXPECTED_VERSION_DESCRIPTION,
+    GRANT_RULES,
+    REVOKE_RULES,
     create_resource,
     delete_resource,
     grant_resource,
@@ -59,14 +59,14 @@ _OUTPUTS = f"The outputs that the calculation fills, 1 to {MAX_ENTRIES}."
 
 
 @strawberry.input(description="The calculation to create.")
-class CreateCalculationInput(Creation):
+class CreateCalculationInput(CreateResourceInput):
     summary: str | None = strawberry.field(default=UNSET, description=_SUMMARY)
     formula: str = strawberry.field(description=_FORMULA)
     parameters: list[ParameterInput] | None = strawberry.field(
         default=UNSET, description=_PARAMETERS
     )
     outputs: list[OutputInput] = strawberry.field(description=_OUTPUTS)
-    idempotency_key: strawberry.ID | None = key_for("calculation")
+    idempotency_key: strawberry.ID | None = idempotency_key_field("calculation")
 
 
 @strawberry.input(
@@ -75,8 +75,8 @@ class CreateCalculationInput(Creation):
         "value, and null clears the value."
     )
 )
-class UpdateCalculationInput(Change):
-    id: strawberry.ID = id_of("calculation")
+class UpdateCalculationInput(UpdateResourceInput):
+    id: strawberry.ID = id_field("calculation")
     summary: str | None = strawberry.field(default=UNSET, description=_SUMMARY)
     formula: str | None = strawberry.field(default=UNSET, description=_FORMULA)
     parameters: list[ParameterInput] | None = strawberry.field(
@@ -85,12 +85,12 @@ class UpdateCalculationInput(Change):
     outputs: list[OutputInput] | None = strawberry.field(default=UNSET, description=_OUTPUTS)
 
 
-_CONTENT = Content(
+_CONTENT_READER = ContentReader(
     {
-        "summary": as_given,
-        "formula": as_given,
-        "parameters": records_of,
-        "outputs": records_of,
+        "summary": return_unchanged,
+        "formula": return_unchanged,
+        "parameters": input_records,
+        "outputs": input_records,
     },
     ("formula", "outputs"),
 )
@@ -98,13 +98,15 @@ _CONTENT = Content(
 
 @strawberry.input(description="The calculation to delete.")
 class DeleteCalculationInput:
-    id: strawberry.ID = id_of("calculation")
-    expected_version: int | None = strawberry.field(default=UNSET, description=EXPECTED_VERSION)
+    id: strawberry.ID = id_field("calculation")
+    expected_version: int | None = strawberry.field(
+        default=UNSET, description=EXPECTED_VERSION_DESCRIPTION
+    )
 
 
 @strawberry.input(description="The calculation to share and the group to share it with.")
 class GrantCalculationInput:
-    id: strawberry.ID = id_of("calculation")
+    id: strawberry.ID = id_field("calculation")
     group: GroupPath = strawberry.field(
         description="The path of the group that gains access, together with all groups below it."
     )
@@ -112,7 +114,7 @@ class GrantCalculationInput:
 
 @strawberry.input(description="The calculation and the group that loses its grant.")
 class RevokeCalculationInput:
-    id: strawberry.ID = id_of("calculation")
+    id: strawberry.ID = id_field("calculation")
     group: GroupPath = strawberry.field(
         description=(
             "The path of the group whose own grant is removed. A grant that the group "
@@ -147,7 +149,7 @@ class GrantCalculationPayload:
     calculation: records.Calculation = strawberry.field(
         graphql_type=Calculation, description="The calculation with the grant."
     )
-    changed: bool = strawberry.field(description=CHANGED)
+    changed: bool = strawberry.field(description=CHANGED_DESCRIPTION)
 
 
 @strawberry.type(description="The group no longer has a grant of its own for the calculation.")
@@ -219,7 +221,7 @@ class CalculationMutation:
         info: Info, input: InputOf[CreateCalculationInput]
     ) -> CreateCalculationPayload:
         key = input.idempotency_key
-        created = await create_resource(info, CALCULATION, _CONTENT, input, key)
+        created = await create_resource(info, CALCULATION, _CONTENT_READER, input, key)
         return CreateCalculationPayload(calculation=created)
 
     @strawberry.mutation(
@@ -233,7 +235,7 @@ class CalculationMutation:
     async def update_calculation(
         info: Info, input: InputOf[UpdateCalculationInput]
     ) -> UpdateCalculationPayload:
-        updated = await update_resource(info, CALCULATION, _CONTENT, input, input.id)
+        updated = await update_resource(info, CALCULATION, _CONTENT_READER, input, input.id)
         return UpdateCalculationPayload(calculation=updated)
 
     @strawberry.mutation(
@@ -252,7 +254,7 @@ class CalculationMutation:
 
     @strawberry.mutation(
         graphql_type=GrantCalculationResult,
-        description=f"Let a group and all groups below it see and use a calculation. {GRANT}",
+        description=f"Let a group and all groups below it see and use a calculation. {GRANT_RULES}",
     )
     @staticmethod
     async def grant_calculation(
@@ -263,7 +265,7 @@ class CalculationMutation:
 
     @strawberry.mutation(
         graphql_type=RevokeCalculationResult,
-        description=f"Remove the grant that a group itself has for a calculation. {REVOKE}",
+        description=f"Remove the grant that a group itself has for a calculation. {REVOKE_RULES}",
     )
     @staticmethod
     async def revoke_calculation(

@@ -42,13 +42,13 @@ def page_arguments(
     if last is None:
         if before is not None:
             raise BadInput("`before` goes with `last`.", ("before",))
-        return PageArguments(_size("first", first), after)
+        return PageArguments(_check_size("first", first), after)
     if after is not None:
         raise BadInput("`after` goes with `first`.", ("after",))
-    return PageArguments(_size("last", last), before, backward=True)
+    return PageArguments(_check_size("last", last), before, backward=True)
 
 
-def _size(argument: str, size: int | None) -> int:
+def _check_size(argument: str, size: int | None) -> int:
     if size is None:
         return DEFAULT_PAGE_SIZE
     if not 1 <= size <= MAX_PAGE_SIZE:
@@ -61,7 +61,7 @@ T = TypeVar("T")
 
 Info: TypeAlias = strawberry.Info[Context, None]
 
-InGroup = Annotated[
+GroupArgument = Annotated[
     GroupPath | None,
     strawberry.argument(
         description="The path of the group to look in. The default is the caller's default group."
@@ -245,6 +245,6 @@ class TagInput:
         return records.Tag(key=self.key, value=self.value)
 
 
-def given(value: T | None) -> T | None:
+def unset_to_none(value: T | None) -> T | None:
     """Return the value of an optional argument; None if it was left out."""
     return None if value is strawberry.UNSET else value

@@ -21,47 +21,47 @@ _ECHO: Final = re.compile(
 )
 
 
-class Report(NamedTuple):
+class ErrorReport(NamedTuple):
     """Errors in the form of the answer, and the seconds to wait before a retry that may help."""
 
     errors: list[FormattedError]
     retry_after: int | None = None
 
 
-def formatted(
+def format_error(
     message: str, code: ErrorCode, extensions: dict[str, object] | None = None
 ) -> FormattedError:
     """Format an error that belongs to no position in a document."""
     return {"message": message, "extensions": {"code": code.value, **(extensions or {})}}
 
 
-def syntax_error(error: GraphQLError) -> FormattedError:
+def format_syntax_error(error: GraphQLError) -> FormattedError:
     """Format an error of the parser; its own limits have codes of their own."""
     code = ErrorCode.GRAPHQL_PARSE_FAILED
     if error.message.endswith("nested too deeply. Parsing aborted."):
         code = ErrorCode.QUERY_TOO_DEEP
     elif isinstance(error, GraphQLSyntaxError) and error.message.endswith(" Parsing aborted."):
         code = ErrorCode.QUERY_TOO_LARGE
-    return _own(error, code)
+    return _format_with_code(error, code)
 
 
-def request_error(error: GraphQLError) -> FormattedError:
+def format_request_error(error: GraphQLError) -> FormattedError:
     """Format an error of a validation rule or a limit, raised before the operation ran."""
-    return _own(error, ErrorCode.GRAPHQL_VALIDATION_FAILED)
+    return _format_with_code(error, ErrorCode.GRAPHQL_VALIDATION_FAILED)
 
 
-def report(errors: Sequence[GraphQLError], request_id: str, most: int) -> Report:
+def report_errors(errors: Sequence[GraphQLError], request_id: str, most: int) -> ErrorReport:
     """Format the errors of an execution: at most `most`; unexpected ones are logged and masked."""
-    answered = [_executed(error, request_id) for error in errors[:most]]
+    answered = [_format_execution_error(error, request_id) for error in errors[:most]]
     if len(errors) > most:
         logger.warning(
             "errors left out of an answer: %d", len(errors) - most, extra={"request_id": request_id}
         )
-    waits = [getattr(_cause(error), "retry_after", None) for error in errors]
-    return Report(answered, max((wait for wait in waits if wait is not None), default=None))
+    waits = [getattr(_root_cause(error), "retry_after", None) for error in errors]
+    return ErrorReport(answered, max((wait for wait in waits if wait is not None), default=None))
 
 
-def known(error: PenstockError) -> FormattedError:
+def format_known_error(error: PenstockError) -> FormattedError:
     """Format an error of Penstock's own, whose message is meant for the client."""
     extensions = dict(error.extensions)
     if error.path is not None:
@@ -69,22 +69,24 @@ def known(error: PenstockError) -> FormattedError:
     return {"message": error.message, "extensions": extensions}
 
 
-def internal(error: BaseException, request_id: str) -> FormattedError:
+def mask_internal_error(error: BaseException, request_id: str) -> FormattedError:
     """Log an unexpected exception with its traceback; the client sees the request id only."""
     logger.error("unexpected exception", exc_info=error, extra={"request_id": request_id})
-    return formatted("Internal error", ErrorCode.INTERNAL_SERVER_ERROR, {"requestId": request_id})
+    return format_error(
+        "Internal error", ErrorCode.INTERNAL_SERVER_ERROR, {"requestId": request_id}
+    )
 
 
-def _executed(error: GraphQLError, request_id: str) -> FormattedError:
-    cause = _cause(error)
+def _format_execution_error(error: GraphQLError, request_id: str) -> FormattedError:
+    cause = _root_cause(error)
     if isinstance(cause, PenstockError):
-        return {**_placed(error), **known(cause)}
+        return {**_format_position(error), **format_known_error(cause)}
     if _is_coded(error) or error.path is None or _is_argument_error(cause):
-        return _own(error, ErrorCode.BAD_USER_INPUT)
-    return {**_placed(error), **internal(cause, request_id)}
+        return _format_with_code(error, ErrorCode.BAD_USER_INPUT)
+    return {**_format_position(error), **mask_internal_error(cause, request_id)}
 
 
-def _cause(error: GraphQLError) -> Exception:
+def _root_cause(error: GraphQLError) -> Exception:
     """Find the exception that was raised first; graphql-core wraps some more than once."""
     cause: Exception = error
     while isinstance(cause, GraphQLError) and cause.original_error is not None:
@@ -105,17 +107,21 @@ def _is_argument_error(cause: Exception) -> bool:
     )
 
 
-def _own(error: GraphQLError, code: ErrorCode) -> FormattedError:
+def _format_with_code(error: GraphQLError, code: ErrorCode) -> FormattedError:
     coded = (error.extensions or {}) if _is_coded(error) else {"code": code.value}
-    return {**_placed(error), "message": _cut(error.message), "extensions": dict(coded)}
+    return {
+        **_format_position(error),
+        "message": _cut_message(error.message),
+        "extensions": dict(coded),
+    }
 
 
-def _placed(error: GraphQLError) -> FormattedError:
+def _format_position(error: GraphQLError) -> FormattedError:
     placed = dict(error.formatted)
     placed.pop("extensions", None)
     return placed
 
 
-def _cut(message: str) -> str:
+def _cut_message(message: str) -> str:
     shown = _ECHO.sub("", message)[:_MAX_MESSAGE]
     return shown if shown == message or shown.endswith(".") else shown + "."

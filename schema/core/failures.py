@@ -216,7 +216,9 @@ class _NameTaken(strawberry.ExceptionHandler[errors.NameTaken, NameTaken]):
     def handle(
         self, exception: errors.NameTaken, *, field: StrawberryField, info: strawberry.Info
     ) -> NameTaken:
-        holder = exception.holder and GlobalId(_NODE_TYPES[exception.kind], exception.holder).text()
+        holder = (
+            exception.holder and GlobalId(_NODE_TYPES[exception.kind], exception.holder).encode()
+        )
         return NameTaken(
             message=exception.message,
             code=exception.code,
@@ -234,7 +236,7 @@ class _DuplicateObject(strawberry.ExceptionHandler[errors.ObjectTaken, Duplicate
             message=exception.message,
             code=exception.code,
             path=exception.path,
-            existing=GlobalId("Audio", exception.existing).text(),
+            existing=GlobalId("Audio", exception.existing).encode(),
         )
 
 

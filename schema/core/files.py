@@ -4,7 +4,7 @@ from typing import Annotated
 
 import strawberry
 
-from penstock.datastore.clock import canonical
+from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.objects import port
 from penstock.datastore.objects.port import FileStatus
 from penstock.schema.core.descriptions import describe_values
@@ -26,7 +26,7 @@ describe_values(
     },
 )
 
-ExpiresIn = Annotated[
+ExpiryArgument = Annotated[
     int | None,
     strawberry.argument(
         description=(
@@ -63,13 +63,13 @@ class UploadForm:
     )
 
     @classmethod
-    def of(cls, form: port.UploadForm) -> "UploadForm":
+    def from_port(cls, form: port.UploadForm) -> "UploadForm":
         return cls(
             method=form.method,
             url=form.url,
             fields=[UploadField(name=name, value=value) for name, value in form.fields],
             headers=[UploadField(name=name, value=value) for name, value in form.headers],
-            expires_at=DateTime(canonical(form.expires_at)),
+            expires_at=DateTime(iso_timestamp(form.expires_at)),
         )
 
 

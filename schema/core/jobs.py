@@ -9,7 +9,14 @@ from penstock.datastore.audio.records import ImportFailure as ImportFailureRecor
 from penstock.datastore.jobs import jobs as records
 from penstock.schema.core.context import After, Before, First, Info, Last
 from penstock.schema.core.descriptions import describe_values
-from penstock.schema.core.relay import Connection, Node, connect, key_of, page_of, shows
+from penstock.schema.core.relay import (
+    Connection,
+    Node,
+    page_from_arguments,
+    parse_key,
+    read_connection,
+    record_type_check,
+)
 from penstock.schema.core.scalars import DateTime
 
 strawberry.enum(records.JobKind, description="The kind of work that a job does.")
@@ -95,14 +102,14 @@ class Job(Node):
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[ImportFailureRecord]:
-        return await connect(
+        return await read_connection(
             info,
             ("failures", job.id),
-            page_of(first, after, last, before),
+            page_from_arguments(first, after, last, before),
             lambda window: info.context.session.audio.importing.failures(job.id, window),
         )
 
-    is_type_of = shows(records.Job)
+    is_type_of = record_type_check(records.Job)
 
 
 @strawberry.type
@@ -116,4 +123,4 @@ class JobQuery:
         info: Info,
         id: Annotated[strawberry.ID, strawberry.argument(description="The global id of the job.")],
     ) -> records.Job | None:
-        return await info.context.loaders.jobs.load(key_of("Job", id))
+        return await info.context.loaders.jobs.load(parse_key("Job", id))

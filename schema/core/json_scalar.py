@@ -27,14 +27,14 @@ _SMALLEST, _LARGEST = -130, 125
 _INT64: Final = range(-(2**63), 2**63)
 
 
-def exact_number(text: str) -> Decimal:
+def parse_exact_number(text: str) -> Decimal:
     """Read a number; GraphQLError if it has more than 38 digits or is outside 1e-130 .. 1e+126."""
     if len(text) > 2 * MAX_DIGITS + 200:
         raise GraphQLError(f"A number holds at most {MAX_DIGITS} digits.")
-    return bounded(Decimal(text))
+    return check_number(Decimal(text))
 
 
-def bounded(number: Decimal) -> Decimal:
+def check_number(number: Decimal) -> Decimal:
     """Return a number unchanged; GraphQLError if no store could keep it exactly."""
     if not number.is_finite():
         raise GraphQLError("A number must be finite.")
@@ -45,7 +45,7 @@ def bounded(number: Decimal) -> Decimal:
     return number
 
 
-class _Budget:
+class _ValueBudget:
     """The number of values that one JSON value may still contain."""
 
     __slots__ = ("left",)
@@ -61,73 +61,77 @@ class _Budget:
             raise GraphQLError(f"JSON nests at most {MAX_DEPTH} levels deep.")
 
 
-def json_input(value: object) -> Value:
+def read_json_value(value: object) -> Value:
     """Read the value of a variable; a non-integer becomes the Decimal of its shortest text."""
-    return _input(value, 0, _Budget())
+    return _read_value(value, 0, _ValueBudget())
 
 
-def _input(value: object, depth: int, budget: _Budget) -> Value:
+def _read_value(value: object, depth: int, budget: _ValueBudget) -> Value:
     budget.spend(depth)
     match value:
         case None | bool() | str():
             return value
         case int() | float() | Decimal():
-            return _number(value)
+            return _read_number(value)
         case list() | tuple():
-            return [_input(one, depth + 1, budget) for one in value]
+            return [_read_value(one, depth + 1, budget) for one in value]
         case dict():
-            return {_key(key): _input(one, depth + 1, budget) for key, one in value.items()}
+            return {
+                _read_key(key): _read_value(one, depth + 1, budget) for key, one in value.items()
+            }
     raise GraphQLError("JSON holds objects, lists, texts, numbers, booleans and null.")
 
 
-def _number(value: int | float | Decimal) -> int | Decimal:
+def _read_number(value: int | float | Decimal) -> int | Decimal:
     if isinstance(value, float):
         if not isfinite(value):
             raise GraphQLError("A number must be finite.")
-        return bounded(Decimal(repr(value)))
+        return check_number(Decimal(repr(value)))
     if isinstance(value, Decimal):
-        return bounded(value)
+        return check_number(value)
     if abs(value) >= 10**MAX_DIGITS:
         raise GraphQLError(f"A number holds at most {MAX_DIGITS} digits.")
     return value
 
 
-def _key(key: object) -> str:
+def _read_key(key: object) -> str:
     if not isinstance(key, str):
         raise GraphQLError("JSON objects have texts as keys.")
     return key
 
 
-def json_literal(node: ValueNode, variables: dict[str, Any] | None = None) -> Value:
+def read_json_literal(node: ValueNode, variables: dict[str, Any] | None = None) -> Value:
     """Read a literal of a document, which may contain variables.
 
     A variable without a value leaves its object field out, and is null in a list.
     """
     try:
-        return _literal(node, variables or {}, 0, _Budget())
+        return _read_literal(node, variables or {}, 0, _ValueBudget())
     except GraphQLError as error:
         # The node shows that an argument was invalid, and not a result.
         raise GraphQLError(error.message, node) from None
 
 
-def _literal(node: ValueNode, variables: Mapping[str, Any], depth: int, budget: _Budget) -> Value:
+def _read_literal(
+    node: ValueNode, variables: Mapping[str, Any], depth: int, budget: _ValueBudget
+) -> Value:
     if isinstance(node, VariableNode):
-        return _input(variables.get(node.name.value), depth, budget)
+        return _read_value(variables.get(node.name.value), depth, budget)
     budget.spend(depth)
     if isinstance(node, ListValueNode):
-        return [_literal(one, variables, depth + 1, budget) for one in node.values]
+        return [_read_literal(one, variables, depth + 1, budget) for one in node.values]
     if isinstance(node, ObjectValueNode):
         return {
-            field.name.value: _literal(field.value, variables, depth + 1, budget)
+            field.name.value: _read_literal(field.value, variables, depth + 1, budget)
             for field in node.fields
             if not (
                 isinstance(field.value, VariableNode) and field.value.name.value not in variables
             )
         }
-    return _leaf(node)
+    return _read_leaf(node)
 
 
-def _leaf(node: ValueNode) -> Value:
+def _read_leaf(node: ValueNode) -> Value:
     match node:
         case NullValueNode():
             return None
@@ -136,13 +140,13 @@ def _leaf(node: ValueNode) -> Value:
         case StringValueNode(value=text):
             return text
         case IntValueNode(value=text):
-            return int(exact_number(text))
+            return int(parse_exact_number(text))
         case FloatValueNode(value=text):
-            return exact_number(text)
+            return parse_exact_number(text)
     raise GraphQLError("JSON has no enum values; write a text in quotes.")
 
 
-def json_output(value: object) -> object:
+def check_json_output(value: object) -> object:
     """Check a value for the encoder of the answer, which writes a Decimal digit by digit.
 
     Raises ValueError for NaN and infinities, and TypeError for types that JSON does not have.
@@ -151,41 +155,41 @@ def json_output(value: object) -> object:
     if kept is not None:
         return kept(value)
     if isinstance(value, Mapping):
-        return {_output_key(key): json_output(one) for key, one in value.items()}
+        return {_check_key(key): check_json_output(one) for key, one in value.items()}
     raise TypeError(f"JSON has no form for {type(value).__name__}.")
 
 
-def _same(value: object) -> object:
+def _return_unchanged(value: object) -> object:
     return value
 
 
-def _output_int(value: Any) -> object:
+def _check_int(value: Any) -> object:
     return value if value in _INT64 else Decimal(value)
 
 
-def _output_float(value: Any) -> object:
+def _check_float(value: Any) -> object:
     if not isfinite(value):
         raise ValueError("JSON has no form for NaN and infinities.")
     return value
 
 
-def _output_list(value: Any) -> object:
-    return [json_output(one) for one in value]
+def _check_list(value: Any) -> object:
+    return [check_json_output(one) for one in value]
 
 
-def _output_key(key: object) -> str:
+def _check_key(key: object) -> str:
     if not isinstance(key, str):
         raise TypeError(f"JSON has no form for a key of {type(key).__name__}.")
     return key
 
 
 _OUTPUT: Final[Mapping[type, Callable[[Any], object]]] = {
-    type(None): _same,
-    bool: _same,
-    str: _same,
-    int: _output_int,
-    float: _output_float,
-    Decimal: _output_float,
-    list: _output_list,
-    tuple: _output_list,
+    type(None): _return_unchanged,
+    bool: _return_unchanged,
+    str: _return_unchanged,
+    int: _check_int,
+    float: _check_float,
+    Decimal: _check_float,
+    list: _check_list,
+    tuple: _check_list,
 }

@@ -16,7 +16,7 @@ import strawberry
 
 from penstock.datastore.audio.names import album_place_of, artist_place
 from penstock.datastore.audio.records import Album, Artist, Audio
-from penstock.datastore.audio.records import Connection as StorageConnection
+from penstock.datastore.audio.records import BucketConnection as StorageConnection
 from penstock.datastore.errors import BadInput, NotFound
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.jobs.jobs import Job
@@ -26,8 +26,8 @@ from penstock.datastore.records import Group, Resource
 from penstock.datastore.table.items import record_type
 from penstock.datastore.table.layout import KINDS
 from penstock.datastore.table.pages import Slice, Window
-from penstock.graphql_jit import reads
-from penstock.graphql_jit.projection import Reads
+from penstock.graphql_jit import reads_attributes
+from penstock.graphql_jit.projection import ReadableAttributes
 from penstock.schema.core.context import (
     After,
     Before,
@@ -35,13 +35,13 @@ from penstock.schema.core.context import (
     Info,
     Last,
     PageArguments,
-    given,
     page_arguments,
+    unset_to_none,
 )
 
 T = TypeVar("T")
 
-_SHORT = 10
+_SHORT_PAGE = 10
 
 
 @strawberry.type(description="The position of a page in its list.")
@@ -81,7 +81,7 @@ class Connection(Generic[T]):
     page_info: PageInfo = strawberry.field(description="The position of the page in the list.")
 
 
-class _Entry(msgspec.Struct, Generic[T], frozen=True):
+class _LazyEdge(msgspec.Struct, Generic[T], frozen=True):
     """An edge that computes its cursor when it is read; most requests read no cursors of edges."""
 
     node: T
@@ -93,12 +93,14 @@ class _Entry(msgspec.Struct, Generic[T], frozen=True):
         return self.seal(self.at)
 
 
-def page_of(first: First, after: After, last: Last, before: Before) -> PageArguments:
+def page_from_arguments(first: First, after: After, last: Last, before: Before) -> PageArguments:
     """Read the page that a connection's arguments request; BadInput if they are inconsistent."""
-    return page_arguments(given(first), given(after), given(last), given(before))
+    return page_arguments(
+        unset_to_none(first), unset_to_none(after), unset_to_none(last), unset_to_none(before)
+    )
 
 
-async def connect(
+async def read_connection(
     info: Info,
     scope: tuple[object, ...],
     page: PageArguments,
@@ -109,13 +111,13 @@ async def connect(
     `scope` holds everything that decides the content of the list, except the caller, who is added
     here.
     """
-    cursors, bound = info.context.cursors, _bound(info, scope)
+    cursors, bound = info.context.cursors, _scope_digest(info, scope)
     after = None if page.cursor is None else cursors.open(bound, page.cursor)
     found = await read(Window(size=page.size, after=after, backward=page.backward))
-    if len(found.entries) > _SHORT:
+    if len(found.entries) > _SHORT_PAGE:
         await info.context.turns.take()
     seal = partial(cursors.seal, bound)
-    edges = [_Entry(node, at, seal) for at, node in found.entries]
+    edges = [_LazyEdge(node, at, seal) for at, node in found.entries]
     return Connection(
         edges=cast("list[Edge[T]]", edges),
         nodes=[node for _, node in found.entries],
@@ -123,21 +125,23 @@ async def connect(
     )
 
 
-def positions(info: Info, scope: tuple[object, ...], cursors: Sequence[str]) -> tuple[str, ...]:
+def read_positions(
+    info: Info, scope: tuple[object, ...], cursors: Sequence[str]
+) -> tuple[str, ...]:
     """Return the positions of the cursors of a list; cursors of other lists are ignored."""
-    bound, found = _bound(info, scope), []
+    bound, found = _scope_digest(info, scope), []
     for cursor in cursors:
         with suppress(BadInput):
             found.append(info.context.cursors.open(bound, cursor))
     return tuple(found)
 
 
-def _bound(info: Info, scope: tuple[object, ...]) -> str:
+def _scope_digest(info: Info, scope: tuple[object, ...]) -> str:
     return sha256(repr((info.context.caller.user_id, *scope)).encode()).hexdigest()
 
 
 def _page_info(
-    page: PageArguments, found: Slice[T], edges: "list[_Entry[T]]", seal: Callable[[str], str]
+    page: PageArguments, found: Slice[T], edges: "list[_LazyEdge[T]]", seal: Callable[[str], str]
 ) -> PageInfo:
     start, end = (edges[0].cursor, edges[-1].cursor) if edges else (None, None)
     reached = None if found.reached is None else seal(found.reached)
@@ -151,7 +155,7 @@ def _page_info(
     )
 
 
-MAX_LENGTH = 1536
+MAX_ID_LENGTH = 1536
 
 NodeRecord: TypeAlias = (
     Resource
@@ -167,7 +171,7 @@ NodeRecord: TypeAlias = (
     | Manifest
 )
 
-_KEYS: Mapping[type, tuple[str, Callable[[Any], str]]] = {
+_TYPES_AND_KEYS: Mapping[type, tuple[str, Callable[[Any], str]]] = {
     Album: ("Album", album_place_of),
     Artist: ("Artist", lambda artist: artist_place(artist.name)),
     Audio: ("Audio", lambda audio: audio.id),
@@ -175,7 +179,7 @@ _KEYS: Mapping[type, tuple[str, Callable[[Any], str]]] = {
     Execution: ("Execution", lambda execution: execution.id),
     Group: ("Group", lambda group: group.path),
     Job: ("Job", lambda job: job.id),
-    Manifest: ("Manifest", lambda manifest: manifest.place.text),
+    Manifest: ("Manifest", lambda manifest: manifest.full_name.text),
     Run: ("Run", lambda run: run.name.text),
     **{kind.record: (kind.title, lambda resource: resource.id) for kind in KINDS},
     **{
@@ -187,9 +191,16 @@ _KEYS: Mapping[type, tuple[str, Callable[[Any], str]]] = {
 """The GraphQL type of a record, and the function that reads its key, by the record's type."""
 
 
-_ID_ALONE = ("Audio", "Execution", "Job", "Playlist", "Storage", *(kind.title for kind in KINDS))
-_READ: Reads = {
-    **dict.fromkeys(_ID_ALONE, ("id",)),
+_TYPES_WITH_ID_KEY = (
+    "Audio",
+    "Execution",
+    "Job",
+    "Playlist",
+    "Storage",
+    *(kind.title for kind in KINDS),
+)
+_KEY_ATTRIBUTES: ReadableAttributes = {
+    **dict.fromkeys(_TYPES_WITH_ID_KEY, ("id",)),
     **{kind.version_title: ("id", "version") for kind in KINDS},
 }
 """The attributes of a record from which its key is made, by GraphQL type."""
@@ -201,7 +212,7 @@ class GlobalId(NamedTuple):
     type: str
     key: str
 
-    def text(self) -> strawberry.ID:
+    def encode(self) -> strawberry.ID:
         raw = f"{self.type}:{self.key}".encode()
         return strawberry.ID(urlsafe_b64encode(raw).decode())
 
@@ -214,37 +225,37 @@ class Node:
             "Clients must not interpret it."
         )
     )
-    @reads(_READ)
+    @reads_attributes(_KEY_ATTRIBUTES)
     @staticmethod
     def id(node: strawberry.Parent[NodeRecord]) -> strawberry.ID:
-        return _named(node).text()
+        return _global_id_of(node).encode()
 
 
-def shows(record: type[NodeRecord]) -> Any:
+def record_type_check(record: type[NodeRecord]) -> Any:
     """Make the `is_type_of` of a type; records of versions derive from those of the latest."""
     return staticmethod(lambda value, _info: record_type(value) is record)
 
 
-def _named(node: NodeRecord) -> GlobalId:
-    title, key = _KEYS[record_type(node)]
+def _global_id_of(node: NodeRecord) -> GlobalId:
+    title, key = _TYPES_AND_KEYS[record_type(node)]
     return GlobalId(title, key(node))
 
 
-def parsed(text: str) -> GlobalId | None:
+def parse_global_id(text: str) -> GlobalId | None:
     """Split a global id into its parts; None for a text that the server never returned."""
-    if len(text) > MAX_LENGTH:
+    if len(text) > MAX_ID_LENGTH:
         return None
     try:
         kind, found, key = urlsafe_b64decode(text.encode()).decode().partition(":")
     except (binascii.Error, UnicodeError):
         return None
     id = GlobalId(kind, key)
-    return id if found and id.text() == text else None
+    return id if found and id.encode() == text else None
 
 
-def key_of(type: str, text: str) -> str:
+def parse_key(type: str, text: str) -> str:
     """Read the key from a global id of the type; NotFound for any other text."""
-    id = parsed(text)
+    id = parse_global_id(text)
     if id is None or id.type != type:
         raise NotFound(f"There is no {type} with this id.", ("id",))
     return id.key

@@ -23,34 +23,39 @@ from strawberry.types.scalar import ScalarDefinition
 from penstock.datastore import roles
 from penstock.datastore.errors import BadInput
 from penstock.datastore.roles import GroupPath
-from penstock.schema.core.json_scalar import exact_number, json_input, json_literal, json_output
+from penstock.schema.core.json_scalar import (
+    check_json_output,
+    parse_exact_number,
+    read_json_literal,
+    read_json_value,
+)
 
 MAX_NUMBER: Final = 1_200
 """The most characters of a number in the document; formulas take a thousand digits."""
 
 
-def row_input(value: object) -> dict[str, object]:
+def read_row(value: object) -> dict[str, object]:
     """Read the value of a variable; a float stays one, and the formula checks that it is exact."""
     if not isinstance(value, dict):
-        raise _not_a_row()
+        raise _row_error()
     if not all(isinstance(key, str) and _is_flat(entry) for key, entry in value.items()):
-        raise _not_a_row()
+        raise _row_error()
     return dict(value)
 
 
-def row_literal(node: ValueNode, variables: dict[str, Any] | None = None) -> dict[str, object]:
+def read_row_literal(node: ValueNode, variables: dict[str, Any] | None = None) -> dict[str, object]:
     """Read a literal of a document; a variable without a value leaves its entry out."""
     if not isinstance(node, ObjectValueNode):
-        raise _not_a_row(node)
+        raise _row_error(node)
     given = variables or {}
     return {
-        field.name.value: _entry(field.value, given)
+        field.name.value: _read_entry(field.value, given)
         for field in node.fields
         if not isinstance(field.value, VariableNode) or field.value.name.value in given
     }
 
 
-def _entry(node: ValueNode, variables: dict[str, Any]) -> object:
+def _read_entry(node: ValueNode, variables: dict[str, Any]) -> object:
     match node:
         case VariableNode():
             value = variables[node.name.value]
@@ -62,14 +67,14 @@ def _entry(node: ValueNode, variables: dict[str, Any]) -> object:
             return node.value
         case IntValueNode() | FloatValueNode() if len(node.value) <= MAX_NUMBER:
             return Decimal(node.value)
-    raise _not_a_row(node)
+    raise _row_error(node)
 
 
 def _is_flat(value: object) -> bool:
     return value is None or isinstance(value, bool | str | int | float | Decimal)
 
 
-def _not_a_row(node: ValueNode | None = None) -> GraphQLError:
+def _row_error(node: ValueNode | None = None) -> GraphQLError:
     return GraphQLError("A Row is an object of texts, numbers, booleans and null.", node)
 
 
@@ -93,28 +98,28 @@ _NUMBER: Final = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d{1,4})?", 
 _INT64: Final = range(-(2**63), 2**63)
 
 
-def instant(value: object) -> DateTime:
+def parse_instant(value: object) -> DateTime:
     """Convert an RFC 3339 instant to UTC with milliseconds; further digits are cut off."""
     found = _INSTANT.fullmatch(value) if isinstance(value, str) else None
     if found is None:
-        raise _not_an_instant()
+        raise _instant_error()
     day, clock, fraction, offset = found.groups()
     offset = "+00:00" if offset in "Zz" else offset
     try:
         local = datetime.fromisoformat(f"{day}T{clock}.{(fraction or '')[:3]:0<3}{offset}")
         utc = local.astimezone(UTC)
     except (ValueError, OverflowError):
-        raise _not_an_instant() from None
+        raise _instant_error() from None
     return DateTime(utc.isoformat(timespec="milliseconds").replace("+00:00", "Z"))
 
 
-def _not_an_instant() -> GraphQLError:
+def _instant_error() -> GraphQLError:
     return GraphQLError(
         "A DateTime is RFC 3339 text with an offset, such as 2022-08-10T23:55:20.322Z."
     )
 
 
-def _group_path(value: object) -> GroupPath:
+def _parse_group_path(value: object) -> GroupPath:
     if not isinstance(value, str):
         raise GraphQLError("A GroupPath is a text such as /usa/northwest.")
     try:
@@ -123,7 +128,7 @@ def _group_path(value: object) -> GroupPath:
         raise GraphQLError(error.message) from None
 
 
-def _long(value: object) -> Long:
+def _parse_long(value: object) -> Long:
     if isinstance(value, str) and _WHOLE.fullmatch(value):
         value = int(value)
     if type(value) is not int or value not in _INT64:
@@ -131,21 +136,21 @@ def _long(value: object) -> Long:
     return Long(value)
 
 
-def _decimal(value: object) -> Decimal:
+def _parse_decimal(value: object) -> Decimal:
     if type(value) is int:
         value = str(value) if abs(value) < 10**40 else None
     if not isinstance(value, str) or not _NUMBER.fullmatch(value):
         raise GraphQLError('A Decimal is an exact number in a text, such as "12.50".')
-    return exact_number(value)
+    return parse_exact_number(value)
 
 
-def _text_out(value: object) -> str:
+def _check_text(value: object) -> str:
     if type(value) is not str:
         raise TypeError(f"a text was expected, not {type(value).__name__}")
     return value
 
 
-def _long_out(value: object) -> int:
+def _check_long(value: object) -> int:
     if type(value) is Decimal and value == value.to_integral_value():
         value = int(value)
     if type(value) is not int or value not in _INT64:
@@ -153,7 +158,7 @@ def _long_out(value: object) -> int:
     return value
 
 
-def _decimal_out(value: object) -> str:
+def _write_decimal(value: object) -> str:
     if type(value) is int:
         return str(value)
     if type(value) is not Decimal or not value.is_finite():
@@ -161,7 +166,7 @@ def _decimal_out(value: object) -> str:
     return str(value)
 
 
-def _literal(
+def _literal_parser(
     parse: Callable[[object], object], *kinds: type[StringValueNode | IntValueNode | FloatValueNode]
 ) -> Callable[[ValueNode, dict[str, Any] | None], object]:
     """Make a parser of literals that accepts the text of the given kinds of literal only."""
@@ -184,9 +189,9 @@ SCALARS: Final[Mapping[object, ScalarDefinition]] = {
             "`2022-08-10T23:55:20.322Z`."
         ),
         specified_by_url="https://www.rfc-editor.org/rfc/rfc3339",
-        serialize=_text_out,
-        parse_value=instant,
-        parse_literal=_literal(instant, StringValueNode),
+        serialize=_check_text,
+        parse_value=parse_instant,
+        parse_literal=_literal_parser(parse_instant, StringValueNode),
     ),
     GroupPath: strawberry.scalar(
         name="GroupPath",
@@ -194,9 +199,9 @@ SCALARS: Final[Mapping[object, ScalarDefinition]] = {
             "The path of a group from the root down, such as `/usa/northwest`. The path of "
             "the root is `/`."
         ),
-        serialize=_text_out,
-        parse_value=_group_path,
-        parse_literal=_literal(_group_path, StringValueNode),
+        serialize=_check_text,
+        parse_value=_parse_group_path,
+        parse_literal=_literal_parser(_parse_group_path, StringValueNode),
     ),
     JSON: strawberry.scalar(
         name="JSON",
@@ -206,9 +211,9 @@ SCALARS: Final[Mapping[object, ScalarDefinition]] = {
             "as IEEE 754 doubles."
         ),
         specified_by_url="https://www.rfc-editor.org/rfc/rfc8259",
-        serialize=json_output,
-        parse_value=json_input,
-        parse_literal=json_literal,
+        serialize=check_json_output,
+        parse_value=read_json_value,
+        parse_literal=read_json_literal,
     ),
     Row: strawberry.scalar(
         name="Row",
@@ -217,8 +222,8 @@ SCALARS: Final[Mapping[object, ScalarDefinition]] = {
             "booleans and null. Send numbers of more than 15 digits as texts, because most "
             "JSON libraries round them."
         ),
-        parse_value=row_input,
-        parse_literal=row_literal,
+        parse_value=read_row,
+        parse_literal=read_row_literal,
     ),
     Long: strawberry.scalar(
         name="Long",
@@ -226,15 +231,17 @@ SCALARS: Final[Mapping[object, ScalarDefinition]] = {
             "A whole number of 64 bits. Input can also be a text, for clients whose numbers "
             "have fewer bits."
         ),
-        serialize=_long_out,
-        parse_value=_long,
-        parse_literal=_literal(_long, IntValueNode, StringValueNode),
+        serialize=_check_long,
+        parse_value=_parse_long,
+        parse_literal=_literal_parser(_parse_long, IntValueNode, StringValueNode),
     ),
     Decimal: strawberry.scalar(
         name="Decimal",
         description='An exact decimal number of at most 38 digits, written as text: `"12.50"`.',
-        serialize=_decimal_out,
-        parse_value=_decimal,
-        parse_literal=_literal(_decimal, StringValueNode, IntValueNode, FloatValueNode),
+        serialize=_write_decimal,
+        parse_value=_parse_decimal,
+        parse_literal=_literal_parser(
+            _parse_decimal, StringValueNode, IntValueNode, FloatValueNode
+        ),
     ),
 }

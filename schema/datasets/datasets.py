@@ -4,40 +4,49 @@ import strawberry
 from strawberry import UNSET
 
 from penstock.datastore import records
-from penstock.datastore.clock import canonical
+from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.objects.port import FileStatus
 from penstock.datastore.records import ValueType
 from penstock.datastore.resources import version_diff
 from penstock.datastore.table.layout import REFERENCE_DATASET
-from penstock.graphql_jit import attributes_asked, reads
+from penstock.graphql_jit import projected_attributes, reads_attributes
 from penstock.resolvers import resources
-from penstock.schema.core.context import After, Before, First, Info, InGroup, Last, Order, given
-from penstock.schema.core.files import DOWNLOAD_SECONDS, ExpiresIn, FileDownload
-from penstock.schema.core.relay import Connection, page_of, shows
+from penstock.schema.core.context import (
+    After,
+    Before,
+    First,
+    GroupArgument,
+    Info,
+    Last,
+    Order,
+    unset_to_none,
+)
+from penstock.schema.core.files import DOWNLOAD_SECONDS, ExpiryArgument, FileDownload
+from penstock.schema.core.relay import Connection, page_from_arguments, record_type_check
 from penstock.schema.core.scalars import DateTime, Long
-from penstock.schema.engine.cost import costs
+from penstock.schema.engine.cost import price_metadata
 from penstock.schema.resources.queries import (
-    LIST,
-    AlsoBelow,
-    AsAt,
-    InOrder,
-    OfId,
-    OfName,
-    WithTags,
+    LIST_RULES,
+    ChildGroupsArgument,
+    IdArgument,
+    NameArgument,
+    OrderArgument,
+    TagsArgument,
+    TimeArgument,
     find_resource,
     list_resources,
-    selection,
+    resource_selection,
 )
 from penstock.schema.resources.resource import (
-    DIFF,
-    VERSION_NUMBERED,
-    VERSIONS,
+    DIFF_DESCRIPTION,
+    VERSION_DESCRIPTION,
+    VERSIONS_DESCRIPTION,
     Change,
-    FromVersion,
+    FromVersionArgument,
     Resource,
     ResourceVersion,
-    ToVersion,
-    VersionNumber,
+    ToVersionArgument,
+    VersionNumberArgument,
     find_version,
     list_versions,
 )
@@ -66,21 +75,21 @@ class DatasetContent:
 
 
 @strawberry.type
-class _Holding:
+class _WithContent:
     """The fields that a dataset and its versions share; not a type of the schema itself."""
 
     content: DatasetContent = strawberry.field(description="The content of this version.")
 
     @strawberry.field(
         graphql_type=FileDownload,
-        metadata=costs(1),
+        metadata=price_metadata(1),
         description="The download of the file, exactly as it was given.",
     )
     @staticmethod
     async def download(
         dataset: strawberry.Parent[records.ReferenceDataset],
         info: Info,
-        expires_in: ExpiresIn = DOWNLOAD_SECONDS,
+        expires_in: ExpiryArgument = DOWNLOAD_SECONDS,
     ) -> FileDownload:
         seconds = DOWNLOAD_SECONDS if expires_in is None else expires_in
         found = await info.context.session.dataset_files.download(dataset, seconds)
@@ -89,7 +98,7 @@ class _Holding:
         return FileDownload(
             status=FileStatus.READY,
             url=found.url,
-            expires_at=DateTime(canonical(found.expires_at)),
+            expires_at=DateTime(iso_timestamp(found.expires_at)),
             size_bytes=Long(dataset.content.size_bytes),
         )
 
@@ -100,10 +109,12 @@ class _Holding:
         "key, in its latest version."
     )
 )
-class ReferenceDataset(_Holding, Resource):
-    is_type_of = shows(records.ReferenceDataset)
+class ReferenceDataset(_WithContent, Resource):
+    is_type_of = record_type_check(records.ReferenceDataset)
 
-    @strawberry.field(graphql_type=Connection["ReferenceDatasetVersion"], description=VERSIONS)
+    @strawberry.field(
+        graphql_type=Connection["ReferenceDatasetVersion"], description=VERSIONS_DESCRIPTION
+    )
     @staticmethod
     async def versions(
         reference_dataset: strawberry.Parent[records.ReferenceDataset],
@@ -114,44 +125,51 @@ class ReferenceDataset(_Holding, Resource):
         before: Before = UNSET,
     ) -> Connection[records.ReferenceDataset]:
         return await list_versions(
-            info, REFERENCE_DATASET, reference_dataset, page_of(first, after, last, before)
+            info,
+            REFERENCE_DATASET,
+            reference_dataset,
+            page_from_arguments(first, after, last, before),
         )
 
-    @strawberry.field(graphql_type="ReferenceDatasetVersion | None", description=VERSION_NUMBERED)
+    @strawberry.field(
+        graphql_type="ReferenceDatasetVersion | None", description=VERSION_DESCRIPTION
+    )
     @staticmethod
     async def version_numbered(
         reference_dataset: strawberry.Parent[records.ReferenceDataset],
         info: Info,
-        version: VersionNumber,
+        version: VersionNumberArgument,
     ) -> records.ReferenceDataset | None:
         return await find_version(info, REFERENCE_DATASET, reference_dataset, version)
 
-    @strawberry.field(graphql_type=list[Change] | None, metadata=costs(2), description=DIFF)
+    @strawberry.field(
+        graphql_type=list[Change] | None, metadata=price_metadata(2), description=DIFF_DESCRIPTION
+    )
     @staticmethod
     async def diff(
         reference_dataset: strawberry.Parent[records.ReferenceDataset],
         info: Info,
-        from_: FromVersion,
-        to: ToVersion,
-    ) -> list[version_diff.Change]:
-        return await resources.diff(
+        from_: FromVersionArgument,
+        to: ToVersionArgument,
+    ) -> list[version_diff.ValueChange]:
+        return await resources.compare_versions(
             info.context.loaders.of(REFERENCE_DATASET), reference_dataset, from_, to
         )
 
 
 @strawberry.type(description="One version of a reference dataset. A version never changes.")
-class ReferenceDatasetVersion(_Holding, ResourceVersion):
-    is_type_of = shows(records.ReferenceDatasetVersion)
+class ReferenceDatasetVersion(_WithContent, ResourceVersion):
+    is_type_of = record_type_check(records.ReferenceDatasetVersion)
 
     @strawberry.field(
         graphql_type=ReferenceDataset, description="The reference dataset in its latest version."
     )
-    @reads({"ReferenceDatasetVersion": ("id",)})
+    @reads_attributes({"ReferenceDatasetVersion": ("id",)})
     @staticmethod
     async def reference_dataset(
         version: strawberry.Parent[records.ReferenceDatasetVersion], info: Info
     ) -> records.ReferenceDataset:
-        asked = attributes_asked(info, "ReferenceDataset")
+        asked = projected_attributes(info, "ReferenceDataset")
         return await info.context.loaders.of(REFERENCE_DATASET).latest(version.id, asked)
 
 
@@ -166,7 +184,7 @@ class ReferenceDatasetQuery:
     )
     @staticmethod
     async def reference_dataset(
-        info: Info, id: OfId, as_at: AsAt = UNSET
+        info: Info, id: IdArgument, as_at: TimeArgument = UNSET
     ) -> records.ReferenceDataset | None:
         return await find_resource(info, REFERENCE_DATASET, id, as_at)
 
@@ -179,27 +197,29 @@ class ReferenceDatasetQuery:
     )
     @staticmethod
     async def reference_dataset_by_name(
-        info: Info, name: OfName, group: InGroup = UNSET
+        info: Info, name: NameArgument, group: GroupArgument = UNSET
     ) -> records.ReferenceDataset | None:
-        return await info.context.session.of(REFERENCE_DATASET).reading.by_name(name, given(group))
+        return await info.context.session.of(REFERENCE_DATASET).reading.by_name(
+            name, unset_to_none(group)
+        )
 
     @strawberry.field(
         graphql_type=Connection[ReferenceDataset],
-        description=f"List the reference datasets of a group. {LIST}",
+        description=f"List the reference datasets of a group. {LIST_RULES}",
     )
     @staticmethod
     async def reference_datasets(
         info: Info,
-        group: InGroup = UNSET,
-        tags: WithTags = UNSET,
-        include_child_groups: AlsoBelow = False,
-        order: InOrder = Order.NEWEST_FIRST,
+        group: GroupArgument = UNSET,
+        tags: TagsArgument = UNSET,
+        include_child_groups: ChildGroupsArgument = False,
+        order: OrderArgument = Order.NEWEST_FIRST,
         first: First = UNSET,
         after: After = UNSET,
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.ReferenceDataset]:
-        selected = selection(info, group, tags, include_child_groups, order)
+        selected = resource_selection(info, group, tags, include_child_groups, order)
         return await list_resources(
-            info, REFERENCE_DATASET, selected, page_of(first, after, last, before)
+            info, REFERENCE_DATASET, selected, page_from_arguments(first, after, last, before)
         )

@@ -15,14 +15,14 @@ from penstock.datastore.datasets.csv import (
     MAX_NAME,
     MAX_ROWS,
 )
-from penstock.datastore.datasets.files import Brought
+from penstock.datastore.datasets.files import CheckedContent
 from penstock.datastore.records import ValueType
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.layout import REFERENCE_DATASET
 from penstock.resolvers import datasets
 from penstock.resolvers.context import Context
-from penstock.resolvers.datasets import Source
-from penstock.schema.core.context import Info, given
+from penstock.resolvers.datasets import ContentSource
+from penstock.schema.core.context import Info, unset_to_none
 from penstock.schema.core.descriptions import InputOf
 from penstock.schema.core.failures import (
     IllegalState,
@@ -35,12 +35,18 @@ from penstock.schema.core.failures import (
 )
 from penstock.schema.core.files import UploadForm
 from penstock.schema.datasets.datasets import ReferenceDataset
-from penstock.schema.resources.inputs import Change, Content, Creation, id_of, key_for
+from penstock.schema.resources.inputs import (
+    ContentReader,
+    CreateResourceInput,
+    UpdateResourceInput,
+    id_field,
+    idempotency_key_field,
+)
 from penstock.schema.resources.mutations import (
-    CHANGED,
-    EXPECTED_VERSION,
-    GRANT,
-    REVOKE,
+    CHANGED_DESCRIPTION,
+    EXPECTED_VERSION_DESCRIPTION,
+    GRANT_RULES,
+    REVOKE_RULES,
     create_resource,
     delete_resource,
     grant_resource,
@@ -78,7 +84,7 @@ class DatasetColumnInput:
 
     def record(self) -> records.DatasetColumn:
         return records.DatasetColumn(
-            name=self.name, description=given(self.description), type=self.type
+            name=self.name, description=unset_to_none(self.description), type=self.type
         )
 
 
@@ -109,9 +115,9 @@ class DatasetContentInput:
 
 
 @strawberry.input(description="The reference dataset to create.")
-class CreateReferenceDatasetInput(Creation):
+class CreateReferenceDatasetInput(CreateResourceInput):
     content: DatasetContentInput = strawberry.field(description=_CONTENT)
-    idempotency_key: strawberry.ID | None = key_for("reference dataset")
+    idempotency_key: strawberry.ID | None = idempotency_key_field("reference dataset")
 
 
 @strawberry.input(
@@ -120,18 +126,18 @@ class CreateReferenceDatasetInput(Creation):
         "value, and null clears the value."
     )
 )
-class UpdateReferenceDatasetInput(Change):
-    id: strawberry.ID = id_of("reference dataset")
+class UpdateReferenceDatasetInput(UpdateResourceInput):
+    id: strawberry.ID = id_field("reference dataset")
     content: DatasetContentInput | None = strawberry.field(default=UNSET, description=_CONTENT)
 
 
-async def _bring(context: Context, content: DatasetContentInput) -> Brought:
+async def _read_content(context: Context, content: DatasetContentInput) -> CheckedContent:
     columns = [column.record() for column in content.columns]
-    source = Source(given(content.csv), given(content.upload))
-    return await datasets.bring(context, columns, given(content.key_column), source)
+    source = ContentSource(unset_to_none(content.csv), unset_to_none(content.upload))
+    return await datasets.read_content(context, columns, unset_to_none(content.key_column), source)
 
 
-_READ = Content({}, ("content",), file=("content", _bring))
+_CONTENT_READER = ContentReader({}, ("content",), file=("content", _read_content))
 
 
 @strawberry.type(description="A place to which a file for a reference dataset can be uploaded.")
@@ -177,13 +183,15 @@ CreateDatasetUploadResult = Annotated[
 
 @strawberry.input(description="The reference dataset to delete.")
 class DeleteReferenceDatasetInput:
-    id: strawberry.ID = id_of("reference dataset")
-    expected_version: int | None = strawberry.field(default=UNSET, description=EXPECTED_VERSION)
+    id: strawberry.ID = id_field("reference dataset")
+    expected_version: int | None = strawberry.field(
+        default=UNSET, description=EXPECTED_VERSION_DESCRIPTION
+    )
 
 
 @strawberry.input(description="The reference dataset to share and the group to share it with.")
 class GrantReferenceDatasetInput:
-    id: strawberry.ID = id_of("reference dataset")
+    id: strawberry.ID = id_field("reference dataset")
     group: GroupPath = strawberry.field(
         description="The path of the group that gains access, together with all groups below it."
     )
@@ -191,7 +199,7 @@ class GrantReferenceDatasetInput:
 
 @strawberry.input(description="The reference dataset and the group that loses its grant.")
 class RevokeReferenceDatasetInput:
-    id: strawberry.ID = id_of("reference dataset")
+    id: strawberry.ID = id_field("reference dataset")
     group: GroupPath = strawberry.field(
         description=(
             "The path of the group whose own grant is removed. A grant that the group "
@@ -230,7 +238,7 @@ class GrantReferenceDatasetPayload:
     reference_dataset: records.ReferenceDataset = strawberry.field(
         graphql_type=ReferenceDataset, description="The reference dataset with the grant."
     )
-    changed: bool = strawberry.field(description=CHANGED)
+    changed: bool = strawberry.field(description=CHANGED_DESCRIPTION)
 
 
 @strawberry.type(
@@ -308,7 +316,7 @@ class ReferenceDatasetMutation:
         info: Info, input: InputOf[CreateReferenceDatasetInput]
     ) -> CreateReferenceDatasetPayload:
         key = input.idempotency_key
-        created = await create_resource(info, REFERENCE_DATASET, _READ, input, key)
+        created = await create_resource(info, REFERENCE_DATASET, _CONTENT_READER, input, key)
         return CreateReferenceDatasetPayload(reference_dataset=created)
 
     @strawberry.mutation(
@@ -322,7 +330,7 @@ class ReferenceDatasetMutation:
     async def update_reference_dataset(
         info: Info, input: InputOf[UpdateReferenceDatasetInput]
     ) -> UpdateReferenceDatasetPayload:
-        updated = await update_resource(info, REFERENCE_DATASET, _READ, input, input.id)
+        updated = await update_resource(info, REFERENCE_DATASET, _CONTENT_READER, input, input.id)
         return UpdateReferenceDatasetPayload(reference_dataset=updated)
 
     @strawberry.mutation(
@@ -341,7 +349,9 @@ class ReferenceDatasetMutation:
 
     @strawberry.mutation(
         graphql_type=GrantReferenceDatasetResult,
-        description=f"Let a group and all groups below it see and use a reference dataset. {GRANT}",
+        description=(
+            f"Let a group and all groups below it see and use a reference dataset. {GRANT_RULES}"
+        ),
     )
     @staticmethod
     async def grant_reference_dataset(
@@ -352,7 +362,9 @@ class ReferenceDatasetMutation:
 
     @strawberry.mutation(
         graphql_type=RevokeReferenceDatasetResult,
-        description=f"Remove the grant that a group itself has for a reference dataset. {REVOKE}",
+        description=(
+            f"Remove the grant that a group itself has for a reference dataset. {REVOKE_RULES}"
+        ),
     )
     @staticmethod
     async def revoke_reference_dataset(
@@ -373,7 +385,9 @@ class ReferenceDatasetMutation:
     async def create_dataset_upload(
         info: Info, input: InputOf[CreateDatasetUploadInput]
     ) -> CreateDatasetUploadPayload:
-        upload = await info.context.session.dataset_files.upload(given(input.group))
+        upload = await info.context.session.dataset_files.upload(unset_to_none(input.group))
         return CreateDatasetUploadPayload(
-            upload=DatasetUpload(id=strawberry.ID(upload.id), form=UploadForm.of(upload.form))
+            upload=DatasetUpload(
+                id=strawberry.ID(upload.id), form=UploadForm.from_port(upload.form)
+            )
         )

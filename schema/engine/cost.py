@@ -48,7 +48,7 @@ class Price(NamedTuple):
 FREE: Final = Price(0)
 
 
-def costs(own: int, sized_by: str | None = None) -> dict[object, Price]:
+def price_metadata(own: int, sized_by: str | None = None) -> dict[object, Price]:
     """Declare a field's price, as the `metadata` of its `strawberry.field`.
 
     `sized_by` names a list argument; the field and everything below it count once for each of its
@@ -57,7 +57,7 @@ def costs(own: int, sized_by: str | None = None) -> dict[object, Price]:
     return {_KEY: Price(own, (sized_by,) if sized_by else ())}
 
 
-def price_of(definition: GraphQLField | None) -> Price:
+def field_price(definition: GraphQLField | None) -> Price:
     """Look up the price that a field declares; without one, an object with a resolver costs 1."""
     if definition is None:
         return FREE
@@ -72,7 +72,7 @@ def price_of(definition: GraphQLField | None) -> Price:
     return declared or Price(own)
 
 
-class Sizes:
+class SizeArguments:
     """Computes the number of objects that the arguments of a field request.
 
     `values` holds the variables of the operation with their defaults; None means that they are not
@@ -87,21 +87,21 @@ class Sizes:
         self.maximum = maximum
         self.consulted: set[str] = set()
 
-    def of(self, price: Price, arguments: dict[str, ValueNode]) -> int:
+    def size_of(self, price: Price, arguments: dict[str, ValueNode]) -> int:
         if not price.sized_by:
             return 1
-        given = [self._of_argument(arguments.get(name)) for name in price.sized_by]
+        given = [self._argument_size(arguments.get(name)) for name in price.sized_by]
         sizes = [size for size in given if size is not None]
         if not sizes:
             return DEFAULT_PAGE_SIZE if price.is_connection else 1
         return min(max(*sizes, 1), self.maximum)
 
-    def _of_argument(self, node: ValueNode | None) -> int | None:
+    def _argument_size(self, node: ValueNode | None) -> int | None:
         if isinstance(node, VariableNode):
-            return self.of_variable(node.name.value)
-        return of_literal(node) if node is not None else None
+            return self.variable_size(node.name.value)
+        return literal_size(node) if node is not None else None
 
-    def of_variable(self, name: str) -> int | None:
+    def variable_size(self, name: str) -> int | None:
         """Return the size that a variable stands for; None if it is absent or null."""
         self.consulted.add(name)
         value = self.maximum if self.values is None else self.values.get(name)
@@ -112,7 +112,7 @@ class Sizes:
         return value if type(value) is int else 1
 
 
-def of_literal(node: ValueNode) -> int | None:
+def literal_size(node: ValueNode) -> int | None:
     """Return the size that a literal stands for; None for null."""
     if isinstance(node, NullValueNode):
         return None
@@ -121,19 +121,19 @@ def of_literal(node: ValueNode) -> int | None:
     return len(node.values) if isinstance(node, ListValueNode) else 1
 
 
-_SINGLE: Final = frozenset((str, int, float, bool, type(None)))
+_SINGLE_TYPES: Final = frozenset((str, int, float, bool, type(None)))
 
-_Typed: TypeAlias = "tuple[object, GraphQLType | None]"
+_TypedValue: TypeAlias = "tuple[object, GraphQLType | None]"
 
 
-class Counts(msgspec.Struct, frozen=True):
+class ValueCounts(msgspec.Struct, frozen=True):
     """Numbers of values: those with a type of the schema, and those inside scalars."""
 
     values: int
     inside: int
 
 
-class Declared(NamedTuple):
+class DeclaredVariable(NamedTuple):
     """A variable of an operation: its type, and the number of times that its value is read.
 
     A value that is not a list or an input counts as `single` values, as it may stand for a list of
@@ -146,22 +146,22 @@ class Declared(NamedTuple):
     single: int
 
 
-def declared(
+def operation_variables(
     schema: GraphQLSchema, document: DocumentNode, operation: OperationDefinitionNode
-) -> tuple[Declared, ...]:
+) -> tuple[DeclaredVariable, ...]:
     """Return the variables of an operation; each use of a variable reads its value again."""
     definitions = operation.variable_definitions
     if not definitions:
         return ()
-    mentioned = _mentions(document, operation)
+    mentioned = _count_mentions(document, operation)
     found = []
     for one in definitions:
         name, kind = one.variable.name.value, type_from_ast(schema, one.type)
-        found.append(Declared(name, kind, max(1, mentioned[name]), _single(kind)))
+        found.append(DeclaredVariable(name, kind, max(1, mentioned[name]), _single_count(kind)))
     return tuple(found)
 
 
-def _single(kind: GraphQLType | None) -> int:
+def _single_count(kind: GraphQLType | None) -> int:
     found = 1
     while isinstance(kind, GraphQLNonNull | GraphQLList):
         found += isinstance(kind, GraphQLList)
@@ -169,7 +169,7 @@ def _single(kind: GraphQLType | None) -> int:
     return found
 
 
-def _mentions(document: DocumentNode, operation: OperationDefinitionNode) -> Counter[str]:
+def _count_mentions(document: DocumentNode, operation: OperationDefinitionNode) -> Counter[str]:
     """Count the uses of each variable in an operation; a fragment counts once."""
     fragments = {
         node.name.value: node
@@ -184,13 +184,13 @@ def _mentions(document: DocumentNode, operation: OperationDefinitionNode) -> Cou
             found[node.name.value] += 1
         elif isinstance(node, FragmentSpreadNode) and node.name.value in fragments:
             waiting.append(fragments.pop(node.name.value).selection_set)
-        waiting += _children(node)
+        waiting += _child_nodes(node)
     return found
 
 
 def count_values(
-    declared: tuple[Declared, ...], variables: Mapping[str, object], most: Counts
-) -> Counts:
+    declared: tuple[DeclaredVariable, ...], variables: Mapping[str, object], most: ValueCounts
+) -> ValueCounts:
     """Count the values in the variables of an operation; beyond `most` the numbers are not exact.
 
     Lists and inputs are values too, and each is counted every time that its variable is read. The
@@ -200,33 +200,33 @@ def count_values(
     for name, kind, reads, single in declared:
         if name in variables:
             value = variables[name]
-            if type(value) in _SINGLE:
+            if type(value) in _SINGLE_TYPES:
                 values += single * reads
                 continue
-            found = _count(value, kind, most)
+            found = _count_value(value, kind, most)
             values += found.values * reads
             inside += found.inside
         if values > most.values or inside > most.inside:
             break
-    return Counts(values, inside)
+    return ValueCounts(values, inside)
 
 
-def _count(value: object, kind: GraphQLType | None, most: Counts) -> Counts:
+def _count_value(value: object, kind: GraphQLType | None, most: ValueCounts) -> ValueCounts:
     """Count one value with everything in it."""
     values, inside = 1, 0
-    waiting: list[_Typed] = [(value, kind)]
+    waiting: list[_TypedValue] = [(value, kind)]
     while waiting and values <= most.values and inside <= most.inside:
         value, kind = waiting.pop()
-        held = _held(value, kind, most.values)
+        held = _members(value, kind, most.values)
         if held is None:
-            inside += _size(value, most.inside)
+            inside += _count_members(value, most.inside)
         else:
             values += len(held)
             waiting += held
-    return Counts(values, inside)
+    return ValueCounts(values, inside)
 
 
-def _held(value: object, kind: GraphQLType | None, most: int) -> list[_Typed] | None:
+def _members(value: object, kind: GraphQLType | None, most: int) -> list[_TypedValue] | None:
     """Return the members of a list or an input with their types; None for anything else."""
     if isinstance(kind, GraphQLNonNull):
         kind = kind.of_type
@@ -240,7 +240,7 @@ def _held(value: object, kind: GraphQLType | None, most: int) -> list[_Typed] | 
     return [(one, fields[name].type if name in fields else None) for name, one in value.items()]
 
 
-def _size(value: object, most: int) -> int:
+def _count_members(value: object, most: int) -> int:
     """Count the members of lists and objects, up to `most`."""
     counted, waiting = 0, [value]
     while waiting and counted <= most:
@@ -251,7 +251,7 @@ def _size(value: object, most: int) -> int:
     return counted
 
 
-def _children(node: Node) -> list[Node]:
+def _child_nodes(node: Node) -> list[Node]:
     values = (getattr(node, key) for key in node.keys)
     found: list[Node] = []
     for value in values:

@@ -32,14 +32,14 @@ from graphql import (
     is_wrapping_type,
 )
 
-from penstock.schema.engine.cost import Sizes, price_of
+from penstock.schema.engine.cost import SizeArguments, field_price
 
-NAMED = ""
+ANY_TYPE = ""
 """Stands for any type as the argument of `__type`."""
 
 
 @lru_cache(maxsize=8)
-def lengths(schema: GraphQLSchema) -> Mapping[tuple[str, str], float]:
+def list_lengths(schema: GraphQLSchema) -> Mapping[tuple[str, str], float]:
     """Return the mean length of each list of the schema's description, by its type and field.
 
     A field that is mostly null has a mean below 1. Means are taken over all types, as few types
@@ -59,18 +59,19 @@ def lengths(schema: GraphQLSchema) -> Mapping[tuple[str, str], float]:
         ("__Schema", "types"): len(types),
         ("__Schema", "directives"): len(directives),
         ("__Type", "fields"): len(fields) / len(types),
-        ("__Type", "inputFields"): _total(inputs) / len(types),
-        ("__Type", "enumValues"): _total(values) / len(types),
-        ("__Type", "possibleTypes"): _total(possible) / len(types),
-        ("__Type", "ofType"): _wrapped(typed),
-        ("__Field", "args"): _total(field.args for field in fields) / max(1, len(fields)),
-        ("__Directive", "args"): _total(one.args for one in directives) / max(1, len(directives)),
+        ("__Type", "inputFields"): _total_length(inputs) / len(types),
+        ("__Type", "enumValues"): _total_length(values) / len(types),
+        ("__Type", "possibleTypes"): _total_length(possible) / len(types),
+        ("__Type", "ofType"): _wrapper_share(typed),
+        ("__Field", "args"): _total_length(field.args for field in fields) / max(1, len(fields)),
+        ("__Directive", "args"): _total_length(one.args for one in directives)
+        / max(1, len(directives)),
         # The type that a client asks for may be the largest one.
-        (NAMED, "__type"): _largest(schema) * len(types) / max(1, len(fields)),
+        (ANY_TYPE, "__type"): _largest_type_size(schema) * len(types) / max(1, len(fields)),
     }
 
 
-def _largest(schema: GraphQLSchema) -> int:
+def _largest_type_size(schema: GraphQLSchema) -> int:
     """Return the number of fields and arguments of the type that has most of them."""
     return max(
         sum(1 + len(field.args) for field in one.fields.values())
@@ -79,11 +80,11 @@ def _largest(schema: GraphQLSchema) -> int:
     )
 
 
-def _total(lists: Iterable[Sized]) -> int:
+def _total_length(lists: Iterable[Sized]) -> int:
     return sum(map(len, lists))
 
 
-def _wrapped(typed: list[GraphQLField | GraphQLInputField | GraphQLArgument]) -> float:
+def _wrapper_share(typed: list[GraphQLField | GraphQLInputField | GraphQLArgument]) -> float:
     """Return the share of wrapping types (lists and non-null) in all references to types."""
     wrapped = 0
     for one in typed:
@@ -94,10 +95,10 @@ def _wrapped(typed: list[GraphQLField | GraphQLInputField | GraphQLArgument]) ->
     return wrapped / max(1, wrapped + len(typed))
 
 
-_SATURATED: Final = 10**9
+_MAX_NUMBER: Final = 10**9
 _MAX_NESTING: Final = 100
-_INTROSPECTION: Final = frozenset(("__schema", "__type"))
-_LISTED: Final = frozenset(("edges", "nodes"))
+_INTROSPECTION_FIELDS: Final = frozenset(("__schema", "__type"))
+_NODE_LISTS: Final = frozenset(("edges", "nodes"))
 
 
 class NestedTooDeeply(Exception):
@@ -125,35 +126,35 @@ class Measure(NamedTuple):
 
     @property
     def cost(self) -> int:
-        return min(self.listed + self.other, _SATURATED)
+        return min(self.listed + self.other, _MAX_NUMBER)
 
     def plus(self, other: "Measure") -> "Measure":
         """Combine two measures that lie side by side: the larger depths, the sums of the rest."""
         return Measure(
             max(self.depth, other.depth),
-            _sum(self.aliases, other.aliases),
-            _sum(self.directives, other.directives),
-            _sum(self.fields, other.fields),
-            _sum(self.root_fields, other.root_fields),
-            _sum(self.listed, other.listed),
-            _sum(self.other, other.other),
+            _saturating_sum(self.aliases, other.aliases),
+            _saturating_sum(self.directives, other.directives),
+            _saturating_sum(self.fields, other.fields),
+            _saturating_sum(self.root_fields, other.root_fields),
+            _saturating_sum(self.listed, other.listed),
+            _saturating_sum(self.other, other.other),
             max(self.introspection_depth, other.introspection_depth),
-            _sum(self.introspection_fields, other.introspection_fields),
-            _sum(self.introspection_values, other.introspection_values),
+            _saturating_sum(self.introspection_fields, other.introspection_fields),
+            _saturating_sum(self.introspection_values, other.introspection_values),
         )
 
 
 N = TypeVar("N", int, float)
 
 
-def _sum(one: N, other: N) -> N:
-    return min(one + other, _SATURATED)
+def _saturating_sum(one: N, other: N) -> N:
+    return min(one + other, _MAX_NUMBER)
 
 
-NOTHING: Final = Measure()
+EMPTY_MEASURE: Final = Measure()
 
 
-class Walk:
+class DocumentWalk:
     """Measures the definitions of one document with one set of variables.
 
     `visited` counts the selections that were read, which are never more than the document holds.
@@ -161,7 +162,7 @@ class Walk:
 
     __slots__ = ("_fragments", "_measured", "_schema", "_sizes", "visited")
 
-    def __init__(self, schema: GraphQLSchema, document: DocumentNode, sizes: Sizes) -> None:
+    def __init__(self, schema: GraphQLSchema, document: DocumentNode, sizes: SizeArguments) -> None:
         self._schema = schema
         self._sizes = sizes
         self._fragments = {
@@ -172,107 +173,111 @@ class Walk:
         self._measured: dict[str, Measure] = {}
         self.visited = 0
 
-    def operation(self, node: OperationDefinitionNode) -> Measure:
+    def measure_operation(self, node: OperationDefinitionNode) -> Measure:
         """Measure an operation; NestedTooDeeply if it nests too deeply to be measured."""
         root = self._schema.get_root_type(node.operation)
         directives = len(node.directives or ()) + sum(
             len(variable.directives or ()) for variable in node.variable_definitions or ()
         )
-        return self._selections(node.selection_set, root, 0).plus(Measure(directives=directives))
+        return self._measure_selections(node.selection_set, root, 0).plus(
+            Measure(directives=directives)
+        )
 
-    def unused_fragments(self) -> Measure:
+    def measure_unused_fragments(self) -> Measure:
         """Measure the fragments that no operation uses; the other rules still have to read them."""
-        total = NOTHING
+        total = EMPTY_MEASURE
         for name in self._fragments:
             if name not in self._measured:
-                total = total.plus(self._fragment(name, 0))
+                total = total.plus(self._measure_fragment(name, 0))
         return total
 
-    def _fragment(self, name: str, level: int) -> Measure:
+    def _measure_fragment(self, name: str, level: int) -> Measure:
         if name in self._measured:
             return self._measured[name]
         node = self._fragments.get(name)
         if node is None:
-            return NOTHING
+            return EMPTY_MEASURE
         # A spread that closes a cycle finds nothing here; the rule against cycles rejects it.
-        self._measured[name] = NOTHING
+        self._measured[name] = EMPTY_MEASURE
         own = Measure(directives=len(node.directives or ()))
-        on = self._composite(node.type_condition.name.value)
-        self._measured[name] = self._selections(node.selection_set, on, level).plus(own)
+        on = self._composite_type(node.type_condition.name.value)
+        self._measured[name] = self._measure_selections(node.selection_set, on, level).plus(own)
         return self._measured[name]
 
-    def _selections(
+    def _measure_selections(
         self, node: SelectionSetNode, parent: GraphQLNamedType | None, level: int
     ) -> Measure:
         if level > _MAX_NESTING:
             raise NestedTooDeeply
-        total = NOTHING
+        total = EMPTY_MEASURE
         for selection in node.selections:
             self.visited += 1
-            total = total.plus(self._selection(selection, parent, level + 1))
+            total = total.plus(self._measure_selection(selection, parent, level + 1))
             if selection.directives:
                 total = total.plus(Measure(directives=len(selection.directives)))
         return total
 
-    def _selection(
+    def _measure_selection(
         self, node: SelectionNode, parent: GraphQLNamedType | None, level: int
     ) -> Measure:
         if isinstance(node, FieldNode):
-            return self._field(node, parent, level)
+            return self._measure_field(node, parent, level)
         if isinstance(node, FragmentSpreadNode):
-            return self._fragment(node.name.value, level)
+            return self._measure_fragment(node.name.value, level)
         if not isinstance(node, InlineFragmentNode):
-            return NOTHING
+            return EMPTY_MEASURE
         condition = node.type_condition
-        on = self._composite(condition.name.value) if condition else parent
-        return self._selections(node.selection_set, on, level)
+        on = self._composite_type(condition.name.value) if condition else parent
+        return self._measure_selections(node.selection_set, on, level)
 
-    def _field(self, node: FieldNode, parent: GraphQLNamedType | None, level: int) -> Measure:
+    def _measure_field(
+        self, node: FieldNode, parent: GraphQLNamedType | None, level: int
+    ) -> Measure:
         name = node.name.value
-        definition = self._definition(parent, name)
-        below = NOTHING
+        definition = self._field_definition(parent, name)
+        below = EMPTY_MEASURE
         if node.selection_set:
             of = get_named_type(definition.type) if definition else None
-            below = self._selections(node.selection_set, of, level)
+            below = self._measure_selections(node.selection_set, of, level)
         aliases = below.aliases + (node.alias is not None)
-        if name in _INTROSPECTION:
+        if name in _INTROSPECTION_FIELDS:
             return Measure(
                 aliases=aliases,
                 directives=below.directives,
                 root_fields=1,
                 introspection_depth=below.depth + 1,
                 introspection_fields=below.fields + 1,
-                introspection_values=self._described(NAMED, name, below),
+                introspection_values=self._introspection_values(ANY_TYPE, name, below),
             )
-        cost = self._cost(node, definition, below)
+        cost = self._field_cost(node, definition, below)
         return below._replace(
             depth=below.depth + 1,
             aliases=aliases,
             fields=below.fields + 1,
             root_fields=1,
-            listed=cost if name in _LISTED else 0,
-            other=0 if name in _LISTED else cost,
-            introspection_values=self._described(parent.name, name, below)
+            listed=cost if name in _NODE_LISTS else 0,
+            other=0 if name in _NODE_LISTS else cost,
+            introspection_values=self._introspection_values(parent.name, name, below)
             if parent is not None and parent.name.startswith("__")
             else below.introspection_values,
         )
 
-    def _described(self, parent: str, name: str, below: Measure) -> float:
+    def _introspection_values(self, parent: str, name: str, below: Measure) -> float:
         """Estimate the number of values that an introspection field gives, with all below it."""
-        length = lengths(self._schema).get((parent, name), 1.0)
-        return min((below.introspection_values + 1) * length, _SATURATED)
+        length = list_lengths(self._schema).get((parent, name), 1.0)
+        return min((below.introspection_values + 1) * length, _MAX_NUMBER)
 
-    def _cost(self, node: FieldNode, definition: GraphQLField | None, below: Measure) -> int:
-        price = price_of(definition)
+    def _field_cost(self, node: FieldNode, definition: GraphQLField | None, below: Measure) -> int:
+        price = field_price(definition)
         arguments = {argument.name.value: argument.value for argument in node.arguments or ()}
-        size = self._sizes.of(price, arguments)
+        size = self._sizes.size_of(price, arguments)
         if price.is_connection:
-            return min((price.own + below.listed) * size + below.other, _SATURATED)
-        return min((price.own + below.cost) * size, _SATURATED)
+            return min((price.own + below.listed) * size + below.other, _MAX_NUMBER)
+        return min((price.own + below.cost) * size, _MAX_NUMBER)
 
-    def _definition(self, parent: GraphQLNamedType | None, name: str) -> GraphQLField | None:
+    def _field_definition(self, parent: GraphQLNamedType | None, name: str) -> GraphQLField | None:
         return self._schema.get_field(parent, name) if is_composite_type(parent) else None
 
-    def _composite(self, name: str) -> GraphQLCompositeType | None:
+    def _composite_type(self, name: str) -> GraphQLCompositeType | None:
         found = self._schema.get_type(name)
         return found if is_composite_type(found) else None

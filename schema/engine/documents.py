@@ -20,9 +20,19 @@ from strawberry.schema.validation_rules.maybe_null import MaybeNullValidationRul
 from strawberry.schema.validation_rules.one_of import OneOfInputValidationRule
 
 from penstock.datastore.errors import ErrorCode
-from penstock.graphql_jit import Compiled
-from penstock.schema.core.errors import FormattedError, formatted, request_error, syntax_error
-from penstock.schema.engine.limits import Limits, Operation, operations_of, refused
+from penstock.graphql_jit import CompiledOperation
+from penstock.schema.core.errors import (
+    FormattedError,
+    format_error,
+    format_request_error,
+    format_syntax_error,
+)
+from penstock.schema.engine.limits import (
+    Limits,
+    MeasuredOperation,
+    measure_operations,
+    rejection_error,
+)
 
 _DIGEST: Final = re.compile(r"(?:sha256:)?([0-9a-f]{64})", re.ASCII)
 
@@ -39,7 +49,7 @@ class PersistedMode(StrEnum):
     TRUSTED = "trusted"
 
 
-class Persisted:
+class PersistedDocuments:
     """The texts of documents by id: a SHA-256 in hex, or any text of the trusted list."""
 
     __slots__ = ("_automatic", "_digests", "_trusted", "mode")
@@ -53,66 +63,68 @@ class Persisted:
         size: int = 8_000_000,
     ) -> None:
         self.mode = mode
-        self._trusted = {_bare(key): text for key, text in (trusted or {}).items()}
-        self._digests = frozenset(_digest(text) for text in self._trusted.values())
+        self._trusted = {_strip_prefix(key): text for key, text in (trusted or {}).items()}
+        self._digests = frozenset(_digest_of_text(text) for text in self._trusted.values())
         least = size // count
         self._automatic = LRUCache[str, str](size, lambda text: max(least, len(text.encode())))
 
     @property
-    def kept(self) -> int:
+    def cached_count(self) -> int:
         """The number of texts that are cached under the digests that came with them."""
         return len(self._automatic)
 
-    def text_of(self, document_id: str) -> str:
+    def find_text(self, document_id: str) -> str:
         """Find the text of an id; GraphQLError with a code if there is none."""
         if self.mode is PersistedMode.OFF:
-            _unsupported()
+            _reject_persisted_query()
         known = self._trusted if self.mode is PersistedMode.TRUSTED else self._automatic
-        text = known.get(_bare(document_id))
+        text = known.get(_strip_prefix(document_id))
         if text is None:
             # Clients of automatic persisted queries look for exactly this message.
-            raise refused("PersistedQueryNotFound", ErrorCode.PERSISTED_QUERY_NOT_FOUND)
+            raise rejection_error("PersistedQueryNotFound", ErrorCode.PERSISTED_QUERY_NOT_FOUND)
         return text
 
-    def check(self, text: str, digest: str | None) -> None:
+    def check_text(self, text: str, digest: str | None) -> None:
         """Reject a text that must not run or does not match its digest, with a GraphQLError."""
         if digest is not None and self.mode is PersistedMode.OFF:
-            _unsupported()
-        if digest is not None and _digest(text) != _bare(digest):
-            raise refused("The digest is not that of the query.", ErrorCode.BAD_REQUEST)
-        if self.mode is PersistedMode.TRUSTED and _digest(text) not in self._digests:
-            raise refused("Only trusted documents run here.", ErrorCode.PERSISTED_QUERY_NOT_FOUND)
+            _reject_persisted_query()
+        if digest is not None and _digest_of_text(text) != _strip_prefix(digest):
+            raise rejection_error("The digest is not that of the query.", ErrorCode.BAD_REQUEST)
+        if self.mode is PersistedMode.TRUSTED and _digest_of_text(text) not in self._digests:
+            raise rejection_error(
+                "Only trusted documents run here.", ErrorCode.PERSISTED_QUERY_NOT_FOUND
+            )
 
     def remember(self, text: str, digest: str) -> None:
         """Cache a valid text under the digest that came with it."""
         if self.mode is PersistedMode.AUTOMATIC:
             with suppress(ValueError):  # one that weighs more than the bound is not kept
-                self._automatic[_bare(digest)] = text
+                self._automatic[_strip_prefix(digest)] = text
 
 
-def digest_of(extensions: Mapping[str, object]) -> str | None:
+def read_digest(extensions: Mapping[str, object]) -> str | None:
     """Read `extensions.persistedQuery`; GraphQLError if its form is not that of version 1."""
     asked = extensions.get("persistedQuery")
     if asked is None:
         return None
     if not isinstance(asked, dict) or asked.get("version") != 1:
-        _unsupported()
+        _reject_persisted_query()
     digest = asked.get("sha256Hash")
     if not isinstance(digest, str) or not _DIGEST.fullmatch(digest):
-        raise refused("`sha256Hash` is a SHA-256 in lower-case hex.", ErrorCode.BAD_REQUEST)
+        raise rejection_error("`sha256Hash` is a SHA-256 in lower-case hex.", ErrorCode.BAD_REQUEST)
     return digest
 
 
-def _unsupported() -> NoReturn:
-    raise refused("PersistedQueryNotSupported", ErrorCode.PERSISTED_QUERY_NOT_SUPPORTED)
+def _reject_persisted_query() -> NoReturn:
+    raise rejection_error("PersistedQueryNotSupported", ErrorCode.PERSISTED_QUERY_NOT_SUPPORTED)
 
 
-def _bare(document_id: str) -> str:
+def _strip_prefix(document_id: str) -> str:
     found = _DIGEST.fullmatch(document_id)
     return found[1] if found else document_id
 
 
-def _digest(text: str) -> str:
+def _digest_of_text(text: str) -> str:
     return sha256(text.encode()).hexdigest()
 
 
@@ -124,7 +136,7 @@ _BYTES_PER_ENTRY: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class Document:
+class ParsedDocument:
     """The parsed form of a text with its operations; only `errors` if it cannot be run.
 
     `digest` is the SHA-256 in hex of a text that can be run; each run logs it. `compiled` caches
@@ -133,13 +145,13 @@ class Document:
 
     text: str
     ast: DocumentNode | None = None
-    operations: tuple[Operation, ...] = ()
+    operations: tuple[MeasuredOperation, ...] = ()
     errors: tuple[FormattedError, ...] = ()
     digest: str | None = None
-    compiled: dict[str | None, Compiled] = field(default_factory=dict)
+    compiled: dict[str | None, CompiledOperation] = field(default_factory=dict)
 
 
-class Documents:
+class DocumentCache:
     """The documents of one schema, cached by text: at most `count`, of about `size` bytes in all.
 
     Each counts as a `count`-th of `size` or more, so that one bound covers both.
@@ -153,47 +165,53 @@ class Documents:
         self._schema = core_schema(schema)
         self._limits = limits
         least = size // count
-        self._kept = LRUCache[str, Document](size, lambda document: max(least, _weight(document)))
+        self._kept = LRUCache[str, ParsedDocument](
+            size, lambda document: max(least, _estimate_size(document))
+        )
 
     def __len__(self) -> int:
         return len(self._kept)
 
-    def of(self, text: str) -> Document:
+    def get(self, text: str) -> ParsedDocument:
         """Return the document of a text; never raises for the content of the text."""
         found = self._kept.get(text)
         if found is not None:
             return found
         if len(text) > self._limits.source_length:
-            return Document("", errors=(_too_long(self._limits.source_length),))
-        document = self._made(text)
-        self._keep(document)
+            return ParsedDocument("", errors=(_too_long_error(self._limits.source_length),))
+        document = self._read_document(text)
+        self._store(document)
         return document
 
-    async def read(self, text: str, executor: Executor) -> None:
+    async def read_in_executor(self, text: str, executor: Executor) -> None:
         """Parse and check a text in an executor instead of the event loop, if it is not cached."""
         if len(text) <= self._limits.source_length and self._kept.get(text) is None:
-            self._keep(await get_running_loop().run_in_executor(executor, self._made, text))
+            self._store(
+                await get_running_loop().run_in_executor(executor, self._read_document, text)
+            )
 
-    def _keep(self, document: Document) -> None:
+    def _store(self, document: ParsedDocument) -> None:
         with suppress(ValueError):  # one that weighs more than the bound is not kept
             self._kept[document.text] = document
 
-    def _made(self, text: str) -> Document:
+    def _read_document(self, text: str) -> ParsedDocument:
         try:
-            ast = self._parsed(text)
+            ast = self._parse(text)
         except GraphQLError as error:
-            return Document(text, errors=(syntax_error(error),))
+            return ParsedDocument(text, errors=(format_syntax_error(error),))
         try:
-            operations = operations_of(self._schema, ast, self._limits)
+            operations = measure_operations(self._schema, ast, self._limits)
         except GraphQLError as error:
-            return Document(text, errors=(request_error(error),))
+            return ParsedDocument(text, errors=(format_request_error(error),))
         most = self._limits.errors
         found = validate(self._schema, ast, _RULES, most, hide_suggestions=True)
         if found:
-            return Document(text, errors=tuple(request_error(error) for error in found[:most]))
-        return Document(text, ast, operations, digest=sha256(text.encode()).hexdigest())
+            return ParsedDocument(
+                text, errors=tuple(format_request_error(error) for error in found[:most])
+            )
+        return ParsedDocument(text, ast, operations, digest=sha256(text.encode()).hexdigest())
 
-    def _parsed(self, text: str) -> DocumentNode:
+    def _parse(self, text: str) -> DocumentNode:
         return parse(
             text, max_lexical_tokens=self._limits.tokens, max_comments=self._limits.comments
         )
@@ -207,11 +225,13 @@ def core_schema(schema: Schema) -> GraphQLSchema:
     return inner
 
 
-def _weight(document: Document) -> int:
+def _estimate_size(document: ParsedDocument) -> int:
     """Estimate the memory of a cached document, in bytes."""
     parsed = _BYTES_PER_CHARACTER if document.ast else 4
     return _BYTES_PER_ENTRY + len(document.text) * parsed
 
 
-def _too_long(most: int) -> FormattedError:
-    return formatted(f"The document is longer than {most} characters.", ErrorCode.QUERY_TOO_LARGE)
+def _too_long_error(most: int) -> FormattedError:
+    return format_error(
+        f"The document is longer than {most} characters.", ErrorCode.QUERY_TOO_LARGE
+    )

@@ -17,33 +17,33 @@ from graphql import (
     SelectionSetNode,
 )
 
-_MOST_VISITS = 20_000
+_MAX_VISITS = 20_000
 
 
 class TooManyToMerge(Exception):
     """The document repeats its fields too often to be counted."""
 
 
-class Place(NamedTuple):
+class MergePosition(NamedTuple):
     """A position in the answer where selections merge: the number of the parent, and a name."""
 
     parent: int
     name: str
 
 
-def pairs(document: DocumentNode) -> int:
+def count_pairs(document: DocumentNode) -> int:
     """Count the pairs of fields with the same response name in every operation and fragment.
 
     Fragments are written out, once for each position. Raises TooManyToMerge after 20,000 visits.
     """
-    counting = _Counting(document)
+    counting = _PairCounter(document)
     for definition in document.definitions:
         if isinstance(definition, OperationDefinitionNode | FragmentDefinitionNode):
-            counting.begin(definition.selection_set)
-    return counting.pairs()
+            counting.count_root(definition.selection_set)
+    return counting.total_pairs()
 
 
-class _Counting:
+class _PairCounter:
     """Counts the fields at each position; `visits` bounds the work."""
 
     def __init__(self, document: DocumentNode) -> None:
@@ -52,49 +52,51 @@ class _Counting:
             for node in document.definitions
             if isinstance(node, FragmentDefinitionNode)
         }
-        self._fields: Counter[Place] = Counter()
-        self._numbers: dict[Place, int] = {}
+        self._fields: Counter[MergePosition] = Counter()
+        self._numbers: dict[MergePosition, int] = {}
         self._numbered = 0
-        self._spread: set[Place] = set()
+        self._spread: set[MergePosition] = set()
         self._visits = 0
 
-    def begin(self, selections: SelectionSetNode) -> None:
+    def count_root(self, selections: SelectionSetNode) -> None:
         """Count everything below a root, which is a position of its own."""
-        waiting = [(self._number(Place(0, "")), selections)]
+        waiting = [(self._position_number(MergePosition(0, "")), selections)]
         while waiting:
-            waiting += self._merged(*waiting.pop())
+            waiting += self._count_selections(*waiting.pop())
         self._numbers.clear()
 
-    def pairs(self) -> int:
+    def total_pairs(self) -> int:
         return sum(count * (count - 1) // 2 for count in self._fields.values())
 
-    def _merged(self, at: int, selections: SelectionSetNode) -> list[tuple[int, SelectionSetNode]]:
+    def _count_selections(
+        self, at: int, selections: SelectionSetNode
+    ) -> list[tuple[int, SelectionSetNode]]:
         """Count the fields of a selection set; return the sets in it with their positions."""
         below: list[tuple[int, SelectionSetNode]] = []
         for node in selections.selections:
             self._visits += 1
-            if self._visits > _MOST_VISITS:
+            if self._visits > _MAX_VISITS:
                 raise TooManyToMerge
             if isinstance(node, FieldNode):
-                place = Place(at, (node.alias or node.name).value)
+                place = MergePosition(at, (node.alias or node.name).value)
                 self._fields[place] += 1
                 if node.selection_set:
-                    below.append((self._number(place), node.selection_set))
+                    below.append((self._position_number(place), node.selection_set))
             elif isinstance(node, InlineFragmentNode):
                 below.append((at, node.selection_set))
             elif isinstance(node, FragmentSpreadNode):
-                below += self._spread_out(at, node.name.value)
+                below += self._spread_fragment(at, node.name.value)
         return below
 
-    def _spread_out(self, at: int, name: str) -> list[tuple[int, SelectionSetNode]]:
+    def _spread_fragment(self, at: int, name: str) -> list[tuple[int, SelectionSetNode]]:
         """Return the content of a fragment when it is first spread at a position."""
-        place = Place(at, name)
+        place = MergePosition(at, name)
         if place in self._spread or name not in self._fragments:
             return []
         self._spread.add(place)
         return [(at, self._fragments[name])]
 
-    def _number(self, place: Place) -> int:
+    def _position_number(self, place: MergePosition) -> int:
         if place not in self._numbers:
             self._numbered += 1
             self._numbers[place] = self._numbered

@@ -16,9 +16,15 @@ from graphql import (
 
 from penstock.datastore.errors import ErrorCode
 from penstock.schema.core.json_scalar import MAX_VALUES
-from penstock.schema.engine.cost import Counts, Sizes, count_values, declared, of_literal
-from penstock.schema.engine.document_walk import Measure, NestedTooDeeply, Walk
-from penstock.schema.engine.field_merging import TooManyToMerge, pairs
+from penstock.schema.engine.cost import (
+    SizeArguments,
+    ValueCounts,
+    count_values,
+    literal_size,
+    operation_variables,
+)
+from penstock.schema.engine.document_walk import DocumentWalk, Measure, NestedTooDeeply
+from penstock.schema.engine.field_merging import TooManyToMerge, count_pairs
 
 _REMEMBERED_SIZES: Final = 64
 
@@ -53,12 +59,12 @@ class Limits:
     deadline_seconds: float = 10.0
 
 
-def refused(message: str, code: ErrorCode) -> GraphQLError:
+def rejection_error(message: str, code: ErrorCode) -> GraphQLError:
     """Make the error of a request that is rejected."""
     return GraphQLError(message, extensions={"code": code.value})
 
 
-class _Source(NamedTuple):
+class _CostSource(NamedTuple):
     """The input of a new measurement; `sized_by` names the variables that decide the cost."""
 
     schema: GraphQLSchema
@@ -67,7 +73,7 @@ class _Source(NamedTuple):
     page_size: int
 
 
-class Operation:
+class MeasuredOperation:
     """One operation of a document with its measure; `measure.cost` assumes the largest pages."""
 
     __slots__ = (
@@ -83,12 +89,14 @@ class Operation:
         "node",
     )
 
-    def __init__(self, node: OperationDefinitionNode, measure: Measure, source: _Source) -> None:
+    def __init__(
+        self, node: OperationDefinitionNode, measure: Measure, source: _CostSource
+    ) -> None:
         self.node = node
         self.measure = measure
         self._source = source
         self._costs: dict[tuple[int | None, ...], int] = {}
-        self._declared = declared(source.schema, source.document, node)
+        self._declared = operation_variables(source.schema, source.document, node)
         self.name: Final = node.name.value if node.name else None
         self.kind: Final = node.operation
         self.kind_name: Final = node.operation.value
@@ -100,123 +108,134 @@ class Operation:
         source = self._source
         if not source.sized_by:
             return self._largest_cost
-        sizes = Sizes(self._values(variables), source.page_size)
-        key = tuple(sizes.of_variable(name) for name in source.sized_by)
+        sizes = SizeArguments(self._variable_values(variables), source.page_size)
+        key = tuple(sizes.variable_size(name) for name in source.sized_by)
         if key not in self._costs:
             if len(self._costs) >= _REMEMBERED_SIZES:
                 self._costs.clear()
-            self._costs[key] = Walk(source.schema, source.document, sizes).operation(self.node).cost
+            self._costs[key] = (
+                DocumentWalk(source.schema, source.document, sizes)
+                .measure_operation(self.node)
+                .cost
+            )
         return self._costs[key]
 
-    def given(self, variables: Mapping[str, object], most: Counts) -> Counts:
+    def count_variables(self, variables: Mapping[str, object], most: ValueCounts) -> ValueCounts:
         """Count the values in the variables; beyond `most` the numbers are not exact."""
         return count_values(self._declared, variables, most)
 
-    def _values(self, variables: Mapping[str, object]) -> dict[str, object]:
+    def _variable_values(self, variables: Mapping[str, object]) -> dict[str, object]:
         values: dict[str, object] = {}
         for definition in self.node.variable_definitions or ():
             name, default = definition.variable.name.value, definition.default_value
             if name in variables:
                 values[name] = variables[name]
             elif default is not None:
-                values[name] = of_literal(default)
+                values[name] = literal_size(default)
         return values
 
 
-def operations_of(
+def measure_operations(
     schema: GraphQLSchema, document: DocumentNode, limits: Limits
-) -> tuple[Operation, ...]:
+) -> tuple[MeasuredOperation, ...]:
     """Measure every operation of a parsed document; GraphQLError if it exceeds a limit.
 
     This runs before the rules of the specification, some of which take far longer than linear time.
     """
     nodes = [node for node in document.definitions if isinstance(node, OperationDefinitionNode)]
-    _most("operations", len(nodes), limits.operations)
+    _check_most("operations", len(nodes), limits.operations)
     fragments = sum(isinstance(node, FragmentDefinitionNode) for node in document.definitions)
-    _most("fragments", fragments, limits.fragments)
-    sizes = Sizes(None, limits.page_size)
-    walk = Walk(schema, document, sizes)
+    _check_most("fragments", fragments, limits.fragments)
+    sizes = SizeArguments(None, limits.page_size)
+    walk = DocumentWalk(schema, document, sizes)
     try:
-        measures = [walk.operation(node) for node in nodes]
-        unused = walk.unused_fragments()
+        measures = [walk.measure_operation(node) for node in nodes]
+        unused = walk.measure_unused_fragments()
     except NestedTooDeeply:
         message = f"The document nests deeper than {limits.depth} fields."
-        raise refused(message, ErrorCode.QUERY_TOO_DEEP) from None
+        raise rejection_error(message, ErrorCode.QUERY_TOO_DEEP) from None
     for node, measure in zip(nodes, measures, strict=True):
-        _hold(measure, limits)
+        _check_measure(measure, limits)
         if node.operation is OperationType.MUTATION:
-            _most("mutation fields", measure.root_fields, limits.mutation_fields)
-    _hold(unused, limits)
-    _hold_merging(document, limits)
-    source = _Source(schema, document, tuple(sorted(sizes.consulted)), limits.page_size)
+            _check_most("mutation fields", measure.root_fields, limits.mutation_fields)
+    _check_measure(unused, limits)
+    _check_merging(document, limits)
+    source = _CostSource(schema, document, tuple(sorted(sizes.consulted)), limits.page_size)
     return tuple(
-        Operation(node, measure, source) for node, measure in zip(nodes, measures, strict=True)
+        MeasuredOperation(node, measure, source)
+        for node, measure in zip(nodes, measures, strict=True)
     )
 
 
-def _hold(measure: Measure, limits: Limits) -> None:
+def _check_measure(measure: Measure, limits: Limits) -> None:
     for depth, most in (
         (measure.depth, limits.depth),
         (measure.introspection_depth, limits.introspection_depth),
     ):
         if depth > most:
             message = f"The operation nests {depth} fields; the most is {most}."
-            raise refused(message, ErrorCode.QUERY_TOO_DEEP)
-    _most("aliases", measure.aliases, limits.aliases)
-    _most("directives", measure.directives, limits.directives)
-    _most("fields", measure.fields, limits.fields)
-    _most("introspection fields", measure.introspection_fields, limits.introspection_fields)
-    _hold_introspection(measure, limits)
+            raise rejection_error(message, ErrorCode.QUERY_TOO_DEEP)
+    _check_most("aliases", measure.aliases, limits.aliases)
+    _check_most("directives", measure.directives, limits.directives)
+    _check_most("fields", measure.fields, limits.fields)
+    _check_most("introspection fields", measure.introspection_fields, limits.introspection_fields)
+    _check_introspection(measure, limits)
 
 
-def _hold_introspection(measure: Measure, limits: Limits) -> None:
+def _check_introspection(measure: Measure, limits: Limits) -> None:
     values = ceil(measure.introspection_values)
     if values > limits.introspection_values:
         message = f"The introspection gives some {values} values; the most is "
-        raise refused(f"{message}{limits.introspection_values}.", ErrorCode.QUERY_TOO_COMPLEX)
+        raise rejection_error(
+            f"{message}{limits.introspection_values}.", ErrorCode.QUERY_TOO_COMPLEX
+        )
     if values > limits.introspection_beside and measure.fields:
         message = "So much of the schema is asked for by itself, not beside other fields."
-        raise refused(message, ErrorCode.QUERY_TOO_COMPLEX)
+        raise rejection_error(message, ErrorCode.QUERY_TOO_COMPLEX)
 
 
-def _hold_merging(document: DocumentNode, limits: Limits) -> None:
+def _check_merging(document: DocumentNode, limits: Limits) -> None:
     """Bound the work of the rule on merging, which is more than linear in the document."""
     try:
-        merged = pairs(document)
+        merged = count_pairs(document)
     except TooManyToMerge:
         merged = limits.merged_pairs + 1
     if merged > limits.merged_pairs:
         message = "The document asks for the same fields too often."
-        raise refused(message, ErrorCode.QUERY_TOO_LARGE)
+        raise rejection_error(message, ErrorCode.QUERY_TOO_LARGE)
 
 
-def _most(what: str, actual: int, most: int) -> None:
+def _check_most(what: str, actual: int, most: int) -> None:
     if actual > most:
-        raise _too_large(what, actual, most)
+        raise _too_large_error(what, actual, most)
 
 
-def _too_large(what: str, actual: int, most: int) -> GraphQLError:
-    return refused(f"There are {actual} {what}; the most is {most}.", ErrorCode.QUERY_TOO_LARGE)
+def _too_large_error(what: str, actual: int, most: int) -> GraphQLError:
+    return rejection_error(
+        f"There are {actual} {what}; the most is {most}.", ErrorCode.QUERY_TOO_LARGE
+    )
 
 
-def affordable(operation: Operation, variables: Mapping[str, Any], limits: Limits) -> int:
+def check_cost(operation: MeasuredOperation, variables: Mapping[str, Any], limits: Limits) -> int:
     """Return the cost of the operation; GraphQLError if the cost or the variables are too large."""
-    most = Counts(limits.input_values, limits.json_values)
-    given = operation.given(variables, most)
+    most = ValueCounts(limits.input_values, limits.json_values)
+    given = operation.count_variables(variables, most)
     if given.values > most.values:
         message = f"The variables hold more than {most.values} values."
-        raise refused(message, ErrorCode.QUERY_TOO_LARGE)
+        raise rejection_error(message, ErrorCode.QUERY_TOO_LARGE)
     if given.inside > most.inside:
         message = f"The JSON of the variables holds more than {most.inside} values."
-        raise refused(message, ErrorCode.QUERY_TOO_LARGE)
+        raise rejection_error(message, ErrorCode.QUERY_TOO_LARGE)
     cost = operation.cost(variables)
     if cost > limits.cost:
         message = f"The operation costs {cost}; the most is {limits.cost}."
-        raise refused(message, ErrorCode.QUERY_TOO_COMPLEX)
+        raise rejection_error(message, ErrorCode.QUERY_TOO_COMPLEX)
     return cost
 
 
-def chosen(operations: tuple[Operation, ...], name: str | None) -> Operation:
+def choose_operation(
+    operations: tuple[MeasuredOperation, ...], name: str | None
+) -> MeasuredOperation:
     """Find the operation that a request names; GraphQLError if it is unknown or ambiguous."""
     if name is None and len(operations) == 1:
         return operations[0]
@@ -228,4 +247,4 @@ def chosen(operations: tuple[Operation, ...], name: str | None) -> Operation:
         if name is not None
         else f"The document holds {len(operations)} operations: name the one to run."
     )
-    raise refused(message, ErrorCode.OPERATION_RESOLUTION_FAILURE)
+    raise rejection_error(message, ErrorCode.OPERATION_RESOLUTION_FAILURE)

@@ -5,7 +5,7 @@ from typing import Annotated
 import strawberry
 from strawberry import UNSET
 
-from penstock.datastore.clock import canonical
+from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.executions import inline as answer_records
 from penstock.datastore.executions import records
 from penstock.datastore.executions.files import FileDownload as DownloadRecord
@@ -13,14 +13,21 @@ from penstock.datastore.executions.files import FileKind
 from penstock.datastore.executions.records import ExecutionMode, ExecutionState
 from penstock.datastore.records import Pipeline
 from penstock.datastore.table.layout import PIPELINE
-from penstock.graphql_jit import attributes_asked, reads
+from penstock.graphql_jit import projected_attributes, reads_attributes
 from penstock.resolvers import executions
-from penstock.schema.core.context import After, Before, First, Info, Last, Tag, given
+from penstock.schema.core.context import After, Before, First, Info, Last, Tag, unset_to_none
 from penstock.schema.core.descriptions import describe_values
 from penstock.schema.core.files import FileDownload, UploadForm
-from penstock.schema.core.relay import Connection, Node, connect, key_of, page_of, shows
+from penstock.schema.core.relay import (
+    Connection,
+    Node,
+    page_from_arguments,
+    parse_key,
+    read_connection,
+    record_type_check,
+)
 from penstock.schema.core.scalars import JSON, DateTime, Long
-from penstock.schema.engine.cost import costs
+from penstock.schema.engine.cost import price_metadata
 
 strawberry.enum(records.ExecutionState, description="The state of an execution.")
 describe_values(
@@ -52,23 +59,23 @@ describe_values(
     },
 )
 strawberry.enum(
-    records.Happening,
+    records.EventKind,
     name="ExecutionHappening",
     description="The kind of an event in the history of an execution.",
 )
 describe_values(
-    records.Happening,
+    records.EventKind,
     {
-        records.Happening.CREATED: "The execution was created.",
-        records.Happening.UPLOADED: "The input was uploaded completely.",
-        records.Happening.CLAIMED: "A worker claimed the execution.",
-        records.Happening.TAKEN_OVER: (
+        records.EventKind.CREATED: "The execution was created.",
+        records.EventKind.UPLOADED: "The input was uploaded completely.",
+        records.EventKind.CLAIMED: "A worker claimed the execution.",
+        records.EventKind.TAKEN_OVER: (
             "A worker claimed the execution from a worker that had stopped sending heartbeats."
         ),
-        records.Happening.SUCCEEDED: "The execution ended in success.",
-        records.Happening.FAILED: "The execution ended in failure.",
-        records.Happening.CANCELLED: "A user cancelled the execution.",
-        records.Happening.RETRIED: "A user started the execution again from the beginning.",
+        records.EventKind.SUCCEEDED: "The execution ended in success.",
+        records.EventKind.FAILED: "The execution ended in failure.",
+        records.EventKind.CANCELLED: "A user cancelled the execution.",
+        records.EventKind.RETRIED: "A user started the execution again from the beginning.",
     },
 )
 
@@ -106,7 +113,7 @@ class ExecutionProgress:
     )
 
 
-def progress_of(execution: records.Execution) -> ExecutionProgress:
+def current_progress(execution: records.Execution) -> ExecutionProgress:
     counts, seconds = execution.counts, execution.seconds_at_work
     eta = None
     if seconds and counts.bytes_read and execution.bytes_total is not None:
@@ -124,13 +131,13 @@ def progress_of(execution: records.Execution) -> ExecutionProgress:
     )
 
 
-def download_of(found: DownloadRecord) -> FileDownload:
+def file_download(found: DownloadRecord) -> FileDownload:
     if found.download is None or found.size is None:
         return FileDownload(status=found.status, url=None, expires_at=None, size_bytes=None)
     return FileDownload(
         status=found.status,
         url=found.download.url,
-        expires_at=DateTime(canonical(found.download.expires_at)),
+        expires_at=DateTime(iso_timestamp(found.download.expires_at)),
         size_bytes=Long(found.size),
     )
 
@@ -140,7 +147,7 @@ class ExecutionEvent:
     seq: int = strawberry.field(
         description="The number of the event in the execution's history, counted from 1."
     )
-    happening: records.Happening = strawberry.field(description="The kind of the event.")
+    happening: records.EventKind = strawberry.field(description="The kind of the event.")
     state: records.ExecutionState = strawberry.field(
         description="The state of the execution after the event."
     )
@@ -197,7 +204,7 @@ class InlineResults:
     )
 
 
-def results_of(found: answer_records.Answers) -> InlineResults:
+def inline_results(found: answer_records.InlineOutput) -> InlineResults:
     problems = [
         RowProblem(row=one.row, column=one.column, code=one.code, message=one.message)
         for one in found.problems
@@ -205,7 +212,7 @@ def results_of(found: answer_records.Answers) -> InlineResults:
     return InlineResults(rows=[JSON(row) for row in found.rows], problems=problems)
 
 
-_PIPELINE = Annotated["Pipeline", strawberry.lazy("penstock.schema.pipelines.pipelines")]
+_LazyPipeline = Annotated["Pipeline", strawberry.lazy("penstock.schema.pipelines.pipelines")]
 ExpiresIn = Annotated[
     int | None,
     strawberry.argument(
@@ -251,29 +258,30 @@ class Execution(Node):
         description="The time when the execution ended, in UTC; null until then."
     )
 
-    is_type_of = shows(records.Execution)
+    is_type_of = record_type_check(records.Execution)
 
     @strawberry.field(
-        graphql_type=_PIPELINE, description="The pipeline of the execution in its present version."
+        graphql_type=_LazyPipeline,
+        description="The pipeline of the execution in its present version.",
     )
     @staticmethod
     async def pipeline(execution: strawberry.Parent[records.Execution], info: Info) -> Pipeline:
-        asked = attributes_asked(info, "Pipeline")
+        asked = projected_attributes(info, "Pipeline")
         return await info.context.loaders.of(PIPELINE).latest(execution.pipeline_id, asked)
 
     @strawberry.field(description="An explanation of the state, for people; null if there is none.")
-    @reads({"Execution": ("message",)})
+    @reads_attributes({"Execution": ("message",)})
     @staticmethod
     def state_message(execution: strawberry.Parent[records.Execution]) -> str | None:
         return execution.message
 
     @strawberry.field(
-        metadata=costs(0),
+        metadata=price_metadata(0),
         description="The progress of the execution; null until the input is complete.",
     )
     @staticmethod
     def progress(execution: strawberry.Parent[records.Execution]) -> ExecutionProgress | None:
-        return None if execution.ready_at is None else progress_of(execution)
+        return None if execution.ready_at is None else current_progress(execution)
 
     @strawberry.field(
         description="The form that uploads the input while the execution waits for it; null for a "
@@ -283,8 +291,8 @@ class Execution(Node):
     async def upload(
         execution: strawberry.Parent[records.Execution], info: Info
     ) -> UploadForm | None:
-        form = await executions.upload(info.context, execution)
-        return None if form is None else UploadForm.of(form)
+        form = await executions.upload_form(info.context, execution)
+        return None if form is None else UploadForm.from_port(form)
 
     @strawberry.field(
         description="The download of the output, which exists once the execution has succeeded."
@@ -294,7 +302,9 @@ class Execution(Node):
         execution: strawberry.Parent[records.Execution], info: Info, expires_in: ExpiresIn = UNSET
     ) -> FileDownload | None:
         downloads = info.context.session.executions.downloads
-        return download_of(await downloads.one(execution, FileKind.OUTPUT, given(expires_in)))
+        return file_download(
+            await downloads.one(execution, FileKind.OUTPUT, unset_to_none(expires_in))
+        )
 
     @strawberry.field(
         description="The download of the rejected rows, which exists once the execution has "
@@ -305,18 +315,20 @@ class Execution(Node):
         execution: strawberry.Parent[records.Execution], info: Info, expires_in: ExpiresIn = UNSET
     ) -> FileDownload | None:
         downloads = info.context.session.executions.downloads
-        return download_of(await downloads.one(execution, FileKind.ERRORS, given(expires_in)))
+        return file_download(
+            await downloads.one(execution, FileKind.ERRORS, unset_to_none(expires_in))
+        )
 
     @strawberry.field(
-        metadata=costs(10),
+        metadata=price_metadata(10),
         description="The results of an execution with the mode INLINE; null with the mode JOB.",
     )
     @staticmethod
     async def results(
         execution: strawberry.Parent[records.Execution], info: Info
     ) -> InlineResults | None:
-        found = await info.context.session.executions.answers.one(execution)
-        return None if found is None else results_of(found)
+        found = await info.context.session.executions.inline_output.one(execution)
+        return None if found is None else inline_results(found)
 
     @strawberry.field(
         graphql_type=Connection[ExecutionEvent],
@@ -331,10 +343,10 @@ class Execution(Node):
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.ExecutionEvent]:
-        return await connect(
+        return await read_connection(
             info,
             ("timeline", execution.id),
-            page_of(first, after, last, before),
+            page_from_arguments(first, after, last, before),
             lambda window: info.context.session.executions.reading.events(execution, window),
         )
 
@@ -351,4 +363,4 @@ class ExecutionQuery:
             strawberry.ID, strawberry.argument(description="The global id of the execution.")
         ],
     ) -> records.Execution | None:
-        return await info.context.loaders.executions.load(key_of("Execution", id))
+        return await info.context.loaders.executions.load(parse_key("Execution", id))

@@ -7,13 +7,13 @@ import strawberry
 from strawberry import UNSET
 
 from penstock.datastore.errors import FieldProblem, Invalid
-from penstock.datastore.executions.create import Wanted
+from penstock.datastore.executions.create import ExecutionRequest
 from penstock.datastore.executions.records import Execution as Record
 from penstock.datastore.executions.records import ExecutionMode
 from penstock.datastore.records import DatasetContent as ContentRecord
 from penstock.datastore.tag_search.tags import MAX_TAGS
 from penstock.resolvers import executions
-from penstock.schema.core.context import Info, TagInput, given
+from penstock.schema.core.context import Info, TagInput, unset_to_none
 from penstock.schema.core.descriptions import InputOf
 from penstock.schema.core.failures import (
     IllegalState,
@@ -23,12 +23,12 @@ from penstock.schema.core.failures import (
     ValidationProblem,
 )
 from penstock.schema.core.files import UploadForm
-from penstock.schema.core.relay import key_of
+from penstock.schema.core.relay import parse_key
 from penstock.schema.core.scalars import JSON, Long
 from penstock.schema.datasets.datasets import DatasetContent
-from penstock.schema.engine.cost import costs
+from penstock.schema.engine.cost import price_metadata
 from penstock.schema.executions.executions import Execution
-from penstock.schema.resources.inputs import id_of, key_for, records_of
+from penstock.schema.resources.inputs import id_field, idempotency_key_field, input_records
 
 
 @strawberry.type(description="The result of creating an execution.")
@@ -187,7 +187,7 @@ FailExecutionResult = Annotated[
 
 @strawberry.input(description="The execution to create, with its pipeline and mode.")
 class CreateExecutionInput:
-    pipeline_id: strawberry.ID = id_of("pipeline")
+    pipeline_id: strawberry.ID = id_field("pipeline")
     mode: ExecutionMode | None = strawberry.field(
         default=ExecutionMode.JOB,
         description="The way in which the execution receives its input: with JOB the input is "
@@ -208,29 +208,29 @@ class CreateExecutionInput:
         description="The execution fails if more rows than this fail; there is no limit if left "
         "out.",
     )
-    idempotency_key: strawberry.ID | None = key_for("execution")
+    idempotency_key: strawberry.ID | None = idempotency_key_field("execution")
 
 
 @strawberry.input(description="The execution to start; its input has been uploaded.")
 class StartExecutionInput:
-    id: strawberry.ID = id_of("execution")
+    id: strawberry.ID = id_field("execution")
 
 
 @strawberry.input(description="The execution to cancel.")
 class CancelExecutionInput:
-    id: strawberry.ID = id_of("execution")
+    id: strawberry.ID = id_field("execution")
 
 
 @strawberry.input(description="The execution to retry.")
 class RetryExecutionInput:
-    id: strawberry.ID = id_of("execution")
+    id: strawberry.ID = id_field("execution")
 
 
 @strawberry.type
 class ExecutionMutation:
     @strawberry.mutation(
         graphql_type=CreateExecutionResult,
-        metadata=costs(10),
+        metadata=price_metadata(10),
         description="Create an execution of the latest version of a pipeline. The caller must be "
         "a contributor of the pipeline's owner group or of a group that a grant reaches. A JOB "
         "waits until its input is uploaded with the form in `upload`; an INLINE execution has "
@@ -240,16 +240,16 @@ class ExecutionMutation:
     async def create_execution(
         info: Info, input: InputOf[CreateExecutionInput]
     ) -> CreateExecutionPayload:
-        rows, mode = given(input.rows), input.mode or ExecutionMode.JOB
-        wanted = Wanted(
-            pipeline_id=key_of("Pipeline", input.pipeline_id),
+        rows, mode = unset_to_none(input.rows), input.mode or ExecutionMode.JOB
+        wanted = ExecutionRequest(
+            pipeline_id=parse_key("Pipeline", input.pipeline_id),
             mode=mode,
-            tags=records_of(given(input.tags)),
-            max_failed_rows=given(input.max_failed_rows),
+            tags=input_records(unset_to_none(input.tags)),
+            max_failed_rows=unset_to_none(input.max_failed_rows),
         )
-        key = given(input.idempotency_key)
+        key = unset_to_none(input.idempotency_key)
         if mode is ExecutionMode.INLINE:
-            made = await executions.run_inline(info.context, wanted, _objects(rows), key)
+            made = await executions.run_inline(info.context, wanted, _require_objects(rows), key)
         else:
             _require_no_rows(rows)
             made = await executions.create(info.context, wanted, key)
@@ -265,7 +265,7 @@ class ExecutionMutation:
     async def start_execution(
         info: Info, input: InputOf[StartExecutionInput]
     ) -> StartExecutionPayload:
-        id = key_of("Execution", input.id)
+        id = parse_key("Execution", input.id)
         return StartExecutionPayload(execution=await executions.start(info.context, id))
 
     @strawberry.mutation(
@@ -277,7 +277,7 @@ class ExecutionMutation:
     async def cancel_execution(
         info: Info, input: InputOf[CancelExecutionInput]
     ) -> CancelExecutionPayload:
-        id = key_of("Execution", input.id)
+        id = parse_key("Execution", input.id)
         return CancelExecutionPayload(execution=await executions.cancel(info.context, id))
 
     @strawberry.mutation(
@@ -290,11 +290,11 @@ class ExecutionMutation:
     async def retry_execution(
         info: Info, input: InputOf[RetryExecutionInput]
     ) -> RetryExecutionPayload:
-        id = key_of("Execution", input.id)
+        id = parse_key("Execution", input.id)
         return RetryExecutionPayload(execution=await executions.retry(info.context, id))
 
 
-def _objects(rows: list[JSON] | None) -> Sequence[Mapping[str, Any]]:
+def _require_objects(rows: list[JSON] | None) -> Sequence[Mapping[str, Any]]:
     if rows is None:
         raise Invalid([FieldProblem(["rows"], "must be given with the mode INLINE")])
     found = [row for row in rows if isinstance(row, dict)]

@@ -6,7 +6,7 @@ from penstock.resolvers import executions
 from penstock.schema.core.context import Info
 from penstock.schema.core.descriptions import InputOf
 from penstock.schema.core.files import UploadForm
-from penstock.schema.core.relay import key_of
+from penstock.schema.core.relay import parse_key
 from penstock.schema.core.scalars import JSON, Long
 from penstock.schema.executions.mutations import (
     ClaimedDataset,
@@ -19,8 +19,8 @@ from penstock.schema.executions.mutations import (
     HeartbeatExecutionPayload,
     HeartbeatExecutionResult,
 )
-from penstock.schema.resources.inputs import id_of
-from penstock.transform.outcome import Counts
+from penstock.schema.resources.inputs import id_field
+from penstock.transform.outcome import RowCounts
 
 _FENCE = "The fence of the claim, as `claimExecution` returned it."
 
@@ -41,22 +41,22 @@ class ExecutionProgressInput:
         "rejected rows."
     )
 
-    def record(self) -> Counts:
+    def record(self) -> RowCounts:
         rows = self.rows_succeeded + self.rows_failed
-        return Counts(
+        return RowCounts(
             rows, self.rows_succeeded, self.rows_failed, self.bytes_read, self.bytes_written
         )
 
 
 @strawberry.input(description="The execution to claim, and the worker that claims it.")
 class ClaimExecutionInput:
-    id: strawberry.ID = id_of("execution")
+    id: strawberry.ID = id_field("execution")
     worker: str = strawberry.field(description="The name of the worker, to be shown to people.")
 
 
 @strawberry.input(description="The heartbeat of a worker for an execution that it has claimed.")
 class HeartbeatExecutionInput:
-    id: strawberry.ID = id_of("execution")
+    id: strawberry.ID = id_field("execution")
     fence: Long = strawberry.field(description=_FENCE)
     progress: ExecutionProgressInput = strawberry.field(
         description="The progress of the execution so far."
@@ -65,7 +65,7 @@ class HeartbeatExecutionInput:
 
 @strawberry.input(description="The execution that succeeded.")
 class CompleteExecutionInput:
-    id: strawberry.ID = id_of("execution")
+    id: strawberry.ID = id_field("execution")
     fence: Long = strawberry.field(description=_FENCE)
     progress: ExecutionProgressInput = strawberry.field(
         description="The final progress of the execution."
@@ -74,7 +74,7 @@ class CompleteExecutionInput:
 
 @strawberry.input(description="The execution that failed, and the reason.")
 class FailExecutionInput:
-    id: strawberry.ID = id_of("execution")
+    id: strawberry.ID = id_field("execution")
     fence: Long = strawberry.field(description=_FENCE)
     code: str = strawberry.field(
         description="The code of the failure, for programs: at most 64 characters."
@@ -95,7 +95,7 @@ class ExecutionWorkerMutation:
     async def claim_execution(
         info: Info, input: InputOf[ClaimExecutionInput]
     ) -> ClaimExecutionPayload:
-        id = key_of("Execution", input.id)
+        id = parse_key("Execution", input.id)
         claimed = await executions.claim(info.context, id, input.worker)
         return ClaimExecutionPayload(
             execution=claimed.execution,
@@ -106,8 +106,8 @@ class ExecutionWorkerMutation:
                 ClaimedDataset(identity=one.identity, content=one.content, url=one.download.url)
                 for one in claimed.datasets
             ],
-            output=UploadForm.of(claimed.output),
-            errors=UploadForm.of(claimed.errors),
+            output=UploadForm.from_port(claimed.output),
+            errors=UploadForm.from_port(claimed.errors),
         )
 
     @strawberry.mutation(
@@ -119,7 +119,7 @@ class ExecutionWorkerMutation:
     async def heartbeat_execution(
         info: Info, input: InputOf[HeartbeatExecutionInput]
     ) -> HeartbeatExecutionPayload:
-        id, counts = key_of("Execution", input.id), input.progress.record()
+        id, counts = parse_key("Execution", input.id), input.progress.record()
         held = await executions.heartbeat(info.context, id, input.fence, counts)
         return HeartbeatExecutionPayload(execution=held)
 
@@ -132,7 +132,7 @@ class ExecutionWorkerMutation:
     async def complete_execution(
         info: Info, input: InputOf[CompleteExecutionInput]
     ) -> CompleteExecutionPayload:
-        id, counts = key_of("Execution", input.id), input.progress.record()
+        id, counts = parse_key("Execution", input.id), input.progress.record()
         ended = await executions.complete(info.context, id, input.fence, counts)
         return CompleteExecutionPayload(execution=ended)
 
@@ -144,6 +144,6 @@ class ExecutionWorkerMutation:
     async def fail_execution(
         info: Info, input: InputOf[FailExecutionInput]
     ) -> FailExecutionPayload:
-        id = key_of("Execution", input.id)
+        id = parse_key("Execution", input.id)
         ended = await executions.fail(info.context, id, input.fence, input.code, input.message)
         return FailExecutionPayload(execution=ended)

@@ -11,7 +11,7 @@ from penstock.datastore.roles import GroupPath, Role
 from penstock.schema.core.context import After, Before, First, GroupRole, Info, Last
 from penstock.schema.core.descriptions import InputOf
 from penstock.schema.core.failures import LimitExceeded, NotFound, NotPermitted, ValidationProblem
-from penstock.schema.core.relay import Connection, connect, page_of
+from penstock.schema.core.relay import Connection, page_from_arguments, read_connection
 from penstock.schema.core.scalars import DateTime
 
 
@@ -51,10 +51,10 @@ class ApiKeyViewer:
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.ApiKey]:
-        return await connect(
+        return await read_connection(
             info,
             ("apiKeys",),
-            page_of(first, after, last, before),
+            page_from_arguments(first, after, last, before),
             info.context.session.api_keys.page,
         )
 

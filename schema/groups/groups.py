@@ -10,7 +10,7 @@ from penstock.datastore.groups.repository import MAX_NAME
 from penstock.datastore.jobs.jobs import Job as JobRecord
 from penstock.datastore.roles import GroupPath
 from penstock.resolvers import groups
-from penstock.schema.core.context import After, Before, First, Info, Last, given
+from penstock.schema.core.context import After, Before, First, Info, Last, unset_to_none
 from penstock.schema.core.descriptions import InputOf
 from penstock.schema.core.failures import (
     IllegalState,
@@ -20,7 +20,13 @@ from penstock.schema.core.failures import (
     ValidationProblem,
 )
 from penstock.schema.core.jobs import Job
-from penstock.schema.core.relay import Connection, Node, connect, page_of, shows
+from penstock.schema.core.relay import (
+    Connection,
+    Node,
+    page_from_arguments,
+    read_connection,
+    record_type_check,
+)
 from penstock.schema.core.scalars import DateTime
 
 
@@ -41,14 +47,14 @@ class Group(Node):
         description="The id of the user who created the group; null for the root."
     )
 
-    is_type_of = shows(records.Group)
+    is_type_of = record_type_check(records.Group)
 
     @strawberry.field(
         graphql_type="Group | None", description="The group directly above; null for the root."
     )
     @staticmethod
     async def parent(group: strawberry.Parent[records.Group], info: Info) -> records.Group | None:
-        return await groups.parent_of(info.context, group)
+        return await groups.load_parent(info.context, group)
 
     @strawberry.field(
         graphql_type=Connection["Group"],
@@ -63,10 +69,10 @@ class Group(Node):
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.Group]:
-        return await connect(
+        return await read_connection(
             info,
             ("children", group.path),
-            page_of(first, after, last, before),
+            page_from_arguments(first, after, last, before),
             lambda window: info.context.session.groups.children(group, window),
         )
 
@@ -143,7 +149,7 @@ class GroupQuery:
             strawberry.argument(description="The path of the group, such as `/usa/northwest`."),
         ],
     ) -> records.Group | None:
-        return await groups.by_path(info.context, path)
+        return await groups.load_group(info.context, path)
 
 
 @strawberry.type
@@ -155,7 +161,7 @@ class GroupMutation:
     )
     @staticmethod
     async def create_group(info: Info, input: InputOf[CreateGroupInput]) -> CreateGroupPayload:
-        created = await groups.create(info.context, input.path, given(input.name))
+        created = await groups.create(info.context, input.path, unset_to_none(input.name))
         return CreateGroupPayload(group=created)
 
     @strawberry.mutation(

@@ -7,12 +7,12 @@ import strawberry
 
 from penstock.datastore.errors import BadInput
 from penstock.datastore.roles import GroupPath
-from penstock.graphql_jit import attributes_asked
-from penstock.resolvers.nodes import Record, by_ids
+from penstock.graphql_jit import projected_attributes
+from penstock.resolvers.nodes import Record, load_nodes
 from penstock.schema.audio.listening import ListeningViewer
 from penstock.schema.core.context import GroupRole, Info
-from penstock.schema.core.relay import Node, parsed
-from penstock.schema.engine.cost import costs
+from penstock.schema.core.relay import Node, parse_global_id
+from penstock.schema.engine.cost import price_metadata
 from penstock.schema.groups.api_keys import ApiKeyViewer
 
 MAX_NODES = 100
@@ -52,14 +52,16 @@ class ViewerQuery:
             strawberry.ID, strawberry.argument(description="The global id of the object.")
         ],
     ) -> Record | None:
-        (found,) = await by_ids(info.context, [parsed(id)], partial(attributes_asked, info))
+        (found,) = await load_nodes(
+            info.context, [parse_global_id(id)], partial(projected_attributes, info)
+        )
         return found
 
     @strawberry.field(
         graphql_type=list[Node | None],
         description="The objects with the given global ids, in the same order, with null for each "
         "object that the caller cannot see.",
-        metadata=costs(1, sized_by="ids"),
+        metadata=price_metadata(1, sized_by="ids"),
     )
     @staticmethod
     async def nodes(
@@ -71,6 +73,6 @@ class ViewerQuery:
     ) -> list[Record | None]:
         if len(ids) > MAX_NODES:
             raise BadInput(f"At most {MAX_NODES} ids are read at once.", ("ids",))
-        return await by_ids(
-            info.context, [parsed(id) for id in ids], partial(attributes_asked, info)
+        return await load_nodes(
+            info.context, [parse_global_id(id) for id in ids], partial(projected_attributes, info)
         )

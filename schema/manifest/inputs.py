@@ -5,11 +5,11 @@ from strawberry import UNSET
 
 from penstock.datastore.manifest import transitions
 from penstock.datastore.manifest.records import ManifestName, RunName, Stage
-from penstock.datastore.manifest.recovery import Output
+from penstock.datastore.manifest.recovery import OutputLocation
 from penstock.datastore.manifest.rules import MAX_COUNTS, MAX_LEASE, MAX_NAME, MAX_PROSE
 from penstock.datastore.roles import GroupPath
-from penstock.resolvers.manifest import manifest_named
-from penstock.schema.core.context import Info, given
+from penstock.resolvers.manifest import manifest_name
+from penstock.schema.core.context import Info, unset_to_none
 from penstock.schema.core.scalars import Long
 
 _FENCE = "The fence of the claim, as `claimRun` returned it."
@@ -28,7 +28,7 @@ _STAGE_PATH = (
 
 
 @strawberry.input
-class OfRun:
+class RunInputFields:
     """The input fields that name a manifest run; a base, not a type of the schema."""
 
     group: GroupPath | None = strawberry.field(
@@ -42,8 +42,8 @@ class OfRun:
         description="The path of the manifest run's folder inside its bucket, without `s3://`."
     )
 
-    def name(self, info: Info) -> RunName:
-        manifest = manifest_named(info.context, given(self.group), self.manifest)
+    def run_name(self, info: Info) -> RunName:
+        manifest = manifest_name(info.context, unset_to_none(self.group), self.manifest)
         return RunName(manifest, self.run_id)
 
 
@@ -56,7 +56,7 @@ class RunCountInput:
 
 
 @strawberry.input(description="The manifest run that was found.")
-class DiscoverRunInput(OfRun):
+class DiscoverRunInput(RunInputFields):
     added_by: str = strawberry.field(
         description="The version of the Transformer that found the manifest run."
     )
@@ -70,7 +70,7 @@ class DiscoverRunInput(OfRun):
 
 
 @strawberry.input(description="The manifest run to claim, and the worker that claims it.")
-class ClaimRunInput(OfRun):
+class ClaimRunInput(RunInputFields):
     stage: Stage = strawberry.field(
         description="The stage of the work for which the manifest run is claimed."
     )
@@ -82,27 +82,27 @@ class ClaimRunInput(OfRun):
         default=transitions.LEASE_SECONDS, description=_LEASE
     )
 
-    def ask(self) -> transitions.Ask:
+    def transition(self) -> transitions.Transition:
         return transitions.Claim(
-            stage=self.stage, owner=self.owner, seconds=_seconds(self.lease_seconds)
+            stage=self.stage, owner=self.owner, seconds=_lease_seconds(self.lease_seconds)
         )
 
 
 @strawberry.input(description="The heartbeat of a worker for a manifest run that it has claimed.")
-class HeartbeatRunInput(OfRun):
+class HeartbeatRunInput(RunInputFields):
     fence: int = strawberry.field(description=_FENCE)
     lease_seconds: int | None = strawberry.field(
         default=transitions.LEASE_SECONDS, description=_LEASE
     )
 
-    def ask(self) -> transitions.Ask:
-        return transitions.Heartbeat(fence=self.fence, seconds=_seconds(self.lease_seconds))
+    def transition(self) -> transitions.Transition:
+        return transitions.Heartbeat(fence=self.fence, seconds=_lease_seconds(self.lease_seconds))
 
 
 @strawberry.input(
     description="The manifest run that was transformed, and the folder of its output."
 )
-class MarkRunProcessedInput(OfRun):
+class MarkRunProcessedInput(RunInputFields):
     fence: int = strawberry.field(description=_FENCE)
     shred_types: list[str] = strawberry.field(
         description="The shredded types in the output; the list may be empty."
@@ -110,82 +110,82 @@ class MarkRunProcessedInput(OfRun):
     saved_to: str = strawberry.field(description=_SAVED_TO)
     counts: list[RunCountInput] | None = strawberry.field(default=UNSET, description=_COUNTS)
 
-    def ask(self) -> transitions.Ask:
-        return transitions.Processed(
+    def transition(self) -> transitions.Transition:
+        return transitions.MarkProcessed(
             fence=self.fence,
             shred_types=tuple(self.shred_types),
             saved_to=self.saved_to,
-            counts=_counted(self.counts),
+            counts=_counts_by_name(self.counts),
         )
 
 
 @strawberry.input(description="The manifest run that was loaded, and the version of the Loader.")
-class MarkRunLoadedInput(OfRun):
+class MarkRunLoadedInput(RunInputFields):
     fence: int = strawberry.field(description=_FENCE)
     loaded_by: str = strawberry.field(description="The version of the Loader.")
     counts: list[RunCountInput] | None = strawberry.field(default=UNSET, description=_COUNTS)
 
-    def ask(self) -> transitions.Ask:
-        return transitions.Loaded(
-            fence=self.fence, loaded_by=self.loaded_by, counts=_counted(self.counts)
+    def transition(self) -> transitions.Transition:
+        return transitions.MarkLoaded(
+            fence=self.fence, loaded_by=self.loaded_by, counts=_counts_by_name(self.counts)
         )
 
 
 @strawberry.input(description="The manifest run that failed, and the failure.")
-class FailRunInput(OfRun):
+class FailRunInput(RunInputFields):
     fence: int = strawberry.field(description=_FENCE)
     error: str = strawberry.field(
         description=f"The description of the failure: at most {MAX_PROSE} characters."
     )
 
-    def ask(self) -> transitions.Ask:
+    def transition(self) -> transitions.Transition:
         return transitions.Fail(fence=self.fence, error=self.error)
 
 
 @strawberry.input(description="The manifest run to skip.")
-class SkipRunInput(OfRun):
+class SkipRunInput(RunInputFields):
     reason: str = strawberry.field(description=_REASON)
 
-    def ask(self) -> transitions.Ask:
+    def transition(self) -> transitions.Transition:
         return transitions.Skip(reason=self.reason)
 
 
 @strawberry.input(description="The manifest run to stop skipping.")
-class UnskipRunInput(OfRun):
+class UnskipRunInput(RunInputFields):
     reason: str | None = strawberry.field(default=UNSET, description=_REASON)
 
-    def ask(self) -> transitions.Ask:
-        return transitions.Unskip(reason=given(self.reason))
+    def transition(self) -> transitions.Transition:
+        return transitions.Unskip(reason=unset_to_none(self.reason))
 
 
 @strawberry.input(description="The manifest run to load again.")
-class ReloadRunInput(OfRun):
+class ReloadRunInput(RunInputFields):
     reason: str = strawberry.field(description=_REASON)
     force: bool = strawberry.field(
         description="Must be true to confirm that the data loaded before is not removed and may "
         "exist twice afterwards."
     )
 
-    def ask(self) -> transitions.Ask:
+    def transition(self) -> transitions.Transition:
         return transitions.Reload(reason=self.reason, force=self.force)
 
 
 @strawberry.input
-class OfStuckRun(OfRun):
+class StuckRunInputFields(RunInputFields):
     """The input fields of recovery and reset; a base, not a type of the schema."""
 
     saved_to: str | None = strawberry.field(default=UNSET, description=_SAVED_TO)
     stage_path: str | None = strawberry.field(default=UNSET, description=_STAGE_PATH)
     reason: str | None = strawberry.field(default=UNSET, description=_REASON)
 
-    def output(self) -> Output:
-        return Output(given(self.saved_to), given(self.stage_path))
+    def output_location(self) -> OutputLocation:
+        return OutputLocation(unset_to_none(self.saved_to), unset_to_none(self.stage_path))
 
 
 @strawberry.input(
     description="The manifest run whose output is complete although no worker reported it."
 )
-class RecoverRunInput(OfStuckRun):
+class RecoverRunInput(StuckRunInputFields):
     shred_types: list[str] | None = strawberry.field(
         default=UNSET,
         description="The shredded types in the output; those stored with the manifest run if left "
@@ -194,7 +194,7 @@ class RecoverRunInput(OfStuckRun):
 
 
 @strawberry.input(description="The manifest run to reset or to delete.")
-class ResetRunInput(OfStuckRun):
+class ResetRunInput(StuckRunInputFields):
     force: bool | None = strawberry.field(
         default=False,
         description="True to reset without checking that the output folder has no `_SUCCESS` file.",
@@ -214,14 +214,14 @@ class DeleteManifestInput:
     )
     manifest: str = strawberry.field(description="The name of the manifest.")
 
-    def name(self, info: Info) -> ManifestName:
-        return manifest_named(info.context, given(self.group), self.manifest)
+    def manifest_name(self, info: Info) -> ManifestName:
+        return manifest_name(info.context, unset_to_none(self.group), self.manifest)
 
 
-def _seconds(given_seconds: int | None) -> int:
+def _lease_seconds(given_seconds: int | None) -> int:
     return transitions.LEASE_SECONDS if given_seconds is None else given_seconds
 
 
-def _counted(counts: list[RunCountInput] | None) -> dict[str, int] | None:
-    named = given(counts)
+def _counts_by_name(counts: list[RunCountInput] | None) -> dict[str, int] | None:
+    named = unset_to_none(counts)
     return None if named is None else {each.name: each.count for each in named}

@@ -7,7 +7,7 @@ import strawberry
 from penstock.datastore.manifest import records
 from penstock.datastore.manifest.runs import Discovery
 from penstock.resolvers import manifest as runs
-from penstock.schema.core.context import Info, given
+from penstock.schema.core.context import Info, unset_to_none
 from penstock.schema.core.descriptions import InputOf
 from penstock.schema.core.failures import (
     IllegalState,
@@ -176,10 +176,10 @@ class RunMutation:
         found = Discovery(
             run_id=input.run_id,
             added_by=input.added_by,
-            pipeline=given(input.pipeline),
-            skip_reason=given(input.skip_reason),
+            pipeline=unset_to_none(input.pipeline),
+            skip_reason=unset_to_none(input.skip_reason),
         )
-        manifest = input.name(info).manifest
+        manifest = input.run_name(info).manifest
         return DiscoverRunPayload(run=await runs.discover(info.context, manifest, found))
 
     @strawberry.mutation(
@@ -189,7 +189,9 @@ class RunMutation:
     )
     @staticmethod
     async def claim_run(info: Info, input: InputOf[inputs.ClaimRunInput]) -> ClaimRunPayload:
-        return ClaimRunPayload(run=await runs.ask(info.context, input.name(info), input.ask()))
+        return ClaimRunPayload(
+            run=await runs.apply_transition(info.context, input.run_name(info), input.transition())
+        )
 
     @strawberry.mutation(
         graphql_type=HeartbeatRunResult,
@@ -199,7 +201,9 @@ class RunMutation:
     async def heartbeat_run(
         info: Info, input: InputOf[inputs.HeartbeatRunInput]
     ) -> HeartbeatRunPayload:
-        return HeartbeatRunPayload(run=await runs.ask(info.context, input.name(info), input.ask()))
+        return HeartbeatRunPayload(
+            run=await runs.apply_transition(info.context, input.run_name(info), input.transition())
+        )
 
     @strawberry.mutation(
         graphql_type=MarkRunProcessedResult,
@@ -210,7 +214,7 @@ class RunMutation:
         info: Info, input: InputOf[inputs.MarkRunProcessedInput]
     ) -> MarkRunProcessedPayload:
         return MarkRunProcessedPayload(
-            run=await runs.ask(info.context, input.name(info), input.ask())
+            run=await runs.apply_transition(info.context, input.run_name(info), input.transition())
         )
 
     @strawberry.mutation(
@@ -222,7 +226,9 @@ class RunMutation:
     async def mark_run_loaded(
         info: Info, input: InputOf[inputs.MarkRunLoadedInput]
     ) -> MarkRunLoadedPayload:
-        return MarkRunLoadedPayload(run=await runs.ask(info.context, input.name(info), input.ask()))
+        return MarkRunLoadedPayload(
+            run=await runs.apply_transition(info.context, input.run_name(info), input.transition())
+        )
 
     @strawberry.mutation(
         graphql_type=FailRunResult,
@@ -231,7 +237,9 @@ class RunMutation:
     )
     @staticmethod
     async def fail_run(info: Info, input: InputOf[inputs.FailRunInput]) -> FailRunPayload:
-        return FailRunPayload(run=await runs.ask(info.context, input.name(info), input.ask()))
+        return FailRunPayload(
+            run=await runs.apply_transition(info.context, input.run_name(info), input.transition())
+        )
 
     @strawberry.mutation(
         graphql_type=SkipRunResult,
@@ -240,7 +248,9 @@ class RunMutation:
     )
     @staticmethod
     async def skip_run(info: Info, input: InputOf[inputs.SkipRunInput]) -> SkipRunPayload:
-        return SkipRunPayload(run=await runs.ask(info.context, input.name(info), input.ask()))
+        return SkipRunPayload(
+            run=await runs.apply_transition(info.context, input.run_name(info), input.transition())
+        )
 
     @strawberry.mutation(
         graphql_type=UnskipRunResult,
@@ -248,7 +258,9 @@ class RunMutation:
     )
     @staticmethod
     async def unskip_run(info: Info, input: InputOf[inputs.UnskipRunInput]) -> UnskipRunPayload:
-        return UnskipRunPayload(run=await runs.ask(info.context, input.name(info), input.ask()))
+        return UnskipRunPayload(
+            run=await runs.apply_transition(info.context, input.run_name(info), input.transition())
+        )
 
     @strawberry.mutation(
         graphql_type=ReloadRunResult,
@@ -256,7 +268,9 @@ class RunMutation:
     )
     @staticmethod
     async def reload_run(info: Info, input: InputOf[inputs.ReloadRunInput]) -> ReloadRunPayload:
-        return ReloadRunPayload(run=await runs.ask(info.context, input.name(info), input.ask()))
+        return ReloadRunPayload(
+            run=await runs.apply_transition(info.context, input.run_name(info), input.transition())
+        )
 
     @strawberry.mutation(
         graphql_type=RecoverRunResult,
@@ -267,10 +281,10 @@ class RunMutation:
     async def recover_run(info: Info, input: InputOf[inputs.RecoverRunInput]) -> RecoverRunPayload:
         recovered = await runs.recover(
             info.context,
-            input.name(info),
-            given(input.shred_types),
-            input.output(),
-            given(input.reason),
+            input.run_name(info),
+            unset_to_none(input.shred_types),
+            input.output_location(),
+            unset_to_none(input.reason),
         )
         return RecoverRunPayload(run=recovered)
 
@@ -281,11 +295,11 @@ class RunMutation:
     )
     @staticmethod
     async def reset_run(info: Info, input: InputOf[inputs.ResetRunInput]) -> ResetRunPayload:
-        name, output, force = input.name(info), input.output(), bool(input.force)
+        name, output, force = input.run_name(info), input.output_location(), bool(input.force)
         if input.delete:
             deleted = await runs.delete(info.context, name, output, force)
             return ResetRunPayload(run=deleted, deleted=True)
-        reset = await runs.reset(info.context, name, output, given(input.reason), force)
+        reset = await runs.reset(info.context, name, output, unset_to_none(input.reason), force)
         return ResetRunPayload(run=reset, deleted=False)
 
     @strawberry.mutation(
@@ -297,5 +311,5 @@ class RunMutation:
     async def delete_manifest(
         info: Info, input: InputOf[inputs.DeleteManifestInput]
     ) -> DeleteManifestPayload:
-        deleted = await info.context.session.manifests.delete(input.name(info))
+        deleted = await info.context.session.manifests.delete(input.manifest_name(info))
         return DeleteManifestPayload(manifest=deleted)

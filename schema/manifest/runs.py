@@ -8,22 +8,37 @@ from strawberry import UNSET
 
 from penstock.datastore.errors import BadInput
 from penstock.datastore.manifest import records
-from penstock.datastore.manifest.lists import Listed
+from penstock.datastore.manifest.lists import RunListFilter
 from penstock.datastore.roles import GroupPath
 from penstock.resolvers import manifest as runs
-from penstock.schema.core.context import After, Before, First, Info, InGroup, Last, Order, given
-from penstock.schema.core.relay import Connection, Node, connect, page_of, shows
+from penstock.schema.core.context import (
+    After,
+    Before,
+    First,
+    GroupArgument,
+    Info,
+    Last,
+    Order,
+    unset_to_none,
+)
+from penstock.schema.core.relay import (
+    Connection,
+    Node,
+    page_from_arguments,
+    read_connection,
+    record_type_check,
+)
 from penstock.schema.core.scalars import DateTime, Long
 
 MAX_AGE = 366 * 24 * 3600
 
-OfManifest: TypeAlias = Annotated[
+ManifestArgument: TypeAlias = Annotated[
     str,
     strawberry.argument(
         description="The name of the manifest in its group; upper and lower case are the same."
     ),
 ]
-Moment: TypeAlias = "DateTime | None"
+OptionalTime: TypeAlias = "DateTime | None"
 
 
 @strawberry.type(
@@ -140,7 +155,7 @@ class Run(Node):
         "has the same key."
     )
 
-    is_type_of = shows(records.Run)
+    is_type_of = record_type_check(records.Run)
 
     @strawberry.field(
         graphql_type=Connection[RunEvent],
@@ -155,10 +170,10 @@ class Run(Node):
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.RunEvent]:
-        return await connect(
+        return await read_connection(
             info,
             ("history", run.id),
-            page_of(first, after, last, before),
+            page_from_arguments(first, after, last, before),
             lambda window: info.context.session.run_lists.history(run, window),
         )
 
@@ -178,7 +193,7 @@ class Manifest(Node):
         name="runCount", description="The exact number of manifest runs in the manifest."
     )
 
-    is_type_of = shows(records.Manifest)
+    is_type_of = record_type_check(records.Manifest)
 
 
 @strawberry.type
@@ -189,7 +204,7 @@ class RunQuery:
     @staticmethod
     async def run(
         info: Info,
-        manifest: OfManifest,
+        manifest: ManifestArgument,
         run_id: Annotated[
             str,
             strawberry.argument(
@@ -197,9 +212,9 @@ class RunQuery:
                 "lower case differ."
             ),
         ],
-        group: InGroup = UNSET,
+        group: GroupArgument = UNSET,
     ) -> records.Run | None:
-        named = runs.manifest_named(info.context, given(group), manifest)
+        named = runs.manifest_name(info.context, unset_to_none(group), manifest)
         return await info.context.loaders.runs.load(records.RunName(named, run_id))
 
     @strawberry.field(
@@ -210,8 +225,8 @@ class RunQuery:
     @staticmethod
     async def runs(
         info: Info,
-        manifest: OfManifest,
-        group: InGroup = UNSET,
+        manifest: ManifestArgument,
+        group: GroupArgument = UNSET,
         state: Annotated[
             records.RunState | None,
             strawberry.argument(
@@ -226,13 +241,13 @@ class RunQuery:
             ),
         ] = UNSET,
         start: Annotated[
-            Moment,
+            OptionalTime,
             strawberry.argument(
                 name="from", description="Only manifest runs added at this time or later."
             ),
         ] = UNSET,
         end: Annotated[
-            Moment,
+            OptionalTime,
             strawberry.argument(
                 name="to", description="Only manifest runs added before this time."
             ),
@@ -248,19 +263,19 @@ class RunQuery:
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.Run]:
-        named = runs.manifest_named(info.context, given(group), manifest)
-        asked = Listed(
-            state=given(state),
-            to_skip=given(to_skip),
-            start=_moment(given(start)),
-            end=_moment(given(end)),
+        named = runs.manifest_name(info.context, unset_to_none(group), manifest)
+        asked = RunListFilter(
+            state=unset_to_none(state),
+            to_skip=unset_to_none(to_skip),
+            start=_to_datetime(unset_to_none(start)),
+            end=_to_datetime(unset_to_none(end)),
             newest_first=order is Order.NEWEST_FIRST,
         )
-        return await connect(
+        return await read_connection(
             info,
             ("runs", named, asked),
-            page_of(first, after, last, before),
-            lambda window: runs.page(info.context, named, asked, window),
+            page_from_arguments(first, after, last, before),
+            lambda window: runs.list_runs(info.context, named, asked, window),
         )
 
     @strawberry.field(
@@ -271,8 +286,8 @@ class RunQuery:
     @staticmethod
     async def stale_runs(
         info: Info,
-        manifest: OfManifest,
-        group: InGroup = UNSET,
+        manifest: ManifestArgument,
+        group: GroupArgument = UNSET,
         older_than_seconds: Annotated[
             int | None,
             strawberry.argument(
@@ -285,13 +300,13 @@ class RunQuery:
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.Run]:
-        named = runs.manifest_named(info.context, given(group), manifest)
-        age = _age(3600 if older_than_seconds is None else older_than_seconds)
-        return await connect(
+        named = runs.manifest_name(info.context, unset_to_none(group), manifest)
+        age = _to_age(3600 if older_than_seconds is None else older_than_seconds)
+        return await read_connection(
             info,
             ("staleRuns", named, age),
-            page_of(first, after, last, before),
-            lambda window: runs.stale(info.context, named, age, window),
+            page_from_arguments(first, after, last, before),
+            lambda window: runs.list_stale_runs(info.context, named, age, window),
         )
 
     @strawberry.field(
@@ -301,26 +316,26 @@ class RunQuery:
     @staticmethod
     async def manifests(
         info: Info,
-        group: InGroup = UNSET,
+        group: GroupArgument = UNSET,
         first: First = UNSET,
         after: After = UNSET,
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.Manifest]:
-        named = given(group) or info.context.caller.default_group
-        return await connect(
+        named = unset_to_none(group) or info.context.caller.default_group
+        return await read_connection(
             info,
             ("manifests", named),
-            page_of(first, after, last, before),
+            page_from_arguments(first, after, last, before),
             lambda window: info.context.session.manifests.page(named, window),
         )
 
 
-def _moment(text: Moment) -> datetime | None:
+def _to_datetime(text: OptionalTime) -> datetime | None:
     return None if text is None else datetime.fromisoformat(text)
 
 
-def _age(seconds: int) -> timedelta:
+def _to_age(seconds: int) -> timedelta:
     if not 0 <= seconds <= MAX_AGE:
         raise BadInput(f"`olderThanSeconds` is 0 to {MAX_AGE}.", ("olderThanSeconds",))
     return timedelta(seconds=seconds)

@@ -2,13 +2,13 @@
 
 import strawberry
 
-from penstock.datastore.ngsi.dead_letters import Dead, DeadLetter
+from penstock.datastore.ngsi.dead_letters import DeadEvent, DeadLetter
 from penstock.datastore.ngsi.name_encoding import Encoding
 from penstock.datastore.ngsi.options import DataModel
 from penstock.schema.core.context import Info
 from penstock.schema.core.descriptions import describe_values
 from penstock.schema.core.scalars import DateTime, Long
-from penstock.schema.engine.cost import costs
+from penstock.schema.engine.cost import price_metadata
 
 CONTENTS_COST = 20
 
@@ -92,11 +92,11 @@ class NgsiDeadLetter:
     @strawberry.field(
         graphql_type=list[NgsiDeadEntity] | None,
         description="The entities in the dead letter, each with the reason of its failure.",
-        metadata=costs(CONTENTS_COST),
+        metadata=price_metadata(CONTENTS_COST),
     )
     @staticmethod
-    async def entities(letter: strawberry.Parent[DeadLetter], info: Info) -> list[Dead]:
-        return await info.context.session.notified.entities_of(letter)
+    async def entities(letter: strawberry.Parent[DeadLetter], info: Info) -> list[DeadEvent]:
+        return await info.context.session.notified.letter_events(letter)
 
 
 @strawberry.type(

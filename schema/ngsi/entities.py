@@ -10,22 +10,22 @@ from penstock.datastore.ngsi import directory
 from penstock.datastore.ngsi import series as aggregates
 from penstock.datastore.ngsi.series import Method, Period, Sample
 from penstock.resolvers import ngsi
-from penstock.schema.core.context import After, Before, First, Info, Last, Order, given
+from penstock.schema.core.context import After, Before, First, Info, Last, Order, unset_to_none
 from penstock.schema.core.descriptions import describe_values
-from penstock.schema.core.relay import Connection, connect, page_of
+from penstock.schema.core.relay import Connection, page_from_arguments, read_connection
 from penstock.schema.core.scalars import DateTime
-from penstock.schema.engine.cost import costs
+from penstock.schema.engine.cost import price_metadata
 
 AGGREGATE_COST = 50
 
-From = Annotated[
+FromArgument = Annotated[
     DateTime | None,
     strawberry.argument(
         name="from",
         description="The start of the time span, in UTC and inclusive; unbounded if left out.",
     ),
 ]
-To = Annotated[
+ToArgument = Annotated[
     DateTime | None,
     strawberry.argument(
         name="to",
@@ -122,8 +122,8 @@ class NgsiAttribute:
     async def series(
         attribute: strawberry.Parent[directory.Attribute],
         info: Info,
-        start: From = UNSET,
-        end: To = UNSET,
+        start: FromArgument = UNSET,
+        end: ToArgument = UNSET,
         order: Annotated[
             Order | None,
             strawberry.argument(
@@ -135,12 +135,15 @@ class NgsiAttribute:
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[Sample]:
-        span, newest = ngsi.span_of(given(start), given(end)), order is Order.NEWEST_FIRST
+        span, newest = (
+            ngsi.parse_span(unset_to_none(start), unset_to_none(end)),
+            order is Order.NEWEST_FIRST,
+        )
         samples = info.context.session.notified.series
-        return await connect(
+        return await read_connection(
             info,
             ("series", attribute.entity, attribute.name, span, newest),
-            page_of(first, after, last, before),
+            page_from_arguments(first, after, last, before),
             lambda window: samples.page(attribute, span, window, newest_first=newest),
         )
 
@@ -148,7 +151,7 @@ class NgsiAttribute:
         graphql_type=list[NgsiBucket] | None,
         description="The samples in a time span, aggregated by period, oldest first; at most "
         "100,000 samples and 10,000 periods.",
-        metadata=costs(AGGREGATE_COST),
+        metadata=price_metadata(AGGREGATE_COST),
     )
     @staticmethod
     async def aggregate(
@@ -163,16 +166,16 @@ class NgsiAttribute:
         period: Annotated[
             Period, strawberry.argument(description="The length of the calendar periods.")
         ],
-        start: From = UNSET,
-        end: To = UNSET,
+        start: FromArgument = UNSET,
+        end: ToArgument = UNSET,
         fill: Annotated[
             bool | None,
             strawberry.argument(
                 description="True to include periods without samples; false by default."
             ),
         ] = False,
-    ) -> list[aggregates.Bucket]:
-        span = ngsi.span_of(given(start), given(end))
+    ) -> list[aggregates.AggregateBucket]:
+        span = ngsi.parse_span(unset_to_none(start), unset_to_none(end))
         return await ngsi.aggregate(info.context, attribute, span, method, period, fill=bool(fill))
 
 
@@ -199,10 +202,10 @@ class NgsiEntity:
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[directory.Attribute]:
-        return await connect(
+        return await read_connection(
             info,
             ("attributes", entity),
-            page_of(first, after, last, before),
+            page_from_arguments(first, after, last, before),
             lambda window: info.context.session.notified.directory.attributes(entity, window),
         )
 
@@ -221,4 +224,4 @@ class NgsiEntity:
             ),
         ],
     ) -> directory.Attribute | None:
-        return await ngsi.attribute(info.context, entity, name)
+        return await ngsi.find_attribute(info.context, entity, name)

@@ -5,12 +5,12 @@ from typing import Annotated
 import strawberry
 
 from penstock.datastore.ngsi import replay
-from penstock.datastore.ngsi.naming_rules import Documents
+from penstock.datastore.ngsi.naming_rules import NamingDocuments
 from penstock.resolvers import ngsi
 from penstock.schema.core.context import Info
 from penstock.schema.core.descriptions import InputOf
 from penstock.schema.core.failures import LimitExceeded, NotFound, NotPermitted, ValidationProblem
-from penstock.schema.engine.cost import costs
+from penstock.schema.engine.cost import price_metadata
 from penstock.schema.ngsi.dead_letters import NgsiDeadLetter, NgsiNamingRules
 
 
@@ -29,7 +29,7 @@ class NgsiReplayed:
 
 @strawberry.type(description="The result of replaying dead letters.")
 class ReplayDeadLettersPayload:
-    replayed: list[replay.Replayed] = strawberry.field(
+    replayed: list[replay.ReplayResult] = strawberry.field(
         graphql_type=list[NgsiReplayed],
         description="The result of each dead letter that was replayed.",
     )
@@ -37,14 +37,14 @@ class ReplayDeadLettersPayload:
 
 @strawberry.type(description="The result of replacing the name mappings.")
 class PutNameMappingsPayload:
-    naming_rules: Documents = strawberry.field(
+    naming_rules: NamingDocuments = strawberry.field(
         graphql_type=NgsiNamingRules, description="The naming rules with the new name mappings."
     )
 
 
 @strawberry.type(description="The result of replacing the grouping rules.")
 class PutGroupingRulesPayload:
-    naming_rules: Documents = strawberry.field(
+    naming_rules: NamingDocuments = strawberry.field(
         graphql_type=NgsiNamingRules, description="The naming rules with the new grouping rules."
     )
 
@@ -100,7 +100,7 @@ class NgsiMutation:
         description="Try again to store the updates of dead letters, with the present rules and "
         "settings. The caller must be a contributor at their service paths. Updates that fail "
         "again are put into a new dead letter.",
-        metadata=costs(1, "input"),
+        metadata=price_metadata(1, "input"),
     )
     @staticmethod
     async def replay_dead_letters(

@@ -7,12 +7,12 @@ from strawberry import UNSET
 
 from penstock.datastore.ngsi import dead_letters as letters
 from penstock.datastore.ngsi import directory, naming_rules, repository, table_names
-from penstock.datastore.ngsi.counts import Counts
+from penstock.datastore.ngsi.counts import IngestCounts
 from penstock.datastore.ngsi.name_encoding import Encoding
 from penstock.resolvers import ngsi
-from penstock.schema.core.context import After, Before, First, Info, Last, given
-from penstock.schema.core.relay import Connection, connect, page_of
-from penstock.schema.engine.cost import costs
+from penstock.schema.core.context import After, Before, First, Info, Last, unset_to_none
+from penstock.schema.core.relay import Connection, page_from_arguments, read_connection
+from penstock.schema.engine.cost import price_metadata
 from penstock.schema.ngsi.dead_letters import (
     NgsiCounts,
     NgsiDeadLetter,
@@ -25,7 +25,7 @@ from penstock.schema.ngsi.entities import NgsiEntity
 COUNTS_COST = 20
 PREVIEW_COST = 20
 
-InEncoding = Annotated[
+EncodingArgument = Annotated[
     Encoding | None,
     strawberry.argument(
         description="The encoding of the name; the one in the server's settings if left out."
@@ -66,12 +66,12 @@ class NgsiServicePath:
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[directory.Entity]:
-        prefix, wanted = id_prefix or "", given(type)
-        return await connect(
+        prefix, wanted = id_prefix or "", unset_to_none(type)
+        return await read_connection(
             info,
             ("entities", of, prefix, wanted),
-            page_of(first, after, last, before),
-            lambda window: ngsi.entities(info.context, of, window, prefix, wanted),
+            page_from_arguments(first, after, last, before),
+            lambda window: ngsi.list_entities(info.context, of, window, prefix, wanted),
         )
 
     @strawberry.field(
@@ -95,7 +95,7 @@ class NgsiServicePath:
             ),
         ],
     ) -> directory.Entity | None:
-        return await ngsi.entity(info.context, of, id, type)
+        return await ngsi.find_entity(info.context, of, id, type)
 
     @strawberry.field(
         graphql_type=NgsiCounts,
@@ -103,7 +103,7 @@ class NgsiServicePath:
         "service path.",
     )
     @staticmethod
-    async def counts(of: strawberry.Parent[directory.ServicePath], info: Info) -> Counts:
+    async def counts(of: strawberry.Parent[directory.ServicePath], info: Info) -> IngestCounts:
         return await info.context.session.notified.counts(of)
 
     @strawberry.field(
@@ -120,10 +120,10 @@ class NgsiServicePath:
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[letters.DeadLetter]:
-        return await connect(
+        return await read_connection(
             info,
             ("deadLetters", of),
-            page_of(first, after, last, before),
+            page_from_arguments(first, after, last, before),
             lambda window: info.context.session.notified.letters(of, window),
         )
 
@@ -150,10 +150,10 @@ class NgsiService:
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[directory.ServicePath]:
-        return await connect(
+        return await read_connection(
             info,
             ("servicePaths", service),
-            page_of(first, after, last, before),
+            page_from_arguments(first, after, last, before),
             lambda window: info.context.session.notified.directory.paths(service, window),
         )
 
@@ -169,15 +169,15 @@ class NgsiService:
             str, strawberry.argument(description="The service path, such as `/Madrid/Gardens`.")
         ],
     ) -> directory.ServicePath:
-        return await ngsi.path(info.context, service, path)
+        return await ngsi.load_path(info.context, service, path)
 
     @strawberry.field(
         graphql_type=NgsiCounts | None,
         description="The sums of the counts of all service paths that the caller can see.",
-        metadata=costs(COUNTS_COST),
+        metadata=price_metadata(COUNTS_COST),
     )
     @staticmethod
-    async def counts(service: strawberry.Parent[directory.Service], info: Info) -> Counts:
+    async def counts(service: strawberry.Parent[directory.Service], info: Info) -> IngestCounts:
         return await info.context.session.notified.service_counts(service)
 
     @strawberry.field(
@@ -194,10 +194,10 @@ class NgsiService:
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[table_names.Destination]:
-        return await connect(
+        return await read_connection(
             info,
             ("destinations", service),
-            page_of(first, after, last, before),
+            page_from_arguments(first, after, last, before),
             lambda window: info.context.session.notified.destinations(service, window),
         )
 
@@ -205,7 +205,7 @@ class NgsiService:
         graphql_type=list[NgsiPreview] | None,
         description="The destinations that the entities of a notification would have. Nothing is "
         "stored.",
-        metadata=costs(PREVIEW_COST),
+        metadata=price_metadata(PREVIEW_COST),
     )
     @staticmethod
     async def preview_destination(
@@ -228,7 +228,7 @@ class NgsiService:
             ),
         ] = UNSET,
     ) -> list[repository.Preview]:
-        path, form = service_path or "/", given(attrs_format)
+        path, form = service_path or "/", unset_to_none(attrs_format)
         return await info.context.session.notified.preview(service, path, notification, form)
 
     @strawberry.field(
@@ -241,9 +241,9 @@ class NgsiService:
         text: Annotated[
             str, strawberry.argument(description="The text to encode: one component of a name.")
         ],
-        encoding: InEncoding = UNSET,
+        encoding: EncodingArgument = UNSET,
     ) -> str:
-        return ngsi.encoded(info.context, text, given(encoding))
+        return ngsi.encode_name(info.context, text, unset_to_none(encoding))
 
     @strawberry.field(
         graphql_type=list[str] | None, description="The decoded components of a table name."
@@ -252,9 +252,9 @@ class NgsiService:
     def decode_name(
         info: Info,
         name: Annotated[str, strawberry.argument(description="The encoded name of a table.")],
-        encoding: InEncoding = UNSET,
+        encoding: EncodingArgument = UNSET,
     ) -> list[str]:
-        return ngsi.decoded(info.context, name, given(encoding))
+        return ngsi.decode_name(info.context, name, unset_to_none(encoding))
 
 
 @strawberry.type
@@ -272,10 +272,10 @@ class NgsiQuery:
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[directory.Service]:
-        return await connect(
+        return await read_connection(
             info,
             ("ngsiServices",),
-            page_of(first, after, last, before),
+            page_from_arguments(first, after, last, before),
             info.context.session.notified.directory.services,
         )
 
@@ -301,5 +301,5 @@ class NgsiQuery:
         "group.",
     )
     @staticmethod
-    async def ngsi_naming_rules(info: Info) -> naming_rules.Documents:
+    async def ngsi_naming_rules(info: Info) -> naming_rules.NamingDocuments:
         return await info.context.session.notified.rules.documents()

@@ -21,12 +21,18 @@ from penstock.schema.core.failures import (
 )
 from penstock.schema.core.scalars import JSON
 from penstock.schema.pipelines.pipelines import Pipeline
-from penstock.schema.resources.inputs import Change, Content, Creation, id_of, key_for
+from penstock.schema.resources.inputs import (
+    ContentReader,
+    CreateResourceInput,
+    UpdateResourceInput,
+    id_field,
+    idempotency_key_field,
+)
 from penstock.schema.resources.mutations import (
-    CHANGED,
-    EXPECTED_VERSION,
-    GRANT,
-    REVOKE,
+    CHANGED_DESCRIPTION,
+    EXPECTED_VERSION_DESCRIPTION,
+    GRANT_RULES,
+    REVOKE_RULES,
     create_resource,
     delete_resource,
     grant_resource,
@@ -40,10 +46,10 @@ _TRANSFORMER = "The parameters and formulas that turn an input row into an outpu
 
 
 @strawberry.input(description="The pipeline to create.")
-class CreatePipelineInput(Creation):
+class CreatePipelineInput(CreateResourceInput):
     attributes: JSON | None = strawberry.field(default=UNSET, description=_ATTRIBUTES)
     transformer: TransformerInput = strawberry.field(description=_TRANSFORMER)
-    idempotency_key: strawberry.ID | None = key_for("pipeline")
+    idempotency_key: strawberry.ID | None = idempotency_key_field("pipeline")
 
 
 @strawberry.input(
@@ -52,13 +58,13 @@ class CreatePipelineInput(Creation):
         "and null clears the value."
     )
 )
-class UpdatePipelineInput(Change):
-    id: strawberry.ID = id_of("pipeline")
+class UpdatePipelineInput(UpdateResourceInput):
+    id: strawberry.ID = id_field("pipeline")
     attributes: JSON | None = strawberry.field(default=UNSET, description=_ATTRIBUTES)
     transformer: TransformerInput | None = strawberry.field(default=UNSET, description=_TRANSFORMER)
 
 
-def _attributes(value: object) -> dict[str, Any] | None:
+def _object_or_none(value: object) -> dict[str, Any] | None:
     """Return the value if it is an object; the scalar allows any JSON value."""
     return value if isinstance(value, dict) else None
 
@@ -67,8 +73,8 @@ def _attribute_problem(value: object) -> str | None:
     return None if value is None or isinstance(value, dict) else "must be an object"
 
 
-_CONTENT = Content(
-    {"attributes": _attributes, "transformer": TransformerInput.record},
+_CONTENT_READER = ContentReader(
+    {"attributes": _object_or_none, "transformer": TransformerInput.record},
     ("transformer",),
     {"attributes": _attribute_problem},
 )
@@ -76,13 +82,15 @@ _CONTENT = Content(
 
 @strawberry.input(description="The pipeline to delete.")
 class DeletePipelineInput:
-    id: strawberry.ID = id_of("pipeline")
-    expected_version: int | None = strawberry.field(default=UNSET, description=EXPECTED_VERSION)
+    id: strawberry.ID = id_field("pipeline")
+    expected_version: int | None = strawberry.field(
+        default=UNSET, description=EXPECTED_VERSION_DESCRIPTION
+    )
 
 
 @strawberry.input(description="The pipeline to share and the group to share it with.")
 class GrantPipelineInput:
-    id: strawberry.ID = id_of("pipeline")
+    id: strawberry.ID = id_field("pipeline")
     group: GroupPath = strawberry.field(
         description="The path of the group that gains access, together with all groups below it."
     )
@@ -90,7 +98,7 @@ class GrantPipelineInput:
 
 @strawberry.input(description="The pipeline and the group that loses its grant.")
 class RevokePipelineInput:
-    id: strawberry.ID = id_of("pipeline")
+    id: strawberry.ID = id_field("pipeline")
     group: GroupPath = strawberry.field(
         description=(
             "The path of the group whose own grant is removed. A grant that the group "
@@ -125,7 +133,7 @@ class GrantPipelinePayload:
     pipeline: records.Pipeline = strawberry.field(
         graphql_type=Pipeline, description="The pipeline with the grant."
     )
-    changed: bool = strawberry.field(description=CHANGED)
+    changed: bool = strawberry.field(description=CHANGED_DESCRIPTION)
 
 
 @strawberry.type(description="The group no longer has a grant of its own for the pipeline.")
@@ -190,7 +198,7 @@ class PipelineMutation:
         info: Info, input: InputOf[CreatePipelineInput]
     ) -> CreatePipelinePayload:
         key = input.idempotency_key
-        created = await create_resource(info, PIPELINE, _CONTENT, input, key)
+        created = await create_resource(info, PIPELINE, _CONTENT_READER, input, key)
         return CreatePipelinePayload(pipeline=created)
 
     @strawberry.mutation(
@@ -204,7 +212,7 @@ class PipelineMutation:
     async def update_pipeline(
         info: Info, input: InputOf[UpdatePipelineInput]
     ) -> UpdatePipelinePayload:
-        updated = await update_resource(info, PIPELINE, _CONTENT, input, input.id)
+        updated = await update_resource(info, PIPELINE, _CONTENT_READER, input, input.id)
         return UpdatePipelinePayload(pipeline=updated)
 
     @strawberry.mutation(
@@ -223,7 +231,7 @@ class PipelineMutation:
 
     @strawberry.mutation(
         graphql_type=GrantPipelineResult,
-        description=f"Let a group and all groups below it see and use a pipeline. {GRANT}",
+        description=f"Let a group and all groups below it see and use a pipeline. {GRANT_RULES}",
     )
     @staticmethod
     async def grant_pipeline(
@@ -234,7 +242,7 @@ class PipelineMutation:
 
     @strawberry.mutation(
         graphql_type=RevokePipelineResult,
-        description=f"Remove the grant that a group itself has for a pipeline. {REVOKE}",
+        description=f"Remove the grant that a group itself has for a pipeline. {REVOKE_RULES}",
     )
     @staticmethod
     async def revoke_pipeline(

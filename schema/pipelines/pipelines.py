@@ -7,74 +7,88 @@ import strawberry
 from strawberry import UNSET
 
 from penstock.datastore import records
-from penstock.datastore.executions.listing import ListedExecutions
+from penstock.datastore.executions.listing import ExecutionFilter
 from penstock.datastore.executions.records import Execution as ExecutionRecord
 from penstock.datastore.executions.records import ExecutionState
 from penstock.datastore.resources import version_diff
 from penstock.datastore.table.layout import PIPELINE
 from penstock.datastore.tag_search.tags import TagFilter as Filter
-from penstock.graphql_jit import attributes_asked, reads
+from penstock.graphql_jit import projected_attributes, reads_attributes
 from penstock.resolvers import executions, resources
-from penstock.schema.core.context import After, Before, First, Info, InGroup, Last, Order, given
-from penstock.schema.core.relay import Connection, connect, page_of, shows
+from penstock.schema.core.context import (
+    After,
+    Before,
+    First,
+    GroupArgument,
+    Info,
+    Last,
+    Order,
+    unset_to_none,
+)
+from penstock.schema.core.relay import (
+    Connection,
+    page_from_arguments,
+    read_connection,
+    record_type_check,
+)
 from penstock.schema.core.scalars import JSON, DateTime
-from penstock.schema.engine.cost import costs
+from penstock.schema.engine.cost import price_metadata
 from penstock.schema.executions.executions import Execution
 from penstock.schema.resources.queries import (
-    LIST,
-    AlsoBelow,
-    AsAt,
-    InOrder,
-    OfId,
-    OfName,
+    LIST_RULES,
+    ChildGroupsArgument,
+    IdArgument,
+    NameArgument,
+    OrderArgument,
     TagFilter,
     TagKey,
+    TagsArgument,
     TagValue,
-    WithTags,
+    TimeArgument,
     find_resource,
     list_resources,
-    selection,
+    resource_selection,
 )
 from penstock.schema.resources.resource import (
-    DIFF,
-    VERSION_NUMBERED,
-    VERSIONS,
+    DIFF_DESCRIPTION,
+    VERSION_DESCRIPTION,
+    VERSIONS_DESCRIPTION,
     Change,
-    FromVersion,
+    FromVersionArgument,
     Resource,
     ResourceVersion,
-    ToVersion,
-    VersionNumber,
+    ToVersionArgument,
+    VersionNumberArgument,
     find_version,
     list_versions,
 )
 from penstock.schema.resources.transformers import Transformer
 
-ExecutionsWithTags = Annotated[
+ExecutionTagsArgument = Annotated[
     TagFilter | None,
     strawberry.argument(
         description="The tags that the executions must have. The default is no restriction."
     ),
 ]
-InStates = Annotated[
+StatesArgument = Annotated[
     list[ExecutionState] | None,
     strawberry.argument(
         description="The states of which the executions must have one. The default is any state."
     ),
 ]
-Since = Annotated[
+FromTimeArgument = Annotated[
     DateTime | None,
     strawberry.argument(
         description="The time from which on the executions were created, inclusive.", name="from"
     ),
 ]
-Until = Annotated[
+ToTimeArgument = Annotated[
     DateTime | None,
     strawberry.argument(
         description="The time before which the executions were created, exclusive.", name="to"
     ),
 ]
-ExecutionsInOrder = Annotated[
+ExecutionOrderArgument = Annotated[
     Order | None,
     strawberry.argument(description="The order by time of creation. The default is newest first."),
 ]
@@ -95,30 +109,32 @@ class HasExecutions:
     async def executions(
         pipeline: strawberry.Parent[records.Pipeline],
         info: Info,
-        tags: ExecutionsWithTags = UNSET,
-        states: InStates = UNSET,
-        since: Since = UNSET,
-        until: Until = UNSET,
-        order: ExecutionsInOrder = Order.NEWEST_FIRST,
+        tags: ExecutionTagsArgument = UNSET,
+        states: StatesArgument = UNSET,
+        since: FromTimeArgument = UNSET,
+        until: ToTimeArgument = UNSET,
+        order: ExecutionOrderArgument = Order.NEWEST_FIRST,
         first: First = UNSET,
         after: After = UNSET,
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[ExecutionRecord]:
-        wanted, limited = given(tags), given(states)
-        listed = ListedExecutions(
+        wanted, limited = unset_to_none(tags), unset_to_none(states)
+        listed = ExecutionFilter(
             tags=wanted.filter() if wanted else Filter(),
             states=frozenset(limited or ()),
-            since=_moment(given(since)),
-            until=_moment(given(until)),
+            since=_parse_time(unset_to_none(since)),
+            until=_parse_time(unset_to_none(until)),
             newest_first=order is not Order.OLDEST_FIRST,
         )
-        asked = attributes_asked(info, "Execution")
-        return await connect(
+        asked = projected_attributes(info, "Execution")
+        return await read_connection(
             info,
             ("executions", pipeline.id, listed.tags, sorted(listed.states), since, until, order),
-            page_of(first, after, last, before),
-            lambda window: executions.page(info.context, pipeline, listed, window, asked),
+            page_from_arguments(first, after, last, before),
+            lambda window: executions.list_executions(
+                info.context, pipeline, listed, window, asked
+            ),
         )
 
     @strawberry.field(
@@ -135,10 +151,10 @@ class HasExecutions:
         before: Before = UNSET,
     ) -> Connection[records.TagKey]:
         tags_in_use = info.context.session.executions.tags
-        return await connect(
+        return await read_connection(
             info,
             ("executionTagKeys", pipeline.id),
-            page_of(first, after, last, before),
+            page_from_arguments(first, after, last, before),
             lambda window: tags_in_use.keys_of([pipeline.id], window),
         )
 
@@ -165,16 +181,16 @@ class HasExecutions:
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.TagValue]:
-        tags_in_use, above = info.context.session.executions.tags, given(parent)
-        return await connect(
+        tags_in_use, above = info.context.session.executions.tags, unset_to_none(parent)
+        return await read_connection(
             info,
             ("executionTagValues", pipeline.id, key, above),
-            page_of(first, after, last, before),
+            page_from_arguments(first, after, last, before),
             lambda window: tags_in_use.values_of([pipeline.id], key, above, window),
         )
 
 
-def _moment(time: str | None) -> datetime | None:
+def _parse_time(time: str | None) -> datetime | None:
     return None if time is None else datetime.fromisoformat(time)
 
 
@@ -189,9 +205,9 @@ class Pipeline(Resource, HasExecutions):
         description="The parameters and formulas that turn an input row into an output row."
     )
 
-    is_type_of = shows(records.Pipeline)
+    is_type_of = record_type_check(records.Pipeline)
 
-    @strawberry.field(graphql_type=Connection["PipelineVersion"], description=VERSIONS)
+    @strawberry.field(graphql_type=Connection["PipelineVersion"], description=VERSIONS_DESCRIPTION)
     @staticmethod
     async def versions(
         pipeline: strawberry.Parent[records.Pipeline],
@@ -201,24 +217,30 @@ class Pipeline(Resource, HasExecutions):
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.Pipeline]:
-        return await list_versions(info, PIPELINE, pipeline, page_of(first, after, last, before))
+        return await list_versions(
+            info, PIPELINE, pipeline, page_from_arguments(first, after, last, before)
+        )
 
-    @strawberry.field(graphql_type="PipelineVersion | None", description=VERSION_NUMBERED)
+    @strawberry.field(graphql_type="PipelineVersion | None", description=VERSION_DESCRIPTION)
     @staticmethod
     async def version_numbered(
-        pipeline: strawberry.Parent[records.Pipeline], info: Info, version: VersionNumber
+        pipeline: strawberry.Parent[records.Pipeline], info: Info, version: VersionNumberArgument
     ) -> records.Pipeline | None:
         return await find_version(info, PIPELINE, pipeline, version)
 
-    @strawberry.field(graphql_type=list[Change] | None, metadata=costs(2), description=DIFF)
+    @strawberry.field(
+        graphql_type=list[Change] | None, metadata=price_metadata(2), description=DIFF_DESCRIPTION
+    )
     @staticmethod
     async def diff(
         pipeline: strawberry.Parent[records.Pipeline],
         info: Info,
-        from_: FromVersion,
-        to: ToVersion,
-    ) -> list[version_diff.Change]:
-        return await resources.diff(info.context.loaders.of(PIPELINE), pipeline, from_, to)
+        from_: FromVersionArgument,
+        to: ToVersionArgument,
+    ) -> list[version_diff.ValueChange]:
+        return await resources.compare_versions(
+            info.context.loaders.of(PIPELINE), pipeline, from_, to
+        )
 
 
 @strawberry.type(description="One version of a pipeline. A version never changes.")
@@ -233,15 +255,15 @@ class PipelineVersion(ResourceVersion):
         )
     )
 
-    is_type_of = shows(records.PipelineVersion)
+    is_type_of = record_type_check(records.PipelineVersion)
 
     @strawberry.field(graphql_type=Pipeline, description="The pipeline in its latest version.")
-    @reads({"PipelineVersion": ("id",)})
+    @reads_attributes({"PipelineVersion": ("id",)})
     @staticmethod
     async def pipeline(
         version: strawberry.Parent[records.PipelineVersion], info: Info
     ) -> records.Pipeline:
-        asked = attributes_asked(info, "Pipeline")
+        asked = projected_attributes(info, "Pipeline")
         return await info.context.loaders.of(PIPELINE).latest(version.id, asked)
 
 
@@ -255,7 +277,9 @@ class PipelineQuery:
         ),
     )
     @staticmethod
-    async def pipeline(info: Info, id: OfId, as_at: AsAt = UNSET) -> records.Pipeline | None:
+    async def pipeline(
+        info: Info, id: IdArgument, as_at: TimeArgument = UNSET
+    ) -> records.Pipeline | None:
         return await find_resource(info, PIPELINE, id, as_at)
 
     @strawberry.field(
@@ -267,24 +291,27 @@ class PipelineQuery:
     )
     @staticmethod
     async def pipeline_by_name(
-        info: Info, name: OfName, group: InGroup = UNSET
+        info: Info, name: NameArgument, group: GroupArgument = UNSET
     ) -> records.Pipeline | None:
-        return await info.context.session.of(PIPELINE).reading.by_name(name, given(group))
+        return await info.context.session.of(PIPELINE).reading.by_name(name, unset_to_none(group))
 
     @strawberry.field(
-        graphql_type=Connection[Pipeline], description=f"List the pipelines of a group. {LIST}"
+        graphql_type=Connection[Pipeline],
+        description=f"List the pipelines of a group. {LIST_RULES}",
     )
     @staticmethod
     async def pipelines(
         info: Info,
-        group: InGroup = UNSET,
-        tags: WithTags = UNSET,
-        include_child_groups: AlsoBelow = False,
-        order: InOrder = Order.NEWEST_FIRST,
+        group: GroupArgument = UNSET,
+        tags: TagsArgument = UNSET,
+        include_child_groups: ChildGroupsArgument = False,
+        order: OrderArgument = Order.NEWEST_FIRST,
         first: First = UNSET,
         after: After = UNSET,
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.Pipeline]:
-        selected = selection(info, group, tags, include_child_groups, order)
-        return await list_resources(info, PIPELINE, selected, page_of(first, after, last, before))
+        selected = resource_selection(info, group, tags, include_child_groups, order)
+        return await list_resources(
+            info, PIPELINE, selected, page_from_arguments(first, after, last, before)
+        )

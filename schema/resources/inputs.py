@@ -14,8 +14,8 @@ from penstock.datastore.resources.rules import MAX_DESCRIPTION, MAX_NAME
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.tag_search.tags import MAX_TAGS
 from penstock.resolvers.context import Context
-from penstock.resolvers.resources import Given
-from penstock.schema.core.context import TagInput, given
+from penstock.resolvers.resources import ResourceInput
+from penstock.schema.core.context import TagInput, unset_to_none
 
 _NAME = (
     f"The name, of 1 to {MAX_NAME} characters. No other resource of the kind has it "
@@ -28,10 +28,10 @@ _TAGS = (
     "several groups have access."
 )
 
-Read = Callable[[Any], Any]
+FieldReader = Callable[[Any], Any]
 
 
-class Brought(Protocol):
+class ContentWithFile(Protocol):
     """The value of a field that comes with a file, its problems, and the file."""
 
     @property
@@ -42,11 +42,11 @@ class Brought(Protocol):
     def file(self) -> Attachment[Any] | None: ...
 
 
-Bring = Callable[[Context, Any], Awaitable[Brought]]
+ContentLoader = Callable[[Context, Any], Awaitable[ContentWithFile]]
 
 
 @strawberry.input
-class Creation:
+class CreateResourceInput:
     """The common fields of inputs that create a resource; not a type of the schema itself."""
 
     group: GroupPath | None = strawberry.field(
@@ -62,7 +62,7 @@ class Creation:
 
 
 @strawberry.input
-class Change:
+class UpdateResourceInput:
     """The common fields of inputs that change a resource; not a type of the schema itself."""
 
     expected_version: int = strawberry.field(
@@ -80,12 +80,12 @@ class Change:
     )
 
 
-def id_of(noun: str) -> Any:
+def id_field(noun: str) -> Any:
     """Make the field with the global id of a resource."""
     return strawberry.field(description=f"The global id of the {noun}.")
 
 
-def key_for(noun: str) -> Any:
+def idempotency_key_field(noun: str) -> Any:
     """Make the field with the key that makes a repeated create safe."""
     return strawberry.field(
         default=UNSET,
@@ -96,74 +96,83 @@ def key_for(noun: str) -> Any:
     )
 
 
-def as_given(value: object) -> object:
+def return_unchanged(value: object) -> object:
     """Return a value unchanged, for a field that the record stores in the form of the input."""
     return value
 
 
-def records_of(values: list[Any] | None) -> tuple[Any, ...]:
+def input_records(values: list[Any] | None) -> tuple[Any, ...]:
     """Return the records of a list of inputs; none if there is no list."""
     return tuple(value.record() for value in values or ())
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class ContentReader:
     """The reading of the fields of a kind; an update may not clear the `required` ones.
 
     `problem` describes the problem of a field's value that the record cannot show. `file` names the
     field that comes with a file, with the function that fetches it.
     """
 
-    own: Mapping[str, Read]
+    own: Mapping[str, FieldReader]
     required: tuple[str, ...]
     problem: Mapping[str, Callable[[Any], str | None]] = field(default_factory=dict)
-    file: tuple[str, Bring] | None = None
+    file: tuple[str, ContentLoader] | None = None
 
-    async def of(self, context: Context, input: Creation) -> Given:
+    async def read_new(self, context: Context, input: CreateResourceInput) -> ResourceInput:
         """Read the fields of a new resource."""
-        fields = {name: read(given(getattr(input, name))) for name, read in self._read.items()}
-        return await self._given(context, input, fields)
+        fields = {
+            name: read(unset_to_none(getattr(input, name))) for name, read in self._readers.items()
+        }
+        return await self._read_with_file(context, input, fields)
 
-    async def changed_by(self, context: Context, input: Change) -> Given:
+    async def read_changes(self, context: Context, input: UpdateResourceInput) -> ResourceInput:
         """Read the fields that the input contains, except a null where a value is required."""
-        read = {**self._read, "state": as_given}
+        read = {**self._readers, "state": return_unchanged}
         found = {name: getattr(input, name) for name in read}
-        nulls = self._nulls(input)
+        nulls = self._forbidden_nulls(input)
         fields = {
             name: read[name](value)
             for name, value in found.items()
             if value is not UNSET and name not in nulls
         }
-        return await self._given(context, input, fields)
+        return await self._read_with_file(context, input, fields)
 
-    async def _given(
-        self, context: Context, input: Creation | Change, fields: dict[str, Any]
-    ) -> Given:
-        problems = self._problems(input)
-        value = given(getattr(input, self.file[0])) if self.file is not None else None
+    async def _read_with_file(
+        self,
+        context: Context,
+        input: CreateResourceInput | UpdateResourceInput,
+        fields: dict[str, Any],
+    ) -> ResourceInput:
+        problems = self._input_problems(input)
+        value = unset_to_none(getattr(input, self.file[0])) if self.file is not None else None
         if self.file is None or value is None:
-            return Given(fields, problems)
+            return ResourceInput(fields, problems)
         name, bring = self.file
         brought = await bring(context, value)
-        return Given(
+        return ResourceInput(
             {**fields, name: brought.content}, [*problems, *brought.problems], brought.file
         )
 
-    def _problems(self, input: Creation | Change) -> list[FieldProblem]:
+    def _input_problems(
+        self, input: CreateResourceInput | UpdateResourceInput
+    ) -> list[FieldProblem]:
         """Return the problems that the fields, once read, cannot show."""
-        nulls = [FieldProblem([name], "must not be null") for name in self._nulls(input)]
-        found = {name: tell(given(getattr(input, name))) for name, tell in self.problem.items()}
+        nulls = [FieldProblem([name], "must not be null") for name in self._forbidden_nulls(input)]
+        found = {
+            name: tell(unset_to_none(getattr(input, name))) for name, tell in self.problem.items()
+        }
         return nulls + [FieldProblem([name], message) for name, message in found.items() if message]
 
-    def _nulls(self, input: Creation | Change) -> list[str]:
+    def _forbidden_nulls(self, input: CreateResourceInput | UpdateResourceInput) -> list[str]:
         names = ("name", *self.required, "state")
         return [name for name in names if getattr(input, name, UNSET) is None]
 
     @property
-    def _read(self) -> dict[str, Read]:
-        common: dict[str, Read] = {
+    def _readers(self) -> dict[str, FieldReader]:
+        common: dict[str, FieldReader] = {
             "name": str.strip,
-            "description": as_given,
-            "tags": records_of,
+            "description": return_unchanged,
+            "tags": input_records,
         }
         return {**common, **self.own}

@@ -6,27 +6,27 @@ import strawberry
 from strawberry import UNSET
 
 from penstock.datastore import records
-from penstock.datastore.resources.reading import Listed
+from penstock.datastore.resources.reading import ListRequest
 from penstock.datastore.roles import GroupPath
-from penstock.datastore.table.layout import Kind
+from penstock.datastore.table.layout import KindDefinition
 from penstock.datastore.tag_search.tags import MAX_TERMS
 from penstock.datastore.tag_search.tags import TagFilter as Filter
-from penstock.graphql_jit import attributes_asked
+from penstock.graphql_jit import projected_attributes
 from penstock.resolvers.resources import ResourceKind, tag_lists
 from penstock.schema.core.context import (
     After,
     Before,
     First,
+    GroupArgument,
     Info,
-    InGroup,
     Last,
     Order,
     PageArguments,
     TagInput,
-    given,
+    unset_to_none,
 )
 from penstock.schema.core.descriptions import describe_values
-from penstock.schema.core.relay import Connection, connect, key_of, page_of
+from penstock.schema.core.relay import Connection, page_from_arguments, parse_key, read_connection
 from penstock.schema.core.scalars import DateTime
 
 strawberry.enum(ResourceKind, description="The kind of resource that has the tags.")
@@ -39,7 +39,7 @@ describe_values(
     },
 )
 
-OfKind = Annotated[
+KindArgument = Annotated[
     ResourceKind, strawberry.argument(description="The kind of resource that has the tags.")
 ]
 
@@ -70,7 +70,9 @@ class TagFilter:
     )
 
     def filter(self) -> Filter:
-        return Filter(all=_tags(self.all), any=_tags(self.any), none=_tags(self.none))
+        return Filter(
+            all=_tag_records(self.all), any=_tag_records(self.any), none=_tag_records(self.none)
+        )
 
 
 @strawberry.type(description="A tag key that resources use.")
@@ -110,18 +112,18 @@ class TagQuery:
     @staticmethod
     async def tag_keys(
         info: Info,
-        kind: OfKind,
-        group: InGroup = UNSET,
+        kind: KindArgument,
+        group: GroupArgument = UNSET,
         first: First = UNSET,
         after: After = UNSET,
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.TagKey]:
-        tags, named = tag_lists(info.context, kind), given(group)
-        return await connect(
+        tags, named = tag_lists(info.context, kind), unset_to_none(group)
+        return await read_connection(
             info,
             ("tagKeys", kind, named),
-            page_of(first, after, last, before),
+            page_from_arguments(first, after, last, before),
             lambda window: tags.keys(named, window),
         )
 
@@ -134,7 +136,7 @@ class TagQuery:
     @staticmethod
     async def tag_values(
         info: Info,
-        kind: OfKind,
+        kind: KindArgument,
         key: Annotated[str, strawberry.argument(description="The key of the tags.")],
         parent: Annotated[
             str | None,
@@ -142,31 +144,35 @@ class TagQuery:
                 description="The value whose next level is listed. The default is the top level."
             ),
         ] = UNSET,
-        group: InGroup = UNSET,
+        group: GroupArgument = UNSET,
         first: First = UNSET,
         after: After = UNSET,
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.TagValue]:
-        tags, named, above = tag_lists(info.context, kind), given(group), given(parent)
-        return await connect(
+        tags, named, above = (
+            tag_lists(info.context, kind),
+            unset_to_none(group),
+            unset_to_none(parent),
+        )
+        return await read_connection(
             info,
             ("tagValues", kind, key, above, named),
-            page_of(first, after, last, before),
+            page_from_arguments(first, after, last, before),
             lambda window: tags.values(key, above, named, window),
         )
 
 
-def _tags(inputs: list[TagInput] | None) -> tuple[records.Tag, ...]:
-    return tuple(tag.record() for tag in given(inputs) or ())
+def _tag_records(inputs: list[TagInput] | None) -> tuple[records.Tag, ...]:
+    return tuple(tag.record() for tag in unset_to_none(inputs) or ())
 
 
 R = TypeVar("R", bound=records.Resource)
 
-OfId: TypeAlias = Annotated[
+IdArgument: TypeAlias = Annotated[
     strawberry.ID, strawberry.argument(description="The global id of the resource.")
 ]
-AsAt: TypeAlias = Annotated[
+TimeArgument: TypeAlias = Annotated[
     DateTime | None,
     strawberry.argument(
         description=(
@@ -176,17 +182,17 @@ AsAt: TypeAlias = Annotated[
         )
     ),
 ]
-OfName: TypeAlias = Annotated[
+NameArgument: TypeAlias = Annotated[
     str,
     strawberry.argument(description="The name of the resource. Upper and lower case are the same."),
 ]
-WithTags: TypeAlias = Annotated[
+TagsArgument: TypeAlias = Annotated[
     TagFilter | None,
     strawberry.argument(
         description="The tags that the resources must have. The default is no restriction."
     ),
 ]
-AlsoBelow: TypeAlias = Annotated[
+ChildGroupsArgument: TypeAlias = Annotated[
     bool | None,
     strawberry.argument(
         description=(
@@ -195,48 +201,52 @@ AlsoBelow: TypeAlias = Annotated[
         )
     ),
 ]
-InOrder: TypeAlias = Annotated[
+OrderArgument: TypeAlias = Annotated[
     Order | None,
     strawberry.argument(description="The order by time of creation. The default is newest first."),
 ]
 
-LIST: Final = (
+LIST_RULES: Final = (
     "The group sees them by its own grants and by the grants of the groups above "
     "it; `includeChildGroups` adds those of the groups below it. A search that "
     "reads very much ends its page early, and the cursor continues it."
 )
 
 
-async def find_resource(info: Info, kind: Kind[R], id: str, as_at: str | None) -> R:
+async def find_resource(info: Info, kind: KindDefinition[R], id: str, as_at: str | None) -> R:
     """Read a resource by its global id, as it is now or as it was at a given time."""
-    loaders, key, time = info.context.loaders.of(kind), key_of(kind.title, id), given(as_at)
+    loaders, key, time = (
+        info.context.loaders.of(kind),
+        parse_key(kind.title, id),
+        unset_to_none(as_at),
+    )
     if time is None:
-        return await loaders.latest(key, attributes_asked(info, kind.title))
+        return await loaders.latest(key, projected_attributes(info, kind.title))
     return await loaders.as_at(key, time)
 
 
-def selection(
+def resource_selection(
     info: Info,
     group: GroupPath | None,
     tags: TagFilter | None,
     include_child_groups: bool | None,
     order: Order | None,
-) -> Listed:
+) -> ListRequest:
     """Return the selection of resources, and their order, that the arguments of a list describe."""
-    return Listed(
-        group=given(group) or info.context.caller.default_group,
-        tags=(given(tags) or TagFilter()).filter(),
+    return ListRequest(
+        group=unset_to_none(group) or info.context.caller.default_group,
+        tags=(unset_to_none(tags) or TagFilter()).filter(),
         include_child_groups=bool(include_child_groups),
         newest_first=order is not Order.OLDEST_FIRST,
     )
 
 
 async def list_resources(
-    info: Info, kind: Kind[R], selected: Listed, page: PageArguments
+    info: Info, kind: KindDefinition[R], selected: ListRequest, page: PageArguments
 ) -> Connection[R]:
     """Read a page of the selected resources."""
-    asked = attributes_asked(info, kind.title)
-    return await connect(
+    asked = projected_attributes(info, kind.title)
+    return await read_connection(
         info,
         (f"{kind.noun}s", selected),
         page,

@@ -7,37 +7,39 @@ import strawberry
 from penstock.datastore import records
 from penstock.datastore.errors import NotFound
 from penstock.datastore.records import State
-from penstock.datastore.resources.version_diff import MAX_CHANGES, Operation
-from penstock.datastore.resources.versions import Wanted
+from penstock.datastore.resources.version_diff import MAX_CHANGES, ChangeOperation
+from penstock.datastore.resources.versions import VersionsRequest
 from penstock.datastore.roles import GroupPath
-from penstock.datastore.table.layout import Kind
-from penstock.graphql_jit import attributes_asked
+from penstock.datastore.table.layout import KindDefinition
+from penstock.graphql_jit import projected_attributes
 from penstock.resolvers import resources
 from penstock.schema.core.context import Info, PageArguments, Tag
 from penstock.schema.core.descriptions import describe_values
-from penstock.schema.core.relay import Connection, Node, connect
+from penstock.schema.core.relay import Connection, Node, read_connection
 from penstock.schema.core.scalars import JSON, DateTime
-from penstock.schema.engine.cost import costs
+from penstock.schema.engine.cost import price_metadata
 from penstock.schema.groups.groups import Group
 
 strawberry.enum(
-    Operation,
+    ChangeOperation,
     name="ChangeOperation",
     description="The kind of change to a value, in the words of JSON Patch (RFC 6902).",
 )
 describe_values(
-    Operation,
+    ChangeOperation,
     {
-        Operation.ADD: "The value was added in the second version.",
-        Operation.REMOVE: "The value was removed in the second version.",
-        Operation.REPLACE: "The value of the first version was replaced in the second version.",
+        ChangeOperation.ADD: "The value was added in the second version.",
+        ChangeOperation.REMOVE: "The value was removed in the second version.",
+        ChangeOperation.REPLACE: (
+            "The value of the first version was replaced in the second version."
+        ),
     },
 )
 
 
 @strawberry.type(description="A value that differs between two versions.")
 class Change:
-    op: Operation = strawberry.field(description="The kind of change to the value.")
+    op: ChangeOperation = strawberry.field(description="The kind of change to the value.")
     path: str = strawberry.field(
         description=(
             "The place of the value in the content, as a JSON pointer (RFC 6901) such as "
@@ -52,14 +54,14 @@ class Change:
     )
 
 
-FromVersion: TypeAlias = Annotated[
+FromVersionArgument: TypeAlias = Annotated[
     int, strawberry.argument(name="from", description="The number of the version to start from.")
 ]
-ToVersion: TypeAlias = Annotated[
+ToVersionArgument: TypeAlias = Annotated[
     int, strawberry.argument(description="The number of the version to compare with it.")
 ]
 
-DIFF: Final = (
+DIFF_DESCRIPTION: Final = (
     "The changes that turn the content of the version `from` into that of the "
     "version `to`, in the order of the fields. Entries of lists are compared by "
     f"their positions. A field with more than {MAX_CHANGES} changes is given as one "
@@ -114,10 +116,10 @@ class Resource(Node):
     async def owner_group(
         resource: strawberry.Parent[records.Resource], info: Info
     ) -> records.Group | None:
-        return await resources.owner_group(info.context, resource)
+        return await resources.load_owner_group(info.context, resource)
 
     @strawberry.field(
-        metadata=costs(1),
+        metadata=price_metadata(1),
         description=(
             "The path of the group whose grant lets a given group see the resource: the "
             "given group itself or a group above it. It is null if the given group does not "
@@ -133,7 +135,7 @@ class Resource(Node):
             strawberry.argument(description="The path of the group whose access is in question."),
         ],
     ) -> GroupPath | None:
-        return await resources.granted_through(info.context, resource, group)
+        return await resources.find_granting_group(info.context, resource, group)
 
 
 @strawberry.type
@@ -166,30 +168,30 @@ class ResourceVersion(Node):
     updated_by: str = strawberry.field(description="The id of the user who created this version.")
 
 
-VERSIONS: Final = "All versions, the newest first."
-VERSION_NUMBERED: Final = "The version with a given number; null if there is none."
-VersionNumber: TypeAlias = Annotated[
+VERSIONS_DESCRIPTION: Final = "All versions, the newest first."
+VERSION_DESCRIPTION: Final = "The version with a given number; null if there is none."
+VersionNumberArgument: TypeAlias = Annotated[
     int, strawberry.argument(description="The number of the version, counted from 1.")
 ]
 
 
 async def list_versions(
-    info: Info, kind: Kind[R], resource: R, page: PageArguments
+    info: Info, kind: KindDefinition[R], resource: R, page: PageArguments
 ) -> Connection[R]:
     """Read a page of the versions of a resource."""
     pages, asked = (
         info.context.loaders.of(kind).version_pages,
-        attributes_asked(info, kind.version_title),
+        projected_attributes(info, kind.version_title),
     )
-    return await connect(
+    return await read_connection(
         info,
         ("versions", resource.id),
         page,
-        lambda window: pages.load((resource, Wanted(window, asked))),
+        lambda window: pages.load((resource, VersionsRequest(window, asked))),
     )
 
 
-async def find_version(info: Info, kind: Kind[R], resource: R, number: int) -> R | None:
+async def find_version(info: Info, kind: KindDefinition[R], resource: R, number: int) -> R | None:
     """Read the version with a number; None if there is none."""
     try:
         return await info.context.loaders.of(kind).versions.load((resource, number))

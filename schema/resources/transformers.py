@@ -12,7 +12,7 @@ from penstock.datastore.formulas.transformers import (
     MAX_LABEL,
 )
 from penstock.datastore.records import ValueType
-from penstock.schema.core.context import given
+from penstock.schema.core.context import unset_to_none
 
 _POSITION = (
     "The position, counted from 0. The entries of a list are given in the order of their positions."
@@ -84,8 +84,8 @@ class ParameterInput:
         return records.Parameter(
             index=self.index,
             key=self.key,
-            label=given(self.label),
-            description=given(self.description),
+            label=unset_to_none(self.label),
+            description=unset_to_none(self.description),
             type=self.type,
             required=self.required,
         )
@@ -102,9 +102,9 @@ class OutputInput:
     def record(self) -> records.Output:
         return records.Output(
             index=self.index,
-            key=given(self.key),
-            label=given(self.label),
-            description=given(self.description),
+            key=unset_to_none(self.key),
+            label=unset_to_none(self.label),
+            description=unset_to_none(self.description),
             type=self.type,
         )
 

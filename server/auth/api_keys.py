@@ -10,7 +10,7 @@ from cachetools import TLRUCache
 
 from penstock.datastore.access.api_keys import PREFIX, Credential, KeyText
 from penstock.datastore.clock import wall_clock
-from penstock.datastore.errors import Unauthenticated
+from penstock.datastore.errors import NotAuthenticated
 from penstock.datastore.roles import Caller
 from penstock.server.auth.claims import default_group_from
 from penstock.server.auth.tokens import Authentication, Authenticator, bearer_token
@@ -23,7 +23,7 @@ MAX_KEPT_ROLES: Final = 50_000
 _PREFIX: Final = PREFIX.encode()
 
 
-class _Kept(NamedTuple):
+class _CachedCredential(NamedTuple):
     """A cached credential, and the clock's time until which it is valid without a new read."""
 
     credential: Credential
@@ -51,8 +51,8 @@ class ApiKeyAuthenticator:
         self._seconds = seconds
         self._now = now
         self._clock = clock
-        self._kept = TLRUCache[str, _Kept, float](
-            MAX_KEPT_ROLES, lambda _id, kept, _now: kept.until, clock, _weight
+        self._kept = TLRUCache[str, _CachedCredential, float](
+            MAX_KEPT_ROLES, lambda _id, kept, _now: kept.until, clock, _role_weight
         )
 
     async def caller_of(self, headers: Mapping[str, object]) -> Caller:
@@ -75,7 +75,7 @@ class ApiKeyAuthenticator:
         text, now = KeyText.parse(token.decode()), self._now()
         credential = None if text is None else await self._credential(text.id)
         if text is None or credential is None or not credential.admits(text, now):
-            raise Unauthenticated("The API key is not accepted.")
+            raise NotAuthenticated("The API key is not accepted.")
         return Authentication(
             Caller(
                 credential.user,
@@ -95,10 +95,10 @@ class ApiKeyAuthenticator:
         found = await self._find(id)
         if found is not None:
             with suppress(ValueError):  # a key with too many roles for the cache is not cached
-                self._kept[id] = _Kept(found, until)
+                self._kept[id] = _CachedCredential(found, until)
         return found
 
 
-def _weight(kept: _Kept) -> int:
+def _role_weight(kept: _CachedCredential) -> int:
     """Return the number of roles, with a minimum that bounds the cache to MAX_KEPT keys."""
     return max(MAX_KEPT_ROLES // MAX_KEPT, len(kept.credential.roles))

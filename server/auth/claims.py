@@ -39,7 +39,7 @@ def roles_from(claim: object) -> dict[GroupPath, Role]:
     skipped.
     """
     roles: dict[GroupPath, Role] = {}
-    for group, role in _pairs(claim):
+    for group, role in _group_roles(claim):
         if roles.setdefault(group, role) != role:
             raise BadInput(f"The group {group!r} is given two roles.")
     return roles
@@ -50,7 +50,7 @@ def parse_role(text: str) -> tuple[GroupPath, Role]:
     for separator in _SEPARATORS:
         group, found, role = text.rpartition(separator)
         if found:
-            return parse_group_path(group), _role(role)
+            return parse_group_path(group), _parse_role_name(role)
     raise BadInput(f"The role {text!r} is not of the form GROUP=ROLE.")
 
 
@@ -71,19 +71,21 @@ def default_group_from(claim: object, roles: Mapping[GroupPath, Role]) -> GroupP
     return group
 
 
-def _pairs(claim: object) -> Iterable[tuple[GroupPath, Role]]:
+def _group_roles(claim: object) -> Iterable[tuple[GroupPath, Role]]:
     match claim:
         case None:
             return ()
         case dict():
-            return [(parse_group_path(group), _role(role)) for group, role in claim.items()]
+            return [
+                (parse_group_path(group), _parse_role_name(role)) for group, role in claim.items()
+            ]
         case list() if all(isinstance(entry, str) for entry in claim):
             return [parse_role(entry) for entry in claim]
         case _:
             raise BadInput("The roles are neither an object nor a list of texts.")
 
 
-def _role(name: object) -> Role:
+def _parse_role_name(name: object) -> Role:
     if not isinstance(name, str) or name not in _ROLES:
         raise BadInput(f"{name!r} is not one of the roles {', '.join(_ROLES)}.")
     return _ROLES[name]

@@ -8,7 +8,13 @@ from joserfc.jwk import OKPKey
 from penstock.datastore.errors import NotFound
 from penstock.datastore.roles import ROOT, Caller, Role
 from penstock.datastore.store import Store
-from penstock.server.auth.dev_tokens import PREFERRED_GROUP, USER, VALID, dev_key, sign_dev_token
+from penstock.server.auth.dev_tokens import (
+    DEV_TOKEN_LIFETIME,
+    DEV_USER,
+    PREFERRED_GROUP,
+    dev_key,
+    sign_dev_token,
+)
 from penstock.server.settings.settings import Settings
 
 
@@ -21,7 +27,9 @@ class DevIdentity:
 
     def token(self) -> str:
         caller = self.caller
-        return sign_dev_token(self.key, caller.user_id, caller.roles, caller.default_group, VALID)
+        return sign_dev_token(
+            self.key, caller.user_id, caller.roles, caller.default_group, DEV_TOKEN_LIFETIME
+        )
 
 
 async def dev_identity(settings: Settings, store: Store) -> DevIdentity | None:
@@ -31,10 +39,10 @@ async def dev_identity(settings: Settings, store: Store) -> DevIdentity | None:
     """
     if settings.issuer is not None or not is_loopback(settings.host):
         return None
-    caller = Caller(USER, {ROOT: Role.ADMIN}, ROOT)
+    caller = Caller(DEV_USER, {ROOT: Role.ADMIN}, ROOT)
     (group,) = await store.open_session(caller).groups.many([PREFERRED_GROUP])
     if not isinstance(group, NotFound):
-        caller = Caller(USER, caller.roles, PREFERRED_GROUP)
+        caller = Caller(DEV_USER, caller.roles, PREFERRED_GROUP)
     return DevIdentity(dev_key(settings.data_dir), caller)
 
 

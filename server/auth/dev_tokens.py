@@ -16,16 +16,16 @@ from joserfc.jwk import Key, OKPKey
 
 from penstock.datastore.roles import GroupPath, Role
 from penstock.server.auth.claims import DEFAULT_GROUP_CLAIM, ROLES_CLAIM
-from penstock.server.auth.jwks import pick
+from penstock.server.auth.jwks import pick_key
 from penstock.server.settings.key_files import BadKeyFile, make_once
 
-USER: Final = "dev@localhost"
+DEV_USER: Final = "dev@localhost"
 PREFERRED_GROUP: Final = GroupPath("/usa")
-VALID: Final = timedelta(hours=12)
+DEV_TOKEN_LIFETIME: Final = timedelta(hours=12)
 
 DEV_ISSUER = "penstock-dev"
 DEV_ALGORITHM: Final = "Ed25519"
-FILE_NAME = "dev-key.json"
+KEY_FILE = "dev-key.json"
 
 
 class BadDevKey(BadKeyFile):
@@ -39,9 +39,9 @@ class DevKeys:
         self._key = key
 
     async def find(self, kid: str | None, algorithm: str) -> Key | None:
-        return pick((self._key,), kid, algorithm)
+        return pick_key((self._key,), kid, algorithm)
 
-    def current(self) -> object:
+    def current_keys(self) -> object:
         return self._key
 
 
@@ -50,11 +50,11 @@ def dev_key(data_dir: Path) -> OKPKey:
 
     Raises BadDevKey.
     """
-    path = data_dir / FILE_NAME
+    path = data_dir / KEY_FILE
     try:
         if not path.exists():
-            make_once(path, _made)
-        return _read(path)
+            make_once(path, _make_key)
+        return _read_key(path)
     except OSError as error:
         raise BadDevKey(f"{path}: {error.strerror}") from error
 
@@ -82,7 +82,7 @@ def sign_dev_token(
     return jwt.encode(header, claims, key, algorithms=[DEV_ALGORITHM])
 
 
-def _read(path: Path) -> OKPKey:
+def _read_key(path: Path) -> OKPKey:
     try:
         key = OKPKey.import_key(json.loads(path.read_bytes()))
         if key.curve_name == DEV_ALGORITHM and key.is_private and key.kid:
@@ -92,6 +92,6 @@ def _read(path: Path) -> OKPKey:
     raise BadDevKey(f"{path} holds no {DEV_ALGORITHM} key; remove it and one will be made.")
 
 
-def _made() -> bytes:
+def _make_key() -> bytes:
     key = OKPKey.generate_key(DEV_ALGORITHM, auto_kid=True)
     return json.dumps(key.as_dict(private=True)).encode()

@@ -30,20 +30,20 @@ class FetchFailed(Exception):
     """The document could not be fetched; the message gives the reason for the log."""
 
 
-class Document(NamedTuple):
+class JsonDocument(NamedTuple):
     """A decoded JSON value, and its `max-age` in seconds; None if the sender gave none."""
 
     value: object
     max_age: int | None
 
 
-async def fetch_json(http: httpx.AsyncClient, url: str) -> Document:
+async def fetch_json(http: httpx.AsyncClient, url: str) -> JsonDocument:
     """Fetch the document without following redirects. Raises FetchFailed."""
     if not is_secure(url):
         raise FetchFailed(f"{url} is not an https URL")
     try:
         body, headers = await _fetch(http, url)
-        return Document(msgspec.json.decode(body), _max_age(headers))
+        return JsonDocument(msgspec.json.decode(body), _max_age(headers))
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise FetchFailed(f"{url}: {type(error).__name__} {error}") from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -114,15 +114,15 @@ class Jwks:
         """
         if self._clock() >= self._fresh_until:
             await self._refresh()
-        key = pick(self._keys or (), kid, algorithm)
+        key = pick_key(self._keys or (), kid, algorithm)
         if key is None and kid is not None:
             await self._refresh()
-            key = pick(self._keys or (), kid, algorithm)
+            key = pick_key(self._keys or (), kid, algorithm)
         if self._keys is None:
             raise Unavailable("The issuer of tokens does not answer.", PAUSE_WITHOUT_KEYS)
         return key
 
-    def current(self) -> object | None:
+    def current_keys(self) -> object | None:
         """Return the keys as one object; None when `find` would wait for a fetch."""
         now = self._clock()
         waits = now >= self._fresh_until and (self._fetching or now >= self._next_fetch)
@@ -163,9 +163,9 @@ async def keys_url(http: httpx.AsyncClient, issuer: str) -> str:
             raise FetchFailed(f"the configuration is not that of the issuer {issuer}")
 
 
-def pick(keys: Iterable[Key], kid: str | None, algorithm: str) -> Key | None:
+def pick_key(keys: Iterable[Key], kid: str | None, algorithm: str) -> Key | None:
     """Return the fitting key with that id; without an id, the only fitting one."""
-    fitting = [key for key in keys if kid in (None, key.kid) and _fits(key, algorithm)]
+    fitting = [key for key in keys if kid in (None, key.kid) and _fits_algorithm(key, algorithm)]
     return fitting[0] if len(fitting) == 1 or (fitting and kid is not None) else None
 
 
@@ -199,7 +199,7 @@ def _can_verify(entry: dict[str, object]) -> bool:
             return False
 
 
-def _fits(key: Key, algorithm: str) -> bool:
+def _fits_algorithm(key: Key, algorithm: str) -> bool:
     if key.get("use") not in (None, "sig") or key.get("alg") not in (None, algorithm):
         return False
     try:

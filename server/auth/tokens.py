@@ -16,7 +16,7 @@ from joserfc.jws import CompactSignature, JWSRegistry
 from joserfc.jwt import JWTClaimsRegistry
 from starlette.datastructures import Headers
 
-from penstock.datastore.errors import BadInput, Unauthenticated
+from penstock.datastore.errors import BadInput, NotAuthenticated
 from penstock.datastore.roles import Caller
 from penstock.server.auth.claims import DEFAULT_GROUP_CLAIM, ROLES_CLAIM, caller_from
 from penstock.server.auth.dev_tokens import DEV_ALGORITHM, DEV_ISSUER, DevKeys, dev_key
@@ -27,7 +27,7 @@ MAX_KEPT: Final = 10_000
 MAX_KEPT_ROLES: Final = 50_000
 
 
-class Proven(NamedTuple):
+class VerifiedToken(NamedTuple):
     """The caller that a token proves from `since` until `until`, in seconds since 1970.
 
     It holds only while the issuer's current keys are the same object `keys` that verified it.
@@ -39,29 +39,29 @@ class Proven(NamedTuple):
     keys: object
 
 
-class ProvenTokens:
+class TokenCache:
     """A cache of verified tokens by digest, which drops the least recently used one first."""
 
     def __init__(self, now: Callable[[], float] = time.time) -> None:
         self._now = now
-        self._kept = LRUCache[bytes, Proven](MAX_KEPT_ROLES, _weight)
+        self._kept = LRUCache[bytes, VerifiedToken](MAX_KEPT_ROLES, _role_weight)
 
     def __len__(self) -> int:
         return len(self._kept)
 
-    def get(self, digest: bytes) -> Proven | None:
+    def get(self, digest: bytes) -> VerifiedToken | None:
         """Return the entry for a digest; None if the token must be verified."""
         found = self._kept.get(digest)
         if found is None or not found.since <= int(self._now()) < found.until:
             return None
         return found
 
-    def put(self, digest: bytes, proven: Proven) -> None:
+    def put(self, digest: bytes, proven: VerifiedToken) -> None:
         with suppress(ValueError):  # a token with too many roles for the cache is not cached
             self._kept[digest] = proven
 
 
-def _weight(proven: Proven) -> int:
+def _role_weight(proven: VerifiedToken) -> int:
     """Return the number of roles, with a minimum that bounds the cache to MAX_KEPT tokens."""
     return max(MAX_KEPT_ROLES // MAX_KEPT, len(proven.caller.roles))
 
@@ -92,7 +92,7 @@ class KeySource(Protocol):
     async def find(self, kid: str | None, algorithm: str) -> Key | None:
         """Return the key that a token's header names; None if there is none."""
 
-    def current(self) -> object | None:
+    def current_keys(self) -> object | None:
         """Return an object for the current keys, which is another one after any change.
 
         Returns None if `find` would fetch first.
@@ -123,8 +123,8 @@ class TokenAuthenticator:
         self._rules = rules
         self._keys = keys
         self._now = now
-        self._proven = ProvenTokens(now)
-        self._registry = _Registry(algorithms=rules.algorithms, strict_check_header=False)
+        self._cache = TokenCache(now)
+        self._registry = _AlgorithmRegistry(algorithms=rules.algorithms, strict_check_header=False)
 
     async def caller_of(self, headers: Mapping[str, object]) -> Caller:
         """Verify the token and read the caller from its claims."""
@@ -134,52 +134,52 @@ class TokenAuthenticator:
         """Verify the token; the session ends when a new request with it would fail."""
         token = bearer_token(headers)
         digest = sha256(token).digest()
-        proven, keys = self._proven.get(digest), self._keys.current()
+        proven, keys = self._cache.get(digest), self._keys.current_keys()
         if proven is None or keys is None or proven.keys is not keys:
-            proven = await self._prove(token)
-            self._proven.put(digest, proven)
+            proven = await self._verify(token)
+            self._cache.put(digest, proven)
         return Authentication(proven.caller, proven.until)
 
-    async def _prove(self, token: bytes) -> Proven:
+    async def _verify(self, token: bytes) -> VerifiedToken:
         try:
-            signed, keys = await self._verified(token)
+            signed, keys = await self._verify_signature(token)
             claims = _claims_of(signed.payload)
-            self._check(claims)
+            self._check_claims(claims)
             rules = self._rules
-            return Proven(
+            return VerifiedToken(
                 caller=caller_from(claims, rules.roles_claim, rules.default_group_claim),
                 since=max(claims.get("nbf", 0), claims.get("iat", 0)) - rules.clock_skew,
                 until=claims["exp"] + rules.clock_skew,
                 keys=keys,
             )
         except ExpiredTokenError as error:
-            raise Unauthenticated("The token has expired.") from error
+            raise NotAuthenticated("The token has expired.") from error
         except (JoseError, BadInput) as error:
-            raise Unauthenticated(f"The token is not accepted: {error}") from error
+            raise NotAuthenticated(f"The token is not accepted: {error}") from error
 
-    async def _verified(self, token: bytes) -> tuple[CompactSignature, object]:
+    async def _verify_signature(self, token: bytes) -> tuple[CompactSignature, object]:
         """Return the parsed token and the current keys, if the signature is valid."""
-        signed = self._extracted(token)
+        signed = self._parse_token(token)
         header = signed.headers()
         key = await self._keys.find(header.get("kid"), header["alg"])
-        keys = self._keys.current()
+        keys = self._keys.current_keys()
         if key is None:
-            raise Unauthenticated("The token is signed with an unknown key.")
+            raise NotAuthenticated("The token is signed with an unknown key.")
         if not jws.validate_compact(signed, key, self._rules.algorithms, self._registry):
-            raise Unauthenticated("The token's signature does not hold.")
+            raise NotAuthenticated("The token's signature does not hold.")
         return signed, keys
 
-    def _extracted(self, token: bytes) -> CompactSignature:
+    def _parse_token(self, token: bytes) -> CompactSignature:
         """Parse the token; check that its header is well-formed and its algorithm allowed."""
         try:
             signed = jws.extract_compact(token, registry=self._registry)
             self._registry.check_header(signed.headers())
         except (JoseError, ValueError, TypeError, AttributeError, RecursionError) as error:
-            raise Unauthenticated("The token is malformed.") from error
+            raise NotAuthenticated("The token is malformed.") from error
         self._registry.get_alg(signed.headers()["alg"])
         return signed
 
-    def _check(self, claims: dict[str, Any]) -> None:
+    def _check_claims(self, claims: dict[str, Any]) -> None:
         JWTClaimsRegistry(
             now=int(self._now()),
             leeway=self._rules.clock_skew,
@@ -190,7 +190,7 @@ class TokenAuthenticator:
         ).validate(claims)
 
 
-class _Registry(JWSRegistry):
+class _AlgorithmRegistry(JWSRegistry):
     """Allows the listed algorithms only, whatever the library recommends or deprecates.
 
     Issuers still write `EdDSA`, for which the library would warn at each token.
@@ -241,11 +241,11 @@ def bearer_token(headers: Mapping[str, object]) -> bytes:
     else:
         found = [value for name, value in headers.items() if name.lower() == "authorization"]
     if not found:
-        raise Unauthenticated("The request carries no Authorization header.")
+        raise NotAuthenticated("The request carries no Authorization header.")
     scheme, _, token = str(found[0]).strip().partition(" ")
     token = token.strip()
     if len(found) > 1 or scheme.lower() != "bearer" or not token.isascii() or not token:
-        raise Unauthenticated("The Authorization header is not one 'Bearer' and a token.")
+        raise NotAuthenticated("The Authorization header is not one 'Bearer' and a token.")
     return token.encode()
 
 
@@ -253,4 +253,4 @@ def _claims_of(payload: bytes) -> dict[str, Any]:
     try:
         return msgspec.json.decode(payload, type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise Unauthenticated("The token's claims are not a JSON object.") from error
+        raise NotAuthenticated("The token's claims are not a JSON object.") from error

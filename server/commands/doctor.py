@@ -7,26 +7,28 @@ from typing import Final, TypeAlias
 
 from penstock.server.commands.checks.bucket import bucket
 from penstock.server.commands.checks.dynamodb import dynamodb
-from penstock.server.commands.checks.embedded_store import embedded
-from penstock.server.commands.checks.finding import Finding, Findings, Level, fail
+from penstock.server.commands.checks.embedded_store import embedded_store
+from penstock.server.commands.checks.finding import Finding, Findings, Severity, fail
 from penstock.server.commands.checks.issuer import issuer
 from penstock.server.commands.options import StoreOptions
-from penstock.server.core.command_output import Answer, ExitCode, shown
+from penstock.server.core.command_output import CommandOutput, ExitCode, show_progress
 from penstock.server.settings.settings import Settings
 
 Check: TypeAlias = Callable[[Settings], Findings]
 
-_STORES: Final[Mapping[str, Check]] = MappingProxyType({"sqlite": embedded, "dynamodb": dynamodb})
+_STORE_CHECKS: Final[Mapping[str, Check]] = MappingProxyType(
+    {"sqlite": embedded_store, "dynamodb": dynamodb}
+)
 
 
-def doctor(*, options: StoreOptions = StoreOptions()) -> Answer:  # noqa: B008 - frozen
+def doctor(*, options: StoreOptions = StoreOptions()) -> CommandOutput:  # noqa: B008 - frozen
     """Check the store, the bucket and the issuer of the settings; exit with 3 if a check fails.
 
     Nothing is changed. Each check prints one line: `ok`, `warn` or `fail`, and advice.
     """
     settings = options.settings()
-    found = asyncio.run(_examined(settings, (_STORES[settings.store], bucket, issuer)))
-    failed = any(finding.level is Level.FAIL for finding in found)
+    found = asyncio.run(_run_checks(settings, (_STORE_CHECKS[settings.store], bucket, issuer)))
+    failed = any(finding.level is Severity.FAIL for finding in found)
     data = {
         "ok": not failed,
         "checks": [
@@ -40,12 +42,12 @@ def doctor(*, options: StoreOptions = StoreOptions()) -> Answer:  # noqa: B008 -
         ],
     }
     code = ExitCode.STORE if failed else ExitCode.OK
-    return Answer("\n".join(map(_line, found)), data, code)
+    return CommandOutput("\n".join(map(_format_finding, found)), data, code)
 
 
-async def _examined(settings: Settings, checks: Sequence[Check]) -> list[Finding]:
+async def _run_checks(settings: Settings, checks: Sequence[Check]) -> list[Finding]:
     found: list[Finding] = []
-    with shown("Checking", len(checks)) as progress:
+    with show_progress("Checking", len(checks)) as progress:
         for check in checks:
             try:
                 async for finding in check(settings):
@@ -57,6 +59,6 @@ async def _examined(settings: Settings, checks: Sequence[Check]) -> list[Finding
     return found
 
 
-def _line(finding: Finding) -> str:
+def _format_finding(finding: Finding) -> str:
     words = " ".join(f"{finding.message} {finding.advice or ''}".split())
     return f"{finding.level:4}  {finding.check:18}  {words}"

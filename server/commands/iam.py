@@ -6,9 +6,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from penstock.datastore.iam_policy import of_buckets_of_users, policy, with_destinations
-from penstock.server.commands.options import option
-from penstock.server.core.command_output import Answer, CommandFailed, ExitCode
+from penstock.datastore.iam_policy import server_policy, user_bucket_statements, with_destinations
+from penstock.server.commands.options import setting_option
+from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
 from penstock.server.settings.settings import Settings
 
 _ACCOUNT = re.compile(r"\d{12}", re.ASCII)
@@ -19,12 +19,12 @@ _SETUP_HELP = "Permit also what `penstock table create` and `penstock doctor` do
 
 def iam(
     *,
-    table: Annotated[str | None, option("table")] = None,
-    bucket: Annotated[str | None, option("bucket")] = None,
-    region: Annotated[str | None, option("region")] = None,
+    table: Annotated[str | None, setting_option("table")] = None,
+    bucket: Annotated[str | None, setting_option("bucket")] = None,
+    region: Annotated[str | None, setting_option("region")] = None,
     account: Annotated[str | None, Parameter(help=_ACCOUNT_HELP)] = None,
     setup: Annotated[bool, Parameter(help=_SETUP_HELP)] = False,
-) -> Answer:
+) -> CommandOutput:
     """Print an IAM policy that permits what the server does, and nothing else.
 
     It names the table and the bucket of the settings for any kind of store. It sends no request to
@@ -33,12 +33,12 @@ def iam(
     settings = Settings.load(table=table, bucket=bucket, region=region)
     if account is not None and not _ACCOUNT.fullmatch(account):
         raise CommandFailed(f"--account {account}: must be 12 digits.", code=ExitCode.USAGE)
-    found = policy(
+    found = server_policy(
         settings.table, settings.bucket, region=settings.region, account=account, setup=setup
     )
-    found["Statement"] += of_buckets_of_users(
+    found["Statement"] += user_bucket_statements(
         settings.kms_key, roles=settings.assume_roles, region=settings.region, account=account
     )
     if settings.bucket is not None and settings.ngsi is not False:
         found = with_destinations(found, settings.ngsi_region, account)
-    return Answer(json.dumps(found, indent=2), found)
+    return CommandOutput(json.dumps(found, indent=2), found)

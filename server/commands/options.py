@@ -12,7 +12,7 @@ from penstock.server.core.command_output import CommandFailed, ExitCode
 from penstock.server.settings.settings import PREFIX, Settings
 
 
-def option(setting: str) -> Parameter:
+def setting_option(setting: str) -> Parameter:
     """Describe the option for a setting.
 
     The command's parameter defaults to None, which `Settings.load` takes for an absent option.
@@ -30,27 +30,27 @@ def option(setting: str) -> Parameter:
 class StoreOptions:
     """The options that choose the store; None leaves the choice to the settings."""
 
-    store: Annotated[Literal["sqlite", "dynamodb"] | None, option("store")] = None
-    data_dir: Annotated[Path | None, option("data_dir")] = None
-    table: Annotated[str | None, option("table")] = None
-    endpoint_url: Annotated[str | None, option("endpoint_url")] = None
-    region: Annotated[str | None, option("region")] = None
+    store: Annotated[Literal["sqlite", "dynamodb"] | None, setting_option("store")] = None
+    data_dir: Annotated[Path | None, setting_option("data_dir")] = None
+    table: Annotated[str | None, setting_option("table")] = None
+    endpoint_url: Annotated[str | None, setting_option("endpoint_url")] = None
+    region: Annotated[str | None, setting_option("region")] = None
 
     def settings(self, **more: object) -> Settings:
         """Return the settings overridden by these options; raises InvalidSettings."""
         return Settings.load(**asdict(self), **more)
 
 
-LONGEST = timedelta(days=366)
+LONGEST_DURATION = timedelta(days=366)
 
 _SPAN = re.compile(r"([1-9]\d{0,8})([smhd])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
-def span(option: str, text: str) -> timedelta:
+def parse_duration(option: str, text: str) -> timedelta:
     """Parse a duration like `12h`, at most `366d`; raises CommandFailed for other texts."""
     found = _SPAN.fullmatch(text)
-    if found and (time := timedelta(**{_UNITS[found[2]]: int(found[1])})) <= LONGEST:
+    if found and (time := timedelta(**{_UNITS[found[2]]: int(found[1])})) <= LONGEST_DURATION:
         return time
     words = f"--{option} {text}: must be like 12h, from 1s to 366d."
     raise CommandFailed(words, code=ExitCode.USAGE)

@@ -8,10 +8,21 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 
 from penstock.datastore.roles import ROOT, Role
-from penstock.server.auth.dev_tokens import PREFERRED_GROUP, USER, VALID, dev_key, sign_dev_token
-from penstock.server.commands.options import option
-from penstock.server.commands.run_file import Client, Trip, trip
-from penstock.server.core.command_output import Answer, CommandFailed, ExitCode, measured
+from penstock.server.auth.dev_tokens import (
+    DEV_TOKEN_LIFETIME,
+    DEV_USER,
+    PREFERRED_GROUP,
+    dev_key,
+    sign_dev_token,
+)
+from penstock.server.commands.options import setting_option
+from penstock.server.commands.run_file import FileRun, GraphQLClient, run_file
+from penstock.server.core.command_output import (
+    CommandFailed,
+    CommandOutput,
+    ExitCode,
+    show_byte_progress,
+)
 from penstock.server.settings.settings import Settings
 
 _URL_HELP = "URL of the server."
@@ -27,7 +38,7 @@ _MOST_HELP = "Fail when more rows than this fail. By default there is no limit."
 
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class ResultOptions:
     """The files for the results, and the most rows that may fail; None for the default."""
 
     output: Annotated[Path | None, Parameter(help=_OUTPUT_HELP)] = None
@@ -37,15 +48,15 @@ class Result:
 
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Where:
+class ServerOptions:
     """The server's URL, and the token for it."""
 
     url: Annotated[str, Parameter(help=_URL_HELP)] = "http://127.0.0.1:8000"
     token: Annotated[str | None, Parameter(help=_PROOF_HELP)] = None
-    data_dir: Annotated[Path | None, option("data_dir")] = None
+    data_dir: Annotated[Path | None, setting_option("data_dir")] = None
 
-    def client(self) -> Client:
-        return Client(self.url, self.token or _own_token(self.data_dir))
+    def client(self) -> GraphQLClient:
+        return GraphQLClient(self.url, self.token or _own_token(self.data_dir))
 
 
 def run(
@@ -54,9 +65,9 @@ def run(
     /,
     *,
     group: Annotated[str | None, Parameter(help=_GROUP_HELP)] = None,
-    result: Result = Result(),
-    where: Where = Where(),
-) -> Answer:
+    result: ResultOptions = ResultOptions(),
+    where: ServerOptions = ServerOptions(),
+) -> CommandOutput:
     """Run a pipeline of a running server, given by name or id, on a CSV file.
 
     The command uploads the file, follows the execution, and saves output and rejected rows. It
@@ -64,7 +75,7 @@ def run(
     """
     if not file.is_file():
         raise CommandFailed(f"{file} is no file.", code=ExitCode.USAGE)
-    wanted = Trip(
+    wanted = FileRun(
         pipeline=pipeline,
         group=group,
         file=file,
@@ -75,13 +86,13 @@ def run(
     for path in (wanted.output, wanted.errors):
         if not path.parent.is_dir():
             raise CommandFailed(f"{path.parent} is no directory.", code=ExitCode.USAGE)
-    return _answer(asyncio.run(_trip(where, wanted)), wanted)
+    return _run_answer(asyncio.run(_run_file(where, wanted)), wanted)
 
 
-async def _trip(where: Where, wanted: Trip) -> Any:
+async def _run_file(where: ServerOptions, wanted: FileRun) -> Any:
     async with where.client() as client:
-        with measured(wanted.file.name) as tell:
-            return await trip(client, wanted, tell)
+        with show_byte_progress(wanted.file.name) as tell:
+            return await run_file(client, wanted, tell)
 
 
 def _own_token(data_dir: Path | None) -> str:
@@ -89,10 +100,10 @@ def _own_token(data_dir: Path | None) -> str:
     if settings.issuer is not None:
         raise CommandFailed("PENSTOCK_ISSUER is set: give a --token.", code=ExitCode.USAGE)
     key = dev_key(settings.data_dir)
-    return sign_dev_token(key, USER, {ROOT: Role.ADMIN}, PREFERRED_GROUP, VALID)
+    return sign_dev_token(key, DEV_USER, {ROOT: Role.ADMIN}, PREFERRED_GROUP, DEV_TOKEN_LIFETIME)
 
 
-def _answer(over: Any, wanted: Trip) -> Answer:
+def _run_answer(over: Any, wanted: FileRun) -> CommandOutput:
     progress = over["progress"] or dict.fromkeys(("rowsRead", "rowsSucceeded", "rowsFailed"), 0)
     lines = [
         f"{over['state'].lower()}: {progress['rowsRead']} rows, "
@@ -107,4 +118,4 @@ def _answer(over: Any, wanted: Trip) -> Answer:
         if there:
             lines.append(f"{name}  {path}")
     code = ExitCode.OK if over["state"] == "SUCCESS" else ExitCode.FAILED
-    return Answer("\n".join(lines), data, code)
+    return CommandOutput("\n".join(lines), data, code)

@@ -13,7 +13,7 @@ from penstock.server.core.command_output import CommandFailed, ExitCode
 SECONDS = 60.0
 
 
-class Client:
+class GraphQLClient:
     """A GraphQL client of one server, with one token."""
 
     def __init__(self, url: str, token: str) -> None:
@@ -39,8 +39,8 @@ class Client:
                 self._url, json={"query": query, "variables": variables}
             )
         except httpx.TransportError as error:
-            raise _unreachable(self._url, error) from None
-        return _value(answer.json())
+            raise _unreachable_server(self._url, error) from None
+        return _root_value(answer.json())
 
     async def follow(self, query: str, **variables: Any) -> AsyncIterator[Any]:
         """Yield the values of a subscription's one field, over server-sent events."""
@@ -52,9 +52,9 @@ class Client:
             ) as events:
                 async for line in events.aiter_lines():
                     if line.startswith("data: "):
-                        yield _value(json.loads(line.removeprefix("data: ")))
+                        yield _root_value(json.loads(line.removeprefix("data: ")))
         except httpx.TransportError as error:
-            raise _unreachable(self._url, error) from None
+            raise _unreachable_server(self._url, error) from None
 
     async def upload(self, form: Any, file: Path) -> None:
         """Upload a file with the form that the server returned."""
@@ -70,7 +70,7 @@ class Client:
                     headers=headers,
                 )
         except httpx.TransportError as error:
-            raise _unreachable(form["url"], error) from None
+            raise _unreachable_server(form["url"], error) from None
         if answer.is_error:
             raise CommandFailed(f"The upload was refused with {answer.status_code}.")
 
@@ -83,10 +83,10 @@ class Client:
                     async for chunk in answer.aiter_bytes():
                         file.write(chunk)
         except httpx.HTTPError as error:
-            raise _unreachable(url, error) from None
+            raise _unreachable_server(url, error) from None
 
 
-def _value(answer: Any) -> Any:
+def _root_value(answer: Any) -> Any:
     """Return the value of the one root field; raises CommandFailed for any error in the answer."""
     for error in answer.get("errors", ()):
         raise CommandFailed(error["message"])
@@ -96,7 +96,7 @@ def _value(answer: Any) -> Any:
     return value
 
 
-def _unreachable(url: str, error: Exception) -> CommandFailed:
+def _unreachable_server(url: str, error: Exception) -> CommandFailed:
     words = str(error) or type(error).__name__
     return CommandFailed(f"{url.partition('?')[0]}: {words}", code=ExitCode.STORE)
 
@@ -116,13 +116,13 @@ FOLLOW = """subscription($id: ID!) { executionProgress(id: $id) { state stateMes
 RESULT = """query($id: ID!) { execution(id: $id) { id state stateMessage
   progress { rowsRead rowsSucceeded rowsFailed }
   outputDownload { status url } errorsDownload { status url } } }"""
-OVER = ("SUCCESS", "FAILED", "CANCELLED")
+FINAL_STATES = ("SUCCESS", "FAILED", "CANCELLED")
 
-Tell = Callable[[str, int, int | None], None]
+ReportProgress = Callable[[str, int, int | None], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trip:
+class FileRun:
     """A pipeline, by its name in a group or its global id; the input file; the result files."""
 
     pipeline: str
@@ -133,13 +133,13 @@ class Trip:
     max_failed_rows: int | None = None
 
 
-async def trip(client: Client, wanted: Trip, tell: Tell) -> Any:
+async def run_file(client: GraphQLClient, wanted: FileRun, tell: ReportProgress) -> Any:
     """Run the pipeline and return the finished execution.
 
     `tell` gets the state, the bytes done and their total.
     """
     size = wanted.file.stat().st_size
-    pipeline = await _pipeline(client, wanted)
+    pipeline = await _find_pipeline(client, wanted)
     given = {"pipelineId": pipeline, "maxFailedRows": wanted.max_failed_rows}
     made = (await client.ask(CREATE, input=given))["execution"]
     tell("Uploading", 0, size)
@@ -149,10 +149,10 @@ async def trip(client: Client, wanted: Trip, tell: Tell) -> Any:
         progress = told["progress"] or {}
         words = told["state"].replace("_", " ").capitalize()
         tell(words, progress.get("bytesRead", 0), progress.get("bytesTotal") or size)
-    return await _fetched(client, wanted, made["id"])
+    return await _download_results(client, wanted, made["id"])
 
 
-async def _pipeline(client: Client, wanted: Trip) -> str:
+async def _find_pipeline(client: GraphQLClient, wanted: FileRun) -> str:
     try:
         found = await client.ask(FIND, name=wanted.pipeline, group=wanted.group)
     except CommandFailed:
@@ -164,9 +164,9 @@ async def _pipeline(client: Client, wanted: Trip) -> str:
     return id
 
 
-async def _fetched(client: Client, wanted: Trip, id: str) -> Any:
+async def _download_results(client: GraphQLClient, wanted: FileRun, id: str) -> Any:
     over = await client.ask(RESULT, id=id)
-    if over["state"] not in OVER:
+    if over["state"] not in FINAL_STATES:
         raise CommandFailed("The server stopped telling of the execution; it goes on.")
     for name, path in (("outputDownload", wanted.output), ("errorsDownload", wanted.errors)):
         if over[name] is not None and over[name]["status"] == "READY":

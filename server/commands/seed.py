@@ -7,12 +7,17 @@ from cyclopts import Parameter
 from cyclopts.validators import Number
 
 from penstock.server.commands.options import StoreOptions
-from penstock.server.core.command_output import Answer, CommandFailed, ExitCode, shown
-from penstock.server.runtime.stores import location, open_files, open_table, store_over
+from penstock.server.core.command_output import (
+    CommandFailed,
+    CommandOutput,
+    ExitCode,
+    show_progress,
+)
+from penstock.server.runtime.stores import build_store, data_location, open_files, open_table
 from penstock.server.samples import seeding
-from penstock.server.samples.audio import Shelved, shelve, unshelve
+from penstock.server.samples.audio import AudioSeedCounts, add_samples, remove_samples
 from penstock.server.samples.catalogue import DEFAULT_SIZE
-from penstock.server.samples.seeding import Seeded
+from penstock.server.samples.seeding import SeedCounts
 from penstock.server.settings.settings import Settings
 
 _SIZE_HELP = "Number of sample pipelines; a higher number adds the missing ones."
@@ -28,7 +33,7 @@ def seed(
     purge: Annotated[bool, Parameter(help=_PURGE_HELP)] = False,
     audio: Annotated[str | None, Parameter(help=_AUDIO_HELP)] = None,
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
-) -> Answer:
+) -> CommandOutput:
     """Fill the store with a sample catalogue of groups and pipelines; existing data stays."""
     settings = options.settings()
     if purge:
@@ -37,33 +42,36 @@ def seed(
         if audio is not None:
             text += f" {unshelved} sample tracks were."
             gone["tracksDeleted"] = unshelved
-        return Answer(text, gone)
+        return CommandOutput(text, gone)
     seeded, shelved = asyncio.run(_seed(settings, size, audio))
-    text = f"{seeded.created} pipelines were made, {seeded.found} were there: {location(settings)}"
+    counts = f"{seeded.created} pipelines were made, {seeded.found} were there"
+    text = f"{counts}: {data_location(settings)}"
     made: dict[str, Any] = {"created": seeded.created, "found": seeded.found}
     if audio is not None:
         text += f"\n{shelved.created} tracks were made, {shelved.found} were there, of {audio}"
         made["tracks"] = {"created": shelved.created, "found": shelved.found}
-    return Answer(text, made)
+    return CommandOutput(text, made)
 
 
-async def _seed(settings: Settings, size: int, user: str | None) -> tuple[Seeded, Shelved]:
+async def _seed(
+    settings: Settings, size: int, user: str | None
+) -> tuple[SeedCounts, AudioSeedCounts]:
     async with open_table(settings) as table, open_files(settings) as files:
         if settings.store == "sqlite":
             await table.create()
         elif problems := await table.verify():
             raise CommandFailed(*problems, code=ExitCode.STORE)
-        store = store_over(table, settings, files)
-        with shown("Seeding", size) as progress:
+        store = build_store(table, settings, files)
+        with show_progress("Seeding", size) as progress:
             seeded = await seeding.seed(store, size, progress)
-        return seeded, Shelved() if user is None else await shelve(store, user)
+        return seeded, AudioSeedCounts() if user is None else await add_samples(store, user)
 
 
 async def _purge(settings: Settings, user: str | None) -> tuple[int, int]:
     async with open_table(settings) as table, open_files(settings) as files:
         if problems := await table.verify():
             raise CommandFailed(*problems, code=ExitCode.STORE)
-        store = store_over(table, settings, files)
-        with shown("Deleting", None) as progress:
+        store = build_store(table, settings, files)
+        with show_progress("Deleting", None) as progress:
             deleted = await seeding.purge(store, progress)
-        return deleted, 0 if user is None else await unshelve(store, user)
+        return deleted, 0 if user is None else await remove_samples(store, user)

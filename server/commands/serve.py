@@ -12,22 +12,22 @@ from cyclopts import Parameter
 from uvloop import new_event_loop
 
 from penstock.server.auth.dev_identity import DevIdentity
-from penstock.server.commands.options import StoreOptions, option
+from penstock.server.commands.options import StoreOptions, setting_option
 from penstock.server.core.command_output import CommandFailed
-from penstock.server.runtime.run_server import prepare, serve_port, url_of
-from penstock.server.runtime.stores import location
-from penstock.server.runtime.supervisor import supervised
+from penstock.server.runtime.run_server import prepare_store, serve_port, url_of
+from penstock.server.runtime.stores import data_location
+from penstock.server.runtime.supervisor import supervise_processes
 from penstock.server.settings.settings import Settings
-from penstock.server.telemetry.logs import configure
+from penstock.server.telemetry.logs import configure_logging
 
 _NO_SEED_HELP = "Leave an empty store empty."
 
 
 def serve(
     *,
-    host: Annotated[str | None, option("host")] = None,
-    port: Annotated[int | None, option("port")] = None,
-    workers: Annotated[int | None, option("workers")] = None,
+    host: Annotated[str | None, setting_option("host")] = None,
+    port: Annotated[int | None, setting_option("port")] = None,
+    workers: Annotated[int | None, setting_option("workers")] = None,
     no_seed: Annotated[bool, Parameter(help=_NO_SEED_HELP)] = False,
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
 ) -> None:
@@ -38,7 +38,7 @@ def serve(
     settings = options.settings(
         host=host, port=port, workers=workers, seed=False if no_seed else None
     )
-    configure(settings.log_format)
+    configure_logging(settings.log_format)
     listener = _listen(settings)
     # uvicorn raises the signal again after it stops, and the open resources must still close.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -64,7 +64,7 @@ def _listen(settings: Settings) -> socket.socket:
 async def _serve(settings: Settings, listener: socket.socket) -> None:
     url = url_of(settings, listener)
 
-    identity = await prepare(settings, url)
+    identity = await prepare_store(settings, url)
 
     def announce() -> None:
         _announce(settings, url, identity)
@@ -72,7 +72,7 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
     if settings.workers == 1:
         await serve_port(settings, listener, announce)
         return
-    async with supervised(settings, listener) as supervisor:
+    async with supervise_processes(settings, listener) as supervisor:
         await supervisor.start()
         announce()
         await supervisor.run()
@@ -90,7 +90,7 @@ def _announce(settings: Settings, url: str, identity: DevIdentity | None) -> Non
         roles = ", ".join(f"{role.name.lower()} of {group}" for group, role in caller.roles.items())
         lines.append(f"Identity  {caller.user_id}, {roles}, default group {caller.default_group}")
         lines.append("          (GraphiQL acts as it; `penstock token` makes tokens for others)")
-    lines.append(f"Data      {location(settings)}")
+    lines.append(f"Data      {data_location(settings)}")
     lines.append("Ctrl-C stops the server.")
     sys.stderr.write("\n".join(("", *lines, "", "")))
     sys.stderr.flush()

@@ -10,8 +10,8 @@ from penstock.datastore.errors import BadInput
 from penstock.datastore.roles import GroupPath, Role
 from penstock.server.auth.claims import default_group_from, roles_from, user_id_from
 from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
-from penstock.server.commands.options import option, span
-from penstock.server.core.command_output import Answer, CommandFailed, ExitCode
+from penstock.server.commands.options import parse_duration, setting_option
+from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
 from penstock.server.settings.settings import Settings
 
 _ROLE_HELP = """A role of the user, as `/usa=admin`: `reader`, `contributor` or `admin` of a group
@@ -26,8 +26,8 @@ def token(
     role: Annotated[list[str], Parameter(help=_ROLE_HELP)],
     default_group: Annotated[str | None, Parameter(help=_GROUP_HELP)] = None,
     ttl: Annotated[str, Parameter(help=_TTL_HELP)] = "12h",
-    data_dir: Annotated[Path | None, option("data_dir")] = None,
-) -> Answer:
+    data_dir: Annotated[Path | None, setting_option("data_dir")] = None,
+) -> CommandOutput:
     """Print a token for development, to be sent as `Authorization: Bearer TOKEN`.
 
     It is signed with the key of the data directory, which the first use creates. A server with the
@@ -39,8 +39,8 @@ def token(
             "PENSTOCK_ISSUER is set: the server accepts that issuer's tokens only.",
             code=ExitCode.USAGE,
         )
-    valid = span("ttl", ttl)
-    name, roles, group = _identity(user, role, default_group)
+    valid = parse_duration("ttl", ttl)
+    name, roles, group = _parse_identity(user, role, default_group)
     expires = datetime.now(UTC).replace(microsecond=0) + valid
     signed = sign_dev_token(dev_key(settings.data_dir), name, roles, group, valid)
     data = {
@@ -50,10 +50,10 @@ def token(
         "defaultGroup": group,
         "expiresAt": expires.isoformat().replace("+00:00", "Z"),
     }
-    return Answer(signed, data)
+    return CommandOutput(signed, data)
 
 
-def _identity(
+def _parse_identity(
     user: str, entries: list[str], default_group: str | None
 ) -> tuple[str, dict[GroupPath, Role], GroupPath | None]:
     try:

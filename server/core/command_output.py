@@ -35,7 +35,7 @@ class ExitCode(IntEnum):
     STORE = 3
 
 
-class Answer(NamedTuple):
+class CommandOutput(NamedTuple):
     """The output of a command: text for people, and the same as a JSON value for `--json`.
 
     A command that successfully finds a problem returns another code than OK.
@@ -55,7 +55,7 @@ class CommandFailed(Exception):
         self.code = code
 
 
-class Failure(NamedTuple):
+class FailureReport(NamedTuple):
     """A failure as the user sees it, line by line; unexpected ones deserve a traceback."""
 
     code: ExitCode
@@ -63,26 +63,26 @@ class Failure(NamedTuple):
     expected: bool = True
 
 
-def failure_of(error: Exception) -> Failure:
+def describe_failure(error: Exception) -> FailureReport:
     """Describe any failure of a command for its user."""
     one_line = " ".join(str(error).split())
     match error:
         case CommandFailed():
-            return Failure(error.code, error.lines)
+            return FailureReport(error.code, error.lines)
         case InvalidSettings():
-            return Failure(ExitCode.USAGE, error.problems)
+            return FailureReport(ExitCode.USAGE, error.problems)
         case CycloptsError():
-            return Failure(ExitCode.USAGE, (one_line,))
+            return FailureReport(ExitCode.USAGE, (one_line,))
         case PenstockError() | BadKeyFile():
             unreachable = isinstance(error, Unavailable)
-            return Failure(ExitCode.STORE if unreachable else ExitCode.FAILED, (one_line,))
+            return FailureReport(ExitCode.STORE if unreachable else ExitCode.FAILED, (one_line,))
         case _:
             words = f"{type(error).__name__}: {one_line} (--debug shows where)"
-            return Failure(ExitCode.FAILED, (words,), expected=False)
+            return FailureReport(ExitCode.FAILED, (words,), expected=False)
 
 
 @contextmanager
-def measured(label: str) -> Iterator[Callable[[str, int, int | None], None]]:
+def show_byte_progress(label: str) -> Iterator[Callable[[str, int, int | None], None]]:
     """Show a bar of bytes on standard error; the caller reports activity, bytes done and total."""
     console = Console(stderr=True)
     columns = (
@@ -103,7 +103,7 @@ def measured(label: str) -> Iterator[Callable[[str, int, int | None], None]]:
 
 
 @contextmanager
-def shown(label: str, total: int | None) -> Iterator[Callable[[], None]]:
+def show_progress(label: str, total: int | None) -> Iterator[Callable[[], None]]:
     """Show a bar on standard error; the caller calls the yielded function for each piece done."""
     console = Console(stderr=True)
     columns = (

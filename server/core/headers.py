@@ -9,10 +9,10 @@ from starlette.datastructures import Headers
 from starlette.types import Scope
 from uuid_utils import uuid4
 
-_KEPT: Final = "penstock.fields"
+_SCOPE_KEY: Final = "penstock.fields"
 
 
-class Fields(Headers):
+class IndexedHeaders(Headers):
     """Starlette's headers with an index; the scope's names are in lower case, as ASGI requires."""
 
     def __init__(self, scope: Scope) -> None:
@@ -39,11 +39,11 @@ class Fields(Headers):
         return self._index.get(key.lower(), [])
 
 
-def fields_of(scope: Scope) -> Fields:
+def request_headers(scope: Scope) -> IndexedHeaders:
     """Return the header fields of a scope, which are read once and cached in the scope."""
-    found = scope.get(_KEPT)
+    found = scope.get(_SCOPE_KEY)
     if found is None:
-        found = scope[_KEPT] = Fields(scope)
+        found = scope[_SCOPE_KEY] = IndexedHeaders(scope)
     return found
 
 
@@ -73,12 +73,12 @@ class MediaType(StrEnum):
         return f"{self.value}; charset=utf-8"
 
 
-_USUAL: Final = 200
-_HEADERS: Final = 256
+_CACHED_LENGTH: Final = 200
+_CACHED_HEADERS: Final = 256
 """Clients send few different Accept headers: the parsed form of so many is cached."""
 
 
-class _Range(NamedTuple):
+class _MediaRange(NamedTuple):
     """A media range of an Accept header with its quality, 0 to 1."""
 
     type: str
@@ -99,18 +99,18 @@ class _Range(NamedTuple):
 _PREFERENCE: Final = {MediaType.GRAPHQL: (3,), MediaType.JSON: (1, 2, 3)}
 
 
-def negotiate(accept: str | None) -> MediaType | None:
+def negotiate_media_type(accept: str | None) -> MediaType | None:
     """Choose the type of an answer; None if the client accepts neither. No header means JSON."""
-    if accept is None or len(accept) > _USUAL:
-        return _negotiated(accept)
-    return _kept(accept)
+    if accept is None or len(accept) > _CACHED_LENGTH:
+        return _choose_media_type(accept)
+    return _choose_cached(accept)
 
 
-def _negotiated(accept: str | None) -> MediaType | None:
+def _choose_media_type(accept: str | None) -> MediaType | None:
     if accept is None or not accept.strip():
         return MediaType.JSON
     parts = [part for part in accept.split(",") if not part.isspace() and part]
-    ranges = [found for part in parts if (found := _range(part)) is not None]
+    ranges = [found for part in parts if (found := _parse_range(part)) is not None]
     best: tuple[float, bool, MediaType] | None = None
     for media, preferred in _PREFERENCE.items():
         specificity, quality = max(
@@ -122,19 +122,19 @@ def _negotiated(accept: str | None) -> MediaType | None:
     return best[2] if best else None
 
 
-_kept: Final = lru_cache(_HEADERS)(_negotiated)
+_choose_cached: Final = lru_cache(_CACHED_HEADERS)(_choose_media_type)
 
 
 def is_json(content_type: str) -> bool:
     """Tell whether a body of this content type is JSON in UTF-8."""
     if content_type == MediaType.JSON:
         return True
-    media, parameters = _parsed(content_type)
+    media, parameters = _parse_media_type(content_type)
     return media == MediaType.JSON and parameters.get("charset", "utf-8") in ("utf-8", "utf8")
 
 
-def _range(part: str) -> _Range | None:
-    media, parameters = _parsed(part)
+def _parse_range(part: str) -> _MediaRange | None:
+    media, parameters = _parse_media_type(part)
     kind, slash, subtype = media.partition("/")
     if not slash or parameters.get("charset", "utf-8") not in ("utf-8", "utf8", "*"):
         return None
@@ -142,10 +142,10 @@ def _range(part: str) -> _Range | None:
         quality = float(parameters.get("q", "1"))
     except ValueError:
         return None
-    return _Range(kind, subtype, quality) if 0 <= quality <= 1 else None
+    return _MediaRange(kind, subtype, quality) if 0 <= quality <= 1 else None
 
 
-def _parsed(text: str) -> tuple[str, dict[str, str]]:
+def _parse_media_type(text: str) -> tuple[str, dict[str, str]]:
     """Split `type/subtype; name=value` into its parts in lower case."""
     media, *rest = text.split(";")
     parameters = {}

@@ -21,7 +21,7 @@ class Siblings(msgspec.Struct, frozen=True):
     """The number of the shared file with the rate limit buckets."""
 
     @classmethod
-    def first(cls, count: int) -> Self:
+    def create(cls, count: int) -> Self:
         """Create the shared resources of `count` processes, before they start."""
         rates = os.memfd_create("penstock-rates")
         os.ftruncate(rates, RATES_BYTES)
@@ -30,12 +30,12 @@ class Siblings(msgspec.Struct, frozen=True):
     def address_of(self, index: int) -> str:
         return f"\0{self.name}-{index}"
 
-    def share(self, whole: int) -> int:
+    def share_of(self, whole: int) -> int:
         """Return this process's share of a number that is meant for the whole server."""
         return whole // self.count + (self.index < whole % self.count)
 
 
-class Orders(msgspec.Struct, frozen=True):
+class ServerProcessConfig(msgspec.Struct, frozen=True):
     """The start parameters of a process; `listener` is the number of the inherited socket."""
 
     settings: dict[str, Any]

@@ -12,14 +12,16 @@ from penstock.datastore.errors import NotFound, PenstockError
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from penstock.server.edge.rate_limit import RateLimiter
-from penstock.server.edge.response import refusal
+from penstock.server.edge.response import refusal_problem
 
 Authenticate: TypeAlias = Callable[[Headers], Awaitable[Caller]]
 
 _PRIVATE = {"cache-control": "no-store", "referrer-policy": "no-referrer"}
 
 
-def stream_routes(store: Store, authenticate: Authenticate, limiter: RateLimiter) -> list[Route]:
+def audio_stream_routes(
+    store: Store, authenticate: Authenticate, limiter: RateLimiter
+) -> list[Route]:
     """Return the route; it requires a token, and finds the caller's own audio only.
 
     Unlike the signed URL it redirects to, this URL does not expire, so players can use it again.
@@ -31,15 +33,15 @@ def stream_routes(store: Store, authenticate: Authenticate, limiter: RateLimiter
             limiter.spend(caller.user_id, 1)
             library = store.open_session(caller).audio
             track = await library.reading.get_audio_files_by_audio_id(request.path_params["id"])
-            download = await library.streaming.stream(track)
+            download = await library.streaming.sign_stream(track)
         except PenstockError as error:
-            return _refused(error, request.headers)
+            return _refusal_response(error, request.headers)
         return Response(status_code=307, headers={**_PRIVATE, "location": download.url})
 
     return [Route("/stream/{id}", stream)]
 
 
-def _refused(error: PenstockError, headers: Headers) -> Response:
-    problem = refusal(error, with_token="authorization" in headers)
+def _refusal_response(error: PenstockError, headers: Headers) -> Response:
+    problem = refusal_problem(error, with_token="authorization" in headers)
     status = 404 if isinstance(error, NotFound) else problem.status
     return JSONResponse({"errors": [problem.error]}, status, {**_PRIVATE, **problem.headers})

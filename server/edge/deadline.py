@@ -10,7 +10,7 @@ T = TypeVar("T")
 _Steps = Generator[Any, Any, T]
 
 
-class Within(Generic[T]):
+class Deadline(Generic[T]):
     """Awaits a coroutine; raises the exception from `late` after `seconds`."""
 
     __slots__ = ("_coroutine", "_late", "_seconds")
@@ -30,20 +30,20 @@ class Within(Generic[T]):
         except StopIteration as done:
             result: T = done.value
             return result
-        return (yield from self._waited(until, waiting, steps).__await__())
+        return (yield from self._finish_in_time(until, waiting, steps).__await__())
 
-    async def _waited(self, until: float, waiting: Any, steps: _Steps[T]) -> T:
+    async def _finish_in_time(self, until: float, waiting: Any, steps: _Steps[T]) -> T:
         timeout = asyncio.timeout(until - time.monotonic())
         try:
             async with timeout:
-                return await _Begun(waiting, steps)
+                return await _SuspendedCoroutine(waiting, steps)
         except TimeoutError:
             if timeout.expired():
                 raise self._late() from None
             raise
 
 
-class _Begun(Generic[T]):
+class _SuspendedCoroutine(Generic[T]):
     """An awaitable for the rest of a coroutine that has already suspended once."""
 
     def __init__(self, waiting: Any, steps: _Steps[T]) -> None:

@@ -11,24 +11,30 @@ from starlette.types import Receive, Scope, Send
 
 from penstock.datastore.errors import ErrorCode, PenstockError
 from penstock.datastore.roles import Caller
-from penstock.schema.engine.engine import Answer, Engine, Refused
-from penstock.schema.engine.limits import Operation
+from penstock.schema.engine.engine import GraphQLEngine, OperationAnswer, RequestRejected
+from penstock.schema.engine.limits import MeasuredOperation
 from penstock.server.core.headers import MediaType
-from penstock.server.edge.deadline import Within
-from penstock.server.edge.request import ALLOWED, ClientGone, Exchange, check_method, read
+from penstock.server.edge.deadline import Deadline
+from penstock.server.edge.request import (
+    ALLOWED_METHODS,
+    ClientGone,
+    Exchange,
+    check_method,
+    read_request,
+)
 from penstock.server.edge.response import (
-    Malformed,
-    Problem,
-    Response,
+    HttpProblem,
+    HttpResponse,
+    MalformedRequest,
     Statuses,
-    cached,
-    encode,
+    cacheable_response,
+    encode_headers,
+    encode_json,
     graphql_response,
-    headers_of,
-    refusal,
+    internal_problem,
+    refusal_problem,
     status_of,
-    stopping,
-    unexpected,
+    stopping_problem,
 )
 from penstock.server.telemetry.operation import MeasuredUnits
 
@@ -37,7 +43,7 @@ class Admission(msgspec.Struct, frozen=True):
     """The facts about an operation before it runs; `cost` is an upper bound in objects."""
 
     request_id: str
-    operation: Operation
+    operation: MeasuredOperation
     cost: int
 
 
@@ -51,7 +57,7 @@ class MeteredContext(Protocol):
 Authenticate: TypeAlias = Callable[[Headers], Awaitable[Caller]]
 OpenContext: TypeAlias = Callable[[Caller, Admission], MeteredContext]
 
-_ALLOW: Final = headers_of({"allow": ALLOWED})
+_ALLOW: Final = encode_headers({"allow": ALLOWED_METHODS})
 
 
 class GraphQLApp:
@@ -63,7 +69,7 @@ class GraphQLApp:
 
     def __init__(
         self,
-        engine: Engine,
+        engine: GraphQLEngine,
         *,
         authenticate: Authenticate,
         open_context: OpenContext,
@@ -85,56 +91,58 @@ class GraphQLApp:
             return
         exchange = Exchange.of(scope, receive)
         try:
-            response = await Within(self._seconds, self._response(exchange), self._late)
+            response = await Deadline(
+                self._seconds, self._response(exchange), self._timeout_problem
+            )
         except ClientGone:
             return
-        except Problem as problem:
-            response = self.refused(problem, exchange)
+        except HttpProblem as problem:
+            response = self.refusal_response(problem, exchange)
         except asyncio.CancelledError:
             # A stopping server cancels slow requests, and nothing else would answer them.
-            response = self.refused(stopping(), exchange)
+            response = self.refusal_response(stopping_problem(), exchange)
         except Exception as error:
-            response = self.refused(unexpected(error, exchange.request_id), exchange)
-        exchange.seen.answered(response.status)
+            response = self.refusal_response(internal_problem(error, exchange.request_id), exchange)
+        exchange.record.note_answer(response.status)
         await response.send(send, exchange.request_id)
 
-    async def _response(self, exchange: Exchange) -> Response:
+    async def _response(self, exchange: Exchange) -> HttpResponse:
         check_method(exchange.scope)
         if exchange.method == "OPTIONS":
-            return Response(204, headers=_ALLOW)
+            return HttpResponse(204, headers=_ALLOW)
         if exchange.media is None:
-            raise Problem(ErrorCode.NOT_ACCEPTABLE, f"Answers are {' or '.join(MediaType)}.")
+            raise HttpProblem(ErrorCode.NOT_ACCEPTABLE, f"Answers are {' or '.join(MediaType)}.")
         try:
-            answer = await self._answer(exchange)
-        except Refused as error:
-            answer = Answer({"errors": error.errors})
+            answer = await self._answer_operation(exchange)
+        except RequestRejected as error:
+            answer = OperationAnswer({"errors": error.errors})
         except PenstockError as error:
-            raise refusal(error, with_token="authorization" in exchange.headers) from None
-        return self._answered(answer, exchange, exchange.media)
+            raise refusal_problem(error, with_token="authorization" in exchange.headers) from None
+        return self._answer_response(answer, exchange, exchange.media)
 
-    async def _answer(self, exchange: Exchange) -> Answer:
-        engine, seen = self._engine, exchange.seen
+    async def _answer_operation(self, exchange: Exchange) -> OperationAnswer:
+        engine, seen = self._engine, exchange.record
         caller = await self._authenticate(exchange.headers)
-        request = await read(exchange, engine.limits)
-        seen.asked(request)
-        if engine.reads_aside(request):
+        request = await read_request(exchange, engine.limits)
+        seen.note_request(request)
+        if engine.reads_in_thread(request):
             await engine.read(request)
         prepared = engine.prepare(request, introspection=self._introspection)
-        seen.prepared(prepared)
-        check_kind(prepared.operation, exchange)
+        seen.note_prepared(prepared)
+        check_operation_kind(prepared.operation, exchange)
         admission = Admission(exchange.request_id, prepared.operation, prepared.cost)
         context = self._open_context(caller, admission)
         seen.units = context.units
         answer = await engine.run(prepared, context, exchange.request_id)
         if exchange.wants_cost:
-            answer.body["extensions"] = {"cost": self._cost(prepared.cost, context.units)}
+            answer.body["extensions"] = {"cost": self._cost_extension(prepared.cost, context.units)}
         return answer
 
-    def _late(self) -> Problem:
+    def _timeout_problem(self) -> HttpProblem:
         message = f"The operation took longer than {self._seconds:g} s."
-        return Problem(ErrorCode.TIMEOUT, message)
+        return HttpProblem(ErrorCode.TIMEOUT, message)
 
-    def _cost(self, requested: int, units: MeasuredUnits) -> dict[str, object]:
+    def _cost_extension(self, requested: int, units: MeasuredUnits) -> dict[str, object]:
         return {
             "requested": requested,
             "maximum": self._engine.limits.cost,
@@ -143,40 +151,46 @@ class GraphQLApp:
             "calls": units.calls,
         }
 
-    def _answered(self, answer: Answer, exchange: Exchange, media: MediaType) -> Response:
+    def _answer_response(
+        self, answer: OperationAnswer, exchange: Exchange, media: MediaType
+    ) -> HttpResponse:
         errors = answer.body.get("errors")
-        exchange.seen.failed(errors or ())
+        exchange.record.note_errors(errors or ())
         code = errors[0]["extensions"]["code"] if errors else None
         plain = media is MediaType.JSON
         status = status_of(answer.body, code, json=plain, draft=self._draft)
-        media, body = self._type(media, status), encode(answer.body)
+        media, body = self._media_type(media, status), encode_json(answer.body)
         if exchange.method == "GET" and not errors:
-            return cached(body, media, exchange.headers.get("if-none-match"))
+            return cacheable_response(body, media, exchange.headers.get("if-none-match"))
         headers = {} if answer.retry_after is None else {"retry-after": str(answer.retry_after)}
         return graphql_response(status, body, media, headers)
 
-    def refused(self, problem: Problem, exchange: Exchange) -> Response:
+    def refusal_response(self, problem: HttpProblem, exchange: Exchange) -> HttpResponse:
         """Build the response for a problem."""
-        exchange.seen.failed([problem.error])
-        status = 422 if self._draft and isinstance(problem, Malformed) else problem.status
-        media = self._type(exchange.media or MediaType.JSON, status)
-        return graphql_response(status, encode({"errors": [problem.error]}), media, problem.headers)
+        exchange.record.note_errors([problem.error])
+        status = 422 if self._draft and isinstance(problem, MalformedRequest) else problem.status
+        media = self._media_type(exchange.media or MediaType.JSON, status)
+        return graphql_response(
+            status, encode_json({"errors": [problem.error]}), media, problem.headers
+        )
 
-    def _type(self, media: MediaType, status: int) -> MediaType:
+    def _media_type(self, media: MediaType, status: int) -> MediaType:
         """Return the response's type: under the draft, only a success has the plain JSON type."""
         return MediaType.GRAPHQL if self._draft and status >= 300 else media
 
 
-def check_kind(operation: Operation, exchange: Exchange) -> None:
+def check_operation_kind(operation: MeasuredOperation, exchange: Exchange) -> None:
     """Refuse operations that plain HTTP cannot run: mutations by GET, and subscriptions."""
     if operation.kind is OperationType.SUBSCRIPTION:
-        raise Problem(ErrorCode.NOT_ACCEPTABLE, "Subscriptions are not answered over plain HTTP.")
-    check_safe(operation, exchange)
+        raise HttpProblem(
+            ErrorCode.NOT_ACCEPTABLE, "Subscriptions are not answered over plain HTTP."
+        )
+    check_no_mutation_by_get(operation, exchange)
 
 
-def check_safe(operation: Operation, exchange: Exchange) -> None:
+def check_no_mutation_by_get(operation: MeasuredOperation, exchange: Exchange) -> None:
     """Refuse mutations by GET."""
     if operation.kind is OperationType.MUTATION and exchange.method == "GET":
-        raise Problem(
+        raise HttpProblem(
             ErrorCode.METHOD_NOT_ALLOWED, "Mutations are sent by POST.", headers={"allow": "POST"}
         )

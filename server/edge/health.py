@@ -26,7 +26,7 @@ def health_routes(
     """
 
     async def readyz(_: Request) -> Response:
-        reason = await _why_not(ping, seconds)
+        reason = await _unready_reason(ping, seconds)
         if reason is None:
             return JSONResponse({"status": "ready"}, headers=_FRESH)
         return JSONResponse({"status": "unavailable", "reason": reason}, 503, headers=_FRESH)
@@ -38,7 +38,7 @@ async def _healthz(_: Request) -> Response:
     return JSONResponse({"status": "up"}, headers=_FRESH)
 
 
-async def _why_not(ping: Callable[[], Awaitable[object]], seconds: float) -> str | None:
+async def _unready_reason(ping: Callable[[], Awaitable[object]], seconds: float) -> str | None:
     try:
         async with asyncio.timeout(seconds):
             await ping()

@@ -15,8 +15,8 @@ from starlette.routing import BaseRoute, Match, NoMatchFound
 from starlette.types import Receive, Scope, Send
 
 from penstock.datastore.errors import NotFound, Unavailable
-from penstock.datastore.objects.directory import Link, LocalFiles, Opened
-from penstock.datastore.objects.port import Chunks, Stat, disposition
+from penstock.datastore.objects.directory import LocalFiles, OpenFile, SignedLink
+from penstock.datastore.objects.port import Chunks, Stat, content_disposition
 
 PREFIX = "/files/"
 METHODS = "GET, HEAD, POST"
@@ -30,11 +30,11 @@ _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII | re.IGNORECASE)
 _INLINE = re.compile(r"(audio|video)/.*|image/(?!svg).*|text/plain.*|application/json", re.I)
 
 
-def routes(files: LocalFiles) -> list[BaseRoute]:
+def file_routes(files: LocalFiles) -> list[BaseRoute]:
     return [FilesRoute(files)]
 
 
-class Refusal(Exception):
+class RefusedFileRequest(Exception):
     """The request gets this status, text and headers."""
 
     def __init__(self, status: int, words: str, headers: Mapping[str, str] | None = None) -> None:
@@ -44,13 +44,13 @@ class Refusal(Exception):
         self.headers = headers or {}
 
 
-class Parting(PlainTextResponse):
+class RefusedUploadResponse(PlainTextResponse):
     """A refusal of an upload that is still arriving; the connection closes afterwards.
 
     An immediate close would reset the connection before a sending client could read the answer.
     """
 
-    def __init__(self, stream: AsyncIterator[bytes], refusal: Refusal) -> None:
+    def __init__(self, stream: AsyncIterator[bytes], refusal: RefusedFileRequest) -> None:
         super().__init__(refusal.words, refusal.status, {"Connection": "close"})
         self._stream = stream
 
@@ -59,7 +59,7 @@ class Parting(PlainTextResponse):
         await send({**start, "headers": self.raw_headers})
         await send({"type": "http.response.body", "body": self.body, "more_body": True})
         if "expect" not in Headers(scope=scope):
-            await _linger(self._stream)
+            await _discard_rest(self._stream)
         await send({"type": "http.response.body"})
 
 
@@ -82,7 +82,7 @@ class FilesRoute(BaseRoute):
         async with AsyncExitStack() as held:
             try:
                 response = await self._answer(request, held)
-            except Refusal as refusal:
+            except RefusedFileRequest as refusal:
                 response = PlainTextResponse(refusal.words, refusal.status, refusal.headers)
             except NotFound as error:
                 response = PlainTextResponse(error.message, 404)
@@ -96,42 +96,44 @@ class FilesRoute(BaseRoute):
 
     async def _answer(self, request: Request, held: AsyncExitStack) -> Response:
         if request.method in {"GET", "HEAD"}:
-            link = self._link(request, "GET")
+            link = self._signed_link(request, "GET")
             return _download(
-                request, link, await held.enter_async_context(self._files.opened(link.key))
+                request, link, await held.enter_async_context(self._files.open_file(link.key))
             )
         if request.method == "POST":
             return await self._upload(request)
-        raise Refusal(405, f"Allowed are {METHODS}.", {"Allow": METHODS})
+        raise RefusedFileRequest(405, f"Allowed are {METHODS}.", {"Allow": METHODS})
 
-    def _link(self, request: Request, method: str) -> Link:
+    def _signed_link(self, request: Request, method: str) -> SignedLink:
         signed = _path(request.scope).removeprefix(PREFIX)
         link = self._files.signer.check(method, signed.encode())
         if link is None or request.scope["query_string"]:
-            raise Refusal(403, "The URL is not valid, or no longer.")
+            raise RefusedFileRequest(403, "The URL is not valid, or no longer.")
         return link
 
     async def _upload(self, request: Request) -> Response:
         stream = request.stream()
         try:
-            return await self._receive(request.headers, self._link(request, "POST"), stream)
-        except Refusal as refusal:
-            return Parting(stream, refusal)
+            return await self._receive(request.headers, self._signed_link(request, "POST"), stream)
+        except RefusedFileRequest as refusal:
+            return RefusedUploadResponse(stream, refusal)
 
     async def _receive(
-        self, headers: Headers, link: Link, stream: AsyncIterator[bytes]
+        self, headers: Headers, link: SignedLink, stream: AsyncIterator[bytes]
     ) -> Response:
         if int(headers.get("content-length", "0")) > link.max_bytes + FORM_BYTES:
             raise _too_large(link)
-        form = Form(_boundary(headers), stream)
+        form = MultipartForm(_boundary(headers), stream)
         if await form.fields() != {"key": link.key, "Content-Type": link.content_type}:
-            raise Refusal(403, "The fields of the form are not the ones that were signed.")
-        chunks = _bounded(form.content(), link)
+            raise RefusedFileRequest(
+                403, "The fields of the form are not the ones that were signed."
+            )
+        chunks = _limit_size(form.content(), link)
         etag = await self._files.write(link.key, chunks, content_type=link.content_type or "")
         return Response(status_code=204, headers={"ETag": etag})
 
 
-class Form:
+class MultipartForm:
     """A multipart/form-data body, read in one pass with one chunk in memory at a time.
 
     The fields come first and the file last. Raises RefusedFileRequest for any other body.
@@ -179,7 +181,7 @@ class Form:
     async def _feed(self) -> None:
         chunk = b"" if self._is_malformed else await anext(self._stream, b"")
         if not chunk:
-            raise _malformed()
+            raise _malformed_form()
         self._overhead += len(chunk)
         try:
             self._parser.write(chunk)
@@ -239,13 +241,13 @@ def _boundary(headers: Headers) -> bytes:
     kind, options = parse_options_header(headers.get("content-type"))
     boundary = options.get(b"boundary", b"")
     if kind != b"multipart/form-data" or not boundary:
-        raise Refusal(415, "The body is a form: multipart/form-data.")
+        raise RefusedFileRequest(415, "The body is a form: multipart/form-data.")
     if len(boundary) > 70 or not boundary.isascii():
-        raise _malformed()
+        raise _malformed_form()
     return boundary
 
 
-async def _bounded(chunks: Chunks, link: Link) -> Chunks:
+async def _limit_size(chunks: Chunks, link: SignedLink) -> Chunks:
     size = 0
     async for chunk in chunks:
         size += len(chunk)
@@ -254,7 +256,7 @@ async def _bounded(chunks: Chunks, link: Link) -> Chunks:
         yield chunk
 
 
-async def _linger(stream: AsyncIterator[bytes]) -> None:
+async def _discard_rest(stream: AsyncIterator[bytes]) -> None:
     """Discard, within bounds, the bytes that a client sends until it notices the answer."""
     size = 0
     with suppress(TimeoutError, ClientDisconnect):
@@ -265,20 +267,22 @@ async def _linger(stream: AsyncIterator[bytes]) -> None:
                     return
 
 
-def _malformed() -> Refusal:
-    return Refusal(400, "The form has the fields first, the file last and nothing behind it.")
+def _malformed_form() -> RefusedFileRequest:
+    return RefusedFileRequest(
+        400, "The form has the fields first, the file last and nothing behind it."
+    )
 
 
-def _too_large(link: Link) -> Refusal:
-    return Refusal(413, f"The file may have at most {link.max_bytes} bytes.")
+def _too_large(link: SignedLink) -> RefusedFileRequest:
+    return RefusedFileRequest(413, f"The file may have at most {link.max_bytes} bytes.")
 
 
-def _download(request: Request, link: Link, opened: Opened) -> Response:
+def _download(request: Request, link: SignedLink, opened: OpenFile) -> Response:
     stat = opened.stat
-    headers = _headers(link, stat)
-    if stat.etag in _tags(request.headers.get("if-none-match", "")):
+    headers = _file_headers(link, stat)
+    if stat.etag in _etags(request.headers.get("if-none-match", "")):
         return Response(status_code=304, headers=headers)
-    wanted = _wanted(request, stat)
+    wanted = _requested_range(request, stat)
     start, end = wanted or (0, stat.size)
     headers["Content-Length"] = str(end - start)
     if request.method == "HEAD":
@@ -289,14 +293,14 @@ def _download(request: Request, link: Link, opened: Opened) -> Response:
     return StreamingResponse(opened.read(start, end), 206, headers)
 
 
-def _headers(link: Link, stat: Stat) -> dict[str, str]:
+def _file_headers(link: SignedLink, stat: Stat) -> dict[str, str]:
     """Return headers that describe the file, so that no browser runs it as a page of this site."""
     kind = link.content_type or stat.content_type
     shown = "inline" if _INLINE.fullmatch(kind) else "attachment"
     return {
         "Accept-Ranges": "bytes",
         "Cache-Control": "private, no-cache",
-        "Content-Disposition": disposition(link.filename) if link.filename else shown,
+        "Content-Disposition": content_disposition(link.filename) if link.filename else shown,
         "Content-Security-Policy": "default-src 'none'; sandbox",
         "Content-Type": kind,
         "ETag": stat.etag,
@@ -305,11 +309,11 @@ def _headers(link: Link, stat: Stat) -> dict[str, str]:
     }
 
 
-def _tags(header: str) -> set[str]:
+def _etags(header: str) -> set[str]:
     return {tag.strip().removeprefix("W/") for tag in header.split(",")}
 
 
-def _wanted(request: Request, stat: Stat) -> tuple[int, int] | None:
+def _requested_range(request: Request, stat: Stat) -> tuple[int, int] | None:
     """Return the requested byte range, its end excluded; None for the whole file."""
     found = _RANGE.fullmatch(request.headers.get("range", ""))
     condition = request.headers.get("if-range", stat.etag)
@@ -325,5 +329,5 @@ def _wanted(request: Request, stat: Stat) -> tuple[int, int] | None:
     else:
         return None
     if start >= end:
-        raise Refusal(416, "No such bytes.", {"Content-Range": f"bytes */{stat.size}"})
+        raise RefusedFileRequest(416, "No such bytes.", {"Content-Range": f"bytes */{stat.size}"})
     return start, end

@@ -10,123 +10,141 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from penstock.datastore.errors import ErrorCode, NotFound, PenstockError, Unavailable
-from penstock.datastore.ngsi.directory import require
-from penstock.datastore.ngsi.inbox import Accepted
-from penstock.datastore.ngsi.notification import Defaults, read_heading, read_notification
-from penstock.datastore.ngsi.sink import Sink
+from penstock.datastore.ngsi.directory import require_role
+from penstock.datastore.ngsi.inbox import IntakeResult
+from penstock.datastore.ngsi.notification import (
+    NotificationDefaults,
+    read_headers,
+    read_notification,
+)
+from penstock.datastore.ngsi.sink import NotificationSink
 from penstock.datastore.roles import Caller, Role
-from penstock.schema.core.errors import FormattedError, formatted
+from penstock.schema.core.errors import FormattedError, format_error
 from penstock.schema.engine.limits import Limits
-from penstock.server.core.headers import Fields, MediaType, fields_of, is_json, request_id_of
+from penstock.server.core.headers import (
+    IndexedHeaders,
+    MediaType,
+    is_json,
+    request_headers,
+    request_id_of,
+)
 from penstock.server.edge.rate_limit import RateLimiter
-from penstock.server.edge.request import ClientGone, body_of
+from penstock.server.edge.request import ClientGone, read_body
 from penstock.server.edge.response import (
-    Problem,
-    Response,
-    encode,
-    headers_of,
-    refusal,
-    stopping,
-    unexpected,
+    HttpProblem,
+    HttpResponse,
+    encode_headers,
+    encode_json,
+    internal_problem,
+    refusal_problem,
+    stopping_problem,
 )
 
 PATHS: Final = ("/notify", "/v2/notify")
-ALLOWED: Final = "POST"
+ALLOWED_METHOD: Final = "POST"
 THREADED_BYTES: Final = 64 * 1024
 
-_HEADERS: Final = headers_of({"cache-control": "no-store", "x-content-type-options": "nosniff"})
-_TYPED: Final = (*headers_of({"content-type": MediaType.JSON.header}), *_HEADERS)
+_HEADERS: Final = encode_headers({"cache-control": "no-store", "x-content-type-options": "nosniff"})
+_JSON_HEADERS: Final = (*encode_headers({"content-type": MediaType.JSON.header}), *_HEADERS)
 
 
 @dataclass(frozen=True, slots=True)
 class NotifyApp:
     """Accepts notifications of callers with the role contributor in their service paths' groups."""
 
-    sink: Sink
+    sink: NotificationSink
     authenticate: Callable[[Headers], Awaitable[Caller]]
     limiter: RateLimiter
     limits: Limits
-    defaults: Defaults
+    defaults: NotificationDefaults
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = fields_of(scope)
+        headers = request_headers(scope)
         request_id = request_id_of(headers)
         try:
-            response = await self._answered(str(scope["method"]), headers, receive)
+            response = await self._respond(str(scope["method"]), headers, receive)
         except ClientGone:
             return
-        except Problem as problem:
-            response = _refused(problem)
+        except HttpProblem as problem:
+            response = _refusal_response(problem)
         except asyncio.CancelledError:
-            response = _refused(stopping())
+            response = _refusal_response(stopping_problem())
         except Exception as error:
-            response = _refused(unexpected(error, request_id))
+            response = _refusal_response(internal_problem(error, request_id))
         await response.send(send, request_id)
 
-    async def _answered(self, method: str, headers: Fields, receive: Receive) -> Response:
-        if method != ALLOWED:
+    async def _respond(
+        self, method: str, headers: IndexedHeaders, receive: Receive
+    ) -> HttpResponse:
+        if method != ALLOWED_METHOD:
             words = "Notifications are sent by POST."
-            raise Problem(ErrorCode.METHOD_NOT_ALLOWED, words, headers={"allow": ALLOWED})
+            raise HttpProblem(
+                ErrorCode.METHOD_NOT_ALLOWED, words, headers={"allow": ALLOWED_METHOD}
+            )
         try:
             async with asyncio.timeout(self.limits.deadline_seconds):
-                return _answer(await self._taken(headers, receive))
+                return _accepted_response(await self._accept_notification(headers, receive))
         except PenstockError as error:
-            raise _problem(error, headers) from None
+            raise _problem_of(error, headers) from None
         except TimeoutError:
             late = Unavailable("The notification could not be kept in time.")
-            raise _problem(late, headers) from None
+            raise _problem_of(late, headers) from None
 
-    async def _taken(self, headers: Fields, receive: Receive) -> Accepted | None:
+    async def _accept_notification(
+        self, headers: IndexedHeaders, receive: Receive
+    ) -> IntakeResult | None:
         caller = await self.authenticate(headers)
         self.limiter.spend(caller.user_id, 1)
-        heading = read_heading(headers, self.defaults)
+        heading = read_headers(headers, self.defaults)
         for path in heading.paths:
-            require(caller, Role.CONTRIBUTOR, heading.service, path)
+            require_role(caller, Role.CONTRIBUTOR, heading.service, path)
         if not is_json(headers.get("content-type", "")):
             words = "A notification is application/json in UTF-8."
-            raise Problem(ErrorCode.UNSUPPORTED_MEDIA_TYPE, words)
-        body = await body_of(headers, receive, self.limits)
+            raise HttpProblem(ErrorCode.UNSUPPORTED_MEDIA_TYPE, words)
+        body = await read_body(headers, receive, self.limits)
         if len(body) > THREADED_BYTES:
             notification = await asyncio.to_thread(read_notification, heading, body)
         else:
             notification = read_notification(heading, body)
-        return await self.sink.accept(notification, len(body))
+        return await self.sink.accept_notification(notification, len(body))
 
 
-def routes(app: NotifyApp) -> list[Route]:
+def notify_routes(app: NotifyApp) -> list[Route]:
     return [Route(path, app) for path in PATHS]
 
 
-def _answer(accepted: Accepted | None) -> Response:
+def _accepted_response(accepted: IntakeResult | None) -> HttpResponse:
     """Return 202 for a queued notification, 200 for a stored one, 400 for one of dead letters only.
 
     The body lists the refused entities, and the number of accepted ones.
     """
     if accepted is None:
-        return Response(202, b"", _HEADERS)
+        return HttpResponse(202, b"", _HEADERS)
     errors = [
-        formatted(each.reason, ErrorCode.BAD_USER_INPUT, {"index": each.position})
+        format_error(each.reason, ErrorCode.BAD_USER_INPUT, {"index": each.position})
         for each in accepted.refused
     ]
     if not errors:
-        return Response(200, b"", _HEADERS)
-    return _told(200 if accepted.events else 400, errors, accepted.events)
+        return HttpResponse(200, b"", _HEADERS)
+    return _error_response(200 if accepted.events else 400, errors, accepted.events)
 
 
-def _told(status: int, errors: Sequence[FormattedError], events: int | None = None) -> Response:
+def _error_response(
+    status: int, errors: Sequence[FormattedError], events: int | None = None
+) -> HttpResponse:
     body: dict[str, object] = {"errors": errors}
     if events is not None:
         body["accepted"] = events
-    return Response(status, encode(body), _TYPED)
+    return HttpResponse(status, encode_json(body), _JSON_HEADERS)
 
 
-def _refused(problem: Problem) -> Response:
-    told = _told(problem.status, [problem.error])
-    return Response(told.status, told.body, (*told.headers, *headers_of(problem.headers)))
+def _refusal_response(problem: HttpProblem) -> HttpResponse:
+    told = _error_response(problem.status, [problem.error])
+    return HttpResponse(told.status, told.body, (*told.headers, *encode_headers(problem.headers)))
 
 
-def _problem(error: PenstockError, headers: Headers) -> Problem:
-    problem = refusal(error, with_token="authorization" in headers)
+def _problem_of(error: PenstockError, headers: Headers) -> HttpProblem:
+    problem = refusal_problem(error, with_token="authorization" in headers)
     if isinstance(error, NotFound):
         problem.status = 404
     return problem

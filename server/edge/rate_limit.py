@@ -25,31 +25,31 @@ MAX_CALLERS: Final = 10_000
 _ROUNDING: Final = 1e-6
 
 
-class Bucket(msgspec.Struct, frozen=True):
+class RateBucket(msgspec.Struct, frozen=True):
     """A caller's remaining cost at a time of the clock; below zero it is a debt."""
 
     level: float
     at: float
 
 
-Change: TypeAlias = Callable[[Bucket | None], Bucket]
+BucketChange: TypeAlias = Callable[[RateBucket | None], RateBucket]
 """Makes a new bucket from the old one; if it raises, the old one stays."""
 
 
-class Buckets(Protocol):
+class RateBuckets(Protocol):
     """A store of the callers' buckets."""
 
-    def update(self, caller: str, change: Change) -> None:
+    def update(self, caller: str, change: BucketChange) -> None:
         """Replace a caller's bucket by the result of `change`."""
 
 
-class OwnBuckets:
+class LocalBuckets:
     """Buckets in the memory of this process."""
 
     def __init__(self, callers: int = MAX_CALLERS) -> None:
-        self._known = LRUCache[str, Bucket](callers)
+        self._known = LRUCache[str, RateBucket](callers)
 
-    def update(self, caller: str, change: Change) -> None:
+    def update(self, caller: str, change: BucketChange) -> None:
         self._known[caller] = change(self._known.get(caller))
 
 
@@ -64,14 +64,14 @@ class RateLimiter:
         self,
         per_second: float,
         burst: int,
-        buckets: Buckets | None = None,
+        buckets: RateBuckets | None = None,
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._per_second = per_second
         self._burst = burst
         self._clock = clock
-        self._buckets = OwnBuckets() if buckets is None else buckets
+        self._buckets = LocalBuckets() if buckets is None else buckets
 
     def spend(self, user_id: str, cost: int) -> None:
         """Take the cost of an operation, at least 1; raises RateLimited, which takes nothing."""
@@ -80,14 +80,14 @@ class RateLimiter:
         per_second, burst = self._per_second, self._burst
         cost, now = max(cost, 1), self._clock()
 
-        def change(bucket: Bucket | None) -> Bucket:
+        def change(bucket: RateBucket | None) -> RateBucket:
             level: float = burst
             if bucket is not None:
                 level = min(level, bucket.level + (now - bucket.at) * per_second)
             missing = min(cost, burst) - level
             if missing > _ROUNDING:
                 raise RateLimited(max(1, ceil((missing - _ROUNDING) / per_second)))
-            return Bucket(level - cost, now)
+            return RateBucket(level - cost, now)
 
         self._buckets.update(user_id, change)
 
@@ -109,21 +109,21 @@ class SharedBuckets:
         self._memory = memory
         self._file = file
 
-    def update(self, caller: str, change: Change) -> None:
+    def update(self, caller: str, change: BucketChange) -> None:
         """Replace a caller's bucket by the result of `change`, unless it raises."""
         digest = _digest(caller)
         start = digest % _SETS * _SET_BYTES
-        with self._locked(start):
+        with self._lock_set(start):
             places = range(start, start + _SET_BYTES, _SLOT.size)
             slots = {place: _SLOT.unpack_from(self._memory, place) for place in places}
             known = [place for place, slot in slots.items() if slot[0] == digest]
             place = known[0] if known else min(slots, key=lambda at: slots[at][2])
             level, at = slots[place][1:]
-            bucket = change(Bucket(level, at) if known else None)
+            bucket = change(RateBucket(level, at) if known else None)
             _SLOT.pack_into(self._memory, place, digest, bucket.level, bucket.at)
 
     @contextmanager
-    def _locked(self, start: int) -> Iterator[None]:
+    def _lock_set(self, start: int) -> Iterator[None]:
         lockf(self._file, LOCK_EX, _SET_BYTES, start)
         try:
             yield

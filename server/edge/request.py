@@ -1,4 +1,4 @@
-"""Reading a GraphQL request out of an HTTP request."""
+"""Reads a GraphQL request out of an HTTP request."""
 
 from collections.abc import Mapping
 from math import inf
@@ -14,18 +14,18 @@ from penstock.datastore.errors import ErrorCode
 from penstock.schema.engine.engine import OperationRequest
 from penstock.schema.engine.limits import Limits
 from penstock.server.core.headers import (
-    Fields,
+    IndexedHeaders,
     MediaType,
-    fields_of,
     is_json,
-    negotiate,
+    negotiate_media_type,
+    request_headers,
     request_id_of,
 )
-from penstock.server.edge.deadline import Within
-from penstock.server.edge.response import Malformed, Problem
-from penstock.server.telemetry.operation import SEEN, Seen
+from penstock.server.edge.deadline import Deadline
+from penstock.server.edge.response import HttpProblem, MalformedRequest
+from penstock.server.telemetry.operation import RECORD_KEY, OperationRecord
 
-ALLOWED: Final = "GET, POST, OPTIONS"
+ALLOWED_METHODS: Final = "GET, POST, OPTIONS"
 _CLOSE: Final = {"connection": "close"}
 # A page of another site cannot send these without a preflight request, which CORS answers.
 _PREFLIGHTED: Final = (
@@ -34,14 +34,14 @@ _PREFLIGHTED: Final = (
     "graphql-require-preflight",
     "x-requested-with",
 )
-_KINDS: Final[Mapping[str, type]] = {
+_PARAMETER_TYPES: Final[Mapping[str, type]] = {
     "query": str,
     "operationName": str,
     "documentId": str,
     "variables": dict,
     "extensions": dict,
 }
-_WORDS: Final[Mapping[type, str]] = {str: "a text", dict: "an object"}
+_TYPE_NAMES: Final[Mapping[type, str]] = {str: "a text", dict: "an object"}
 
 
 class ClientGone(Exception):
@@ -56,17 +56,17 @@ class Exchange(msgspec.Struct, frozen=True):
 
     scope: Scope
     method: str
-    headers: Fields
+    headers: IndexedHeaders
     receive: Receive
     media: MediaType | None
     request_id: str
-    seen: Seen
+    record: OperationRecord
 
     @classmethod
     def of(cls, scope: Scope, receive: Receive) -> "Exchange":
-        headers = fields_of(scope)
-        seen = scope.get(SEEN) or Seen.of(request_id_of(headers), "http", headers)
-        media = media_of(headers)
+        headers = request_headers(scope)
+        seen = scope.get(RECORD_KEY) or OperationRecord.of(request_id_of(headers), "http", headers)
+        media = answer_media_type(headers)
         return cls(scope, scope["method"], headers, receive, media, seen.request_id, seen)
 
     @property
@@ -74,42 +74,42 @@ class Exchange(msgspec.Struct, frozen=True):
         return self.headers.get("x-penstock-cost") == "1"
 
 
-def media_of(headers: Headers) -> MediaType | None:
+def answer_media_type(headers: Headers) -> MediaType | None:
     """Choose the answer's type; None if the client accepts none of ours."""
-    return negotiate(",".join(headers.getlist("accept")))
+    return negotiate_media_type(",".join(headers.getlist("accept")))
 
 
 def check_method(scope: Scope) -> None:
     if scope["method"] not in ("GET", "POST", "OPTIONS"):
-        raise Problem(
+        raise HttpProblem(
             ErrorCode.METHOD_NOT_ALLOWED,
             "GraphQL is asked by GET or POST.",
-            headers={"allow": ALLOWED},
+            headers={"allow": ALLOWED_METHODS},
         )
 
 
-async def read(exchange: Exchange, limits: Limits) -> OperationRequest:
+async def read_request(exchange: Exchange, limits: Limits) -> OperationRequest:
     """Read the request of a GET or POST. Raises HttpProblem, and ClientGone after a disconnect."""
     scope, headers = exchange.scope, exchange.headers
     if len(scope["query_string"]) + len(scope["path"]) > limits.url_bytes:
-        raise Problem(
+        raise HttpProblem(
             ErrorCode.PAYLOAD_TOO_LARGE,
             f"The URL is longer than {limits.url_bytes} bytes.",
             status=414,
         )
     if exchange.method == "GET":
-        return from_url(scope, headers)
+        return request_from_url(scope, headers)
     _check_body_type(headers)
-    return from_json(await body_of(headers, exchange.receive, limits))
+    return request_from_json(await read_body(headers, exchange.receive, limits))
 
 
-def from_url(scope: Scope, headers: Headers) -> OperationRequest:
+def request_from_url(scope: Scope, headers: Headers) -> OperationRequest:
     """Read the parameters of a GET that a page of another site cannot have sent."""
     content_type = headers.get("content-type")
     if content_type is not None and not is_json(content_type):
-        raise _unsupported("A GET has no body; its Content-Type must be absent.")
+        raise _unsupported_media_type("A GET has no body; its Content-Type must be absent.")
     if not _is_preflighted(headers):
-        raise Problem(
+        raise HttpProblem(
             ErrorCode.CSRF_PREVENTED,
             "A GET needs a header that browsers ask leave for, such as Apollo-Require-Preflight.",
         )
@@ -121,62 +121,64 @@ def from_url(scope: Scope, headers: Headers) -> OperationRequest:
             max_num_fields=20,
         )
     except ValueError:
-        raise Problem(ErrorCode.BAD_REQUEST, "The URL's parameters cannot be read.") from None
+        raise HttpProblem(ErrorCode.BAD_REQUEST, "The URL's parameters cannot be read.") from None
     parameters: dict[str, Any] = {}
     for name, value in pairs:
         if name in parameters:
-            raise Malformed("A parameter of the URL is given twice.")
-        parameters[name] = _json(value.encode()) if _KINDS.get(name) is dict else value
-    return _request(parameters)
+            raise MalformedRequest("A parameter of the URL is given twice.")
+        parameters[name] = (
+            _parse_json(value.encode()) if _PARAMETER_TYPES.get(name) is dict else value
+        )
+    return _build_request(parameters)
 
 
-def from_json(body: bytes) -> OperationRequest:
+def request_from_json(body: bytes) -> OperationRequest:
     """Read a JSON body; raises HttpProblem, or MalformedRequest for JSON that is no request."""
-    found = _json(body)
+    found = _parse_json(body)
     if isinstance(found, list):
-        raise Malformed("Batches are not answered; send one operation a request.")
+        raise MalformedRequest("Batches are not answered; send one operation a request.")
     if not isinstance(found, dict):
-        raise Malformed("The body must be a JSON object.")
-    return _request(found)
+        raise MalformedRequest("The body must be a JSON object.")
+    return _build_request(found)
 
 
-def _request(found: dict[str, Any]) -> OperationRequest:
+def _build_request(found: dict[str, Any]) -> OperationRequest:
     for name, value in found.items():
-        kind = _KINDS.get(name)
+        kind = _PARAMETER_TYPES.get(name)
         if kind is not None and value is not None and type(value) is not kind:
-            raise Malformed(f"`{name}` must be {_WORDS[kind]}.")
+            raise MalformedRequest(f"`{name}` must be {_TYPE_NAMES[kind]}.")
     query, document_id = found.get("query"), found.get("documentId")
     extensions = found.get("extensions") or {}
     if query is not None and document_id is not None:
-        raise Malformed("Give `query` or `documentId`, not both.")
+        raise MalformedRequest("Give `query` or `documentId`, not both.")
     if query is None and document_id is None and "persistedQuery" not in extensions:
-        raise Malformed("`query` is missing.")
+        raise MalformedRequest("`query` is missing.")
     return OperationRequest(
         query=query,
         document_id=document_id,
-        # Several clients send an empty name where they mean none.
+        # Several clients send an empty name instead of none.
         operation_name=found.get("operationName") or None,
         variables=found.get("variables") or {},
         extensions=extensions,
     )
 
 
-def _json(text: bytes) -> Any:
+def _parse_json(text: bytes) -> Any:
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
-        raise Problem(ErrorCode.BAD_REQUEST, "That is not JSON in UTF-8.") from None
+        raise HttpProblem(ErrorCode.BAD_REQUEST, "That is not JSON in UTF-8.") from None
 
 
 def _check_body_type(headers: Headers) -> None:
     if not is_json(headers.get("content-type", "")):
-        raise _unsupported("The body must be application/json in UTF-8.")
+        raise _unsupported_media_type("The body must be application/json in UTF-8.")
     if headers.get("content-encoding", "identity").strip().lower() != "identity":
-        raise _unsupported("The body must not be compressed.")
+        raise _unsupported_media_type("The body must not be compressed.")
 
 
-def _unsupported(message: str) -> Problem:
-    return Problem(
+def _unsupported_media_type(message: str) -> HttpProblem:
+    return HttpProblem(
         ErrorCode.UNSUPPORTED_MEDIA_TYPE, message, headers={"accept": "application/json"}
     )
 
@@ -192,20 +194,22 @@ def _is_preflighted(headers: Headers) -> bool:
     return headers.get("authorization", "").lower().startswith("bearer ")
 
 
-async def body_of(headers: Headers, receive: Receive, limits: Limits) -> bytes:
+async def read_body(headers: Headers, receive: Receive, limits: Limits) -> bytes:
     """Read a body; raises HttpProblem if it is too large or slow, ClientGone after a disconnect."""
-    if _announced(headers) > limits.body_bytes:
-        raise _too_large(limits)
-    return await Within(limits.body_seconds, _received(receive, limits), lambda: _late(limits))
+    if _announced_length(headers) > limits.body_bytes:
+        raise _body_too_large(limits)
+    return await Deadline(
+        limits.body_seconds, _receive_body(receive, limits), lambda: _body_timeout(limits)
+    )
 
 
-def _announced(headers: Headers) -> float:
+def _announced_length(headers: Headers) -> float:
     """Return the announced Content-Length; infinite if that is not a number."""
     announced = headers.get("content-length", "0")
     return int(announced[:12]) if announced.isdecimal() else inf
 
 
-async def _received(receive: Receive, limits: Limits) -> bytes:
+async def _receive_body(receive: Receive, limits: Limits) -> bytes:
     parts, more = bytearray(), True
     while more:
         message = await receive()
@@ -214,15 +218,15 @@ async def _received(receive: Receive, limits: Limits) -> bytes:
         parts += message.get("body", b"")
         more = message.get("more_body", False)
         if len(parts) > limits.body_bytes:
-            raise _too_large(limits)
+            raise _body_too_large(limits)
     return bytes(parts)
 
 
-def _late(limits: Limits) -> Problem:
+def _body_timeout(limits: Limits) -> HttpProblem:
     message = f"The body took longer than {limits.body_seconds:g} s to arrive."
-    return Problem(ErrorCode.TIMEOUT, message, status=408, headers=_CLOSE)
+    return HttpProblem(ErrorCode.TIMEOUT, message, status=408, headers=_CLOSE)
 
 
-def _too_large(limits: Limits) -> Problem:
+def _body_too_large(limits: Limits) -> HttpProblem:
     message = f"The body is larger than {limits.body_bytes} bytes."
-    return Problem(ErrorCode.PAYLOAD_TOO_LARGE, message, headers=_CLOSE)
+    return HttpProblem(ErrorCode.PAYLOAD_TOO_LARGE, message, headers=_CLOSE)

@@ -11,20 +11,25 @@ import msgspec
 import orjson
 from starlette.types import Send
 
-from penstock.datastore.errors import ErrorCode, PenstockError, Unauthenticated
-from penstock.schema.core.errors import FormattedError, formatted, internal, known
+from penstock.datastore.errors import ErrorCode, NotAuthenticated, PenstockError
+from penstock.schema.core.errors import (
+    FormattedError,
+    format_error,
+    format_known_error,
+    mask_internal_error,
+)
 from penstock.server.core.headers import MediaType
 
 
-def encode(value: object) -> bytes:
+def encode_json(value: object) -> bytes:
     """Encode JSON in UTF-8; a Decimal keeps every digit.
 
     Raises TypeError for a value without a JSON form.
     """
-    return orjson.dumps(value, default=_exact)
+    return orjson.dumps(value, default=_encode_decimal)
 
 
-def _exact(value: object) -> orjson.Fragment:
+def _encode_decimal(value: object) -> orjson.Fragment:
     if type(value) is Decimal and value.is_finite():
         return orjson.Fragment(str(value))
     raise TypeError(f"JSON has no form for {type(value).__name__}.")
@@ -52,7 +57,7 @@ _STATUS: Final[Mapping[str, int]] = MappingProxyType(
 _UNREADABLE: Final = frozenset((ErrorCode.GRAPHQL_PARSE_FAILED.value, ErrorCode.BAD_REQUEST.value))
 
 
-class Problem(Exception):
+class HttpProblem(Exception):
     """The request gets an error answer; `status` overrides the status of the code."""
 
     def __init__(
@@ -64,23 +69,23 @@ class Problem(Exception):
         headers: Mapping[str, str] = _NO_HEADERS,
     ) -> None:
         super().__init__(message)
-        self.error: FormattedError = formatted(message, code)
+        self.error: FormattedError = format_error(message, code)
         self.status = status or _STATUS.get(code, 400)
         self.headers = headers
 
 
-class Malformed(Problem):
+class MalformedRequest(HttpProblem):
     """The body or the URL was readable, but is not a well-formed GraphQL request."""
 
     def __init__(self, message: str) -> None:
         super().__init__(ErrorCode.BAD_REQUEST, message)
 
 
-def refusal(error: PenstockError, *, with_token: bool) -> Problem:
+def refusal_problem(error: PenstockError, *, with_token: bool) -> HttpProblem:
     """Build the problem for a caller who is not authenticated, or who may not run the operation."""
-    problem = Problem(error.code, error.message)
-    problem.error = known(error)
-    if isinstance(error, Unauthenticated):
+    problem = HttpProblem(error.code, error.message)
+    problem.error = format_known_error(error)
+    if isinstance(error, NotAuthenticated):
         invalid = ', error="invalid_token"' if with_token else ""
         problem.headers = {"www-authenticate": f'Bearer realm="penstock"{invalid}'}
     retry_after = getattr(error, "retry_after", None)
@@ -89,16 +94,16 @@ def refusal(error: PenstockError, *, with_token: bool) -> Problem:
     return problem
 
 
-def stopping() -> Problem:
+def stopping_problem() -> HttpProblem:
     """Build the problem for a request that a stopping server cannot finish or start."""
     headers = {"retry-after": "1", "connection": "close"}
-    return Problem(ErrorCode.SERVICE_UNAVAILABLE, "The server is stopping.", headers=headers)
+    return HttpProblem(ErrorCode.SERVICE_UNAVAILABLE, "The server is stopping.", headers=headers)
 
 
-def unexpected(error: Exception, request_id: str) -> Problem:
+def internal_problem(error: Exception, request_id: str) -> HttpProblem:
     """Log an unexpected exception; its answer reveals only the request id."""
-    problem = Problem(ErrorCode.INTERNAL_SERVER_ERROR, "Internal error")
-    problem.error = internal(error, request_id)
+    problem = HttpProblem(ErrorCode.INTERNAL_SERVER_ERROR, "Internal error")
+    problem.error = mask_internal_error(error, request_id)
     return problem
 
 
@@ -118,7 +123,7 @@ def status_of(body: Mapping[str, object], code: str | None, *, json: bool, draft
     return 200 if json and code != ErrorCode.BAD_REQUEST else 400
 
 
-Headers: TypeAlias = tuple[tuple[bytes, bytes], ...]
+RawHeaders: TypeAlias = tuple[tuple[bytes, bytes], ...]
 
 _BODILESS: Final = (204, 304)
 """Statuses of answers without a body and without a Content-Length."""
@@ -129,12 +134,12 @@ _UNSHARED: Final = {
 }
 
 
-class Response(msgspec.Struct, frozen=True):
+class HttpResponse(msgspec.Struct, frozen=True):
     """Status, body, and headers in ASGI's form, with names in lower case."""
 
     status: int
     body: bytes = b""
-    headers: Headers = ()
+    headers: RawHeaders = ()
 
     async def send(self, send: Send, request_id: str) -> None:
         headers = [(b"x-request-id", request_id.encode()), *self.headers]
@@ -144,35 +149,35 @@ class Response(msgspec.Struct, frozen=True):
         await send({"type": "http.response.body", "body": self.body})
 
 
-def headers_of(named: Mapping[str, str]) -> Headers:
+def encode_headers(named: Mapping[str, str]) -> RawHeaders:
     return tuple((name.encode(), text.encode("latin-1")) for name, text in named.items())
 
 
-def _common(media: MediaType, caching: str) -> Headers:
+def _common_headers(media: MediaType, caching: str) -> RawHeaders:
     """Return the headers of every GraphQL answer; its content depends on the caller.
 
     No shared cache may store such an answer.
     """
-    return headers_of({"content-type": media.header, "cache-control": caching, **_UNSHARED})
+    return encode_headers({"content-type": media.header, "cache-control": caching, **_UNSHARED})
 
 
-_COMMON: Final = {media: _common(media, "no-store") for media in MediaType}
-_CACHED: Final = {media: _common(media, "private, no-cache") for media in MediaType}
+_COMMON: Final = {media: _common_headers(media, "no-store") for media in MediaType}
+_CACHED: Final = {media: _common_headers(media, "private, no-cache") for media in MediaType}
 
 
 def graphql_response(
     status: int, body: bytes, media: MediaType, headers: Mapping[str, str]
-) -> Response:
+) -> HttpResponse:
     """Build a response; `headers` are its headers besides the common ones."""
     common = _COMMON[media]
-    return Response(status, body, common + headers_of(headers) if headers else common)
+    return HttpResponse(status, body, common + encode_headers(headers) if headers else common)
 
 
-def cached(body: bytes, media: MediaType, if_none_match: str | None) -> Response:
+def cacheable_response(body: bytes, media: MediaType, if_none_match: str | None) -> HttpResponse:
     """Build the response of a GET with an ETag; 304 if the client already has that answer."""
     tag = f'"{urlsafe_b64encode(sha256(body).digest()[:18]).decode()}"'
     headers = (*_CACHED[media], (b"etag", tag.encode()))
     held = [one.strip().removeprefix("W/") for one in (if_none_match or "").split(",")]
     if tag in held or "*" in held:
-        return Response(304, b"", headers)
-    return Response(200, body, headers)
+        return HttpResponse(304, b"", headers)
+    return HttpResponse(200, body, headers)

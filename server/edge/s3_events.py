@@ -20,10 +20,10 @@ from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from penstock.schema.engine.limits import Limits
 from penstock.server.auth.tokens import Authenticator
-from penstock.server.core.headers import fields_of
+from penstock.server.core.headers import request_headers
 from penstock.server.edge.rate_limit import RateLimiter
-from penstock.server.edge.request import ClientGone, body_of
-from penstock.server.edge.response import Problem, refusal
+from penstock.server.edge.request import ClientGone, read_body
+from penstock.server.edge.response import HttpProblem, refusal_problem
 
 PATH: Final = "/events/s3"
 MAX_FILES: Final = 100
@@ -45,25 +45,25 @@ class S3Events:
 
     async def _answer(self, request: Request) -> Response:
         try:
-            return JSONResponse(await self._told(request))
+            return JSONResponse(await self._start_executions(request))
         except ClientGone:
             return Response(status_code=400)
         except PenstockError as error:
-            problem = refusal(error, with_token="authorization" in request.headers)
-        except Problem as found:
+            problem = refusal_problem(error, with_token="authorization" in request.headers)
+        except HttpProblem as found:
             problem = found
         body = {"errors": [problem.error]}
         return JSONResponse(body, problem.status, dict(problem.headers))
 
-    async def _told(self, request: Request) -> dict[str, int]:
-        headers = fields_of(request.scope)
+    async def _start_executions(self, request: Request) -> dict[str, int]:
+        headers = request_headers(request.scope)
         caller = await self.authenticator.caller_of(headers)
-        keys = _keys(await body_of(headers, request.receive, self.limits))
+        keys = _read_keys(await read_body(headers, request.receive, self.limits))
         self.limiter.spend(caller.user_id, COST * max(1, len(keys)))
-        started = sum([await self._started(caller, key) for key in keys])
+        started = sum([await self._confirm_upload(caller, key) for key in keys])
         return {"started": started, "ignored": len(keys) - started}
 
-    async def _started(self, caller: Caller, key: str) -> bool:
+    async def _confirm_upload(self, caller: Caller, key: str) -> bool:
         """Tell whether the file is the input of an execution that the caller may run."""
         with suppress(Failure):
             uploads = self.store.open_session(caller).executions.uploads
@@ -71,27 +71,27 @@ class S3Events:
         return False
 
 
-def _keys(body: bytes) -> list[str]:
+def _read_keys(body: bytes) -> list[str]:
     """Return the distinct names of the files in an event."""
     try:
-        found = dict.fromkeys(_named(orjson.loads(body)))
+        found = dict.fromkeys(_object_keys(orjson.loads(body)))
     except (orjson.JSONDecodeError, KeyError, TypeError):
         message = "The body is neither a notification of S3 nor an event of EventBridge."
-        raise Problem(ErrorCode.BAD_REQUEST, message) from None
+        raise HttpProblem(ErrorCode.BAD_REQUEST, message) from None
     if len(found) > MAX_FILES:
-        raise Problem(ErrorCode.BAD_REQUEST, f"An event tells of at most {MAX_FILES} files.")
+        raise HttpProblem(ErrorCode.BAD_REQUEST, f"An event tells of at most {MAX_FILES} files.")
     return list(found)
 
 
-def _named(event: Mapping[str, Any]) -> Iterator[str]:
+def _object_keys(event: Mapping[str, Any]) -> Iterator[str]:
     if "Records" in event:
         for record in event["Records"]:
-            yield unquote_plus(_text(record["s3"]["object"]["key"]))
+            yield unquote_plus(_require_text(record["s3"]["object"]["key"]))
     else:
-        yield _text(event["detail"]["object"]["key"])
+        yield _require_text(event["detail"]["object"]["key"])
 
 
-def _text(value: object) -> str:
+def _require_text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError("a key is a text")
     return value

@@ -114,13 +114,13 @@ def serve_page(
     own_root: str = request.scope.get("root_path", "")
     server_root: str = request.scope.get("app_root_path", own_root)
     settings: dict[str, object] = {
-        "endpoint": below(server_root, config.endpoint),
-        "subscriptionUrl": below(server_root, config.subscription_url),
+        "endpoint": join_path(server_root, config.endpoint),
+        "subscriptionUrl": join_path(server_root, config.subscription_url),
         "devToken": config.dev_token() if is_direct(request) else None,
         "examples": examples,
     }
-    assets = escape(below(own_root, f"{config.path}/assets"))
-    html = template.replace("{{assets}}", assets).replace("{{settings}}", data_block(settings))
+    assets = escape(join_path(own_root, f"{config.path}/assets"))
+    html = template.replace("{{assets}}", assets).replace("{{settings}}", json_for_html(settings))
     return HTMLResponse(html, headers=PAGE_HEADERS)
 
 
@@ -130,11 +130,11 @@ def is_direct(request: Request) -> bool:
     return client in LOOPBACK and not any(name in request.headers for name in FORWARDING)
 
 
-def below(root: str, path: str) -> str:
+def join_path(root: str, path: str) -> str:
     return f"{root}{path}" if path.startswith("/") else path
 
 
-def data_block(settings: dict[str, object]) -> str:
+def json_for_html(settings: dict[str, object]) -> str:
     return json.dumps(settings).translate(UNSAFE_IN_HTML)
 
 

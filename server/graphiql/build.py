@@ -111,13 +111,13 @@ def build(tools: Tools) -> None:
     with tempfile.TemporaryDirectory(prefix="penstock-graphiql-") as name:
         folder = Path(name)
         copy_inputs(folder)
-        say("installing npm packages")
+        print_progress("installing npm packages")
         run([*tools.npm, *NPM_CI], cwd=folder)
-        say("bundling")
+        print_progress("bundling")
         run([*tools.node, "build.mjs", "dist"], cwd=folder)
         shutil.rmtree(DIST, ignore_errors=True)
         shutil.copytree(folder / "dist", DIST)
-    say(f"built in {DIST}")
+    print_progress(f"built in {DIST}")
 
 
 def copy_inputs(folder: Path) -> None:
@@ -139,7 +139,7 @@ def run(command: list[str], *, cwd: Path) -> str:
     return done.stdout
 
 
-def say(words: str) -> None:
+def print_progress(words: str) -> None:
     sys.stdout.write(f"GraphiQL page: {words}\n")
     sys.stdout.flush()
 

@@ -17,12 +17,12 @@ from penstock.server.settings.settings import Settings
 T = TypeVar("T")
 
 
-def told_of(settings: Settings, **changes: object) -> dict[str, Any]:
+def settings_for_process(settings: Settings, **changes: object) -> dict[str, Any]:
     """Return the settings for a process, in the form of its parameters."""
     return settings.model_dump(mode="json", exclude_unset=True) | changes
 
 
-async def ordered(
+async def start_process(
     module: str, orders: object, *, answers: bool = False, files: Sequence[int] = ()
 ) -> Process:
     """Start a module as a process with its parameters; it inherits the files.
@@ -44,14 +44,14 @@ async def ordered(
     return process
 
 
-def first_line(kind: type[T]) -> T:
+def read_first_line(kind: type[T]) -> T:
     """Read the parameters of this process."""
     # Unbuffered, because the event loop reads the lines after the first one.
     with open(sys.stdin.fileno(), "rb", buffering=0, closefd=False) as first:
         return msgspec.json.decode(first.readline(), type=kind)
 
 
-async def further_lines() -> asyncio.StreamReader:
+async def open_further_lines() -> asyncio.StreamReader:
     """Return a reader of the lines after the parameters."""
     lines = asyncio.StreamReader()
     loop = asyncio.get_running_loop()

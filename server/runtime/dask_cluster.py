@@ -17,15 +17,33 @@ from msgspec.structs import replace
 from penstock.datastore.datasets.files import key_of_file
 from penstock.datastore.errors import Unavailable
 from penstock.datastore.executions.files import input_key
-from penstock.datastore.executions.plans import identity_of
+from penstock.datastore.executions.plans import dataset_identity
 from penstock.datastore.executions.records import ExecutionMode
-from penstock.datastore.executions.row_engine import CHUNK, HERE, Step, Task, taken_through
+from penstock.datastore.executions.row_engine import (
+    LOCAL_ENGINE,
+    STEP_BYTES,
+    EngineStep,
+    RowTask,
+    run_transform,
+)
 from penstock.datastore.objects.port import Files
-from penstock.server.runtime.dask_tasks import Recipe, TableFile, installed, survey, transform
-from penstock.server.runtime.dask_transport import PartFailed, Source, open_call, packed, unpacked
-from penstock.transform.csv_records import Span, Survey, spans
-from penstock.transform.csv_transform import Above, CsvTransform
-from penstock.transform.outcome import Counts, Ending
+from penstock.server.runtime.dask_tasks import (
+    ProgramRecipe,
+    TableFile,
+    installed_version,
+    survey,
+    transform,
+)
+from penstock.server.runtime.dask_transport import (
+    PartFailed,
+    SourceUrl,
+    open_call,
+    pack_call,
+    unpack_result,
+)
+from penstock.transform.csv_records import PartSurvey, RecordSpan, record_spans
+from penstock.transform.csv_transform import CsvTransform, PartContext
+from penstock.transform.outcome import RowCounts, TransformEnding
 
 PART_BYTES: Final = 16 * 1024 * 1024
 CONNECT_SECONDS: Final = 10.0
@@ -52,20 +70,20 @@ class Cluster:
     part_bytes: int = PART_BYTES
     connect_seconds: float = CONNECT_SECONDS
 
-    async def steps(self, files: Files, task: Task) -> AsyncGenerator[Step]:
+    async def steps(self, files: Files, task: RowTask) -> AsyncGenerator[EngineStep]:
         small = task.size <= self.part_bytes or task.execution.mode is ExecutionMode.INLINE
-        found = HERE.steps(files, task) if small else self._far(files, task)
+        found = LOCAL_ENGINE.steps(files, task) if small else self._steps_on_cluster(files, task)
         async with aclosing(found) as steps:
             async for step in steps:
                 yield step
 
-    async def _far(self, files: Files, task: Task) -> AsyncGenerator[Step]:
+    async def _steps_on_cluster(self, files: Files, task: RowTask) -> AsyncGenerator[EngineStep]:
         try:
             # Closing the client cancels all its unfinished calls.
             async with Client(
                 self.address, asynchronous=True, timeout=self.connect_seconds, set_as_default=False
             ) as client:
-                mapping = _Mapping(client, files, task, self.part_bytes)
+                mapping = _InputMapping(client, files, task, self.part_bytes)
                 async with aclosing(mapping.steps()) as steps:
                     async for step in steps:
                         yield step
@@ -75,55 +93,55 @@ class Cluster:
 
 
 @dataclass(frozen=True, slots=True)
-class _Mapping:
+class _InputMapping:
     """One input on a cluster: first surveyed in parts, then transformed in spans of records."""
 
     client: Client
     files: Files
-    task: Task
+    task: RowTask
     part_bytes: int
 
-    async def steps(self) -> AsyncGenerator[Step]:
+    async def steps(self) -> AsyncGenerator[EngineStep]:
         source = await self._source(input_key(self.task.execution))
         cut = range(0, self.task.size, self.part_bytes)
         parts = [(source, start, min(start + self.part_bytes, self.task.size)) for start in cut]
-        async with aclosing(self._in_order(survey, parts)) as surveys:
-            surveyed: list[Survey] = [one async for one in surveys]
-        found = spans(surveyed)
+        async with aclosing(self._results_in_order(survey, parts)) as surveys:
+            surveyed: list[PartSurvey] = [one async for one in surveys]
+        found = record_spans(surveyed)
         header = CsvTransform(self.task.program, self.task.execution.max_failed_rows)
         top = found[0].start if found else self.task.size
         data = self.files.read(input_key(self.task.execution), end=top)
-        async with aclosing(taken_through(header, data)) as steps:
+        async with aclosing(run_transform(header, data)) as steps:
             async for written, ending in steps:
-                yield Step(written, self._told(ending.counts, ending))
+                yield EngineStep(written, self._ending_so_far(ending.counts, ending))
         if header.ending.refusal is None:
-            async with aclosing(self._below(source, found, header)) as steps:
+            async with aclosing(self._data_steps(source, found, header)) as steps:
                 async for step in steps:
                     yield step
 
-    async def _below(
-        self, source: Source, found: Iterable[Span], header: CsvTransform
-    ) -> AsyncGenerator[Step]:
+    async def _data_steps(
+        self, source: SourceUrl, found: Iterable[RecordSpan], header: CsvTransform
+    ) -> AsyncGenerator[EngineStep]:
         """Yield the results of the spans, in order.
 
         The span that ends the execution is computed again with the number of failures above it.
         """
         recipe, total = await self._recipe(), header.ending.counts
-        calls = [(recipe, source, span, Above(header.places, span.row)) for span in found]
-        async with aclosing(self._in_order(transform, calls)) as steps:
+        calls = [(recipe, source, span, PartContext(header.places, span.row)) for span in found]
+        async with aclosing(self._results_in_order(transform, calls)) as steps:
             place = 0
             async for step in steps:
-                if self._ends(step, total):
+                if self._ends_execution(step, total):
                     *same, above = calls[place]
                     last = (*same, above._replace(failed=total.failed))
-                    written, ending = unpacked(await self._submit(transform, *last))
-                    yield Step(written, self._told(total + ending.counts, ending))
+                    written, ending = unpack_result(await self._submit(transform, *last))
+                    yield EngineStep(written, self._ending_so_far(total + ending.counts, ending))
                     return
                 total += step.ending.counts
                 place += 1
-                yield Step(step.written, Ending(total))
+                yield EngineStep(step.written, TransformEnding(total))
 
-    async def _in_order(
+    async def _results_in_order(
         self, function: Callable[..., T], calls: Iterable[tuple[Any, ...]]
     ) -> AsyncGenerator[T]:
         """Yield the results of calls on the cluster in order, with a few calls ahead of the reader.
@@ -137,37 +155,37 @@ class _Mapping:
             for call in calls:
                 waiting.append(self._submit(function, *call))
                 if len(waiting) > ahead:
-                    yield unpacked(await waiting.popleft())
+                    yield unpack_result(await waiting.popleft())
             while waiting:
-                yield unpacked(await waiting.popleft())
+                yield unpack_result(await waiting.popleft())
         finally:
             await self.client.cancel(list(waiting))
 
     def _submit(self, function: Callable[..., object], *arguments: object) -> Future[bytes]:
         key = f"{function.__name__}-{uuid4()}"
-        return self.client.submit(open_call, packed(function, *arguments), key=key)
+        return self.client.submit(open_call, pack_call(function, *arguments), key=key)
 
-    def _ends(self, step: Step, total: Counts) -> bool:
+    def _ends_execution(self, step: EngineStep, total: RowCounts) -> bool:
         most = self.task.execution.max_failed_rows
         failed = total.failed + step.ending.counts.failed
         return step.ending.refusal is not None or (most is not None and failed > most)
 
-    def _told(self, counts: Counts, ending: Ending) -> Ending:
+    def _ending_so_far(self, counts: RowCounts, ending: TransformEnding) -> TransformEnding:
         """Return the ending so far; after a refusal, the bytes read end at the end of a chunk."""
         if ending.refusal is not None:
-            read = -(-counts.bytes_read // CHUNK) * CHUNK
+            read = -(-counts.bytes_read // STEP_BYTES) * STEP_BYTES
             counts = replace(counts, bytes_read=min(read, self.task.size))
-        return Ending(counts, ending.refusal)
+        return TransformEnding(counts, ending.refusal)
 
-    async def _recipe(self) -> Recipe:
+    async def _recipe(self) -> ProgramRecipe:
         execution = self.task.execution
         tables = [
-            TableFile(identity_of(one), one.content, await self._source(key_of_file(one)))
+            TableFile(dataset_identity(one), one.content, await self._source(key_of_file(one)))
             for one in self.task.datasets
         ]
         id = f"{execution.id}:{execution.fence}"
         most = execution.max_failed_rows
-        return Recipe(id, installed(), self.task.plan, tuple(tables), most)
+        return ProgramRecipe(id, installed_version(), self.task.plan, tuple(tables), most)
 
-    async def _source(self, key: str) -> Source:
-        return Source((await self.files.presign_download(key, expires_in=URL_SECONDS)).url)
+    async def _source(self, key: str) -> SourceUrl:
+        return SourceUrl((await self.files.presign_download(key, expires_in=URL_SECONDS)).url)

@@ -9,20 +9,20 @@ import msgspec
 from cachetools import LRUCache
 
 from penstock.datastore.datasets.csv import read_table
-from penstock.datastore.executions.row_engine import Step
+from penstock.datastore.executions.row_engine import EngineStep
 from penstock.datastore.records import DatasetContent
-from penstock.formula.core.datasets import Rows
-from penstock.server.runtime.dask_transport import PartFailed, Source, fetched
-from penstock.transform.csv_records import Span, Survey
-from penstock.transform.csv_transform import Above, CsvTransform
-from penstock.transform.outcome import Written
-from penstock.transform.plan import Plan
+from penstock.formula.core.datasets import DatasetRows
+from penstock.server.runtime.dask_transport import PartFailed, SourceUrl, fetch_range
+from penstock.transform.csv_records import PartSurvey, RecordSpan
+from penstock.transform.csv_transform import CsvTransform, PartContext
+from penstock.transform.outcome import OutputChunk
+from penstock.transform.plan import TransformPlan
 from penstock.transform.program import Program
 
-KEPT: Final = 2
+MOST_PROGRAMS: Final = 2
 """The most programs in a process; their datasets take most of its memory."""
 
-_programs: Final = LRUCache[str, Program](KEPT)
+_programs: Final = LRUCache[str, Program](MOST_PROGRAMS)
 _lock: Final = Lock()
 
 
@@ -31,61 +31,63 @@ class TableFile(msgspec.Struct, frozen=True):
 
     identity: str
     content: DatasetContent
-    source: Source
+    source: SourceUrl
 
 
-class Recipe(msgspec.Struct, frozen=True):
+class ProgramRecipe(msgspec.Struct, frozen=True):
     """The ingredients of a program, for Penstock of this `version`; `id` is unique."""
 
     id: str
     version: str
-    plan: Plan
+    plan: TransformPlan
     tables: tuple[TableFile, ...]
     max_failed: int | None
 
 
-def installed() -> str:
+def installed_version() -> str:
     """Return the version of Penstock in this process."""
     return version("penstock")
 
 
-def survey(source: Source, start: int, end: int) -> Survey:
+def survey(source: SourceUrl, start: int, end: int) -> PartSurvey:
     """Find the ends of records in a part that may begin anywhere; raises PartFailed."""
-    found = Survey()
-    for block in fetched(source, start, end):
+    found = PartSurvey()
+    for block in fetch_range(source, start, end):
         found.feed(block)
     return found
 
 
-def transform(recipe: Recipe, source: Source, span: Span, above: Above) -> Step:
+def transform(
+    recipe: ProgramRecipe, source: SourceUrl, span: RecordSpan, above: PartContext
+) -> EngineStep:
     """Run the program on the records of a span; raises PartFailed."""
     part = CsvTransform(program_of(recipe), recipe.max_failed, above)
-    pieces: list[Written] = []
-    for block in fetched(source, span.start, span.end):
+    pieces: list[OutputChunk] = []
+    for block in fetch_range(source, span.start, span.end):
         pieces.append(part.feed(block))
         if part.ending.refusal is not None:
             break
     pieces.append(part.finish())
     output = b"".join([piece.output for piece in pieces])
     errors = b"".join([piece.errors for piece in pieces])
-    return Step(Written(output, errors), part.ending)
+    return EngineStep(OutputChunk(output, errors), part.ending)
 
 
-def program_of(recipe: Recipe) -> Program:
+def program_of(recipe: ProgramRecipe) -> Program:
     """Return the program, built once for all threads of this process; raises PartFailed."""
-    if recipe.version != installed():
-        message = f"The cluster has Penstock {installed()}, the worker {recipe.version}."
+    if recipe.version != installed_version():
+        message = f"The cluster has Penstock {installed_version()}, the worker {recipe.version}."
         raise PartFailed(message)
     with _lock:
         program = _programs.get(recipe.id)
         if program is None:
-            data = {table.identity: _rows(table) for table in recipe.tables}
+            data = {table.identity: _read_rows(table) for table in recipe.tables}
             program = _programs[recipe.id] = Program(recipe.plan, data)
         return program
 
 
-def _rows(table: TableFile) -> Rows:
-    data = b"".join(fetched(table.source, 0, table.content.size_bytes))
+def _read_rows(table: TableFile) -> DatasetRows:
+    data = b"".join(fetch_range(table.source, 0, table.content.size_bytes))
     if sha256(data).hexdigest() != table.content.checksum:
         raise PartFailed(f"The file of the dataset {table.identity} is damaged.")
     return read_table(data, table.content).rows

@@ -15,7 +15,7 @@ from urllib.request import Request, urlopen
 
 import msgspec
 
-from penstock.datastore.executions.row_engine import CHUNK
+from penstock.datastore.executions.row_engine import STEP_BYTES
 
 ATTEMPTS: Final = 5
 PAUSE: Final = 0.2
@@ -29,7 +29,7 @@ class PartFailed(Exception):
     """A part could not be read or transformed; the message holds no secret."""
 
 
-class Source(msgspec.Struct, frozen=True):
+class SourceUrl(msgspec.Struct, frozen=True):
     """A file by its signed URL, which `repr` hides from logs."""
 
     url: str
@@ -38,7 +38,7 @@ class Source(msgspec.Struct, frozen=True):
         return "Source()"
 
 
-def fetched(source: Source, start: int, end: int) -> Iterator[bytes]:
+def fetch_range(source: SourceUrl, start: int, end: int) -> Iterator[bytes]:
     """Yield the bytes from `start` to `end`, cut at multiples of CHUNK as for a whole file.
 
     It resumes a broken download a few times; then raises PartFailed.
@@ -46,29 +46,29 @@ def fetched(source: Source, start: int, end: int) -> Iterator[bytes]:
     failures = 0
     while start < end:
         try:
-            for block in _opened(source, start, end):
+            for block in _read_range(source, start, end):
                 yield block
                 start += len(block)
                 failures = 0
         except (OSError, HTTPException) as error:
             failures += 1
             if failures == ATTEMPTS or _is_final(error):
-                raise PartFailed(f"A file cannot be read: {_told(error)}.") from None
+                raise PartFailed(f"A file cannot be read: {_describe_error(error)}.") from None
             time.sleep(PAUSE * 2**failures)
 
 
-def _opened(source: Source, start: int, end: int) -> Iterator[bytes]:
+def _read_range(source: SourceUrl, start: int, end: int) -> Iterator[bytes]:
     wanted = {"Range": f"bytes={start}-{end - 1}", "Accept-Encoding": "identity"}
     request = Request(source.url, headers=wanted)  # noqa: S310 - a URL of our own files
-    with _answer(request) as response:
+    with _open_request(request) as response:
         if response.status != PARTIAL:
             raise HTTPException(f"{response.status} in place of a range")
         while start < end:
-            yield _block(response, min(end, (start // CHUNK + 1) * CHUNK) - start)
-            start = min(end, (start // CHUNK + 1) * CHUNK)
+            yield _read_block(response, min(end, (start // STEP_BYTES + 1) * STEP_BYTES) - start)
+            start = min(end, (start // STEP_BYTES + 1) * STEP_BYTES)
 
 
-def _answer(request: Request) -> HTTPResponse:
+def _open_request(request: Request) -> HTTPResponse:
     try:
         answer: HTTPResponse = urlopen(request, timeout=TIMEOUT)  # noqa: S310 - likewise
     except HTTPError as error:
@@ -77,7 +77,7 @@ def _answer(request: Request) -> HTTPResponse:
     return answer
 
 
-def _block(response: HTTPResponse, size: int) -> bytes:
+def _read_block(response: HTTPResponse, size: int) -> bytes:
     block = response.read(size)
     if len(block) < size:
         raise HTTPException("the connection broke off")
@@ -88,7 +88,7 @@ def _is_final(error: Exception) -> bool:
     return isinstance(error, HTTPError) and error.code < SERVER_ERRORS
 
 
-def _told(error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     if isinstance(error, HTTPError):
         return f"HTTP {error.code}"
     return f"{type(error).__name__} {error}"
@@ -98,13 +98,13 @@ open_call = pickle.loads
 """Makes the call from its bytes; every machine has this function of the standard library."""
 
 
-def packed(function: Callable[..., object], *arguments: object) -> bytes:
+def pack_call(function: Callable[..., object], *arguments: object) -> bytes:
     """Return the call of a module's function as bytes, so that no log shows a URL."""
-    call = zlib.compress(pickle.dumps(_Reduced(answered, function, arguments)))
-    return pickle.dumps(_Reduced(open_call, _Reduced(zlib.decompress, call)))
+    call = zlib.compress(pickle.dumps(_PickledCall(answer_call, function, arguments)))
+    return pickle.dumps(_PickledCall(open_call, _PickledCall(zlib.decompress, call)))
 
 
-def unpacked(answer: bytes) -> Any:
+def unpack_result(answer: bytes) -> Any:
     """Return the function's result; raises the PartFailed that it raised."""
     found = pickle.loads(answer)  # noqa: S301 - from the cluster, which is trusted with the plan
     if isinstance(found, PartFailed):
@@ -112,7 +112,7 @@ def unpacked(answer: bytes) -> Any:
     return found
 
 
-def answered(function: Callable[..., object], arguments: tuple[object, ...]) -> bytes:
+def answer_call(function: Callable[..., object], arguments: tuple[object, ...]) -> bytes:
     """Return the result of a call as bytes; a PartFailed too, because Dask would log the call."""
     try:
         return pickle.dumps(function(*arguments))
@@ -120,11 +120,11 @@ def answered(function: Callable[..., object], arguments: tuple[object, ...]) -> 
         return pickle.dumps(failed)
 
 
-class _Reduced:
+class _PickledCall:
     """Unpickles as the result of a function call."""
 
     def __init__(self, function: Callable[..., object], *arguments: object) -> None:
-        self._made = function, arguments
+        self._call = function, arguments
 
     def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
-        return self._made
+        return self._call

@@ -6,8 +6,8 @@ from dataclasses import replace
 from importlib.metadata import version
 
 from penstock.datastore.ngsi.destinations import Destinations, EmbeddedDestinations
-from penstock.datastore.ngsi.repository import Ingest
-from penstock.datastore.ngsi.sink import Ground, Sink, open_sink
+from penstock.datastore.ngsi.repository import SinkAccess
+from penstock.datastore.ngsi.sink import NotificationSink, SinkContext, open_sink
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
 from penstock.server.settings.settings import Settings
@@ -24,14 +24,14 @@ async def open_destinations(settings: Settings) -> AsyncIterator[Destinations]:
         await shared.create()
         destinations: Destinations = EmbeddedDestinations(shared)
     else:
-        destinations = await _dynamodb(settings)
+        destinations = await _open_dynamodb(settings)
     try:
         yield destinations
     finally:
         await destinations.close()
 
 
-async def _dynamodb(settings: Settings) -> Destinations:
+async def _open_dynamodb(settings: Settings) -> Destinations:
     # It loads AWS's library, which would cost the embedded store half a second at its start.
     from penstock.datastore.ngsi.dynamodb_destinations import DynamoDBDestinations  # noqa: PLC0415
 
@@ -44,19 +44,19 @@ async def _dynamodb(settings: Settings) -> Destinations:
 
 
 @asynccontextmanager
-async def running_sink(
+async def run_sink(
     settings: Settings, store: Store, destinations: Destinations
-) -> AsyncIterator[Sink | None]:
+) -> AsyncIterator[NotificationSink | None]:
     """Run the sink until the end; None if the settings have none."""
     if not settings.takes_notifications:
         yield None
         return
-    ground = Ground(
+    ground = SinkContext(
         table=store.table,
         files=store.files,
         destinations=destinations,
         clock=store.clock,
-        place=settings.bucket or "files",
+        storage_name=settings.bucket or "files",
         made_by=f"penstock-{version('penstock')}",
         lease_seconds=settings.ngsi_lease_seconds,
         keep_days=settings.ngsi_keep_segments_days,
@@ -68,9 +68,9 @@ async def running_sink(
 
 
 def with_ingest(
-    store: Store, settings: Settings, destinations: Destinations, sink: Sink | None
+    store: Store, settings: Settings, destinations: Destinations, sink: NotificationSink | None
 ) -> Store:
     """Return the store with access to the sink's samples, and to its replay of failed ones."""
-    replay = None if sink is None else sink.replaying.replay
+    replay = None if sink is None else sink.replayer.replay
     seconds = settings.change_poll_seconds
-    return replace(store, ingest=Ingest(destinations, settings.sink_options, replay, seconds))
+    return replace(store, ingest=SinkAccess(destinations, settings.sink_options, replay, seconds))

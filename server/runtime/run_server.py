@@ -13,19 +13,29 @@ from starlette.applications import Starlette
 
 from penstock.datastore.objects.port import Files
 from penstock.datastore.table.port import Table
-from penstock.server.app import Beside, open_app, streams_of
+from penstock.server.app import Runtime, open_app, streams_of
 from penstock.server.auth.dev_identity import DevIdentity, dev_identity
-from penstock.server.core.command_output import CommandFailed, ExitCode, shown
+from penstock.server.core.command_output import CommandFailed, ExitCode, show_progress
 from penstock.server.core.siblings import Siblings
-from penstock.server.runtime.maintenance import running_jobs, sweeping, upkept
-from penstock.server.runtime.ngsi_sink import open_destinations, running_sink, with_ingest
-from penstock.server.runtime.stores import open_buckets, open_files, open_table, store_over, url_at
-from penstock.server.runtime.worker_pool import running_workers
+from penstock.server.runtime.maintenance import (
+    maintain_executions,
+    run_jobs_in_background,
+    sweep_files_periodically,
+)
+from penstock.server.runtime.ngsi_sink import open_destinations, run_sink, with_ingest
+from penstock.server.runtime.stores import (
+    build_store,
+    open_buckets,
+    open_files,
+    open_table,
+    server_url,
+)
+from penstock.server.runtime.worker_pool import run_workers
 from penstock.server.samples.catalogue import DEFAULT_SIZE
 from penstock.server.samples.seeding import is_empty, seed
 from penstock.server.settings.settings import Settings
-from penstock.server.streams.registry import Streams
-from penstock.server.telemetry.tracing import exporting
+from penstock.server.streams.registry import StreamRegistry
+from penstock.server.telemetry.tracing import export_spans
 
 _LOOK_UP_SECONDS: Final = 0.1
 
@@ -37,7 +47,7 @@ class DrainingServer(uvicorn.Server):
     second signal ends the wait.
     """
 
-    def __init__(self, config: uvicorn.Config, streams: Streams, seconds: float) -> None:
+    def __init__(self, config: uvicorn.Config, streams: StreamRegistry, seconds: float) -> None:
         super().__init__(config)
         self._streams = streams
         self._seconds = seconds
@@ -51,22 +61,22 @@ class DrainingServer(uvicorn.Server):
         while len(self._streams) and clock() < until and not self.force_exit:
             with suppress(TimeoutError):
                 async with asyncio.timeout(_LOOK_UP_SECONDS):
-                    await self._streams.ended()
+                    await self._streams.wait_until_none()
         self.config.timeout_graceful_shutdown = max(1, ceil(until - clock()))
         await super().shutdown(sockets)
 
 
-async def prepare(settings: Settings, url: str) -> DevIdentity | None:
+async def prepare_store(settings: Settings, url: str) -> DevIdentity | None:
     """Create the embedded table, with samples if it is empty; on DynamoDB check the table.
 
     Returns the identity of the server's page, if any. Raises CommandFailed if the DynamoDB table
     does not fit: a server does not create it.
     """
     async with open_table(settings) as table, open_files(settings, url) as files:
-        await _check(table, files, settings)
-        store = store_over(table, settings, files)
+        await _check_store(table, files, settings)
+        store = build_store(table, settings, files)
         if settings.seed and settings.store == "sqlite" and await is_empty(store):
-            with shown("Loading the sample data", DEFAULT_SIZE) as progress:
+            with show_progress("Loading the sample data", DEFAULT_SIZE) as progress:
                 await seed(store, DEFAULT_SIZE, progress)
         return await dev_identity(settings, store)
 
@@ -79,40 +89,42 @@ async def serve_port(
 ) -> None:
     """Serve the prepared store until a signal; `announce` is called when all is ready."""
     async with (
-        exporting(),
+        export_spans(),
         open_table(settings) as table,
         open_files(settings, url_of(settings, listener)) as files,
         open_buckets(settings) as buckets,
     ):
-        store = store_over(table, settings, files, buckets)
+        store = build_store(table, settings, files, buckets)
         await store.finish_deletes()
         identity = await dev_identity(settings, store)
         streams = streams_of(settings)
         async with (
-            running_jobs(store) as store,
-            running_workers(store, settings) as store,
-            upkept(store, settings),
-            sweeping(store),
+            run_jobs_in_background(store) as store,
+            run_workers(store, settings) as store,
+            maintain_executions(store, settings),
+            sweep_files_periodically(store),
             open_destinations(settings) as destinations,
-            running_sink(settings, store, destinations) as sink,
+            run_sink(settings, store, destinations) as sink,
             open_app(
                 settings,
                 with_ingest(store, settings, destinations, sink),
                 identity,
-                Beside(streams, sink, siblings),
+                Runtime(streams, sink, siblings),
             ) as app,
         ):
             announce()
             settle_garbage_collector()
-            server = DrainingServer(config_of(app, settings), streams, settings.shutdown_seconds)
+            server = DrainingServer(
+                uvicorn_config(app, settings), streams, settings.shutdown_seconds
+            )
             await server.serve([listener])
 
 
 def url_of(settings: Settings, listener: socket.socket) -> str:
-    return url_at(settings, *listener.getsockname()[:2])
+    return server_url(settings, *listener.getsockname()[:2])
 
 
-async def _check(table: Table, files: Files, settings: Settings) -> None:
+async def _check_store(table: Table, files: Files, settings: Settings) -> None:
     if settings.store == "sqlite":
         await table.create()
         return
@@ -133,7 +145,7 @@ def settle_garbage_collector() -> None:
     gc.freeze()
 
 
-def config_of(app: Starlette, settings: Settings) -> uvicorn.Config:
+def uvicorn_config(app: Starlette, settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         http="httptools",

@@ -14,42 +14,42 @@ from contextlib import suppress
 
 from uvloop import new_event_loop
 
-from penstock.server.core.command_output import failure_of
-from penstock.server.core.siblings import Orders
-from penstock.server.runtime.child_process import first_line, further_lines
+from penstock.server.core.command_output import describe_failure
+from penstock.server.core.siblings import ServerProcessConfig
+from penstock.server.runtime.child_process import open_further_lines, read_first_line
 from penstock.server.runtime.run_server import serve_port
 from penstock.server.settings.settings import Settings
-from penstock.server.telemetry.logs import configure
+from penstock.server.telemetry.logs import configure_logging
 
 READY = b"ready\n"
 
 
-async def _serve(orders: Orders, settings: Settings) -> None:
+async def _serve(orders: ServerProcessConfig, settings: Settings) -> None:
     def announce() -> None:
         os.write(sys.stdout.fileno(), READY)
 
-    watching = asyncio.create_task(_stop_with_the_first())
+    watching = asyncio.create_task(_stop_with_supervisor())
     with socket.socket(fileno=orders.listener) as listener:
         await serve_port(settings, listener, announce, orders.siblings)
     watching.cancel()
 
 
-async def _stop_with_the_first() -> None:
-    await (await further_lines()).read()
+async def _stop_with_supervisor() -> None:
+    await (await open_further_lines()).read()
     os.kill(os.getpid(), signal.SIGTERM)
 
 
 def main() -> None:
-    orders = first_line(Orders)
+    orders = read_first_line(ServerProcessConfig)
     settings = Settings.load(**orders.settings)
-    configure(settings.log_format)
+    configure_logging(settings.log_format)
     # uvicorn raises the signal again after it stops, and the open resources must still close.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with suppress(KeyboardInterrupt), asyncio.Runner(loop_factory=new_event_loop) as loop:
             loop.run(_serve(orders, settings))
     except Exception as error:  # the operator gets one line for any failure
-        failure = failure_of(error)
+        failure = describe_failure(error)
         if settings.debug and not failure.expected:
             traceback.print_exception(error)
         sys.stderr.writelines(f"penstock: {line}\n" for line in failure.lines)

@@ -10,9 +10,9 @@ from datetime import timedelta
 from penstock.datastore.access.access import Budget
 from penstock.datastore.access.vault import NO_VAULT, LocalVault, Vault
 from penstock.datastore.audio.endpoint_rules import EndpointRules
-from penstock.datastore.audio.library import Buckets
+from penstock.datastore.audio.library import BucketAccess
 from penstock.datastore.audio.sources import NO_ROLES, Roles
-from penstock.datastore.datasets.table_cache import DatasetTables
+from penstock.datastore.datasets.table_cache import DatasetTableCache
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.objects.port import NO_FILES, Files
 from penstock.datastore.sqlite.table import SqliteTable
@@ -33,14 +33,14 @@ async def open_table(settings: Settings) -> AsyncIterator[Table]:
         settings.data_dir.mkdir(parents=True, exist_ok=True)
         table: Table = SqliteTable.open(settings.data_dir / DATABASE)
     else:
-        table = await _dynamodb(settings)
+        table = await _open_dynamodb(settings)
     try:
         yield table
     finally:
         await table.close()
 
 
-async def _dynamodb(settings: Settings) -> Table:
+async def _open_dynamodb(settings: Settings) -> Table:
     from penstock.datastore.dynamodb.table import DynamoDBTable  # noqa: PLC0415 - see the top
 
     return await DynamoDBTable.open(
@@ -58,14 +58,14 @@ async def open_files(settings: Settings, url: str | None = None) -> AsyncIterato
     `url` is the public URL of this server, by default that of the settings. The URLs of files in
     the directory begin with it.
     """
-    files = await _files(settings, url or url_at(settings, settings.host, settings.port))
+    files = await _open_files(settings, url or server_url(settings, settings.host, settings.port))
     try:
         yield files
     finally:
         await files.close()
 
 
-async def _files(settings: Settings, url: str) -> Files:
+async def _open_files(settings: Settings, url: str) -> Files:
     if settings.store == "sqlite":
         directory = settings.data_dir / FILES
         return await LocalFiles.open(directory, base_url=url, key=url_key(settings.data_dir))
@@ -79,11 +79,11 @@ async def _files(settings: Settings, url: str) -> Files:
 
 
 @asynccontextmanager
-async def open_buckets(settings: Settings) -> AsyncIterator[Buckets]:
+async def open_buckets(settings: Settings) -> AsyncIterator[BucketAccess]:
     """Open the access to users' own buckets: a vault for keys, and IAM roles if enabled."""
-    vault, roles = await _vault(settings), await _roles(settings)
+    vault, roles = await _open_vault(settings), await _open_roles(settings)
     rules = EndpointRules(private=settings.private_endpoints)
-    buckets = Buckets(vault, roles, rules)
+    buckets = BucketAccess(vault, roles, rules)
     try:
         yield buckets
     finally:
@@ -92,7 +92,7 @@ async def open_buckets(settings: Settings) -> AsyncIterator[Buckets]:
         await vault.close()
 
 
-async def _vault(settings: Settings) -> Vault:
+async def _open_vault(settings: Settings) -> Vault:
     if settings.store == "sqlite":
         return LocalVault(vault_key(settings.data_dir))
     if settings.kms_key is None:
@@ -102,7 +102,7 @@ async def _vault(settings: Settings) -> Vault:
     return await KmsVault.open_with(settings.kms_key, region=settings.region)
 
 
-async def _roles(settings: Settings) -> Roles:
+async def _open_roles(settings: Settings) -> Roles:
     if settings.store == "sqlite" or not settings.assume_roles:
         return NO_ROLES
     from penstock.datastore.audio.assumed_roles import StsRoles  # noqa: PLC0415 - see the top
@@ -110,18 +110,18 @@ async def _roles(settings: Settings) -> Roles:
     return await StsRoles.open(region=settings.region)
 
 
-def url_at(settings: Settings, host: str, port: int) -> str:
+def server_url(settings: Settings, host: str, port: int) -> str:
     """Return the public URL of a server that listens at this address."""
     if settings.public_url is not None:
         return settings.public_url
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def store_over(
+def build_store(
     table: Table,
     settings: Settings,
     files: Files = NO_FILES,
-    buckets: Buckets | None = None,
+    buckets: BucketAccess | None = None,
 ) -> Store:
     budget = Budget(
         units=settings.search_max_units,
@@ -133,8 +133,8 @@ def store_over(
         table,
         files=files,
         bucket=bucket_of(settings),
-        buckets=buckets or Buckets(),
-        tables=DatasetTables(settings.dataset_cache_bytes),
+        buckets=buckets or BucketAccess(),
+        tables=DatasetTableCache(settings.dataset_cache_bytes),
         budget=budget,
         longest_api_key=longest,
     )
@@ -145,7 +145,7 @@ def bucket_of(settings: Settings) -> str | None:
     return settings.bucket or (LOCAL_BUCKET if settings.store == "sqlite" else None)
 
 
-def location(settings: Settings) -> str:
+def data_location(settings: Settings) -> str:
     """Return a readable location of the data."""
     if settings.store == "sqlite":
         return str((settings.data_dir / DATABASE).resolve())

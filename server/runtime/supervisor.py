@@ -12,10 +12,10 @@ from typing import Final
 
 import msgspec
 
-from penstock.datastore.periodic import stopped
+from penstock.datastore.periodic import cancel_tasks
 from penstock.server.core.command_output import CommandFailed, ExitCode
-from penstock.server.core.siblings import Orders, Siblings
-from penstock.server.runtime.child_process import ordered, told_of
+from penstock.server.core.siblings import ServerProcessConfig, Siblings
+from penstock.server.runtime.child_process import settings_for_process, start_process
 from penstock.server.settings.settings import Settings
 
 PAUSE_SECONDS: Final = 1.0
@@ -28,14 +28,16 @@ logger = logging.getLogger("penstock.processes")
 
 
 @asynccontextmanager
-async def supervised(settings: Settings, listener: socket.socket) -> AsyncIterator["Supervisor"]:
+async def supervise_processes(
+    settings: Settings, listener: socket.socket
+) -> AsyncIterator["Supervisor"]:
     """Yield a supervisor of `settings.workers` processes, which are gone at the end.
 
     Raises CommandFailed if the system has no shared memory files.
     """
     if not hasattr(os, "memfd_create"):
         raise CommandFailed("Several processes can serve one port on Linux only.")
-    siblings = Siblings.first(settings.workers)
+    siblings = Siblings.create(settings.workers)
     supervisor = Supervisor(settings, listener, siblings)
     try:
         yield supervisor
@@ -65,7 +67,7 @@ class Supervisor:
             loop.add_signal_handler(one, stopping.set)
         watching = [asyncio.create_task(self._watch(index)) for index in self._processes]
         await stopping.wait()
-        await stopped(watching)
+        await cancel_tasks(watching)
 
     async def stop(self) -> None:
         """Stop all processes, and kill those that take too long."""
@@ -92,12 +94,12 @@ class Supervisor:
 
     async def _start(self, index: int) -> None:
         siblings = msgspec.structs.replace(self._siblings, index=index)
-        share = siblings.share(self._settings.execution_workers)
-        settings = told_of(self._settings, execution_workers=share)
+        share = siblings.share_of(self._settings.execution_workers)
+        settings = settings_for_process(self._settings, execution_workers=share)
         listener = self._listener.fileno()
-        process = await ordered(
+        process = await start_process(
             "penstock.server.runtime.server_process",
-            Orders(settings, siblings, listener),
+            ServerProcessConfig(settings, siblings, listener),
             answers=True,
             files=(listener, siblings.rates),
         )

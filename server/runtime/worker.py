@@ -16,22 +16,22 @@ import msgspec
 from uvloop import new_event_loop
 
 from penstock.datastore.errors import PenstockError
-from penstock.datastore.executions.row_engine import HERE, Engine
-from penstock.datastore.executions.worker import Runner
-from penstock.datastore.periodic import heed, stopped
+from penstock.datastore.executions.row_engine import LOCAL_ENGINE, RowEngine
+from penstock.datastore.executions.worker import ExecutionWorker
+from penstock.datastore.periodic import cancel_tasks, check_cancelled
 from penstock.server.core.command_output import CommandFailed, ExitCode
-from penstock.server.runtime.child_process import first_line, further_lines
-from penstock.server.runtime.stores import open_files, open_table, store_over
+from penstock.server.runtime.child_process import open_further_lines, read_first_line
+from penstock.server.runtime.stores import build_store, open_files, open_table
 from penstock.server.settings.settings import Settings
-from penstock.server.telemetry.logs import configure
+from penstock.server.telemetry.logs import configure_logging
 
 
-def engine_of(settings: Settings) -> Engine:
+def row_engine_of(settings: Settings) -> RowEngine:
     """Return the row engine that the settings choose; raises CommandFailed as `require_engine`."""
     require_engine(settings)
     if settings.dask is None:
-        return HERE
-    engine: Engine = import_module("penstock.server.runtime.dask_cluster").Cluster(settings.dask)
+        return LOCAL_ENGINE
+    engine: RowEngine = import_module("penstock.server.runtime.dask_cluster").Cluster(settings.dask)
     return engine
 
 
@@ -48,14 +48,14 @@ def require_engine(settings: Settings) -> None:
 logger = logging.getLogger("penstock.executions")
 
 
-class Worker:
+class WorkerLoop:
     """A loop that runs executions until it is stopped, or idle for too long.
 
     It looks for work every `poll` seconds, and at once after `wake`. Without `idle` seconds it
     never ends by itself.
     """
 
-    def __init__(self, runner: Runner, *, poll: float, idle: float | None = None) -> None:
+    def __init__(self, runner: ExecutionWorker, *, poll: float, idle: float | None = None) -> None:
         self._runner = runner
         self._poll = poll
         self._idle = idle
@@ -74,7 +74,7 @@ class Worker:
         working = asyncio.create_task(self._work())
         stopping = asyncio.create_task(self._stopping.wait())
         await asyncio.wait([working, stopping], return_when=asyncio.FIRST_COMPLETED)
-        await stopped([working, stopping])
+        await cancel_tasks([working, stopping])
         if not working.cancelled():
             await working
 
@@ -82,7 +82,7 @@ class Worker:
         clock = asyncio.get_running_loop().time
         busy = clock()
         while self._idle is None or clock() - busy < self._idle:
-            heed()
+            check_cancelled()
             self._woken.clear()
             if await self._run():
                 busy = clock()
@@ -99,7 +99,7 @@ class Worker:
         return False
 
 
-class Orders(msgspec.Struct, frozen=True):
+class WorkerProcessConfig(msgspec.Struct, frozen=True):
     """The start parameters of a worker process; `poll` and `idle` are in seconds."""
 
     worker: str
@@ -108,31 +108,31 @@ class Orders(msgspec.Struct, frozen=True):
     idle: float
 
 
-async def _work(orders: Orders, settings: Settings) -> None:
+async def _run_worker(orders: WorkerProcessConfig, settings: Settings) -> None:
     async with open_table(settings) as table, open_files(settings) as files:
-        runner = store_over(table, settings, files).runner(orders.worker, engine_of(settings))
-        worker = Worker(runner, poll=orders.poll, idle=orders.idle)
-        listening = asyncio.create_task(_listen(worker))
+        runner = build_store(table, settings, files).runner(orders.worker, row_engine_of(settings))
+        worker = WorkerLoop(runner, poll=orders.poll, idle=orders.idle)
+        listening = asyncio.create_task(_obey_lines(worker))
         await worker.work()
         listening.cancel()
 
 
-async def _listen(worker: Worker) -> None:
+async def _obey_lines(worker: WorkerLoop) -> None:
     """Wake the worker for each line of standard input; stop it at its end and on SIGTERM."""
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGTERM, worker.stop)
-    lines = await further_lines()
+    lines = await open_further_lines()
     while await lines.readline():
         worker.wake()
     worker.stop()
 
 
 def main() -> None:
-    orders = first_line(Orders)
+    orders = read_first_line(WorkerProcessConfig)
     settings = Settings.load(**orders.settings)
-    configure(settings.log_format)
+    configure_logging(settings.log_format)
     with asyncio.Runner(loop_factory=new_event_loop) as loop:
-        loop.run(_work(orders, settings))
+        loop.run(_run_worker(orders, settings))
 
 
 if __name__ == "__main__":

@@ -9,10 +9,10 @@ from dataclasses import replace
 from typing import NoReturn
 
 from penstock.datastore.errors import PenstockError
-from penstock.datastore.periodic import Chore, stopped, whenever
+from penstock.datastore.periodic import PeriodicTask, cancel_tasks, repeat_when_set
 from penstock.datastore.store import Store
-from penstock.server.runtime.child_process import ordered, told_of
-from penstock.server.runtime.worker import Orders, require_engine
+from penstock.server.runtime.child_process import settings_for_process, start_process
+from penstock.server.runtime.worker import WorkerProcessConfig, require_engine
 from penstock.server.settings.settings import Settings
 
 IDLE_SECONDS = 60.0
@@ -21,7 +21,7 @@ logger = logging.getLogger("penstock.executions")
 
 
 @asynccontextmanager
-async def running_workers(store: Store, settings: Settings) -> AsyncIterator[Store]:
+async def run_workers(store: Store, settings: Settings) -> AsyncIterator[Store]:
     """Run executions in worker processes; yields the store that wakes them.
 
     Executions made ready through this store start at once, others within
@@ -29,16 +29,16 @@ async def running_workers(store: Store, settings: Settings) -> AsyncIterator[Sto
     require.
     """
     require_engine(settings)
-    pool = Pool(store, settings)
+    pool = WorkerPool(store, settings)
     running = asyncio.create_task(pool.run())
     try:
         yield replace(store, execution_ready=pool.wake)
     finally:
-        await stopped([running])
+        await cancel_tasks([running])
         await pool.stop()
 
 
-class Pool:
+class WorkerPool:
     """At most `settings.execution_workers` processes, and none of them while there is no work.
 
     When a process dies, the pool releases its execution to the others at once.
@@ -63,8 +63,8 @@ class Pool:
         self._wanted.set()
 
     async def run(self) -> NoReturn:
-        chore = Chore(self._fill, self._poll, logger, "no worker could be started")
-        await whenever(self._wanted, chore)
+        chore = PeriodicTask(self._fill, self._poll, logger, "no worker could be started")
+        await repeat_when_set(self._wanted, chore)
 
     async def stop(self) -> None:
         """Stop all processes, and kill those that take too long."""
@@ -94,8 +94,10 @@ class Pool:
 
     async def _start(self) -> None:
         worker = self._store.clock.new_id()
-        orders = Orders(worker, told_of(self._settings), self._poll, IDLE_SECONDS)
-        process = await ordered("penstock.server.runtime.worker", orders)
+        orders = WorkerProcessConfig(
+            worker, settings_for_process(self._settings), self._poll, IDLE_SECONDS
+        )
+        process = await start_process("penstock.server.runtime.worker", orders)
         self._processes[worker] = process
         watching = asyncio.create_task(self._watch(worker, process))
         self._watching.add(watching)

@@ -22,10 +22,10 @@ HERTZ: Final = (220, 247, 262, 294, 330, 349, 392, 440)
 FORMS: Final = ("flac", "wav", "flac", "mp3", "opus", "m4a", "opus", "mp3")
 _RED: Final = (178, 34, 34)
 _BLUE: Final = (25, 60, 120)
-_MARK: Final = "sample-"
+_ID_PREFIX: Final = "sample-"
 
 
-class Sample(NamedTuple):
+class AudioSample(NamedTuple):
     """One file of the library, and the id of its track."""
 
     id: str
@@ -34,30 +34,30 @@ class Sample(NamedTuple):
 
 
 @dataclass(slots=True)
-class Shelved:
+class AudioSeedCounts:
     """The numbers of tracks that a seeding created and found."""
 
     created: int = 0
     found: int = 0
 
 
-def library() -> Iterator[Sample]:
+def audio_samples() -> Iterator[AudioSample]:
     """Yield the files: an album in lossless formats, and a compilation of lossy ones."""
     for number, tags in enumerate(_tracks(), start=1):
         form = FORMS[number - 1]
         name = f"{tags.track:02} {tags.title}.{form}"
-        yield Sample(f"{_MARK}{number}", name, _sound(form, HERTZ[number - 1], tags))
+        yield AudioSample(f"{_ID_PREFIX}{number}", name, _sound(form, HERTZ[number - 1], tags))
 
 
-async def shelve(store: Store, user: str) -> Shelved:
+async def add_samples(store: Store, user: str) -> AudioSeedCounts:
     """Add the missing sample tracks to the user's library."""
-    audio, shelved = _of(store, user), Shelved()
-    for sample in library():
+    audio, shelved = _library_of(store, user), AudioSeedCounts()
+    for sample in audio_samples():
         key = upload_key(user, sample.id, sample.name)
         try:
             await audio.registering.register(key)
         except NotFound:
-            await store.files.write(key, _whole(sample.content), content_type="audio/basic")
+            await store.files.write(key, _one_chunk(sample.content), content_type="audio/basic")
             await audio.registering.register(key)
         except ObjectTaken:
             shelved.found += 1
@@ -66,14 +66,14 @@ async def shelve(store: Store, user: str) -> Shelved:
     return shelved
 
 
-async def unshelve(store: Store, user: str) -> int:
+async def remove_samples(store: Store, user: str) -> int:
     """Delete the sample tracks from the user's library, and return their number."""
-    audio, deleted = _of(store, user), 0
+    audio, deleted = _library_of(store, user), 0
     window: Window | None = Window(size=100)
     while window is not None:
         page = await audio.lists.audios(window)
         for _, track in page.entries:
-            if track.object_key.startswith(f"{uploads_prefix(user)}{_MARK}"):
+            if track.object_key.startswith(f"{uploads_prefix(user)}{_ID_PREFIX}"):
                 with suppress(NotFound):
                     await audio.removing.delete(track.id)
                     deleted += 1
@@ -129,9 +129,9 @@ def _sound(form: str, hertz: int, tags: Tags) -> bytes:
             return mp3(SECONDS, tags, cover)
 
 
-def _of(store: Store, user: str) -> AudioLibrary:
+def _library_of(store: Store, user: str) -> AudioLibrary:
     return store.open_session(Caller(user, {})).audio
 
 
-async def _whole(content: bytes) -> AsyncIterator[bytes]:
+async def _one_chunk(content: bytes) -> AsyncIterator[bytes]:
     yield content

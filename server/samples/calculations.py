@@ -5,17 +5,17 @@ from typing import Any
 from msgspec.structs import replace
 
 from penstock.datastore.records import Output, Parameter, Tag, ValueType
-from penstock.server.samples.catalogue import GROUPS, Sample
+from penstock.server.samples.catalogue import GROUPS, SampleResource
 
 _NUMBER, _STRING = ValueType.NUMBER, ValueType.STRING
 
 
-def calculations() -> tuple[Sample, ...]:
+def sample_calculations() -> tuple[SampleResource, ...]:
     """Return the calculation of the documentation, and some that call each other."""
     usa, northwest = GROUPS[0], GROUPS[1]
     return (
-        Sample(usa, _vehicle_emissions()),
-        Sample(
+        SampleResource(usa, _vehicle_emissions()),
+        SampleResource(
             usa,
             _content(
                 "miles_to_kilometres",
@@ -25,7 +25,7 @@ def calculations() -> tuple[Sample, ...]:
                 ("International yard and pound", "Conversion", "km"),
             ),
         ),
-        Sample(
+        SampleResource(
             northwest,
             _content(
                 "freight_emissions",

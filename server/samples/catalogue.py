@@ -25,7 +25,7 @@ def sample_rows(count: int) -> Iterator[str]:
         yield f"{n % 12 + 1}/{n % 28 + 1}/{20 + n % 7},{activity},0.{100 + n % 400}"
 
 
-def total(count: int) -> Decimal:
+def total_emissions(count: int) -> Decimal:
     """Return the sum of the good rows' outputs, in kg CO2e."""
     found = Decimal(0)
     for n in range(1, count + 1):
@@ -62,22 +62,22 @@ _MATERIALS = (
 _PLANTS = ("abc", "def", "ghi", "jkl", "mno")
 
 
-class Sample(NamedTuple):
+class SampleResource(NamedTuple):
     """One resource of the catalogue, and its group."""
 
     group: GroupPath
     content: dict[str, Any]
 
 
-def samples(size: int) -> Iterator[Sample]:
+def sample_pipelines(size: int) -> Iterator[SampleResource]:
     """Yield the first `size` pipelines, the same ones each time."""
     if size > 0:
-        yield _first()
+        yield _document_pipeline()
     for n in range(1, size):
-        yield _numbered(n)
+        yield _numbered_pipeline(n)
 
 
-def _first() -> Sample:
+def _document_pipeline() -> SampleResource:
     """Return the pipeline of the documentation."""
     vehicle = Output(
         index=0,
@@ -95,7 +95,7 @@ def _first() -> Sample:
         type=ValueType.STRING,
         required=True,
     )
-    return Sample(
+    return SampleResource(
         GROUPS[0],
         {
             "name": "sap:emissions:pipeline",
@@ -110,11 +110,11 @@ def _first() -> Sample:
     )
 
 
-def _numbered(n: int) -> Sample:
+def _numbered_pipeline(n: int) -> SampleResource:
     source, scope = _SOURCES[n % 4], _SCOPES[n // 4 % 4]
     material, plant = _MATERIALS[n % 7], _PLANTS[n // 7 % 5]
     name = f"{source.lower().replace(' ', '-')}:{material.rpartition('/')[2]}:{n:05d}"
-    return Sample(
+    return SampleResource(
         GROUPS[n % len(GROUPS)],
         {
             "name": name,

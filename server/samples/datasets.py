@@ -44,7 +44,7 @@ class SampleDataset(NamedTuple):
     csv: str
 
 
-def datasets() -> tuple[SampleDataset, ...]:
+def sample_datasets() -> tuple[SampleDataset, ...]:
     """Return the datasets for `vehicle_emissions` and the pipeline of the documentation."""
     factors = _columns(*_FACTORS)
     source = (
@@ -57,19 +57,21 @@ def datasets() -> tuple[SampleDataset, ...]:
     )
     fleet = (Tag(key="Datasource", value="Fleet"),)
     return (
-        _usa("vehicles", "Sample factors for a vehicle and mile.", source, factors, _VEHICLES),
-        _usa(
+        _usa_dataset(
+            "vehicles", "Sample factors for a vehicle and mile.", source, factors, _VEHICLES
+        ),
+        _usa_dataset(
             "passenger_vehicles",
             "Sample factors for a passenger and mile.",
             source,
             factors,
             _PASSENGER_VEHICLES,
         ),
-        _usa("vehicle_type", "The classes of a fleet's vehicles.", fleet, pins, _PINS),
+        _usa_dataset("vehicle_type", "The classes of a fleet's vehicles.", fleet, pins, _PINS),
     )
 
 
-def _usa(
+def _usa_dataset(
     name: str,
     description: str,
     tags: tuple[Tag, ...],

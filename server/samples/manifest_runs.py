@@ -4,8 +4,8 @@ from contextlib import suppress
 from typing import Any
 
 from penstock.datastore.errors import IllegalState, NotFound
-from penstock.datastore.manifest.delete import erase
-from penstock.datastore.manifest.import_runs import Found
+from penstock.datastore.manifest.delete import delete_run
+from penstock.datastore.manifest.import_runs import SourceItem
 from penstock.datastore.manifest.records import ManifestName, Run, RunName
 from penstock.datastore.store import Session
 from penstock.server.samples.catalogue import GROUPS
@@ -19,21 +19,21 @@ _DAY = 24 * 3600
 
 async def seed_runs(session: Session) -> None:
     """Add the missing sample runs to their manifest."""
-    items = [Found(str(day), _item(day, session.caller.user_id)) for day in range(DAYS)]
+    items = [SourceItem(str(day), _run_item(day, session.caller.user_id)) for day in range(DAYS)]
     await session.importing.batch(MANIFEST, items)
 
 
 async def purge_runs(session: Session) -> None:
     """Delete the sample runs, and the manifest if it is then empty."""
-    names = [RunName(MANIFEST, str(_item(day, "")["RunId"])) for day in range(DAYS)]
+    names = [RunName(MANIFEST, str(_run_item(day, "")["RunId"])) for day in range(DAYS)]
     for run in await session.runs.many(names, consistent=True):
         if isinstance(run, Run) and run.added_by == session.caller.user_id:
-            await erase(session.runs.access, run)
+            await delete_run(session.runs.access, run)
     with suppress(IllegalState, NotFound):
         await session.manifests.delete(MANIFEST)
 
 
-def _item(day: int, added_by: str) -> dict[str, Any]:
+def _run_item(day: int, added_by: str) -> dict[str, Any]:
     """Return a day's run: the first days are loaded, the next is processed, the last is skipped."""
     added = _FIRST + day * _DAY
     folder = f"run=2018-12-{11 + day}-00-00-00/"

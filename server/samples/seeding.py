@@ -9,13 +9,13 @@ from typing import Any
 from penstock.datastore.errors import IllegalState, NameTaken, NotFound
 from penstock.datastore.objects.port import NO_FILES
 from penstock.datastore.records import Resource
-from penstock.datastore.resources.reading import Listed
+from penstock.datastore.resources.reading import ListRequest
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
 from penstock.datastore.store import Repository, Session, Store
 from penstock.datastore.table.pages import Window
-from penstock.server.samples.calculations import calculations
-from penstock.server.samples.catalogue import GROUPS, Sample, samples
-from penstock.server.samples.datasets import SampleDataset, datasets
+from penstock.server.samples.calculations import sample_calculations
+from penstock.server.samples.catalogue import GROUPS, SampleResource, sample_pipelines
+from penstock.server.samples.datasets import SampleDataset, sample_datasets
 from penstock.server.samples.manifest_runs import purge_runs, seed_runs
 
 SEEDER = Caller("penstock-seed", {ROOT: Role.ADMIN}, ROOT)
@@ -25,7 +25,7 @@ Progress = Callable[[], None]
 
 
 @dataclass(slots=True)
-class Seeded:
+class SeedCounts:
     """The numbers of pipelines that a seeding created and found."""
 
     created: int = 0
@@ -39,24 +39,24 @@ async def is_empty(store: Store) -> bool:
     return root.children == 0 and root.grants == 0
 
 
-async def seed(store: Store, size: int, progress: Progress) -> Seeded:
+async def seed(store: Store, size: int, progress: Progress) -> SeedCounts:
     """Create the missing part of the catalogue, with its first `size` pipelines.
 
     Without a file store there is no reference data.
     """
-    session, seeded = store.open_session(SEEDER), Seeded()
+    session, seeded = store.open_session(SEEDER), SeedCounts()
     for group in GROUPS:
         await _create_group(session, group)
-    for dataset in () if store.files is NO_FILES else datasets():
+    for dataset in () if store.files is NO_FILES else sample_datasets():
         await _create_dataset(session, dataset)
-    for calculation in calculations():
-        await _create(session.calculations, calculation)
+    for calculation in sample_calculations():
+        await _create_resource(session.calculations, calculation)
     await seed_runs(session)
-    queue = samples(size)
+    queue = sample_pipelines(size)
 
     async def worker() -> None:
         for sample in queue:
-            if await _create(session.pipelines, sample):
+            if await _create_resource(session.pipelines, sample):
                 seeded.created += 1
             else:
                 seeded.found += 1
@@ -75,12 +75,12 @@ async def purge(store: Store, progress: Progress) -> int:
     """
     session = store.open_session(SEEDER)
     deleted = 0
-    async for pipeline in _seeded(session.pipelines):
+    async for pipeline in _seeded_resources(session.pipelines):
         await session.pipelines.deleting.delete(pipeline.id)
         deleted += 1
         progress()
     for repository in (session.calculations, session.datasets):
-        async for resource in _seeded(repository):
+        async for resource in _seeded_resources(repository):
             await repository.deleting.delete(resource.id)
     await purge_runs(session)
     for group in reversed(GROUPS):
@@ -99,7 +99,7 @@ async def _delete_group(session: Session, group: GroupPath) -> None:
             await session.groups.delete(group)
 
 
-async def _create(repository: Repository[Any], sample: Sample) -> bool:
+async def _create_resource(repository: Repository[Any], sample: SampleResource) -> bool:
     try:
         await repository.writing.create(sample.group, sample.content, None)
     except NameTaken:
@@ -108,7 +108,7 @@ async def _create(repository: Repository[Any], sample: Sample) -> bool:
 
 
 async def _create_dataset(session: Session, sample: SampleDataset) -> None:
-    brought = await session.dataset_files.inline(sample.columns, None, sample.csv)
+    brought = await session.dataset_files.check_text(sample.columns, None, sample.csv)
     content = {
         "name": sample.name,
         "description": sample.description,
@@ -116,12 +116,12 @@ async def _create_dataset(session: Session, sample: SampleDataset) -> None:
         "content": brought.content,
     }
     with suppress(NameTaken):
-        writing = session.datasets.writing.bringing(brought.file)
+        writing = session.datasets.writing.with_attachment(brought.file)
         await writing.create(sample.group, content, None)
 
 
-async def _seeded(repository: Repository[Any]) -> AsyncIterator[Resource]:
-    listed = Listed(group=ROOT, include_child_groups=True)
+async def _seeded_resources(repository: Repository[Any]) -> AsyncIterator[Resource]:
+    listed = ListRequest(group=ROOT, include_child_groups=True)
     window: Window | None = Window(size=100)
     while window is not None:
         page = await repository.listing.page(listed, window)

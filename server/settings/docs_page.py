@@ -21,17 +21,17 @@ platform otherwise sets `PENSTOCK_PORT` to an address of its own.
 """
 
 
-def page() -> str:
+def render_page() -> str:
     """Render the page: one heading for each setting, in the order of the class."""
-    sections = (_section(name, field) for name, field in Settings.model_fields.items())
+    sections = (_render_section(name, field) for name, field in Settings.model_fields.items())
     return "\n".join((_INTRODUCTION, *sections))
 
 
-def _section(name: str, field: FieldInfo) -> str:
+def _render_section(name: str, field: FieldInfo) -> str:
     lines = [f"## {PREFIX}{name.upper()}", "", f"{field.description}", ""]
     if choices := _choices(field.annotation):
         lines.append(f"- one of: {', '.join(f'`{choice}`' for choice in choices)}")
-    lines.append(f"- default: {_shown(field.default)}")
+    lines.append(f"- default: {_format_default(field.default)}")
     return "\n".join(lines) + "\n"
 
 
@@ -42,7 +42,7 @@ def _choices(annotation: object) -> tuple[str, ...]:
     return _choices(inner[0]) if inner else ()
 
 
-def _shown(default: object) -> str:
+def _format_default(default: object) -> str:
     match default:
         case None | ():
             return "none"
@@ -55,4 +55,4 @@ def _shown(default: object) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(page())
+    sys.stdout.write(render_page())

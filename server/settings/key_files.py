@@ -38,7 +38,7 @@ def make_once(path: Path, content: Callable[[], bytes]) -> None:
 
 def url_key(data_dir: Path) -> bytes:
     """Return the key that signs the URLs of files; the directory's file is made on first use."""
-    key = _kept(data_dir / URL_KEY)
+    key = _read_or_make(data_dir / URL_KEY)
     if len(key) < KEY_BYTES:
         raise BadKeyFile(f"{data_dir / URL_KEY} is too short; remove it and one will be made.")
     return key
@@ -46,13 +46,13 @@ def url_key(data_dir: Path) -> bytes:
 
 def vault_key(data_dir: Path) -> bytes:
     """Return the key that encrypts users' secrets, which are lost without it."""
-    key = _kept(data_dir / VAULT_KEY)
+    key = _read_or_make(data_dir / VAULT_KEY)
     if len(key) != KEY_BYTES:
         raise BadKeyFile(f"{data_dir / VAULT_KEY} does not have {KEY_BYTES} bytes.")
     return key
 
 
-def _kept(path: Path) -> bytes:
+def _read_or_make(path: Path) -> bytes:
     try:
         if not path.exists():
             make_once(path, lambda: secrets.token_bytes(KEY_BYTES))

@@ -8,15 +8,15 @@ from pydantic_settings import BaseSettings, NoDecode
 from penstock.datastore.dynamodb.protocol import AccessKey
 from penstock.datastore.errors import BadInput
 from penstock.datastore.ngsi.name_encoding import Encoding
-from penstock.datastore.ngsi.notification import checked_path, checked_service
+from penstock.datastore.ngsi.notification import check_path, check_service
 from penstock.datastore.ngsi.options import (
     Ack,
-    Batching,
+    BatchingOptions,
     Compat,
     DataModel,
-    Layout,
+    ItemLayout,
     LongNames,
-    Naming,
+    NamingOptions,
     Persistence,
     SinkOptions,
     ValueFormat,
@@ -153,7 +153,7 @@ class NgsiSettings(BaseSettings):
     @field_validator("ngsi_default_service", "ngsi_default_service_path")
     @classmethod
     def _check_default(cls, text: str, info: ValidationInfo) -> str:
-        check = checked_path if info.field_name == "ngsi_default_service_path" else checked_service
+        check = check_path if info.field_name == "ngsi_default_service_path" else check_service
         try:
             return check(text)
         except BadInput as bad:
@@ -170,18 +170,18 @@ class NgsiSettings(BaseSettings):
     def sink_options(self) -> SinkOptions:
         """The options of the sink that these settings describe."""
         return SinkOptions(
-            naming=Naming(
+            naming=NamingOptions(
                 data_model=DataModel(self.ngsi_data_model),
                 enable_lowercase=self.ngsi_enable_lowercase,
                 encoding=Encoding(self.ngsi_encoding),
                 long_names=LongNames(self.ngsi_long_names),
             ),
-            layout=Layout(
+            layout=ItemLayout(
                 attr_persistence=Persistence(self.ngsi_attr_persistence),
                 value_format=ValueFormat(self.ngsi_value_format),
                 compat=Compat(self.ngsi_compat),
             ),
-            batching=Batching(
+            batching=BatchingOptions(
                 size=self.ngsi_batch_size,
                 timeout=self.ngsi_batch_timeout,
                 ttl=self.ngsi_batch_ttl,

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from pydantic import Field, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from penstock.datastore.dynamodb.protocol import DEFAULT, ClientKind
+from penstock.datastore.dynamodb.protocol import DEFAULT_CLIENT, ClientKind
 from penstock.server.settings.limit_settings import LimitSettings
 from penstock.server.settings.ngsi_settings import NgsiSettings
 
@@ -142,7 +142,7 @@ class Settings(WorkerSettings, NgsiSettings, LimitSettings):
         None, pattern="^https?://", description="URL of DynamoDB, if it is not AWS's."
     )
     dynamodb_client: ClientKind = Field(
-        DEFAULT,
+        DEFAULT_CLIENT,
         description="DynamoDB client: `thin`, or AWS's library (`stock`), which proxies always "
         "need.",
     )

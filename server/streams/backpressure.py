@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import NoReturn
 
-from penstock.server.streams.registry import Ending, Lifetime
+from penstock.server.streams.registry import EndReason, StreamLifetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +24,7 @@ class StreamLimits:
     keep_alive_seconds: float = 15.0
 
 
-class Pace:
+class MessagePacer:
     """Lets a number of messages through each second; after a pause, as many at once."""
 
     def __init__(self, per_second: int) -> None:
@@ -48,7 +48,7 @@ class Outbox:
     def __init__(
         self,
         write: Callable[[bytes], Awaitable[None]],
-        lifetime: Lifetime,
+        lifetime: StreamLifetime,
         limits: StreamLimits,
         idle: bytes | None = None,
     ) -> None:
@@ -63,7 +63,7 @@ class Outbox:
     async def put(self, message: bytes) -> None:
         await self._queue.put(message)
 
-    async def flushed(self) -> None:
+    async def wait_until_sent(self) -> None:
         """Wait until every message was sent or given up."""
         await self._queue.join()
 
@@ -88,4 +88,4 @@ class Outbox:
         # TimeoutError is an OSError. Servers raise either while a client disconnects.
         except (OSError, RuntimeError):
             self._given_up = True
-            self._lifetime.end(Ending.STALLED)
+            self._lifetime.end(EndReason.STALLED)

@@ -9,8 +9,8 @@ from starlette.types import Receive, Send
 
 from penstock.schema.core.errors import FormattedError
 from penstock.schema.engine.engine import OperationRequest
-from penstock.server.edge.request import from_json
-from penstock.server.edge.response import Problem, encode
+from penstock.server.edge.request import request_from_json
+from penstock.server.edge.response import HttpProblem, encode_json
 
 PROTOCOL: Final = "graphql-transport-ws"
 ACK: Final = b'{"type":"connection_ack"}'
@@ -34,7 +34,7 @@ class CloseCode(IntEnum):
     TOO_MANY_INITIALISATIONS = 4429
 
 
-class Closing(Exception):
+class CloseRequest(Exception):
     """The connection must be closed, with this code and reason."""
 
     def __init__(self, code: CloseCode, reason: str) -> None:
@@ -69,9 +69,9 @@ class Subscribe(_Message, frozen=True, tag="subscribe"):
     def request(self) -> OperationRequest:
         """Read the payload as a request body; raises CloseRequest for an invalid one."""
         try:
-            return from_json(bytes(self.payload))
-        except Problem as problem:
-            raise Closing(CloseCode.BAD_REQUEST, str(problem)) from None
+            return request_from_json(bytes(self.payload))
+        except HttpProblem as problem:
+            raise CloseRequest(CloseCode.BAD_REQUEST, str(problem)) from None
 
 
 class Complete(_Message, frozen=True, tag="complete"):
@@ -83,35 +83,35 @@ ClientMessage: TypeAlias = ConnectionInit | Ping | Pong | Subscribe | Complete
 _decoder: Final[msgspec.json.Decoder[ClientMessage]] = msgspec.json.Decoder(ClientMessage)
 
 
-def parsed(text: str, most: int) -> ClientMessage:
+def parse_message(text: str, most: int) -> ClientMessage:
     """Parse a message of at most `most` bytes; raises CloseRequest for an invalid one."""
     try:
         raw = text.encode()
         if len(raw) > most:
-            raise Closing(CloseCode.MESSAGE_TOO_BIG, f"A message has at most {most} bytes.")
+            raise CloseRequest(CloseCode.MESSAGE_TOO_BIG, f"A message has at most {most} bytes.")
         return _decoder.decode(raw)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
-        raise Closing(CloseCode.BAD_REQUEST, "Invalid message") from None
+        raise CloseRequest(CloseCode.BAD_REQUEST, "Invalid message") from None
 
 
 def next_message(id: str, body: Mapping[str, Any]) -> bytes:
     """Encode an answer; TypeError for a value without a JSON form."""
-    return encode({"id": id, "type": "next", "payload": body})
+    return encode_json({"id": id, "type": "next", "payload": body})
 
 
 def error_message(id: str, errors: list[FormattedError]) -> bytes:
-    return encode({"id": id, "type": "error", "payload": errors})
+    return encode_json({"id": id, "type": "error", "payload": errors})
 
 
 def complete_message(id: str) -> bytes:
-    return encode({"id": id, "type": "complete"})
+    return encode_json({"id": id, "type": "complete"})
 
 
 class ClientLeft(Exception):
     """The client closed the socket, or lost its connection."""
 
 
-class Socket:
+class TextSocket:
     """An accepted WebSocket that carries texts only."""
 
     def __init__(self, receive: Receive, send: Send) -> None:
@@ -125,12 +125,12 @@ class Socket:
             raise ClientLeft
         text = message.get("text")
         if not isinstance(text, str):
-            raise Closing(CloseCode.BAD_REQUEST, "Messages are text")
+            raise CloseRequest(CloseCode.BAD_REQUEST, "Messages are text")
         return text
 
     async def write(self, message: bytes) -> None:
         await self._send({"type": "websocket.send", "text": message.decode()})
 
-    async def close(self, closing: Closing) -> None:
+    async def close(self, closing: CloseRequest) -> None:
         code, reason = int(closing.code), closing.reason
         await self._send({"type": "websocket.close", "code": code, "reason": reason})

@@ -10,16 +10,32 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 from penstock.datastore.errors import ErrorCode, PenstockError
 from penstock.datastore.roles import Caller
 from penstock.datastore.table.instrumentation import Units
-from penstock.schema.core.errors import FormattedError, formatted, internal, known
-from penstock.schema.engine.engine import Answer, Engine, OperationRequest, Prepared, Refused
+from penstock.schema.core.errors import (
+    FormattedError,
+    format_error,
+    format_known_error,
+    mask_internal_error,
+)
+from penstock.schema.engine.engine import (
+    GraphQLEngine,
+    OperationAnswer,
+    OperationRequest,
+    PreparedOperation,
+    RequestRejected,
+)
 from penstock.server.auth.tokens import Authentication
 from penstock.server.edge.graphql import Admission, MeteredContext, OpenContext
 from penstock.server.streams.backpressure import StreamLimits
-from penstock.server.streams.registry import Streams
-from penstock.server.telemetry.operation import Seen, WatchOperation, ended, shown
+from penstock.server.streams.registry import StreamRegistry
+from penstock.server.telemetry.operation import (
+    OperationRecord,
+    WatchOperation,
+    begin_operation,
+    end_operation,
+)
 
 
-class Sink(Protocol):
+class AnswerSink(Protocol):
     """The receiver of an operation's answers; each call may wait for a slow client."""
 
     async def next(self, body: dict[str, Any]) -> None:
@@ -32,32 +48,34 @@ class Sink(Protocol):
         """Report that there are no more answers."""
 
 
-class Runner(NamedTuple):
+class OperationRunner(NamedTuple):
     """The engine, and the function that opens contexts for its operations.
 
     A subscription has one context for its whole time, and a fresh one for each event: data loaded
     for one event must not serve the next one.
     """
 
-    engine: Engine
+    engine: GraphQLEngine
     open_context: OpenContext
     introspection: bool = True
 
-    def prepare(self, request: OperationRequest, seen: Seen) -> Prepared | Refused:
+    def prepare(
+        self, request: OperationRequest, seen: OperationRecord
+    ) -> PreparedOperation | RequestRejected:
         """Return the prepared operation, or the refusal."""
-        seen.asked(request)
+        seen.note_request(request)
         try:
             prepared = self.engine.prepare(request, introspection=self.introspection)
-        except Refused as refused:
+        except RequestRejected as refused:
             return refused
         except Exception as error:
-            return Refused(internal(error, seen.request_id))
-        seen.prepared(prepared)
+            return RequestRejected(mask_internal_error(error, seen.request_id))
+        seen.note_prepared(prepared)
         return prepared
 
     async def answers(
-        self, caller: Caller, prepared: Prepared, seen: Seen
-    ) -> AsyncGenerator[Answer]:
+        self, caller: Caller, prepared: PreparedOperation, seen: OperationRecord
+    ) -> AsyncGenerator[OperationAnswer]:
         """Yield the answers of an operation; raises Refused if it cannot go on."""
         id = seen.request_id
         admission = Admission(id, prepared.operation, prepared.cost)
@@ -66,7 +84,7 @@ class Runner(NamedTuple):
             run = partial(self.engine.run, prepared, request_id=id)
             yield await self._within_deadline(caller, admission, run, spent)
             return
-        with self._opened(caller, admission, spent) as context:
+        with self._open_metered(caller, admission, spent) as context:
             async with aclosing(self.engine.events(prepared, context, id)) as events:
                 async for event in events:
                     run = partial(self.engine.run_event, prepared, event, request_id=id)
@@ -76,22 +94,22 @@ class Runner(NamedTuple):
         self,
         caller: Caller,
         admission: Admission,
-        run: Callable[[object], Awaitable[Answer]],
+        run: Callable[[object], Awaitable[OperationAnswer]],
         spent: Units,
-    ) -> Answer:
+    ) -> OperationAnswer:
         seconds = self.engine.limits.deadline_seconds
         try:
             async with asyncio.timeout(seconds) as deadline:
-                with self._opened(caller, admission, spent) as context:
+                with self._open_metered(caller, admission, spent) as context:
                     return await run(context)
         except TimeoutError:
             if not deadline.expired():
                 raise
             message = f"The operation took longer than {seconds:g} s."
-            raise Refused(formatted(message, ErrorCode.TIMEOUT)) from None
+            raise RequestRejected(format_error(message, ErrorCode.TIMEOUT)) from None
 
     @contextmanager
-    def _opened(
+    def _open_metered(
         self, caller: Caller, admission: Admission, spent: Units
     ) -> Iterator[MeteredContext]:
         """Open a context, and add its units to `spent` when it closes."""
@@ -104,7 +122,7 @@ class Runner(NamedTuple):
             spent.calls += context.units.calls
 
 
-class Operation:
+class StreamedOperation:
     """One operation from its request to its end, shown to every watcher.
 
     A mutation that has started runs to its result even if its client leaves, as over plain HTTP.
@@ -112,26 +130,26 @@ class Operation:
 
     def __init__(
         self,
-        runner: Runner,
+        runner: OperationRunner,
         caller: Caller,
-        asked: Prepared | Refused,
-        seen: Seen,
+        asked: PreparedOperation | RequestRejected,
+        seen: OperationRecord,
         watchers: Sequence[WatchOperation] = (),
     ) -> None:
         self._runner = runner
         self._caller = caller
-        self._asked = asked
-        self._seen = seen
+        self._prepared = asked
+        self._record = seen
         self._watchers = watchers
         self._task: asyncio.Task[None] | None = None
-        self._must_finish = not isinstance(asked, Refused) and asked.is_mutation
+        self._must_finish = not isinstance(asked, RequestRejected) and asked.is_mutation
         self._muted = False
 
     @property
     def has_one_answer(self) -> bool:
-        return isinstance(self._asked, Refused) or not self._asked.is_subscription
+        return isinstance(self._prepared, RequestRejected) or not self._prepared.is_subscription
 
-    def start(self, sink: Sink, tasks: asyncio.TaskGroup) -> asyncio.Task[None]:
+    def start(self, sink: AnswerSink, tasks: asyncio.TaskGroup) -> asyncio.Task[None]:
         """Run in a task of the group; the sink gets every answer and the end."""
         self._task = tasks.create_task(self._run(sink))
         return self._task
@@ -143,23 +161,23 @@ class Operation:
             self._task.cancel()
         return not self._must_finish
 
-    async def _run(self, sink: Sink) -> None:
-        called = shown(self._watchers, self._seen)
+    async def _run(self, sink: AnswerSink) -> None:
+        called = begin_operation(self._watchers, self._record)
         try:
             await self._answer(sink)
-        except Refused as refused:
+        except RequestRejected as refused:
             await self._fail(sink, refused.errors)
         except PenstockError as error:
-            await self._fail(sink, [known(error)])
+            await self._fail(sink, [format_known_error(error)])
         except Exception as error:
-            await self._fail(sink, [internal(error, self._seen.request_id)])
+            await self._fail(sink, [mask_internal_error(error, self._record.request_id)])
         finally:
-            ended(called, self._seen)
+            end_operation(called, self._record)
 
-    async def _answer(self, sink: Sink) -> None:
-        if isinstance(self._asked, Refused):
-            raise self._asked
-        answers = self._runner.answers(self._caller, self._asked, self._seen)
+    async def _answer(self, sink: AnswerSink) -> None:
+        if isinstance(self._prepared, RequestRejected):
+            raise self._prepared
+        answers = self._runner.answers(self._caller, self._prepared, self._record)
         async with aclosing(answers):
             async for answer in answers:
                 self._must_finish = False
@@ -167,20 +185,20 @@ class Operation:
                     return
                 errors = answer.body.get("errors", [])
                 if "data" not in answer.body:
-                    raise Refused(*errors)
+                    raise RequestRejected(*errors)
                 await sink.next(answer.body)
-                self._answered(errors)
+                self._note_answer(errors)
         await sink.complete()
 
-    async def _fail(self, sink: Sink, errors: list[FormattedError]) -> None:
+    async def _fail(self, sink: AnswerSink, errors: list[FormattedError]) -> None:
         self._must_finish = False
         if not self._muted:
-            self._answered(errors)
+            self._note_answer(errors)
             await sink.error(errors)
 
-    def _answered(self, errors: list[FormattedError]) -> None:
-        self._seen.failed(errors)
-        self._seen.answered(200 if self._seen.transport == "sse" else None)
+    def _note_answer(self, errors: list[FormattedError]) -> None:
+        self._record.note_errors(errors)
+        self._record.note_answer(200 if self._record.transport == "sse" else None)
 
 
 Authenticate: TypeAlias = Callable[[Mapping[str, object]], Awaitable[Authentication]]
@@ -194,8 +212,8 @@ class StreamService:
     the operations of a WebSocket; ObservedApp shows those of a request.
     """
 
-    runner: Runner
+    runner: OperationRunner
     authenticate: Authenticate
-    streams: Streams
+    streams: StreamRegistry
     limits: StreamLimits
     watchers: Sequence[WatchOperation] = ()

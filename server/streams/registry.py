@@ -14,7 +14,7 @@ from penstock.datastore.roles import Caller
 _LONGEST: Final = 100 * 24 * 3600.0
 
 
-class Ending(Enum):
+class EndReason(Enum):
     """The reason for which the server ends a stream."""
 
     DONE = auto()
@@ -23,7 +23,7 @@ class Ending(Enum):
     STALLED = auto()
 
 
-class Lifetime:
+class StreamLifetime:
     """A context that interrupts its body when the stream has to end; entered once.
 
     `ending` is the reason; it stays None if the body ends by itself.
@@ -32,15 +32,15 @@ class Lifetime:
     def __init__(self) -> None:
         self._timeout = asyncio.timeout(None)
         self._entered = False
-        self.ending: Ending | None = None
+        self.ending: EndReason | None = None
 
-    def end(self, why: Ending) -> None:
+    def end(self, why: EndReason) -> None:
         """End the stream now; a first reason is kept."""
         if self.ending is None:
             self.ending = why
             self._interrupt_after(0)
 
-    def until(self, expires_at: float | None) -> None:
+    def expire_at(self, expires_at: float | None) -> None:
         """Expire the stream at this time, in seconds since 1970."""
         if self.ending is None and expires_at is not None:
             self._interrupt_after(min(max(expires_at - time.time(), 0), _LONGEST))
@@ -62,7 +62,7 @@ class Lifetime:
         try:
             await self._timeout.__aexit__(kind, error, traceback)
         except TimeoutError:
-            self.ending = self.ending or Ending.EXPIRED
+            self.ending = self.ending or EndReason.EXPIRED
             return True
         return False
 
@@ -82,7 +82,7 @@ class TooManyUnproven(Exception):
     """Too many clients have connected without authenticating yet."""
 
 
-class Streams:
+class StreamRegistry:
     """Counts the open streams and can end all of them.
 
     It allows `per_caller` streams for each user id, and `unproven` streams of clients who are not
@@ -94,11 +94,11 @@ class Streams:
         self._most_unproven = unproven
         self._unproven = 0
         self._held: Counter[str] = Counter()
-        self._open: set[Lifetime] = set()
+        self._open: set[StreamLifetime] = set()
         self._none_open = asyncio.Event()
         self.stopping = False
 
-    async def ended(self) -> None:
+    async def wait_until_none(self) -> None:
         """Wait until no stream is open."""
         if self._open:
             await self._none_open.wait()
@@ -107,12 +107,12 @@ class Streams:
         return len(self._open)
 
     @contextmanager
-    def enrolled(self, lifetime: Lifetime) -> Iterator[None]:
+    def register(self, lifetime: StreamLifetime) -> Iterator[None]:
         """Register a stream as open; its lifetime ends when the server stops."""
         self._open.add(lifetime)
         self._none_open.clear()
         if self.stopping:
-            lifetime.end(Ending.STOPPING)
+            lifetime.end(EndReason.STOPPING)
         try:
             yield
         finally:
@@ -121,7 +121,7 @@ class Streams:
                 self._none_open.set()
 
     @contextmanager
-    def unproven(self) -> Iterator[None]:
+    def hold_unproven(self) -> Iterator[None]:
         """Count a stream as not yet authenticated; raises TooManyUnproven."""
         if self._unproven >= self._most_unproven:
             raise TooManyUnproven
@@ -132,7 +132,7 @@ class Streams:
             self._unproven -= 1
 
     @contextmanager
-    def held_by(self, caller: Caller) -> Iterator[None]:
+    def hold_for(self, caller: Caller) -> Iterator[None]:
         """Count a stream as the caller's; raises TooManyStreams."""
         if self._held[caller.user_id] >= self._per_caller:
             raise TooManyStreams(self._per_caller)
@@ -148,4 +148,4 @@ class Streams:
         """End every stream, also those opened from now on."""
         self.stopping = True
         for lifetime in tuple(self._open):
-            lifetime.end(Ending.STOPPING)
+            lifetime.end(EndReason.STOPPING)

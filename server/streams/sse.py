@@ -10,15 +10,20 @@ from starlette.types import Receive, Scope, Send
 
 from penstock.datastore.errors import ErrorCode, PenstockError
 from penstock.schema.core.errors import FormattedError
-from penstock.schema.engine.engine import Refused
+from penstock.schema.engine.engine import RequestRejected
 from penstock.server.auth.tokens import Authentication
-from penstock.server.core.headers import MediaType, fields_of
-from penstock.server.edge.graphql import GraphQLApp, check_safe
-from penstock.server.edge.request import ClientGone, Exchange, read
-from penstock.server.edge.response import Problem, encode, refusal, unexpected
+from penstock.server.core.headers import MediaType, request_headers
+from penstock.server.edge.graphql import GraphQLApp, check_no_mutation_by_get
+from penstock.server.edge.request import ClientGone, Exchange, read_request
+from penstock.server.edge.response import (
+    HttpProblem,
+    encode_json,
+    internal_problem,
+    refusal_problem,
+)
 from penstock.server.streams.backpressure import Outbox
-from penstock.server.streams.operations import Operation, StreamService
-from penstock.server.streams.registry import Ending, Lifetime, TooManyStreams
+from penstock.server.streams.operations import StreamedOperation, StreamService
+from penstock.server.streams.registry import EndReason, StreamLifetime, TooManyStreams
 
 MEDIA: Final = "text/event-stream"
 HEADERS: Final = (
@@ -31,13 +36,13 @@ HEADERS: Final = (
 _KEEP_ALIVE: Final = b":\n\n"
 _COMPLETE: Final = b"event: complete\ndata:\n\n"
 _LAST_WORDS: Final = {
-    Ending.EXPIRED: b": the token has expired\n\n",
-    Ending.STOPPING: b": the server is stopping\n\n",
+    EndReason.EXPIRED: b": the token has expired\n\n",
+    EndReason.STOPPING: b": the server is stopping\n\n",
 }
 _END: Final = b""
 
 
-class EventStreams:
+class EventStreamApp:
     """Answers clients that prefer events to JSON, and passes all others to `plain`."""
 
     def __init__(self, service: StreamService, plain: GraphQLApp) -> None:
@@ -51,36 +56,36 @@ class EventStreams:
 
     async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
         exchange = Exchange.of(scope, receive)
-        exchange.seen.transport = "sse"
+        exchange.record.transport = "sse"
         with ExitStack() as held:
             try:
-                stream, operation = await self._opened(exchange, send, held)
+                stream, operation = await self._open_stream(exchange, send, held)
             except ClientGone:
                 return
-            except Problem as problem:
+            except HttpProblem as problem:
                 await self._refuse(problem, exchange, send)
                 return
             except Exception as error:
-                await self._refuse(unexpected(error, exchange.request_id), exchange, send)
+                await self._refuse(internal_problem(error, exchange.request_id), exchange, send)
                 return
             await stream.serve(operation)
 
-    async def _opened(
+    async def _open_stream(
         self, exchange: Exchange, send: Send, held: ExitStack
-    ) -> "tuple[EventStream, Operation]":
+    ) -> "tuple[EventStream, StreamedOperation]":
         runner = self._service.runner
         authentication = await self._authenticate(exchange, held)
-        request = await read(exchange, runner.engine.limits)
+        request = await read_request(exchange, runner.engine.limits)
         stream = EventStream(self._service, exchange, send, authentication.expires_at)
         await runner.engine.read(request)
-        asked = runner.prepare(request, exchange.seen)
-        if not isinstance(asked, Refused):
-            check_safe(asked.operation, exchange)
-        return stream, Operation(runner, authentication.caller, asked, exchange.seen)
+        asked = runner.prepare(request, exchange.record)
+        if not isinstance(asked, RequestRejected):
+            check_no_mutation_by_get(asked.operation, exchange)
+        return stream, StreamedOperation(runner, authentication.caller, asked, exchange.record)
 
-    async def _refuse(self, problem: Problem, exchange: Exchange, send: Send) -> None:
-        response = self._plain.refused(problem, exchange)
-        exchange.seen.answered(response.status)
+    async def _refuse(self, problem: HttpProblem, exchange: Exchange, send: Send) -> None:
+        response = self._plain.refusal_response(problem, exchange)
+        exchange.record.note_answer(response.status)
         await response.send(send, exchange.request_id)
 
     async def _authenticate(self, exchange: Exchange, held: ExitStack) -> Authentication:
@@ -88,14 +93,14 @@ class EventStreams:
         if streams.stopping:
             headers = {"retry-after": "1"}
             message = "The server is stopping."
-            raise Problem(ErrorCode.SERVICE_UNAVAILABLE, message, headers=headers)
+            raise HttpProblem(ErrorCode.SERVICE_UNAVAILABLE, message, headers=headers)
         try:
             authentication = await self._service.authenticate(exchange.headers)
-            held.enter_context(streams.held_by(authentication.caller))
+            held.enter_context(streams.hold_for(authentication.caller))
         except PenstockError as error:
-            raise refusal(error, with_token="authorization" in exchange.headers) from None
+            raise refusal_problem(error, with_token="authorization" in exchange.headers) from None
         except TooManyStreams as error:
-            raise Problem(ErrorCode.RATE_LIMITED, str(error)) from None
+            raise HttpProblem(ErrorCode.RATE_LIMITED, str(error)) from None
         return authentication
 
 
@@ -109,15 +114,15 @@ class EventStream:
         self._exchange = exchange
         self._send = send
         self._expires_at = expires_at
-        self._lifetime = Lifetime()
+        self._lifetime = StreamLifetime()
         self._outbox = Outbox(self._write, self._lifetime, service.limits, _KEEP_ALIVE)
 
-    async def serve(self, operation: Operation) -> None:
+    async def serve(self, operation: StreamedOperation) -> None:
         """Send answers until the operation, the client or the server ends the stream.
 
         A client may request a stream again that ended without `complete`.
         """
-        with self._streams.enrolled(self._lifetime):
+        with self._streams.register(self._lifetime):
             id = (b"x-request-id", self._exchange.request_id.encode())
             head = {"type": "http.response.start", "status": 200, "headers": [*HEADERS, id]}
             await self._send(head)
@@ -128,7 +133,7 @@ class EventStream:
                 writing.cancel()
 
     async def next(self, body: dict[str, Any]) -> None:
-        await self._outbox.put(b"event: next\ndata: %b\n\n" % encode(body))
+        await self._outbox.put(b"event: next\ndata: %b\n\n" % encode_json(body))
 
     async def error(self, errors: list[FormattedError]) -> None:
         await self.next({"errors": errors})
@@ -137,14 +142,14 @@ class EventStream:
     async def complete(self) -> None:
         await self._outbox.put(_COMPLETE)
 
-    async def _answer(self, operation: Operation, tasks: asyncio.TaskGroup) -> None:
+    async def _answer(self, operation: StreamedOperation, tasks: asyncio.TaskGroup) -> None:
         answering = operation.start(self, tasks)
-        answering.add_done_callback(lambda _task: self._lifetime.end(Ending.DONE))
+        answering.add_done_callback(lambda _task: self._lifetime.end(EndReason.DONE))
         async with self._lifetime:
-            self._lifetime.until(self._expires_at)
-            await self._client_left()
+            self._lifetime.expire_at(self._expires_at)
+            await self._wait_for_disconnect()
         ending = self._lifetime.ending
-        if ending is Ending.STOPPING and operation.has_one_answer:
+        if ending is EndReason.STOPPING and operation.has_one_answer:
             await asyncio.wait([answering])
         operation.stop()
         if ending in _LAST_WORDS:
@@ -154,9 +159,9 @@ class EventStream:
 
     async def _end(self) -> None:
         await self._outbox.put(_END)
-        await self._outbox.flushed()
+        await self._outbox.wait_until_sent()
 
-    async def _client_left(self) -> None:
+    async def _wait_for_disconnect(self) -> None:
         while (await self._exchange.receive())["type"] != "http.disconnect":
             pass
 
@@ -168,7 +173,7 @@ class EventStream:
 def _wants_events(scope: Scope) -> bool:
     if scope["type"] != "http" or scope["method"] not in ("GET", "POST"):
         return False
-    return _prefers_events(fields_of(scope))
+    return _prefers_events(request_headers(scope))
 
 
 def _prefers_events(headers: Headers) -> bool:

@@ -11,12 +11,12 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
-from penstock.datastore.errors import ErrorCode, PenstockError, Unauthenticated
+from penstock.datastore.errors import ErrorCode, NotAuthenticated, PenstockError
 from penstock.datastore.roles import Caller
-from penstock.schema.core.errors import FormattedError, formatted
+from penstock.schema.core.errors import FormattedError, format_error
 from penstock.server.auth.tokens import Authentication
-from penstock.server.core.headers import Fields, fields_of, request_id_of
-from penstock.server.streams.backpressure import Outbox, Pace
+from penstock.server.core.headers import IndexedHeaders, request_headers, request_id_of
+from penstock.server.streams.backpressure import MessagePacer, Outbox
 from penstock.server.streams.messages import (
     ACK,
     PONG,
@@ -24,25 +24,30 @@ from penstock.server.streams.messages import (
     ClientLeft,
     ClientMessage,
     CloseCode,
-    Closing,
+    CloseRequest,
     Complete,
     ConnectionInit,
     Ping,
-    Socket,
     Subscribe,
+    TextSocket,
     complete_message,
     error_message,
     next_message,
-    parsed,
+    parse_message,
 )
-from penstock.server.streams.operations import Operation, StreamService
-from penstock.server.streams.registry import Ending, Lifetime, TooManyStreams, TooManyUnproven
-from penstock.server.telemetry.operation import Seen
+from penstock.server.streams.operations import StreamedOperation, StreamService
+from penstock.server.streams.registry import (
+    EndReason,
+    StreamLifetime,
+    TooManyStreams,
+    TooManyUnproven,
+)
+from penstock.server.telemetry.operation import OperationRecord
 
 _USUAL_PORTS = {"http": ":80", "https": ":443"}
 
 
-def is_allowed(headers: Headers, allowed: Collection[str]) -> bool:
+def is_origin_allowed(headers: Headers, allowed: Collection[str]) -> bool:
     """Tell whether the handshake comes from our own page, an allowed origin, or no page.
 
     Browsers let any page open a WebSocket, and only report its origin.
@@ -66,7 +71,7 @@ def _is_own(origin: str, host: str) -> bool:
     return parts.netloc.removesuffix(usual) == host.lower().removesuffix(usual)
 
 
-class _Sink:
+class _SocketSink:
     """Sends answers under one operation id."""
 
     def __init__(self, id: str, outbox: Outbox) -> None:
@@ -83,7 +88,7 @@ class _Sink:
         await self._outbox.put(complete_message(self._id))
 
 
-class Running:
+class RunningOperations:
     """The operations of one connection by id; at most `service.limits.operations` run at once.
 
     A mutation that its client has completed counts until its result. `headers` are those of the
@@ -91,7 +96,11 @@ class Running:
     """
 
     def __init__(
-        self, service: StreamService, outbox: Outbox, tasks: asyncio.TaskGroup, headers: Fields
+        self,
+        service: StreamService,
+        outbox: Outbox,
+        tasks: asyncio.TaskGroup,
+        headers: IndexedHeaders,
     ) -> None:
         self._runner = service.runner
         self._watchers = service.watchers
@@ -101,25 +110,25 @@ class Running:
         self._headers = headers
         self._request_id = request_id_of(headers)
         self._begun = 0
-        self._by_id: dict[str, Operation] = {}
-        self._running: dict[Operation, asyncio.Task[None]] = {}
+        self._by_id: dict[str, StreamedOperation] = {}
+        self._running: dict[StreamedOperation, asyncio.Task[None]] = {}
 
     async def begin(self, message: Subscribe, caller: Caller) -> None:
         """Run the operation of the message; raises CloseRequest for a used id or a bad payload."""
         if message.id in self._by_id:
             reason = f"Subscriber for {message.id} already exists"
-            raise Closing(CloseCode.SUBSCRIBER_EXISTS, reason)
+            raise CloseRequest(CloseCode.SUBSCRIBER_EXISTS, reason)
         request = message.request()
-        sink = _Sink(message.id, self._outbox)
+        sink = _SocketSink(message.id, self._outbox)
         if len(self._running) >= self._most:
             text = f"This connection runs {self._most} operations already; that is the most."
-            await sink.error([formatted(text, ErrorCode.LIMIT_EXCEEDED)])
+            await sink.error([format_error(text, ErrorCode.LIMIT_EXCEEDED)])
             return
         self._begun += 1
-        seen = Seen.of(f"{self._request_id}.{self._begun}", "websocket", self._headers)
+        seen = OperationRecord.of(f"{self._request_id}.{self._begun}", "websocket", self._headers)
         await self._runner.engine.read(request)
         asked = self._runner.prepare(request, seen)
-        operation = Operation(self._runner, caller, asked, seen, self._watchers)
+        operation = StreamedOperation(self._runner, caller, asked, seen, self._watchers)
         self._start(operation, message.id, sink)
 
     def complete(self, id: str) -> None:
@@ -141,13 +150,15 @@ class Running:
         if self._running:
             await asyncio.wait(tuple(self._running.values()))
 
-    def _start(self, operation: Operation, id: str, sink: _Sink) -> None:
+    def _start(self, operation: StreamedOperation, id: str, sink: _SocketSink) -> None:
         task = operation.start(sink, self._tasks)
         self._by_id[id] = operation
         self._running[operation] = task
-        task.add_done_callback(partial(self._ended, operation, id))
+        task.add_done_callback(partial(self._forget_operation, operation, id))
 
-    def _ended(self, operation: Operation, id: str, _task: asyncio.Task[None]) -> None:
+    def _forget_operation(
+        self, operation: StreamedOperation, id: str, _task: asyncio.Task[None]
+    ) -> None:
         self._running.pop(operation, None)
         if self._by_id.get(id) is operation:
             del self._by_id[id]
@@ -158,60 +169,62 @@ logger = logging.getLogger("penstock.streams")
 _AUTHORIZATION: Final = "authorization"
 
 
-class Connection:
+class WebSocketConnection:
     """Serves one accepted socket; `headers` are those of its handshake."""
 
-    def __init__(self, service: StreamService, socket: Socket, headers: Fields) -> None:
+    def __init__(self, service: StreamService, socket: TextSocket, headers: IndexedHeaders) -> None:
         self._service = service
         self._socket = socket
         self._headers = headers
-        self._lifetime = Lifetime()
+        self._lifetime = StreamLifetime()
         self._outbox = Outbox(socket.write, self._lifetime, service.limits)
-        self._pace = Pace(service.limits.messages_per_second)
+        self._pace = MessagePacer(service.limits.messages_per_second)
 
     async def serve(self) -> None:
         """Exchange messages until either side ends it, then close the socket if it is open.
 
         It returns after the last started mutation.
         """
-        with self._service.streams.enrolled(self._lifetime), ExitStack() as held:
+        with self._service.streams.register(self._lifetime), ExitStack() as held:
             async with asyncio.TaskGroup() as tasks:
                 writing = tasks.create_task(self._outbox.run())
-                running = Running(self._service, self._outbox, tasks, self._headers)
+                running = RunningOperations(self._service, self._outbox, tasks, self._headers)
                 closing = await self._until_closing(running, held)
-                if self._lifetime.ending is Ending.STOPPING:
+                if self._lifetime.ending is EndReason.STOPPING:
                     await running.finish()
-                    await self._outbox.flushed()
+                    await self._outbox.wait_until_sent()
                 running.stop()
                 writing.cancel()
                 if closing is not None:
                     await self._close(closing)
 
-    async def _until_closing(self, running: Running, held: ExitStack) -> Closing | None:
+    async def _until_closing(
+        self, running: RunningOperations, held: ExitStack
+    ) -> CloseRequest | None:
         """Exchange messages; returns how to close the socket, None if the client left."""
         try:
             async with self._lifetime:
-                with self._service.streams.unproven():
+                with self._service.streams.hold_unproven():
                     authentication = await self._authenticate()
-                held.enter_context(self._service.streams.held_by(authentication.caller))
-                self._lifetime.until(authentication.expires_at)
+                held.enter_context(self._service.streams.hold_for(authentication.caller))
+                self._lifetime.expire_at(authentication.expires_at)
                 await self._outbox.put(ACK)
                 await self._converse(running, authentication.caller)
         except ClientLeft:
             return None
-        except Closing as closing:
+        except CloseRequest as closing:
             return closing
         except Exception as error:
             return _closing_for(error)
         return self._closing_at_end()
 
-    def _closing_at_end(self) -> Closing | None:
+    def _closing_at_end(self) -> CloseRequest | None:
         """Return the close request for the end, so that clients reconnect by themselves."""
         match self._lifetime.ending:
-            case Ending.STOPPING:
-                return Closing(CloseCode.SERVICE_RESTART, "The server is stopping")
-            case Ending.EXPIRED:
-                return Closing(CloseCode.FORBIDDEN, "The token has expired")
+            case EndReason.STOPPING:
+                return CloseRequest(CloseCode.SERVICE_RESTART, "The server is stopping")
+            case EndReason.EXPIRED:
+                return CloseRequest(CloseCode.FORBIDDEN, "The token has expired")
             case _:
                 return None
 
@@ -219,10 +232,10 @@ class Connection:
         """Wait for `connection_init`, and authenticate its payload or else the handshake."""
         try:
             async with asyncio.timeout(self._service.limits.init_seconds):
-                message = await self._initialisation()
+                message = await self._wait_for_init()
         except TimeoutError:
             code = CloseCode.INITIALISATION_TIMEOUT
-            raise Closing(code, "Connection initialisation timeout") from None
+            raise CloseRequest(code, "Connection initialisation timeout") from None
         sent = {
             name: value
             for name, value in (message.payload or {}).items()
@@ -230,19 +243,19 @@ class Connection:
         }
         return await self._service.authenticate(sent or self._headers)
 
-    async def _initialisation(self) -> ConnectionInit:
+    async def _wait_for_init(self) -> ConnectionInit:
         while True:
-            match await self._next():
+            match await self._next_message():
                 case ConnectionInit() as message:
                     return message
                 case Subscribe():
-                    raise Closing(CloseCode.UNAUTHORIZED, "Unauthorized")
+                    raise CloseRequest(CloseCode.UNAUTHORIZED, "Unauthorized")
                 case Ping():
                     await self._outbox.put(PONG)
 
-    async def _converse(self, running: Running, caller: Caller) -> NoReturn:
+    async def _converse(self, running: RunningOperations, caller: Caller) -> NoReturn:
         while True:
-            match await self._next():
+            match await self._next_message():
                 case Subscribe() as message:
                     await running.begin(message, caller)
                 case Complete(id=id):
@@ -251,33 +264,33 @@ class Connection:
                     await self._outbox.put(PONG)
                 case ConnectionInit():
                     code = CloseCode.TOO_MANY_INITIALISATIONS
-                    raise Closing(code, "Too many initialisation requests")
+                    raise CloseRequest(code, "Too many initialisation requests")
 
-    async def _next(self) -> ClientMessage:
+    async def _next_message(self) -> ClientMessage:
         await self._pace.wait()
         text = await self._socket.read()
-        return parsed(text, self._service.runner.engine.limits.body_bytes)
+        return parse_message(text, self._service.runner.engine.limits.body_bytes)
 
-    async def _close(self, closing: Closing) -> None:
+    async def _close(self, closing: CloseRequest) -> None:
         # The client may have left, or may not read even this message.
         with suppress(OSError, RuntimeError):
             async with asyncio.timeout(self._service.limits.stall_seconds):
                 await self._socket.close(closing)
 
 
-def _closing_for(error: Exception) -> Closing:
+def _closing_for(error: Exception) -> CloseRequest:
     match error:
         case TooManyUnproven():
-            return Closing(CloseCode.TRY_AGAIN_LATER, "Too many clients are connecting")
+            return CloseRequest(CloseCode.TRY_AGAIN_LATER, "Too many clients are connecting")
         case TooManyStreams():
-            return Closing(CloseCode.FORBIDDEN, str(error))
-        case Unauthenticated():
-            return Closing(CloseCode.UNAUTHORIZED, error.message)
+            return CloseRequest(CloseCode.FORBIDDEN, str(error))
+        case NotAuthenticated():
+            return CloseRequest(CloseCode.UNAUTHORIZED, error.message)
         case PenstockError():
-            return Closing(CloseCode.TRY_AGAIN_LATER, error.message)
+            return CloseRequest(CloseCode.TRY_AGAIN_LATER, error.message)
         case _:
             logger.error("unexpected exception in a connection", exc_info=error)
-            return Closing(CloseCode.INTERNAL_ERROR, "Internal error")
+            return CloseRequest(CloseCode.INTERNAL_ERROR, "Internal error")
 
 
 class WebSocketApp:
@@ -292,16 +305,16 @@ class WebSocketApp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection from its handshake to its end."""
-        headers = fields_of(scope)
+        headers = request_headers(scope)
         await receive()
-        if not is_allowed(headers, self._origins):
+        if not is_origin_allowed(headers, self._origins):
             await send({"type": "websocket.close"})  # answers the handshake with 403
             return
-        socket = Socket(receive, send)
+        socket = TextSocket(receive, send)
         if PROTOCOL not in scope.get("subprotocols", ()):
             await send({"type": "websocket.accept"})
             code = CloseCode.SUBPROTOCOL_NOT_ACCEPTABLE
-            await socket.close(Closing(code, "Subprotocol not acceptable"))
+            await socket.close(CloseRequest(code, "Subprotocol not acceptable"))
             return
         await send({"type": "websocket.accept", "subprotocol": PROTOCOL})
-        await Connection(self._service, socket, headers).serve()
+        await WebSocketConnection(self._service, socket, headers).serve()

@@ -1,4 +1,4 @@
-"""Shows operations, loader batches and calls of the store to whoever measures, traces and logs."""
+"""Attaches metrics, tracing and the access log to the application, its loaders and its store."""
 
 from collections.abc import Iterator, Mapping, Sequence, Sized
 from contextlib import AbstractAsyncContextManager, nullcontext
@@ -7,21 +7,21 @@ from dataclasses import dataclass, replace
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
-from penstock.datastore.objects.instrumentation import ObservedFiles
+from penstock.datastore.objects.instrumentation import InstrumentedFiles
 from penstock.datastore.objects.port import NO_FILES
 from penstock.datastore.store import Store
-from penstock.datastore.table.instrumentation import Ended, Observed, WatchBatch
-from penstock.graphql_jit import Reason
-from penstock.schema.engine.engine import Engine
+from penstock.datastore.table.instrumentation import EndCallback, InstrumentedTable, WatchBatch
+from penstock.graphql_jit import FallbackReason
+from penstock.schema.engine.engine import GraphQLEngine
 from penstock.server.core.siblings import Siblings
 from penstock.server.settings.settings import DATABASE, Settings
 from penstock.server.telemetry.metrics import Metrics
-from penstock.server.telemetry.operation import AccessLog, Watched, WatchOperation
-from penstock.server.telemetry.tracing import Tracing, tracing
+from penstock.server.telemetry.operation import AccessLog, ObservedApp, WatchOperation
+from penstock.server.telemetry.tracing import Tracing, open_tracing
 
 
 @dataclass(frozen=True, slots=True)
-class Watching:
+class Instrumentation:
     """The instrumentation that the settings and OpenTelemetry's configuration ask for."""
 
     metrics: Metrics | None
@@ -29,9 +29,13 @@ class Watching:
     log: AccessLog | None
 
     @classmethod
-    def of(cls, settings: Settings, siblings: Siblings | None = None) -> "Watching":
+    def of(cls, settings: Settings, siblings: Siblings | None = None) -> "Instrumentation":
         sqlite = settings.store == "sqlite"
-        traced = tracing("sqlite", DATABASE) if sqlite else tracing("aws.dynamodb", settings.table)
+        traced = (
+            open_tracing("sqlite", DATABASE)
+            if sqlite
+            else open_tracing("aws.dynamodb", settings.table)
+        )
         return cls(
             Metrics(siblings) if settings.metrics else None,
             traced,
@@ -39,35 +43,35 @@ class Watching:
         )
 
     @property
-    def operations(self) -> tuple[WatchOperation, ...]:
+    def operation_watchers(self) -> tuple[WatchOperation, ...]:
         """The watchers of operations; the span's comes first, so the others run inside it."""
         sources = [*self._sources, *(() if self.log is None else (self.log,))]
         return tuple(source.operation for source in sources)
 
-    def store(self, store: Store) -> Store:
+    def instrument_store(self, store: Store) -> Store:
         """Return a store that shows its calls and loader batches."""
         if not self._sources:
             return store
-        table = Observed(store.table, [source.call for source in self._sources])
+        table = InstrumentedTable(store.table, [source.call for source in self._sources])
         files = store.files
         if files is not NO_FILES:
-            files = ObservedFiles(files, [source.file_call for source in self._sources])
+            files = InstrumentedFiles(files, [source.file_call for source in self._sources])
         batches = [source.batch for source in self._sources]
-        return replace(store, table=table, files=files, watch=_together(batches))
+        return replace(store, table=table, files=files, watch=_combine_watchers(batches))
 
-    def app(self, app: ASGIApp) -> ASGIApp:
+    def instrument_app(self, app: ASGIApp) -> ASGIApp:
         """Return an application that shows its operations."""
-        return Watched(app, self.operations) if self.operations else app
+        return ObservedApp(app, self.operation_watchers) if self.operation_watchers else app
 
-    def count(self, engine: Engine, streams: Sized) -> None:
+    def count_holdings(self, engine: GraphQLEngine, streams: Sized) -> None:
         """Count the documents in the engine's caches, and the open streams."""
         if self.metrics is not None:
             holdings = self.metrics.holdings
-            holdings.count_cache("documents", lambda: engine.documents_kept)
-            holdings.count_cache("persisted", lambda: engine.persisted_kept)
+            holdings.count_cache("documents", lambda: engine.cached_documents)
+            holdings.count_cache("persisted", lambda: engine.cached_persisted_texts)
             holdings.count_streams(lambda: len(streams))
 
-    def count_fallbacks(self, reasons: Mapping[Reason, int]) -> None:
+    def count_fallbacks(self, reasons: Mapping[FallbackReason, int]) -> None:
         """Count the reasons for which operations were not run compiled."""
         if self.metrics is not None:
             self.metrics.count_fallbacks(reasons)
@@ -85,11 +89,11 @@ class Watching:
         return [source for source in (self.tracing, self.metrics) if source is not None]
 
 
-def _together(watchers: Sequence[WatchBatch]) -> WatchBatch:
+def _combine_watchers(watchers: Sequence[WatchBatch]) -> WatchBatch:
     if len(watchers) == 1:
         return watchers[0]
 
-    def began(reader: str, size: int) -> Ended:
+    def began(reader: str, size: int) -> EndCallback:
         ended = [watch(reader, size) for watch in watchers]
 
         def end() -> None:

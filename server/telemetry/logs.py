@@ -12,13 +12,13 @@ from structlog.typing import EventDict, FilteringBoundLogger, Processor, Wrapped
 OPERATIONS: Final = "penstock.operations"
 """The name of the logger of operations."""
 
-_ODD: Final = re.compile(r"""[\s="']""")
+_NEEDS_QUOTES: Final = re.compile(r"""[\s="']""")
 """Texts with one of these characters are quoted."""
 
 _QUIET = ("aiobotocore", "aiohttp", "asyncio", "botocore", "httpx", "uvicorn.access")
 
 
-def configure(form: Literal["text", "json"]) -> None:
+def configure_logging(form: Literal["text", "json"]) -> None:
     """Send the logs of Penstock and its libraries to standard error, in one form."""
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
@@ -31,7 +31,10 @@ def configure(form: Literal["text", "json"]) -> None:
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=shared,
-            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *_last(form)],
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                *_final_processors(form),
+            ],
         )
     )
     root = logging.getLogger()
@@ -86,7 +89,7 @@ def _plain_text(_logger: WrappedLogger, _method: str, event: EventDict) -> str:
 
 
 def _quote(value: object) -> object:
-    if not isinstance(value, str) or value.isalnum() or not _ODD.search(value):
+    if not isinstance(value, str) or value.isalnum() or not _NEEDS_QUOTES.search(value):
         return value
     return repr(value)
 
@@ -95,7 +98,7 @@ def _encode(_logger: WrappedLogger, _method: str, line: EventDict | str) -> byte
     return str(line).encode()
 
 
-def _last(form: Literal["text", "json"]) -> list[Processor]:
+def _final_processors(form: Literal["text", "json"]) -> list[Processor]:
     if form == "text":
         # The default formatter shows local variables, which may hold tokens.
         plain = structlog.dev.plain_traceback

@@ -25,13 +25,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from penstock.datastore.errors import LimitExceeded, Refused, Unavailable
-from penstock.datastore.table.instrumentation import Call, Ended
+from penstock.datastore.errors import LimitExceeded, RequestRefused, Unavailable
+from penstock.datastore.table.instrumentation import EndCallback, StoreCall
 from penstock.datastore.table.port import ConditionFailed
-from penstock.graphql_jit import Reason
+from penstock.graphql_jit import FallbackReason
 from penstock.server.core.siblings import Siblings
 from penstock.server.telemetry.gathered_metrics import gather_metrics, share_metrics
-from penstock.server.telemetry.operation import TRANSPORTS, OperationEnded, Seen, Transport
+from penstock.server.telemetry.operation import (
+    TRANSPORTS,
+    OperationEnded,
+    OperationRecord,
+    Transport,
+)
 
 PATH = "/metrics"
 
@@ -42,12 +47,12 @@ _OUTCOMES: Final[Mapping[type[BaseException] | None, str]] = {
     None: "ok",
     ConditionFailed: "condition_failed",
     LimitExceeded: "limit_exceeded",
-    Refused: "refused",
+    RequestRefused: "refused",
     Unavailable: "unavailable",
 }
 
 
-class Operations:
+class OperationMetrics:
     """The metrics of operations."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
@@ -81,12 +86,12 @@ class Operations:
         self._seconds, self._cost = cache(seconds.labels), cache(cost.labels)
         self._ends = {each: partial(self._count_end, each) for each in TRANSPORTS}
 
-    def watch(self, seen: Seen) -> OperationEnded:
+    def watch(self, seen: OperationRecord) -> OperationEnded:
         began_as = seen.transport
         self._running(began_as).inc()
         return self._ends[began_as]
 
-    def _count_end(self, began_as: Transport, seen: Seen) -> None:
+    def _count_end(self, began_as: Transport, seen: OperationRecord) -> None:
         self._running(began_as).dec()
         kind, cost = seen.kind, seen.cost
         self._total(kind, seen.transport, seen.outcome).inc()
@@ -95,7 +100,7 @@ class Operations:
             self._cost(kind).observe(cost)
 
 
-class FileCalls:
+class FileCallMetrics:
     """The metrics of calls to the file store."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
@@ -111,15 +116,15 @@ class FileCalls:
         )
         self._total, self._seconds = cache(total.labels), cache(seconds.labels)
 
-    def watch(self, call: Call) -> Ended:
+    def watch(self, call: StoreCall) -> EndCallback:
         return partial(self._count_end, call, perf_counter())
 
-    def _count_end(self, call: Call, started: float) -> None:
+    def _count_end(self, call: StoreCall, started: float) -> None:
         self._total(call.method, _OUTCOMES.get(call.raised, "failed")).inc()
         self._seconds(call.method).observe(perf_counter() - started)
 
 
-class Calls:
+class TableCallMetrics:
     """The metrics of calls to the table."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
@@ -142,19 +147,19 @@ class Calls:
         self._total, self._seconds = cache(total.labels), cache(seconds.labels)
         self._units, self._retries = cache(units.labels), cache(retries.labels)
 
-    def watch(self, call: Call) -> Ended:
+    def watch(self, call: StoreCall) -> EndCallback:
         return partial(self._count_end, call, perf_counter())
 
-    def _count_end(self, call: Call, started: float) -> None:
+    def _count_end(self, call: StoreCall, started: float) -> None:
         method = call.method
         self._total(method, _OUTCOMES.get(call.raised, "failed")).inc()
         self._seconds(method).observe(perf_counter() - started)
         self._units(method).inc(call.units)
-        for reason in call.again:
+        for reason in call.retries:
             self._retries(reason.value).inc()
 
 
-class Holdings:
+class MemoryMetrics:
     """The metrics of caches and streams, read from callbacks at each scrape."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
@@ -176,10 +181,10 @@ class Holdings:
         self._cached.labels(cache).set_function(count)
 
 
-class Fallbacks(Collector):
+class FallbackMetrics(Collector):
     """Counts the reasons for which operations were not run compiled; the executor keeps them."""
 
-    def __init__(self, reasons: Mapping[Reason, int]) -> None:
+    def __init__(self, reasons: Mapping[FallbackReason, int]) -> None:
         self._reasons = reasons
 
     def collect(self) -> Iterator[CounterMetricFamily]:
@@ -201,10 +206,10 @@ class Metrics:
         self.registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
         PlatformCollector(registry=registry)
-        self.operation = Operations(registry).watch
-        self.call = Calls(registry).watch
-        self.file_call = FileCalls(registry).watch
-        self.holdings = Holdings(registry)
+        self.operation = OperationMetrics(registry).watch
+        self.call = TableCallMetrics(registry).watch
+        self.file_call = FileCallMetrics(registry).watch
+        self.holdings = MemoryMetrics(registry)
         batches = Histogram(
             "penstock_loader_batch_size",
             "Keys in each batch that a loader read.",
@@ -214,12 +219,12 @@ class Metrics:
         )
         self._batches = cache(batches.labels)
 
-    def batch(self, loader: str, size: int) -> Ended:
+    def batch(self, loader: str, size: int) -> EndCallback:
         return partial(self._batches(loader).observe, size)
 
-    def count_fallbacks(self, reasons: Mapping[Reason, int]) -> None:
+    def count_fallbacks(self, reasons: Mapping[FallbackReason, int]) -> None:
         """Report the counters in `reasons`, which change elsewhere."""
-        self.registry.register(Fallbacks(reasons))
+        self.registry.register(FallbackMetrics(reasons))
 
     def share_with_workers(self) -> AbstractAsyncContextManager[None]:
         """Share the metrics with the server's other processes, if there are any."""

@@ -12,15 +12,15 @@ from typing import Final, Literal, Protocol, Self, TypeAlias, get_args
 import msgspec
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from penstock.schema.engine.documents import Document
-from penstock.schema.engine.engine import OperationRequest, Prepared
-from penstock.server.core.headers import fields_of, request_id_of
+from penstock.schema.engine.documents import ParsedDocument
+from penstock.schema.engine.engine import OperationRequest, PreparedOperation
+from penstock.server.core.headers import request_headers, request_id_of
 from penstock.server.telemetry.logs import operation_logger
 
 Transport: TypeAlias = Literal["http", "sse", "websocket"]
 TRANSPORTS: Final[tuple[Transport, ...]] = get_args(Transport)
 
-SEEN = "penstock.seen"
+RECORD_KEY = "penstock.seen"
 """The key of the operation's record in an ASGI scope."""
 
 NAME_CHARS = 100
@@ -41,7 +41,7 @@ class MeasuredUnits(Protocol):
     def calls(self) -> int: ...
 
 
-class Seen(msgspec.Struct, kw_only=True):
+class OperationRecord(msgspec.Struct, kw_only=True):
     """The record of one operation so far; None and "unknown" stand for stages not reached.
 
     Telemetry uses only the trace of `headers`, and only the digest of `text` and `document`.
@@ -55,7 +55,7 @@ class Seen(msgspec.Struct, kw_only=True):
     headers: Mapping[str, str] | None = None
     trace_id: str | None = None
     text: str | None = None
-    document: Document | None = None
+    document: ParsedDocument | None = None
     kind: Literal["query", "mutation", "subscription", "unknown"] = "unknown"
     name: str | None = None
     cost: int | None = None
@@ -70,21 +70,21 @@ class Seen(msgspec.Struct, kw_only=True):
     def of(cls, request_id: str, transport: Transport, headers: Mapping[str, str]) -> Self:
         return cls(request_id=request_id, transport=transport, headers=headers)
 
-    def asked(self, request: OperationRequest) -> None:
+    def note_request(self, request: OperationRequest) -> None:
         self.text = request.query
 
-    def prepared(self, prepared: Prepared) -> None:
+    def note_prepared(self, prepared: PreparedOperation) -> None:
         operation = prepared.operation
         self.document = prepared.document
         self.kind = operation.kind_name
         self.name = operation.name and operation.name[:NAME_CHARS]
         self.cost = prepared.cost
 
-    def failed(self, errors: Sequence[Mapping[str, object]]) -> None:
+    def note_errors(self, errors: Sequence[Mapping[str, object]]) -> None:
         """Record the codes of the answer's errors."""
-        self.codes = tuple([_code(error) for error in errors]) if errors else ()
+        self.codes = tuple([_error_code(error) for error in errors]) if errors else ()
 
-    def answered(self, status: int | None) -> None:
+    def note_answer(self, status: int | None) -> None:
         """Record that an answer was made; only HTTP answers have a status."""
         self.status = status
         self.outcome = self.codes[0] if self.codes else OK
@@ -103,28 +103,30 @@ class Seen(msgspec.Struct, kw_only=True):
         return None if self.text is None else sha256(self.text.encode()).hexdigest()
 
 
-OperationEnded: TypeAlias = Callable[[Seen], None]
+OperationEnded: TypeAlias = Callable[[OperationRecord], None]
 """Called once with the complete record, however the operation ended."""
 
-WatchOperation: TypeAlias = Callable[[Seen], OperationEnded]
+WatchOperation: TypeAlias = Callable[[OperationRecord], OperationEnded]
 """Called when a request for an operation begins."""
 
 
-def shown(watchers: Sequence[WatchOperation], seen: Seen) -> list[OperationEnded]:
+def begin_operation(
+    watchers: Sequence[WatchOperation], seen: OperationRecord
+) -> list[OperationEnded]:
     """Show a new operation to every watcher; `end_operation` is called in the same task."""
     called = [watch(seen) for watch in watchers]
     seen.started = perf_counter()
     return called
 
 
-def ended(called: list[OperationEnded], seen: Seen) -> None:
+def end_operation(called: list[OperationEnded], seen: OperationRecord) -> None:
     """Report the end of an operation to its watchers, in reverse order."""
     seen.seconds = perf_counter() - seen.started
     for each in reversed(called):
         each(seen)
 
 
-class Watched:
+class ObservedApp:
     """An application that shows each of its HTTP operations to every watcher.
 
     A preflight is no operation. A WebSocket shows its operations itself.
@@ -138,17 +140,17 @@ class Watched:
         if scope["type"] != "http" or scope["method"] == "OPTIONS":
             await self._app(scope, receive, send)
             return
-        headers = fields_of(scope)
-        seen = Seen.of(request_id_of(headers), "http", headers)
-        scope[SEEN] = seen
-        called = shown(self._watchers, seen)
+        headers = request_headers(scope)
+        seen = OperationRecord.of(request_id_of(headers), "http", headers)
+        scope[RECORD_KEY] = seen
+        called = begin_operation(self._watchers, seen)
         try:
             await self._app(scope, receive, send)
         finally:
-            ended(called, seen)
+            end_operation(called, seen)
 
 
-def _code(error: Mapping[str, object]) -> str:
+def _error_code(error: Mapping[str, object]) -> str:
     match error:
         case {"extensions": {"code": str(code)}}:
             return code
@@ -162,11 +164,11 @@ class AccessLog:
     def __init__(self, form: Literal["text", "json"]) -> None:
         self._logger = operation_logger(form)
 
-    def operation(self, _seen: Seen) -> OperationEnded:
+    def operation(self, _seen: OperationRecord) -> OperationEnded:
         """Log the operation when it has ended."""
         return self._log
 
-    def _log(self, seen: Seen) -> None:
+    def _log(self, seen: OperationRecord) -> None:
         units = seen.units
         rcu, wcu, calls = (units.rcu, units.wcu, units.calls) if units else (0.0, 0.0, 0)
         # A line that cannot be written, as on a broken pipe, must not fail the operation.

@@ -18,9 +18,9 @@ from opentelemetry.trace import ProxyTracerProvider, Span, SpanKind, StatusCode,
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from penstock.datastore.errors import ErrorCode
-from penstock.datastore.table.instrumentation import Call, Ended, unwatched
+from penstock.datastore.table.instrumentation import EndCallback, StoreCall, watch_nothing
 from penstock.server.core.command_output import CommandFailed, ExitCode
-from penstock.server.telemetry.operation import OK, OperationEnded, Seen
+from penstock.server.telemetry.operation import OK, OperationEnded, OperationRecord
 
 _CALLERS: Final = TraceContextTextMapPropagator()
 _FAULTS: Final = frozenset(
@@ -35,7 +35,7 @@ class Tracing:
         self._tracer = tracer
         self._names = {"db.system.name": system, "db.collection.name": table}
 
-    def operation(self, seen: Seen) -> OperationEnded:
+    def operation(self, seen: OperationRecord) -> OperationEnded:
         """Begin the operation's span, the parent of the others; it continues the caller's trace."""
         callers = seen.trace
         above = _CALLERS.extract(callers) if callers else None
@@ -44,29 +44,29 @@ class Tracing:
         made = span.get_span_context()
         seen.trace_id = trace.format_trace_id(made.trace_id) if made.is_valid else None
 
-        def ended(seen: Seen) -> None:
+        def end_span(seen: OperationRecord) -> None:
             context.detach(token)
             _describe(span, seen)
             span.end()
 
-        return ended
+        return end_span
 
-    def batch(self, loader: str, size: int) -> Ended:
+    def batch(self, loader: str, size: int) -> EndCallback:
         if not trace.get_current_span().is_recording():
-            return unwatched(loader, size)
+            return watch_nothing(loader, size)
         span = self._tracer.start_span(
             f"load {loader}",
             attributes={"penstock.loader": loader, "penstock.loader.keys": size},
         )
         token = context.attach(trace.set_span_in_context(span))
 
-        def ended() -> None:
+        def end_span() -> None:
             context.detach(token)
             span.end()
 
-        return ended
+        return end_span
 
-    def call(self, call: Call) -> Ended:
+    def call(self, call: StoreCall) -> EndCallback:
         """Begin the span of a table call within an operation; other calls have none."""
         return self._call(
             call,
@@ -78,27 +78,27 @@ class Tracing:
             },
         )
 
-    def file_call(self, call: Call) -> Ended:
+    def file_call(self, call: StoreCall) -> EndCallback:
         """Begin the span of a file call within an operation; other calls have none."""
         return self._call(call, f"{call.method} file", {"penstock.files.operation": call.method})
 
-    def _call(self, call: Call, name: str, attributes: dict[str, str | int]) -> Ended:
+    def _call(self, call: StoreCall, name: str, attributes: dict[str, str | int]) -> EndCallback:
         if not trace.get_current_span().is_recording():
-            return unwatched(call.method, call.size)
+            return watch_nothing(call.method, call.size)
         span = self._tracer.start_span(name, kind=SpanKind.CLIENT, attributes=attributes)
 
-        def ended() -> None:
+        def end_span() -> None:
             span.set_attribute("penstock.units", call.units)
-            span.set_attribute("penstock.retries", len(call.again))
+            span.set_attribute("penstock.retries", len(call.retries))
             if call.raised is not None:
                 span.set_attribute("error.type", call.raised.__name__)
                 span.set_status(StatusCode.ERROR)
             span.end()
 
-        return ended
+        return end_span
 
 
-def tracing(system: str, table: str) -> Tracing | None:
+def open_tracing(system: str, table: str) -> Tracing | None:
     """Return the tracing if the SDK or an agent is configured, else None, which costs nothing."""
     provider = trace.get_tracer_provider()
     if isinstance(provider, ProxyTracerProvider):
@@ -106,7 +106,7 @@ def tracing(system: str, table: str) -> Tracing | None:
     return Tracing(provider.get_tracer("penstock"), system, table)
 
 
-def _describe(span: Span, seen: Seen) -> None:
+def _describe(span: Span, seen: OperationRecord) -> None:
     if not span.is_recording():
         return
     span.update_name(seen.kind if seen.kind != "unknown" else "GraphQL")
@@ -134,13 +134,13 @@ _ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_E
 
 
 @asynccontextmanager
-async def exporting() -> AsyncIterator[None]:
+async def export_spans() -> AsyncIterator[None]:
     """Export spans if a collector is configured, and flush the rest at the end.
 
     If an agent configured the SDK already, that stays. Raises CommandFailed if the SDK is not
     installed. A collector that does not answer at the end is given up after FLUSH_SECONDS.
     """
-    if not _is_wanted() or not isinstance(trace.get_tracer_provider(), ProxyTracerProvider):
+    if not _is_exporting() or not isinstance(trace.get_tracer_provider(), ProxyTracerProvider):
         yield
         return
     provider = _provider()
@@ -154,7 +154,7 @@ async def exporting() -> AsyncIterator[None]:
         await asyncio.to_thread(flushing.join, FLUSH_SECONDS)
 
 
-def _is_wanted() -> bool:
+def _is_exporting() -> bool:
     disabled = os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true"
     return not disabled and any(os.environ.get(name) for name in _ENDPOINTS)
 

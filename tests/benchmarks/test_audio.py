@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.audio import BEGIN, END, Row, main, measured, with_table
+from benchmarks.audio import BEGIN, END, Row, main, measure_costs, with_table
 
 
 async def test_no_operation_costs_more_than_the_design_calculated() -> None:
-    rows = {row.operation: row for row in await measured(400)}
+    rows = {row.operation: row for row in await measure_costs(400)}
     # Rounding to whole units counts more in short lists.
     whole = {name for name in rows if name.startswith(("2 all", "5 ", "6 ", "7 "))}
     assert [str(row) for name, row in rows.items() if not row.is_kept and name not in whole] == []

@@ -4,21 +4,21 @@ from collections.abc import Iterator
 
 import pytest
 
-from benchmarks.canned_dynamodb import ROWS, canned_endpoint, pipeline, small
-from benchmarks.dynamodb_client import CALLS, measured, opened, table
+from benchmarks.canned_dynamodb import ROWS, canned_endpoint, pipeline_row, small_item
+from benchmarks.dynamodb_client import CALLS, measure_calls, open_table, table
 from penstock.datastore.records import Pipeline
 from penstock.datastore.table.items import load, resource_id
-from penstock.datastore.table.limits import size_of
+from penstock.datastore.table.limits import item_size
 from penstock.datastore.table.port import key_of
 from tests.support.stores import aws_environment
 
 
 @pytest.mark.usefixtures("_nobody")
 async def test_both_clients_give_what_the_endpoint_holds() -> None:
-    rows = [small(number) for number in range(ROWS)]
-    pipelines = [pipeline(number) for number in range(ROWS)]
+    rows = [small_item(number) for number in range(ROWS)]
+    pipelines = [pipeline_row(number) for number in range(ROWS)]
     with canned_endpoint() as url:
-        stock, thin = await opened(url, "stock"), await opened(url, "thin")
+        stock, thin = await open_table(url, "stock"), await open_table(url, "thin")
         answers = [[await call(each) for call in CALLS.values()] for each in (stock, thin)]
         await stock.close()
         await thin.close()
@@ -27,7 +27,7 @@ async def test_both_clients_give_what_the_endpoint_holds() -> None:
     assert one.items == {key_of(rows[0]): rows[0]}
     assert many.items == {key_of(row): row for row in rows}
     assert (page.items, page.last) == (tuple(rows), key_of(rows[-1]))
-    assert page.units == -(-sum(map(size_of, rows)) // 4096) / 2
+    assert page.units == -(-sum(map(item_size, rows)) // 4096) / 2
     assert records == [load(Pipeline, item, id=resource_id(item)) for item in pipelines]
     assert (write, transaction) == (1.0, 20.0)
 
@@ -35,7 +35,7 @@ async def test_both_clients_give_what_the_endpoint_holds() -> None:
 @pytest.mark.usefixtures("_nobody")
 async def test_every_call_is_measured_with_both() -> None:
     with canned_endpoint() as url:
-        found = await measured(url, rounds=1, seconds=0.01)
+        found = await measure_calls(url, rounds=1, seconds=0.01)
     assert [*found] == [*CALLS]
     assert all(len(each.stock) == len(each.thin) == 1 for each in found.values())
     assert all(each.ratios[0] > 0 for each in found.values())

@@ -5,15 +5,24 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.ngsi import ATTRIBUTES, Measured, Plan, bodies, factor, measured, opened, plans
+from benchmarks.ngsi import (
+    ATTRIBUTES,
+    SinkPlan,
+    SinkResult,
+    bodies,
+    factor,
+    measure_plan,
+    open_plan,
+    plans,
+)
 from penstock.datastore.ngsi.options import Ack, Persistence
 
 COUNT = 8
 
 
-async def stored(folder: Path, plan: Plan) -> list[str]:
+async def stored_items(folder: Path, plan: SinkPlan) -> list[str]:
     """Return the items that a plan stores, without times and values derived from them."""
-    async with opened(folder, plan) as (send, settled):
+    async with open_plan(folder, plan) as (send, settled):
         for number, body in enumerate(bodies(COUNT)):
             await send(body, f"c{number}")
         await settled()
@@ -27,15 +36,17 @@ async def stored(folder: Path, plan: Plan) -> list[str]:
 async def test_both_sinks_store_the_same_series(tmp_path: Path, persistence: Persistence) -> None:
     for name in ("naive", *Ack):
         (tmp_path / name).mkdir()
-    naive = await stored(tmp_path / "naive", Plan("one put an item", persistence, 1, None))
+    naive = await stored_items(
+        tmp_path / "naive", SinkPlan("one put an item", persistence, 1, None)
+    )
     items = COUNT * (len(ATTRIBUTES) if persistence is Persistence.ROW else 1)
     assert len(naive) == items
     for ack in Ack:
-        assert await stored(tmp_path / ack, Plan(ack, persistence, 1, ack)) == naive
+        assert await stored_items(tmp_path / ack, SinkPlan(ack, persistence, 1, ack)) == naive
 
 
 async def test_a_measurement_says_what_was_measured() -> None:
-    found = await measured(Plan("durable", Persistence.ROW, 4, Ack.DURABLE), COUNT)
+    found = await measure_plan(SinkPlan("durable", Persistence.ROW, 4, Ack.DURABLE), COUNT)
     assert (found.notifications, found.items) == (COUNT, COUNT * len(ATTRIBUTES))
     assert found.processor > 0
     assert found.rate == COUNT / found.seconds
@@ -43,7 +54,7 @@ async def test_a_measurement_says_what_was_measured() -> None:
 
 def test_the_factor_is_that_of_rows_at_the_largest_size() -> None:
     found = [
-        Measured(name, persistence, batch, 100, 100, seconds, 1.0)
+        SinkResult(name, persistence, batch, 100, 100, seconds, 1.0)
         for name, seconds in (("durable", 1.0), ("one put an item", 6.0))
         for persistence in Persistence
         for batch in (1, 100)

@@ -15,17 +15,23 @@ from strawberry import Schema
 from strawberry.types import ExecutionResult
 
 from benchmarks.peers import strawberry_types
-from benchmarks.peers.competitors import HERE, Place, command, peers
+from benchmarks.peers.competitors import HERE, LaunchOptions, command, peers
 from benchmarks.peers.handwritten import Handwritten, Rows
-from benchmarks.peers.load_generator import Generator, Loaded, WrongAnswer, ask, request
+from benchmarks.peers.load_generator import (
+    LoadGenerator,
+    LoadResult,
+    WrongAnswer,
+    request,
+    send_once,
+)
 from benchmarks.peers.performance_targets import PROMISES, verdicts
 from benchmarks.peers.processes import memory_of, seconds_of
-from benchmarks.peers.query_shapes import SHAPES, Shape, expected
+from benchmarks.peers.query_shapes import SHAPES, Shape, expected_data
 from benchmarks.peers.record_sources import MemorySource, Source, TableSource
-from benchmarks.peers.records import Data, Owner, item_of, made, rows_of
-from benchmarks.peers.result_tables import Spread, cpu_table, figure, pace_table, ratios
-from benchmarks.peers.results_page import placed
-from benchmarks.peers.rounds import Sample, at, turned
+from benchmarks.peers.records import Data, Owner, item_of, make_data, rows_of
+from benchmarks.peers.result_tables import Spread, cpu_table, format_number, pace_table, ratios
+from benchmarks.peers.results_page import replace_between_marks
+from benchmarks.peers.rounds import Sample, latency_at, rotate
 from penstock.datastore.table.port import Put
 from penstock.schema.engine.documents import core_schema
 from tests.support.stores import open_table
@@ -52,7 +58,7 @@ SAMPLES = [
 
 @pytest.fixture(scope="module")
 def data() -> Data:
-    return made()
+    return make_data()
 
 
 async def owner_of(source: Source, owner: str) -> Owner:
@@ -61,7 +67,7 @@ async def owner_of(source: Source, owner: str) -> Owner:
     return one
 
 
-async def answered(source: Source, shape: Shape) -> bytes:
+async def answer_shape(source: Source, shape: Shape) -> bytes:
     """Return Strawberry's answer to a shape over a source."""
     strawberry_types.access.source = lambda _: source
     strawberry_types.access.owner = lambda _, owner: owner_of(source, owner)
@@ -77,25 +83,25 @@ async def answered(source: Source, shape: Shape) -> bytes:
 async def test_every_way_to_the_records_gives_the_only_right_answer(
     shape: Shape, data: Data, tmp_path: Path
 ) -> None:
-    wanted = orjson.dumps(expected(data, shape.name))
-    assert await answered(MemorySource(data), shape) == wanted
+    wanted = orjson.dumps(expected_data(data, shape.name))
+    assert await answer_shape(MemorySource(data), shape) == wanted
     by_hand = getattr(Handwritten(Rows(data)), shape.name)
     assert orjson.dumps(await by_hand(**shape.variables)) == wanted
     async with open_table("sqlite", tmp_path) as table:
         puts = [Put(row) for row in rows_of(data)]
         for start in range(0, len(puts), 25):
             await table.write(puts[start : start + 25])
-        assert await answered(TableSource(table), shape) == wanted
+        assert await answer_shape(TableSource(table), shape) == wanted
         by_hand = getattr(Handwritten(table), shape.name)
         assert orjson.dumps(await by_hand(**shape.variables)) == wanted
 
 
 def test_the_answers_are_as_large_as_their_names_say(data: Data) -> None:
-    listed = expected(data, "list")["items"]
+    listed = expected_data(data, "list")["items"]
     assert (len(listed), len(listed[0]), len(listed[0]["tags"])) == (100, 9, 3)
-    assert len(expected(data, "one")["item"]) == 8
-    assert len({item["owner"]["id"] for item in expected(data, "owners")["items"]}) == 100
-    page = expected(data, "page")["page"]["edges"]
+    assert len(expected_data(data, "one")["item"]) == 8
+    assert len({item["owner"]["id"] for item in expected_data(data, "owners")["items"]}) == 100
+    page = expected_data(data, "page")["page"]["edges"]
     assert (len(page), len(page[0]["node"]["parts"]["edges"])) == (20, 5)
 
 
@@ -113,7 +119,7 @@ def test_the_two_schemas_are_one() -> None:
 
 
 @contextmanager
-def served(answers: list[bytes], connections: int) -> Iterator[int]:
+def serve_pieces(answers: list[bytes], connections: int) -> Iterator[int]:
     """Serve these pieces for each request on each connection; give the port."""
 
     def answer(connection: socket.socket) -> None:
@@ -138,10 +144,10 @@ def served(answers: list[bytes], connections: int) -> Iterator[int]:
 
 def test_answers_are_read_to_their_end_and_counted() -> None:
     pieces = [b"HTTP/1.1 200 OK\r\nContent-", b"Length: 10\r\n\r\n12345", b"67890"]
-    with served(pieces, connections=3) as port:
+    with serve_pieces(pieces, connections=3) as port:
         asked = request(port, "/graphql", b"{}", {"X": "y"})
-        assert ask(port, asked) == (200, b"1234567890")
-        with closing(Generator(port, asked, 2)) as generator:
+        assert send_once(port, asked) == (200, b"1234567890")
+        with closing(LoadGenerator(port, asked, 2)) as generator:
             for _ in range(2):
                 loaded = generator.run(0.05)
                 assert len(loaded.latencies) >= 2
@@ -150,16 +156,16 @@ def test_answers_are_read_to_their_end_and_counted() -> None:
 
 def test_an_answer_that_is_no_success_ends_the_run() -> None:
     with (
-        served([b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n"], connections=2) as port,
-        closing(Generator(port, b"x", 2)) as generator,
+        serve_pieces([b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n"], connections=2) as port,
+        closing(LoadGenerator(port, b"x", 2)) as generator,
         pytest.raises(WrongAnswer, match="500"),
     ):
         generator.run(0.05)
 
 
 def test_percentiles_are_of_the_latencies_in_order() -> None:
-    loaded = Loaded(1.0, [0.004, 0.001, 0.003, 0.002])
-    assert (at(loaded, 0.5), at(loaded, 0.99)) == (0.003, 0.004)
+    loaded = LoadResult(1.0, [0.004, 0.001, 0.003, 0.002])
+    assert (latency_at(loaded, 0.5), latency_at(loaded, 0.99)) == (0.003, 0.004)
 
 
 def test_processor_time_and_memory_are_read_from_proc() -> None:
@@ -177,7 +183,7 @@ def test_ratios_are_taken_within_a_round() -> None:
 
 
 def test_figures_have_three_digits() -> None:
-    assert [figure(n) for n in (0.123, 1.5, 12.34, 123.4, 12_345.6)] == [
+    assert [format_number(n) for n in (0.123, 1.5, 12.34, 123.4, 12_345.6)] == [
         "0.12",
         "1.50",
         "12.3",
@@ -213,7 +219,7 @@ def test_promises_are_of_servers_and_shapes_that_there_are() -> None:
 
 
 def test_each_round_begins_with_another_server() -> None:
-    assert [turned(["a", "b", "c"], n) for n in range(4)] == [
+    assert [rotate(["a", "b", "c"], n) for n in range(4)] == [
         ["a", "b", "c"],
         ["b", "c", "a"],
         ["c", "a", "b"],
@@ -223,7 +229,10 @@ def test_each_round_begins_with_another_server() -> None:
 
 def test_a_command_says_where_the_records_are(tmp_path: Path) -> None:
     by_name = {peer.name: peer for peer in peers("node", [("/py", "3.13.0")])}
-    memory, store = Place(1, tmp_path, None), Place(1, tmp_path, "http://127.0.0.1:2")
+    memory, store = (
+        LaunchOptions(1, tmp_path, None),
+        LaunchOptions(1, tmp_path, "http://127.0.0.1:2"),
+    )
     other = command(by_name["penstock@3.13.0"], store)
     assert other[:4] == ["/py", "-m", "benchmarks.peers.serve", "penstock"]
     assert other[-2:] == ["--endpoint", "http://127.0.0.1:2"]
@@ -234,7 +243,7 @@ def test_a_command_says_where_the_records_are(tmp_path: Path) -> None:
 def test_the_page_has_a_place_for_everything_that_is_written() -> None:
     page = PAGE.read_text()
     for mark in ("machine", "memory", "store"):
-        page = placed(page, f"peers {mark}", f"new {mark}")
+        page = replace_between_marks(page, f"peers {mark}", f"new {mark}")
         assert f"<!-- begin peers {mark} -->\n\nnew {mark}\n\n<!-- end peers {mark} -->" in page
     with pytest.raises(ValueError, match="0 places"):
-        placed(page, "none", "text")
+        replace_between_marks(page, "none", "text")

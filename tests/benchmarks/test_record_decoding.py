@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from benchmarks.canned_dynamodb import ROWS, pipeline
-from benchmarks.record_decoding import ASKED, dynamodb, embedded, main
+from benchmarks.canned_dynamodb import ROWS, pipeline_row
+from benchmarks.record_decoding import ASKED, dynamodb_ways, embedded_ways, main
 
 
-@pytest.mark.parametrize("store", [embedded, dynamodb])
+@pytest.mark.parametrize("store", [embedded_ways, dynamodb_ways])
 def test_all_ways_come_to_the_same_records(store: Callable[..., Any]) -> None:
-    by_items, records, parts = (work() for work in store([pipeline(n) for n in range(ROWS)]))
+    by_items, records, parts = (work() for work in store([pipeline_row(n) for n in range(ROWS)]))
     assert len(by_items) == ROWS
     assert records == by_items
     assert [(part.id, part.name, part.state, part.version) for part in parts] == [

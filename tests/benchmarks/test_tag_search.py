@@ -12,7 +12,7 @@ from benchmarks import postings_table, read_cost_limits
 from benchmarks.documented_tag_search import documents_way
 from benchmarks.id_distributions import DISTRIBUTIONS, draw, id_of
 from benchmarks.postings_table import PostingsTable
-from benchmarks.read_cost import Cost, Measured
+from benchmarks.read_cost import Cost, CostMeteredTable
 from benchmarks.tag_search import HEADER, table, with_tables
 from benchmarks.tag_search_comparison import (
     WHOLE,
@@ -25,7 +25,7 @@ from benchmarks.tag_search_comparison import (
 from benchmarks.tag_tables import MANY_TAGS, SAMPLE_TAGS, bare_range, covering_range, world_of
 from penstock.datastore.clock import Clock
 from penstock.datastore.records import Output, Tag, Transform, Transformer, ValueType
-from penstock.datastore.resources.reading import Listed
+from penstock.datastore.resources.reading import ListRequest
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
 from penstock.datastore.sqlite.rows import encode
 from penstock.datastore.sqlite.table import SqliteTable
@@ -171,7 +171,7 @@ async def test_the_documents_way_finds_what_set_algebra_says_in_pages_of_any_siz
         ]
         world = world_of(lists)
         expected = sorted(set.intersection(*map(set, lists)), reverse=True)[:limit]
-        measured = Measured(world.bare)
+        measured = CostMeteredTable(world.bare)
         assert await documents_way(measured, [bare_range(tag) for tag in world.tags], limit) == (
             expected
         )
@@ -195,7 +195,7 @@ async def test_costs_of_independent_lists_are_known_exactly() -> None:
 async def test_no_combination_costs_more_than_the_documents_way(distribution: str) -> None:
     compared = await compare_all(world_of(lists_of(distribution)), distribution, SIZES)
     assert len(compared) == 12
-    assert read_cost_limits.broken(compared) == []
+    assert read_cost_limits.broken_promises(compared) == []
 
 
 async def test_other_groups_and_chains_are_looked_at_too() -> None:
@@ -210,12 +210,12 @@ def answer(document: float, ours: float) -> Answer:
 def test_a_broken_promise_is_told() -> None:
     good, dear = answer(5_000.0, 100.0), answer(5_000.0, 100.5)
     extremes = Comparison("nested", (10, 100_000), good, dear)
-    assert read_cost_limits.broken([extremes]) == [
+    assert read_cost_limits.broken_promises([extremes]) == [
         "nested, 10 × 100,000, first 20: ours 100.5 / 3 / 2, the document's 5,000.0 / 2 / 1"
     ]
-    assert read_cost_limits.broken([replace(extremes, sizes=(10, 1_000))]) == []
+    assert read_cost_limits.broken_promises([replace(extremes, sizes=(10, 1_000))]) == []
     dearer = Comparison("bursty", (10, 10), answer(1.0, 1.5), answer(1.0, 1.0))
-    assert read_cost_limits.broken([dearer]) == [
+    assert read_cost_limits.broken_promises([dearer]) == [
         "bursty, 10 × 10, whole list: ours 1.5 / 3 / 2, the document's 1.0 / 2 / 1"
     ]
 
@@ -263,5 +263,5 @@ async def units(store: Store, group: GroupPath) -> tuple[int, float, int]:
     """Matches, read units and calls of a first page, including the pipelines themselves."""
     session = store.open_session(ADMIN)
     both = TagFilter(all=(Tag(key="x", value="1"), Tag(key="y", value="1")))
-    page = await session.pipelines.listing.page(Listed(group=group, tags=both), Window())
+    page = await session.pipelines.listing.page(ListRequest(group=group, tags=both), Window())
     return len(page.entries), session.units.rcu, session.units.calls

@@ -14,7 +14,7 @@ from playwright.async_api import Browser, Page, Response
 from penstock.datastore.audio.records import Tags
 from penstock.datastore.roles import ROOT, Role
 from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
-from penstock.server.samples.audio import library
+from penstock.server.samples.audio import audio_samples
 from penstock.server.samples.sounds.wav_flac_mp3 import tone, wav
 from tests.browser.conftest import PATIENCE
 from tests.support.server_process import Serving, serving
@@ -83,7 +83,7 @@ def ask(server: Serving, query: str, **input: Any) -> Any:
     return value
 
 
-def taken_in(server: Serving, name: str, content: bytes) -> Any:
+def upload_audio(server: Serving, name: str, content: bytes) -> Any:
     """Upload a file by the form that the server returns, and add it to the library."""
     upload = ask(server, UPLOAD, fileName=name)
     fields = {field["name"]: field["value"] for field in upload["form"]["fields"]}
@@ -94,14 +94,14 @@ def taken_in(server: Serving, name: str, content: bytes) -> Any:
 
 async def test_a_track_is_played_and_sought_in(page: Page, server: Serving) -> None:
     content = wav(tone(440, MINUTES * 60), Tags(title="Long"))
-    track = taken_in(server, "long.wav", content)
+    track = upload_audio(server, "long.wav", content)
     assert (track["title"], track["durationMs"]) == ("Long", MINUTES * 60_000)
     answers: list[Response] = []
 
-    def heard(answer: Response) -> None:
+    def note_answer(answer: Response) -> None:
         answers.append(answer)
 
-    page.on("response", heard)
+    page.on("response", note_answer)
     there = (MINUTES - 2) * 60
     played = await page.evaluate(PLAY, {"url": track["streamUrl"]["url"], "to": there})
     assert played["duration"] == MINUTES * 60
@@ -123,8 +123,8 @@ async def test_the_sample_library_is_played_in_the_formats_that_the_browser_know
     page: Page, server: Serving
 ) -> None:
     played = set()
-    for sample in library():
-        track = taken_in(server, sample.name, sample.content)
+    for sample in audio_samples():
+        track = upload_audio(server, sample.name, sample.content)
         form = sample.name.rpartition(".")[2]
         if form != "m4a":  # builds without patented codecs cannot play it
             length = await page.evaluate(LOADED, {"url": track["streamUrl"]["url"], "tag": "audio"})

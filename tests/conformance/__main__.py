@@ -23,7 +23,7 @@ def main(arguments: list[str]) -> int:
     """Download the source distribution, pinned by its digest, and run its tests."""
     with TemporaryDirectory() as directory:
         try:
-            source = fetched(Path(directory))
+            source = fetch_distribution(Path(directory))
         except subprocess.CalledProcessError as error:
             print(error.stderr, file=sys.stderr)  # noqa: T201  # it is a command
             return error.returncode
@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> int:
     return done.returncode
 
 
-def fetched(directory: Path) -> Path:
+def fetch_distribution(directory: Path) -> Path:
     """Return the unpacked source distribution; CalledProcessError if the download fails."""
     pip = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"]
     pip += ["--no-deps", "--no-binary", "graphql-core", "--require-hashes"]

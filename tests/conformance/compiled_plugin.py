@@ -12,7 +12,7 @@ from graphql import DocumentNode, GraphQLSchema, OperationDefinitionNode
 from graphql.execution import default_field_resolver, default_type_resolver
 from graphql.pyutils import is_awaitable
 
-from penstock.graphql_jit import Compiled, Options
+from penstock.graphql_jit import CompiledOperation, ExecutionOptions
 
 TAKEN = (
     "root_value",
@@ -60,7 +60,9 @@ def operation_of(document: Any, name: str | None) -> OperationDefinitionNode | N
     return named[-1] if named else None
 
 
-def compiled(schema: GraphQLSchema, document: Any, given: Mapping[str, Any], **options: Any) -> Any:
+def compile_document(
+    schema: GraphQLSchema, document: Any, given: Mapping[str, Any], **options: Any
+) -> Any:
     """Compile an operation; return the reason where an option is not supported."""
     extra = {name for name, value in given.items() if value is not None}
     unknown = extra.difference(TAKEN, NEUTRAL, ("max_coercion_errors",))
@@ -70,7 +72,7 @@ def compiled(schema: GraphQLSchema, document: Any, given: Mapping[str, Any], **o
     operation = operation_of(document, given.get("operation_name"))
     if operation is None or schema.get_directive("defer") or schema.get_directive("stream"):
         return "request"
-    made = Options(
+    made = ExecutionOptions(
         schema=schema,
         field_resolver=given.get("field_resolver") or default_field_resolver,
         type_resolver=given.get("type_resolver") or default_type_resolver,
@@ -78,20 +80,20 @@ def compiled(schema: GraphQLSchema, document: Any, given: Mapping[str, Any], **o
         hide_suggestions=given.get("hide_suggestions", False),
         **options,
     )
-    return Compiled(made, document, operation, left)
+    return CompiledOperation(made, document, operation, left)
 
 
 def execute(schema: GraphQLSchema, document: Any, *args: Any, **kwargs: Any) -> Any:
     given = {**dict(zip(POSITIONS, args, strict=False)), **kwargs}
     awaits = given.get("is_awaitable") or is_awaitable
-    found = compiled(
+    found = compile_document(
         schema,
         document,
         given,
         is_awaitable=awaits,
         is_async_iterable=given.get("is_async_iterable"),
     )
-    if not isinstance(found, Compiled):
+    if not isinstance(found, CompiledOperation):
         left[found] += 1
         return _execute(schema, document, *args, **kwargs)
     ran["execute"] += 1
@@ -105,10 +107,12 @@ def execute_sync(schema: GraphQLSchema, document: Any, *args: Any, **kwargs: Any
     check = given.pop("check_sync", False)
     awaits = check if callable(check) else is_awaitable if check else module.assume_not_awaitable
     iterates = None if check else module.assume_not_async_iterable
-    found = compiled(schema, document, given, is_awaitable=awaits, is_async_iterable=iterates)
-    if isinstance(found, Compiled) and found._why:
-        found = found._why
-    if not isinstance(found, Compiled):
+    found = compile_document(
+        schema, document, given, is_awaitable=awaits, is_async_iterable=iterates
+    )
+    if isinstance(found, CompiledOperation) and found._unplannable_reason:
+        found = found._unplannable_reason
+    if not isinstance(found, CompiledOperation):
         left[found] += 1
         return _execute_sync(schema, document, *args, **kwargs)
     ran["execute_sync"] += 1
@@ -131,8 +135,8 @@ def execute_event(executor: Any) -> Any:
         "abort_signal": executor.abort_signal,
         "middleware": executor.middleware_manager,
     }
-    found = compiled(executor.schema, document, given, is_awaitable=executor.is_awaitable)
-    if not isinstance(found, Compiled):
+    found = compile_document(executor.schema, document, given, is_awaitable=executor.is_awaitable)
+    if not isinstance(found, CompiledOperation):
         left[found] += 1
         return _execute_event(executor)
     ran["event"] += 1
@@ -161,12 +165,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xfail(reason=EXCEPTIONS[item.nodeid], strict=True))
 
 
-def counted(reasons: Counter[Any]) -> dict[str, int]:
+def count_reasons(reasons: Counter[Any]) -> dict[str, int]:
     return {str(reason): count for reason, count in reasons.most_common()}
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Print how many operations ran compiled, and the reasons for the others."""
     terminalreporter.write_line(
-        f"operations compiled: {counted(ran)}; left to graphql-core: {counted(left)}"
+        f"operations compiled: {count_reasons(ran)}; left to graphql-core: {count_reasons(left)}"
     )

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from typing import NoReturn
 
-from penstock.datastore.periodic import stopped, tried
+from penstock.datastore.periodic import cancel_tasks, try_once
 
 
 async def forever() -> NoReturn:
@@ -15,10 +15,10 @@ async def forever() -> NoReturn:
 async def test_tasks_are_over_when_they_are_stopped() -> None:
     tasks = [asyncio.create_task(forever()) for _ in range(3)]
     await asyncio.sleep(0)
-    await stopped(tasks)
+    await cancel_tasks(tasks)
     assert [task.cancelled() for task in tasks] == [True] * 3
-    await stopped(tasks)
-    await stopped([])
+    await cancel_tasks(tasks)
+    await cancel_tasks([])
 
 
 async def test_a_loop_whose_cancellation_was_lost_is_ended_all_the_same() -> None:
@@ -35,7 +35,7 @@ async def test_a_loop_whose_cancellation_was_lost_is_ended_all_the_same() -> Non
 
     async def loop() -> NoReturn:
         while True:
-            await tried(work, logging.getLogger("test"), "it failed")
+            await try_once(work, logging.getLogger("test"), "it failed")
             await asyncio.sleep(0 if rounds < 3 else 30)
 
     for wait in range(8):
@@ -43,7 +43,7 @@ async def test_a_loop_whose_cancellation_was_lost_is_ended_all_the_same() -> Non
         task = asyncio.create_task(loop())
         for _ in range(wait):
             await asyncio.sleep(0)
-        await asyncio.wait_for(stopped([task]), 5)
+        await asyncio.wait_for(cancel_tasks([task]), 5)
         assert task.cancelled()
 
 

@@ -9,8 +9,8 @@ from penstock.datastore.roles import (
     ROOT,
     GroupPath,
     ancestors,
+    are_on_one_line,
     covers,
-    on_one_line,
     parent,
     parse_group_path,
 )
@@ -55,7 +55,7 @@ def test_a_group_covers_another_exactly_when_it_is_among_its_ancestors(
     one: GroupPath, other: GroupPath
 ) -> None:
     assert covers(one, other) == (one in ancestors(other))
-    assert on_one_line(one, other) == on_one_line(other, one)
+    assert are_on_one_line(one, other) == are_on_one_line(other, one)
 
 
 def test_a_name_that_begins_like_another_does_not_cover_it() -> None:

@@ -9,15 +9,15 @@ import pytest
 
 from penstock.datastore.access.vault import LocalVault
 from penstock.datastore.audio.endpoint_rules import EndpointRules
-from penstock.datastore.audio.library import AudioLibrary, Buckets
+from penstock.datastore.audio.library import AudioLibrary, BucketAccess
 from penstock.datastore.errors import NotFound, ObjectTaken
 from penstock.datastore.objects.port import Credentials
 from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Slice, Window
 from tests.datastore.audio.sample_library import BOB, draft, drift, listener
-from tests.datastore.audio.sample_uploads import TAGS, chunked, open_files, sound
+from tests.datastore.audio.sample_uploads import TAGS, open_files, single_chunk, sound
 from tests.support.sample_resources import walk
-from tests.support.table_interceptors import Traced
+from tests.support.table_interceptors import TracedTable
 
 KEYS = Credentials("AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG")
 
@@ -39,7 +39,7 @@ async def titles(
     store: Store, page: Callable[[AudioLibrary, Window], Awaitable[Slice[Any]]]
 ) -> list[str]:
     """Read Ann's list in one request, and again one track at a time."""
-    traced = Traced(store.table)
+    traced = TracedTable(store.table)
     library = listener(replace(store, table=traced))
     found = [each for _, each in (await page(library, Window(size=50))).entries]
     assert traced.seen == (1, 0, 1)
@@ -109,7 +109,7 @@ async def test_use_case_7(store: Store) -> None:
 
 async def test_adding(store: Store) -> None:
     """add audio"""
-    traced = Traced(store.table)
+    traced = TracedTable(store.table)
     library = listener(replace(store, table=traced))
     track = await library.adding.add(*draft("x", "t", "A"))
     assert traced.seen == (0, 1, 1)
@@ -120,7 +120,7 @@ async def test_adding(store: Store) -> None:
 
 async def test_adding_albums(store: Store) -> None:
     """add audio of whole albums"""
-    traced = Traced(store.table)
+    traced = TracedTable(store.table)
     library = listener(replace(store, table=traced))
     await library.adding.add_many([draft(f"{n}", f"t{n}", "A", album="B") for n in range(20)])
     assert traced.seen == (0, 1, 1)
@@ -165,7 +165,7 @@ async def test_importing(store: Store, tmp_path: Path) -> None:
     async with open_files("local", tmp_path) as files:
         over = replace(store, files=files)
         await files.write(
-            "audio/ann/uploads/1/x.mp3", chunked(sound("mp3", 1, TAGS)), content_type="a/b"
+            "audio/ann/uploads/1/x.mp3", single_chunk(sound("mp3", 1, TAGS)), content_type="a/b"
         )
         await listener(over).importing.begin(None, "")
         assert await over.run_jobs("worker") == 1
@@ -174,9 +174,9 @@ async def test_importing(store: Store, tmp_path: Path) -> None:
 
 async def test_connecting(store: Store) -> None:
     """connect a bucket of one's own"""
-    buckets = Buckets(LocalVault(b"k" * 32), rules=EndpointRules(private=True))
+    buckets = BucketAccess(LocalVault(b"k" * 32), rules=EndpointRules(private=True))
     library = listener(replace(store, buckets=buckets))
     made = await library.connections.add_keys("n", "my-music", "us-east-1", KEYS)
     assert await walk(library.connections.page) == [made]
-    assert await library.connections.unsealed(made.id) == KEYS
+    assert await library.connections.unseal_keys(made.id) == KEYS
     assert await walk(listener(store, BOB).connections.page) == []

@@ -6,7 +6,7 @@ from typing import Any
 from penstock.datastore.clock import Clock
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
-from tests.support.graphql_client import ROOT, Ask, as_caller, tagged
+from tests.support.graphql_client import ROOT, Ask, as_caller, tag_inputs
 
 NORTHWEST = as_caller("nora", "/usa/northwest=reader")
 STRANGER = as_caller("eve", "/eu=admin")
@@ -62,9 +62,9 @@ VEHICLE: dict[str, Any] = {
             "type": "NUMBER",
         }
     ],
-    "tags": tagged("Datasource=GHG Protocol", "Type=Transportation"),
+    "tags": tag_inputs("Datasource=GHG Protocol", "Type=Transportation"),
 }
-BOTH = {"all": tagged("datasource=ghg protocol", "type=transportation")}
+BOTH = {"all": tag_inputs("datasource=ghg protocol", "type=transportation")}
 CONTENT = """name summary description formula tags { key value } groups state version
   parameters { index key label description type required }
   outputs { index key label description type } createdAt createdBy updatedAt updatedBy"""
@@ -193,11 +193,11 @@ async def test_list_calculations_for_a_group(ask: Ask) -> None:
 async def test_list_calculations_for_a_group_filtered_by_tag(ask: Ask) -> None:
     """list calculations for a group, filtered by tag"""
     await vehicle(ask)
-    await create(ask, "/usa", name="one tag", tags=tagged("Type=Transportation"))
+    await create(ask, "/usa", name="one tag", tags=tag_inputs("Type=Transportation"))
     await create(ask, "/eu", name="elsewhere")
     await ask.make("/usa", "a pipeline", "Datasource=GHG Protocol", "Type=Transportation")
     assert await names(ask, "/usa/northwest", NORTHWEST, tags=BOTH) == ["vehicle_emissions"]
-    none = {"all": tagged("type=transportation"), "none": tagged("datasource=GHG protocol")}
+    none = {"all": tag_inputs("type=transportation"), "none": tag_inputs("datasource=GHG protocol")}
     assert await names(ask, "/usa/northwest", tags=none) == ["one tag"]
 
 
@@ -216,11 +216,15 @@ async def test_list_the_tags_of_calculations(ask: Ask) -> None:
 async def test_update_calculation(ask: Ask) -> None:
     """update calculation"""
     id = await vehicle(ask)
-    told = await change(ask, id, 1, tags=tagged("Type=Energy"), formula=None, outputs=None)
+    told = await change(ask, id, 1, tags=tag_inputs("Type=Energy"), formula=None, outputs=None)
     assert [one["path"] for one in told["problems"]] == [["formula"], ["outputs"]]
-    assert (await change(ask, id, 1, tags=tagged("Type=Energy")))["calculation"] == {"version": 2}
+    assert (await change(ask, id, 1, tags=tag_inputs("Type=Energy")))["calculation"] == {
+        "version": 2
+    }
     assert await names(ask, "/usa", tags=BOTH) == []
-    assert await names(ask, "/usa", tags={"all": tagged("type=energy")}) == ["vehicle_emissions"]
+    assert await names(ask, "/usa", tags={"all": tag_inputs("type=energy")}) == [
+        "vehicle_emissions"
+    ]
     assert (await change(ask, id, 1, name="late"))["code"] == "CONFLICT"
     broken = await change(ask, id, 2, formula=":nothing")
     assert [one["code"] for one in broken["problems"]] == [

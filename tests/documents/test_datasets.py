@@ -6,7 +6,7 @@ import httpx
 
 from penstock.datastore.datasets.files import CONTENT_TYPE
 from penstock.datastore.store import Store
-from tests.support.graphql_client import ROOT, Ask, as_caller, tagged
+from tests.support.graphql_client import ROOT, Ask, as_caller, tag_inputs
 
 NORTHWEST = as_caller("nora", "/usa/northwest=reader")
 STRANGER = as_caller("eve", "/eu=admin")
@@ -19,9 +19,9 @@ COLUMNS = [
 VEHICLES: dict[str, Any] = {
     "name": "vehicles",
     "description": "Emission factors by type of vehicle.",
-    "tags": tagged("Datasource=GHG Protocol", "Type=Transportation"),
+    "tags": tag_inputs("Datasource=GHG Protocol", "Type=Transportation"),
 }
-BOTH = {"all": tagged("datasource=ghg protocol", "type=transportation")}
+BOTH = {"all": tag_inputs("datasource=ghg protocol", "type=transportation")}
 CONTENT = """content { columns { name description type } keyColumn rowCount sizeBytes checksum }
   name description tags { key value } groups state version"""
 CREATE = """mutation($input: CreateReferenceDatasetInput!) { createReferenceDataset(input: $input) {
@@ -163,7 +163,7 @@ async def test_list_reference_datasets_for_a_group(ask: Ask) -> None:
 async def test_list_reference_datasets_filtered_by_tag(ask: Ask) -> None:
     """list reference datasets for a group, filtered by tag"""
     await vehicles(ask)
-    await create(ask, "/usa", name="other", tags=tagged("Datasource=GHG Protocol"))
+    await create(ask, "/usa", name="other", tags=tag_inputs("Datasource=GHG Protocol"))
     assert await names(ask, "/usa/northwest", tags=BOTH) == ["vehicles"]
     assert await names(ask, "/usa/northwest", tags={"all": BOTH["all"][:1]}) == [
         "vehicles",

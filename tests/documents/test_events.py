@@ -12,7 +12,7 @@ from tests.documents.test_resource_management import (
     REVOKE,
     VALUES,
 )
-from tests.support.graphql_client import Ask, tagged
+from tests.support.graphql_client import Ask, tag_inputs
 
 
 @pytest.fixture(params=["pipeline", "calculation"])
@@ -27,7 +27,7 @@ async def test_process_the_group_created_event(ask: Ask) -> None:
     await ask.make("/usa", "one", "scope=1")
     await ask.grow("/usa/northwest")
     assert await ask.names("/usa/northwest", NORTHWEST) == ["one"]
-    assert await ask.names("/usa/northwest", tags={"all": tagged("scope=1")}) == ["one"]
+    assert await ask.names("/usa/northwest", tags={"all": tag_inputs("scope=1")}) == ["one"]
     counted = (await ask(VALUES, {"group": "/usa/northwest"}, NORTHWEST)).value
     assert counted["nodes"] == [{"value": "1", "count": 1}]
 
@@ -55,7 +55,7 @@ async def test_process_the_group_membership_granted_event(ask: Ask) -> None:
     assert await ask.names("/eu/france", FRANCE) == []
     assert (await ask.input(GRANT, id=id, group="/eu"))["changed"] is True
     assert await ask.names("/eu/france", FRANCE) == ["one"]
-    assert await ask.names("/eu/france", FRANCE, tags={"all": tagged("scope=1")}) == ["one"]
+    assert await ask.names("/eu/france", FRANCE, tags={"all": tag_inputs("scope=1")}) == ["one"]
     inherited = await ask.input(GRANT, id=id, group="/eu/france")
     assert (inherited["changed"], inherited["pipeline"]["groups"]) == (False, ["/usa", "/eu"])
 

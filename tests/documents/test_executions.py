@@ -9,9 +9,15 @@ import pytest
 
 from penstock.datastore.clock import wall_clock
 from penstock.datastore.errors import IllegalState
-from penstock.datastore.executions.create import Wanted
-from penstock.datastore.executions.files import FileKind, errors_key, ingest_key, output_key, staged
-from penstock.datastore.executions.listing import ListedExecutions, first_id
+from penstock.datastore.executions.create import ExecutionRequest
+from penstock.datastore.executions.files import (
+    FileKind,
+    errors_key,
+    ingest_key,
+    output_key,
+    staged_key,
+)
+from penstock.datastore.executions.listing import ExecutionFilter, first_id
 from penstock.datastore.executions.records import ExecutionState
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.objects.port import FileStatus
@@ -19,23 +25,23 @@ from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Session, Store
 from penstock.datastore.table.pages import Window
 from penstock.datastore.tag_search.tags import TagFilter
-from penstock.transform.outcome import Counts
+from penstock.transform.outcome import RowCounts
 from tests.datastore.executions.sample_executions import (
     ANN,
     ERRORS,
     INPUT,
     OUTPUT,
-    begun,
-    content,
-    done,
-    history,
-    planted,
-    put,
-    ready,
+    begin_execution,
+    event_history,
+    finished_execution,
+    plant_pipeline,
+    put_file,
+    read_content,
+    ready_execution,
 )
 from tests.support.sample_resources import tags
 
-COUNTS = Counts(3, 2, 1, 43, 121)
+COUNTS = RowCounts(3, 2, 1, 43, 121)
 
 
 @pytest.fixture
@@ -47,7 +53,7 @@ async def world(any_store: Store, tmp_path: Path) -> AsyncIterator[Store]:
 
 @pytest.fixture
 async def pipeline(world: Store) -> Pipeline:
-    return await planted(world)
+    return await plant_pipeline(world)
 
 
 def anns(world: Store) -> Session:
@@ -55,27 +61,30 @@ def anns(world: Store) -> Session:
 
 
 async def ids(session: Session, pipeline: Pipeline, **more: object) -> list[str]:
-    listed = ListedExecutions(**more)  # type: ignore[arg-type]
+    listed = ExecutionFilter(**more)  # type: ignore[arg-type]
     page = await session.executions.listing.page(pipeline, listed, Window())
     return [id for id, _ in page.entries]
 
 
 async def test_begin_an_execution(world: Store, pipeline: Pipeline) -> None:
     """begin an execution"""
-    made = await begun(world, pipeline, tags=tags("a=b"))
+    made = await begin_execution(world, pipeline, tags=tags("a=b"))
     assert (made.state, made.pipeline_version, made.tags) == ("waiting", 1, tags("a=b"))
 
 
 async def test_list_pipeline_executions(world: Store, pipeline: Pipeline) -> None:
     """list pipeline executions"""
-    made = [(await begun(world, pipeline)).id for _ in range(3)]
+    made = [(await begin_execution(world, pipeline)).id for _ in range(3)]
     assert await ids(anns(world), pipeline) == made[::-1]
     assert await ids(anns(world), pipeline, newest_first=False) == made
 
 
 async def test_list_executions_by_state_and_time(world: Store, pipeline: Pipeline) -> None:
     """list executions by state and time"""
-    waiting, over = await begun(world, pipeline), await done(world, pipeline)
+    waiting, over = (
+        await begin_execution(world, pipeline),
+        await finished_execution(world, pipeline),
+    )
     success = frozenset({ExecutionState.SUCCESS})
     assert await ids(anns(world), pipeline, states=success) == [over.id]
     now = wall_clock()
@@ -86,8 +95,8 @@ async def test_list_executions_by_state_and_time(world: Store, pipeline: Pipelin
 
 async def test_list_executions_by_tags(world: Store, pipeline: Pipeline) -> None:
     """list executions by tags"""
-    both = await begun(world, pipeline, tags=tags("a=b/c", "x=1"))
-    one = await begun(world, pipeline, tags=tags("a=b"))
+    both = await begin_execution(world, pipeline, tags=tags("a=b/c", "x=1"))
+    one = await begin_execution(world, pipeline, tags=tags("a=b"))
     wanted = TagFilter(all=tags("a=b", "x=1"))
     assert await ids(anns(world), pipeline, tags=wanted) == [both.id]
     assert await ids(anns(world), pipeline, tags=TagFilter(none=tags("x=1"))) == [one.id]
@@ -96,7 +105,7 @@ async def test_list_executions_by_tags(world: Store, pipeline: Pipeline) -> None
 async def test_list_the_tag_keys_of_executions(world: Store, pipeline: Pipeline) -> None:
     """list the tag keys of executions"""
     for text in ("a=b/c", "a=b"):
-        await begun(world, pipeline, tags=tags(text))
+        await begin_execution(world, pipeline, tags=tags(text))
     found = await anns(world).executions.tags.keys_of([pipeline.id], Window())
     assert [(key.key, key.count) for _, key in found.entries] == [("a", 2)]
 
@@ -104,7 +113,7 @@ async def test_list_the_tag_keys_of_executions(world: Store, pipeline: Pipeline)
 async def test_list_the_tag_values_of_executions(world: Store, pipeline: Pipeline) -> None:
     """list the tag values of executions"""
     for text in ("a=b/c", "a=b"):
-        await begun(world, pipeline, tags=tags(text))
+        await begin_execution(world, pipeline, tags=tags(text))
     listed = anns(world).executions.tags
     top = await listed.values_of([pipeline.id], "a", None, Window())
     assert [(one.value, one.count, one.has_children) for _, one in top.entries] == [("b", 2, True)]
@@ -114,7 +123,7 @@ async def test_list_the_tag_values_of_executions(world: Store, pipeline: Pipelin
 
 async def test_get_a_specific_pipeline_execution(world: Store, pipeline: Pipeline) -> None:
     """get a specific pipeline execution"""
-    made = await begun(world, pipeline)
+    made = await begin_execution(world, pipeline)
     session = anns(world)
     assert await session.executions.reading.many([made.id]) == [made]
     assert session.units.calls == 2
@@ -122,8 +131,8 @@ async def test_get_a_specific_pipeline_execution(world: Store, pipeline: Pipelin
 
 async def test_follow_the_history_of_an_execution(world: Store, pipeline: Pipeline) -> None:
     """follow the history of an execution"""
-    over = await done(world, pipeline)
-    assert [happening for happening, _, _ in await history(anns(world), over)] == [
+    over = await finished_execution(world, pipeline)
+    assert [happening for happening, _, _ in await event_history(anns(world), over)] == [
         "created",
         "uploaded",
         "claimed",
@@ -133,10 +142,10 @@ async def test_follow_the_history_of_an_execution(world: Store, pipeline: Pipeli
 
 async def test_learn_that_an_input_was_uploaded(world: Store, pipeline: Pipeline) -> None:
     """learn that an input was uploaded"""
-    made = await begun(world, pipeline)
+    made = await begin_execution(world, pipeline)
     with pytest.raises(IllegalState):
         await anns(world).executions.uploads.confirm(made.id)
-    await put(world.files, ingest_key(made), INPUT)
+    await put_file(world.files, ingest_key(made), INPUT)
     confirmed = await anns(world).executions.uploads.confirm(made.id)
     assert confirmed.ready_at is not None
 
@@ -144,15 +153,15 @@ async def test_learn_that_an_input_was_uploaded(world: Store, pipeline: Pipeline
 async def test_run_rows_that_come_with_the_request(world: Store, pipeline: Pipeline) -> None:
     """run rows that come with the request"""
     over = await anns(world).executions.inline.run(
-        Wanted(pipeline_id=pipeline.id), [{"distance": 12.5, "fuel": "gas"}]
+        ExecutionRequest(pipeline_id=pipeline.id), [{"distance": 12.5, "fuel": "gas"}]
     )
     assert over.state is ExecutionState.SUCCESS
-    assert await content(world.files, output_key(over)) == b"return,co2\r\n25,6.25\r\n"
+    assert await read_content(world.files, output_key(over)) == b"return,co2\r\n25,6.25\r\n"
 
 
 async def test_claim_an_execution(world: Store, pipeline: Pipeline) -> None:
     """claim an execution"""
-    made = await ready(world, pipeline)
+    made = await ready_execution(world, pipeline)
     claimed = await anns(world).executions.external.claim(made.id, "far")
     assert (claimed.execution.fence, claimed.execution.worker) == (1, "ann: far")
     assert claimed.plan["steps"][0]["formula"] == ":distance * 2"
@@ -163,7 +172,7 @@ async def test_claim_an_execution(world: Store, pipeline: Pipeline) -> None:
 async def test_give_a_sign_of_life(world: Store, pipeline: Pipeline) -> None:
     """give a sign of life"""
     external = anns(world).executions.external
-    made = await ready(world, pipeline)
+    made = await ready_execution(world, pipeline)
     await external.claim(made.id, "far")
     assert (await external.heartbeat(made.id, 1, COUNTS)).counts == COUNTS
     with pytest.raises(IllegalState, match="Another worker took it over"):
@@ -173,12 +182,12 @@ async def test_give_a_sign_of_life(world: Store, pipeline: Pipeline) -> None:
 async def test_end_an_execution(world: Store, pipeline: Pipeline) -> None:
     """end an execution"""
     external = anns(world).executions.external
-    made = await ready(world, pipeline)
+    made = await ready_execution(world, pipeline)
     await external.claim(made.id, "far")
     with pytest.raises(IllegalState, match=r"output\.txt was not uploaded yet"):
         await external.complete(made.id, 1, COUNTS)
-    await put(world.files, staged(output_key(made), 1), OUTPUT)
-    await put(world.files, staged(errors_key(made), 1), ERRORS)
+    await put_file(world.files, staged_key(output_key(made), 1), OUTPUT)
+    await put_file(world.files, staged_key(errors_key(made), 1), ERRORS)
     after = await external.complete(made.id, 1, COUNTS)
     assert (after.state, after.counts) == ("success", COUNTS)
     with pytest.raises(IllegalState):
@@ -187,20 +196,20 @@ async def test_end_an_execution(world: Store, pipeline: Pipeline) -> None:
 
 async def test_cancel_an_execution(world: Store, pipeline: Pipeline) -> None:
     """cancel an execution"""
-    made = await begun(world, pipeline)
+    made = await begin_execution(world, pipeline)
     assert (await anns(world).executions.changing.cancel(made.id)).state == "cancelled"
 
 
 async def test_try_an_execution_again(world: Store, pipeline: Pipeline) -> None:
     """try an execution again"""
-    failed = await done(world, pipeline, b"nonsense\n")
+    failed = await finished_execution(world, pipeline, b"nonsense\n")
     assert (await anns(world).executions.changing.retry(failed.id)).state == "waiting"
 
 
 async def test_get_a_url_of_an_output(world: Store, pipeline: Pipeline) -> None:
     """get a URL of an output"""
     downloads = anns(world).executions.downloads
-    waits, over = await begun(world, pipeline), await done(world, pipeline)
+    waits, over = await begin_execution(world, pipeline), await finished_execution(world, pipeline)
     assert (await downloads.one(waits, FileKind.OUTPUT)).status is FileStatus.NOT_READY
     found = await downloads.one(over, FileKind.OUTPUT)
     assert (found.status, found.size) == (FileStatus.READY, len(OUTPUT))

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from penstock.datastore.manifest.import_runs import Found
+from penstock.datastore.manifest.import_runs import SourceItem
 from penstock.datastore.manifest.records import ManifestName
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.roles import GroupPath
@@ -30,13 +30,13 @@ async def do(ask: Ask, verb: str, **input: Any) -> Any:
     return told.get("run") or told["code"]
 
 
-async def listed(ask: Ask, field: str = "runs", **arguments: Any) -> list[str]:
+async def list_runs(ask: Ask, field: str = "runs", **arguments: Any) -> list[str]:
     given = "".join(f", {name}: {value}" for name, value in arguments.items())
     document = f'{{ {field}(group: "/usa", manifest: "snowplow"{given}) {{ nodes {{ runId }} }} }}'
     return [node["runId"] for node in (await ask(document)).value["nodes"]]
 
 
-async def processed(ask: Ask) -> Any:
+async def make_processed_run(ask: Ask) -> Any:
     await ask.grow("/usa")
     await do(ask, "DiscoverRun", addedBy="0.4.1")
     claim = await do(ask, "ClaimRun", stage="TRANSFORM", owner="transformer-1")
@@ -77,7 +77,7 @@ async def test_one_worker_has_a_run_in_hand(ask: Ask) -> None:
 
 async def test_a_transformed_run_is_processed(ask: Ask) -> None:
     """Transformer, when finishes transformation"""
-    run = await processed(ask)
+    run = await make_processed_run(ask)
     assert (run["state"], run["shredTypes"], run["savedTo"]) == ("PROCESSED", TYPES, SAVED_TO)
     assert run["processedAt"] >= run["addedAt"]
     assert (run["loadedAt"], run["loadedBy"], run["leaseOwner"]) == (None, None, None)
@@ -85,7 +85,7 @@ async def test_a_transformed_run_is_processed(ask: Ask) -> None:
 
 async def test_a_loaded_run_is_loaded(ask: Ask) -> None:
     """Loader, when finishes loading"""
-    await processed(ask)
+    await make_processed_run(ask)
     claim = await do(ask, "ClaimRun", stage="LOAD", owner="loader-1")
     run = await do(ask, "MarkRunLoaded", fence=claim["fence"], loadedBy="0.4.1")
     assert (run["state"], run["loadedBy"]) == ("LOADED", "0.4.1")
@@ -104,19 +104,19 @@ async def test_a_blacklisted_run_is_left_alone(ask: Ask) -> None:
         "the collector was broken",
     )
     assert await do(ask, "ClaimRun", stage="TRANSFORM", owner="t") == "RUN_SKIPPED"
-    assert await listed(ask, state="NEW", toSkip="false") == []
+    assert await list_runs(ask, state="NEW", toSkip="false") == []
     assert (await do(ask, "UnskipRun"))["toSkip"] is False
-    assert await listed(ask, state="NEW", toSkip="false") == [RUN_ID]
+    assert await list_runs(ask, state="NEW", toSkip="false") == [RUN_ID]
 
 
 async def test_a_run_that_nobody_works_on_is_found(ask: Ask) -> None:
     """the record remains in NEW state"""
     await ask.grow("/usa")
     await do(ask, "DiscoverRun", addedBy="0.4.1")
-    assert await listed(ask, "staleRuns") == []
-    assert await listed(ask, "staleRuns", olderThanSeconds=0) == [RUN_ID]
+    assert await list_runs(ask, "staleRuns") == []
+    assert await list_runs(ask, "staleRuns", olderThanSeconds=0) == [RUN_ID]
     await do(ask, "ClaimRun", stage="TRANSFORM", owner="t")
-    assert await listed(ask, "staleRuns", olderThanSeconds=0) == []
+    assert await list_runs(ask, "staleRuns", olderThanSeconds=0) == []
 
 
 async def test_a_folder_with_a_success_file_is_recovered(any_store: Store, tmp_path: Path) -> None:
@@ -145,14 +145,14 @@ async def test_a_folder_without_a_success_file_is_deleted_from_the_manifest(
     await do(ask, "DiscoverRun", addedBy="0.4.1")
     gone = await do(ask, "ResetRun", savedTo=SAVED_TO, delete=True)
     assert gone["runId"] == RUN_ID
-    assert await listed(ask) == []
+    assert await list_runs(ask) == []
     assert (await do(ask, "DiscoverRun", addedBy="0.4.2"))["addedBy"] == "0.4.2"
     await files.close()
 
 
 async def test_a_run_by_its_name(ask: Ask) -> None:
     """one run"""
-    await processed(ask)
+    await make_processed_run(ask)
     query = """query($runId: String!, $group: GroupPath) {
       run(manifest: "snowplow", group: $group, runId: $runId) { state } }"""
     reader = as_caller("rita", "/usa=reader")
@@ -164,21 +164,21 @@ async def test_a_run_by_its_name(ask: Ask) -> None:
 
 async def test_runs_by_state_and_time(ask: Ask) -> None:
     """runs of a state and a time"""
-    await processed(ask)
+    await make_processed_run(ask)
     for n in range(3):
         await do(ask, "DiscoverRun", runId=f"run={n}/", addedBy="0.4.1")
     new = ["run=0/", "run=1/", "run=2/"]
-    assert await listed(ask) == [RUN_ID, *new]
-    assert await listed(ask, state="NEW", order="NEWEST_FIRST") == new[::-1]
-    assert await listed(ask, state="PROCESSED") == [RUN_ID]
-    assert await listed(ask, to='"2018-01-01T00:00:00Z"') == []
+    assert await list_runs(ask) == [RUN_ID, *new]
+    assert await list_runs(ask, state="NEW", order="NEWEST_FIRST") == new[::-1]
+    assert await list_runs(ask, state="PROCESSED") == [RUN_ID]
+    assert await list_runs(ask, to='"2018-01-01T00:00:00Z"') == []
     window = {"from": '"2018-01-01T00:00:00Z"', "to": '"2999-01-01T00:00:00Z"'}
-    assert await listed(ask, state="NEW", **window) == new
+    assert await list_runs(ask, state="NEW", **window) == new
 
 
 async def test_the_history_tells_what_happened(ask: Ask) -> None:
     """what happened to a run"""
-    run = await processed(ask)
+    run = await make_processed_run(ask)
     assert [tuple(event.values()) for event in run["history"]["nodes"]] == [
         ("PROCESSED", "PROCESSING", "PROCESSED"),
         ("CLAIM", "NEW", "PROCESSING"),
@@ -206,9 +206,9 @@ async def test_a_manifest_of_others_is_taken_over(ask: Ask, any_store: Store) ->
     broken = {"RunId": "run=2/", "AddedAt": "yesterday"}
     name = ManifestName(GroupPath("/usa"), "snowplow")
     importing = any_store.open_session(ROOT).importing
-    items = [Found("line 1", item), Found("line 2", broken)]
+    items = [SourceItem("line 1", item), SourceItem("line 2", broken)]
     imported = await importing.batch(name, items)
     assert (imported.entered, imported.standing) == (1, 0)
     assert [(each.place, each.run_id) for each in imported.invalid] == [("line 2", "run=2/")]
     assert (await importing.batch(name, items)).standing == 1
-    assert await listed(ask, state="NEW") == [RUN_ID]
+    assert await list_runs(ask, state="NEW") == [RUN_ID]

@@ -7,7 +7,7 @@ from typing import Any
 from penstock.datastore.ngsi.directory import ServicePath
 from penstock.datastore.store import Store
 from tests.datastore.ngsi.sample_sinks import car, notification, open_world
-from tests.datastore.ngsi.stored_samples import lettered, stored
+from tests.datastore.ngsi.stored_samples import store_dead_letter, store_samples
 from tests.support.graphql_client import Ask, as_caller
 
 CARLA = as_caller("carla", "/vehicles/4wheels=contributor")
@@ -33,7 +33,7 @@ async def of_path(ask: Ask, shown: str, **more: Any) -> Any:
 async def test_list_services(ask: Ask) -> None:
     """list services"""
     for service in ("vehicles", "rooms", "vehicles2"):
-        await stored(ask.store, service, "/4wheels")
+        await store_samples(ask.store, service, "/4wheels")
     services = "{ ngsiServices { nodes { name } } }"
     assert (await ask(services, {}, CARLA)).value == {"nodes": [{"name": "vehicles"}]}
     assert len((await ask(services)).value["nodes"]) == 3
@@ -42,7 +42,7 @@ async def test_list_services(ask: Ask) -> None:
 async def test_list_the_paths_of_a_service(ask: Ask) -> None:
     """list the paths of a service"""
     for path in ("/", "/2wheels", "/4wheels", "/4wheels/vans"):
-        await stored(ask.store, path=path)
+        await store_samples(ask.store, path=path)
     paths = '{ ngsiService(name: "vehicles") { servicePaths { nodes { path } } } }'
     seen = (await ask(paths, {}, CARLA)).value["servicePaths"]["nodes"]
     assert [each["path"] for each in seen] == ["/", "/4wheels", "/4wheels/vans"]
@@ -50,7 +50,7 @@ async def test_list_the_paths_of_a_service(ask: Ask) -> None:
 
 async def test_list_the_entities_of_a_service_path(ask: Ask) -> None:
     """list the entities of a service path"""
-    await stored(ask.store, entities=("car1", "car2", "bus1"))
+    await store_samples(ask.store, entities=("car1", "car2", "bus1"))
     found = await of_path(ask, 'entities(idPrefix: "car") { nodes { entityId entityType } }')
     assert found == {
         "entities": {
@@ -61,7 +61,7 @@ async def test_list_the_entities_of_a_service_path(ask: Ask) -> None:
 
 async def test_list_the_attributes_of_an_entity(ask: Ask) -> None:
     """list the attributes of an entity"""
-    await stored(ask.store)
+    await store_samples(ask.store)
     found = await of_path(
         ask, 'entity(id: "car1", type: "car") { attributes { nodes { name type } } }'
     )
@@ -73,7 +73,7 @@ async def test_list_the_attributes_of_an_entity(ask: Ask) -> None:
 
 async def test_get_the_latest_value_of_an_attribute(ask: Ask) -> None:
     """get the latest value of an attribute"""
-    await stored(ask.store, samples=3)
+    await store_samples(ask.store, samples=3)
     found = await of_path(ask, SPEED % "latest { recvTime text number metadata }")
     assert found["entity"]["attribute"]["latest"] == {
         "recvTime": "2015-04-20T13:16:17.005Z",
@@ -85,7 +85,7 @@ async def test_get_the_latest_value_of_an_attribute(ask: Ask) -> None:
 
 async def test_list_the_values_of_an_attribute_between_two_times(ask: Ask) -> None:
     """list the values of an attribute between two times"""
-    await stored(ask.store, samples=6)
+    await store_samples(ask.store, samples=6)
     times = 'from: "2015-04-20T13:16:16.005Z", to: "2015-04-20T13:16:19Z"'
     found = await of_path(
         ask, SPEED % f"series({times}, order: NEWEST_FIRST) {{ nodes {{ text }} }}"
@@ -97,7 +97,7 @@ async def test_list_the_values_of_an_attribute_between_two_times(ask: Ask) -> No
 
 async def test_list_the_destinations_of_a_service(ask: Ask) -> None:
     """list the destinations of a service"""
-    await stored(ask.store)
+    await store_samples(ask.store)
     assert (await ask(DESTINATIONS)).value["destinations"]["nodes"] == [
         {
             "table": "vehiclesxffffx002f4wheelsxffffcar1xffffcar",
@@ -114,8 +114,8 @@ async def test_list_the_destinations_of_a_service(ask: Ask) -> None:
 
 async def test_count_what_came_in_of_a_service_path(ask: Ask) -> None:
     """count what came in of a service path"""
-    await stored(ask.store, samples=3)
-    await lettered(ask.store)
+    await store_samples(ask.store, samples=3)
+    await store_dead_letter(ask.store)
     shown = "received persisted duplicates deadLettered pending items"
     expected = dict(zip(shown.split(), (4, 3, 0, 1, 0, 6), strict=True))
     assert (await of_path(ask, f"counts {{ {shown} }}")) == {"counts": expected}
@@ -125,8 +125,8 @@ async def test_count_what_came_in_of_a_service_path(ask: Ask) -> None:
 
 async def test_list_dead_letters(ask: Ask) -> None:
     """list dead letters"""
-    ids = [await lettered(ask.store, reason=reason) for reason in ("one", "two")]
-    await lettered(ask.store, path="/2wheels")
+    ids = [await store_dead_letter(ask.store, reason=reason) for reason in ("one", "two")]
+    await store_dead_letter(ask.store, path="/2wheels")
     found = await of_path(ask, "deadLetters { nodes { id reason events attempts firstSeen } }")
     assert found["deadLetters"]["nodes"] == [
         {
@@ -143,9 +143,9 @@ async def test_list_dead_letters(ask: Ask) -> None:
 async def test_try_dead_letters_again(store: Store, tmp_path: Path) -> None:
     """try dead letters again"""
     async with open_world(store.table, store.ingest.destinations, tmp_path) as world:
-        async with world.sink() as sink:
-            await sink.accept(notification({"type": "car"}, car("car1")), 10)
-            ask = Ask(world.store(sink))
+        async with world.open_sink() as sink:
+            await sink.accept_notification(notification({"type": "car"}, car("car1")), 10)
+            ask = Ask(world.store_beside(sink))
             shown = "deadLetters { nodes { id entities { reason entity } } }"
             (letter,) = (await of_path(ask, shown))["deadLetters"]["nodes"]
             reason = "The entity's id is missing or not a text."

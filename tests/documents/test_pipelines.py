@@ -3,7 +3,7 @@
 from asyncio import sleep
 from typing import Any
 
-from tests.support.graphql_client import UPDATE, Ask, as_caller, tagged
+from tests.support.graphql_client import UPDATE, Ask, as_caller, tag_inputs
 
 NORTHWEST = as_caller("nora", "/usa/northwest=reader")
 BY_ID = """query($id: ID!) { pipeline(id: $id) { name version tags { key value } groups } }"""
@@ -43,10 +43,12 @@ async def test_create_a_new_pipeline(ask: Ask) -> None:
     assert (await ask(BY_ID, {"id": id})).value == {
         "name": "Vehicles",
         "version": 1,
-        "tags": tagged("source=SAP", "material=metal/steel"),
+        "tags": tag_inputs("source=SAP", "material=metal/steel"),
         "groups": ["/usa"],
     }
-    assert await ask.names("/usa/northwest", tags={"all": tagged("material=metal")}) == ["Vehicles"]
+    assert await ask.names("/usa/northwest", tags={"all": tag_inputs("material=metal")}) == [
+        "Vehicles"
+    ]
     assert await ask.names("/eu") == []
 
 
@@ -54,12 +56,12 @@ async def test_update_an_existing_pipeline(ask: Ask) -> None:
     """update an existing pipeline"""
     await ask.grow()
     id = await ask.make("/usa", "one", "scope=1", "source=sap")
-    assert await ask.change(id, 1, name="two", tags=tagged("scope=2", "source=sap")) == 2
+    assert await ask.change(id, 1, name="two", tags=tag_inputs("scope=2", "source=sap")) == 2
     after = (await ask(BY_ID, {"id": id})).value
     assert (after["name"], after["version"]) == ("two", 2)
-    assert after["tags"] == tagged("scope=2", "source=sap")
-    assert await ask.names("/usa", tags={"all": tagged("scope=1")}) == []
-    assert await ask.names("/usa", tags={"all": tagged("scope=2", "source=sap")}) == ["two"]
+    assert after["tags"] == tag_inputs("scope=2", "source=sap")
+    assert await ask.names("/usa", tags={"all": tag_inputs("scope=1")}) == []
+    assert await ask.names("/usa", tags={"all": tag_inputs("scope=2", "source=sap")}) == ["two"]
     stale = await ask.input(UPDATE, id=id, expectedVersion=1, name="three")
     assert (stale["__typename"], stale["code"]) == ("VersionConflict", "CONFLICT")
     assert await ask.names("/usa") == ["two"]
@@ -87,7 +89,7 @@ async def test_get_a_specific_pipeline_version(ask: Ask) -> None:
     """get a specific pipeline version"""
     await ask.grow()
     id = await ask.make("/usa", "one", "scope=1")
-    await ask.change(id, 1, name="two", tags=tagged("scope=2"))
+    await ask.change(id, 1, name="two", tags=tag_inputs("scope=2"))
     for version, name in ((1, "one"), (2, "two")):
         found = (await ask(BY_VERSION, {"id": id, "version": version}, NORTHWEST)).value
         tags = [{"value": str(version)}]
@@ -158,12 +160,15 @@ async def test_list_the_values_below_a_tag_value(ask: Ask) -> None:
 async def test_list_pipelines_by_tags(ask: Ask) -> None:
     """list pipelines by tags"""
     await catalogue(ask)
-    both = {"all": tagged("material=metal", "scope=1")}
+    both = {"all": tag_inputs("material=metal", "scope=1")}
     assert await ask.names("/usa/northwest", tags=both) == ["steel", "copper"]
     assert await ask.names("/usa/northwest", tags=both, order="NEWEST_FIRST") == ["copper", "steel"]
     assert await ask.names("/usa", tags=both) == ["steel"]
     assert await ask.names("/", tags=both, below=True) == ["steel", "copper", "iron"]
-    other = {"any": tagged("material=wood", "scope=1"), "none": tagged("material=metal/steel")}
+    other = {
+        "any": tag_inputs("material=wood", "scope=1"),
+        "none": tag_inputs("material=metal/steel"),
+    }
     assert await ask.names("/usa/northwest", tags=other) == ["copper", "wood"]
 
 

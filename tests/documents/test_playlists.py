@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from penstock.schema.core.relay import key_of
+from penstock.schema.core.relay import parse_key
 from tests.datastore.playlists.sample_playlists import drift
 from tests.schema.audio.sample_playlists import (
     ADD_ENTRIES,
     CREATE_PLAYLIST,
     ENTRIES,
-    playlist,
-    songs,
+    add_songs,
+    make_playlist,
     titles_of,
 )
 from tests.support.graphql_client import ROOT, Ask, as_caller
@@ -36,15 +36,15 @@ async def viewer(ask: Ask, field: str, caller: Any = ROOT) -> Any:
     return (await ask(VIEWER, caller=caller)).value[field]
 
 
-async def kept(ask: Ask, id: str) -> Any:
+async def read_annotations(ask: Ask, id: str) -> Any:
     return (await ask(KEPT, {"id": id})).value
 
 
 async def test_get_playlist_ids_by_user_id(ask: Ask) -> None:
     """getPlaylistIdsByUserId"""
     for name in ("a", "b"):
-        await playlist(ask, name)
-    await playlist(ask, "theirs", caller=EVE)
+        await make_playlist(ask, name)
+    await make_playlist(ask, "theirs", caller=EVE)
     listed = [{"name": name, "entryCount": 0, "version": 1} for name in ("b", "a")]
     assert (await ask(LIST)).value["nodes"] == listed
     oldest = (await ask(LIST, {"order": "OLDEST_FIRST"})).value["nodes"]
@@ -53,7 +53,7 @@ async def test_get_playlist_ids_by_user_id(ask: Ask) -> None:
 
 async def test_get_a_playlist(ask: Ask) -> None:
     """get a playlist"""
-    made = await playlist(ask, "Mix", "a")
+    made = await make_playlist(ask, "Mix", "a")
     found = (await ask(ONE, {"id": made["id"]})).value
     assert (found["name"], found["version"], found["entryCount"]) == ("Mix", 2, 1)
     assert (await ask(ONE, {"id": made["id"]}, EVE)).code == "NOT_FOUND"
@@ -69,7 +69,7 @@ async def test_create_a_playlist(ask: Ask) -> None:
 
 async def test_rename_a_playlist(ask: Ask) -> None:
     """rename a playlist"""
-    made = await playlist(ask, "Mix")
+    made = await make_playlist(ask, "Mix")
     await change(ask, "renamePlaylist", id=made["id"], name="New")
     assert (await ask(LIST)).value["nodes"][0]["name"] == "New"
     stale = await change(ask, "renamePlaylist", id=made["id"], name="Old", expectedVersion=1)
@@ -79,17 +79,17 @@ async def test_rename_a_playlist(ask: Ask) -> None:
 
 async def test_delete_a_playlist(ask: Ask) -> None:
     """delete a playlist"""
-    made = await playlist(ask, "Mix", "a")
+    made = await make_playlist(ask, "Mix", "a")
     await change(ask, "deletePlaylist", id=made["id"])
     assert (await ask(ONE, {"id": made["id"]})).code == "NOT_FOUND"
     assert (await ask(LIST)).value["nodes"] == []
     assert (await ask(HOLDING, {"id": made["audio"][0]})).value["playlists"]["nodes"] == []
-    assert (await kept(ask, made["audio"][0]))["playCount"] == 0
+    assert (await read_annotations(ask, made["audio"][0]))["playCount"] == 0
 
 
 async def test_add_tracks_to_a_playlist(ask: Ask) -> None:
     """add tracks to a playlist"""
-    made = await playlist(ask, "Mix", "a", "b")
+    made = await make_playlist(ask, "Mix", "a", "b")
     added = await ask.input(
         ADD_ENTRIES, id=made["id"], audioIds=made["audio"][::-1], after=made["entries"][0]
     )
@@ -100,7 +100,7 @@ async def test_add_tracks_to_a_playlist(ask: Ask) -> None:
 
 async def test_list_the_entries_of_a_playlist(ask: Ask) -> None:
     """list the entries of a playlist"""
-    made = await playlist(ask, "Mix", *"abcde")
+    made = await make_playlist(ask, "Mix", *"abcde")
     found, after = [], None
     for _ in range(5):
         page = (await ask(ENTRIES, {"id": made["id"], "first": 1, "after": after})).value["entries"]
@@ -112,7 +112,7 @@ async def test_list_the_entries_of_a_playlist(ask: Ask) -> None:
 
 async def test_move_entries_of_a_playlist(ask: Ask) -> None:
     """move entries of a playlist"""
-    made = await playlist(ask, "Mix", *"abcd")
+    made = await make_playlist(ask, "Mix", *"abcd")
     first, second, *_, last = made["entries"]
     await change(ask, "movePlaylistEntries", id=made["id"], entryIds=[second, first], after=last)
     assert await titles_of(ask, made["id"]) == ["c", "d", "a", "b"]
@@ -123,7 +123,7 @@ async def test_move_entries_of_a_playlist(ask: Ask) -> None:
 
 async def test_remove_entries_from_a_playlist(ask: Ask) -> None:
     """remove entries from a playlist"""
-    made = await playlist(ask, "Mix", "a", "b")
+    made = await make_playlist(ask, "Mix", "a", "b")
     await ask.input(ADD_ENTRIES, id=made["id"], audioIds=made["audio"][:1])
     await change(ask, "removePlaylistEntries", id=made["id"], entryIds=made["entries"][:1])
     assert await titles_of(ask, made["id"]) == ["b", "a"]
@@ -132,7 +132,7 @@ async def test_remove_entries_from_a_playlist(ask: Ask) -> None:
 
 async def test_list_the_playlists_that_hold_a_track(ask: Ask) -> None:
     """list the playlists that hold a track"""
-    one, other = await playlist(ask, "one", "a"), await playlist(ask, "other", "b")
+    one, other = await make_playlist(ask, "one", "a"), await make_playlist(ask, "other", "b")
     await ask.input(ADD_ENTRIES, id=other["id"], audioIds=one["audio"] * 2)
     names = [{"name": "one"}, {"name": "other"}]
     assert (await ask(HOLDING, {"id": one["audio"][0]})).value["playlists"]["nodes"] == names
@@ -141,16 +141,16 @@ async def test_list_the_playlists_that_hold_a_track(ask: Ask) -> None:
 
 async def test_export_a_playlist(ask: Ask) -> None:
     """export a playlist"""
-    made = await playlist(ask, "Mix", "a", "b")
+    made = await make_playlist(ask, "Mix", "a", "b")
     file = (await ask(EXPORT, {"id": made["id"]})).value
     assert file["fileName"] == "Mix.xspf"
     for id in made["audio"]:
-        assert f"<identifier>audio:{key_of('Audio', id)}</identifier>" in file["text"]
+        assert f"<identifier>audio:{parse_key('Audio', id)}</identifier>" in file["text"]
 
 
 async def test_import_a_playlist(ask: Ask) -> None:
     """import a playlist"""
-    made = await playlist(ask, "Mix", "a", "b")
+    made = await make_playlist(ask, "Mix", "a", "b")
     text = (await ask(EXPORT, {"id": made["id"]})).value["text"]
     told = await ask.input(IMPORT, format="XSPF", text=text)
     assert (told["matched"], told["unmatched"]) == (2, [])
@@ -163,18 +163,18 @@ async def test_import_a_playlist(ask: Ask) -> None:
 
 async def test_mark_a_favourite(ask: Ask) -> None:
     """mark a favourite"""
-    made = await playlist(ask, "Mix", "a")
+    made = await make_playlist(ask, "Mix", "a")
     for id in (made["id"], made["audio"][0]):
         await change(ask, "setFavourite", id=id, favourite=True)
     assert (await ask(ONE, {"id": made["id"]})).value["favouriteAt"] is not None
-    assert (await kept(ask, made["audio"][0]))["favouriteAt"] is not None
+    assert (await read_annotations(ask, made["audio"][0]))["favouriteAt"] is not None
     await change(ask, "setFavourite", id=made["id"], favourite=False)
     assert (await ask(ONE, {"id": made["id"]})).value["favouriteAt"] is None
 
 
 async def test_list_favourites(ask: Ask) -> None:
     """list favourites"""
-    made = await playlist(ask, "Mix", "a", "b")
+    made = await make_playlist(ask, "Mix", "a", "b")
     for id in (made["audio"][1], made["id"], made["audio"][0]):
         await change(ask, "setFavourite", id=id, favourite=True)
     assert await viewer(ask, "favouriteAudio") == {"nodes": [{"title": "a"}, {"title": "b"}]}
@@ -184,26 +184,26 @@ async def test_list_favourites(ask: Ask) -> None:
 
 async def test_rate_a_track_or_a_playlist(ask: Ask) -> None:
     """rate a track or a playlist"""
-    made = await playlist(ask, "Mix", "a")
+    made = await make_playlist(ask, "Mix", "a")
     for id in (made["id"], made["audio"][0]):
         await change(ask, "setRating", id=id, rating=5)
     assert (await ask(ONE, {"id": made["id"]})).value["rating"] == 5
-    assert (await kept(ask, made["audio"][0]))["rating"] == 5
+    assert (await read_annotations(ask, made["audio"][0]))["rating"] == 5
 
 
 async def test_count_a_play(ask: Ask) -> None:
     """count a play"""
-    (song,) = await songs(ask, "a")
+    (song,) = await add_songs(ask, "a")
     for _ in range(2):
         play = {"startedAt": "2022-08-10T23:55:20Z", "listenedMs": 500}
         await change(ask, "recordPlay", id=song, **play)
-    assert (await kept(ask, song))["playCount"] == 1
+    assert (await read_annotations(ask, song))["playCount"] == 1
 
 
 async def test_list_plays(ask: Ask) -> None:
     """list plays"""
     for title, second in (("a", 10), ("b", 20)):
-        (song,) = await songs(ask, title)
+        (song,) = await add_songs(ask, title)
         started = f"2022-08-10T23:55:{second}.000Z"
         await change(ask, "recordPlay", id=song, startedAt=started, listenedMs=500)
     plays = (await viewer(ask, "plays"))["nodes"]
@@ -213,14 +213,14 @@ async def test_list_plays(ask: Ask) -> None:
 
 async def test_keep_the_place_in_a_track(ask: Ask) -> None:
     """keep the place in a track"""
-    (song,) = await songs(ask, "a")
+    (song,) = await add_songs(ask, "a")
     await change(ask, "setPlayPosition", id=song, positionMs=900)
-    assert (await kept(ask, song))["positionMs"] == 900
+    assert (await read_annotations(ask, song))["positionMs"] == 900
 
 
 async def test_save_the_play_queue(ask: Ask) -> None:
     """save the play queue"""
-    first, second = await songs(ask, "a", "b")
+    first, second = await add_songs(ask, "a", "b")
     await change(ask, "savePlayQueue", audioIds=[second, first, second], index=2)
     queue = await viewer(ask, "playQueue")
     assert queue == {"index": 2, "tracks": [{"title": "b"}, {"title": "a"}, {"title": "b"}]}

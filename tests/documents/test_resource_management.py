@@ -14,7 +14,7 @@ from tests.support.graphql_client import (
     Ask,
     as_caller,
     draft,
-    tagged,
+    tag_inputs,
 )
 
 NORTHWEST = as_caller("nora", "/usa/northwest=reader")
@@ -207,7 +207,7 @@ async def test_list_resources_for_a_group_filtered_by_tag(ask: Ask) -> None:
     await ask.make("/usa/northwest", "two", "material=metal")
     await ask.make("/usa", "three", "material=metals")
     await ask.make("/eu", "four", "material=metal")
-    wanted = {"all": tagged("Material=METAL")}
+    wanted = {"all": tag_inputs("Material=METAL")}
     assert await ask.names("/usa/northwest", NORTHWEST, tags=wanted) == ["one", "two"]
 
 
@@ -215,10 +215,10 @@ async def test_update_a_resource(ask: Ask) -> None:
     """update a resource"""
     await ask.grow()
     id = await ask.make("/usa", "one", "scope=1")
-    change = {"id": id, "expectedVersion": 1, "tags": tagged("scope=2")}
+    change = {"id": id, "expectedVersion": 1, "tags": tag_inputs("scope=2")}
     reader = await ask.input(UPDATE, NORTHWEST, **change)
     assert (reader["__typename"], reader["code"]) == ("NotPermitted", "FORBIDDEN")
-    assert await ask.names("/usa", tags={"all": tagged("scope=1")}) == ["one"]
+    assert await ask.names("/usa", tags={"all": tag_inputs("scope=1")}) == ["one"]
     contributor = as_caller("carl", "/usa=contributor")
     assert (await ask.input(UPDATE, contributor, **change))["pipeline"]["version"] == 2
     counted = (await ask(VALUES, {"group": "/usa"})).value

@@ -43,7 +43,7 @@ CHANGED = [
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class ProgramResult:
     """The exit code of a program, and its output lines."""
 
     code: int
@@ -72,7 +72,7 @@ class Server:
         nodes = self.ask(KEYS)["tagKeys"]["nodes"]
         return {node["key"]: node["count"] for node in nodes}
 
-    def run(self, program: list[str], role: Role) -> Ran:
+    def run(self, program: list[str], role: Role) -> ProgramResult:
         return run([*program, self.url, self.token(role)])
 
 
@@ -104,24 +104,24 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (copy / "node_modules").symlink_to(ROOT / "examples" / "typescript" / "node_modules")
     for shared in ("schema.graphql", "examples/operations.graphql"):
         shutil.copyfile(ROOT / shared, clone / shared)
-    assert run(["node", "generate.js"], copy) == Ran(0, [], [])
+    assert run(["node", "generate.js"], copy) == ProgramResult(0, [], [])
     return copy
 
 
 @pytest.fixture(scope="module")
 def typescript(project: Path) -> list[str]:
-    assert compiled(project) == Ran(0, [], [])
+    assert compile_types(project) == ProgramResult(0, [], [])
     return ["node", str(project / "dist" / "main.js")]
 
 
-def run(command: list[str], folder: Path | None = None) -> Ran:
+def run(command: list[str], folder: Path | None = None) -> ProgramResult:
     if command[0] == "node":
         command = [*find_tools().node, *command[1:]]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    return Ran(done.returncode, done.stdout.splitlines(), done.stderr.splitlines())
+    return ProgramResult(done.returncode, done.stdout.splitlines(), done.stderr.splitlines())
 
 
-def compiled(project: Path, *options: str) -> Ran:
+def compile_types(project: Path, *options: str) -> ProgramResult:
     return run(["node", "node_modules/typescript/bin/tsc", *options], project)
 
 
@@ -131,7 +131,7 @@ def test_a_sample_finds_creates_updates_and_deletes(
 ) -> None:
     ran = server.run(request.getfixturevalue(language), Role.ADMIN)
     created = f"created Rail freight ({name}), version 1"
-    assert ran == Ran(0, [*FOUND, created, *CHANGED], [])
+    assert ran == ProgramResult(0, [*FOUND, created, *CHANGED], [])
     assert server.tag_keys() == {"material": 22, "source": 22}
 
 
@@ -140,7 +140,7 @@ def test_a_sample_that_may_not_create_says_why(
     language: str, server: Server, request: pytest.FixtureRequest
 ) -> None:
     ran = server.run(request.getfixturevalue(language), Role.READER)
-    assert ran == Ran(1, FOUND, ["This needs the role CONTRIBUTOR at /."])
+    assert ran == ProgramResult(1, FOUND, ["This needs the role CONTRIBUTOR at /."])
     assert server.tag_keys() == {"material": 22, "source": 22}
 
 
@@ -161,7 +161,7 @@ def test_a_program_that_misreads_the_schema_does_not_compile(project: Path) -> N
     try:
         main.write_text(wrong)
         # The compiler would still write a program, over the good one.
-        ran = compiled(project, "--noEmit")
+        ran = compile_types(project, "--noEmit")
     finally:
         main.write_text(text)
     assert ran.code != 0

@@ -68,7 +68,7 @@ _REFUSING: dict[Fault | None, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ProxiedRequest:
     """A request that reached the proxy, and its fault."""
 
     operation: str
@@ -78,7 +78,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class RememberedAnswer:
     """The answer of a successful transaction, for its body and until a time."""
 
     body: Body
@@ -95,7 +95,7 @@ class FaultProxy:
 
     def __init__(self, upstream_url: str) -> None:
         self.url = ""
-        self.seen: list[Seen] = []
+        self.seen: list[ProxiedRequest] = []
         self.upstream: dict[str, int] = defaultdict(int)
         self._upstream_url = upstream_url
         self._server = LoopbackServer(self._serve)
@@ -103,7 +103,7 @@ class FaultProxy:
         self._chance = 0.0
         self._faults: tuple[Fault, ...] = ()
         self._dice = random.Random(0)
-        self._tokens: dict[str, Remembered] = {}
+        self._tokens: dict[str, RememberedAnswer] = {}
         self._one_at_a_time = asyncio.Lock()
 
     async def __aenter__(self) -> Self:
@@ -137,13 +137,13 @@ class FaultProxy:
         operation = request.headers["x-amz-target"].partition(".")[2]
         body = orjson.loads(request.body)
         fault = self._draw(operation)
-        self.seen.append(Seen(operation, dict(request.headers), body, fault))
+        self.seen.append(ProxiedRequest(operation, dict(request.headers), body, fault))
         if fault is Fault.RESET_BEFORE:
             connection.reset()
             return
         answer = _refusal(fault, body)
         if answer is None:
-            answer = await self._done(request, operation, body, fault)
+            answer = await self._carry_out(request, operation, body, fault)
         match fault:
             case Fault.RESET_AFTER:
                 connection.reset()
@@ -160,7 +160,7 @@ class FaultProxy:
             return None
         return self._dice.choice(fitting)
 
-    async def _done(
+    async def _carry_out(
         self, request: Request, operation: str, body: Body, fault: Fault | None
     ) -> Answer:
         """Carry the request out, as far as its fault allows."""
@@ -168,17 +168,17 @@ class FaultProxy:
             await asyncio.sleep(SLOW_SECONDS)
         async with self._one_at_a_time:
             if "ClientRequestToken" in body:
-                answer = await self._once(request, operation, body)
+                answer = await self._transact_once(request, operation, body)
             elif fault is Fault.UNPROCESSED:
-                answer = await self._half(request, operation, body)
+                answer = await self._send_half(request, operation, body)
             elif fault is Fault.SHORT_PAGE:
                 most = min(SHORT_PAGE_ITEMS, body.get("Limit", SHORT_PAGE_ITEMS))
                 answer = await self._pass_on(request, operation, {**body, "Limit": most})
             else:
                 answer = await self._pass_on(request, operation, body)
-        return _damaged(answer) if fault is Fault.DAMAGED else answer
+        return _damage_answer(answer) if fault is Fault.DAMAGED else answer
 
-    async def _once(self, request: Request, operation: str, body: Body) -> Answer:
+    async def _transact_once(self, request: Request, operation: str, body: Body) -> Answer:
         token, now = body["ClientRequestToken"], asyncio.get_running_loop().time()
         remembered = self._tokens.get(token)
         if remembered and now < remembered.until:
@@ -187,10 +187,10 @@ class FaultProxy:
             return _error("IdempotentParameterMismatchException")
         answer = await self._pass_on(request, operation, body)
         if answer.status == 200:
-            self._tokens[token] = Remembered(body, answer, now + TOKEN_SECONDS)
+            self._tokens[token] = RememberedAnswer(body, answer, now + TOKEN_SECONDS)
         return answer
 
-    async def _half(self, request: Request, operation: str, body: Body) -> Answer:
+    async def _send_half(self, request: Request, operation: str, body: Body) -> Answer:
         """Forward the first half of a batch over one table; a single item is forwarded whole."""
         ((table, wanted),) = body["RequestItems"].items()
         reading = operation == "BatchGetItem"
@@ -243,5 +243,5 @@ def _error(code: str, *, status: int = 400, **more: object) -> Answer:
     return Answer(status, orjson.dumps({"__type": kind, "message": "planned", **more}))
 
 
-def _damaged(answer: Answer) -> Answer:
+def _damage_answer(answer: Answer) -> Answer:
     return Answer(answer.status, b'{"Damaged": true}', {"x-amz-crc32": str(crc32(answer.body))})

@@ -28,7 +28,7 @@ from penstock.datastore.sqlite.table import SqliteTable
 from penstock.server.auth.claims import default_group_from, roles_from
 from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
 from tests.support.consistency_check import faults
-from tests.support.penstock_command import Client, Server, client, started
+from tests.support.penstock_command import Client, Server, client, start_server
 from tests.support.server_process import PLAIN
 
 pytestmark = pytest.mark.xdist_group("kill")
@@ -124,16 +124,16 @@ def test_each_notified_sample_is_stored_once_whenever_the_server_is_killed(
     progress = Progress(ROUNDS * WRITES)
     for number in range(ROUNDS):
         kill_at = number * WRITES + dice.randrange(1, WRITES)
-        with serving(tmp_path) as server, connected(server, data_dir, senders) as https:
+        with serving(tmp_path) as server, open_connections(server, data_dir, senders) as https:
             send_until_killed(server, senders, https, progress, kill_at)
         assert asyncio.run(damage(data_dir)) == []
     with (
         serving(tmp_path) as server,
-        connected(server, data_dir, senders) as https,
+        open_connections(server, data_dir, senders) as https,
         client(server, data_dir, "/=admin") as one,
     ):
         send(senders, https, progress)
-        counts = settled(one)
+        counts = settled_counts(one)
         assert server.end() == 0
     wanted = sum((sender.sent for sender in senders), Counter[tuple[str, str, str]]())
     assert samples(data_dir) == wanted
@@ -148,12 +148,12 @@ def test_each_notified_sample_is_stored_once_whenever_the_server_is_killed(
 @contextmanager
 def serving(tmp_path: Path) -> Iterator[Server]:
     options = ("--port", "0", "--data-dir", str(tmp_path / "data"), "--no-seed")
-    with started(tmp_path / "log", *options, **SETTINGS) as server:
+    with start_server(tmp_path / "log", *options, **SETTINGS) as server:
         yield server
 
 
 @contextmanager
-def connected(
+def open_connections(
     server: Server, data_dir: Path, senders: Sequence[Sender]
 ) -> Iterator[list[httpx.Client]]:
     """Open a connection for each sender, which first repeats its unanswered notification."""
@@ -204,7 +204,7 @@ def send(senders: Sequence[Sender], https: Sequence[httpx.Client], progress: Pro
             each.result()
 
 
-def settled(one: Client) -> dict[str, int]:
+def settled_counts(one: Client) -> dict[str, int]:
     """Return the counts once nothing is pending; they must add up at all times."""
     until = time.monotonic() + SETTLE_SECONDS
     while time.monotonic() < until:

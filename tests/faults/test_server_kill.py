@@ -23,7 +23,7 @@ import pytest
 from penstock.datastore.sqlite.table import SqliteTable
 from tests.support.consistency_check import faults
 from tests.support.graphql_client import CREATE, CREATE_GROUP, UPDATE, draft
-from tests.support.penstock_command import Client, Server, client, started
+from tests.support.penstock_command import Client, Server, client, start_server
 
 pytestmark = pytest.mark.xdist_group("kill")
 
@@ -43,7 +43,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class ExpectedPipeline:
     """A pipeline as it was acknowledged."""
 
     name: str
@@ -53,12 +53,12 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SentWrite:
     """A write, the expected pipeline after it, and the error code if it was already done."""
 
     document: str
     input: Mapping[str, Any]
-    then: Kept | None
+    then: ExpectedPipeline | None
     done_before: str
 
 
@@ -84,11 +84,11 @@ class Writer:
 
     def __init__(self, number: int) -> None:
         self.user = f"writer {number}"
-        self.kept: dict[str, Kept] = {}
+        self.kept: dict[str, ExpectedPipeline] = {}
         self.repeated = 0
         self._dice = Random(number)
         self._made = 0
-        self._waiting: Sent | None = None
+        self._waiting: SentWrite | None = None
 
     def write(self, one: Client, progress: Progress) -> None:
         """Write until there are enough writes, or the server is gone."""
@@ -122,45 +122,50 @@ class Writer:
             self.kept[id] = sent.then
         self._waiting = None
 
-    def _next(self) -> Sent:
+    def _next(self) -> SentWrite:
         if not self.kept or self._dice.random() < 0.4:
             return self._create()
         id = self._dice.choice(list(self.kept))
         return self._dice.choice((self._update, self._update, self._grant, self._delete))(id)
 
-    def _create(self) -> Sent:
+    def _create(self) -> SentWrite:
         self._made += 1
         name = f"{self.user} {self._made}"
         input = draft(name, "material=metal/steel", f"writer={self.user}", group="/usa")
         # Never NameTaken: the pipeline with that name is the one that this write creates.
-        return Sent(CREATE, {**input, "idempotencyKey": name}, Kept(name), "CreatePipelinePayload")
+        return SentWrite(
+            CREATE,
+            {**input, "idempotencyKey": name},
+            ExpectedPipeline(name),
+            "CreatePipelinePayload",
+        )
 
-    def _update(self, id: str) -> Sent:
+    def _update(self, id: str) -> SentWrite:
         held = self.kept[id]
         then = replace(held, version=held.version + 1, description=f"after {held.version}")
         change = {"expectedVersion": held.version, "description": then.description}
-        return Sent(UPDATE, {"id": id, **change}, then, "VersionConflict")
+        return SentWrite(UPDATE, {"id": id, **change}, then, "VersionConflict")
 
-    def _grant(self, id: str) -> Sent:
+    def _grant(self, id: str) -> SentWrite:
         then = replace(self.kept[id], groups=("/eu", "/usa"))
-        return Sent(GRANT, {"id": id, "group": "/eu"}, then, "GrantPipelinePayload")
+        return SentWrite(GRANT, {"id": id, "group": "/eu"}, then, "GrantPipelinePayload")
 
-    def _delete(self, id: str) -> Sent:
-        return Sent(DELETE, {"id": id}, None, "NotFound")
+    def _delete(self, id: str) -> SentWrite:
+        return SentWrite(DELETE, {"id": id}, None, "NotFound")
 
 
 Pairs: TypeAlias = list[tuple[Writer, Client]]
 
 
-def everything(one: Client) -> dict[str, Kept]:
+def everything(one: Client) -> dict[str, ExpectedPipeline]:
     """Return every pipeline as the server answers it."""
-    found: dict[str, Kept] = {}
+    found: dict[str, ExpectedPipeline] = {}
     after, more = None, True
     while more:
         page = one.ask(ALL, after=after)
         for node in page["nodes"]:
             groups = tuple(sorted(node["groups"]))
-            kept = Kept(node["name"], node["version"], node["description"], groups)
+            kept = ExpectedPipeline(node["name"], node["version"], node["description"], groups)
             assert found.setdefault(node["id"], kept) is kept
         after, more = page["pageInfo"]["endCursor"], page["pageInfo"]["hasNextPage"]
     return found
@@ -187,14 +192,14 @@ def test_what_was_acknowledged_survives_every_kill(tmp_path: Path) -> None:
         assert asyncio.run(damage(data_dir)) == []
     with serving(tmp_path, writers) as (server, pairs):
         write(pairs, progress)
-        assert everything(pairs[0][1]) == acknowledged(writers)
+        assert everything(pairs[0][1]) == acknowledged_pipelines(writers)
         assert server.end() == 0
     assert asyncio.run(damage(data_dir)) == []
     assert progress.done >= ROUNDS * WRITES
     repeated = sum(writer.repeated for writer in writers)
     assert ROUNDS <= repeated <= ROUNDS * WRITERS
     told = "%d kills amid %d acknowledged writes, %d repeated, %d pipelines in the end: none lost"
-    logger.warning(told, ROUNDS, progress.done, repeated, len(acknowledged(writers)))
+    logger.warning(told, ROUNDS, progress.done, repeated, len(acknowledged_pipelines(writers)))
 
 
 @contextmanager
@@ -206,7 +211,7 @@ def serving(tmp_path: Path, writers: Sequence[Writer]) -> Iterator[tuple[Server,
     data_dir = tmp_path / "data"
     options = ("--port", "0", "--data-dir", str(data_dir), "--no-seed")
     with (
-        started(tmp_path / "log", *options, PENSTOCK_RATE_LIMIT_PER_SECOND="0") as server,
+        start_server(tmp_path / "log", *options, PENSTOCK_RATE_LIMIT_PER_SECOND="0") as server,
         ExitStack() as held,
     ):
         pairs = [
@@ -217,7 +222,7 @@ def serving(tmp_path: Path, writers: Sequence[Writer]) -> Iterator[tuple[Server,
             pairs[0][1].ask(CREATE_GROUP, input={"path": path})
         for writer, one in pairs:
             writer.settle(one)
-        assert everything(pairs[0][1]) == acknowledged(writers)
+        assert everything(pairs[0][1]) == acknowledged_pipelines(writers)
         yield server, pairs
 
 
@@ -240,5 +245,5 @@ def write(pairs: Pairs, progress: Progress) -> None:
             each.result()
 
 
-def acknowledged(writers: Sequence[Writer]) -> dict[str, Kept]:
+def acknowledged_pipelines(writers: Sequence[Writer]) -> dict[str, ExpectedPipeline]:
     return {id: held for writer in writers for id, held in writer.kept.items()}

@@ -18,7 +18,7 @@ from penstock.datastore.dynamodb.table import DynamoDBTable
 from penstock.datastore.resources import delete
 from penstock.datastore.store import Store
 from tests.faults.dynamodb_proxy import Fault, FaultProxy
-from tests.support.application import Whole, whole
+from tests.support.application import ApplicationClient, open_application
 from tests.support.consistency_check import contents, faults
 from tests.support.graphql_client import CREATE, CREATE_GROUP, UPDATE, draft
 from tests.support.stores import dynoxide_endpoint, moto_endpoint, open_dynamodb, skip_reason
@@ -40,10 +40,10 @@ AWAY = (Fault.THROTTLED, Fault.UNAVAILABLE, Fault.RESET_BEFORE)
 
 
 @dataclass(frozen=True, slots=True)
-class Shaken:
+class FaultyApplication:
     """The application over a table behind a faulty proxy; `meanwhile` counts HTTP statuses."""
 
-    app: Whole
+    app: ApplicationClient
     proxy: FaultProxy
     table: DynamoDBTable
     statuses: Counter[int] = field(default_factory=Counter)
@@ -72,12 +72,12 @@ class Shaken:
         # Reads that run next to a failed one continue until their own deadline.
         await asyncio.sleep(seconds)
 
-    def calm(self) -> None:
+    def calm_down(self) -> None:
         self.proxy.chance(0, [], seed=0)
 
     async def damage(self) -> list[str]:
         """Return the contradictions between the rows of the table, read without faults."""
-        self.calm()
+        self.calm_down()
         return await faults(self.table)
 
 
@@ -94,7 +94,9 @@ def quick_endpoint() -> str:
 
 
 @asynccontextmanager
-async def shaken(tmp_path: Path, endpoint: str | None = None) -> AsyncIterator[Shaken]:
+async def open_faulty_application(
+    tmp_path: Path, endpoint: str | None = None
+) -> AsyncIterator[FaultyApplication]:
     async with AsyncExitStack() as held:
         proxy = await held.enter_async_context(FaultProxy(endpoint or quick_endpoint()))
         patient = await open_dynamodb(proxy.url)
@@ -102,18 +104,18 @@ async def shaken(tmp_path: Path, endpoint: str | None = None) -> AsyncIterator[S
         await patient.create()
         table = await open_dynamodb(proxy.url, name=patient._name)
         held.push_async_callback(table.close)
-        app = await held.enter_async_context(whole(Store(table), tmp_path, **NO_RATE))
-        at = Shaken(app, proxy, table)
+        app = await held.enter_async_context(open_application(Store(table), tmp_path, **NO_RATE))
+        at = FaultyApplication(app, proxy, table)
         for path in ("/usa", "/eu"):
             assert (await at.ask(CREATE_GROUP, input={"path": path}))["group"]
         yield at
-        at.calm()
+        at.calm_down()
         # A transaction of moto takes longer the more items all its tables hold.
         await table._client.call("DeleteTable", {"TableName": table._name})
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class ExpectedPipeline:
     """A pipeline as it was acknowledged."""
 
     id: str
@@ -122,19 +124,19 @@ class Kept:
     groups: tuple[str, ...] = ("/usa",)
 
     @classmethod
-    def of(cls, node: dict[str, Any]) -> "Kept":
+    def of(cls, node: dict[str, Any]) -> "ExpectedPipeline":
         return cls(node["id"], node["name"], node["version"], tuple(sorted(node["groups"])))
 
 
 class Writer:
     """Writes one thing after another, and records the acknowledged state."""
 
-    def __init__(self, at: Shaken, number: int, seed: int) -> None:
+    def __init__(self, at: FaultyApplication, number: int, seed: int) -> None:
         self._at = at
         self._number = number
         self._dice = Random(seed * 100 + number)
         self._made = 0
-        self.kept: dict[str, Kept] = {}
+        self.kept: dict[str, ExpectedPipeline] = {}
 
     async def write(self, steps: int) -> None:
         for _ in range(steps):
@@ -150,21 +152,21 @@ class Writer:
         content = draft(name, "all=yes", f"writer={self._number}", group="/usa")
         told = await self._at.ask(CREATE, input={**content, "idempotencyKey": name})
         assert told["__typename"] == "CreatePipelinePayload", told
-        self.kept[told["pipeline"]["id"]] = Kept(told["pipeline"]["id"], name, 1)
+        self.kept[told["pipeline"]["id"]] = ExpectedPipeline(told["pipeline"]["id"], name, 1)
 
-    async def _update(self, one: Kept) -> None:
+    async def _update(self, one: ExpectedPipeline) -> None:
         content = {"id": one.id, "expectedVersion": one.version, "description": f"{one.version}"}
         told = await self._at.ask(UPDATE, input=content)
         assert told["__typename"] == "UpdatePipelinePayload", told
         assert told["pipeline"]["version"] == one.version + 1
         self.kept[one.id] = replace(one, version=one.version + 1)
 
-    async def _grant(self, one: Kept) -> None:
+    async def _grant(self, one: ExpectedPipeline) -> None:
         told = await self._at.ask(GRANT, input={"id": one.id, "group": "/eu"})
         assert told["pipeline"]["groups"] == ["/usa", "/eu"], told
         self.kept[one.id] = replace(one, groups=("/eu", "/usa"))
 
-    async def _delete(self, one: Kept) -> None:
+    async def _delete(self, one: ExpectedPipeline) -> None:
         told = await self._at.ask(DELETE, input={"id": one.id})
         assert told["__typename"] == "DeletePipelinePayload", told
         del self.kept[one.id]
@@ -184,7 +186,7 @@ async def test_a_client_sees_nothing_of_faults_that_a_retry_helps_against(
     if reason := skip_reason(implementation):
         pytest.skip(reason)
     endpoint = moto_endpoint() if implementation == "moto" else dynoxide_endpoint()
-    async with shaken(tmp_path, endpoint=endpoint) as at:
+    async with open_faulty_application(tmp_path, endpoint=endpoint) as at:
         at.proxy.chance(0.25, Fault, seed=seed)
         writing = [Writer(at, number, seed) for number in range(writers)]
         await asyncio.gather(*(writer.write(steps) for writer in writing))
@@ -192,7 +194,7 @@ async def test_a_client_sees_nothing_of_faults_that_a_retry_helps_against(
         found = await at.ask(FOUND, tags={"all": [{"key": "all", "value": "yes"}]})
         assert await at.damage() == []
     kept = {id: one for writer in writing for id, one in writer.kept.items()}
-    assert {node["id"]: Kept.of(node) for node in found["nodes"]} == kept
+    assert {node["id"]: ExpectedPipeline.of(node) for node in found["nodes"]} == kept
     assert at.statuses.keys() == {200}
     assert sum(met.values()) > writers * steps // 6
     assert len(met) > 1
@@ -202,7 +204,7 @@ async def test_a_delete_in_many_steps_ends_through_any_faults(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(delete, "MAX_OPERATIONS", 6)
-    async with shaken(tmp_path) as at:
+    async with open_faulty_application(tmp_path) as at:
         writer = Writer(at, 1, 1)
         for _ in range(8):
             await writer._create()
@@ -222,7 +224,7 @@ async def test_a_delete_in_many_steps_ends_through_any_faults(
 
 
 async def test_keys_are_made_and_ended_through_any_faults(tmp_path: Path) -> None:
-    async with shaken(tmp_path) as at:
+    async with open_faulty_application(tmp_path) as at:
         at.proxy.chance(0.3, Fault, seed=2)
         roles = [{"group": "/usa", "role": "READER"}]
         content = {"name": "key", "roles": roles, "expiresAt": tomorrow()}
@@ -231,7 +233,7 @@ async def test_keys_are_made_and_ended_through_any_faults(tmp_path: Path) -> Non
             assert (await at.ask(END_KEY, input={"id": one["apiKey"]["id"]})) == {
                 "__typename": "RevokeApiKeyPayload"
             }
-        at.calm()
+        at.calm_down()
         for number, one in enumerate(made):
             answer = await at.app.ask(
                 "{ viewer { userId } }", headers={"authorization": f"Bearer {one['secret']}"}
@@ -255,20 +257,20 @@ async def test_keys_are_made_and_ended_through_any_faults(tmp_path: Path) -> Non
 async def test_while_the_store_is_away_clients_are_told_when_to_come_again(
     tmp_path: Path, document: str, variables: dict[str, Any]
 ) -> None:
-    async with shaken(tmp_path) as at:
+    async with open_faulty_application(tmp_path) as at:
         made = (await at.ask(CREATE, input=draft("one", group="/usa")))["pipeline"]
         before = await contents(at.table)
         at.proxy.chance(1, AWAY, seed=0)
         given = json.loads(json.dumps(variables).replace("ABSENT", made["id"]))
         async with at.impatient(0.3):
             assert await at.refusal(document, **given) == ("SERVICE_UNAVAILABLE", "1")
-        at.calm()
+        at.calm_down()
         assert await contents(at.table) == before
         assert (await at.ask(ONE, id=made["id"]))["version"] == 1
 
 
 async def test_while_the_store_is_away_a_caller_with_a_key_is_told_so_too(tmp_path: Path) -> None:
-    async with shaken(tmp_path) as at:
+    async with open_faulty_application(tmp_path) as at:
         content = {"name": "key", "roles": [{"group": "/usa", "role": "READER"}]}
         made = await at.ask(MAKE_KEY, input={**content, "expiresAt": tomorrow()})
         at.proxy.chance(1, AWAY, seed=0)
@@ -276,7 +278,7 @@ async def test_while_the_store_is_away_a_caller_with_a_key_is_told_so_too(tmp_pa
         async with at.impatient(0.3):
             answer = await at.app.ask("{ viewer { userId } }", headers=headers)
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
-        at.calm()
+        at.calm_down()
         answer = await at.app.ask("{ viewer { userId } }", headers=headers)
         assert answer.status_code == 200
 
@@ -289,7 +291,7 @@ async def test_a_create_whose_answer_is_lost_is_no_name_taken(
 ) -> None:
     if not remembered:
         monkeypatch.setattr("tests.faults.dynamodb_proxy.TOKEN_SECONDS", 0.0)
-    async with shaken(tmp_path) as at:
+    async with open_faulty_application(tmp_path) as at:
         at.proxy.script("TransactWriteItems", lost)
         content = draft("one", "all=yes", group="/usa")
         made = await at.ask(CREATE, input={**content, "idempotencyKey": key})
@@ -302,7 +304,7 @@ async def test_a_create_whose_answer_is_lost_is_no_name_taken(
 
 
 async def test_a_create_that_was_told_to_come_again_and_does_is_done_once(tmp_path: Path) -> None:
-    async with shaken(tmp_path) as at:
+    async with open_faulty_application(tmp_path) as at:
         at.proxy.script("TransactWriteItems", Fault.SILENT_AFTER)
         content = {**draft("one", "all=yes", group="/usa"), "idempotencyKey": "key"}
         async with at.impatient(0.2):

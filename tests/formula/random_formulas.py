@@ -7,21 +7,21 @@ from hypothesis import strategies as st
 
 from penstock.formula.checking.calculation_library import Callee, Signature
 from penstock.formula.checking.check import Surroundings
-from penstock.formula.core.datasets import LATEST, InMemory, Rows
-from penstock.formula.core.values import Parameter, Scalar, ValueType
+from penstock.formula.core.datasets import LATEST, DatasetRows, InMemoryDatasets
+from penstock.formula.core.values import FormulaParameter, FormulaType, Scalar
 
 PARAMETERS = (
-    Parameter("n", ValueType.NUMBER),
-    Parameter("maybe n", ValueType.NUMBER, required=False),
-    Parameter("t", ValueType.STRING),
-    Parameter("maybe t", ValueType.STRING, required=False),
-    Parameter("b", ValueType.BOOLEAN),
-    Parameter("maybe b", ValueType.BOOLEAN, required=False),
-    Parameter("when", ValueType.TIMESTAMP),
+    FormulaParameter("n", FormulaType.NUMBER),
+    FormulaParameter("maybe n", FormulaType.NUMBER, required=False),
+    FormulaParameter("t", FormulaType.STRING),
+    FormulaParameter("maybe t", FormulaType.STRING, required=False),
+    FormulaParameter("b", FormulaType.BOOLEAN),
+    FormulaParameter("maybe b", FormulaType.BOOLEAN, required=False),
+    FormulaParameter("when", FormulaType.TIMESTAMP),
 )
-DATA = InMemory(
+DATA = InMemoryDatasets(
     datasets={
-        ("d", LATEST): Rows(
+        ("d", LATEST): DatasetRows(
             ("key", "value", "other"),
             [("a", Decimal("1.5"), "x"), ("b", "text", None), ("1", True, "y")],
         )
@@ -31,27 +31,32 @@ DATA = InMemory(
 EARLIER: dict[str, Scalar] = {"first": Decimal("2.50"), "second": "b", "third": True}
 
 
-class Library:
+class SampleLibrary:
     """Three calculations; `#twice` calls `#half`."""
 
     signatures: ClassVar = {
-        "half": Signature("half:1", (Parameter("x", ValueType.NUMBER),), ":x / 2"),
+        "half": Signature("half:1", (FormulaParameter("x", FormulaType.NUMBER),), ":x / 2"),
         "twice": Signature(
             "twice:1",
-            (Parameter("x", ValueType.NUMBER), Parameter("y", ValueType.NUMBER, required=False)),
+            (
+                FormulaParameter("x", FormulaType.NUMBER),
+                FormulaParameter("y", FormulaType.NUMBER, required=False),
+            ),
             "SET :h = #half(:x)\nCOALESCE(:y, 4) * :h",
-            ValueType.NUMBER,
+            FormulaType.NUMBER,
         ),
         "word": Signature(
-            "word:1", (Parameter("x", ValueType.STRING, required=False),), "SPLIT(:x, 'b')[1]"
+            "word:1",
+            (FormulaParameter("x", FormulaType.STRING, required=False),),
+            "SPLIT(:x, 'b')[1]",
         ),
     }
 
-    def callees(self, callee: Callee, within: str | None) -> Signature | None:
+    def find_callee(self, callee: Callee, within: str | None) -> Signature | None:
         return self.signatures.get(callee.name) if callee.pin == LATEST else None
 
 
-SURROUNDINGS = Surroundings(PARAMETERS, None, Library(), earlier=frozenset(EARLIER))
+SURROUNDINGS = Surroundings(PARAMETERS, None, SampleLibrary(), earlier=frozenset(EARLIER))
 
 NUMBERS = ("0", "1", "2", "0.1", "7e3", "1.10", "3e-2", "12345678901234567890.5", "9e900", ":n")
 TEXTS = ("''", "'a'", "'b'", "'1.5'", "'aXbXc'", '\'{"a":[1,"x",null]}\'', ":t", ":when")
@@ -67,7 +72,7 @@ LOOSE = (
 )
 
 
-def _numbers(n: str, t: str, b: str, x: str) -> list[str]:
+def _number_forms(n: str, t: str, b: str, x: str) -> list[str]:
     operators = [f"({n} {sign} {n})" for sign in "+-*/^"]
     return [
         *operators,
@@ -87,7 +92,7 @@ def _numbers(n: str, t: str, b: str, x: str) -> list[str]:
     ]
 
 
-def _texts(n: str, t: str, b: str, x: str) -> list[str]:
+def _text_forms(n: str, t: str, b: str, x: str) -> list[str]:
     return [
         f"CONCAT({t}, {x}, {n})",
         f"UPPERCASE({t})",
@@ -99,7 +104,7 @@ def _texts(n: str, t: str, b: str, x: str) -> list[str]:
     ]
 
 
-def _booleans(n: str, t: str, b: str, x: str) -> list[str]:
+def _boolean_forms(n: str, t: str, b: str, x: str) -> list[str]:
     return [
         f"({n} < {n})",
         f"({t} >= {t})",
@@ -113,7 +118,7 @@ def _booleans(n: str, t: str, b: str, x: str) -> list[str]:
     ]
 
 
-def _loose(n: str, t: str, b: str, x: str) -> list[str]:
+def _loose_forms(n: str, t: str, b: str, x: str) -> list[str]:
     return [
         n,
         t,
@@ -131,7 +136,7 @@ def _loose(n: str, t: str, b: str, x: str) -> list[str]:
 def formulas(draw: st.DrawFn) -> str:
     """Build a formula from its leaves up, so that few draws give a small one."""
     pools = {"n": list(NUMBERS), "t": list(TEXTS), "b": list(BOOLEANS), "x": list(LOOSE)}
-    makers = {"n": _numbers, "t": _texts, "b": _booleans, "x": _loose}
+    makers = {"n": _number_forms, "t": _text_forms, "b": _boolean_forms, "x": _loose_forms}
     lines: list[str] = []
     made = "null"
     for step in range(draw(st.integers(1, 7))):

@@ -5,17 +5,17 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal, localcontext
 
 from penstock.formula.checking.calculation_library import Callee
 from penstock.formula.checking.dataset_uses import pin_of
-from penstock.formula.checking.linker import Linked
+from penstock.formula.checking.linker import LinkedFormula
 from penstock.formula.core.datasets import Datasets
-from penstock.formula.core.errors import Code, Fault, FormulaFailure, Position
-from penstock.formula.core.limits import Work
+from penstock.formula.core.errors import Fault, FormulaCode, FormulaFailure, Position
+from penstock.formula.core.limits import WorkMeter
 from penstock.formula.core.numbers import within_range
 from penstock.formula.core.row_inputs import binder
 from penstock.formula.core.values import (
     SCALAR,
-    Kind,
     Scalar,
     Value,
+    ValueKind,
     kind_of,
     output_kind,
     refuse,
@@ -25,26 +25,30 @@ from penstock.formula.functions.catalogue import FUNCTIONS
 from penstock.formula.syntax.tree import (
     COMPARISONS,
     Assign,
-    Call,
+    CalculationCall,
     Chain,
-    CustomCall,
+    ChainStep,
     Expression,
+    FunctionCall,
     Index,
     Literal,
     Name,
     Negate,
-    Step,
 )
 
 ROOMY = Context(prec=30_000, rounding=ROUND_HALF_EVEN, Emin=-99_999, Emax=99_999)
 OUT_OF_RANGE = "the number needs more than 1000 digits or is beyond 10^9999"
 
 
-class Reference:
+class ReferenceEvaluator:
     """Evaluates one formula for one row; every failure is a FormulaFailure with its place."""
 
     def __init__(
-        self, linked: Linked, datasets: Datasets, earlier: Mapping[str, Scalar], work: Work
+        self,
+        linked: LinkedFormula,
+        datasets: Datasets,
+        earlier: Mapping[str, Scalar],
+        work: WorkMeter,
     ) -> None:
         self.linked = linked
         self.datasets = datasets
@@ -69,21 +73,21 @@ class Reference:
         value = self.value(last)
         output = self.linked.surroundings.output
         if output is not None:
-            self.at(last.at, lambda: require(value, output_kind(output)))
+            self.with_position(last.at, lambda: require(value, output_kind(output)))
         return value
 
-    def at(self, at: Position, compute: Callable[[], Value]) -> Value:
+    def with_position(self, at: Position, compute: Callable[[], Value]) -> Value:
         try:
             return compute()
         except Fault as fault:
             raise FormulaFailure(fault.code, fault.message, at, fault.column) from None
 
-    def wanted(self, node: Expression, kinds: Kind) -> Value:
+    def checked_value(self, node: Expression, kinds: ValueKind) -> Value:
         value = self.value(node)
-        return self.at(node.at, lambda: require(value, kinds))
+        return self.with_position(node.at, lambda: require(value, kinds))
 
     def number(self, node: Expression) -> Decimal:
-        value = self.wanted(node, Kind.NUMBER)
+        value = self.checked_value(node, ValueKind.NUMBER)
         assert isinstance(value, Decimal)
         return value
 
@@ -93,16 +97,16 @@ class Reference:
                 return node.value if isinstance(node, Literal) else self.names[node.name]
             case Negate():
                 operand = self.number(node.operand)
-                return self.at(node.at, lambda: exact(Decimal(0), "-", operand))
+                return self.with_position(node.at, lambda: exact(Decimal(0), "-", operand))
             case Index():
-                values = self.wanted(node.operand, Kind.LIST)
+                values = self.checked_value(node.operand, ValueKind.LIST)
                 assert isinstance(values, tuple)
-                return self.at(node.at, lambda: element(values, node.index))
+                return self.with_position(node.at, lambda: element(values, node.index))
             case Chain():
                 return self.chain(node)
-            case Call():
+            case FunctionCall():
                 return self.call(node)
-            case CustomCall():
+            case CalculationCall():
                 return self.custom(node)
 
     def chain(self, node: Chain) -> Value:
@@ -116,21 +120,21 @@ class Reference:
             number = self.calculate(number, step)
         return number
 
-    def compare(self, left: Value, step: Step) -> Value:
+    def compare(self, left: Value, step: ChainStep) -> Value:
         right = self.value(step.operand)
-        return self.at(step.at, lambda: compare(left, step.operator, right))
+        return self.with_position(step.at, lambda: compare(left, step.operator, right))
 
-    def calculate(self, left: Decimal, step: Step) -> Decimal:
+    def calculate(self, left: Decimal, step: ChainStep) -> Decimal:
         right = self.number(step.operand)
-        found = self.at(step.at, lambda: arithmetic(left, step.operator, right))
+        found = self.with_position(step.at, lambda: arithmetic(left, step.operator, right))
         assert isinstance(found, Decimal)
         return found
 
-    def call(self, node: Call) -> Value:
+    def call(self, node: FunctionCall) -> Value:
         options = {option.name: option.value for option in node.options}
         match node.name:
             case "IF":
-                chosen = 1 if self.wanted(node.arguments[0], Kind.BOOLEAN) else 2
+                chosen = 1 if self.checked_value(node.arguments[0], ValueKind.BOOLEAN) else 2
                 return self.value(node.arguments[chosen])
             case "COALESCE":
                 return self.coalesce(node)
@@ -143,44 +147,50 @@ class Reference:
             case _:
                 return self.eager(node, options)
 
-    def coalesce(self, node: Call) -> Value:
+    def coalesce(self, node: FunctionCall) -> Value:
         for argument in node.arguments:
             value = self.value(argument)
             if value is not None:
                 return value
         return None
 
-    def logical(self, node: Call) -> Value:
+    def logical(self, node: FunctionCall) -> Value:
         for argument in node.arguments:
-            value = self.wanted(argument, Kind.BOOLEAN)
+            value = self.checked_value(argument, ValueKind.BOOLEAN)
             if value is (node.name == "OR"):
                 return value
         return node.name == "AND"
 
-    def switch(self, node: Call, options: Mapping[str, Expression]) -> Value:
-        subject = text_of(self.wanted(node.arguments[0], Kind.NUMBER | Kind.TEXT | Kind.BOOLEAN))
+    def switch(self, node: FunctionCall, options: Mapping[str, Expression]) -> Value:
+        subject = text_of(
+            self.checked_value(
+                node.arguments[0], ValueKind.NUMBER | ValueKind.TEXT | ValueKind.BOOLEAN
+            )
+        )
         fold = False
         if "ignoreCase" in options:
-            fold = bool(self.wanted(options["ignoreCase"], Kind.BOOLEAN | Kind.NULL))
+            fold = bool(
+                self.checked_value(options["ignoreCase"], ValueKind.BOOLEAN | ValueKind.NULL)
+            )
         for case, result in zip(node.arguments[1::2], node.arguments[2::2], strict=True):
-            value = self.wanted(case, SCALAR)
+            value = self.checked_value(case, SCALAR)
             texts = (subject, text_of(value))
             if value is not None and (texts[0] == texts[1] or (fold and same_folded(*texts))):
                 return self.value(result)
         if "default" in options:
             return self.value(options["default"])
         message = f"no case is {subject[:60]!r}, and there is no `default=`"
-        raise FormulaFailure(Code.NO_CASE_MATCHES, message, node.at)
+        raise FormulaFailure(FormulaCode.NO_CASE_MATCHES, message, node.at)
 
-    def data(self, node: Call) -> Value:
+    def data(self, node: FunctionCall) -> Value:
         slots = FUNCTIONS[node.name].slots_for(len(node.arguments))
         values = {
-            slot.name: self.wanted(argument, slot.kinds)
+            slot.name: self.checked_value(argument, slot.kinds)
             for slot, argument in zip(slots, node.arguments, strict=True)
         }
-        return self.at(node.at, lambda: self.fetched(node, values))
+        return self.with_position(node.at, lambda: self.fetch_data(node, values))
 
-    def fetched(self, node: Call, values: Mapping[str, Value]) -> Value:
+    def fetch_data(self, node: FunctionCall, values: Mapping[str, Value]) -> Value:
         texts = {name: text_of(value) for name, value in values.items()}
         pin = pin_of(node.options)
         if node.name == "REF":
@@ -192,28 +202,32 @@ class Reference:
         found = self.datasets.impact(activity, impact, component, pin)
         if found is None:
             path = ", ".join(map(repr, texts.values()))
-            raise Fault(Code.IMPACT_NOT_FOUND, f"there is no emission factor for {path}")
+            raise Fault(FormulaCode.IMPACT_NOT_FOUND, f"there is no emission factor for {path}")
         return found
 
-    def eager(self, node: Call, options: Mapping[str, Expression]) -> Value:
+    def eager(self, node: FunctionCall, options: Mapping[str, Expression]) -> Value:
         function = FUNCTIONS[node.name]
         slots = function.slots_for(len(node.arguments))
-        values = [self.wanted(a, s.kinds) for a, s in zip(node.arguments, slots, strict=True)]
+        values = [
+            self.checked_value(a, s.kinds) for a, s in zip(node.arguments, slots, strict=True)
+        ]
         for slot in function.options:
             given = options.get(slot.name)
-            values.append(None if given is None else self.wanted(given, slot.kinds | Kind.NULL))
+            values.append(
+                None if given is None else self.checked_value(given, slot.kinds | ValueKind.NULL)
+            )
         run = function.run
         assert run is not None
         meter = [self.work] if function.metered else []
-        return self.at(node.at, lambda: run(*meter, *values))
+        return self.with_position(node.at, lambda: run(*meter, *values))
 
-    def custom(self, node: CustomCall) -> Value:
+    def custom(self, node: CalculationCall) -> Value:
         linked = self.linked.callees[Callee(node.name, pin_of(node.options))]
-        called = Reference(linked, self.datasets, self.earlier, self.work)
+        called = ReferenceEvaluator(linked, self.datasets, self.earlier, self.work)
         parameters = linked.surroundings.parameters
         called.names = {parameter.key: None for parameter in parameters}
         for parameter, argument in zip(parameters, node.arguments, strict=False):
-            called.names[parameter.key] = self.wanted(argument, parameter.kind)
+            called.names[parameter.key] = self.checked_value(argument, parameter.kind)
         try:
             return called.result()
         except FormulaFailure as failure:
@@ -221,7 +235,7 @@ class Reference:
             raise FormulaFailure(failure.code, message, node.at) from None
 
 
-def require(value: Value, kinds: Kind) -> Value:
+def require(value: Value, kinds: ValueKind) -> Value:
     if kind_of(value) not in kinds:
         refuse(value, kinds)
     return value
@@ -231,7 +245,7 @@ def element(values: tuple[Scalar, ...], index: int) -> Scalar:
     if index < len(values):
         return values[index]
     message = f"there is no element [{index}] in a list of {len(values)}"
-    raise Fault(Code.INDEX_OUT_OF_RANGE, message)
+    raise Fault(FormulaCode.INDEX_OUT_OF_RANGE, message)
 
 
 def same_folded(left: str, right: str) -> bool:
@@ -242,7 +256,7 @@ def exact(left: Decimal, operator: str, right: Decimal) -> Decimal:
     with localcontext(ROOMY):
         result = {"+": left + right, "-": left - right, "*": left * right}[operator]
     if not within_range(result):
-        raise Fault(Code.NUMBER_OUT_OF_RANGE, OUT_OF_RANGE)
+        raise Fault(FormulaCode.NUMBER_OUT_OF_RANGE, OUT_OF_RANGE)
     return result
 
 
@@ -251,16 +265,16 @@ def arithmetic(left: Decimal, operator: str, right: Decimal) -> Decimal:
         return exact(left, operator, right)
     if operator == "/":
         if right == 0:
-            raise Fault(Code.DIVISION_BY_ZERO, "division by zero")
+            raise Fault(FormulaCode.DIVISION_BY_ZERO, "division by zero")
         with localcontext(ROOMY) as context:
             context.prec = 34
             return within(left / right)
     if not -9999 <= right <= 9999:
-        raise Fault(Code.EXPONENT_TOO_LARGE, "the exponent is beyond 9999")
+        raise Fault(FormulaCode.EXPONENT_TOO_LARGE, "the exponent is beyond 9999")
     if left == 0 and right <= 0:
-        raise Fault(Code.UNDEFINED_POWER, "zero has no power of zero or below")
+        raise Fault(FormulaCode.UNDEFINED_POWER, "zero has no power of zero or below")
     if left < 0 and int(right) != right:
-        raise Fault(Code.UNDEFINED_POWER, "a negative number has no fractional power")
+        raise Fault(FormulaCode.UNDEFINED_POWER, "a negative number has no fractional power")
     with localcontext(ROOMY) as context:
         context.prec = 34
         context.clear_traps()
@@ -269,7 +283,7 @@ def arithmetic(left: Decimal, operator: str, right: Decimal) -> Decimal:
 
 def within(number: Decimal) -> Decimal:
     if not within_range(number) or (number != 0 and number.adjusted() < -9999):
-        raise Fault(Code.NUMBER_OUT_OF_RANGE, OUT_OF_RANGE)
+        raise Fault(FormulaCode.NUMBER_OUT_OF_RANGE, OUT_OF_RANGE)
     return number
 
 
@@ -277,11 +291,11 @@ def compare(left: Value, operator: str, right: Value) -> bool:
     if operator in {"==", "!="} and (left is None or right is None):
         return (left is right) is (operator == "==")
     if left is None or right is None:
-        raise Fault(Code.NULL_OPERAND, "null has no order; only == and != take it")
+        raise Fault(FormulaCode.NULL_OPERAND, "null has no order; only == and != take it")
     kinds = kind_of(left), kind_of(right)
-    if kinds[0] != kinds[1] or kinds[0] == Kind.LIST:
+    if kinds[0] != kinds[1] or kinds[0] == ValueKind.LIST:
         words = [WORDS[kind] for kind in kinds]
-        raise Fault(Code.WRONG_TYPE, f"{words[0]} cannot be compared with {words[1]}")
+        raise Fault(FormulaCode.WRONG_TYPE, f"{words[0]} cannot be compared with {words[1]}")
     below = left < right  # type: ignore[operator]
     answers = {
         "==": left == right,
@@ -295,8 +309,8 @@ def compare(left: Value, operator: str, right: Value) -> bool:
 
 
 WORDS = {
-    Kind.NUMBER: "a number",
-    Kind.TEXT: "text",
-    Kind.BOOLEAN: "true or false",
-    Kind.LIST: "a list",
+    ValueKind.NUMBER: "a number",
+    ValueKind.TEXT: "text",
+    ValueKind.BOOLEAN: "true or false",
+    ValueKind.LIST: "a list",
 }

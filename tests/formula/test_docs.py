@@ -8,14 +8,14 @@ import pytest
 
 from penstock.formula.checking.check import Surroundings
 from penstock.formula.core import limits
-from penstock.formula.core.datasets import LATEST, InMemory, Rows
-from penstock.formula.core.errors import Code, FormulaFailure, FormulaInvalid
-from penstock.formula.core.values import Parameter, Value, text_of
+from penstock.formula.core.datasets import LATEST, DatasetRows, InMemoryDatasets
+from penstock.formula.core.errors import FormulaCode, FormulaFailure, FormulaInvalid
+from penstock.formula.core.values import FormulaParameter, Value, text_of
 from penstock.formula.evaluate import compile_formula
 from penstock.formula.functions.catalogue import FUNCTIONS, UNSUPPORTED
 from penstock.formula.functions.locales import LOCALES
 from penstock.formula.functions.unit_table import UNITS
-from tests.formula.formula_values import BOOLEAN, NUMBER, STRING, Shelf
+from tests.formula.formula_values import BOOLEAN, NUMBER, STRING, SampleCalculations
 
 PAGE = (Path(__file__).parents[2] / "docs" / "formula.md").read_text("utf-8")
 BLOCKS = re.findall(r"```formula\n(.*?)```", PAGE, re.DOTALL)
@@ -26,16 +26,16 @@ EXAMPLES = [
 ]
 SURROUNDINGS = Surroundings(
     (
-        Parameter("distance", NUMBER),
-        Parameter("passengers", NUMBER),
-        Parameter("fuel", STRING),
-        Parameter("Fuel type", STRING),
-        Parameter("empty", STRING),
-        Parameter("nothing", STRING, required=False),
-        Parameter("ok", BOOLEAN),
-        Parameter("json", STRING),
+        FormulaParameter("distance", NUMBER),
+        FormulaParameter("passengers", NUMBER),
+        FormulaParameter("fuel", STRING),
+        FormulaParameter("Fuel type", STRING),
+        FormulaParameter("empty", STRING),
+        FormulaParameter("nothing", STRING, required=False),
+        FormulaParameter("ok", BOOLEAN),
+        FormulaParameter("json", STRING),
     ),
-    library=Shelf(double=((Parameter("x", NUMBER),), ":x * 2")),
+    library=SampleCalculations(double=((FormulaParameter("x", NUMBER),), ":x * 2")),
     earlier=frozenset({"total"}),
 )
 ROW = {
@@ -47,9 +47,9 @@ ROW = {
     "ok": True,
     "json": '{"trip":{"legs":[{"km":1.50},{"km":2}],"id":"007"}}',
 }
-DATA = InMemory(
+DATA = InMemoryDatasets(
     {
-        ("fuels", LATEST): Rows(
+        ("fuels", LATEST): DatasetRows(
             ("fuel", "factor", "code"),
             [("natural gas", Decimal("2.02"), "01"), ("gas", Decimal("2.30"), "02")],
         )
@@ -58,11 +58,11 @@ DATA = InMemory(
 )
 
 
-def shown(value: Value) -> str:
+def format_value(value: Value) -> str:
     if isinstance(value, str):
         return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
     if isinstance(value, tuple):
-        return f"[{', '.join(map(shown, value))}]"
+        return f"[{', '.join(map(format_value, value))}]"
     return text_of(value)
 
 
@@ -70,7 +70,7 @@ def shown(value: Value) -> str:
 def test_an_example_of_the_page_is_true(text: str, expected: str) -> None:
     try:
         compiled = compile_formula(text.replace("⏎", "\n"), SURROUNDINGS)
-        found = shown(compiled.run(ROW, DATA, {"total": Decimal(40)}))
+        found = format_value(compiled.run(ROW, DATA, {"total": Decimal(40)}))
     except FormulaInvalid as error:
         found = " ".join(f"error {problem.code}" for problem in error.problems)
     except FormulaFailure as failure:
@@ -89,7 +89,7 @@ def test_every_function_has_a_section_with_its_signature() -> None:
 def test_every_code_has_a_row() -> None:
     listed = re.findall(r"^\| `([A-Z_]+)` \|", PAGE.split("\n## Errors\n")[1], re.MULTILINE)
 
-    assert listed == [code.value for code in Code]
+    assert listed == [code.value for code in FormulaCode]
 
 
 def test_every_limit_has_a_row_with_its_value() -> None:

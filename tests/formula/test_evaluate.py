@@ -8,9 +8,9 @@ import pytest
 from penstock.formula import evaluate
 from penstock.formula.checking.check import Surroundings
 from penstock.formula.checking.linker import link
-from penstock.formula.core.datasets import Pin
-from penstock.formula.core.errors import Code, FormulaFailure, FormulaInvalid, Position
-from penstock.formula.core.values import Parameter, Scalar, Value, ValueType
+from penstock.formula.core.datasets import VersionPin
+from penstock.formula.core.errors import FormulaCode, FormulaFailure, FormulaInvalid, Position
+from penstock.formula.core.values import FormulaParameter, FormulaType, Scalar, Value
 from penstock.formula.evaluate import RowError, compile_formula, evaluate_rows
 from penstock.formula.syntax.parser import parse
 from tests.formula.formula_values import (
@@ -27,14 +27,14 @@ from tests.formula.formula_values import (
 )
 
 
-def bound(kind: ValueType, entry: object, required: bool = True) -> Value:
-    around = Surroundings((Parameter("x", kind, required),))
+def bind_entry(kind: FormulaType, entry: object, required: bool = True) -> Value:
+    around = Surroundings((FormulaParameter("x", kind, required),))
     return compile_formula(":x", around).run({"x": entry})
 
 
-def refused(kind: ValueType, entry: object) -> tuple[Code, str | None]:
+def refusal_of(kind: FormulaType, entry: object) -> tuple[FormulaCode, str | None]:
     with pytest.raises(FormulaFailure) as caught:
-        bound(kind, entry)
+        bind_entry(kind, entry)
     assert caught.value.at is None
     return caught.value.code, caught.value.column
 
@@ -53,7 +53,7 @@ def refused(kind: ValueType, entry: object) -> tuple[Code, str | None]:
     ],
 )
 def test_a_number_is_taken_exactly(entry: object, expected: str) -> None:
-    assert str(bound(NUMBER, entry)) == expected
+    assert str(bind_entry(NUMBER, entry)) == expected
 
 
 @pytest.mark.parametrize(
@@ -74,47 +74,49 @@ def test_a_number_is_taken_exactly(entry: object, expected: str) -> None:
     ],
 )
 def test_what_is_not_surely_a_number_is_refused(entry: object) -> None:
-    assert refused(NUMBER, entry) == (Code.INVALID_INPUT, "x")
+    assert refusal_of(NUMBER, entry) == (FormulaCode.INVALID_INPUT, "x")
 
 
 @pytest.mark.parametrize(
     "entry", ["1e10000", Decimal("1e10000"), "1" * 1_001, Decimal("1e-10000"), 10**2_000]
 )
 def test_a_number_beyond_the_limits_is_refused(entry: object) -> None:
-    assert refused(NUMBER, entry) == (Code.NUMBER_OUT_OF_RANGE, "x")
+    assert refusal_of(NUMBER, entry) == (FormulaCode.NUMBER_OUT_OF_RANGE, "x")
 
 
 def test_a_decimal_that_is_not_a_finite_number_is_refused() -> None:
     for entry in (Decimal("NaN"), Decimal("sNaN"), Decimal("Infinity")):
-        assert refused(NUMBER, entry) == (Code.NUMBER_OUT_OF_RANGE, "x")
+        assert refusal_of(NUMBER, entry) == (FormulaCode.NUMBER_OUT_OF_RANGE, "x")
 
 
 def test_text_is_taken_as_it_is_and_nothing_else_is_text() -> None:
-    assert bound(STRING, "") == ""
-    assert bound(STRING, " 007 ") == " 007 "
-    assert refused(STRING, 7) == (Code.INVALID_INPUT, "x")
-    assert refused(STRING, "x" * 40_000) == (Code.STRING_TOO_LONG, "x")
-    assert bound(TIMESTAMP, "2024-05-17") == "2024-05-17"
+    assert bind_entry(STRING, "") == ""
+    assert bind_entry(STRING, " 007 ") == " 007 "
+    assert refusal_of(STRING, 7) == (FormulaCode.INVALID_INPUT, "x")
+    assert refusal_of(STRING, "x" * 40_000) == (FormulaCode.STRING_TOO_LONG, "x")
+    assert bind_entry(TIMESTAMP, "2024-05-17") == "2024-05-17"
 
 
 def test_a_boolean_is_true_or_false_in_any_case_and_nothing_else() -> None:
-    assert [bound(BOOLEAN, entry) for entry in (True, "TRUE", "False", False)] == [
+    assert [bind_entry(BOOLEAN, entry) for entry in (True, "TRUE", "False", False)] == [
         True,
         True,
         False,
         False,
     ]
-    assert refused(BOOLEAN, "yes") == (Code.INVALID_INPUT, "x")
-    assert refused(BOOLEAN, 1) == (Code.INVALID_INPUT, "x")
+    assert refusal_of(BOOLEAN, "yes") == (FormulaCode.INVALID_INPUT, "x")
+    assert refusal_of(BOOLEAN, 1) == (FormulaCode.INVALID_INPUT, "x")
 
 
 def test_absent_null_and_empty_are_null_but_the_empty_text_is_a_text() -> None:
     for kind in (NUMBER, BOOLEAN, TIMESTAMP):
-        assert bound(kind, "", required=False) is None
-        assert bound(kind, None, required=False) is None
-        assert refused(kind, "") == (Code.MISSING_VALUE, "x")
-    assert refused(STRING, None) == (Code.MISSING_VALUE, "x")
-    assert compile_formula(":x", Surroundings((Parameter("x", STRING, False),))).run({}) is None
+        assert bind_entry(kind, "", required=False) is None
+        assert bind_entry(kind, None, required=False) is None
+        assert refusal_of(kind, "") == (FormulaCode.MISSING_VALUE, "x")
+    assert refusal_of(STRING, None) == (FormulaCode.MISSING_VALUE, "x")
+    assert (
+        compile_formula(":x", Surroundings((FormulaParameter("x", STRING, False),))).run({}) is None
+    )
 
 
 def test_rows_give_values_and_errors_and_none_stops_the_others() -> None:
@@ -133,16 +135,20 @@ def test_rows_give_values_and_errors_and_none_stops_the_others() -> None:
     assert results.values == (Decimal("3.502"), None, None, None, Decimal("3.5"))
     assert results.errors == (
         RowError(
-            1, "distance", Code.INVALID_INPUT, ":distance: expected a number, found 'far'", None
+            1,
+            "distance",
+            FormulaCode.INVALID_INPUT,
+            ":distance: expected a number, found 'far'",
+            None,
         ),
         RowError(
             2,
             None,
-            Code.IMPACT_NOT_FOUND,
+            FormulaCode.IMPACT_NOT_FOUND,
             "there is no emission factor for 'vehicles', 'boat', 'co2'",
             Position(1, VEHICLE_FORMULA.index("IMPACT('vehicles'") + 1),
         ),
-        RowError(3, "vehicleType", Code.MISSING_VALUE, ":vehicleType has no value", None),
+        RowError(3, "vehicleType", FormulaCode.MISSING_VALUE, ":vehicleType has no value", None),
     )
 
 
@@ -161,14 +167,14 @@ def test_a_failure_has_the_place_of_its_operation(text: str, line: int, column: 
 
 
 def test_the_declared_output_is_enforced_for_each_row() -> None:
-    around = Surroundings((Parameter("t", STRING),), NUMBER)
+    around = Surroundings((FormulaParameter("t", STRING),), NUMBER)
     compiled = compile_formula("GET_VALUE(:t, '$')", around)
 
     assert compiled.run({"t": "1.50"}) == Decimal("1.50")
     assert compiled.run({"t": "null"}) is None
     with pytest.raises(FormulaFailure) as caught:
         compiled.run({"t": '"1.50"'})
-    assert (caught.value.code, caught.value.at) == (Code.WRONG_TYPE, Position(1, 1))
+    assert (caught.value.code, caught.value.at) == (FormulaCode.WRONG_TYPE, Position(1, 1))
 
 
 def test_ref_reads_earlier_outputs_and_is_null_when_there_is_none_yet() -> None:
@@ -193,7 +199,7 @@ def test_an_invalid_formula_is_not_compiled_and_says_all_that_is_wrong() -> None
 
 
 def test_an_unused_parameter_stops_saving_but_not_evaluating() -> None:
-    around = Surroundings((Parameter("a", NUMBER),))
+    around = Surroundings((FormulaParameter("a", NUMBER),))
 
     assert codes("1", around) == ["UNUSED_PARAMETER"]
     assert compile_formula("1", around).run({"a": 2}) == Decimal(1)
@@ -204,15 +210,15 @@ def test_a_formula_is_compiled_once_for_each_text_and_declaration(
 ) -> None:
     compiled_texts = []
 
-    class Counted(evaluate.Compiled):
+    class CountingFormula(evaluate.CompiledFormula):
         def __init__(self, linked: object) -> None:
             super().__init__(linked)  # type: ignore[arg-type]
             compiled_texts.append(self.linked.formula.text)
 
-    monkeypatch.setattr(evaluate, "Compiled", Counted)
+    monkeypatch.setattr(evaluate, "CompiledFormula", CountingFormula)
     text = "COALESCE(:once, :twice)"
-    number = Surroundings((Parameter("once", NUMBER), Parameter("twice", NUMBER)))
-    string = Surroundings((Parameter("once", STRING), Parameter("twice", STRING)))
+    number = Surroundings((FormulaParameter("once", NUMBER), FormulaParameter("twice", NUMBER)))
+    string = Surroundings((FormulaParameter("once", STRING), FormulaParameter("twice", STRING)))
     for _ in range(5):
         compile_formula(text, number)
         compile_formula(text, string)
@@ -222,7 +228,7 @@ def test_a_formula_is_compiled_once_for_each_text_and_declaration(
 
 def test_nothing_of_a_formulas_text_enters_the_generated_source() -> None:
     evil = "__import__('os').system('x')\n\"\"\"#"
-    around = Surroundings((Parameter("import os", STRING), Parameter("k1", STRING)))
+    around = Surroundings((FormulaParameter("import os", STRING), FormulaParameter("k1", STRING)))
     text = "SET :lookup = CONCAT(:import os, '{}', :k1)\nSWITCH(:lookup, '{}', 1, default=2)"
     plain, hostile = (
         compile_formula(
@@ -256,12 +262,22 @@ def test_threads_may_share_a_compiled_formula() -> None:
 def test_a_dataset_that_breaks_its_word_is_a_bug_and_not_a_row_error() -> None:
     class Binary:
         def lookup(
-            self, dataset: str, key: str, columns: object, pin: Pin, within: str | None = None
+            self,
+            dataset: str,
+            key: str,
+            columns: object,
+            pin: VersionPin,
+            within: str | None = None,
         ) -> Scalar:
             return 1.5  # type: ignore[return-value]
 
         def impact(
-            self, activity: str, impact: str, component: str, pin: Pin, within: str | None = None
+            self,
+            activity: str,
+            impact: str,
+            component: str,
+            pin: VersionPin,
+            within: str | None = None,
         ) -> Decimal | None:
             return 1.5  # type: ignore[return-value]
 

@@ -3,19 +3,25 @@ from decimal import Decimal
 import pytest
 
 from penstock.formula.checking.check import Surroundings
-from penstock.formula.core.errors import Code, FormulaInvalid, Position
-from penstock.formula.core.values import Parameter
+from penstock.formula.core.errors import FormulaCode, FormulaInvalid, Position
+from penstock.formula.core.values import FormulaParameter
 from penstock.formula.explain import Part, explain
-from tests.formula.formula_values import FACTORS, NUMBER, VEHICLE, VEHICLE_FORMULA, Shelf
+from tests.formula.formula_values import (
+    FACTORS,
+    NUMBER,
+    VEHICLE,
+    VEHICLE_FORMULA,
+    SampleCalculations,
+)
 
-N = (Parameter("n", NUMBER),)
+N = (FormulaParameter("n", NUMBER),)
 
 
-def found(part: Part) -> dict[str, object]:
+def evaluated_parts(part: Part) -> dict[str, object]:
     """Return the value of every evaluated part by its text, including the parts of bodies."""
     values: dict[str, object] = {part.text: part.value} if part.evaluated else {}
     for inner in (*part.parts, *part.body):
-        values |= found(inner)
+        values |= evaluated_parts(inner)
     return values
 
 
@@ -26,7 +32,7 @@ def test_every_part_that_was_evaluated_has_its_value() -> None:
 
     assert explained.value == line.value == Decimal("4.37750")
     assert explained.failure is None
-    assert found(line) == {
+    assert evaluated_parts(line) == {
         line.text: Decimal("4.37750"),
         "COALESCE(:passengers, 0) > 0": False,
         "COALESCE(:passengers, 0)": Decimal(0),
@@ -55,7 +61,7 @@ def test_a_line_that_sets_a_variable_is_shown_with_its_value() -> None:
     first, second = explain("SET :v = :n + 1\n:v * 2", Surroundings(N), {"n": 3}).lines
 
     assert (first.text, first.value, first.at) == ("SET :v = :n + 1", Decimal(4), Position(1, 5))
-    assert found(second) == {":v * 2": Decimal(8), ":v": Decimal(4), "2": Decimal(2)}
+    assert evaluated_parts(second) == {":v * 2": Decimal(8), ":v": Decimal(4), "2": Decimal(2)}
 
 
 def test_a_failure_is_told_and_what_came_before_it_is_shown() -> None:
@@ -64,11 +70,11 @@ def test_a_failure_is_told_and_what_came_before_it_is_shown() -> None:
 
     assert explained.failure is not None
     assert (explained.failure.code, explained.failure.at) == (
-        Code.DIVISION_BY_ZERO,
+        FormulaCode.DIVISION_BY_ZERO,
         Position(1, 10),
     )
     assert not line.evaluated
-    assert found(line) == {
+    assert evaluated_parts(line) == {
         ":n + 1": Decimal(4),
         ":n": Decimal(3),
         "1": Decimal(1),
@@ -81,11 +87,11 @@ def test_an_input_at_fault_leaves_everything_unevaluated() -> None:
 
     assert explained.failure is not None
     assert explained.failure.column == "n"
-    assert found(explained.lines[0]) == {}
+    assert evaluated_parts(explained.lines[0]) == {}
 
 
 def test_the_body_of_a_calculation_is_shown_for_the_arguments_of_the_call() -> None:
-    shelf = Shelf(f=((Parameter("x", NUMBER),), "SET :h = :x / 2\n:h + 1"))
+    shelf = SampleCalculations(f=((FormulaParameter("x", NUMBER),), "SET :h = :x / 2\n:h + 1"))
     (line,) = explain("#f(:n) * #f(8)", Surroundings(N, library=shelf), {"n": 3}).lines
     first, second = line.parts
 
@@ -95,7 +101,7 @@ def test_the_body_of_a_calculation_is_shown_for_the_arguments_of_the_call() -> N
 
 
 def test_the_body_of_a_calculation_that_failed_is_shown_up_to_the_failure() -> None:
-    shelf = Shelf(f=((Parameter("x", NUMBER),), "SET :h = :x + 1\n1 / :x"))
+    shelf = SampleCalculations(f=((FormulaParameter("x", NUMBER),), "SET :h = :x + 1\n1 / :x"))
     explained = explain("#f(:n)", Surroundings(N, library=shelf), {"n": 0})
     set_line, last = explained.lines[0].body
 
@@ -105,11 +111,11 @@ def test_the_body_of_a_calculation_that_failed_is_shown_up_to_the_failure() -> N
 
 
 def test_a_call_refused_for_its_argument_has_no_body() -> None:
-    shelf = Shelf(f=((Parameter("x", NUMBER),), "1 / :x"))
+    shelf = SampleCalculations(f=((FormulaParameter("x", NUMBER),), "1 / :x"))
     explained = explain("#f(GET_VALUE('null', '$'))", Surroundings(library=shelf), {})
 
     assert explained.failure is not None
-    assert explained.failure.code == Code.NULL_OPERAND
+    assert explained.failure.code == FormulaCode.NULL_OPERAND
     assert explained.lines[0].body == ()
 
 

@@ -4,38 +4,40 @@ from decimal import Decimal, localcontext
 
 from penstock.formula.checking.check import Surroundings
 from penstock.formula.checking.linker import examine
-from penstock.formula.core.errors import Code
-from penstock.formula.core.values import Parameter
+from penstock.formula.core.errors import FormulaCode
+from penstock.formula.core.values import FormulaParameter
 from penstock.formula.evaluate import compile_formula
 from tests.formula.formula_values import (
     NUMBER,
     STRING,
-    Shelf,
+    SampleCalculations,
     code,
     codes,
     messages,
+    number_text,
     table,
     value,
-    written,
 )
 
 
 def test_b3_a_parameter_is_bound_as_a_value_and_not_replaced_in_the_text() -> None:
-    parameters = (Parameter("val", NUMBER), Parameter("value2", NUMBER))
-    shelf = Shelf(f=(parameters, ":val+:value2"))
+    parameters = (FormulaParameter("val", NUMBER), FormulaParameter("value2", NUMBER))
+    shelf = SampleCalculations(f=(parameters, ":val+:value2"))
 
     assert run("#f(10, 20)", shelf) == Decimal(30)
 
 
 def test_c6_quotes_dollars_and_nulls_pass_unharmed_into_a_calculation() -> None:
-    shelf = Shelf(f=((Parameter("t", STRING, required=False),), "CONCAT('<', :t, '>')"))
+    shelf = SampleCalculations(
+        f=((FormulaParameter("t", STRING, required=False),), "CONCAT('<', :t, '>')")
+    )
 
     assert run("#f('it\\'s $1 :t')", shelf) == "<it's $1 :t>"
     assert run("#f(null)", shelf) == "<>"
 
 
 def test_c6_a_missing_or_extra_argument_is_refused_when_checked() -> None:
-    around = Surroundings(library=Shelf(f=((Parameter("x", NUMBER),), ":x")))
+    around = Surroundings(library=SampleCalculations(f=((FormulaParameter("x", NUMBER),), ":x")))
 
     assert codes("#f()", around) == ["WRONG_ARITY"]
     assert messages("#f(1, 2)", around) == [
@@ -44,7 +46,9 @@ def test_c6_a_missing_or_extra_argument_is_refused_when_checked() -> None:
 
 
 def test_c6_the_callers_parameters_do_not_leak_into_a_calculation() -> None:
-    around = Surroundings((Parameter("outer", NUMBER),), library=Shelf(f=((), ":outer")))
+    around = Surroundings(
+        (FormulaParameter("outer", NUMBER),), library=SampleCalculations(f=((), ":outer"))
+    )
 
     assert codes("#f() + :outer", around) == ["INVALID_CALCULATION"]
 
@@ -68,31 +72,31 @@ def test_b5_c17_rounding_a_date_follows_the_zones_clock_changes() -> None:
 
 
 def test_c17_the_30th_of_february_does_not_exist_and_milliseconds_are_kept() -> None:
-    assert code("AS_TIMESTAMP(:t, 'yyyy-MM-dd')", t="2024-02-30") == Code.INVALID_DATE
+    assert code("AS_TIMESTAMP(:t, 'yyyy-MM-dd')", t="2024-02-30") == FormulaCode.INVALID_DATE
     assert value("AS_TIMESTAMP('1970-01-01 0.123', 'yyyy-MM-dd s.SSS')") == Decimal(123)
 
 
 def test_b6_c14_divisions_keep_34_digits_and_everything_else_keeps_all() -> None:
-    assert written("1/40000000000") == "2.5E-11"
-    assert written("2/3*3") == "2.0000000000000000000000000000000001"
-    assert written("1/3") == "0.3333333333333333333333333333333333"
-    assert written("1/4") == "0.25"
+    assert number_text("1/40000000000") == "2.5E-11"
+    assert number_text("2/3*3") == "2.0000000000000000000000000000000001"
+    assert number_text("1/3") == "0.3333333333333333333333333333333333"
+    assert number_text("1/4") == "0.25"
     long = "12345678901234567890123456789012345678901234567890.1"
-    assert written(f"{long} + 0") == long
-    assert written(":n * 10", n=Decimal(long)) == long.replace(".", "") + ".0"
+    assert number_text(f"{long} + 0") == long
+    assert number_text(":n * 10", n=Decimal(long)) == long.replace(".", "") + ".0"
 
 
 def test_b6_the_threads_decimal_context_changes_nothing() -> None:
     text = "ROUND(1/3 + :n * 1.23456789 - ABS(-7.654321) ^ 2, 5)"
-    expected = written(text, n=Decimal("98765.4321"))
+    expected = number_text(text, n=Decimal("98765.4321"))
     with localcontext() as context:
         context.prec = 3
 
-        assert written(text, n=Decimal("98765.4321")) == expected == "121874.37582"
+        assert number_text(text, n=Decimal("98765.4321")) == expected == "121874.37582"
 
 
 def test_b15_c7_a_calculation_that_calls_itself_is_refused() -> None:
-    around = Surroundings(library=Shelf(f=((), "#g()"), g=((), "1 + #f()")))
+    around = Surroundings(library=SampleCalculations(f=((), "#g()"), g=((), "1 + #f()")))
 
     assert messages("#f()", around) == [
         "line 1, column 1: the calls go in a circle: #f -> #g -> #f"
@@ -100,7 +104,7 @@ def test_b15_c7_a_calculation_that_calls_itself_is_refused() -> None:
 
 
 def test_b24_c3_what_is_wrong_is_found_when_saved_with_its_place() -> None:
-    found = messages("FOO(1)\n+ :mising", Surroundings((Parameter("missing", NUMBER),)))
+    found = messages("FOO(1)\n+ :mising", Surroundings((FormulaParameter("missing", NUMBER),)))
 
     assert found == [
         "line 1, column 1: there is no function FOO",
@@ -121,15 +125,15 @@ def test_c10_powers_go_left_to_right_and_a_sign_binds_tighter() -> None:
 
 
 def test_c14_powers_are_decimal() -> None:
-    assert written("1.1^10") == "2.5937424601"
-    assert written("2^0.5") == "1.414213562373095048801688724209698"
+    assert number_text("1.1^10") == "2.5937424601"
+    assert number_text("2^0.5") == "1.414213562373095048801688724209698"
 
 
 def test_c15_null_compares_with_everything_by_equality_only() -> None:
     assert value(":x == null", x=None) is True
     assert value(":x != null", x="a") is True
     assert value("null != 1") is True
-    assert code("COALESCE(:x) < 'a'", x=None) == Code.NULL_OPERAND
+    assert code("COALESCE(:x) < 'a'", x=None) == FormulaCode.NULL_OPERAND
     assert value("COALESCE('', 'b')") == ""
 
 
@@ -150,7 +154,7 @@ def test_c18_both_spellings_of_the_kind_of_a_unit_are_understood() -> None:
 
 def test_c8_version_and_version_as_at_exclude_each_other_everywhere() -> None:
     options = "version=1, versionAsAt='2024-01-01'"
-    around = Surroundings(library=Shelf(f=((), "1")))
+    around = Surroundings(library=SampleCalculations(f=((), "1")))
 
     for call in ("#f(", "LOOKUP('a', 'b', ", "IMPACT('a', 'b', 'c', "):
         assert "CONFLICTING_OPTIONS" in codes(f"{call}{options})", around)
@@ -158,10 +162,10 @@ def test_c8_version_and_version_as_at_exclude_each_other_everywhere() -> None:
 
 def test_a_set_to_null_and_an_empty_list_element_do_not_crash() -> None:
     assert value("SET :v = null\nCOALESCE(:v, 1)") == Decimal(1)
-    assert code("SPLIT(:t, ',')[5]", t="a") == Code.INDEX_OUT_OF_RANGE
+    assert code("SPLIT(:t, ',')[5]", t="a") == FormulaCode.INDEX_OUT_OF_RANGE
 
 
-def run(text: str, shelf: Shelf) -> object:
+def run(text: str, shelf: SampleCalculations) -> object:
     around = Surroundings(library=shelf)
     assert examine(text, around).problems == ()
     return compile_formula(text, around).run({})

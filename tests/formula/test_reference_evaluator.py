@@ -4,14 +4,14 @@ from hypothesis import assume, event, given, settings
 
 from penstock.formula.checking.linker import link
 from penstock.formula.core.errors import FormulaFailure, FormulaInvalid
-from penstock.formula.core.limits import Work
+from penstock.formula.core.limits import WorkMeter
 from penstock.formula.core.values import Value, text_of
 from penstock.formula.evaluate import compile_formula
 from penstock.formula.explain import explain
 from penstock.formula.syntax.parser import parse
 from penstock.formula.syntax.render import render
 from tests.formula.random_formulas import DATA, EARLIER, ROWS, SURROUNDINGS, formulas
-from tests.formula.reference_evaluator import Reference
+from tests.formula.reference_evaluator import ReferenceEvaluator
 
 
 def outcome(compute: Callable[[], Value]) -> object:
@@ -33,7 +33,7 @@ def test_generated_code_agrees_with_the_plain_reading_of_the_tree(
         compiled = compile_formula(text, SURROUNDINGS)
     except FormulaInvalid:
         assume(False)
-    reference = Reference(link(parse(text), SURROUNDINGS), DATA, EARLIER, Work())
+    reference = ReferenceEvaluator(link(parse(text), SURROUNDINGS), DATA, EARLIER, WorkMeter())
 
     plain = outcome(lambda: reference.for_row(row))
 

@@ -12,8 +12,8 @@ from typing import Any, Final, NamedTuple
 import orjson
 from graphql import DocumentNode, ExecutionResult, GraphQLSchema, OperationDefinitionNode, execute
 
-from penstock.graphql_jit import Compiled, Options, Reason
-from penstock.graphql_jit.msgspec_lists import written_of
+from penstock.graphql_jit import CompiledOperation, ExecutionOptions, FallbackReason
+from penstock.graphql_jit.msgspec_lists import list_encoder_of
 
 _TURNS: Final = 30
 """Turns of the event loop in which work in the background ends."""
@@ -26,7 +26,7 @@ class Answer(NamedTuple):
     errors: list[tuple[Any, ...]]
 
 
-def answer(result: ExecutionResult, *, written: bool = False) -> Answer:
+def answer_of(result: ExecutionResult, *, written: bool = False) -> Answer:
     """Return a result as a client sees it; `written` data has fragments that only orjson writes."""
     data = orjson.loads(orjson.dumps(result.data)) if written else result.data
     return Answer(
@@ -47,11 +47,11 @@ def operation_of(document: DocumentNode, name: str | None = None) -> OperationDe
     return next(node for node in operations if node.name and node.name.value == name)
 
 
-async def finished(result: ExecutionResult | Awaitable[ExecutionResult]) -> ExecutionResult:
+async def await_result(result: ExecutionResult | Awaitable[ExecutionResult]) -> ExecutionResult:
     return await result if isawaitable(result) else result
 
 
-async def reference(
+async def run_reference(
     schema: GraphQLSchema,
     document: DocumentNode,
     variables: Mapping[str, Any] | None = None,
@@ -65,14 +65,14 @@ async def reference(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
         result = execute(schema, document, root, context, dict(variables or {}))
-        found = answer(await finished(result))
+        found = answer_of(await await_result(result))
         for _ in range(_TURNS):
             await asyncio.sleep(0)
         gc.collect(1)
     return found
 
 
-class Prepared:
+class CompiledDocument:
     """The only operation of a document, compiled once for any number of runs.
 
     If graphql-core runs it instead, the test fails.
@@ -81,20 +81,20 @@ class Prepared:
     def __init__(
         self, schema: GraphQLSchema, document: DocumentNode, *, written: bool = False
     ) -> None:
-        self._left: Counter[Reason] = Counter()
+        self._left: Counter[FallbackReason] = Counter()
         self._written = written
-        options = Options(schema=schema, lists=written_of if written else None)
-        self._run = Compiled(options, document, operation_of(document), self._left)
+        options = ExecutionOptions(schema=schema, lists=list_encoder_of if written else None)
+        self._run = CompiledOperation(options, document, operation_of(document), self._left)
 
     async def answer(
         self, variables: Mapping[str, Any] | None, context: object, root: object = None
     ) -> Answer:
-        result = await finished(self._run(dict(variables or {}), context, root))
-        assert not self._left.keys() - {Reason.ODD_VALUE}
-        return answer(result, written=self._written)
+        result = await await_result(self._run(dict(variables or {}), context, root))
+        assert not self._left.keys() - {FallbackReason.ODD_VALUE}
+        return answer_of(result, written=self._written)
 
 
-async def compiled(
+async def run_compiled(
     schema: GraphQLSchema,
     document: DocumentNode,
     variables: Mapping[str, Any] | None = None,
@@ -104,7 +104,9 @@ async def compiled(
     written: bool = False,
 ) -> Answer:
     """Compile the only operation of a document and run it once."""
-    return await Prepared(schema, document, written=written).answer(variables, context, root)
+    return await CompiledDocument(schema, document, written=written).answer(
+        variables, context, root
+    )
 
 
 def assert_alike(one: Answer, other: Answer, *, in_order: bool) -> None:
@@ -118,15 +120,15 @@ def assert_alike(one: Answer, other: Answer, *, in_order: bool) -> None:
         assert one.errors == other.errors
     elif sorted(one.errors, key=repr) != sorted(other.errors, key=repr):
         data = json.loads(one.data)
-        assert landings(data, one.errors) == landings(data, other.errors)
+        assert null_positions(data, one.errors) == null_positions(data, other.errors)
 
 
-def landings(data: Any, errors: list[tuple[Any, ...]]) -> set[tuple[Any, ...]]:
+def null_positions(data: Any, errors: list[tuple[Any, ...]]) -> set[tuple[Any, ...]]:
     """Return the positions that are null because of errors."""
-    return {landing(data, path) for path, _, _ in errors}
+    return {null_position(data, path) for path, _, _ in errors}
 
 
-def landing(data: Any, path: tuple[Any, ...]) -> tuple[Any, ...]:
+def null_position(data: Any, path: tuple[Any, ...]) -> tuple[Any, ...]:
     held = data
     for depth, key in enumerate(path):
         if held is None:

@@ -34,7 +34,7 @@ from graphql import (
 )
 
 
-class Held:
+class AttributeObject:
     """An object with attributes, whose text is the same everywhere."""
 
     kind: str
@@ -43,7 +43,7 @@ class Held:
         return "<Held>"
 
 
-class Later:
+class AwaitableValue:
     """A value to be awaited; nobody has to await it."""
 
     def __init__(self, now: Callable[[], Any], turns: int) -> None:
@@ -56,7 +56,7 @@ class Later:
         return self.now()
 
 
-class Stranger:
+class UnknownValue:
     """A value of an unknown type."""
 
     def __repr__(self) -> str:
@@ -80,10 +80,19 @@ FINE: dict[Any, list[Any]] = {
     COLOUR: ["red", 2],
     CAPITALS: ["abc"],
 }
-FAULTY: list[Any] = [object, Stranger, 2147483648, float("nan"), "?", [], {}, ValueError("given")]
+FAULTY: list[Any] = [
+    object,
+    UnknownValue,
+    2147483648,
+    float("nan"),
+    "?",
+    [],
+    {},
+    ValueError("given"),
+]
 
 
-class Source:
+class ValueSource:
     """Creates values; `faults` percent do not fit their type, `waits` percent are awaitable."""
 
     def __init__(self, seed: int, faults: int, waits: int) -> None:
@@ -97,7 +106,7 @@ class Source:
     def value(self, kind: Any, place: tuple[Any, ...], *, waits: bool = True) -> Any:
         random = self.random(*place)
         if waits and random.randrange(100) < self.waits:
-            return Later(lambda: self.now(kind, place), random.randrange(4))
+            return AwaitableValue(lambda: self.now(kind, place), random.randrange(4))
         return self.now(kind, place)
 
     def now(self, kind: Any, place: tuple[Any, ...]) -> Any:
@@ -116,7 +125,7 @@ class Source:
             return tuple(items) if random.randrange(4) == 0 else items
         if is_leaf_type(kind):
             return random.choice(FINE[kind])
-        return self.held(kind, place, random)
+        return self.make_object(kind, place, random)
 
     def fault(self, random: Random) -> Any:
         which = random.randrange(4)
@@ -127,7 +136,7 @@ class Source:
         chosen = random.choice(FAULTY)
         return chosen() if isinstance(chosen, type) else chosen
 
-    def held(self, kind: Any, place: tuple[Any, ...], random: Random) -> Any:
+    def make_object(self, kind: Any, place: tuple[Any, ...], random: Random) -> Any:
         """Return an object, a mapping or one with attributes, usually of a possible type."""
         if is_abstract_type(kind):
             kind = random.choice(self.possible(kind))
@@ -135,15 +144,15 @@ class Source:
         if random.randrange(100) < self.faults:
             values["kind"] = random.choice(["T0", "T2", "Query", "Colour", "None such", None, 1])
         for name, field in kind.fields.items():
-            if field.resolve is None and self.has(field.type, place, random):
+            if field.resolve is None and self.has_value(field.type, place, random):
                 values[name] = self.attribute(field.type, (*place, name), random)
         if random.randrange(3) == 0:
             return values
-        held = Held()
+        held = AttributeObject()
         held.__dict__.update(values)
         return held
 
-    def has(self, kind: Any, place: tuple[Any, ...], random: Random) -> bool:
+    def has_value(self, kind: Any, place: tuple[Any, ...], random: Random) -> bool:
         """Return whether an object has a value; nesting of objects ends."""
         if random.randrange(100) < self.faults:
             return False
@@ -167,7 +176,7 @@ def runtime_type(value: Any, _info: Any, _kind: Any) -> Any:
 class SchemaMaker:
     """Creates a schema of a few types that refer to each other, with all kinds of resolver."""
 
-    def __init__(self, source: Source, random: Random) -> None:
+    def __init__(self, source: ValueSource, random: Random) -> None:
         self.source = source
         self.random = random
         self.named = GraphQLInterfaceType(

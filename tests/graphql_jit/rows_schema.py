@@ -8,20 +8,20 @@ from typing import Any, cast
 import strawberry
 from graphql import DocumentNode, parse
 
-from penstock.graphql_jit import batched
-from tests.graphql_jit.executor_comparison import Prepared
+from penstock.graphql_jit import batch_resolver
+from tests.graphql_jit.executor_comparison import CompiledDocument
 
 Info = strawberry.Info["Context", Any]
 
 
-class Held:
+class AttributeObject:
     """An object with attributes."""
 
     def __init__(self, **attributes: Any) -> None:
         self.__dict__.update(attributes)
 
 
-class Raising(Held):
+class RaisingObject(AttributeObject):
     """An object with an attribute that raises."""
 
     @property
@@ -39,11 +39,13 @@ class Context:
         self.asked: list[Any] = []
 
 
-def tag(key: Any = "k", value: Any = "v") -> Held:
-    return Held(key=key, value=value)
+def tag(key: Any = "k", value: Any = "v") -> AttributeObject:
+    return AttributeObject(key=key, value=value)
 
 
-def row(number: Any = 0, kind: type[Held] = Held, /, **others: Any) -> Held:
+def row(
+    number: Any = 0, kind: type[AttributeObject] = AttributeObject, /, **others: Any
+) -> AttributeObject:
     """Return a row whose values fit its type, except those given."""
     fine = {
         "id": f"row {number}",
@@ -56,7 +58,7 @@ def row(number: Any = 0, kind: type[Held] = Held, /, **others: Any) -> Held:
         "words": ["a", "b"],
         "maybe": None,
     }
-    if kind is not Raising:
+    if kind is not RaisingObject:
         fine["text"] = "text"
     return kind(**(fine | others))
 
@@ -86,14 +88,14 @@ class Row:
     maybe: list[Tag | None] | None
 
     @strawberry.field
-    @batched(_owners)
+    @batch_resolver(_owners)
     @staticmethod
     def owner(one: strawberry.Parent[Any], info: Info) -> Tag | None:
         found: Tag | None = info.context.owners([one])[0]
         return found
 
     @strawberry.field
-    @batched(_owners)
+    @batch_resolver(_owners)
     @staticmethod
     def holder(one: strawberry.Parent[Any], info: Info) -> Tag:
         found: Tag = info.context.owners([one])[0]
@@ -105,7 +107,9 @@ class Row:
         one: strawberry.Parent[Any], info: Info, first: int = 3, at: int | None = strawberry.UNSET
     ) -> "Page":
         info.context.asked.append((one.number, first, at, info.path.as_list()))
-        return cast("Page", Held(rows=info.context.rows[:first], info=tag(f"page {first} {at}")))
+        return cast(
+            "Page", AttributeObject(rows=info.context.rows[:first], info=tag(f"page {first} {at}"))
+        )
 
     @strawberry.field
     @staticmethod
@@ -149,7 +153,7 @@ class Query:
     @strawberry.field
     @staticmethod
     def page(info: Info) -> Page | None:
-        return cast("Page", Held(rows=info.context.rows, info=tag("all")))
+        return cast("Page", AttributeObject(rows=info.context.rows, info=tag("all")))
 
 
 async def later(value: Any) -> Any:
@@ -166,7 +170,7 @@ Give = Callable[[Any], Any | Awaitable[Any]]
 
 
 @cache
-def prepared(text: str) -> tuple[DocumentNode, Prepared]:
+def compile_document(text: str) -> tuple[DocumentNode, CompiledDocument]:
     """Parse and compile a document once for hundreds of runs."""
     document = parse(text)
-    return document, Prepared(SCHEMA, document)
+    return document, CompiledDocument(SCHEMA, document)

@@ -9,7 +9,7 @@ import strawberry
 from strawberry.permission import BasePermission
 from strawberry.relay import GlobalID
 
-from penstock.graphql_jit import batched
+from penstock.graphql_jit import batch_resolver
 
 
 @strawberry.enum
@@ -19,21 +19,21 @@ class Colour(Enum):
 
 
 @strawberry.interface
-class Named:
+class NamedThing:
     name: str
 
 
 @strawberry.type
-class Maker(Named):
+class Maker(NamedThing):
     country: str | None = None
 
 
 @strawberry.type
-class Robot(Named):
+class Robot(NamedThing):
     version: int
 
 
-class Sold(Exception):
+class SoldError(Exception):
     pass
 
 
@@ -46,8 +46,8 @@ async def later(answer: Any) -> Any:
     return answer
 
 
-class SoldHandler(strawberry.ExceptionHandler[Sold, SoldOut]):
-    def handle(self, exception: Sold, *, field: Any, info: Any) -> Any:
+class SoldHandler(strawberry.ExceptionHandler[SoldError, SoldOut]):
+    def handle(self, exception: SoldError, *, field: Any, info: Any) -> Any:
         if str(exception) == "declined":
             return None
         answer = SoldOut(message=f"{field.python_name} {info.path.as_list()}: {exception}")
@@ -77,7 +77,7 @@ def makers_of(parents: list["Toy"], info: strawberry.Info[Context]) -> list[Any]
     ]
 
 
-async def priced(parents: list["Toy"], info: strawberry.Info[Context], tax: int) -> list[int]:
+async def prices_of(parents: list["Toy"], info: strawberry.Info[Context], tax: int) -> list[int]:
     info.context.batches.append([toy.name for toy in parents])
     await asyncio.sleep(0)
     if tax < 0:
@@ -86,13 +86,13 @@ async def priced(parents: list["Toy"], info: strawberry.Info[Context], tax: int)
 
 
 @strawberry.type
-class Toy(Named):
+class Toy(NamedThing):
     colour: Colour = Colour.RED
     parts: list["Toy"] = strawberry.field(default_factory=list)
     weight: float | None = None
 
     @strawberry.field
-    @batched(makers_of)
+    @batch_resolver(makers_of)
     @staticmethod
     def maker(toy: strawberry.Parent["Toy"]) -> Maker | None:
         if toy.name == "orphan":
@@ -100,7 +100,7 @@ class Toy(Named):
         return Maker(name="m")
 
     @strawberry.field
-    @batched(priced)
+    @batch_resolver(prices_of)
     @staticmethod
     async def price(toy: strawberry.Parent["Toy"], tax: int = 7) -> int | None:
         return len(toy.name) + tax
@@ -144,12 +144,12 @@ class Odd:
 
 
 @strawberry.input
-class Checked:
+class CheckedOrder:
     size: int
 
     def __post_init__(self) -> None:
         if self.size > 9:
-            raise Sold(f"{self.size} is too large")
+            raise SoldError(f"{self.size} is too large")
 
 
 def toys_named(names: list[str]) -> list[Toy]:
@@ -168,15 +168,15 @@ class Query:
         return None if name == "none" else Toy(name=name)
 
     @strawberry.field
-    def wished(self, wish: Wish) -> list[Toy]:
+    def toys_for(self, wish: Wish) -> list[Toy]:
         return [Toy(name=name, colour=wish.colour) for name in wish.names]
 
     @strawberry.field
-    def told(self, wish: Wish, wishes: list[Wish] | None = None) -> str:
+    def describe_wishes(self, wish: Wish, wishes: list[Wish] | None = None) -> str:
         return f"{wish!r} {wishes!r}"
 
     @strawberry.field
-    def ordered(self, orders: list[Order] | None = None) -> str:
+    def describe_orders(self, orders: list[Order] | None = None) -> str:
         return f"{orders!r}"
 
     @strawberry.field
@@ -184,7 +184,7 @@ class Query:
         return f"{odd!r} {wish!r}"
 
     @strawberry.field
-    def named(self) -> list[Named]:
+    def named_things(self) -> list[NamedThing]:
         return [Maker(name="m", country="x"), Robot(name="r", version=3), Toy(name="t")]
 
     @strawberry.field
@@ -196,7 +196,7 @@ class Query:
         return f"{value!r} {info.variable_values}"
 
     @strawberry.field
-    def given(
+    def describe_arguments(
         self,
         text: str,
         perhaps: strawberry.Maybe[int | None] = None,
@@ -226,7 +226,7 @@ class Mutation:
     @strawberry.mutation
     async def buy(self, name: str) -> Annotated[Toy | SoldOut, strawberry.union("Bought")]:
         if name == "sold":
-            raise Sold(name)
+            raise SoldError(name)
         return Toy(name=name)
 
     @strawberry.mutation
@@ -234,15 +234,15 @@ class Mutation:
         self, info: strawberry.Info, name: str
     ) -> Annotated[Toy | SoldOut, strawberry.union("Bought")]:
         if name != info.field_name:
-            raise Sold(name)
+            raise SoldError(name)
         return Toy(name=name)
 
     @strawberry.mutation
     async def order(
-        self, info: strawberry.Info, wish: Wish, checked: Checked | None = None
+        self, info: strawberry.Info, wish: Wish, checked: CheckedOrder | None = None
     ) -> Annotated[Toy | SoldOut, strawberry.union("Bought")]:
         if wish.size == 0:
-            raise Sold(f"{info.field_name} {wish.names}")
+            raise SoldError(f"{info.field_name} {wish.names}")
         if wish.size == 1:
             raise ValueError("one")
         return Toy(name=wish.names[0])
@@ -250,14 +250,14 @@ class Mutation:
     @strawberry.mutation
     async def wish(self, wish: Wish) -> Annotated[Toy | SoldOut, strawberry.union("Bought")]:
         if wish.size == 0:
-            raise Sold(wish.names[0])
+            raise SoldError(wish.names[0])
         return Toy(name=wish.names[0])
 
 
 @strawberry.type
 class Subscription:
     @strawberry.subscription
-    async def made(self) -> AsyncIterator[Toy]:
+    async def new_toys(self) -> AsyncIterator[Toy]:
         yield Toy(name="first")
 
 

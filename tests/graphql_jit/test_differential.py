@@ -8,8 +8,8 @@ from graphql import parse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.graphql_jit.executor_comparison import assert_alike, compiled, reference
-from tests.graphql_jit.random_schemas import DocumentMaker, SchemaMaker, Source
+from tests.graphql_jit.executor_comparison import assert_alike, run_compiled, run_reference
+from tests.graphql_jit.random_schemas import DocumentMaker, SchemaMaker, ValueSource
 
 VARIABLES: list[dict[str, Any]] = [
     {},
@@ -19,13 +19,13 @@ VARIABLES: list[dict[str, Any]] = [
 
 
 async def compare(seed: int, faults: int, waits: int, operation: str) -> None:
-    random, source = Random(seed), Source(seed, faults, waits)
+    random, source = Random(seed), ValueSource(seed, faults, waits)
     schema = SchemaMaker(source, random).schema()
     kind = schema.query_type if operation == "query" else schema.mutation_type
     document = parse(DocumentMaker(schema, random).document(kind, operation))
-    variables, root = VARIABLES[seed % len(VARIABLES)], source.held(kind, ("root",), random)
-    expected = await reference(schema, document, variables, root=root)
-    found = await compiled(schema, document, variables, root=root)
+    variables, root = VARIABLES[seed % len(VARIABLES)], source.make_object(kind, ("root",), random)
+    expected = await run_reference(schema, document, variables, root=root)
+    found = await run_compiled(schema, document, variables, root=root)
     assert_alike(expected, found, in_order=False)
 
 

@@ -12,25 +12,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from orjson import Fragment
 
-from penstock.graphql_jit import Compiled, Options, Reason
-from penstock.graphql_jit.msgspec_lists import written_of
+from penstock.graphql_jit import CompiledOperation, ExecutionOptions, FallbackReason
+from penstock.graphql_jit.msgspec_lists import list_encoder_of
 from tests.graphql_jit.executor_comparison import (
     assert_alike,
-    compiled,
-    finished,
+    await_result,
     operation_of,
-    reference,
+    run_compiled,
+    run_reference,
 )
-from tests.graphql_jit.random_schemas import Later
+from tests.graphql_jit.random_schemas import AwaitableValue
 from tests.graphql_jit.rows_schema import (
     SCHEMA,
+    AttributeObject,
     Context,
     Give,
-    Held,
-    Raising,
+    RaisingObject,
     at_once,
+    compile_document,
     later,
-    prepared,
     row,
     tag,
 )
@@ -62,7 +62,7 @@ class Rows(list[Any]):
     pass
 
 
-def raised(message: str) -> Any:
+def raise_error(message: str) -> Any:
     raise ValueError(message)
 
 
@@ -111,38 +111,38 @@ ROWS: list[Callable[[int], Any]] = [
     lambda number: None,
     lambda number: ValueError("no row"),
     lambda number: {"number": number},
-    lambda number: row(number, Raising),
+    lambda number: row(number, RaisingObject),
     lambda number: object(),
     lambda number: "row",
 ]
 
 
 WAITING: list[tuple[str, Callable[[], Any]]] = [
-    ("text", lambda: Later(lambda: "awaited", 1)),
-    ("text", lambda: Later(lambda: raised("awaited"), 1)),
-    ("tags", lambda: [Later(tag, 2), tag()]),
-    ("best", lambda: Later(tag, 1)),
+    ("text", lambda: AwaitableValue(lambda: "awaited", 1)),
+    ("text", lambda: AwaitableValue(lambda: raise_error("awaited"), 1)),
+    ("tags", lambda: [AwaitableValue(tag, 2), tag()]),
+    ("best", lambda: AwaitableValue(tag, 1)),
 ]
 Change = Callable[[int], Any]
 
 
-def held(name: str, make: Callable[[], Any]) -> Change:
+def change_attribute(name: str, make: Callable[[], Any]) -> Change:
     return lambda number: row(number, **{name: make()})
 
 
-AT_ONCE: list[Change] = [*(held(name, make) for name, make in ODD), *ROWS]
+AT_ONCE: list[Change] = [*(change_attribute(name, make) for name, make in ODD), *ROWS]
 AWAITED: list[Change] = [
-    *(held(name, make) for name, make in WAITING),
-    lambda number: Later(lambda: row(number), 2),
+    *(change_attribute(name, make) for name, make in WAITING),
+    lambda number: AwaitableValue(lambda: row(number), 2),
 ]
 
 
 async def compare(text: str, make: Callable[[], Context], *, in_order: bool) -> None:
-    document, plain = prepared(text)
-    expected = await reference(SCHEMA, document, context=make())
+    document, plain = compile_document(text)
+    expected = await run_reference(SCHEMA, document, context=make())
     assert_alike(expected, await plain.answer(None, make()), in_order=in_order)
     # A new compilation each time: after several refusals msgspec would not be tried.
-    written = await compiled(SCHEMA, document, context=make(), written=True)
+    written = await run_compiled(SCHEMA, document, context=make(), written=True)
     assert_alike(expected, written, in_order=in_order)
 
 
@@ -178,27 +178,27 @@ async def test_lists_of_any_kind_are_answered_as_ever(kind: Callable[[Any], Any]
         await compare(text, lambda: Context(kind([row(1)] * 9)), in_order=True)
 
 
-def run(text: str, **options: Any) -> Compiled:
+def run(text: str, **options: Any) -> CompiledOperation:
     document = parse(text)
-    made = Options(schema=SCHEMA, **options)
-    return Compiled(made, document, operation_of(document), Counter())
+    made = ExecutionOptions(schema=SCHEMA, **options)
+    return CompiledOperation(made, document, operation_of(document), Counter())
 
 
 async def test_a_list_of_plain_objects_is_written_at_once() -> None:
-    result: Any = run(DOCUMENTS[0], lists=written_of)({}, Context([row(n) for n in range(8)]))
+    result: Any = run(DOCUMENTS[0], lists=list_encoder_of)({}, Context([row(n) for n in range(8)]))
     assert type(result.data["rows"]) is Fragment
-    awaited: Any = await finished(
-        run(DOCUMENTS[3], lists=written_of)({}, Context([row(n) for n in range(8)]))
+    awaited: Any = await await_result(
+        run(DOCUMENTS[3], lists=list_encoder_of)({}, Context([row(n) for n in range(8)]))
     )
     assert type(awaited.data["soon"]) is Fragment
-    few: Any = run(DOCUMENTS[0], lists=written_of)({}, Context([row(n) for n in range(7)]))
+    few: Any = run(DOCUMENTS[0], lists=list_encoder_of)({}, Context([row(n) for n in range(7)]))
     assert type(few.data["rows"]) is list
     plain: Any = run(DOCUMENTS[0])({}, Context([row(n) for n in range(8)]))
     assert result.data != plain.data == orjson.loads(orjson.dumps(result.data))
 
 
 def test_a_list_that_is_refused_often_is_tried_no_more() -> None:
-    asked = run("{ rows { text } }", lists=written_of)
+    asked = run("{ rows { text } }", lists=list_encoder_of)
     rows = [row(n) for n in range(8)]
     for tried in (7, 7, 8, 1):
         for _ in range(tried):
@@ -209,13 +209,15 @@ def test_a_list_that_is_refused_often_is_tried_no_more() -> None:
 
 
 def test_rows_of_several_types_are_plain() -> None:
-    class Other(Held):
+    class Other(AttributeObject):
         pass
 
-    rows = [row(n, (Held, Other)[n % 2], text="other") for n in range(9)]
-    left: Counter[Reason] = Counter()
+    rows = [row(n, (AttributeObject, Other)[n % 2], text="other") for n in range(9)]
+    left: Counter[FallbackReason] = Counter()
     document = parse("{ rows { text number } }")
-    operation = Compiled(Options(schema=SCHEMA), document, operation_of(document), left)
+    operation = CompiledOperation(
+        ExecutionOptions(schema=SCHEMA), document, operation_of(document), left
+    )
     result: Any = operation({}, Context(rows))
     assert result.data == {"rows": [{"text": "other", "number": n} for n in range(9)]}
     assert left == {}
@@ -231,10 +233,12 @@ async def test_a_batched_field_is_asked_for_the_rows_that_are_plain(give: Give) 
         return Context(rows, lambda found: give([tag(f"owner {one.number}") for one in found]))
 
     context = make()
-    found = await compiled(SCHEMA, parse(OWNERS), context=context)
+    found = await run_compiled(SCHEMA, parse(OWNERS), context=context)
     assert context.batches == [[0, True, 3, 5]]
     if give is at_once:
-        assert_alike(await reference(SCHEMA, parse(OWNERS), context=make()), found, in_order=True)
+        assert_alike(
+            await run_reference(SCHEMA, parse(OWNERS), context=make()), found, in_order=True
+        )
     assert [error[:2] for error in found.errors] == [
         (("some", 4, "number"), "Cannot return null for non-nullable field Row.number.")
     ]
@@ -246,18 +250,20 @@ async def test_one_failure_in_a_batch_is_its_own(give: Give) -> None:
         odd: dict[int, Any] = {1: ValueError("no owner"), 2: None, 3: tag(None), 4: tag(7)}
         return give([odd.get(one.number, tag()) for one in found])
 
-    def asked(text: str) -> Any:
-        return compiled(SCHEMA, parse(text), context=Context([row(n) for n in range(6)], owners))
+    def run_query(text: str) -> Any:
+        return run_compiled(
+            SCHEMA, parse(text), context=Context([row(n) for n in range(6)], owners)
+        )
 
     failed = ("no owner", "Cannot return null for non-nullable field Tag.key.")
     null = "Cannot return null for non-nullable field Row.holder."
-    found = await asked("{ some { owner { key } } }")
+    found = await run_query("{ some { owner { key } } }")
     keys = ["k", None, None, None, "7", "k"]
     assert orjson.loads(found.data) == {
         "some": [{"owner": None if key is None else {"key": key}} for key in keys]
     }
     assert [(error[0][1], error[1]) for error in found.errors] == [(1, failed[0]), (3, failed[1])]
-    found = await asked("{ some { late holder { key } } }")
+    found = await run_query("{ some { late holder { key } } }")
     assert [one and one["holder"]["key"] for one in orjson.loads(found.data)["some"]] == keys
     assert sorted((error[0][1], error[1]) for error in found.errors) == [
         (1, failed[0]),
@@ -268,7 +274,7 @@ async def test_one_failure_in_a_batch_is_its_own(give: Give) -> None:
 
 @pytest.mark.parametrize(
     "owners",
-    [lambda _: raised("all"), lambda _: [tag()], lambda rows: later(rows[1:]), lambda _: 5],
+    [lambda _: raise_error("all"), lambda _: [tag()], lambda rows: later(rows[1:]), lambda _: 5],
 )
 async def test_a_batch_that_fails_takes_away_what_may_not_be_null(owners: Any) -> None:
     for text, data in (
@@ -277,7 +283,7 @@ async def test_a_batch_that_fails_takes_away_what_may_not_be_null(owners: Any) -
         ("{ rows { holder { key } } }", None),
     ):
         context = Context([row(n) for n in range(3)], owners)
-        found = await compiled(SCHEMA, parse(text), context=context)
+        found = await run_compiled(SCHEMA, parse(text), context=context)
         assert orjson.loads(found.data) == data
         assert len(found.errors) == (1 if data is None else 3)
 
@@ -296,9 +302,9 @@ async def test_each_object_is_passed_the_arguments_and_its_place(variables: Any)
     fields = "number page(first: $f, at: $a) { info { key } } other: page { info { key } }"
     document = parse(f"query ($a: Int, $f: Int! = 2) {{ some {{ {fields} }} }}")
     one, other = Context([row(n) for n in range(4)]), Context([row(n) for n in range(4)])
-    expected = await reference(SCHEMA, document, variables, one)
+    expected = await run_reference(SCHEMA, document, variables, one)
     for _ in range(2):
         other.asked.clear()
-        assert await compiled(SCHEMA, document, variables, other) == expected
+        assert await run_compiled(SCHEMA, document, variables, other) == expected
         assert other.asked == one.asked
     assert [place for *_, place in one.asked][:2] == [["some", 0, "page"], ["some", 0, "other"]]

@@ -8,23 +8,28 @@ import pytest
 import strawberry
 from graphql import parse
 
-from penstock.graphql_jit import Compiled, Options, attributes_asked, reads
-from tests.graphql_jit.executor_comparison import operation_of, reference
+from penstock.graphql_jit import (
+    CompiledOperation,
+    ExecutionOptions,
+    projected_attributes,
+    reads_attributes,
+)
+from tests.graphql_jit.executor_comparison import operation_of, run_reference
 
 SEEN: list[tuple[str, frozenset[str] | None]] = []
 
 
 @strawberry.interface
-class Told:
+class Node:
     @strawberry.field
-    @reads({"Book": ("key",)})
+    @reads_attributes({"Book": ("key",)})
     @staticmethod
     def id(told: strawberry.Parent[Any]) -> strawberry.ID:
         return strawberry.ID(f"id of {told.key}")
 
 
 @strawberry.type
-class Author(Told):
+class Author(Node):
     full_name: str
     key: str = "a"
 
@@ -34,7 +39,7 @@ class Author(Told):
 
 
 @strawberry.type
-class Book(Told):
+class Book(Node):
     title: str
     page_count: int = 3
     key: str = "b"
@@ -56,7 +61,7 @@ class Page:
 
 
 def shelf(info: strawberry.Info) -> list[Book]:
-    SEEN.extend((name, attributes_asked(info, name)) for name in ("Book", "Author", "Nobody"))
+    SEEN.extend((name, projected_attributes(info, name)) for name in ("Book", "Author", "Nobody"))
     return [Book(title="T")]
 
 
@@ -71,7 +76,7 @@ class Query:
 
     @strawberry.field
     @staticmethod
-    def anything(info: strawberry.Info) -> Told:
+    def anything(info: strawberry.Info) -> Node:
         return shelf(info)[0]
 
 
@@ -96,7 +101,7 @@ CASES = [
     Case("{ page { total } }", names()),
     Case("{ page { nodes { pageCount } } }", names("page_count")),
     Case(
-        "{ books { title ...F ... on Told { id } } } fragment F on Book { key }",
+        "{ books { title ...F ... on Node { id } } } fragment F on Book { key }",
         names("title", "key"),
     ),
     Case("{ books { id } }", names("key")),
@@ -117,7 +122,9 @@ CASES = [
 async def test_attributes_are_known_where_no_resolver_is_passed_the_object(case: Case) -> None:
     document = parse(case.document)
     SEEN.clear()
-    run = Compiled(Options(schema=SCHEMA), document, operation_of(document), Counter())
+    run = CompiledOperation(
+        ExecutionOptions(schema=SCHEMA), document, operation_of(document), Counter()
+    )
     for _ in range(2):
         result = run({})
         assert (await result if hasattr(result, "__await__") else result).errors is None
@@ -128,5 +135,5 @@ async def test_attributes_are_known_where_no_resolver_is_passed_the_object(case:
 
 async def test_nothing_is_known_where_graphql_core_executes() -> None:
     SEEN.clear()
-    await reference(SCHEMA, parse("{ books { title } }"))
+    await run_reference(SCHEMA, parse("{ books { title } }"))
     assert {asked for _, asked in SEEN} == {None}

@@ -16,8 +16,8 @@ from graphql import (
     parse,
 )
 
-from penstock.graphql_jit import Compiled, Options, Reason
-from tests.graphql_jit.executor_comparison import finished, operation_of
+from penstock.graphql_jit import CompiledOperation, ExecutionOptions, FallbackReason
+from tests.graphql_jit.executor_comparison import await_result, operation_of
 
 
 def schema_of(**resolvers: Any) -> GraphQLSchema:
@@ -68,10 +68,12 @@ class Hanging:
 
 async def run(schema: GraphQLSchema, text: str) -> Any:
     document = parse(text)
-    left: Counter[Reason] = Counter()
-    result = Compiled(Options(schema=schema), document, operation_of(document), left)({})
+    left: Counter[FallbackReason] = Counter()
+    result = CompiledOperation(
+        ExecutionOptions(schema=schema), document, operation_of(document), left
+    )({})
     async with asyncio.timeout(5):
-        return await finished(result)
+        return await await_result(result)
 
 
 async def test_all_of_a_level_wait_at_once() -> None:
@@ -134,10 +136,13 @@ async def test_what_a_resolver_was_handed_is_not_cancelled() -> None:
 async def test_an_execution_that_is_cancelled_cancels_what_it_began() -> None:
     hanging = Hanging()
     document = parse("{ items { one: slow two: slow } later { slow } }")
-    result = Compiled(
-        Options(schema=schema_of(slow=hanging)), document, operation_of(document), Counter()
+    result = CompiledOperation(
+        ExecutionOptions(schema=schema_of(slow=hanging)),
+        document,
+        operation_of(document),
+        Counter(),
     )({})
-    task = asyncio.ensure_future(finished(result))
+    task = asyncio.ensure_future(await_result(result))
     for _ in range(5):
         await asyncio.sleep(0)
     assert hanging.began == 5
@@ -148,11 +153,11 @@ async def test_an_execution_that_is_cancelled_cancels_what_it_began() -> None:
 
 
 async def test_a_resolver_that_is_cancelled_by_others_ends_the_execution() -> None:
-    async def cancelled(*_: Any) -> str:
+    async def cancel(*_: Any) -> str:
         raise asyncio.CancelledError
 
     with pytest.raises(asyncio.CancelledError):
-        await run(schema_of(one=cancelled, two=give("b")), "{ items { two one } }")
+        await run(schema_of(one=cancel, two=give("b")), "{ items { two one } }")
 
 
 async def test_errors_are_told_in_the_order_of_the_fields() -> None:

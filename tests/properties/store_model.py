@@ -4,15 +4,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.datastore.errors import Failure, NotFound, NotPermitted
-from penstock.datastore.roles import ROOT, Caller, GroupPath, Role, covers, on_one_line
-from penstock.datastore.table.layout import Kind
+from penstock.datastore.roles import ROOT, Caller, GroupPath, Role, are_on_one_line, covers
+from penstock.datastore.table.layout import KindDefinition
 
 
 @dataclass(slots=True)
-class Known:
+class KnownResource:
     """The model's view of a resource; a deleted one has no grants."""
 
-    kind: Kind[Any]
+    kind: KindDefinition[Any]
     id: str
     name: str
     owner: GroupPath
@@ -29,7 +29,7 @@ class Known:
     def lies_in(self, group: GroupPath) -> bool:
         return bool(self.grants) and group in (*self.grants, self.owner)
 
-    def counted(self) -> set[tuple[str, ...]]:
+    def counted_tags(self) -> set[tuple[str, ...]]:
         """The keys and the levels of values that count the resource."""
         found: set[tuple[str, ...]] = set()
         for text in self.tags:
@@ -44,31 +44,31 @@ class Model:
     """Groups, and resources in the order of their creation; predicts the failures by roles."""
 
     groups: set[GroupPath] = field(default_factory=lambda: {ROOT})
-    resources: list[Known] = field(default_factory=list)
+    resources: list[KnownResource] = field(default_factory=list)
 
-    def of_kind(self, kind: Kind[Any]) -> list[Known]:
+    def of_kind(self, kind: KindDefinition[Any]) -> list[KnownResource]:
         return [known for known in self.resources if known.kind is kind]
 
     def holds_name(
         self,
-        kind: Kind[Any],
+        kind: KindDefinition[Any],
         name: str,
         groups: tuple[GroupPath, ...],
-        but: Known | None = None,
+        but: KnownResource | None = None,
     ) -> bool:
         return any(
             other is not but
             and other.name.lower() == name.lower()
-            and any(on_one_line(one, group) for one in other.grants for group in groups)
+            and any(are_on_one_line(one, group) for one in other.grants for group in groups)
             for other in self.of_kind(kind)
         )
 
     def at(self, who: Caller, role: Role, group: GroupPath) -> type[Failure] | None:
         if not who.sees(group):
             return NotFound
-        return None if who.has(role, group) else NotPermitted
+        return None if who.has_role(role, group) else NotPermitted
 
-    def of(self, who: Caller, role: Role, known: Known) -> type[Failure] | None:
+    def of(self, who: Caller, role: Role, known: KnownResource) -> type[Failure] | None:
         if not known.open_session(who):
             return NotFound
-        return None if who.has(role, known.owner) else NotPermitted
+        return None if who.has_role(role, known.owner) else NotPermitted

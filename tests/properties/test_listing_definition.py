@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from penstock.datastore.errors import NotFound
 from penstock.datastore.records import Pipeline, Tag
-from penstock.datastore.resources.reading import Listed
+from penstock.datastore.resources.reading import ListRequest
 from penstock.datastore.roles import ROOT, GroupPath, Role, ancestors, covers
 from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
@@ -84,7 +84,7 @@ async def test_any_list_is_what_the_definition_says(
 ) -> None:
     made = await everything(store)
     session = store.open_session(caller({held: Role.READER}))
-    listed = Listed(
+    listed = ListRequest(
         group=group, tags=wanted, include_child_groups=child_groups, newest_first=newest_first
     )
     if not session.caller.sees(group):
@@ -109,7 +109,7 @@ async def test_any_list_is_what_the_definition_says(
 async def everything(store: Store) -> list[Pipeline]:
     """Fill the store, unless an earlier example did."""
     super_session = store.open_session(SUPER)
-    listed = Listed(group=ROOT, include_child_groups=True, newest_first=False)
+    listed = ListRequest(group=ROOT, include_child_groups=True, newest_first=False)
     filled = partial(super_session.pipelines.listing.page, listed)
     if not (await filled(Window(size=1))).entries:
         await grow(store)

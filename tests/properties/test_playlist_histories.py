@@ -7,9 +7,15 @@ from tempfile import TemporaryDirectory
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from penstock.datastore.playlists.change_target import Target
+from penstock.datastore.playlists.change_target import ChangeTarget
 from penstock.datastore.store import Session, Store
-from tests.datastore.playlists.sample_playlists import drift, ids, open_session, order, tracks
+from tests.datastore.playlists.sample_playlists import (
+    add_tracks,
+    drift,
+    ids,
+    open_session,
+    read_order,
+)
 from tests.support.stores import open_table
 
 picks = st.integers(0, 30)
@@ -22,7 +28,7 @@ steps = st.one_of(
 
 
 async def step(
-    session: Session, target: Target, audio: str, model: list[str], one: Sequence[object]
+    session: Session, target: ChangeTarget, audio: str, model: list[str], one: Sequence[object]
 ) -> None:
     """Apply a step to the playlist and to the expected list of entry ids."""
     name, what, where = one
@@ -57,10 +63,10 @@ async def test_any_history_leaves_what_a_plain_list_would_be(
     with TemporaryDirectory() as folder:
         async with open_table("sqlite", Path(folder)) as table:
             session = open_session(Store(table))
-            (audio,) = await tracks(session, 1)
+            (audio,) = await add_tracks(session, 1)
             made = await session.playlists.writing.create("Mix")
             model: list[str] = []
             for one in history:
-                await step(session, Target(id=made.id), audio, model, one)
-            assert ids(await order(session, made.id, 7)) == model
+                await step(session, ChangeTarget(id=made.id), audio, model, one)
+            assert ids(await read_order(session, made.id, 7)) == model
             assert await drift(table) == []

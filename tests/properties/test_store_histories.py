@@ -18,9 +18,9 @@ from penstock.datastore.groups.rows import with_grant, without_grant
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role, covers, parent
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Session, Store
-from penstock.datastore.table.layout import KINDS, Kind
+from penstock.datastore.table.layout import KINDS, KindDefinition
 from penstock.datastore.table.pages import Window
-from tests.properties.store_model import Known, Model
+from tests.properties.store_model import KnownResource, Model
 from tests.support.consistency_check import faults
 from tests.support.sample_resources import (
     EU,
@@ -83,7 +83,9 @@ class Histories(RuleBasedStateMachine):
     def session(self, who: Caller) -> Session:
         return self.store.open_session(who)
 
-    def foretold(self, call: Coroutine[Any, Any, T], failure: type[Failure] | None) -> T | None:
+    def call_as_predicted(
+        self, call: Coroutine[Any, Any, T], failure: type[Failure] | None
+    ) -> T | None:
         """Make the call; return None where it fails as predicted."""
         if failure is None:
             return self.run(call)
@@ -91,12 +93,12 @@ class Histories(RuleBasedStateMachine):
             self.run(call)
         return None
 
-    def chosen(self, which: int) -> Known:
+    def choose_resource(self, which: int) -> KnownResource:
         return self.model.resources[which % len(self.model.resources)]
 
     @rule(who=WHO, kind=KIND, group=GROUPS, name=NAMES, tagged=TAGS)
     def create(
-        self, who: Caller, kind: Kind[Any], group: GroupPath, name: str, tagged: list[str]
+        self, who: Caller, kind: KindDefinition[Any], group: GroupPath, name: str, tagged: list[str]
     ) -> None:
         failure = self.model.at(who, Role.CONTRIBUTOR, group)
         if failure is None and self.model.holds_name(kind, name, (group,)):
@@ -105,9 +107,9 @@ class Histories(RuleBasedStateMachine):
             failure = NotFound
         writing = self.session(who).of(kind).writing
         content = draft_of(kind, name, *tagged)
-        made = self.foretold(writing.create(group, content, None), failure)
+        made = self.call_as_predicted(writing.create(group, content, None), failure)
         if made is not None:
-            known = Known(kind, made.id, name, group, (group,), tuple(tagged))
+            known = KnownResource(kind, made.id, name, group, (group,), tuple(tagged))
             self.model.resources.append(known)
 
     @precondition(lambda self: self.model.resources)
@@ -117,7 +119,7 @@ class Histories(RuleBasedStateMachine):
     def update(
         self, who: Caller, which: int, name: str | None, tagged: list[str] | None, stale: bool
     ) -> None:
-        known = self.chosen(which)
+        known = self.choose_resource(which)
         failure = self.model.of(who, Role.CONTRIBUTOR, known)
         if failure is None and stale:
             failure = VersionConflict
@@ -132,7 +134,7 @@ class Histories(RuleBasedStateMachine):
             changes["tags"] = tags(*tagged)
         seen = known.version - stale
         call = self.session(who).of(known.kind).writing.update(known.id, seen, changes)
-        changed = self.foretold(call, failure)
+        changed = self.call_as_predicted(call, failure)
         if changed is not None:
             known.name = name or known.name
             known.tags = known.tags if tagged is None else tuple(tagged)
@@ -142,14 +144,14 @@ class Histories(RuleBasedStateMachine):
     @precondition(lambda self: self.model.resources)
     @rule(who=WHO, which=WHICH, group=GROUPS)
     def grant(self, who: Caller, which: int, group: GroupPath) -> None:
-        known = self.chosen(which)
+        known = self.choose_resource(which)
         failure = self.model.of(who, Role.ADMIN, known) or self.model.at(who, Role.ADMIN, group)
         wanted = with_grant(known.grants, group)
         if failure is None and self.model.holds_name(known.kind, known.name, wanted, known):
             failure = NameTaken
         elif failure is None and group not in self.model.groups:
             failure = NotFound
-        answer = self.foretold(
+        answer = self.call_as_predicted(
             self.session(who).of(known.kind).writing.grant(known.id, group), failure
         )
         if answer is not None:
@@ -160,13 +162,13 @@ class Histories(RuleBasedStateMachine):
     @precondition(lambda self: self.model.resources)
     @rule(who=WHO, which=WHICH, group=GROUPS)
     def revoke(self, who: Caller, which: int, group: GroupPath) -> None:
-        known = self.chosen(which)
+        known = self.choose_resource(which)
         failure = self.model.of(who, Role.ADMIN, known)
         if failure is None and group not in known.grants:
             failure = NotFound
         if failure is None and group == known.owner:
             failure = IllegalState
-        revoked = self.foretold(
+        revoked = self.call_as_predicted(
             self.session(who).of(known.kind).writing.revoke(known.id, group), failure
         )
         if revoked is not None:
@@ -176,9 +178,11 @@ class Histories(RuleBasedStateMachine):
     @precondition(lambda self: self.model.resources)
     @rule(who=WHO, which=WHICH)
     def delete(self, who: Caller, which: int) -> None:
-        known = self.chosen(which)
+        known = self.choose_resource(which)
         failure = self.model.of(who, Role.ADMIN, known)
-        if self.foretold(self.session(who).of(known.kind).deleting.delete(known.id), failure):
+        if self.call_as_predicted(
+            self.session(who).of(known.kind).deleting.delete(known.id), failure
+        ):
             known.grants = ()
 
     @rule(who=WHO, group=GROUPS)
@@ -188,7 +192,7 @@ class Histories(RuleBasedStateMachine):
             failure = NameTaken
         elif failure is None and parent(group) not in self.model.groups:
             failure = NotFound
-        if self.foretold(self.session(who).groups.create(group, None), failure):
+        if self.call_as_predicted(self.session(who).groups.create(group, None), failure):
             self.model.groups.add(group)
 
     @rule(who=WHO, group=GROUPS)
@@ -201,7 +205,7 @@ class Histories(RuleBasedStateMachine):
             failure = NotFound
         elif failure is None and (children or any(p.lies_in(group) for p in model.resources)):
             failure = IllegalState
-        if self.foretold(self.session(who).groups.delete(group), failure):
+        if self.call_as_predicted(self.session(who).groups.delete(group), failure):
             model.groups.discard(group)
 
     @invariant()
@@ -230,7 +234,9 @@ class Histories(RuleBasedStateMachine):
             for kind in KINDS if who.sees(group) else ():
                 await self.look_into(session, kind, group)
 
-    async def look_into(self, session: Session, kind: Kind[Any], group: GroupPath) -> None:
+    async def look_into(
+        self, session: Session, kind: KindDefinition[Any], group: GroupPath
+    ) -> None:
         reaching = [one for one in self.model.of_kind(kind) if one.reaches(group)]
         assert await names_of(session, kind, group) == [one.name for one in reaching]
         below = [
@@ -246,7 +252,11 @@ class Histories(RuleBasedStateMachine):
         await self.count_tags(session, kind, group, reaching)
 
     async def look_up_names(
-        self, session: Session, kind: Kind[Any], group: GroupPath, reaching: list[Known]
+        self,
+        session: Session,
+        kind: KindDefinition[Any],
+        group: GroupPath,
+        reaching: list[KnownResource],
     ) -> None:
         for name in ("one", "two", "three"):
             holders = [one.id for one in reaching if one.name.lower() == name]
@@ -258,9 +268,13 @@ class Histories(RuleBasedStateMachine):
                 assert holders == [found.id]
 
     async def count_tags(
-        self, session: Session, kind: Kind[Any], group: GroupPath, reaching: list[Known]
+        self,
+        session: Session,
+        kind: KindDefinition[Any],
+        group: GroupPath,
+        reaching: list[KnownResource],
     ) -> None:
-        expected = Counter(place for one in reaching for place in one.counted())
+        expected = Counter(place for one in reaching for place in one.counted_tags())
         lists = session.of(kind).tags
         keys = await lists.keys(group, Window(size=50))
         counts: Counter[tuple[str, ...]] = Counter(

@@ -21,7 +21,7 @@ from penstock.schema.engine.documents import core_schema
 from penstock.server.auth.claims import roles_from
 from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
 from tests.support.graphql_client import CREATE, CREATE_GROUP, GROUPS, draft
-from tests.support.penstock_command import client, started
+from tests.support.penstock_command import client, start_server
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = ROOT / ".venv-scan" / "bin"
@@ -54,7 +54,7 @@ def target(directory: Path) -> Iterator[Target]:
     """Start a server over the embedded store with a few pipelines in it."""
     data_dir, log = directory / "data", directory / "log"
     options = ("--port", "0", "--data-dir", str(data_dir), "--no-seed")
-    with started(log, *options, **SETTINGS) as server:
+    with start_server(log, *options, **SETTINGS) as server:
         with client(server, data_dir, "/=admin") as one:
             for path in GROUPS:
                 one.ask(CREATE_GROUP, input={"path": path})
@@ -114,7 +114,7 @@ def near_misses() -> set[str]:
     return {name[:-1] for name in real_names()} - real_names()
 
 
-def what_the_server_says(at: Target) -> str | None:
+def server_failures(at: Target) -> str | None:
     """Return the failures in the server's metrics and log."""
     metrics = httpx.get(at.url.replace("/graphql", "/metrics"), trust_env=False).text
     total = sum(
@@ -122,13 +122,13 @@ def what_the_server_says(at: Target) -> str | None:
         for line in metrics.splitlines()
         if line.startswith("penstock_operations_total")
     )
-    say(f"the server answered {total:.0f} operations")
+    print_line(f"the server answered {total:.0f} operations")
     if failed := FAILED.search(metrics):
         return f"the server counted {failed[1]}"
     return "the log holds a traceback" if "Traceback" in at.log.read_text() else None
 
 
-def say(line: str) -> None:
+def print_line(line: str) -> None:
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 
@@ -141,13 +141,13 @@ def main() -> int:
         scans: list[tuple[str, Callable[[], str | None]]] = [
             ("schemathesis", lambda: schemathesis(at, examples)),
             ("clairvoyance", lambda: clairvoyance(at, Path(held))),
-            ("server", lambda: what_the_server_says(at)),
+            ("server", lambda: server_failures(at)),
         ]
         problems = []
         for name, scan in scans:
             began = time.monotonic()
             problem = scan()
-            say(f"{name}: {problem or 'nothing found'} ({time.monotonic() - began:.0f} s)")
+            print_line(f"{name}: {problem or 'nothing found'} ({time.monotonic() - began:.0f} s)")
             problems += [problem] if problem else []
     return 1 if problems else 0
 

@@ -11,17 +11,25 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from penstock.datastore.clock import canonical
+from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from penstock.schema import schema
 from penstock.schema.core.relay import GlobalId
 from penstock.schema.engine.documents import core_schema
-from tests.datastore.ngsi.stored_samples import lettered, stored
+from tests.datastore.ngsi.stored_samples import store_dead_letter, store_samples
 from tests.schema.audio.listener_cases import LISTENERS_FIELDS
-from tests.schema.audio.mutation_failures import NOTHING, WITHOUT_NAMES, asked
+from tests.schema.audio.mutation_failures import NOTHING, WITHOUT_NAMES, documents_by_field
 from tests.support.consistency_check import contents
-from tests.support.graphql_client import NOUNS, Ask, as_caller, draft, tagged, title_of, worded
+from tests.support.graphql_client import (
+    NOUNS,
+    Ask,
+    as_caller,
+    draft,
+    tag_inputs,
+    title_of,
+    words_for,
+)
 
 OUTSIDERS = {
     "admin of another tree": as_caller("eve", "/eu=admin"),
@@ -66,7 +74,7 @@ class World(NamedTuple):
         """The name of the NGSI service that belongs to the group."""
         return self.group.strip("/")
 
-    def blurred(self, answer: object) -> str:
+    def blur_names(self, answer: object) -> str:
         """Return the answer as text, with the names of this world replaced by `?`."""
         text = json.dumps(answer)
         names = (self.group, self.name, self.service, self.letter)
@@ -134,7 +142,7 @@ def cases(world: World) -> Mapping[str, list[tuple[str, Mapping[str, Any]]]]:
                 "group: $group, tags: $tags, includeChildGroups: $below) { nodes { id } } }",
                 {**group, "tags": tags, "below": below},
             )
-            for tags in (None, {"all": tagged("scope=1")}, {"none": tagged("scope=2")})
+            for tags in (None, {"all": tag_inputs("scope=1")}, {"none": tag_inputs("scope=2")})
             for below in (False, True)
         ],
         "run": [
@@ -303,23 +311,23 @@ def execution_cases(world: World) -> Mapping[str, list[tuple[str, Mapping[str, A
 KINDS = NOUNS
 
 
-def nowhere(noun: str) -> World:
+def absent_world(noun: str) -> World:
     """Return names that fit their kind but belong to nothing."""
     key = "01a1fd33-4531-77f0-8555-cdb912a93fef"
     return World(
-        id=GlobalId(title_of(noun), key).text(),
-        version_id=GlobalId(f"{title_of(noun)}Version", f"{key}:1").text(),
-        group_id=GlobalId("Group", "/nowhere").text(),
+        id=GlobalId(title_of(noun), key).encode(),
+        version_id=GlobalId(f"{title_of(noun)}Version", f"{key}:1").encode(),
+        group_id=GlobalId("Group", "/nowhere").encode(),
         group="/nowhere",
         name="no such name",
         key=key,
-        job=GlobalId("Job", key).text(),
-        execution=GlobalId("Execution", key).text(),
+        job=GlobalId("Job", key).encode(),
+        execution=GlobalId("Execution", key).encode(),
         letter=key,
     )
 
 
-NOWHERE = nowhere("pipeline")
+NOWHERE = absent_world("pipeline")
 FIELDS = [
     field
     for root in (core_schema(schema).query_type, core_schema(schema).mutation_type)
@@ -345,14 +353,14 @@ def _uuid(global_id: str) -> str:
     return urlsafe_b64decode(global_id).decode().partition(":")[2]
 
 
-async def others(ask: Ask) -> World:
+async def foreign_world(ask: Ask) -> World:
     """Make a foreign tree of groups with one thing of every kind in it."""
     await ask.grow("/usa", "/usa/northwest", "/usa/gone", "/usa2", "/eu")
     id = await ask.make("/usa", "theirs", "scope=1", "material=metal/steel")
     await ask.change(id, 1, description="changed")
     found = (await ask(IDS, {"name": "theirs", "group": "/usa"})).data
     version_id = found["pipelineByName"]["versionNumbered"]["id"]
-    key = (await ask(KEY, {"at": canonical(datetime.now(UTC) + timedelta(days=1))})).value
+    key = (await ask(KEY, {"at": iso_timestamp(datetime.now(UTC) + timedelta(days=1))})).value
     await ask.make("/usa/gone", "going")
     for run in ("theirs", "claimed"):
         of = {"group": "/usa", "manifest": "snow", "runId": run}
@@ -365,8 +373,8 @@ async def others(ask: Ask) -> World:
     pipelines = Ask(ask.store)
     run = await pipelines.make("/usa", "theirs to run")
     execution = (await pipelines(EXECUTION, {"id": run})).value["execution"]["id"]
-    await stored(ask.store, "usa", "/p")
-    letter = await lettered(ask.store, "usa", "/p")
+    await store_samples(ask.store, "usa", "/p")
+    letter = await store_dead_letter(ask.store, "usa", "/p")
     group, key_id = found["group"]["id"], key["apiKey"]["id"]
     return World(id, version_id, group, "/usa", "theirs", key_id, job, execution, letter)
 
@@ -385,8 +393,8 @@ def assert_says_nothing(field: str, data: Any, errors: Any) -> None:
 
 
 def test_every_field_of_the_schema_has_a_case() -> None:
-    resources = {worded(field, noun) for field in cases(NOWHERE) for noun in KINDS}
-    audio = asked(NOTHING).keys() | WITHOUT_NAMES
+    resources = {words_for(field, noun) for field in cases(NOWHERE) for noun in KINDS}
+    audio = documents_by_field(NOTHING).keys() | WITHOUT_NAMES
     assert resources | audio | LISTENERS_FIELDS == {*FIELDS}
 
 
@@ -395,8 +403,8 @@ def test_every_field_of_the_schema_has_a_case() -> None:
 async def test_an_outsider_is_told_what_is_told_of_nothing(
     outsider: str, noun: str, store: Store
 ) -> None:
-    ask, absence = Ask(store, noun), nowhere(noun)
-    world, caller = await others(ask), OUTSIDERS[outsider]
+    ask, absence = Ask(store, noun), absent_world(noun)
+    world, caller = await foreign_world(ask), OUTSIDERS[outsider]
     before = await contents(store.table)
     for field in (field for field in cases(absence) if field != "viewer"):
         pairs = zip(cases(world)[field], cases(absence)[field], strict=True)
@@ -404,14 +412,14 @@ async def test_an_outsider_is_told_what_is_told_of_nothing(
             answer = await ask(document, theirs, caller)
             assert_says_nothing(field, answer.data, answer.errors)
             absent = await ask(document, nothing, caller)
-            assert world.blurred([answer.data, answer.errors]) == absence.blurred(
+            assert world.blur_names([answer.data, answer.errors]) == absence.blur_names(
                 [absent.data, absent.errors]
             )
             assert await contents(store.table) == before, field
 
 
 async def test_the_viewer_is_told_of_themselves_alone(ask: Ask) -> None:
-    await others(ask)
+    await foreign_world(ask)
     ((document, _),) = cases(NOWHERE)["viewer"]
     told = (await ask(document, {}, OUTSIDERS["admin of another tree"])).value
     assert told == {
@@ -422,7 +430,7 @@ async def test_the_viewer_is_told_of_themselves_alone(ask: Ask) -> None:
 
 
 async def test_what_an_outsider_shares_with_the_tree_shows_nothing_of_it(ask: Ask) -> None:
-    world, caller = await others(ask), OUTSIDERS["admin of another tree"]
+    world, caller = await foreign_world(ask), OUTSIDERS["admin of another tree"]
     everywhere = world._replace(group="/")
     for field in ("tagKeys", "tagValues", "pipelines"):
         for document, variables in cases(everywhere)[field]:
@@ -435,7 +443,7 @@ async def test_what_an_outsider_shares_with_the_tree_shows_nothing_of_it(ask: As
 async def test_an_outsiders_own_pipeline_cannot_be_granted_into_the_tree(
     ask: Ask, store: Store
 ) -> None:
-    world, caller = await others(ask), OUTSIDERS["admin of another tree"]
+    world, caller = await foreign_world(ask), OUTSIDERS["admin of another tree"]
     own = await ask.make("/eu", "theirs", caller=caller)
     before = await contents(store.table)
     document, _ = cases(world)["grantPipeline"][0]

@@ -7,21 +7,21 @@ from typing import Any, NamedTuple
 import pytest
 from graphql import GraphQLObjectType
 
-from penstock.datastore.clock import canonical
+from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.roles import Caller
 from penstock.schema import schema
 from penstock.schema.engine.documents import core_schema
 from tests.datastore.ngsi.sample_destinations import open_embedded
-from tests.datastore.ngsi.stored_samples import lettered, stored
+from tests.datastore.ngsi.stored_samples import store_dead_letter, store_samples
 from tests.schema.audio.list_cases import AUDIO_LISTS, audio_catalogue
 from tests.schema.audio.sample_playlists import (
     ADD_ENTRIES,
     CREATE_PLAYLIST,
     FIXED,
-    counting,
     global_id,
+    with_counted_ids,
 )
-from tests.support.graphql_client import NOUNS, ROOT, Answer, Ask, as_caller, tagged
+from tests.support.graphql_client import NOUNS, ROOT, Answer, Ask, as_caller, tag_inputs
 
 PAGE = "first: $first, after: $after, last: $last, before: $before"
 VARIABLES = "$first: Int, $after: String, $last: Int, $before: String"
@@ -323,21 +323,21 @@ async def catalogue(ask: Ask) -> None:
         await of.change(made[1], 1, description="changed")
     await discover(ask)
     for n, tag in enumerate(TAGS):
-        tags = tagged(tag, "scope=1")
+        tags = tag_inputs(tag, "scope=1")
         begun = await ask.input(
             CREATE_EXECUTION, pipelineId=found.value["id"], tags=tags, maxFailedRows=n
         )
     await ask.input(CANCEL_EXECUTION, id=begun["execution"]["id"])
-    await stored(ask.store, "vehicles", "/4wheels", ("car1", "car2", "bus:1"), 4)
-    await lettered(ask.store, "vehicles", "/2wheels")
-    await lettered(ask.store, "rooms", "/")
+    await store_samples(ask.store, "vehicles", "/4wheels", ("car1", "car2", "bus:1"), 4)
+    await store_dead_letter(ask.store, "vehicles", "/2wheels")
+    await store_dead_letter(ask.store, "rooms", "/")
     for reason in ("first", "second", "third"):
-        await lettered(ask.store, reason=reason)
-    until = canonical(datetime.now(UTC) + timedelta(days=1))
+        await store_dead_letter(ask.store, reason=reason)
+    until = iso_timestamp(datetime.now(UTC) + timedelta(days=1))
     for n in range(3):
         roles = [{"group": "/usa", "role": "READER"}]
         await ask.input(CREATE_API_KEY, name=f"k{n}", roles=roles, expiresAt=until)
-    await audio_catalogue(counting(ask.store, 0))
+    await audio_catalogue(with_counted_ids(ask.store, 0))
     await listen(ask)
 
 
@@ -354,7 +354,7 @@ async def discover(ask: Ask) -> None:
 async def listen(ask: Ask) -> None:
     """Make playlists l0 to l2: l0 holds t0, t1 and t0 again, l1 nothing, and l2 both."""
     b, a = SONG, global_id("Audio", FIXED.format(1))
-    numbered = Ask(counting(ask.store, 10))
+    numbered = Ask(with_counted_ids(ask.store, 10))
     mixes = [(await numbered.input(CREATE_PLAYLIST, name=f"l{n}"))["playlist"]["id"] for n in "012"]
     assert mixes[0] == LIST
     for id, audio in ((mixes[0], [b, a, b]), (mixes[2], [a, b])):
@@ -366,13 +366,13 @@ async def listen(ask: Ask) -> None:
         await ask.input(RECORD_PLAY, id=a, startedAt=started, listenedMs=100_000 + n)
 
 
-async def asked(ask: Ask, name: str, caller: Caller = ROOT, **arguments: Any) -> Answer:
+async def read_list(ask: Ask, name: str, caller: Caller = ROOT, **arguments: Any) -> Answer:
     return await ask(LISTS[name].document(), arguments, caller)
 
 
-async def page(ask: Ask, name: str, **arguments: Any) -> tuple[list[Any], dict[str, Any]]:
+async def read_page(ask: Ask, name: str, **arguments: Any) -> tuple[list[Any], dict[str, Any]]:
     """Return the identifying values of a page's nodes and its pageInfo; edges and nodes agree."""
-    found = (await asked(ask, name, **arguments)).data
+    found = (await read_list(ask, name, **arguments)).data
     while "list" not in found:
         found = found["around"]
         found = found[0] if isinstance(found, list) else found
@@ -409,21 +409,21 @@ def test_every_list_of_the_schema_is_walked() -> None:
 @pytest.mark.parametrize("name", LISTS)
 async def test_a_list_is_walked_both_ways_a_node_at_a_time(name: str, listed_store: Ask) -> None:
     nodes = LISTS[name].nodes
-    assert await page(listed_store, name) == (nodes, (await page(listed_store, name))[1])
+    assert await read_page(listed_store, name) == (nodes, (await read_page(listed_store, name))[1])
     after = before = None
     for n, node in enumerate(nodes):
-        found, info = await page(listed_store, name, first=1, after=after)
+        found, info = await read_page(listed_store, name, first=1, after=after)
         assert found == [node]
         assert info["hasNextPage"] is (n + 1 < len(nodes))
         assert info["hasPreviousPage"] is (n > 0)
         after = info["endCursor"]
     for n, node in enumerate(reversed(nodes)):
-        found, info = await page(listed_store, name, last=1, before=before)
+        found, info = await read_page(listed_store, name, last=1, before=before)
         assert found == [node]
         assert info["hasPreviousPage"] is (n + 1 < len(nodes))
         assert info["hasNextPage"] is (n > 0)
         before = info["startCursor"]
-    assert await page(listed_store, name, first=1, after=after) == (
+    assert await read_page(listed_store, name, first=1, after=after) == (
         [],
         {
             "hasNextPage": False,
@@ -437,11 +437,11 @@ async def test_a_list_is_walked_both_ways_a_node_at_a_time(name: str, listed_sto
 @pytest.mark.parametrize("name", LISTS)
 async def test_a_page_of_two_ends_with_the_list(name: str, listed_store: Ask) -> None:
     nodes = LISTS[name].nodes
-    found, info = await page(listed_store, name, first=2)
+    found, info = await read_page(listed_store, name, first=2)
     assert (found, info["hasNextPage"]) == (nodes[:2], len(nodes) > 2)
-    found, info = await page(listed_store, name, last=2)
+    found, info = await read_page(listed_store, name, last=2)
     assert (found, info["hasPreviousPage"]) == (nodes[-2:], len(nodes) > 2)
-    found, info = await page(listed_store, name, first=len(nodes))
+    found, info = await read_page(listed_store, name, first=len(nodes))
     assert (found, info["hasNextPage"], info["hasPreviousPage"]) == (nodes, False, False)
 
 
@@ -466,7 +466,7 @@ async def test_arguments_that_cannot_mean_anything_are_refused_by_every_list(
     bad: str, listed_store: Ask
 ) -> None:
     for name in LISTS:
-        (error,) = (await asked(listed_store, name, **BAD[bad])).errors
+        (error,) = (await read_list(listed_store, name, **BAD[bad])).errors
         assert error["extensions"]["code"] == "BAD_USER_INPUT", name
 
 
@@ -475,12 +475,12 @@ async def test_a_cursor_opens_only_in_the_list_and_for_the_caller_that_it_was_ma
 ) -> None:
     other = as_caller("other", "/=admin")
     for name in LISTS:
-        cursor = (await page(listed_store, name, first=1))[1]["endCursor"]
+        cursor = (await read_page(listed_store, name, first=1))[1]["endCursor"]
         for elsewhere in LISTS:
-            errors = (await asked(listed_store, elsewhere, first=1, after=cursor)).errors
+            errors = (await read_list(listed_store, elsewhere, first=1, after=cursor)).errors
             codes = [error["extensions"]["code"] for error in errors]
             assert codes == ([] if elsewhere == name else ["BAD_USER_INPUT"]), elsewhere
-        told = await asked(listed_store, name, other, first=1, after=cursor)
+        told = await read_list(listed_store, name, other, first=1, after=cursor)
         assert told.errors or told.data == {"around": None}, name
 
 
@@ -488,14 +488,14 @@ async def test_what_comes_and_goes_between_pages_neither_hides_nor_repeats_the_r
     ask: Ask,
 ) -> None:
     await catalogue(ask)
-    found, info = await page(ask, "oldest first", first=2)
+    found, info = await read_page(ask, "oldest first", first=2)
     assert found == ["p0", "p1"]
     for name in ("p1", "p2"):
         id = (await ask(f'{{ pipelineByName(name: "{name}", group: "/usa/west") {{ id }} }}')).value
         gone = "mutation($i: DeletePipelineInput!) { deletePipeline(input: $i) { __typename } }"
         assert (await ask(gone, {"i": id})).value == {"__typename": "DeletePipelinePayload"}
     await ask.make("/usa", "p6")
-    rest, _ = await page(ask, "oldest first", first=10, after=info["endCursor"])
+    rest, _ = await read_page(ask, "oldest first", first=10, after=info["endCursor"])
     assert rest == ["p3", "p4", "p6"]
 
 
@@ -504,7 +504,8 @@ async def test_page_sizes_of_1_and_100_are_fine_and_20_is_meant_without_one(ask:
     for n in range(21):
         await ask.make("/usa", f"p{n}")
     sizes = [
-        len((await page(ask, "pipelines", **arguments))[0]) for arguments in ({}, {"first": 100})
+        len((await read_page(ask, "pipelines", **arguments))[0])
+        for arguments in ({}, {"first": 100})
     ]
     assert sizes == [20, 21]
-    assert len((await page(ask, "pipelines", last=1))[0]) == 1
+    assert len((await read_page(ask, "pipelines", last=1))[0]) == 1

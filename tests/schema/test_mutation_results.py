@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 from graphql import GraphQLUnionType
 
-from penstock.datastore.clock import canonical
+from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.roles import Caller
 from penstock.datastore.table.layout import API_KEY
 from penstock.datastore.table.port import Put
@@ -18,8 +18,8 @@ from penstock.schema import schema
 from penstock.schema.core.relay import GlobalId
 from penstock.schema.engine.documents import core_schema
 from tests.datastore.ngsi.sample_destinations import open_embedded
-from tests.datastore.ngsi.stored_samples import lettered
-from tests.schema.audio.listener_cases import LISTENERS_FAILURES, named, things_of
+from tests.datastore.ngsi.stored_samples import store_dead_letter
+from tests.schema.audio.listener_cases import LISTENERS_FAILURES, make_things, replace_names
 from tests.schema.audio.mutation_failures import AUDIO_CASES
 from tests.support.consistency_check import contents
 from tests.support.graphql_client import (
@@ -27,11 +27,11 @@ from tests.support.graphql_client import (
     ROOT,
     Ask,
     as_caller,
+    content_for,
     draft,
-    tagged,
+    tag_inputs,
     title_of,
-    translated,
-    worded,
+    words_for,
 )
 
 READER = as_caller("rita", "/=reader")
@@ -39,7 +39,7 @@ CONTRIBUTOR = as_caller("carl", "/usa=contributor")
 USA = as_caller("uma", "/usa=admin")
 COLLECTOR = as_caller("cora", "/usa=admin")
 ABSENT = "01a1fd33-4531-77f0-8555-cdb912a93fef"
-MANY = tagged(*(f"key {n}=value" for n in range(28)))
+MANY = tag_inputs(*(f"key {n}=value" for n in range(28)))
 LIMIT = {"limit": "operations of a transaction", "maximum": 100}
 DETAILS = {
     "ValidationProblem": "problems { path message }",
@@ -52,7 +52,7 @@ DETAILS = {
 
 def key(group: str = "/usa", **more: Any) -> dict[str, Any]:
     """Return the input of an API key that may read the group until tomorrow."""
-    until = canonical(datetime.now(UTC) + timedelta(days=1))
+    until = iso_timestamp(datetime.now(UTC) + timedelta(days=1))
     return {"name": "k", "roles": [{"group": group, "role": "READER"}], "expiresAt": until, **more}
 
 
@@ -107,7 +107,7 @@ CASES: dict[tuple[str, str], Case] = {
     ),
     ("CreatePipelineResult", "LimitExceeded"): Case(
         "createPipeline",
-        draft("new", group="/usa") | {"tags": [*MANY, *tagged("a=b", "c=d", "e=f", "g=h")]},
+        draft("new", group="/usa") | {"tags": [*MANY, *tag_inputs("a=b", "c=d", "e=f", "g=h")]},
         "LIMIT_EXCEEDED",
         ["tags"],
         LIMIT,
@@ -120,7 +120,7 @@ CASES: dict[tuple[str, str], Case] = {
     ),
     ("UpdatePipelineResult", "ValidationProblem"): Case(
         "updatePipeline",
-        {"id": "one", "expectedVersion": 1, "tags": tagged("a=b", "A=c")},
+        {"id": "one", "expectedVersion": 1, "tags": tag_inputs("a=b", "A=c")},
         "BAD_USER_INPUT",
         ["tags", "1", "key"],
     ),
@@ -400,8 +400,8 @@ CASES |= {
 }
 LARGE = [{"index": n, "type": "NUMBER", "description": "é" * 2048} for n in range(200)]
 CASES |= {
-    (worded(union, noun), member): case._replace(
-        field=worded(case.field, noun), input=translated(case.input, noun)
+    (words_for(union, noun), member): case._replace(
+        field=words_for(case.field, noun), input=content_for(case.input, noun)
     )
     for (union, member), case in CASES.items()
     for noun in NOUNS[1:]
@@ -416,7 +416,7 @@ CASES["UpdateReferenceDatasetResult", "LimitExceeded"] = CASES[
     input={
         "id": "one",
         "expectedVersion": 1,
-        "tags": [*MANY, *tagged("c=d", "e=f", "g=h", "i=j", "k=l", "m=n")],
+        "tags": [*MANY, *tag_inputs("c=d", "e=f", "g=h", "i=j", "k=l", "m=n")],
     },
 )
 CASES["CreateDatasetUploadResult", "NotFound"] = Case(
@@ -490,7 +490,7 @@ async def resources(ask: Ask) -> dict[str, str]:
     for start in range(0, 100, 25):
         rows = [API_KEY.item(id=f"{n}", user="cora") for n in range(start, start + 25)]
         await ask.store.table.write([Put(row) for row in rows])
-    made["letter"] = await lettered(ask.store)
+    made["letter"] = await store_dead_letter(ask.store)
     return made
 
 
@@ -548,7 +548,7 @@ async def test_a_failure_of_listeners_occurs_and_changes_nothing(
     union: str, member: str, ask: Ask
 ) -> None:
     case = CASES[union, member]
-    await assert_fails(member, case, named(case.input, await things_of(ask)), ask)
+    await assert_fails(member, case, replace_names(case.input, await make_things(ask)), ask)
 
 
 @pytest.mark.parametrize(("union", "member"), sorted(CASES.keys() - LISTENERS_FAILURES))
@@ -562,7 +562,7 @@ async def test_a_failure_occurs_and_changes_nothing(
     input = {**case.input}
     title = "Execution" if "Execution" in union and "id" in input else title_of(noun)
     for name in {"id", "pipelineId"} & input.keys():
-        absent = ABSENT if "Key" in case.field else GlobalId(title, ABSENT).text()
+        absent = ABSENT if "Key" in case.field else GlobalId(title, ABSENT).encode()
         input[name] = made.get(input[name], absent)
     if "ids" in input:
         input["ids"] = [made.get(id, id) for id in input["ids"]]

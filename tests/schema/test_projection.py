@@ -9,8 +9,8 @@ from penstock.datastore.executions.rows import key_of_execution
 from penstock.datastore.store import Store
 from penstock.datastore.table.layout import KINDS, PIPELINE
 from penstock.datastore.table.port import Key, Update
-from penstock.schema.core.relay import GlobalId, key_of
-from tests.schema.audio.sample_tracks import album, shelve
+from penstock.schema.core.relay import GlobalId, parse_key
+from tests.schema.audio.sample_tracks import album_tracks, shelve
 from tests.support.graphql_client import NOUNS, ROOT, Ask, camel, title_of
 from tests.support.server_process import EXECUTOR
 
@@ -33,7 +33,7 @@ async def spoil(store: Store, key: Key, attribute: str) -> None:
     await store.table.transact([Update(key=key, set={attribute: {"spoiled": [1]}})])
 
 
-async def listed(ask: Ask, field: str, light: str, heavy: str) -> list[Any]:
+async def read_list(ask: Ask, field: str, light: str, heavy: str) -> list[Any]:
     """Read a list with the spoiled field, which fails, and without it, and return its nodes."""
     spoiled = await ask(field % f"nodes {{ {light} {heavy} }}")
     assert [error["extensions"]["code"] for error in spoiled.errors] == ["INTERNAL_SERVER_ERROR"]
@@ -53,13 +53,13 @@ async def test_a_list_of_resources_and_one_of_versions(any_store: Store, noun: s
     await ask.grow("/usa")
     made = [await ask.make("/usa", name, "material=metal/steel") for name in ("one", "two")]
     await ask.change(made[0], 1, description="changed")
-    one, two = (key_of(title_of(noun), id) for id in made)
+    one, two = (parse_key(title_of(noun), id) for id in made)
     await spoil(any_store, kind.latest.key(id=two), CONTENTS[noun])
     await spoil(any_store, kind.version.key(id=one, version=1), CONTENTS[noun])
     plain = Ask(any_store)
     light = "id name description state version tags { key value } groups owner createdAt __typename"
     asked = f'{{ {camel(noun)}s(group: "/usa", order: OLDEST_FIRST) {{ %s }} }}'
-    found = await listed(plain, asked, light, CONTENT_FIELDS[noun])
+    found = await read_list(plain, asked, light, CONTENT_FIELDS[noun])
     assert [(node["id"], node["name"], node["version"]) for node in found] == [
         (made[0], "one", 2),
         (made[1], "two", 1),
@@ -72,7 +72,7 @@ async def test_a_list_of_resources_and_one_of_versions(any_store: Store, noun: s
     )
     assert found[1]["__typename"] == title_of(noun)
     asked = f'{{ {camel(noun)}(id: "{made[0]}") {{ versions {{ %s }} }} }}'
-    found = await listed(plain, asked, "id version name tags { key }", CONTENT_FIELDS[noun])
+    found = await read_list(plain, asked, "id version name tags { key }", CONTENT_FIELDS[noun])
     assert [(node["version"], node["name"]) for node in found] == [(2, "one"), (1, "one")]
 
 
@@ -82,9 +82,9 @@ async def test_a_list_of_executions(any_store: Store) -> None:
     pipeline = await ask.make("/usa", "one")
     told = await ask.input(START, pipelineId=pipeline, mode="INLINE", rows=[{"x": 1}])
     id = told["execution"]["id"]
-    await spoil(any_store, key_of_execution(key_of("Execution", id)), "createdBy")
+    await spoil(any_store, key_of_execution(parse_key("Execution", id)), "createdBy")
     asked = f'{{ pipeline(id: "{pipeline}") {{ executions {{ %s }} }} }}'
-    found = await listed(ask, asked, "id state stateMessage mode tags { key }", "createdBy")
+    found = await read_list(ask, asked, "id state stateMessage mode tags { key }", "createdBy")
     assert found == [
         {"id": id, "state": "SUCCESS", "stateMessage": None, "mode": "INLINE", "tags": []}
     ]
@@ -92,11 +92,11 @@ async def test_a_list_of_executions(any_store: Store) -> None:
 
 async def test_a_list_of_audio(any_store: Store) -> None:
     ask = Ask(any_store)
-    first, second = await shelve(any_store, *album(2))
+    first, second = await shelve(any_store, *album_tracks(2))
     await spoil(any_store, audio_key(ROOT.user_id, second.id), "etag")
     await spoil(any_store, audio_key(ROOT.user_id, first.id), "objectKey")
     light = "title displayArtist track year size genres format"
-    found = await listed(ask, "{ audios { %s } }", light, "objectKey")
+    found = await read_list(ask, "{ audios { %s } }", light, "objectKey")
     assert [(node["title"], node["track"], node["year"]) for node in found] == [
         ("t1", 2, None),
         ("t0", 1, None),
@@ -143,10 +143,10 @@ async def test_a_resource_by_its_id(store: Store, asked: str) -> None:
     await ask.grow("/usa")
     id = await ask.make("/usa", "one")
     told = await ask.input(START, pipelineId=id, mode="INLINE", rows=[{"x": 1}])
-    await spoil(store, PIPELINE.latest.key(id=key_of("Pipeline", id)), "createdBy")
+    await spoil(store, PIPELINE.latest.key(id=parse_key("Pipeline", id)), "createdBy")
 
     async def answer(fields: str) -> Any:
-        version = GlobalId("PipelineVersion", f"{key_of('Pipeline', id)}:1").text()
+        version = GlobalId("PipelineVersion", f"{parse_key('Pipeline', id)}:1").encode()
         names = {"id": id, "version": version, "run": told["execution"]["id"], "fields": fields}
         return await ask(f"{{ {asked.format_map(names)} }}")
 

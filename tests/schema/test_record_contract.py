@@ -30,7 +30,7 @@ from penstock.datastore.objects.port import FileStatus
 from penstock.datastore.playlists import records as playlists
 from penstock.datastore.playlists.formats import document
 from penstock.datastore.playlists.formats.files import PlaylistFile
-from penstock.datastore.playlists.import_playlist import Unmatched
+from penstock.datastore.playlists.import_playlist import UnmatchedEntry
 from penstock.datastore.resources import version_diff
 from penstock.schema import schema
 from penstock.schema.engine.documents import core_schema
@@ -39,13 +39,13 @@ RECORDS: dict[str, type] = {
     "Album": audio.Album,
     "ApiKey": records.ApiKey,
     "Audio": audio.Audio,
-    "FileTrack": document.Track,
+    "FileTrack": document.FileTrack,
     "Artist": audio.Artist,
     "AudioLink": audio.AudioLink,
     "Calculation": records.Calculation,
     "CalculationVersion": records.CalculationVersion,
     "Genre": audio.Genre,
-    "Change": version_diff.Change,
+    "Change": version_diff.ValueChange,
     "DatasetColumn": records.DatasetColumn,
     "DatasetContent": records.DatasetContent,
     "Execution": execution_records.Execution,
@@ -57,15 +57,15 @@ RECORDS: dict[str, type] = {
     "Job": jobs.Job,
     "Manifest": runs.Manifest,
     "NgsiAttribute": directory.Attribute,
-    "NgsiBucket": aggregates.Bucket,
-    "NgsiCounts": counts.Counts,
-    "NgsiDeadEntity": dead_letters.Dead,
+    "NgsiBucket": aggregates.AggregateBucket,
+    "NgsiCounts": counts.IngestCounts,
+    "NgsiDeadEntity": dead_letters.DeadEvent,
     "NgsiDeadLetter": dead_letters.DeadLetter,
     "NgsiDestination": table_names.Destination,
     "NgsiEntity": directory.Entity,
-    "NgsiNamingRules": naming_rules.Documents,
+    "NgsiNamingRules": naming_rules.NamingDocuments,
     "NgsiPreview": repository.Preview,
-    "NgsiReplayed": replay.Replayed,
+    "NgsiReplayed": replay.ReplayResult,
     "NgsiSample": series.Sample,
     "NgsiService": directory.Service,
     "NgsiServicePath": directory.ServicePath,
@@ -78,7 +78,7 @@ RECORDS: dict[str, type] = {
     "Playlist": playlists.Playlist,
     "PlaylistEntry": playlists.Entry,
     "PlaylistFile": PlaylistFile,
-    "Storage": audio.Connection,
+    "Storage": audio.BucketConnection,
     "Run": runs.Run,
     "RunCount": runs.RunCount,
     "RunEvent": runs.RunEvent,
@@ -89,7 +89,7 @@ RECORDS: dict[str, type] = {
     "TagValue": records.TagValue,
     "Transform": records.Transform,
     "Transformer": records.Transformer,
-    "UnmatchedTrack": Unmatched,
+    "UnmatchedTrack": UnmatchedEntry,
 }
 ROOTS = {"Query", "Mutation", "Subscription"}
 MADE_HERE = {
@@ -123,7 +123,7 @@ def objects() -> Iterator[GraphQLObjectType]:
             yield type
 
 
-def plain(type: GraphQLObjectType) -> dict[str, tuple[StrawberryField, GraphQLField]]:
+def plain_fields(type: GraphQLObjectType) -> dict[str, tuple[StrawberryField, GraphQLField]]:
     """Return the fields without a resolver, by their Python names."""
     found = {}
     for field in type.fields.values():
@@ -162,7 +162,7 @@ def test_plain_fields_are_on_the_record_and_as_nullable(name: str) -> None:
     type = TYPES[name]
     assert isinstance(type, GraphQLObjectType)
     hints = attributes(RECORDS[name])
-    fields = plain(type)
+    fields = plain_fields(type)
     assert fields
     assert fields.keys() <= hints.keys()
     served = {
@@ -176,7 +176,7 @@ def test_a_list_is_a_tuple_on_the_record(name: str) -> None:
     type = TYPES[name]
     assert isinstance(type, GraphQLObjectType)
     hints = attributes(RECORDS[name])
-    for field, (_, definition) in plain(type).items():
+    for field, (_, definition) in plain_fields(type).items():
         assert str(definition.type).startswith("[") == _is_tuple(hints[field]), field
 
 

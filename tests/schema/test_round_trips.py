@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from penstock.datastore.store import Store
-from penstock.schema.core.relay import GlobalId, key_of
+from penstock.schema.core.relay import GlobalId, parse_key
 from tests.support.graphql_client import (
     CREATE,
     NOUNS,
@@ -16,11 +16,11 @@ from tests.support.graphql_client import (
     Ask,
     as_caller,
     draft,
-    tagged,
+    tag_inputs,
     title_of,
 )
 from tests.support.stores import open_files, open_table
-from tests.support.table_interceptors import Traced
+from tests.support.table_interceptors import TracedTable
 
 pytestmark = pytest.mark.xdist_group("round trips")
 
@@ -52,11 +52,11 @@ async def traced_table(noun: str, tmp_path_factory: pytest.TempPathFactory) -> A
             tags = ("even=yes",) if n % 2 == 0 else ("even=no",)
             id = await ask.make(group, f"p{n}", *tags, "all=1")
             await ask.change(id, 1, description="changed")
-        yield Traced(table)
+        yield TracedTable(table)
 
 
 @pytest.fixture
-def ask(traced_table: Traced, noun: str) -> Ask:
+def ask(traced_table: TracedTable, noun: str) -> Ask:
     """Ask the filled store; the count starts again for each test."""
     traced_table.start()
     return Ask(Store(traced_table), noun)
@@ -68,9 +68,9 @@ async def ids(ask: Ask, count: int) -> list[str]:
     return [node["id"] for node in page["nodes"]]
 
 
-@pytest.mark.parametrize("tags", [None, {"all": tagged("all=1")}])
+@pytest.mark.parametrize("tags", [None, {"all": tag_inputs("all=1")}])
 async def test_a_page_with_versions_and_back_again_takes_as_many_calls_for_50_as_for_10(
-    tags: Any, ask: Ask, traced_table: Traced
+    tags: Any, ask: Ask, traced_table: TracedTable
 ) -> None:
     costs = []
     for size in (10, 50):
@@ -88,7 +88,7 @@ async def test_a_page_with_versions_and_back_again_takes_as_many_calls_for_50_as
     assert costs == [(8, 0, 3), (8, 0, 3)]
 
 
-async def test_50_nodes_by_id_are_one_call(ask: Ask, traced_table: Traced) -> None:
+async def test_50_nodes_by_id_are_one_call(ask: Ask, traced_table: TracedTable) -> None:
     wanted = await ids(ask, 50)
     traced_table.start()
     answer = await ask(NODES, {"ids": wanted})
@@ -97,7 +97,9 @@ async def test_50_nodes_by_id_are_one_call(ask: Ask, traced_table: Traced) -> No
     assert traced_table.seen == (1, 0, 1)
 
 
-async def test_the_same_thing_asked_for_twice_is_read_once(ask: Ask, traced_table: Traced) -> None:
+async def test_the_same_thing_asked_for_twice_is_read_once(
+    ask: Ask, traced_table: TracedTable
+) -> None:
     (id,) = await ids(ask, 1)
     traced_table.start()
     query = "query($id: ID!) { a: pipeline(id: $id) { name } b: node(id: $id) { id } }"
@@ -106,7 +108,7 @@ async def test_the_same_thing_asked_for_twice_is_read_once(ask: Ask, traced_tabl
 
 
 async def test_requests_share_no_loader_and_each_caller_is_judged_alone(
-    ask: Ask, traced_table: Traced
+    ask: Ask, traced_table: TracedTable
 ) -> None:
     wanted = await ids(ask, 2)
     callers = (ROOT, as_caller("eve", "/eu=admin"), as_caller("uma", "/usa=reader"), ROOT)
@@ -149,7 +151,7 @@ READS = {
 
 
 @pytest.mark.parametrize("name", READS)
-async def test_a_read_keeps_its_budget(name: str, ask: Ask, traced_table: Traced) -> None:
+async def test_a_read_keeps_its_budget(name: str, ask: Ask, traced_table: TracedTable) -> None:
     query, budget = READS[name]
     (id,) = await ids(ask, 1)
     traced_table.start()
@@ -159,7 +161,9 @@ async def test_a_read_keeps_its_budget(name: str, ask: Ask, traced_table: Traced
     assert answer.units.calls == traced_table.reads
 
 
-async def test_a_version_by_its_own_id_is_one_round_trip(ask: Ask, traced_table: Traced) -> None:
+async def test_a_version_by_its_own_id_is_one_round_trip(
+    ask: Ask, traced_table: TracedTable
+) -> None:
     (id,) = await ids(ask, 1)
     query = "query($id: ID!) { pipeline(id: $id) { versionNumbered(version: 1) { id } } }"
     version = (await ask(query, {"id": id})).value["versionNumbered"]["id"]
@@ -175,7 +179,7 @@ DELETE = "mutation($input: DeletePipelineInput!) { deletePipeline(input: $input)
 
 
 async def test_writes_keep_their_budgets(noun: str, store: Store) -> None:
-    traced_table = Traced(store.table)
+    traced_table = TracedTable(store.table)
     ask = Ask(Store(traced_table, files=store.files), noun)
     await ask.grow()
     # Another carrier of the tags in each group: the last one to leave costs one try more.
@@ -188,7 +192,7 @@ async def test_writes_keep_their_budgets(noun: str, store: Store) -> None:
     assert traced_table.seen == ((0, 2, 2) if has_file else (0, 1, 1))
     id = made["pipeline"]["id"]
     writes = (
-        (UPDATE, {"expectedVersion": 1, "name": "two", "tags": tagged("a=b/c", "e=f")}),
+        (UPDATE, {"expectedVersion": 1, "name": "two", "tags": tag_inputs("a=b/c", "e=f")}),
         (GRANT, {"group": "/eu"}),
         (REVOKE, {"group": "/eu"}),
         (UPDATE, {"expectedVersion": 2, "tags": []}),
@@ -206,7 +210,7 @@ async def test_writes_keep_their_budgets(noun: str, store: Store) -> None:
 async def test_the_last_carrier_of_a_tag_costs_one_try_more_when_it_leaves(
     noun: str, store: Store
 ) -> None:
-    traced_table = Traced(store.table)
+    traced_table = TracedTable(store.table)
     ask = Ask(Store(traced_table, files=store.files), noun)
     await ask.grow()
     id = await ask.make("/usa", "one", "a=b/c/d", "e=f")
@@ -217,8 +221,8 @@ async def test_the_last_carrier_of_a_tag_costs_one_try_more_when_it_leaves(
 
 async def test_fifty_versions_by_their_ids_are_one_call(ask: Ask) -> None:
     kind = title_of(ask.noun)
-    keys = [key_of(kind, id) for id in await ids(ask, 50)]
-    wanted = [GlobalId(f"{kind}Version", f"{key}:1").text() for key in keys]
+    keys = [parse_key(kind, id) for id in await ids(ask, 50)]
+    wanted = [GlobalId(f"{kind}Version", f"{key}:1").encode() for key in keys]
     answer = await ask(NODES, {"ids": wanted})
     assert [node["id"] for node in answer.value] == wanted
     assert answer.units.calls == 1

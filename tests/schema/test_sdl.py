@@ -41,19 +41,21 @@ def breaches(promised: GraphQLNamedType, served: GraphQLNamedType | None) -> Ite
         case GraphQLEnumType(), GraphQLEnumType():
             yield from _missing(promised.name, promised.values, served.values)
         case GraphQLUnionType(), GraphQLUnionType():
-            yield from _missing(promised.name, _named(promised.types), _named(served.types))
+            yield from _missing(
+                promised.name, _type_names(promised.types), _type_names(served.types)
+            )
         case GraphQLInputObjectType(), GraphQLInputObjectType():
             yield from _inputs(promised.name, promised.fields, served.fields)
         case GraphQLInterfaceType(), GraphQLInterfaceType():
             yield from _fields(promised.name, promised.fields, served.fields)
         case GraphQLObjectType(), GraphQLObjectType():
             yield from _missing(
-                promised.name, _named(promised.interfaces), _named(served.interfaces)
+                promised.name, _type_names(promised.interfaces), _type_names(served.interfaces)
             )
             yield from _fields(promised.name, promised.fields, served.fields)
 
 
-def _named(types: Iterable[GraphQLNamedType]) -> set[str]:
+def _type_names(types: Iterable[GraphQLNamedType]) -> set[str]:
     return {type.name for type in types}
 
 

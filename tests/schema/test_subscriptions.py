@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from penstock.datastore.errors import Unavailable
-from penstock.datastore.resources.changes import Changes, Watch, polled
+from penstock.datastore.resources.changes import RowChanges, RowWatch, open_changes
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
-from penstock.datastore.table.instrumentation import Metered
+from penstock.datastore.table.instrumentation import MeteredTable
 from penstock.datastore.table.port import Batch, Item, Key
 from penstock.resolvers.context import Context
 from penstock.schema import schema
 from penstock.schema.engine.documents import core_schema
-from penstock.schema.engine.engine import OperationRequest, Refused
+from penstock.schema.engine.engine import OperationRequest, RequestRejected
 from tests.support.graphql_client import CURSORS, ROOT, Ask, as_caller, engine
 
 CHANGED = "subscription($id: ID!) { pipelineChanged(id: $id) { name version groups } }"
@@ -34,7 +34,7 @@ STRANGERS = {"pipelineChanged": CHANGED, "executionProgress": PROGRESS}
 """A subscription to each field that takes an id, by somebody who may not see what it is about."""
 
 
-class Gets(Metered):
+class RecordingTable(MeteredTable):
     """A table that records the keys of its reads, and fails as many times as `failures` says."""
 
     def __init__(self, store: Store) -> None:
@@ -56,15 +56,15 @@ class Gets(Metered):
 
 
 @asynccontextmanager
-async def subscribed(
-    store: Store, changes: Changes, id: str, caller: Caller = ROOT, query: str = CHANGED
+async def subscribe(
+    store: Store, changes: RowChanges, id: str, caller: Caller = ROOT, query: str = CHANGED
 ) -> AsyncIterator[AsyncIterator[Any]]:
     async with aclosing(answers(store, changes, id, caller, query)) as found:
         yield found
 
 
 async def answers(
-    store: Store, changes: Changes, id: str, caller: Caller, query: str
+    store: Store, changes: RowChanges, id: str, caller: Caller, query: str
 ) -> AsyncGenerator[Any]:
     """Yield the value of the one field for each event that a client receives."""
     prepared = engine().prepare(OperationRequest(query=query, variables={"id": id}))
@@ -80,21 +80,21 @@ async def answers(
             yield value
 
 
-async def coming(answers: AsyncIterator[Any]) -> Any:
+async def next_answer(answers: AsyncIterator[Any]) -> Any:
     """Return the next answer; None at the end."""
     async with asyncio.timeout(PATIENCE):
         return await anext(answers, None)
 
 
-async def refusal(store: Store, changes: Changes, id: str, caller: Caller, query: str) -> Any:
-    with pytest.raises(Refused) as refused:
-        await coming(answers(store, changes, id, caller, query))
+async def refusal(store: Store, changes: RowChanges, id: str, caller: Caller, query: str) -> Any:
+    with pytest.raises(RequestRejected) as refused:
+        await next_answer(answers(store, changes, id, caller, query))
     return refused.value.errors
 
 
-async def waiting(answers: AsyncIterator[Any]) -> "asyncio.Task[Any]":
+async def start_next_answer(answers: AsyncIterator[Any]) -> "asyncio.Task[Any]":
     """Start to read the next answer, which does not exist yet."""
-    task = asyncio.ensure_future(coming(answers))
+    task = asyncio.ensure_future(next_answer(answers))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     assert not task.done()
@@ -108,48 +108,48 @@ async def test_the_present_state_comes_at_once_and_each_change_after_it(
     await ask.grow()
     id = await ask.make("/usa", "one")
     async with (
-        polled(any_store.table, 0.01) as changes,
-        subscribed(any_store, changes, id) as heard,
+        open_changes(any_store.table, 0.01) as changes,
+        subscribe(any_store, changes, id) as heard,
     ):
-        assert await coming(heard) == {"name": "one", "version": 1, "groups": ["/usa"]}
+        assert await next_answer(heard) == {"name": "one", "version": 1, "groups": ["/usa"]}
         await ask.change(id, 1, name="two")
-        assert await coming(heard) == {"name": "two", "version": 2, "groups": ["/usa"]}
+        assert await next_answer(heard) == {"name": "two", "version": 2, "groups": ["/usa"]}
         await ask.input(GRANT, id=id, group="/eu")
-        assert await coming(heard) == {"name": "two", "version": 2, "groups": ["/usa", "/eu"]}
+        assert await next_answer(heard) == {"name": "two", "version": 2, "groups": ["/usa", "/eu"]}
         await ask.input(DELETE, id=id)
-        assert await coming(heard) is None
+        assert await next_answer(heard) is None
 
 
 async def test_whoever_reads_slowly_gets_the_latest_state_only(store: Store, ask: Ask) -> None:
-    changes = Changes(store.table)
+    changes = RowChanges(store.table)
     await ask.grow()
     id = await ask.make("/usa", "one")
-    async with subscribed(store, changes, id) as slow, subscribed(store, changes, id) as quick:
-        assert [(await coming(each))["version"] for each in (slow, quick)] == [1, 1]
-        first = [await waiting(slow), await waiting(quick)]
+    async with subscribe(store, changes, id) as slow, subscribe(store, changes, id) as quick:
+        assert [(await next_answer(each))["version"] for each in (slow, quick)] == [1, 1]
+        first = [await start_next_answer(slow), await start_next_answer(quick)]
         for version in (1, 2, 3):
             await ask.change(id, version, name=f"after {version}")
             await changes.poll()
             if version == 1:
                 assert [(await each)["version"] for each in first] == [2, 2]
             else:
-                assert (await coming(quick))["version"] == version + 1
-        assert (await coming(slow))["version"] == 4
-        (await waiting(slow)).cancel()
+                assert (await next_answer(quick))["version"] == version + 1
+        assert (await next_answer(slow))["version"] == 4
+        (await start_next_answer(slow)).cancel()
         await asyncio.sleep(0)
 
 
 async def test_a_subscriber_who_loses_sight_hears_no_more(store: Store, ask: Ask) -> None:
-    changes = Changes(store.table)
+    changes = RowChanges(store.table)
     await ask.grow()
     id = await ask.make("/usa", "one")
     await ask.input(GRANT, id=id, group="/eu")
     async with (
-        subscribed(store, changes, id, FRENCH) as theirs,
-        subscribed(store, changes, id) as ours,
+        subscribe(store, changes, id, FRENCH) as theirs,
+        subscribe(store, changes, id) as ours,
     ):
-        assert [(await coming(each))["name"] for each in (theirs, ours)] == ["one", "one"]
-        tasks = [await waiting(theirs), await waiting(ours)]
+        assert [(await next_answer(each))["name"] for each in (theirs, ours)] == ["one", "one"]
+        tasks = [await start_next_answer(theirs), await start_next_answer(ours)]
         await ask.input(REVOKE, id=id, group="/eu")
         await changes.poll()
         assert await tasks[0] is None
@@ -166,8 +166,8 @@ def test_every_subscription_is_walked_as_a_stranger() -> None:
 async def test_a_stranger_cannot_tell_what_is_hidden_from_what_is_not_there(
     field: str, store: Store, ask: Ask
 ) -> None:
-    table = Gets(store)
-    changes = Changes(table)
+    table = RecordingTable(store)
+    changes = RowChanges(table)
     await ask.grow()
     hidden, gone = await ask.make("/usa", "one"), await ask.make("/usa", "two")
     noun = "pipeline"
@@ -189,19 +189,19 @@ async def test_a_stranger_cannot_tell_what_is_hidden_from_what_is_not_there(
 
 @pytest.mark.parametrize("id", ["", "x", "UGlwZWxpbmU6", "R3JvdXA6L3VzYQ=="])
 async def test_an_id_of_something_else_is_not_found(id: str, store: Store) -> None:
-    (error,) = await refusal(store, Changes(store.table), id, ROOT, CHANGED)
+    (error,) = await refusal(store, RowChanges(store.table), id, ROOT, CHANGED)
     assert error["extensions"]["code"] == "NOT_FOUND"
 
 
 async def test_a_round_is_one_read_however_many_follow(store: Store, ask: Ask) -> None:
-    table = Gets(store)
-    changes = Changes(table)
+    table = RecordingTable(store)
+    changes = RowChanges(table)
     await ask.grow()
     ids = [await ask.make("/usa", f"number {n}") for n in range(3)]
     streams = [answers(store, changes, id, ROOT, CHANGED) for id in (*ids, *ids)]
     for stream in streams:
-        await coming(stream)
-    tasks = [await waiting(stream) for stream in streams]
+        await next_answer(stream)
+    tasks = [await start_next_answer(stream) for stream in streams]
     await changes.poll()
     ((keys, consistent),) = table.asked
     assert (len(keys), consistent) == (3, False)
@@ -216,13 +216,13 @@ async def test_a_round_is_one_read_however_many_follow(store: Store, ask: Ask) -
 async def test_a_row_that_is_missing_is_looked_for_again_before_it_counts_as_gone(
     store: Store, ask: Ask
 ) -> None:
-    table = Gets(store)
-    changes = Changes(table)
+    table = RecordingTable(store)
+    changes = RowChanges(table)
     await ask.grow()
     id = await ask.make("/usa", "one")
-    async with subscribed(store, changes, id) as heard:
-        await coming(heard)
-        task = await waiting(heard)
+    async with subscribe(store, changes, id) as heard:
+        await next_answer(heard)
+        task = await start_next_answer(heard)
         await changes.poll()
         table.hidden |= table.asked[0][0]
         await changes.poll()
@@ -236,13 +236,13 @@ async def test_a_row_that_is_missing_is_looked_for_again_before_it_counts_as_gon
 async def test_a_store_that_is_away_is_asked_again(
     store: Store, ask: Ask, caplog: pytest.LogCaptureFixture
 ) -> None:
-    table = Gets(store)
+    table = RecordingTable(store)
     await ask.grow()
     id = await ask.make("/usa", "one")
-    async with polled(table, 0.01) as changes, subscribed(store, changes, id) as heard:
-        await coming(heard)
+    async with open_changes(table, 0.01) as changes, subscribe(store, changes, id) as heard:
+        await next_answer(heard)
         table.failures = 2
-        task = await waiting(heard)
+        task = await start_next_answer(heard)
         await ask.change(id, 1, name="two")
         assert (await task)["name"] == "two"
     assert table.failures == 0
@@ -255,14 +255,14 @@ async def test_a_source_that_crashes_is_masked(
     await ask.grow()
     id = await ask.make("/usa", "one")
 
-    def broken(_changes: Changes, _key: Key, _revision: int) -> Watch:
+    def fail_to_watch(_changes: RowChanges, _key: Key, _revision: int) -> RowWatch:
         raise RuntimeError("secret of the house")
 
-    monkeypatch.setattr(Changes, "watch", broken)
-    heard = answers(store, Changes(store.table), id, ROOT, CHANGED)
-    assert (await coming(heard))["name"] == "one"
-    with pytest.raises(Refused) as refused:
-        await coming(heard)
+    monkeypatch.setattr(RowChanges, "watch", fail_to_watch)
+    heard = answers(store, RowChanges(store.table), id, ROOT, CHANGED)
+    assert (await next_answer(heard))["name"] == "one"
+    with pytest.raises(RequestRejected) as refused:
+        await next_answer(heard)
     extensions = {"code": "INTERNAL_SERVER_ERROR", "requestId": "a test"}
     assert refused.value.errors == [{"message": "Internal error", "extensions": extensions}]
     assert "secret of the house" in caplog.text
@@ -270,7 +270,7 @@ async def test_a_source_that_crashes_is_masked(
 
 async def test_the_poller_ends_with_its_owner(store: Store) -> None:
     before = asyncio.all_tasks()
-    async with polled(store.table, 0.01):
+    async with open_changes(store.table, 0.01):
         assert len(asyncio.all_tasks() - before) == 1
     assert asyncio.all_tasks() <= before
 
@@ -280,7 +280,7 @@ def row(revision: int) -> Item:
 
 
 async def test_an_older_state_never_follows_a_newer_one() -> None:
-    watch = Watch(3)
+    watch = RowWatch(3)
     for revision in (1, 3, 5, 4):
         watch.offer(row(revision))
     assert await watch.next() == row(5)

@@ -32,7 +32,7 @@ FIND = """query Find {
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class ApplicationClient:
     """A client of the application."""
 
     client: AsyncClient
@@ -59,7 +59,9 @@ class Whole:
 
 
 @asynccontextmanager
-async def whole(over: Store, data_dir: Path, /, **settings: Any) -> AsyncIterator[Whole]:
+async def open_application(
+    over: Store, data_dir: Path, /, **settings: Any
+) -> AsyncIterator[ApplicationClient]:
     chosen = Settings.load(data_dir=data_dir, **settings)
     token = sign_dev_token(dev_key(data_dir), "ann", {ROOT: Role.ADMIN}, ROOT, timedelta(minutes=5))
     async with (
@@ -70,11 +72,13 @@ async def whole(over: Store, data_dir: Path, /, **settings: Any) -> AsyncIterato
             headers={"authorization": f"Bearer {token}"},
         ) as client,
     ):
-        yield Whole(client)
+        yield ApplicationClient(client)
 
 
 @asynccontextmanager
-async def faulty(deadline: float = DEADLINE) -> AsyncIterator[tuple[FaultProxy, DynamoDBTable]]:
+async def open_faulty_table(
+    deadline: float = DEADLINE,
+) -> AsyncIterator[tuple[FaultProxy, DynamoDBTable]]:
     """Open a fresh table on moto behind a faulty proxy."""
     async with AsyncExitStack() as held:
         made = await open_dynamodb(moto_endpoint())

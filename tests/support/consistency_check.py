@@ -14,7 +14,7 @@ from penstock.datastore.dynamodb.wire import Raw, decode_item
 from penstock.datastore.sqlite.rows import decode
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.table.port import Attributes, Key, Table, key_of
-from tests.support.table_interceptors import Watched
+from tests.support.table_interceptors import InterceptedTable
 
 NGSI = ("NA:", "NC:", "ND:", "NE:", "NM:", "NP:", "NR:", "NS", "NT:", "NX:")
 OWN_FACTS = ("IK:", "AK:", "J:", "U:", "PL:", "R:", "RL:", "RM:", *NGSI)
@@ -36,7 +36,7 @@ Facts = dict[Key, dict[str, Any]]
 
 async def contents(table: Table) -> Rows:
     """Return every item of the table, by its key."""
-    while isinstance(table, Watched):
+    while isinstance(table, InterceptedTable):
         table = table.table
     return {key_of(item): item for item in await _all_items(table)}
 
@@ -47,10 +47,10 @@ async def _all_items(table: Table) -> list[Attributes]:
         rows = await table._reader.run(lambda file: file.execute(select).fetchall())
         return [decode(body) for (body,) in rows]
     assert isinstance(table, DynamoDBTable)
-    return [decode_item(raw) async for raw in _scanned(table)]
+    return [decode_item(raw) async for raw in _scan_table(table)]
 
 
-async def _scanned(table: DynamoDBTable) -> AsyncIterator[Raw]:
+async def _scan_table(table: DynamoDBTable) -> AsyncIterator[Raw]:
     start: Raw = {}
     while True:
         request = {"TableName": table._name, "ConsistentRead": True, **start}
@@ -65,7 +65,7 @@ async def _scanned(table: DynamoDBTable) -> AsyncIterator[Raw]:
 async def faults(table: Table) -> list[str]:
     """Return the differences between the table and its expected rows; empty if there are none."""
     rows = await contents(table)
-    wanted, standing = _wanted(rows), _standing(rows)
+    wanted, standing = _expected_rows(rows), _standing_rows(rows)
     found = [f"missing {key}: {wanted[key]}" for key in wanted.keys() - standing.keys()]
     found += [f"orphan {key}: {standing[key]}" for key in standing.keys() - wanted.keys()]
     found += [
@@ -76,7 +76,7 @@ async def faults(table: Table) -> list[str]:
     return sorted(found + list(_odd_labels(rows)))
 
 
-def escaped(text: str) -> str:
+def escape_key(text: str) -> str:
     return text.replace("%", "%25").replace(":", "%3A").replace("#", "%23")
 
 
@@ -91,7 +91,7 @@ def line(group: str) -> list[str]:
     return ["/" + "/".join(names[:n]) for n in range(len(names))]
 
 
-def _wanted(rows: Rows) -> Facts:
+def _expected_rows(rows: Rows) -> Facts:
     wanted: Facts = {}
     counters: dict[Key, Counter[str]] = defaultdict(Counter)
     for (pk, sk), item in rows.items():
@@ -127,11 +127,11 @@ def _resource(
     for version in range(1, item["version"] + 1):
         wanted[Key(pk, f"{kind}V:{version:010}")] = {"version": version}
     values = {
-        escaped(form(tag["key"])): [escaped(form(level)) for level in tag["value"].split("/")]
+        escape_key(form(tag["key"])): [escape_key(form(level)) for level in tag["value"].split("/")]
         for tag in item["tags"]
     }
     plain = {
-        form(tag["key"]): "#".join(escaped(form(level)) for level in tag["value"].split("/"))
+        form(tag["key"]): "#".join(escape_key(form(level)) for level in tag["value"].split("/"))
         for tag in item["tags"]
     }
     for home in {*item["groups"], item["owner"]}:
@@ -141,7 +141,7 @@ def _resource(
         wanted[Key(pk, at_owner)] = {"siKey1": at_owner}
     for group in item["groups"]:
         wanted[Key(pk, f"G:{group}")] = {"siKey1": f"G:{group}", "tags": plain}
-        _name(id, f"AID:{kind}:{escaped(form(item['name']))}", group, wanted, counters)
+        _name(id, f"AID:{kind}:{escape_key(form(item['name']))}", group, wanted, counters)
         for key, levels in values.items():
             _tag(kind, id, group, key, levels, plain, wanted, counters)
 
@@ -161,11 +161,11 @@ def _execution(
     wanted[Key(f"PED:{stage}:{shard:02}", f"PED:{item['due']:013}:{id}")] = {"empty": True}
     counters[Key(f"P:{pipeline}", "PEC")]["count"] += 1
     values = {
-        escaped(form(tag["key"])): [escaped(form(level)) for level in tag["value"].split("/")]
+        escape_key(form(tag["key"])): [escape_key(form(level)) for level in tag["value"].split("/")]
         for tag in item["tags"]
     }
     carried = {
-        form(tag["key"]): "#".join(values[escaped(form(tag["key"]))]) for tag in item["tags"]
+        form(tag["key"]): "#".join(values[escape_key(form(tag["key"]))]) for tag in item["tags"]
     }
     for key, levels in values.items():
         _tag("PE", id, pipeline, key, levels, carried, wanted, counters)
@@ -200,8 +200,8 @@ def _tag(
             counts["deeper"] += 1
 
 
-def _standing(rows: Rows) -> Facts:
-    standing = {key: _significant(key, item) for key, item in rows.items()}
+def _standing_rows(rows: Rows) -> Facts:
+    standing = {key: _compared_attributes(key, item) for key, item in rows.items()}
     # The root needs no row; a root row with counts of zero holds no information.
     return {
         key: facts
@@ -210,7 +210,7 @@ def _standing(rows: Rows) -> Facts:
     }
 
 
-def _significant(key: Key, item: Mapping[str, Any]) -> dict[str, Any]:
+def _compared_attributes(key: Key, item: Mapping[str, Any]) -> dict[str, Any]:
     """Return the compared attributes of a row; counts of zero are left out."""
     names: Iterable[str] = ("siKey1", "id", "below", "children", "grants", "count", "deeper")
     facts = {name: item[name] for name in names if item.get(name)}
@@ -230,5 +230,5 @@ def _odd_labels(rows: Rows) -> Iterable[str]:
         if pk.startswith("TA:"):
             named = sk in ("TA:P", "TA:C", "TA:D", "TA:PE")
             name = pk.rpartition(":")[2] if named else sk.rpartition(":")[2]
-            if escaped(form(str(item["label"]))) != name.rpartition("#")[2]:
+            if escape_key(form(str(item["label"]))) != name.rpartition("#")[2]:
                 yield f"label {item['label']!r} of {pk}, {sk}"

@@ -11,7 +11,7 @@ from strawberry.schema.config import StrawberryConfig
 from penstock.datastore.errors import BadInput, NotPermitted, Unavailable
 from penstock.datastore.roles import GroupPath
 from penstock.schema.core.scalars import JSON, SCALARS, DateTime, Long
-from penstock.schema.engine.cost import costs
+from penstock.schema.engine.cost import price_metadata
 
 
 class Notes:
@@ -48,7 +48,7 @@ class BookConnection:
     edges: list[BookEdge]
     nodes: list[Book]
 
-    @strawberry.field(metadata=costs(1))  # type: ignore[untyped-decorator]
+    @strawberry.field(metadata=price_metadata(1))  # type: ignore[untyped-decorator]
     def total_count(self) -> int:
         return len(self.nodes)
 
@@ -61,7 +61,7 @@ class Shelf:
     def books(self, first: int | None = None, last: int | None = None) -> BookConnection:
         return some_books(self.name, first or last or 20)
 
-    @strawberry.field(metadata=costs(7))  # type: ignore[untyped-decorator]
+    @strawberry.field(metadata=price_metadata(7))  # type: ignore[untyped-decorator]
     def scan(self) -> str:
         return "scanned"
 
@@ -93,8 +93,8 @@ class Query:
     ) -> BookConnection:
         return some_books("all", first or last or 20)
 
-    @strawberry.field(name="picked", metadata=costs(1, sized_by="ids"))  # type: ignore[untyped-decorator]
-    def picked(self, ids: list[strawberry.ID]) -> list[Shelf]:
+    @strawberry.field(name="picked", metadata=price_metadata(1, sized_by="ids"))  # type: ignore[untyped-decorator]
+    def shelves_by_id(self, ids: list[strawberry.ID]) -> list[Shelf]:
         return [Shelf(name=one) for one in ids]
 
     @strawberry.field

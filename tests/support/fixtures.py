@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from penstock.datastore.ngsi.repository import Ingest
+from penstock.datastore.ngsi.repository import SinkAccess
 from penstock.datastore.store import Store
 from penstock.schema.engine import engine
 from penstock.schema.engine import engine as executors
@@ -67,7 +67,7 @@ async def any_store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIter
         open_store(request.param, tmp_path) as store,
         open_destinations(request.param, tmp_path) as destinations,
     ):
-        yield replace(store, ingest=Ingest(destinations))
+        yield replace(store, ingest=SinkAccess(destinations))
 
 
 @pytest.fixture

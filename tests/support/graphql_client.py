@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from penstock.datastore.resources.changes import Changes
+from penstock.datastore.resources.changes import RowChanges
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from penstock.datastore.table.instrumentation import Units
 from penstock.resolvers.context import Context, Cursors
 from penstock.schema import schema
-from penstock.schema.engine.engine import Engine, OperationRequest, Refused
+from penstock.schema.engine.engine import GraphQLEngine, OperationRequest, RequestRejected
 from penstock.server.auth.claims import default_group_from, roles_from
 
 CURSORS = Cursors(b"a key that only tests have")
@@ -47,12 +47,12 @@ def as_caller(user: str, *roles: str, default_group: str | None = None) -> Calle
 ROOT = as_caller("root", "/=admin")
 
 
-def tagged(*texts: str) -> list[dict[str, str]]:
+def tag_inputs(*texts: str) -> list[dict[str, str]]:
     """Return tag inputs for texts like `material=metal/steel`."""
     return [{"key": key, "value": value} for key, _, value in (t.partition("=") for t in texts)]
 
 
-def worded(text: str, noun: str, of: str = "pipeline") -> str:
+def words_for(text: str, noun: str, of: str = "pipeline") -> str:
     """Replace the noun pipeline in a text by the noun of another kind of resource."""
     for form in (title_of, camel, constant):
         text = text.replace(form(of), form(noun))
@@ -74,13 +74,13 @@ def constant(noun: str) -> str:
     return noun.upper().replace(" ", "_")
 
 
-def translated(value: Any, noun: str) -> Any:
+def content_for(value: Any, noun: str) -> Any:
     """Return the same values with the content of another kind in place of a transformer."""
     if isinstance(value, list):
-        return [translated(one, noun) for one in value]
+        return [content_for(one, noun) for one in value]
     if not isinstance(value, dict):
         return value
-    found = {key: translated(one, noun) for key, one in value.items() if key != "transformer"}
+    found = {key: content_for(one, noun) for key, one in value.items() if key != "transformer"}
     if "transformer" in value:
         found |= _content(value["transformer"], noun)
     return found
@@ -99,24 +99,24 @@ def _content(transformer: Any, noun: str) -> dict[str, Any]:
     }
 
 
-def told_of_pipelines(value: Any, noun: str) -> Any:
+def as_if_of_pipelines(value: Any, noun: str) -> Any:
     """Return the answer with the noun pipeline in its names of fields and types."""
     if isinstance(value, list):
-        return [told_of_pipelines(one, noun) for one in value]
+        return [as_if_of_pipelines(one, noun) for one in value]
     if not isinstance(value, dict):
         return value
     return {
-        worded(key, "pipeline", noun): (
-            worded(str(one), "pipeline", noun)
+        words_for(key, "pipeline", noun): (
+            words_for(str(one), "pipeline", noun)
             if key == "__typename"
-            else told_of_pipelines(one, noun)
+            else as_if_of_pipelines(one, noun)
         )
         for key, one in value.items()
     }
 
 
 def draft(name: str, *tags: str, **more: Any) -> dict[str, Any]:
-    return {"name": name, "tags": tagged(*tags), "transformer": TRANSFORMER, **more}
+    return {"name": name, "tags": tag_inputs(*tags), "transformer": TRANSFORMER, **more}
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,9 +144,9 @@ class Answer:
 
 
 @cache
-def engine() -> Engine:
+def engine() -> GraphQLEngine:
     """Return one engine for all tests, which caches validated documents."""
-    return Engine(schema)
+    return GraphQLEngine(schema)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,18 +163,18 @@ class Ask:
     async def __call__(
         self, query: str, variables: Mapping[str, Any] | None = None, caller: Caller = ROOT
     ) -> Answer:
-        context = Context.open(self.store, caller, CURSORS, Changes(self.store.table))
+        context = Context.open(self.store, caller, CURSORS, RowChanges(self.store.table))
         if self.noun != "pipeline":
-            query = worded(query, self.noun)
-            variables = translated(variables or {}, self.noun)
+            query = words_for(query, self.noun)
+            variables = content_for(variables or {}, self.noun)
         try:
             prepared = engine().prepare(OperationRequest(query=query, variables=variables or {}))
-        except Refused as refused:
+        except RequestRejected as refused:
             return Answer(None, tuple(refused.errors), context.units)
         body = (await engine().run(prepared, context, "a test")).body
         data = body.get("data")
         if self.noun != "pipeline":
-            data = told_of_pipelines(data, self.noun)
+            data = as_if_of_pipelines(data, self.noun)
         return Answer(data, tuple(body.get("errors", ())), context.units)
 
     async def input(self, document: str, caller: Caller = ROOT, /, **input: Any) -> Any:

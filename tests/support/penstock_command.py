@@ -55,7 +55,7 @@ class Server:
 
 
 @contextmanager
-def started(log: Path, *arguments: str, **settings: str) -> Iterator[Server]:
+def start_server(log: Path, *arguments: str, **settings: str) -> Iterator[Server]:
     """Start a server, wait for its URLs, and stop it at the end if it still runs."""
     with log.open("wb") as standard_error, aws_environment():
         process = subprocess.Popen(
@@ -65,14 +65,14 @@ def started(log: Path, *arguments: str, **settings: str) -> Iterator[Server]:
             stderr=standard_error,
         )
     try:
-        yield Server(process, _said(log, process))
+        yield Server(process, _announced_lines(log, process))
     finally:
         if process.poll() is None:
             process.kill()
         process.wait()
 
 
-def _said(log: Path, process: "subprocess.Popen[bytes]") -> dict[str, str]:
+def _announced_lines(log: Path, process: "subprocess.Popen[bytes]") -> dict[str, str]:
     until = time.monotonic() + START_SECONDS
     while time.monotonic() < until and process.poll() is None:
         before, found, _ = log.read_text().partition(LAST_LINE)

@@ -17,10 +17,16 @@ from penstock.datastore.records import (
     Transformer,
     ValueType,
 )
-from penstock.datastore.resources.reading import Listed
+from penstock.datastore.resources.reading import ListRequest
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
 from penstock.datastore.store import Session, Store
-from penstock.datastore.table.layout import CALCULATION, KINDS, PIPELINE, REFERENCE_DATASET, Kind
+from penstock.datastore.table.layout import (
+    CALCULATION,
+    KINDS,
+    PIPELINE,
+    REFERENCE_DATASET,
+    KindDefinition,
+)
 from penstock.datastore.table.pages import Slice, Window
 
 T = TypeVar("T")
@@ -72,7 +78,7 @@ def tags(*texts: str) -> tuple[Tag, ...]:
     return tuple(Tag(key=key, value=value) for key, _, value in (t.partition("=") for t in texts))
 
 
-def draft_of(kind: Kind[R], name: str, *tagged: str, **more: Any) -> dict[str, Any]:
+def draft_of(kind: KindDefinition[R], name: str, *tagged: str, **more: Any) -> dict[str, Any]:
     return {"name": name, "tags": tags(*tagged), **OWN[kind.letter], **more}
 
 
@@ -88,7 +94,9 @@ async def grow(store: Store, *paths: GroupPath) -> Session:
     return session
 
 
-async def make_of(session: Session, kind: Kind[R], group: GroupPath, name: str, *tagged: str) -> R:
+async def make_of(
+    session: Session, kind: KindDefinition[R], group: GroupPath, name: str, *tagged: str
+) -> R:
     return await session.of(kind).writing.create(group, draft_of(kind, name, *tagged), None)
 
 
@@ -96,9 +104,11 @@ async def make(session: Session, group: GroupPath, name: str, *tagged: str) -> P
     return await make_of(session, PIPELINE, group, name, *tagged)
 
 
-async def names_of(session: Session, kind: Kind[R], group: GroupPath, **listed: Any) -> list[str]:
+async def names_of(
+    session: Session, kind: KindDefinition[R], group: GroupPath, **listed: Any
+) -> list[str]:
     """Return all names in a group, oldest first unless `listed` says otherwise."""
-    asked = Listed(group=group, **{"newest_first": False, **listed})
+    asked = ListRequest(group=group, **{"newest_first": False, **listed})
     page = await session.of(kind).listing.page(asked, Window(size=1000))
     assert not page.more
     return [resource.name for _, resource in page.entries]

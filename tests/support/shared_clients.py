@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from penstock.datastore.dynamodb.client import connect
-from penstock.datastore.dynamodb.protocol import Client, ClientKind
+from penstock.datastore.dynamodb.protocol import ClientKind, DynamoDBClient
 
 _OPEN: dict[AbstractEventLoop, "Clients"] = {}
 
@@ -15,9 +15,9 @@ class Clients:
 
     def __init__(self, held: AsyncExitStack) -> None:
         self._held = held
-        self._made: dict[tuple[str, ClientKind], Client] = {}
+        self._made: dict[tuple[str, ClientKind], DynamoDBClient] = {}
 
-    async def of(self, region: str, endpoint_url: str, kind: ClientKind) -> Client:
+    async def of(self, region: str, endpoint_url: str, kind: ClientKind) -> DynamoDBClient:
         if (endpoint_url, kind) not in self._made:
             opened = connect(region, endpoint_url, kind=kind)
             self._made[endpoint_url, kind] = await self._held.enter_async_context(opened)
@@ -34,6 +34,6 @@ async def sharing_clients() -> AsyncIterator[None]:
         del _OPEN[loop]
 
 
-async def shared_client(region: str, endpoint_url: str, kind: ClientKind) -> Client:
+async def shared_client(region: str, endpoint_url: str, kind: ClientKind) -> DynamoDBClient:
     """Return the shared client, which its users must not close."""
     return await _OPEN[get_running_loop()].of(region, endpoint_url, kind)

@@ -17,7 +17,7 @@ from uuid import uuid4
 
 import certifi
 
-from penstock.datastore.dynamodb.protocol import DEFAULT, Client, ClientKind
+from penstock.datastore.dynamodb.protocol import DEFAULT_CLIENT, ClientKind, DynamoDBClient
 from penstock.datastore.dynamodb.retry import DEADLINE
 from penstock.datastore.dynamodb.table import DynamoDBTable
 from penstock.datastore.objects.directory import LocalFiles
@@ -88,7 +88,7 @@ async def open_local(directory: Path) -> LocalFiles:
     return await LocalFiles.open(directory, base_url="http://files.test", key=b"k" * 32)
 
 
-async def client_of(endpoint_url: str, kind: ClientKind = DEFAULT) -> Client:
+async def client_of(endpoint_url: str, kind: ClientKind = DEFAULT_CLIENT) -> DynamoDBClient:
     """Return the shared client of the endpoint, which its users must not close."""
     with aws_environment():
         return await shared_client(REGION, endpoint_url, kind)
@@ -99,7 +99,7 @@ async def open_dynamodb(
     *,
     name: str | None = None,
     deadline: float = DEADLINE,
-    kind: ClientKind = DEFAULT,
+    kind: ClientKind = DEFAULT_CLIENT,
 ) -> DynamoDBTable:
     """Connect to a table at the endpoint with a separate client; the table need not exist."""
     with aws_environment():

@@ -9,7 +9,7 @@ from penstock.datastore.table.port import Batch, Delete, Key, Operation, Page, P
 T = TypeVar("T")
 
 
-class Watched:
+class InterceptedTable:
     """A table that passes every call through `request`."""
 
     def __init__(self, table: Table) -> None:
@@ -40,7 +40,7 @@ class Watched:
         await self.table.close()
 
 
-class Traced(Watched):
+class TracedTable(InterceptedTable):
     """Counts calls; `depth` is the longest chain of calls that awaited each other.
 
     Calls that start before any of the others has ended count as one step.
@@ -68,11 +68,11 @@ class Traced(Watched):
             self.depth = max(self.depth, depth)
 
 
-class Died(Exception):
+class ProcessDied(Exception):
     """The process ended here."""
 
 
-class Cut(Watched):
+class CutOffTable(InterceptedTable):
     """Lets `writes` writes through, and dies at the next."""
 
     def __init__(self, table: Table, writes: int) -> None:
@@ -82,12 +82,12 @@ class Cut(Watched):
     async def request(self, call: Coroutine[Any, Any, T], *, writes: bool) -> T:
         if writes and self.left == 0:
             call.close()
-            raise Died
+            raise ProcessDied
         self.left -= writes
         return await call
 
 
-class Interrupted(Watched):
+class InterruptedTable(InterceptedTable):
     """Runs another caller's work once, after the reads and `writes` writes of the caller."""
 
     def __init__(

@@ -2,23 +2,23 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from penstock.formula.core.datasets import Rows
-from penstock.formula.core.values import ValueType
-from penstock.transform.csv_transform import CsvTransform, Transform
-from penstock.transform.outcome import Ending, Written
-from penstock.transform.plan import Column, Plan, Step
+from penstock.formula.core.datasets import DatasetRows
+from penstock.formula.core.values import FormulaType
+from penstock.transform.csv_transform import CsvTransform, RowTransform
+from penstock.transform.outcome import OutputChunk, TransformEnding
+from penstock.transform.plan import Column, FormulaStep, TransformPlan
 from penstock.transform.program import NO_DATA, Program
 
-NUMBER, STRING, BOOLEAN = ValueType.NUMBER, ValueType.STRING, ValueType.BOOLEAN
+NUMBER, STRING, BOOLEAN = FormulaType.NUMBER, FormulaType.STRING, FormulaType.BOOLEAN
 
-TRIPS = Plan(
+TRIPS = TransformPlan(
     columns=(
         Column("distance", NUMBER, required=True),
         Column("fuel", STRING, label="Fuel type"),
     ),
     steps=(
-        Step(":distance * 2", "there and back", NUMBER, "return"),
-        Step("IF(:fuel == 'gas', REF('return') / 4, 0)", "co2", NUMBER),
+        FormulaStep(":distance * 2", "there and back", NUMBER, "return"),
+        FormulaStep("IF(:fuel == 'gas', REF('return') / 4, 0)", "co2", NUMBER),
     ),
 )
 HEADER = b"distance,Fuel type\n"
@@ -26,12 +26,14 @@ OUTPUT = "there and back,co2\r\n"
 ERRORS = "row,column,code,message\r\n"
 
 
-def fed(transform: Transform, chunks: Iterable[bytes]) -> tuple[str, str, Ending]:
+def run_chunks(
+    transform: RowTransform, chunks: Iterable[bytes]
+) -> tuple[str, str, TransformEnding]:
     """Run a transform over chunks; return both files as text, and its ending."""
-    written = Written()
+    written = OutputChunk()
     for chunk in chunks:
-        written = written.then(transform.feed(chunk))
-    written = written.then(transform.finish())
+        written = written.concat(transform.feed(chunk))
+    written = written.concat(transform.finish())
     ending = transform.ending
     assert ending.counts.bytes_written == len(written.output) + len(written.errors)
     return written.output.decode(), written.errors.decode(), ending
@@ -39,11 +41,11 @@ def fed(transform: Transform, chunks: Iterable[bytes]) -> tuple[str, str, Ending
 
 def run(
     data: bytes,
-    plan: Plan = TRIPS,
+    plan: TransformPlan = TRIPS,
     max_failed: int | None = None,
-    datasets: Mapping[str, Rows] = NO_DATA,
-) -> tuple[str, str, Ending]:
-    return fed(CsvTransform(Program(plan, datasets), max_failed), [data])
+    datasets: Mapping[str, DatasetRows] = NO_DATA,
+) -> tuple[str, str, TransformEnding]:
+    return run_chunks(CsvTransform(Program(plan, datasets), max_failed), [data])
 
 
 def rows(*lines: str) -> bytes:

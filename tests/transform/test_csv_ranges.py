@@ -3,12 +3,12 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.transform.csv_records import Records, Span, Survey, spans
-from penstock.transform.csv_transform import Above, CsvTransform
+from penstock.transform.csv_records import PartSurvey, RecordSpan, RecordSplitter, record_spans
+from penstock.transform.csv_transform import CsvTransform, PartContext
 from penstock.transform.header import read_header
-from penstock.transform.outcome import Written
+from penstock.transform.outcome import OutputChunk
 from penstock.transform.program import Program
-from tests.transform.sample_files import HEADER, TRIPS, cut, fed, rows
+from tests.transform.sample_files import HEADER, TRIPS, cut, rows, run_chunks
 
 PROGRAM = Program(TRIPS)
 
@@ -18,10 +18,10 @@ PIECES = st.sampled_from((*GOOD, b"x,gas", b"6,\xff", b'"', b",", b"\n", b"\r\n"
 FILES = st.lists(PIECES, max_size=30).map(b"".join)
 
 
-def surveyed(data: bytes, size: int, chunk: int) -> list[Survey]:
+def survey_parts(data: bytes, size: int, chunk: int) -> list[PartSurvey]:
     found = []
     for part in cut(data, size):
-        survey = Survey()
+        survey = PartSurvey()
         for piece in cut(part, chunk):
             survey.feed(piece)
         found.append(survey)
@@ -31,19 +31,19 @@ def surveyed(data: bytes, size: int, chunk: int) -> list[Survey]:
 @given(FILES, st.integers(1, 40))
 def test_the_size_of_chunks_changes_nothing(body: bytes, size: int) -> None:
     data = HEADER + body
-    whole = fed(CsvTransform(PROGRAM), [data])
-    assert fed(CsvTransform(PROGRAM), cut(data, size)) == whole
+    whole = run_chunks(CsvTransform(PROGRAM), [data])
+    assert run_chunks(CsvTransform(PROGRAM), cut(data, size)) == whole
 
 
 @given(FILES, st.integers(1, 60), st.integers(1, 60))
 def test_parts_give_together_what_the_whole_gives(body: bytes, size: int, chunk: int) -> None:
     data = HEADER + body
     places = read_header(HEADER.rstrip(), TRIPS.columns)
-    output, errors, ending = fed(CsvTransform(PROGRAM), [data])
-    written, counts = Written(), None
-    for span in spans(surveyed(data, size, chunk)):
-        part = CsvTransform(PROGRAM, above=Above(places, span.row))
-        written = written.then(part.feed(data[span.start : span.end])).then(part.finish())
+    output, errors, ending = run_chunks(CsvTransform(PROGRAM), [data])
+    written, counts = OutputChunk(), None
+    for span in record_spans(survey_parts(data, size, chunk)):
+        part = CsvTransform(PROGRAM, above=PartContext(places, span.row))
+        written = written.concat(part.feed(data[span.start : span.end])).concat(part.finish())
         counts = part.ending.counts if counts is None else counts + part.ending.counts
     assert output.endswith(written.output.decode())
     assert errors.endswith(written.errors.decode())
@@ -55,29 +55,29 @@ def test_parts_give_together_what_the_whole_gives(body: bytes, size: int, chunk:
 @given(FILES, st.integers(1, 60))
 def test_spans_lie_side_by_side_and_begin_where_records_do(body: bytes, size: int) -> None:
     data = HEADER + body
-    found = spans(surveyed(data, size, size))
+    found = record_spans(survey_parts(data, size, size))
     ends = [span.end for span in found]
     assert [span.start for span in found] == [len(HEADER), *ends[:-1]][: len(found)]
     assert ends[-1:] in ([], [len(data)])
     for span in found:
-        before = Records()
+        before = RecordSplitter()
         assert len(before.feed(data[: span.start])) == span.row
         assert before.finish() == ()
 
 
 def test_a_part_within_quotes_is_cut_where_the_quotes_end() -> None:
     data = rows('1,"a\nb\nc"', "2,gas")
-    assert spans(surveyed(data, 24, 5)) == [Span(19, 29, 1), Span(29, 35, 2)]
+    assert record_spans(survey_parts(data, 24, 5)) == [RecordSpan(19, 29, 1), RecordSpan(29, 35, 2)]
 
 
 def test_rows_that_failed_above_count_towards_the_threshold() -> None:
-    part = CsvTransform(PROGRAM, 2, Above((0, 1), 7, failed=2))
-    _, _, ending = fed(part, [b"1,gas\nx,gas\n2,gas\n"])
+    part = CsvTransform(PROGRAM, 2, PartContext((0, 1), 7, failed=2))
+    _, _, ending = run_chunks(part, [b"1,gas\nx,gas\n2,gas\n"])
     assert ending.refusal is not None
     assert (ending.refusal.row, ending.counts.rows) == (8, 2)
     assert "more than 2 rows failed" in ending.refusal.message
 
 
 def test_a_file_without_rows_has_no_spans() -> None:
-    assert spans(surveyed(HEADER, 5, 5)) == []
-    assert spans([]) == []
+    assert record_spans(survey_parts(HEADER, 5, 5)) == []
+    assert record_spans([]) == []

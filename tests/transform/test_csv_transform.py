@@ -5,11 +5,11 @@ import io
 
 import pytest
 
-from penstock.formula.core.datasets import LATEST, Rows
+from penstock.formula.core.datasets import LATEST, DatasetRows
 from penstock.transform.csv_records import MAX_RECORD
 from penstock.transform.csv_transform import CsvTransform
-from penstock.transform.plan import Column, Dataset, Plan, Step
-from penstock.transform.problems import Code, Refused
+from penstock.transform.plan import Column, Dataset, FormulaStep, TransformPlan
+from penstock.transform.problems import InputRefused, TransformCode
 from penstock.transform.program import Program
 from tests.transform.sample_files import (
     BOOLEAN,
@@ -24,7 +24,7 @@ from tests.transform.sample_files import (
     run,
 )
 
-TEXTS = Plan(columns=(Column("a", STRING),), steps=(Step(":a", "a", STRING),))
+TEXTS = TransformPlan(columns=(Column("a", STRING),), steps=(FormulaStep(":a", "a", STRING),))
 
 
 def test_each_row_gives_its_outputs_and_later_transforms_read_earlier_ones() -> None:
@@ -69,20 +69,25 @@ def test_texts_with_commas_quotes_and_newlines_survive() -> None:
 @pytest.mark.parametrize(
     ("header", "code", "column", "words"),
     [
-        ("distance", Code.MISSING_COLUMN, "fuel", "lacks 'Fuel type'; it has 'distance'"),
-        ("", Code.UNKNOWN_COLUMN, "", "no parameter is called ''"),
+        ("distance", TransformCode.MISSING_COLUMN, "fuel", "lacks 'Fuel type'; it has 'distance'"),
+        ("", TransformCode.UNKNOWN_COLUMN, "", "no parameter is called ''"),
         (
             "distance,fuel,weight",
-            Code.UNKNOWN_COLUMN,
+            TransformCode.UNKNOWN_COLUMN,
             "weight",
             "no parameter is called 'weight'; there are 'distance', 'Fuel type'",
         ),
-        ("distance,fuel,Fuel type", Code.DUPLICATE_COLUMN, "fuel", "'fuel' is there twice"),
-        ('distance,"fuel"x', Code.INVALID_HEADER, "", "the header cannot be read"),
+        (
+            "distance,fuel,Fuel type",
+            TransformCode.DUPLICATE_COLUMN,
+            "fuel",
+            "'fuel' is there twice",
+        ),
+        ('distance,"fuel"x', TransformCode.INVALID_HEADER, "", "the header cannot be read"),
     ],
 )
 def test_a_wrong_header_refuses_the_file_and_says_why(
-    header: str, code: Code, column: str, words: str
+    header: str, code: TransformCode, column: str, words: str
 ) -> None:
     output, wrong, ending = run(f"{header}\n1,gas\n".encode())
     assert output == OUTPUT
@@ -97,14 +102,14 @@ def test_a_wrong_header_refuses_the_file_and_says_why(
 @pytest.mark.parametrize(
     ("data", "code"),
     [
-        (b"", Code.EMPTY_INPUT),
-        ("distance,fuel\n".encode("utf-16"), Code.INVALID_ENCODING),
-        (b"distance,f\xfcel\n", Code.INVALID_ENCODING),
-        (b'distance,"' + bytes(MAX_RECORD), Code.ROW_TOO_LARGE),
+        (b"", TransformCode.EMPTY_INPUT),
+        ("distance,fuel\n".encode("utf-16"), TransformCode.INVALID_ENCODING),
+        (b"distance,f\xfcel\n", TransformCode.INVALID_ENCODING),
+        (b'distance,"' + bytes(MAX_RECORD), TransformCode.ROW_TOO_LARGE),
     ],
     ids=["empty", "UTF-16", "Latin-1", "endless"],
 )
-def test_a_file_without_a_readable_header_is_refused(data: bytes, code: Code) -> None:
+def test_a_file_without_a_readable_header_is_refused(data: bytes, code: TransformCode) -> None:
     output, wrong, ending = run(data)
     assert (output, ending.refusal and ending.refusal.code) == (OUTPUT, code)
     assert errors(wrong)[0][2] == code
@@ -112,16 +117,16 @@ def test_a_file_without_a_readable_header_is_refused(data: bytes, code: Code) ->
 
 def test_a_label_that_two_parameters_share_names_neither() -> None:
     columns = (Column("a", STRING, label="x"), Column("b", STRING, label="x"))
-    plan = Plan(columns=columns, steps=(Step("CONCAT(:a, :b)", "ab", STRING),))
+    plan = TransformPlan(columns=columns, steps=(FormulaStep("CONCAT(:a, :b)", "ab", STRING),))
     assert run(b"a,b\n1,2\n", plan)[0] == "ab\r\n12\r\n"
     refusal = run(b"x,b\n1,2\n", plan)[2].refusal
     assert refusal is not None
-    assert (refusal.code, refusal.column) == (Code.UNKNOWN_COLUMN, "x")
+    assert (refusal.code, refusal.column) == (TransformCode.UNKNOWN_COLUMN, "x")
 
 
 def test_a_label_wins_over_a_key_of_the_same_text() -> None:
     columns = (Column("a", STRING, label="b"), Column("b", STRING, label="a"))
-    plan = Plan(columns=columns, steps=(Step(":a", "a", STRING),))
+    plan = TransformPlan(columns=columns, steps=(FormulaStep(":a", "a", STRING),))
     assert run(b"a,b\nfirst,second\n", plan)[0] == "a\r\nsecond\r\n"
 
 
@@ -142,9 +147,9 @@ def test_bad_rows_are_left_out_and_told_of_with_their_numbers() -> None:
 
 
 def test_all_unreadable_cells_of_a_row_are_told() -> None:
-    plan = Plan(
+    plan = TransformPlan(
         columns=(Column("a", NUMBER), Column("b", BOOLEAN)),
-        steps=(Step("IF(:b, :a, 0)", "c", NUMBER),),
+        steps=(FormulaStep("IF(:b, :a, 0)", "c", NUMBER),),
     )
     _, wrong, ending = run(b"a,b\nx,maybe\n1,TRUE\n", plan)
     assert [line[:3] for line in errors(wrong)] == [
@@ -155,9 +160,9 @@ def test_all_unreadable_cells_of_a_row_are_told() -> None:
 
 
 def test_a_formula_that_fails_names_its_output_and_place() -> None:
-    plan = Plan(
+    plan = TransformPlan(
         columns=(Column("a", NUMBER),),
-        steps=(Step("1 / :a", "b", NUMBER, "b"), Step("REF('b') + 1", "c", NUMBER)),
+        steps=(FormulaStep("1 / :a", "b", NUMBER, "b"), FormulaStep("REF('b') + 1", "c", NUMBER)),
     )
     output, wrong, _ = run(b"a\n0\n2\n", plan)
     assert output == "b,c\r\n0.5,1.5\r\n"
@@ -181,7 +186,7 @@ def test_a_quote_that_nobody_closes_ends_a_large_file_with_the_row_it_began_in()
     output, wrong, ending = run(rows("1,gas", '2,"gas', *["3,gas"] * (MAX_RECORD // 5)))
     assert output == OUTPUT + "2,0.5\r\n"
     assert ending.refusal is not None
-    assert ending.refusal[:3] == (2, "", Code.ROW_TOO_LARGE)
+    assert ending.refusal[:3] == (2, "", TransformCode.ROW_TOO_LARGE)
     assert errors(wrong)[0][:3] == ["2", "", "ROW_TOO_LARGE"]
 
 
@@ -190,7 +195,7 @@ def test_one_failed_row_too_many_refuses_the_rest() -> None:
     output, wrong, ending = run(data, max_failed=1)
     assert output == OUTPUT + "2,0.5\r\n"
     assert ending.refusal is not None
-    assert ending.refusal[:3] == (3, "", Code.TOO_MANY_FAILED_ROWS)
+    assert ending.refusal[:3] == (3, "", TransformCode.TOO_MANY_FAILED_ROWS)
     assert [line[0] for line in errors(wrong)] == ["1", "3", "3"]
     assert not ending.succeeded
 
@@ -210,30 +215,30 @@ def test_a_header_alone_succeeds_with_a_header_alone() -> None:
 
 def test_values_are_written_plainly() -> None:
     steps = (
-        Step("1 / 4 * 1e3", "number", NUMBER),
-        Step("null", "null", NUMBER),
-        Step("1 > 0", "boolean", BOOLEAN),
-        Step("SPLIT('a,\"b', ',')", "list", STRING),
+        FormulaStep("1 / 4 * 1e3", "number", NUMBER),
+        FormulaStep("null", "null", NUMBER),
+        FormulaStep("1 > 0", "boolean", BOOLEAN),
+        FormulaStep("SPLIT('a,\"b', ',')", "list", STRING),
     )
-    output, wrong, _ = run(b"a\nx\n", Plan(columns=(Column("a", STRING),), steps=steps))
+    output, wrong, _ = run(b"a\nx\n", TransformPlan(columns=(Column("a", STRING),), steps=steps))
     assert wrong == ERRORS
     assert list(csv.reader(io.StringIO(output)))[1] == ["250", "", "true", '["a","\\"b"]']
 
 
 def test_datasets_are_asked() -> None:
-    plan = Plan(
+    plan = TransformPlan(
         columns=(Column("fuel", STRING),),
-        steps=(Step("LOOKUP('fuels', :fuel)", "factor", STRING),),
+        steps=(FormulaStep("LOOKUP('fuels', :fuel)", "factor", STRING),),
         datasets=(Dataset(None, "fuels", LATEST, "id:1"),),
     )
-    fuels = {"id:1": Rows(("fuel", "factor"), [("gas", "2.3")])}
+    fuels = {"id:1": DatasetRows(("fuel", "factor"), [("gas", "2.3")])}
     assert run(b"fuel\ngas\nair\n", plan, datasets=fuels)[0] == 'factor\r\n2.3\r\n""\r\n'
 
 
 def test_a_plan_whose_formula_cannot_be_used_is_refused_before_any_row() -> None:
-    with pytest.raises(Refused) as refused:
-        Program(Plan(columns=(), steps=(Step("#gone(1)", "x", NUMBER),)))
-    assert refused.value.problem[1:3] == ("x", Code.INVALID_FORMULA)
+    with pytest.raises(InputRefused) as refused:
+        Program(TransformPlan(columns=(), steps=(FormulaStep("#gone(1)", "x", NUMBER),)))
+    assert refused.value.problem[1:3] == ("x", TransformCode.INVALID_FORMULA)
 
 
 def test_nothing_is_taken_after_a_refusal() -> None:

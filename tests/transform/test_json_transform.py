@@ -3,17 +3,17 @@
 import pytest
 
 from penstock.formula.core.limits import MAX_BATCH_STEPS
-from penstock.formula.core.values import ValueType
+from penstock.formula.core.values import FormulaType
 from penstock.transform.json_transform import JsonTransform
-from penstock.transform.outcome import Ending
-from penstock.transform.plan import Plan, Step
-from penstock.transform.problems import Code
+from penstock.transform.outcome import TransformEnding
+from penstock.transform.plan import FormulaStep, TransformPlan
+from penstock.transform.problems import TransformCode
 from penstock.transform.program import Program
-from tests.transform.sample_files import ERRORS, OUTPUT, TRIPS, cut, errors, fed
+from tests.transform.sample_files import ERRORS, OUTPUT, TRIPS, cut, errors, run_chunks
 
 
-def run_json(text: str, max_failed: int | None = None) -> tuple[str, str, Ending]:
-    return fed(JsonTransform(Program(TRIPS), max_failed), cut(text.encode(), 7))
+def run_json(text: str, max_failed: int | None = None) -> tuple[str, str, TransformEnding]:
+    return run_chunks(JsonTransform(Program(TRIPS), max_failed), cut(text.encode(), 7))
 
 
 def test_rows_are_objects_named_by_label_or_key_with_exact_numbers() -> None:
@@ -45,14 +45,14 @@ def test_bad_rows_are_left_out() -> None:
 def test_a_threshold_refuses_the_rest() -> None:
     _, _, ending = run_json("[{},{},{}]", max_failed=0)
     assert ending.refusal is not None
-    assert (ending.refusal.code, ending.counts.rows) == (Code.TOO_MANY_FAILED_ROWS, 1)
+    assert (ending.refusal.code, ending.counts.rows) == (TransformCode.TOO_MANY_FAILED_ROWS, 1)
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[1]", '[{"fuel": "\\ud800"}]', '[{"a": }]', "[{}"])
 def test_what_is_no_list_of_objects_is_refused(text: str) -> None:
     output, _, ending = run_json(text)
     assert ending.refusal is not None
-    assert (output, ending.refusal.code) == (OUTPUT, Code.INVALID_ROWS)
+    assert (output, ending.refusal.code) == (OUTPUT, TransformCode.INVALID_ROWS)
 
 
 def test_no_rows_succeed() -> None:
@@ -60,12 +60,12 @@ def test_no_rows_succeed() -> None:
 
 
 def test_rows_that_ask_for_too_much_are_refused_before_any_is_run() -> None:
-    plan = Plan((), (Step("+".join(["1"] * 501), "sum", ValueType.NUMBER),))
+    plan = TransformPlan((), (FormulaStep("+".join(["1"] * 501), "sum", FormulaType.NUMBER),))
     program = Program(plan)
     assert program.cost >= 500
     most = MAX_BATCH_STEPS // program.cost
-    for rows, code in ((most, None), (most + 1, Code.TOO_MANY_STEPS)):
+    for rows, code in ((most, None), (most + 1, TransformCode.TOO_MANY_STEPS)):
         text = f"[{','.join(['{}'] * rows)}]"
-        _, _, ending = fed(JsonTransform(program), [text.encode()])
+        _, _, ending = run_chunks(JsonTransform(program), [text.encode()])
         assert (ending.refusal and ending.refusal.code) == code
         assert ending.counts.rows == (0 if code else rows)

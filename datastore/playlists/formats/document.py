@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Final, TypeAlias
 from urllib.parse import quote, unquote
 
-from penstock.datastore.records import Struct
+from penstock.datastore.records import StoredRecord
 
 MAX_BYTES: Final = 8_000_000
 MAX_TRACKS: Final = 10_000
@@ -27,7 +27,7 @@ class PlaylistFormat(StrEnum):
     JSPF = "jspf"
 
 
-class Track(Struct, frozen=True, kw_only=True):
+class FileTrack(StoredRecord, frozen=True, kw_only=True):
     """One track in a file; an absent field is None.
 
     `id` names a track of the library. `location` is a path or a URL, `duration_ms` is in
@@ -42,18 +42,18 @@ class Track(Struct, frozen=True, kw_only=True):
     duration_ms: int | None = None
 
 
-class Document(Struct, frozen=True, kw_only=True):
+class PlaylistDocument(StoredRecord, frozen=True, kw_only=True):
     """The content of a playlist file: a title of one line, and tracks in order."""
 
     title: str | None = None
-    tracks: tuple[Track, ...] = ()
+    tracks: tuple[FileTrack, ...] = ()
 
 
-Said: TypeAlias = "dict[str, str | int | None]"
+TrackFields: TypeAlias = "dict[str, str | int | None]"
 """The fields of one track in a file, by the names of Track's fields."""
 
 
-class Unreadable(Exception):
+class UnreadablePlaylist(Exception):
     """The text is no playlist of the format, or exceeds a limit; line and column count from 1."""
 
     def __init__(self, message: str, line: int | None = None, column: int | None = None) -> None:
@@ -67,34 +67,34 @@ class TooManyTracks(Exception):
     """The file has more tracks than a playlist may have."""
 
 
-def place(location: str) -> Said:
+def location_fields(location: str) -> TrackFields:
     """The fields that a location sets: `audio:<id>` sets the id of a track, others the location."""
     if location.startswith(AUDIO):
         return {"id": location.removeprefix(AUDIO)}
     return {"location": location}
 
 
-def track(said: Said, line: int | None = None) -> Track:
+def build_track(said: TrackFields, line: int | None = None) -> FileTrack:
     """Make the track of a file's fields; raises Unreadable if a field is too long."""
     said = {name: value for name, value in said.items() if value not in (None, "")}
     for name, value in said.items():
-        _check(name, value, line)
-    return Track(**said)  # type: ignore[arg-type]  # checked just above
+        _check_field(name, value, line)
+    return FileTrack(**said)  # type: ignore[arg-type]  # checked just above
 
 
-def add(tracks: list[Track], one: Track) -> None:
+def append_track(tracks: list[FileTrack], one: FileTrack) -> None:
     """Append a track; raises TooManyTracks if the limit is reached."""
     if len(tracks) >= MAX_TRACKS:
         raise TooManyTracks
     tracks.append(one)
 
 
-def uri(location: str) -> str:
+def location_uri(location: str) -> str:
     """The location as a URI: a URL stays unchanged, a path is percent-encoded."""
     return location if _URL.fullmatch(location) else quote(location, safe=_PATH_SAFE)
 
 
-def location(uri: str) -> str:
+def uri_location(uri: str) -> str:
     """The location in a URI; a URL, or an invalid encoding, stays unchanged."""
     if _URL.fullmatch(uri):
         return uri
@@ -104,11 +104,11 @@ def location(uri: str) -> str:
         return uri
 
 
-def _check(name: str, value: str | int | None, line: int | None) -> None:
+def _check_field(name: str, value: str | int | None, line: int | None) -> None:
     if name == "duration_ms":
         if not isinstance(value, int) or not 0 <= value <= MAX_DURATION_MS:
-            raise Unreadable(f"A duration is 0 to {MAX_DURATION_MS} ms.", line)
+            raise UnreadablePlaylist(f"A duration is 0 to {MAX_DURATION_MS} ms.", line)
         return
     maximum = MAX_LOCATION if name == "location" else MAX_TEXT
     if not isinstance(value, str) or len(value) > maximum:
-        raise Unreadable(f"The {name} is longer than {maximum} characters.", line)
+        raise UnreadablePlaylist(f"The {name} is longer than {maximum} characters.", line)

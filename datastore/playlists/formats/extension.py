@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import asdict
 
-from penstock.datastore.playlists.formats.document import Said, Track, Unreadable
+from penstock.datastore.playlists.formats.document import FileTrack, TrackFields, UnreadablePlaylist
 
 APPLICATION: Final = "urn:penstock:track"
 
@@ -25,34 +25,36 @@ _NAMES: Final = {
 _FIELDS: Final = {field: name for name, field in _NAMES.items()}
 
 
-def extension(track: Track, plain: Track) -> dict[str, str | int | None]:
+def missing_fields(track: FileTrack, plain: FileTrack) -> dict[str, str | int | None]:
     """The fields that the standard elements omit or change; empty if they express everything."""
     said = asdict(plain)
     return {_FIELDS[name]: value for name, value in asdict(track).items() if value != said[name]}
 
 
-def written(extension: dict[str, str | int | None]) -> str:
+def write_extension(extension: dict[str, str | int | None]) -> str:
     """The extension as one line of printable ASCII."""
     return json.dumps(extension, separators=(",", ":"))
 
 
-def parsed(text: str, line: int | None = None) -> object:
+def parse_extension(text: str, line: int | None = None) -> object:
     """Decode an extension; raises Unreadable if it is not JSON."""
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError):
-        raise Unreadable("Our own extension of a track is no JSON.", line) from None
+        raise UnreadablePlaylist("Our own extension of a track is no JSON.", line) from None
 
 
-def said(extension: object, line: int | None = None) -> Said:
+def read_fields(extension: object, line: int | None = None) -> TrackFields:
     """The fields in an extension, by Track's field names; unknown names are ignored."""
     if not isinstance(extension, dict):
-        raise Unreadable("Our own extension of a track is no object.", line)
-    found: Said = {}
+        raise UnreadablePlaylist("Our own extension of a track is no object.", line)
+    found: TrackFields = {}
     for name, value in extension.items():
         if name in _NAMES:
             kind = int if name == "durationMs" else str
             if value is not None and type(value) is not kind:
-                raise Unreadable(f"The {name} of our own extension is of another type.", line)
+                raise UnreadablePlaylist(
+                    f"The {name} of our own extension is of another type.", line
+                )
             found[_NAMES[name]] = value
     return found

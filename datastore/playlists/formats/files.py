@@ -8,10 +8,10 @@ from penstock.datastore.playlists.formats import jspf, m3u, xspf
 from penstock.datastore.playlists.formats.document import (
     MAX_BYTES,
     MAX_TRACKS,
-    Document,
+    PlaylistDocument,
     PlaylistFormat,
     TooManyTracks,
-    Unreadable,
+    UnreadablePlaylist,
 )
 
 MAX_NAME: Final = 100
@@ -32,13 +32,13 @@ class PlaylistFile(NamedTuple):
     file_name: str
 
 
-def file_of(format: PlaylistFormat, document: Document) -> PlaylistFile:
+def playlist_file(format: PlaylistFormat, document: PlaylistDocument) -> PlaylistFile:
     """The file of a document, named after its title."""
     name = _UNNAMEABLE.sub("_", document.title or "playlist").strip(" .")[:MAX_NAME]
     return PlaylistFile(write(format, document), MEDIA_TYPES[format], f"{name or '_'}.{format}")
 
 
-def read(format: PlaylistFormat, data: str | bytes) -> Document:
+def read(format: PlaylistFormat, data: str | bytes) -> PlaylistDocument:
     """Read a playlist from the text or the bytes of a file.
 
     Raises Invalid with line and column, about the field `text` or `file`, and LimitExceeded.
@@ -50,7 +50,7 @@ def read(format: PlaylistFormat, data: str | bytes) -> Document:
         return _read(format, data)
     except UnicodeEncodeError:
         raise Invalid([FieldProblem([field], "holds half of a character")]) from None
-    except Unreadable as error:
+    except UnreadablePlaylist as error:
         problem = FieldProblem([field], error.message, None, error.line, error.column)
         raise Invalid([problem]) from None
     except TooManyTracks:
@@ -58,7 +58,7 @@ def read(format: PlaylistFormat, data: str | bytes) -> Document:
         raise LimitExceeded(limit, MAX_TRACKS, MAX_TRACKS + 1, (field,)) from None
 
 
-def write(format: PlaylistFormat, document: Document) -> str:
+def write(format: PlaylistFormat, document: PlaylistDocument) -> str:
     """The text of a file; reading it gives exactly this document."""
     match format:
         case PlaylistFormat.M3U8:
@@ -69,17 +69,19 @@ def write(format: PlaylistFormat, document: Document) -> str:
             return jspf.write(document)
 
 
-def _read(format: PlaylistFormat, data: str | bytes) -> Document:
+def _read(format: PlaylistFormat, data: str | bytes) -> PlaylistDocument:
     match format:
         case PlaylistFormat.M3U8:
-            return m3u.read(_whole(data) if isinstance(data, str) else m3u.decoded(data))
+            return m3u.read(
+                _require_encodable(data) if isinstance(data, str) else m3u.decode_text(data)
+            )
         case PlaylistFormat.XSPF:
             return xspf.read(data)
         case PlaylistFormat.JSPF:
             return jspf.read(data)
 
 
-def _whole(text: str) -> str:
+def _require_encodable(text: str) -> str:
     """Return the text; raises UnicodeEncodeError if it has half of a surrogate pair."""
     text.encode()
     return text

@@ -13,14 +13,14 @@ from penstock.datastore.playlists.formats import extension
 from penstock.datastore.playlists.formats.document import (
     AUDIO,
     MAX_DURATION_MS,
-    Document,
-    Track,
-    add,
-    place,
-    track,
+    FileTrack,
+    PlaylistDocument,
+    append_track,
+    build_track,
+    location_fields,
 )
 
-_END = re.compile(r"\r\n|\n|\r")
+_LINE_END = re.compile(r"\r\n|\n|\r")
 _EXTINF = re.compile(
     r'[ \t]*(-?\d{1,12}(?:\.\d{1,9})?)((?:[^",]|"[^"]*")*),(.*)', re.ASCII | re.DOTALL
 )
@@ -29,11 +29,11 @@ _TITLE: Final = "#PLAYLIST:"
 _INFO: Final = "#EXTINF:"
 _ARTIST: Final = "#EXTART:"
 _ALBUM: Final = "#EXTALB:"
-_OWN: Final = "#PENSTOCK:"
-_BETWEEN: Final = " - "
+_EXTENSION: Final = "#PENSTOCK:"
+_CREATOR_TITLE_SEPARATOR: Final = " - "
 
 
-def decoded(data: bytes) -> str:
+def decode_text(data: bytes) -> str:
     """Decode a file: UTF-8, or the encoding of its byte order mark, or else Latin-1."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return data.decode("utf-16", errors="replace")
@@ -43,84 +43,84 @@ def decoded(data: bytes) -> str:
         return data.decode("latin-1")
 
 
-def read(text: str) -> Document:
+def read(text: str) -> PlaylistDocument:
     """Read a playlist from a text with any line ends; raises Unreadable and TooManyTracks."""
     title: str | None = None
-    tracks: list[Track] = []
+    tracks: list[FileTrack] = []
     said: dict[str, str] = {}
-    lines = _END.split(text.removeprefix("\ufeff"))
+    lines = _LINE_END.split(text.removeprefix("\ufeff"))
     for number, line in enumerate((line.strip(" \t") for line in lines), 1):
         if not line.startswith("#"):
             if line:
-                add(tracks, _track(said, line, number))
+                append_track(tracks, _build_track(said, line, number))
                 said = {}
         elif line.startswith(_TITLE):
             title = line.removeprefix(_TITLE).strip() or title
         else:
-            _note(line, said)
-    return Document(title=title, tracks=tuple(tracks))
+            _collect_comment(line, said)
+    return PlaylistDocument(title=title, tracks=tuple(tracks))
 
 
-def write(document: Document) -> str:
+def write(document: PlaylistDocument) -> str:
     """The text of a file; each line ends in a line feed."""
     lines = [_HEAD]
     if document.title is not None:
         lines.append(f"{_TITLE}{_one_line(document.title)}")
     for each in document.tracks:
-        lines += _lines(each)
+        lines += _track_lines(each)
     return "\n".join([*lines, ""])
 
 
-def _note(line: str, said: dict[str, str]) -> None:
-    for name in (_INFO, _ARTIST, _ALBUM, _OWN):
+def _collect_comment(line: str, said: dict[str, str]) -> None:
+    for name in (_INFO, _ARTIST, _ALBUM, _EXTENSION):
         if line.startswith(name):
             said[name] = line.removeprefix(name).strip(" \t")
 
 
-def _track(noted: dict[str, str], location: str, line: int) -> Track:
-    said = place(location) | {"album": noted.get(_ALBUM)}
-    seconds, text = _info(noted.get(_INFO, ""))
+def _build_track(noted: dict[str, str], location: str, line: int) -> FileTrack:
+    said = location_fields(location) | {"album": noted.get(_ALBUM)}
+    seconds, text = _read_info(noted.get(_INFO, ""))
     artist = noted.get(_ARTIST)
-    if artist is None and _BETWEEN in text:
-        said["creator"], _, said["title"] = text.partition(_BETWEEN)
+    if artist is None and _CREATOR_TITLE_SEPARATOR in text:
+        said["creator"], _, said["title"] = text.partition(_CREATOR_TITLE_SEPARATOR)
     else:
         said["creator"] = artist
-        said["title"] = text.removeprefix(f"{artist}{_BETWEEN}")
+        said["title"] = text.removeprefix(f"{artist}{_CREATOR_TITLE_SEPARATOR}")
     milliseconds = round(float(seconds) * 1000)
     if 0 < milliseconds <= MAX_DURATION_MS:
         said["duration_ms"] = milliseconds
-    if _OWN in noted:
-        said |= extension.said(extension.parsed(noted[_OWN], line), line)
-    return track(said, line)
+    if _EXTENSION in noted:
+        said |= extension.read_fields(extension.parse_extension(noted[_EXTENSION], line), line)
+    return build_track(said, line)
 
 
-def _info(text: str) -> tuple[str, str]:
+def _read_info(text: str) -> tuple[str, str]:
     """The seconds, and the text after the comma; attributes between them are ignored."""
     found = _EXTINF.fullmatch(text)
     return (found[1], found[3].strip(" \t")) if found else ("0", "")
 
 
-def _lines(track: Track) -> Iterator[str]:
+def _track_lines(track: FileTrack) -> Iterator[str]:
     plain = list(_plain_lines(track))
-    missing = extension.extension(track, read("\n".join([_HEAD, *plain])).tracks[0])
+    missing = extension.missing_fields(track, read("\n".join([_HEAD, *plain])).tracks[0])
     if missing:
-        plain.insert(-1, f"{_OWN}{extension.written(missing)}")
+        plain.insert(-1, f"{_EXTENSION}{extension.write_extension(missing)}")
     yield from plain
 
 
-def _plain_lines(track: Track) -> Iterator[str]:
+def _plain_lines(track: FileTrack) -> Iterator[str]:
     if (track.title, track.creator, track.duration_ms) != (None, None, None):
         seconds = f"{(track.duration_ms or -1000) / 1000:.3f}".removesuffix(".000")
-        text = _BETWEEN.join(filter(None, (track.creator, track.title)))
+        text = _CREATOR_TITLE_SEPARATOR.join(filter(None, (track.creator, track.title)))
         yield f"{_INFO}{seconds},{_one_line(text)}"
     if track.creator is not None:
         yield f"{_ARTIST}{_one_line(track.creator)}"
     if track.album is not None:
         yield f"{_ALBUM}{_one_line(track.album)}"
-    yield _place(track)
+    yield _location_line(track)
 
 
-def _place(track: Track) -> str:
+def _location_line(track: FileTrack) -> str:
     """The line of the location, which must not be empty or look like a comment."""
     location = _one_line(track.location or "").strip(" \t")
     if not location:
@@ -129,4 +129,4 @@ def _place(track: Track) -> str:
 
 
 def _one_line(text: str) -> str:
-    return _END.sub(" ", text)
+    return _LINE_END.sub(" ", text)

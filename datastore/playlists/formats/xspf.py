@@ -15,15 +15,15 @@ from penstock.datastore.playlists.formats import extension
 from penstock.datastore.playlists.formats.document import (
     AUDIO,
     MAX_LOCATION,
-    Document,
-    Said,
-    Track,
-    Unreadable,
-    add,
-    location,
-    place,
-    track,
-    uri,
+    FileTrack,
+    PlaylistDocument,
+    TrackFields,
+    UnreadablePlaylist,
+    append_track,
+    build_track,
+    location_fields,
+    location_uri,
+    uri_location,
 )
 
 NAMESPACE: Final = "http://xspf.org/ns/0/"
@@ -36,40 +36,40 @@ _ILLEGAL = re.compile("[^\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _WHOLE = re.compile(r"\d{1,12}", re.ASCII)
 
 
-def read(data: str | bytes) -> Document:
+def read(data: str | bytes) -> PlaylistDocument:
     """Read a playlist from a text, or from bytes in the encoding that they declare.
 
     Raises Unreadable and TooManyTracks.
     """
     if isinstance(data, str):
-        return _Reader("utf-8").read(data.encode())
-    return _Reader(None).read(data)
+        return _XspfReader("utf-8").read(data.encode())
+    return _XspfReader(None).read(data)
 
 
-def write(document: Document) -> str:
+def write(document: PlaylistDocument) -> str:
     """The text of a file, which declares UTF-8."""
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
         f'<playlist version="1" xmlns="{NAMESPACE}">',
     ]
     if document.title is not None:
-        lines.append(f"  <title>{_escaped(document.title)}</title>")
+        lines.append(f"  <title>{_escape_text(document.title)}</title>")
     lines.append("  <trackList>")
     for each in document.tracks:
-        lines += ["    <track>", *_elements(each), "    </track>"]
+        lines += ["    <track>", *_track_elements(each), "    </track>"]
     return "\n".join([*lines, "  </trackList>", "</playlist>", ""])
 
 
-class _Reader:
+class _XspfReader:
     """Collects the elements of one file; `path` holds the names of the open elements."""
 
     def __init__(self, encoding: str | None) -> None:
         self._parser = expat.ParserCreate(encoding, " ")
         self._parser.buffer_text = True
-        self._parser.StartDoctypeDeclHandler = self._refuse
-        self._parser.StartElementHandler = self._start
-        self._parser.EndElementHandler = self._end
-        self._parser.CharacterDataHandler = self._text
+        self._parser.StartDoctypeDeclHandler = self._refuse_doctype
+        self._parser.StartElementHandler = self._start_element
+        self._parser.EndElementHandler = self._end_element
+        self._parser.CharacterDataHandler = self._add_text
         self._path: list[str] = []
         self._parts: list[str] | None = None
         self._size = 0
@@ -77,30 +77,30 @@ class _Reader:
         self._said: dict[str, str] = {}
         self._line = 1
         self._title: str | None = None
-        self._tracks: list[Track] = []
+        self._tracks: list[FileTrack] = []
 
-    def read(self, data: bytes) -> Document:
+    def read(self, data: bytes) -> PlaylistDocument:
         try:
             self._parser.Parse(data, True)
         except expat.ExpatError as error:
             message = f"This is no XML: {expat.ErrorString(error.code)}."
-            raise Unreadable(message, error.lineno, error.offset + 1) from None
+            raise UnreadablePlaylist(message, error.lineno, error.offset + 1) from None
         except (LookupError, ValueError):
-            raise Unreadable("The encoding that the file declares is not known.") from None
-        return Document(title=self._title, tracks=tuple(self._tracks))
+            raise UnreadablePlaylist("The encoding that the file declares is not known.") from None
+        return PlaylistDocument(title=self._title, tracks=tuple(self._tracks))
 
-    def _refuse(self, *_declaration: object) -> None:
+    def _refuse_doctype(self, *_declaration: object) -> None:
         message = "A document type declaration is refused."
-        raise Unreadable(message, self._parser.CurrentLineNumber)
+        raise UnreadablePlaylist(message, self._parser.CurrentLineNumber)
 
-    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+    def _start_element(self, tag: str, attributes: dict[str, str]) -> None:
         namespace, _, name = tag.rpartition(" ")
         self._path.append(name if namespace in ("", NAMESPACE) else "")
         if len(self._path) > MAX_DEPTH:
             message = f"Elements are nested more than {MAX_DEPTH} levels deep."
-            raise Unreadable(message, self._parser.CurrentLineNumber)
+            raise UnreadablePlaylist(message, self._parser.CurrentLineNumber)
         if self._path[0] != "playlist":
-            raise Unreadable("The outermost element is no playlist of XSPF.", 1)
+            raise UnreadablePlaylist("The outermost element is no playlist of XSPF.", 1)
         if tuple(self._path) == _TRACK:
             self._said, self._line = {}, self._parser.CurrentLineNumber
         self._is_own = attributes.get("application") == extension.APPLICATION
@@ -113,25 +113,25 @@ class _Reader:
         inside = len(path) == 4 and path[:3] == _TRACK and path[3] in _TEXTS
         return inside and (path[3] != "extension" or self._is_own)
 
-    def _text(self, text: str) -> None:
+    def _add_text(self, text: str) -> None:
         if self._parts is None:
             return
         self._size += len(text)
         # The longest text is an extension, in which a character may take up to twelve.
         if self._size > 12 * 2 * MAX_LOCATION:
-            raise Unreadable("A text is too long.", self._parser.CurrentLineNumber)
+            raise UnreadablePlaylist("A text is too long.", self._parser.CurrentLineNumber)
         self._parts.append(text)
 
-    def _end(self, _tag: str) -> None:
+    def _end_element(self, _tag: str) -> None:
         path = tuple(self._path)
         if self._parts is not None:
-            self._take(path, "".join(self._parts).strip())
+            self._take_text(path, "".join(self._parts).strip())
             self._parts = None
         elif path == _TRACK:
-            add(self._tracks, _track(self._said, self._line))
+            append_track(self._tracks, _build_track(self._said, self._line))
         self._path.pop()
 
-    def _take(self, path: tuple[str, ...], text: str) -> None:
+    def _take_text(self, path: tuple[str, ...], text: str) -> None:
         if path == _TITLE:
             self._title = " ".join(text.split()) or None
         elif path[3] == "identifier":
@@ -142,56 +142,56 @@ class _Reader:
             self._said.setdefault(path[3], text)
 
 
-def _track(found: dict[str, str], line: int) -> Track:
-    said: Said = {name: found.get(name) for name in ("title", "creator", "album")}
-    said |= place(location(found.get("location", "")))
+def _build_track(found: dict[str, str], line: int) -> FileTrack:
+    said: TrackFields = {name: found.get(name) for name in ("title", "creator", "album")}
+    said |= location_fields(uri_location(found.get("location", "")))
     if "id" in found:
         said["id"] = found["id"]
     if _WHOLE.fullmatch(found.get("duration", "")):
         said["duration_ms"] = int(found["duration"])
     if "extension" in found:
-        said |= extension.said(extension.parsed(found["extension"], line), line)
-    return track(said, line)
+        said |= extension.read_fields(extension.parse_extension(found["extension"], line), line)
+    return build_track(said, line)
 
 
-def _elements(track: Track) -> list[str]:
+def _track_elements(track: FileTrack) -> list[str]:
     lines = []
     if track.location is not None:
-        lines.append(_element("location", uri(track.location)))
+        lines.append(_text_element("location", location_uri(track.location)))
     if track.id is not None:
-        lines.append(_element("identifier", f"{AUDIO}{track.id}"))
+        lines.append(_text_element("identifier", f"{AUDIO}{track.id}"))
     texts = (("title", track.title), ("creator", track.creator), ("album", track.album))
-    lines += [_element(name, text) for name, text in texts if text is not None]
+    lines += [_text_element(name, text) for name, text in texts if text is not None]
     if track.duration_ms is not None:
-        lines.append(_element("duration", f"{track.duration_ms}"))
-    if missing := extension.extension(track, _plain(track)):
-        text = escape(extension.written(missing))
+        lines.append(_text_element("duration", f"{track.duration_ms}"))
+    if missing := extension.missing_fields(track, _reread_plain(track)):
+        text = escape(extension.write_extension(missing))
         lines.append(f'      <extension application="{extension.APPLICATION}">{text}</extension>')
     return lines
 
 
-def _plain(one: Track) -> Track:
+def _reread_plain(one: FileTrack) -> FileTrack:
     """The track as a reader of the standard elements alone would get it."""
     said = asdict(one)
     for name in ("title", "creator", "album"):
         if (text := said[name]) is not None:
-            said[name] = _clean(text).strip()
+            said[name] = _clean_text(text).strip()
     if one.location is not None:
         said["location"] = None
-        said |= place(location(uri(one.location)))
+        said |= location_fields(uri_location(location_uri(one.location)))
     if one.id is not None:
-        said["id"] = _clean(one.id).strip()
-    return replace(track(said), duration_ms=one.duration_ms)
+        said["id"] = _clean_text(one.id).strip()
+    return replace(build_track(said), duration_ms=one.duration_ms)
 
 
-def _element(name: str, text: str) -> str:
-    return f"      <{name}>{_escaped(text)}</{name}>"
+def _text_element(name: str, text: str) -> str:
+    return f"      <{name}>{_escape_text(text)}</{name}>"
 
 
-def _escaped(text: str) -> str:
-    return escape(_clean(text))
+def _escape_text(text: str) -> str:
+    return escape(_clean_text(text))
 
 
-def _clean(text: str) -> str:
+def _clean_text(text: str) -> str:
     """The text in one line, without the characters that XML does not allow."""
     return _ILLEGAL.sub(" ", text)

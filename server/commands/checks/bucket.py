@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
-from penstock.datastore.errors import PenstockError, Refused
+from penstock.datastore.errors import PenstockError, RequestRefused
 from penstock.datastore.objects.s3 import CorsRule, S3Files
 from penstock.server.commands.checks.finding import Finding, Findings, fail, ok, warn
 from penstock.server.settings.settings import Settings
@@ -28,30 +28,30 @@ async def bucket(settings: Settings) -> Findings:
             yield fail("bucket", " ".join(problems), advice)
             return
         yield ok("bucket", f"{settings.bucket} is there.")
-        yield await _cors(files, settings.allowed_origins)
+        yield await _check_cors(files, settings.allowed_origins)
     finally:
         await files.close()
 
 
-async def _cors(files: S3Files, origins: Sequence[str]) -> Finding:
+async def _check_cors(files: S3Files, origins: Sequence[str]) -> Finding:
     try:
-        return cors(await files.cors(), origins)
-    except (PenstockError, Refused) as error:
+        return judge_cors(await files.cors(), origins)
+    except (PenstockError, RequestRefused) as error:
         advice = "`penstock iam --setup` prints the permission to read it; the server needs none."
         return warn("cors", str(error), advice)
 
 
-def cors(rules: Sequence[CorsRule], origins: Sequence[str]) -> Finding:
+def judge_cors(rules: Sequence[CorsRule], origins: Sequence[str]) -> Finding:
     """Judge whether pages of the origins can down- and upload; without origins, whether any can."""
     if not rules:
         return warn("cors", "The bucket has no CORS rules: no page can use its files.", _RULE)
-    lacking = [origin for origin in origins if not _serves(rules, origin)]
+    lacking = [origin for origin in origins if not _allows_origin(rules, origin)]
     if lacking:
         return warn("cors", f"Pages of {', '.join(lacking)} cannot use the bucket.", _RULE)
     return ok("cors", "Pages of the allowed origins can use the bucket.")
 
 
-def _serves(rules: Sequence[CorsRule], origin: str) -> bool:
+def _allows_origin(rules: Sequence[CorsRule], origin: str) -> bool:
     allowed = {
         method
         for rule in rules

@@ -3,11 +3,16 @@
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
-from penstock.datastore.dynamodb.diagnose import NO_SUCH_TABLE, Survey, differences, survey
-from penstock.datastore.errors import PenstockError, Refused
+from penstock.datastore.dynamodb.diagnose import (
+    NO_SUCH_TABLE,
+    TableDiagnosis,
+    diagnose_table,
+    table_differences,
+)
+from penstock.datastore.errors import PenstockError, RequestRefused
 from penstock.server.commands.checks.finding import Finding, Findings, fail, ok, warn
-from penstock.server.commands.checks.unfinished_work import unfinished
-from penstock.server.runtime.stores import open_table, store_over
+from penstock.server.commands.checks.unfinished_work import check_unfinished_work
+from penstock.server.runtime.stores import build_store, open_table
 from penstock.server.settings.settings import Settings
 
 SKEW_SECONDS = 30
@@ -33,31 +38,33 @@ _BAD_CREDENTIALS = frozenset(
 
 async def dynamodb(settings: Settings) -> Findings:
     """Check the connection to DynamoDB, and the table if the connection works."""
-    found = await survey(settings.table, settings.region, settings.endpoint_url)
-    for finding in surroundings(found):
+    found = await diagnose_table(settings.table, settings.region, settings.endpoint_url)
+    for finding in judge_connection(found):
         yield finding
     if found.date is not None:
-        yield clock(found.date, datetime.now(UTC))
+        yield judge_clock(found.date, datetime.now(UTC))
     if found.silence or found.credentials is None or found.refusal not in {None, NO_SUCH_TABLE}:
         return
     try:
-        parts = await differences(settings.table, settings.region, settings.endpoint_url)
-    except (PenstockError, Refused) as error:
+        parts = await table_differences(settings.table, settings.region, settings.endpoint_url)
+    except (PenstockError, RequestRefused) as error:
         yield fail("table", str(error), _PERMIT)
         return
     if parts.table:
         yield fail("table", " ".join(parts.table), _CREATE)
         return
     yield ok("table", f"The table {settings.table} is there.")
-    yield _part("table keys", parts.keys, "Choose another table: keys cannot be changed.")
-    yield _part("index", parts.index, f"{_CREATE} An index that differs must be deleted first.")
-    yield _part("ttl", parts.ttl, _CREATE)
+    yield _judge_part("table keys", parts.keys, "Choose another table: keys cannot be changed.")
+    yield _judge_part(
+        "index", parts.index, f"{_CREATE} An index that differs must be deleted first."
+    )
+    yield _judge_part("ttl", parts.ttl, _CREATE)
     if not parts.index:
-        async for finding in _items(settings):
+        async for finding in _check_items(settings):
             yield finding
 
 
-def surroundings(found: Survey) -> Iterator[Finding]:
+def judge_connection(found: TableDiagnosis) -> Iterator[Finding]:
     """Judge the endpoint, the credentials, and any refusal."""
     if found.silence is not None:
         advice = "Check PENSTOCK_REGION, PENSTOCK_ENDPOINT_URL, the network and its proxies."
@@ -75,7 +82,7 @@ def surroundings(found: Survey) -> Iterator[Finding]:
             yield fail("table", f"DescribeTable is refused with {found.refusal}.", _PERMIT)
 
 
-def clock(theirs: datetime, ours: datetime) -> Finding:
+def judge_clock(theirs: datetime, ours: datetime) -> Finding:
     """Judge the difference between the clocks."""
     seconds = round((theirs - ours).total_seconds())
     if abs(seconds) < SKEW_SECONDS:
@@ -85,15 +92,15 @@ def clock(theirs: datetime, ours: datetime) -> Finding:
     return (warn if abs(seconds) < MOST_SKEW_SECONDS else fail)("clock", message, advice)
 
 
-def _part(check: str, problems: Sequence[str], advice: str) -> Finding:
+def _judge_part(check: str, problems: Sequence[str], advice: str) -> Finding:
     return fail(check, " ".join(problems), advice) if problems else ok(check, "As it must be.")
 
 
-async def _items(settings: Settings) -> Findings:
+async def _check_items(settings: Settings) -> Findings:
     """Check unfinished work, which needs the permissions to read items."""
     try:
         async with open_table(settings) as table:
-            async for finding in unfinished(store_over(table, settings)):
+            async for finding in check_unfinished_work(build_store(table, settings)):
                 yield finding
-    except (PenstockError, Refused) as error:
+    except (PenstockError, RequestRefused) as error:
         yield fail("items", str(error), _PERMIT)

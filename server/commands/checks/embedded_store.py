@@ -6,18 +6,18 @@ from pathlib import Path
 
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.server.commands.checks.finding import Finding, Findings, fail, ok, warn
-from penstock.server.commands.checks.unfinished_work import unfinished
-from penstock.server.runtime.stores import store_over
+from penstock.server.commands.checks.unfinished_work import check_unfinished_work
+from penstock.server.runtime.stores import build_store
 from penstock.server.settings.settings import DATABASE, Settings
 
 SCARCE_BYTES = 2**30
 TOO_FEW_BYTES = 100 * 2**20
 
 
-async def embedded(settings: Settings) -> Findings:
+async def embedded_store(settings: Settings) -> Findings:
     """Check the directory and file of the embedded store without creating either."""
-    yield _writable(settings.data_dir)
-    yield room(shutil.disk_usage(_existing(settings.data_dir)).free)
+    yield _check_writable(settings.data_dir)
+    yield judge_free_space(shutil.disk_usage(_nearest_existing(settings.data_dir)).free)
     path = settings.data_dir / DATABASE
     if not path.exists():
         yield ok("table", f"There is no {path} yet; the server makes it at its first start.")
@@ -28,13 +28,13 @@ async def embedded(settings: Settings) -> Findings:
             yield fail("table", " ".join(problems), "Restore the file from a backup, or move it.")
             return
         yield ok("table", f"{path} fits.")
-        async for finding in unfinished(store_over(table, settings)):
+        async for finding in check_unfinished_work(build_store(table, settings)):
             yield finding
     finally:
         await table.close()
 
 
-def room(free: int) -> Finding:
+def judge_free_space(free: int) -> Finding:
     """Judge the number of free bytes in the directory of the file."""
     shown = f"{free // 2**20} MiB are free."
     if free < TOO_FEW_BYTES:
@@ -44,16 +44,16 @@ def room(free: int) -> Finding:
     return ok("space", shown)
 
 
-def _writable(directory: Path) -> Finding:
+def _check_writable(directory: Path) -> Finding:
     try:
-        with tempfile.TemporaryFile(dir=_existing(directory)):
+        with tempfile.TemporaryFile(dir=_nearest_existing(directory)):
             return ok("data directory", f"{directory} can be written.")
     except OSError as error:
         advice = "Let the server's user write there, or choose another PENSTOCK_DATA_DIR."
         return fail("data directory", f"{directory}: {error.strerror}.", advice)
 
 
-def _existing(directory: Path) -> Path:
+def _nearest_existing(directory: Path) -> Path:
     """Return the directory, or its nearest existing parent, in which it would be created."""
     absolute = directory.absolute()
     return next(each for each in (absolute, *absolute.parents) if each.exists())

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
 
-class Level(StrEnum):
+class Severity(StrEnum):
     """The severity of a finding: FAIL stops the server from working, WARN a part of it."""
 
     OK = "ok"
@@ -17,7 +17,7 @@ class Finding(NamedTuple):
     """One line of the report; `advice` says what to do about a problem."""
 
     check: str
-    level: Level
+    level: Severity
     message: str
     advice: str | None = None
 
@@ -26,12 +26,12 @@ Findings: TypeAlias = AsyncIterator[Finding]
 
 
 def ok(check: str, message: str) -> Finding:
-    return Finding(check, Level.OK, message)
+    return Finding(check, Severity.OK, message)
 
 
 def warn(check: str, message: str, advice: str) -> Finding:
-    return Finding(check, Level.WARN, message, advice)
+    return Finding(check, Severity.WARN, message, advice)
 
 
 def fail(check: str, message: str, advice: str) -> Finding:
-    return Finding(check, Level.FAIL, message, advice)
+    return Finding(check, Severity.FAIL, message, advice)

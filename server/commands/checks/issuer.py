@@ -12,7 +12,7 @@ from penstock.server.auth.jwks import (
     fetch_json,
     keys_from,
     keys_url,
-    pick,
+    pick_key,
 )
 from penstock.server.commands.checks.finding import Finding, Findings, fail, ok, warn
 from penstock.server.settings.settings import Settings
@@ -29,16 +29,16 @@ async def issuer(settings: Settings) -> Findings:
             url = settings.jwks_url or await keys_url(http, settings.issuer)
             keys = keys_from((await fetch_json(http, url)).value)
         yield ok("issuer", f"Its keys are at {url}.")
-        yield _usable(keys, settings.algorithms)
+        yield _judge_keys(keys, settings.algorithms)
     except FetchFailed as error:
         yield fail("issuer", f"{error}.", advice)
     except TimeoutError:
         yield fail("issuer", f"It did not answer within {FETCH_SECONDS} s.", advice)
 
 
-def _usable(keys: Sequence[Key], algorithms: Sequence[str]) -> Finding:
+def _judge_keys(keys: Sequence[Key], algorithms: Sequence[str]) -> Finding:
     usable = [
-        key for key in keys if any(pick([key], key.kid, algorithm) for algorithm in algorithms)
+        key for key in keys if any(pick_key([key], key.kid, algorithm) for algorithm in algorithms)
     ]
     if not usable:
         advice = "Add the issuer's algorithm to PENSTOCK_ALGORITHMS."

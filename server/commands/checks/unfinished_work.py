@@ -2,35 +2,35 @@
 
 from collections.abc import Sequence
 
-from penstock.datastore.manifest.lists import Stale
+from penstock.datastore.manifest.lists import StaleManifest
 from penstock.datastore.store import Store
 from penstock.schema.core.relay import GlobalId
 from penstock.server.commands.checks.finding import Finding, Findings, ok, warn
 
 
-async def unfinished(store: Store) -> Findings:
+async def check_unfinished_work(store: Store) -> Findings:
     """Judge the unfinished work; raises errors.Unavailable if the store does not answer."""
-    yield deletes(await store.pending_deletes())
-    yield jobs(await store.idle_jobs())
-    yield runs(await store.stale_manifests())
-    yield executions(await store.stuck_executions())
+    yield judge_deletes(await store.pending_deletes())
+    yield judge_jobs(await store.idle_jobs())
+    yield judge_runs(await store.stale_manifests())
+    yield judge_executions(await store.stuck_executions())
 
 
-def deletes(count: int) -> Finding:
+def judge_deletes(count: int) -> Finding:
     if count == 0:
         return ok("deletes", "No delete was cut short.")
     advice = "A server finishes them when it starts, unless one is at it right now."
     return warn("deletes", f"{count} deletes are not finished.", advice)
 
 
-def jobs(count: int) -> Finding:
+def judge_jobs(count: int) -> Finding:
     if count == 0:
         return ok("jobs", "No job waits for a server.")
     advice = "A server takes them up within seconds; if one runs, its log says what keeps it."
     return warn("jobs", f"{count} jobs wait for a server.", advice)
 
 
-def runs(stale: Sequence[Stale]) -> Finding:
+def judge_runs(stale: Sequence[StaleManifest]) -> Finding:
     if not stale:
         return ok("runs", "No run got stuck.")
     of, count, more = stale[0]
@@ -42,10 +42,10 @@ def runs(stale: Sequence[Stale]) -> Finding:
     )
 
 
-def executions(ids: Sequence[str]) -> Finding:
+def judge_executions(ids: Sequence[str]) -> Finding:
     if not ids:
         return ok("executions", "No execution waits for a worker.")
-    named = [GlobalId("Execution", id).text() for id in ids[:3]]
+    named = [GlobalId("Execution", id).encode() for id in ids[:3]]
     shown = ", ".join(named) + (", ..." if len(ids) > 3 else "")
     advice = (
         "Start a server or `penstock worker`: either takes them up, and nothing is lost. "

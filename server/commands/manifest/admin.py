@@ -5,15 +5,15 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from penstock.datastore.manifest import transitions
-from penstock.datastore.manifest.recovery import Output
+from penstock.datastore.manifest.recovery import OutputLocation
 from penstock.datastore.store import Session
-from penstock.server.commands.manifest.context import Place, RunId, act
-from penstock.server.commands.manifest.printing import done
+from penstock.server.commands.manifest.context import ManifestOptions, RunId, run_in_store
+from penstock.server.commands.manifest.printing import change_answer
 from penstock.server.commands.options import StoreOptions
-from penstock.server.core.command_output import Answer
+from penstock.server.core.command_output import CommandOutput
 
 Reason = Annotated[str, Parameter(help="Reason, for the history.")]
-PerhapsReason = Annotated[str | None, Parameter(help="Reason, for the history.")]
+OptionalReason = Annotated[str | None, Parameter(help="Reason, for the history.")]
 SavedTo = Annotated[
     str | None,
     Parameter(help="Folder to look for `_SUCCESS` in; by default the one that the run names."),
@@ -28,35 +28,39 @@ def skip(
     run_id: RunId,
     /,
     *,
-    place: Place,
+    place: ManifestOptions,
     reason: Reason,
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
-) -> Answer:
+) -> CommandOutput:
     """Keep workers from a run that is not claimed and not loaded."""
     ask = transitions.Skip(reason=reason)
-    run = act(options, place.user, lambda session: session.runs.ask(place.run(run_id), ask))
-    return done(run, "To be skipped")
+    run = run_in_store(
+        options, place.user, lambda session: session.runs.change(place.run(run_id), ask)
+    )
+    return change_answer(run, "To be skipped")
 
 
 def unskip(
     run_id: RunId,
     /,
     *,
-    place: Place,
-    reason: PerhapsReason = None,
+    place: ManifestOptions,
+    reason: OptionalReason = None,
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
-) -> Answer:
+) -> CommandOutput:
     """Let workers claim a skipped run again."""
     ask = transitions.Unskip(reason=reason)
-    run = act(options, place.user, lambda session: session.runs.ask(place.run(run_id), ask))
-    return done(run, "To be worked on")
+    run = run_in_store(
+        options, place.user, lambda session: session.runs.change(place.run(run_id), ask)
+    )
+    return change_answer(run, "To be worked on")
 
 
 def recover(
     run_id: RunId,
     /,
     *,
-    place: Place,
+    place: ManifestOptions,
     saved_to: SavedTo = None,
     stage_path: StagePath = None,
     shred_type: Annotated[
@@ -64,56 +68,62 @@ def recover(
         Parameter(help="Shredded type in the output; may be given many times."),
     ] = None,
     no_shred_types: Annotated[bool, Parameter(help="There are no shredded types.")] = False,
-    reason: PerhapsReason = None,
+    reason: OptionalReason = None,
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
-) -> Answer:
+) -> CommandOutput:
     """Move a stuck or failed run to PROCESSED, if its folder holds a `_SUCCESS`."""
     types = shred_type or ([] if no_shred_types else None)
-    output = Output(saved_to, stage_path)
-    run = act(
+    output = OutputLocation(saved_to, stage_path)
+    run = run_in_store(
         options,
         place.user,
         lambda session: session.recovery.recover(place.run(run_id), types, output, reason),
         with_files=True,
     )
-    return done(run, "Recovered")
+    return change_answer(run, "Recovered")
 
 
 def reset(
     run_id: RunId,
     /,
     *,
-    place: Place,
+    place: ManifestOptions,
     saved_to: SavedTo = None,
     stage_path: StagePath = None,
     force: Annotated[bool, Parameter(help="Do not look for a `_SUCCESS`.")] = False,
     delete: Annotated[bool, Parameter(help="Delete the run, with its history.")] = False,
-    reason: PerhapsReason = None,
+    reason: OptionalReason = None,
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
-) -> Answer:
+) -> CommandOutput:
     """Move a stuck or failed run to NEW, or delete it, if its folder has no `_SUCCESS`."""
-    output, name = Output(saved_to, stage_path), place.run(run_id)
+    output, name = OutputLocation(saved_to, stage_path), place.run(run_id)
 
-    async def work(session: Session) -> Answer:
+    async def work(session: Session) -> CommandOutput:
         if delete:
-            return done(await session.recovery.delete(name, output, force=force), "Deleted")
-        return done(await session.recovery.reset(name, output, reason, force=force), "Reset")
+            return change_answer(
+                await session.recovery.delete(name, output, force=force), "Deleted"
+            )
+        return change_answer(
+            await session.recovery.reset(name, output, reason, force=force), "Reset"
+        )
 
-    return act(options, place.user, work, with_files=not force)
+    return run_in_store(options, place.user, work, with_files=not force)
 
 
 def reload(
     run_id: RunId,
     /,
     *,
-    place: Place,
+    place: ManifestOptions,
     reason: Reason,
     force: Annotated[
         bool, Parameter(help="Required: the rows of the first load stay, and may be there twice.")
     ] = False,
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
-) -> Answer:
+) -> CommandOutput:
     """Let a loaded run be loaded again."""
     ask = transitions.Reload(reason=reason, force=force)
-    run = act(options, place.user, lambda session: session.runs.ask(place.run(run_id), ask))
-    return done(run, "To be loaded again")
+    run = run_in_store(
+        options, place.user, lambda session: session.runs.change(place.run(run_id), ask)
+    )
+    return change_answer(run, "To be loaded again")

@@ -16,7 +16,7 @@ from penstock.datastore.store import Session
 from penstock.server.auth.claims import user_id_from
 from penstock.server.commands.options import StoreOptions
 from penstock.server.core.command_output import CommandFailed, ExitCode
-from penstock.server.runtime.stores import open_files, open_table, store_over
+from penstock.server.runtime.stores import build_store, open_files, open_table
 from penstock.server.settings.settings import Settings
 
 T = TypeVar("T")
@@ -28,7 +28,7 @@ RunId = Annotated[
 
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class ManifestOptions:
     """The options of the manifest, its group and the acting user."""
 
     manifest: Annotated[str, Parameter(help="Name of the manifest in its group.")]
@@ -37,13 +37,13 @@ class Place:
 
     @property
     def name(self) -> ManifestName:
-        return ManifestName(group_path(self.group), self.manifest)
+        return ManifestName(parse_group_option(self.group), self.manifest)
 
     def run(self, run_id: str) -> RunName:
         return RunName(self.name, run_id)
 
 
-def group_path(text: str) -> GroupPath:
+def parse_group_option(text: str) -> GroupPath:
     """Parse the value of `--group`."""
     try:
         return parse_group_path(text)
@@ -51,7 +51,7 @@ def group_path(text: str) -> GroupPath:
         raise CommandFailed(f"--group: {error.message}", code=ExitCode.USAGE) from error
 
 
-def act(
+def run_in_store(
     options: StoreOptions,
     user: str,
     work: Callable[[Session], Awaitable[T]],
@@ -63,28 +63,30 @@ def act(
     A failure of a run or manifest becomes a CommandFailed with the failure's code.
     """
 
-    async def done() -> T:
-        async with _opened(options.settings(), user, with_files=with_files) as session:
+    async def run_work() -> T:
+        async with _open_as_admin(options.settings(), user, with_files=with_files) as session:
             return await work(session)
 
     try:
-        return asyncio.run(done())
+        return asyncio.run(run_work())
     except Failure as failure:
         raise CommandFailed(f"{failure.code.value}: {failure.message}") from failure
 
 
 @asynccontextmanager
-async def _opened(settings: Settings, user: str, *, with_files: bool) -> AsyncIterator[Session]:
+async def _open_as_admin(
+    settings: Settings, user: str, *, with_files: bool
+) -> AsyncIterator[Session]:
     async with open_table(settings) as table:
         if problems := await table.verify():
             raise CommandFailed(*problems, code=ExitCode.STORE)
-        async with _files(settings, with_files=with_files) as files:
-            caller = Caller(_user(user), {ROOT: Role.ADMIN}, ROOT)
-            yield store_over(table, settings, files).open_session(caller)
+        async with _open_optional_files(settings, with_files=with_files) as files:
+            caller = Caller(_parse_user_option(user), {ROOT: Role.ADMIN}, ROOT)
+            yield build_store(table, settings, files).open_session(caller)
 
 
 @asynccontextmanager
-async def _files(settings: Settings, *, with_files: bool) -> AsyncIterator[Files]:
+async def _open_optional_files(settings: Settings, *, with_files: bool) -> AsyncIterator[Files]:
     if not with_files:
         yield NO_FILES
         return
@@ -92,7 +94,7 @@ async def _files(settings: Settings, *, with_files: bool) -> AsyncIterator[Files
         yield files
 
 
-def _user(text: str) -> str:
+def _parse_user_option(text: str) -> str:
     try:
         return user_id_from(text)
     except BadInput as error:

@@ -8,15 +8,25 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from penstock.datastore.dynamodb.client import scan
-from penstock.datastore.errors import Refused
-from penstock.datastore.manifest.import_runs import Found, Imported, read_lines, read_typed
+from penstock.datastore.errors import RequestRefused
+from penstock.datastore.manifest.import_runs import (
+    RunImportResult,
+    SourceItem,
+    read_lines,
+    read_typed,
+)
 from penstock.datastore.store import Session
-from penstock.server.commands.manifest.context import Place, act
+from penstock.server.commands.manifest.context import ManifestOptions, run_in_store
 from penstock.server.commands.options import StoreOptions
-from penstock.server.core.command_output import Answer, CommandFailed, ExitCode, shown
+from penstock.server.core.command_output import (
+    CommandFailed,
+    CommandOutput,
+    ExitCode,
+    show_progress,
+)
 
-AT_ONCE = 100
-TOLD = 20
+BATCH_SIZE = 100
+MOST_LISTED = 20
 """The most invalid items in the text; `--json` lists all."""
 
 _FILE = "File with an item on each line, as JSON: plain, or as DynamoDB writes or exports items."
@@ -26,7 +36,7 @@ def import_runs(
     file: Annotated[Path | None, Parameter(help=_FILE)] = None,
     /,
     *,
-    place: Place,
+    place: ManifestOptions,
     from_table: Annotated[
         str | None, Parameter(help="DynamoDB table to read, in place of a file.")
     ] = None,
@@ -34,7 +44,7 @@ def import_runs(
     from_endpoint_url: Annotated[str | None, Parameter(help="Endpoint of that table.")] = None,
     dry_run: Annotated[bool, Parameter(help="Only show what would happen.")] = False,
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
-) -> Answer:
+) -> CommandOutput:
     """Import the runs of another system's manifest; existing runs stay as they are.
 
     Invalid items are listed with their problems, and the others are still imported; the exit code
@@ -43,11 +53,13 @@ def import_runs(
     if (file is None) is (from_table is None):
         words = "Name one source: a file, or a table with --from-table."
         raise CommandFailed(words, code=ExitCode.USAGE)
-    source = _lines(file) if file else _items(from_table or "", from_region, from_endpoint_url)
+    source = (
+        _read_file(file) if file else _read_table(from_table or "", from_region, from_endpoint_url)
+    )
 
-    async def work(session: Session) -> Imported:
-        total = Imported()
-        with shown("Importing", None) as progress:
+    async def work(session: Session) -> RunImportResult:
+        total = RunImportResult()
+        with show_progress("Importing", None) as progress:
             async for items in source:
                 part = await session.importing.batch(place.name, items, dry_run=dry_run)
                 total = total.plus(part)
@@ -55,36 +67,36 @@ def import_runs(
                     progress()
         return total
 
-    return _told(act(options, place.user, work), dry_run=dry_run)
+    return _import_answer(run_in_store(options, place.user, work), dry_run=dry_run)
 
 
-async def _lines(file: Path) -> AsyncIterator[Sequence[Found]]:
+async def _read_file(file: Path) -> AsyncIterator[Sequence[SourceItem]]:
     try:
         with file.open("rb") as opened:
-            for part in _parts(read_lines(opened)):
+            for part in _batches(read_lines(opened)):
                 yield part
     except OSError as error:
         raise CommandFailed(f"{file}: {error.strerror}", code=ExitCode.USAGE) from error
 
 
-def _parts(found: Iterable[Found]) -> Iterator[list[Found]]:
+def _batches(found: Iterable[SourceItem]) -> Iterator[list[SourceItem]]:
     rest = iter(found)
-    while part := list(islice(rest, AT_ONCE)):
+    while part := list(islice(rest, BATCH_SIZE)):
         yield part
 
 
-async def _items(
+async def _read_table(
     table: str, region: str | None, endpoint_url: str | None
-) -> AsyncIterator[Sequence[Found]]:
-    pages = scan(table, region=region, endpoint_url=endpoint_url, page=AT_ONCE)
+) -> AsyncIterator[Sequence[SourceItem]]:
+    pages = scan(table, region=region, endpoint_url=endpoint_url, page=BATCH_SIZE)
     try:
         async for page in pages:
             yield [read_typed(table, raw) for raw in page]
-    except Refused as error:
+    except RequestRefused as error:
         raise CommandFailed(str(error), code=ExitCode.STORE) from error
 
 
-def _told(imported: Imported, *, dry_run: bool) -> Answer:
+def _import_answer(imported: RunImportResult, *, dry_run: bool) -> CommandOutput:
     entered = "would enter" if dry_run else "entered"
     words = [
         f"{imported.entered} runs {entered}, {imported.standing} were there, "
@@ -92,10 +104,10 @@ def _told(imported: Imported, *, dry_run: bool) -> Answer:
     ]
     words += [
         f"{item.place}{f' ({item.run_id})' if item.run_id else ''}: {'; '.join(item.reasons)}"
-        for item in imported.invalid[:TOLD]
+        for item in imported.invalid[:MOST_LISTED]
     ]
-    if len(imported.invalid) > TOLD:
-        words.append(f"... and {len(imported.invalid) - TOLD} more; --json tells all.")
+    if len(imported.invalid) > MOST_LISTED:
+        words.append(f"... and {len(imported.invalid) - MOST_LISTED} more; --json tells all.")
     data = {
         "entered": imported.entered,
         "standing": imported.standing,
@@ -105,4 +117,4 @@ def _told(imported: Imported, *, dry_run: bool) -> Answer:
         ],
     }
     code = ExitCode.FAILED if imported.invalid else ExitCode.OK
-    return Answer("\n".join(words), data, code)
+    return CommandOutput("\n".join(words), data, code)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from penstock.datastore.manifest.records import Manifest, Run, RunEvent
-from penstock.server.core.command_output import Answer
+from penstock.server.core.command_output import CommandOutput
 
 
 def run_data(run: Run) -> dict[str, Any]:
@@ -49,34 +49,36 @@ def event_data(event: RunEvent) -> dict[str, Any]:
     }
 
 
-def done(run: Run, words: str) -> Answer:
+def change_answer(run: Run, words: str) -> CommandOutput:
     """Return the output of a command that changed one run."""
-    return Answer(f"{words}: {line(run)}", {"run": run_data(run)})
+    return CommandOutput(f"{words}: {format_run(run)}", {"run": run_data(run)})
 
 
-def line(run: Run) -> str:
+def format_run(run: Run) -> str:
     """Return a run on one line: state, time added, run id, and worker with its lease."""
     more = "  (skipped)" if run.to_skip else ""
     held = f"  {run.lease_owner} until {run.lease_time}" if run.lease_owner else ""
     return f"{run.state:10}  {run.added_time}  {run.run_id}{held}{more}"
 
 
-def whole(run: Run, events: Sequence[RunEvent]) -> str:
+def format_run_with_history(run: Run, events: Sequence[RunEvent]) -> str:
     """Return all fields of a run, and its history, newest first."""
     facts = [
-        f"{name:14}  {_plain(value)}" for name, value in run_data(run).items() if value is not None
+        f"{name:14}  {_format_value(value)}"
+        for name, value in run_data(run).items()
+        if value is not None
     ]
-    return "\n".join([*facts, "", *map(_told, events)])
+    return "\n".join([*facts, "", *map(_format_event, events)])
 
 
-def manifests(found: Iterable[Manifest]) -> Answer:
+def manifests_answer(found: Iterable[Manifest]) -> CommandOutput:
     known = list(found)
     text = "\n".join(f"{each.runs:>8}  {each.name}" for each in known)
     data = {"manifests": [{"name": each.name, "runCount": each.runs} for each in known]}
-    return Answer(text or "There are no manifests.", data)
+    return CommandOutput(text or "There are no manifests.", data)
 
 
-def _plain(value: object) -> str:
+def _format_value(value: object) -> str:
     match value:
         case list():
             return ", ".join(map(str, value)) or "(none)"
@@ -88,7 +90,7 @@ def _plain(value: object) -> str:
             return " ".join(str(value).split())
 
 
-def _told(event: RunEvent) -> str:
+def _format_event(event: RunEvent) -> str:
     why = event.reason or event.error
     words = f"{event.at}  {event.action:10}  {event.after:10}  by {event.by}"
     return f"{words}: {' '.join(why.split())}" if why else words

@@ -9,21 +9,32 @@ from typing import Annotated, TypeVar
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from penstock.datastore.manifest.lists import Listed
+from penstock.datastore.manifest.lists import RunListFilter
 from penstock.datastore.manifest.records import Manifest, ManifestName, Run, RunEvent, RunState
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.store import Session
 from penstock.datastore.table.pages import Slice, Window
-from penstock.server.commands.manifest.context import Place, RunId, act, group_path
-from penstock.server.commands.manifest.printing import event_data, line, manifests, run_data, whole
-from penstock.server.commands.options import StoreOptions, span
-from penstock.server.core.command_output import Answer, CommandFailed, ExitCode
+from penstock.server.commands.manifest.context import (
+    ManifestOptions,
+    RunId,
+    parse_group_option,
+    run_in_store,
+)
+from penstock.server.commands.manifest.printing import (
+    event_data,
+    format_run,
+    format_run_with_history,
+    manifests_answer,
+    run_data,
+)
+from penstock.server.commands.options import StoreOptions, parse_duration
+from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
 
 T = TypeVar("T")
 
 PAGE = 100
 HISTORY = 100
-LOOKER = "penstock-cli"
+READING_USER = "penstock-cli"
 
 _MANIFEST = "Name of the manifest; without it, the manifests of the group are listed."
 _MOMENT = "a day or a time, `2018-12-11` or `2018-12-11T06:00:00Z`"
@@ -31,7 +42,7 @@ _MOMENT = "a day or a time, `2018-12-11` or `2018-12-11T06:00:00Z`"
 
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class RunFilter:
     """The options that select and order the runs of a list."""
 
     state: Annotated[RunState | None, Parameter(help="Only runs in this state.")] = None
@@ -48,50 +59,54 @@ class Choice:
         int, Parameter(help="Most runs to list.", validator=Number(gte=1, lte=1_000_000))
     ] = PAGE
 
-    def reader(self, name: ManifestName) -> Callable[[Session, Window], Awaitable[Slice[Run]]]:
+    def page_reader(self, name: ManifestName) -> Callable[[Session, Window], Awaitable[Slice[Run]]]:
         """Check the options and return the function that reads a page; raises CommandFailed."""
-        start, end = _moment("since", self.since), _moment("until", self.until)
-        listed = Listed(state=self.state, start=start, end=end, newest_first=self.newest_first)
-        age = span("older-than", self.older_than)
+        start, end = _parse_moment("since", self.since), _parse_moment("until", self.until)
+        listed = RunListFilter(
+            state=self.state, start=start, end=end, newest_first=self.newest_first
+        )
+        age = parse_duration("older-than", self.older_than)
         if not self.stale:
             return lambda session, window: session.run_lists.page(name, listed, window)
-        if listed != Listed():
+        if listed != RunListFilter():
             words = "--stale goes with --older-than and --limit, and with no other choice."
             raise CommandFailed(words, code=ExitCode.USAGE)
         return lambda session, window: session.run_lists.stale(name, window, age)
 
 
-CHOICE = Choice()
+DEFAULT_FILTER = RunFilter()
 
 
 def list_runs(
     *,
     manifest: Annotated[str | None, Parameter(help=_MANIFEST)] = None,
     group: Annotated[str, Parameter(help="Group in which the manifest lies.")] = "/",
-    choice: Choice = CHOICE,
+    choice: RunFilter = DEFAULT_FILTER,
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
-) -> Answer:
+) -> CommandOutput:
     """List the runs of a manifest by the time they were added, or the manifests of a group."""
-    path = group_path(group)
+    path = parse_group_option(group)
     if manifest is None:
-        return manifests(act(options, LOOKER, lambda session: _manifests(session, path)))
-    read = choice.reader(ManifestName(path, manifest))
+        return manifests_answer(
+            run_in_store(options, READING_USER, lambda session: _list_manifests(session, path))
+        )
+    read = choice.page_reader(ManifestName(path, manifest))
 
     async def work(session: Session) -> list[Run]:
-        return await _all(lambda window: read(session, window), choice.limit)
+        return await _read_all(lambda window: read(session, window), choice.limit)
 
-    runs = act(options, LOOKER, work)
-    text = "\n".join(map(line, runs)) or "There are no such runs."
-    return Answer(text, {"runs": [run_data(run) for run in runs]})
+    runs = run_in_store(options, READING_USER, work)
+    text = "\n".join(map(format_run, runs)) or "There are no such runs."
+    return CommandOutput(text, {"runs": [run_data(run) for run in runs]})
 
 
 def show(
     run_id: RunId,
     /,
     *,
-    place: Place,
+    place: ManifestOptions,
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
-) -> Answer:
+) -> CommandOutput:
     """Show all fields of a run, and its history, newest first."""
 
     async def read(session: Session) -> tuple[Run, list[RunEvent]]:
@@ -99,16 +114,18 @@ def show(
         page = await session.run_lists.history(run, Window(size=HISTORY))
         return run, [event for _, event in page.entries]
 
-    run, events = act(options, place.user, read)
+    run, events = run_in_store(options, place.user, read)
     data = {"run": run_data(run), "history": [event_data(event) for event in events]}
-    return Answer(whole(run, events), data)
+    return CommandOutput(format_run_with_history(run, events), data)
 
 
-async def _manifests(session: Session, group: GroupPath) -> list[Manifest]:
-    return await _all(lambda window: session.manifests.page(group, window))
+async def _list_manifests(session: Session, group: GroupPath) -> list[Manifest]:
+    return await _read_all(lambda window: session.manifests.page(group, window))
 
 
-async def _all(page: Callable[[Window], Awaitable[Slice[T]]], limit: int = sys.maxsize) -> list[T]:
+async def _read_all(
+    page: Callable[[Window], Awaitable[Slice[T]]], limit: int = sys.maxsize
+) -> list[T]:
     """Return the entries of all pages, at most `limit`."""
     found: list[T] = []
     window: Window | None = Window(size=min(PAGE, limit))
@@ -119,7 +136,7 @@ async def _all(page: Callable[[Window], Awaitable[Slice[T]]], limit: int = sys.m
     return found[:limit]
 
 
-def _moment(option: str, text: str | None) -> datetime | None:
+def _parse_moment(option: str, text: str | None) -> datetime | None:
     if text is None:
         return None
     try:

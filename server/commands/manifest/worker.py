@@ -9,10 +9,10 @@ from penstock.datastore.manifest import transitions
 from penstock.datastore.manifest.records import Run, Stage
 from penstock.datastore.manifest.runs import Discovery
 from penstock.datastore.store import Session
-from penstock.server.commands.manifest.context import Place, RunId, act
-from penstock.server.commands.manifest.printing import done, line, run_data
-from penstock.server.commands.options import StoreOptions, span
-from penstock.server.core.command_output import Answer, CommandFailed, ExitCode
+from penstock.server.commands.manifest.context import ManifestOptions, RunId, run_in_store
+from penstock.server.commands.manifest.printing import change_answer, format_run, run_data
+from penstock.server.commands.options import StoreOptions, parse_duration
+from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
 
 Fence = Annotated[
     int,
@@ -29,14 +29,14 @@ def discover(
     run_ids: Annotated[list[str], Parameter(help="Paths of the folders inside of their bucket.")],
     /,
     *,
-    place: Place,
+    place: ManifestOptions,
     added_by: Annotated[str, Parameter(help="Version of the Transformer that found the runs.")],
     pipeline: Annotated[str | None, Parameter(help="Pipeline that the runs come from.")] = None,
     skip_reason: Annotated[
         str | None, Parameter(help="Skip the runs, for this reason. By default they are worked on.")
     ] = None,
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
-) -> Answer:
+) -> CommandOutput:
     """Add runs to a manifest, which the first run creates; existing runs stay as they are."""
 
     async def work(session: Session) -> list[Run]:
@@ -46,46 +46,50 @@ def discover(
         )
         return [await session.runs.discover(place.name, each) for each in found]
 
-    runs = act(options, place.user, work)
-    return Answer("\n".join(map(line, runs)), {"runs": [run_data(run) for run in runs]})
+    runs = run_in_store(options, place.user, work)
+    return CommandOutput(
+        "\n".join(map(format_run, runs)), {"runs": [run_data(run) for run in runs]}
+    )
 
 
 def claim(
     run_id: RunId,
     /,
     *,
-    place: Place,
+    place: ManifestOptions,
     stage: Annotated[Stage, Parameter(help="Stage to work on.")],
     owner: Annotated[str, Parameter(help="Unique name of the worker.")],
     lease: Lease = "5m",
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
-) -> Answer:
+) -> CommandOutput:
     """Claim a run, to transform or to load it. The answer holds the fence."""
-    seconds = int(span("lease", lease).total_seconds())
+    seconds = int(parse_duration("lease", lease).total_seconds())
     ask = transitions.Claim(stage=stage, owner=owner, seconds=seconds)
-    run = _asked(options, place, run_id, ask)
-    return done(run, f"In hand, fence {run.fence}")
+    run = _request_transition(options, place, run_id, ask)
+    return change_answer(run, f"In hand, fence {run.fence}")
 
 
 def heartbeat(
     run_id: RunId,
     /,
     *,
-    place: Place,
+    place: ManifestOptions,
     fence: Fence,
     lease: Lease = "5m",
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
-) -> Answer:
+) -> CommandOutput:
     """Extend the lease of a claimed run, from now."""
-    ask = transitions.Heartbeat(fence=fence, seconds=int(span("lease", lease).total_seconds()))
-    return done(_asked(options, place, run_id, ask), "Still in hand")
+    ask = transitions.Heartbeat(
+        fence=fence, seconds=int(parse_duration("lease", lease).total_seconds())
+    )
+    return change_answer(_request_transition(options, place, run_id, ask), "Still in hand")
 
 
-def processed(
+def report_processed(
     run_id: RunId,
     /,
     *,
-    place: Place,
+    place: ManifestOptions,
     fence: Fence,
     saved_to: Annotated[str, Parameter(help="Folder of the output, `s3://bucket/path/`.")],
     shred_type: Annotated[
@@ -93,49 +97,57 @@ def processed(
     ] = None,
     count: Counts = None,
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
-) -> Answer:
+) -> CommandOutput:
     """Report that a run was transformed, once its output is complete."""
-    ask = transitions.Processed(
-        fence=fence, shred_types=tuple(shred_type or ()), saved_to=saved_to, counts=_counts(count)
+    ask = transitions.MarkProcessed(
+        fence=fence,
+        shred_types=tuple(shred_type or ()),
+        saved_to=saved_to,
+        counts=_parse_counts(count),
     )
-    return done(_asked(options, place, run_id, ask), "Processed")
+    return change_answer(_request_transition(options, place, run_id, ask), "Processed")
 
 
-def loaded(
+def report_loaded(
     run_id: RunId,
     /,
     *,
-    place: Place,
+    place: ManifestOptions,
     fence: Fence,
     loaded_by: Annotated[str, Parameter(help="Version of the Loader.")],
     count: Counts = None,
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
-) -> Answer:
+) -> CommandOutput:
     """Report that a run was loaded, once the load can no longer be undone."""
-    ask = transitions.Loaded(fence=fence, loaded_by=loaded_by, counts=_counts(count))
-    return done(_asked(options, place, run_id, ask), "Loaded")
+    ask = transitions.MarkLoaded(fence=fence, loaded_by=loaded_by, counts=_parse_counts(count))
+    return change_answer(_request_transition(options, place, run_id, ask), "Loaded")
 
 
-def fail(
+def report_failed(
     run_id: RunId,
     /,
     *,
-    place: Place,
+    place: ManifestOptions,
     fence: Fence,
     error: Annotated[str, Parameter(help="Description of the error.")],
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
-) -> Answer:
+) -> CommandOutput:
     """Report that the current stage failed; any worker may then claim the run again."""
-    return done(
-        _asked(options, place, run_id, transitions.Fail(fence=fence, error=error)), "Failed"
+    return change_answer(
+        _request_transition(options, place, run_id, transitions.Fail(fence=fence, error=error)),
+        "Failed",
     )
 
 
-def _asked(options: StoreOptions, place: Place, run_id: str, ask: transitions.Ask) -> Run:
-    return act(options, place.user, lambda session: session.runs.ask(place.run(run_id), ask))
+def _request_transition(
+    options: StoreOptions, place: ManifestOptions, run_id: str, ask: transitions.Transition
+) -> Run:
+    return run_in_store(
+        options, place.user, lambda session: session.runs.change(place.run(run_id), ask)
+    )
 
 
-def _counts(texts: list[str] | None) -> dict[str, int] | None:
+def _parse_counts(texts: list[str] | None) -> dict[str, int] | None:
     if texts is None:
         return None
     counts = {}

@@ -23,12 +23,12 @@ def m4a(seconds: float, tags: Tags, cover: bytes | None = None) -> bytes:
 
 def _movie(frames: int, offset: int, items: bytes) -> bytes:
     length = frames * 1024
-    header = _full(
+    header = _full_box(
         b"mvhd",
         pack(">IIIIIH", 0, 0, _RATE, length, 0x10000, 0x100) + bytes(10),
         _MATRIX + bytes(24) + pack(">I", 2),
     )
-    track = _full(
+    track = _full_box(
         b"tkhd",
         pack(">IIIII", 0, 0, 1, 0, length) + bytes(8) + pack(">HHHH", 0, 0, 0x100, 0),
         _MATRIX + bytes(8),
@@ -36,25 +36,25 @@ def _movie(frames: int, offset: int, items: bytes) -> bytes:
     )
     media = _box(
         b"mdia",
-        _full(b"mdhd", pack(">IIIIHH", 0, 0, _RATE, length, 0x55C4, 0))
-        + _full(b"hdlr", bytes(4) + b"soun" + bytes(12) + b"\0")
+        _full_box(b"mdhd", pack(">IIIIHH", 0, 0, _RATE, length, 0x55C4, 0))
+        + _full_box(b"hdlr", bytes(4) + b"soun" + bytes(12) + b"\0")
         + _information(frames, offset),
     )
-    told = _full(b"meta", _full(b"hdlr", bytes(4) + b"mdirappl" + bytes(9)) + items)
+    told = _full_box(b"meta", _full_box(b"hdlr", bytes(4) + b"mdirappl" + bytes(9)) + items)
     return _box(b"moov", header + _box(b"trak", track + media) + _box(b"udta", told))
 
 
 def _information(frames: int, offset: int) -> bytes:
-    reference = _box(b"dinf", _full(b"dref", pack(">I", 1) + _full(b"url ", b"", flags=1)))
+    reference = _box(b"dinf", _full_box(b"dref", pack(">I", 1) + _full_box(b"url ", b"", flags=1)))
     table = _box(
         b"stbl",
-        _full(b"stsd", pack(">I", 1) + _sample_entry())
-        + _full(b"stts", pack(">III", 1, frames, 1024))
-        + _full(b"stsc", pack(">IIII", 1, 1, frames, 1))
-        + _full(b"stsz", pack(">II", len(_SILENCE), frames))
-        + _full(b"stco", pack(">II", 1, offset)),
+        _full_box(b"stsd", pack(">I", 1) + _sample_entry())
+        + _full_box(b"stts", pack(">III", 1, frames, 1024))
+        + _full_box(b"stsc", pack(">IIII", 1, 1, frames, 1))
+        + _full_box(b"stsz", pack(">II", len(_SILENCE), frames))
+        + _full_box(b"stco", pack(">II", 1, offset)),
     )
-    return _box(b"minf", _full(b"smhd", bytes(4)) + reference + table)
+    return _box(b"minf", _full_box(b"smhd", bytes(4)) + reference + table)
 
 
 def _sample_entry() -> bytes:
@@ -62,7 +62,7 @@ def _sample_entry() -> bytes:
     config = b"\x04" + bytes([13 + len(specific)]) + b"\x40\x15" + bytes(3) + bytes(8) + specific
     stream = b"\x03" + bytes([3 + len(config) + 3]) + b"\0\1\0" + config + b"\x06\x01\x02"
     entry = bytes(6) + pack(">H", 1) + bytes(8) + pack(">HHHHI", 2, 16, 0, 0, _RATE << 16)
-    return _box(b"mp4a", entry + _full(b"esds", stream))
+    return _box(b"mp4a", entry + _full_box(b"esds", stream))
 
 
 def _items(tags: Tags, cover: bytes | None) -> bytes:
@@ -93,7 +93,7 @@ def _data(kind: int, content: bytes) -> bytes:
     return _box(b"data", pack(">II", kind, 0) + content)
 
 
-def _full(name: bytes, *contents: bytes, flags: int = 0) -> bytes:
+def _full_box(name: bytes, *contents: bytes, flags: int = 0) -> bytes:
     return _box(name, pack(">I", flags), *contents)
 
 

@@ -28,14 +28,14 @@ _MP3_FRAME_BYTES = 72
 def wav(samples: Sequence[int], tags: Tags, cover: bytes | None = None) -> bytes:
     """Return a WAV file with an ID3 chunk after its sound."""
     form = pack("<HHIIHH", 1, 1, RATE, 2 * RATE, 2, 16)
-    chunks = ((b"fmt ", form), (b"data", _little(samples)), (b"id3 ", id3(tags, cover)))
+    chunks = ((b"fmt ", form), (b"data", _little_endian(samples)), (b"id3 ", id3(tags, cover)))
     body = b"".join(name + pack("<I", len(it)) + it + bytes(len(it) % 2) for name, it in chunks)
     return b"RIFF" + pack("<I", len(body) + 4) + b"WAVE" + body
 
 
 def flac(samples: Sequence[int], tags: Tags, cover: bytes | None = None) -> bytes:
     """Return a FLAC file of uncompressed frames."""
-    digest = md5(_little(samples), usedforsecurity=False).digest()
+    digest = md5(_little_endian(samples), usedforsecurity=False).digest()
     sizes = pack(">HH", BLOCK_SAMPLES, BLOCK_SAMPLES) + bytes(6)
     # 20 bits of rate, 3 of channels less one, 5 of bits less one, 36 of samples.
     facts = (RATE << 44 | 0 << 41 | 15 << 36 | len(samples)).to_bytes(8, "big")
@@ -62,7 +62,7 @@ def _flac_frames(samples: Sequence[int]) -> Iterator[bytes]:
         # Size of the block in 16 bits behind the number, 8 kHz, one channel, 16 bits, no gaps.
         head = b"\xff\xf8\x74\x08" + chr(number).encode() + pack(">H", len(block) - 1)
         head += bytes([_crc(head, 0x07, 8)])
-        frame = head + b"\x02" + _big(block)
+        frame = head + b"\x02" + _big_endian(block)
         yield frame + pack(">H", _crc(frame, 0x8005, 16))
 
 
@@ -85,9 +85,9 @@ def _table(polynomial: int, bits: int) -> list[int]:
     return table
 
 
-def _little(samples: Sequence[int]) -> bytes:
+def _little_endian(samples: Sequence[int]) -> bytes:
     return pack(f"<{len(samples)}h", *samples)
 
 
-def _big(samples: Sequence[int]) -> bytes:
+def _big_endian(samples: Sequence[int]) -> bytes:
     return pack(f">{len(samples)}h", *samples)

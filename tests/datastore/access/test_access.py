@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from penstock.datastore.errors import Failure, NotFound, NotPermitted
 from penstock.datastore.records import Pipeline
-from penstock.datastore.resources.reading import Listed
-from penstock.datastore.roles import ROOT, Caller, GroupPath, Role, ancestors, on_one_line
+from penstock.datastore.resources.reading import ListRequest
+from penstock.datastore.roles import ROOT, Caller, GroupPath, Role, ancestors, are_on_one_line
 from penstock.datastore.store import Session, Store
 from penstock.datastore.table.pages import Window
 from tests.support.consistency_check import contents
@@ -65,8 +65,8 @@ def test_the_effective_role_is_that_of_the_deepest_ancestor(
     one = caller(roles)
     assert one.role_at(group) == (held[-1] if held else None)
     for role in Role:
-        assert one.has(role, group) == (bool(held) and held[-1] >= role)
-    assert one.sees(group) == any(on_one_line(own, group) for own in roles)
+        assert one.has_role(role, group) == (bool(held) and held[-1] >= role)
+    assert one.sees(group) == any(are_on_one_line(own, group) for own in roles)
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ async def test_a_group_the_caller_may_not_know_of_fails_like_one_that_is_not_the
             stranger.groups.delete(group),
             stranger.pipelines.writing.create(group, draft("n"), None),
             stranger.pipelines.reading.by_name("n", group),
-            stranger.pipelines.listing.page(Listed(group=group), Window()),
+            stranger.pipelines.listing.page(ListRequest(group=group), Window()),
             stranger.pipelines.tags.keys(group, Window()),
             stranger.pipelines.tags.values("k", None, group, Window()),
         ):
@@ -267,7 +267,7 @@ async def test_the_default_group_stands_in_where_none_is_named(store: Store) -> 
     made = await session.pipelines.writing.create(None, draft("Smelt"), None)
     assert made.owner == USA
     assert await session.pipelines.reading.by_name("smelt", None) == made
-    page = await session.pipelines.listing.page(Listed(), Window())
+    page = await session.pipelines.listing.page(ListRequest(), Window())
     assert [pipeline for _, pipeline in page.entries] == [made]
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from penstock.datastore.access.access import Access, Budget
 from penstock.datastore.access.api_keys import MAX_KEYS, ApiKeys, Credential, KeyText
-from penstock.datastore.clock import Clock, canonical
+from penstock.datastore.clock import Clock, iso_timestamp
 from penstock.datastore.errors import Invalid, LimitExceeded, NotFound, NotPermitted
 from penstock.datastore.records import ApiKey, GroupRole
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
@@ -29,7 +29,7 @@ from tests.support.sample_resources import (
     on_sqlite,
     walk,
 )
-from tests.support.table_interceptors import Watched
+from tests.support.table_interceptors import InterceptedTable
 
 ANN = caller({USA: Role.ADMIN, NORTHWEST: Role.READER})
 LATER = "2022-08-20T00:00:00.999Z"
@@ -101,7 +101,7 @@ async def test_a_key_proves_its_user_until_it_expires(store: Store, watch: Watch
 
 @on_sqlite
 async def test_a_key_is_read_consistently_in_one_request(store: Store) -> None:
-    class Consistent(Watched):
+    class Consistent(InterceptedTable):
         seen = 0
 
         async def get(self, keys: object, *, consistent: bool = False) -> object:  # type: ignore[override]
@@ -257,10 +257,10 @@ async def test_a_key_may_live_as_long_as_the_store_is_told(
     store = Store(table, Clock(now=watch), longest_api_key=longest)
     keys = store.open_session(ANN).api_keys
     for life in (SECOND, longest):
-        _, text = await keys.create("k", SOUTH_READER, canonical(watch() + life))
+        _, text = await keys.create("k", SOUTH_READER, iso_timestamp(watch() + life))
         assert (await credential(store, text)).admits(text, watch())
     with pytest.raises(Invalid, match=f"at most {days} days from now"):
-        await keys.create("k", SOUTH_READER, canonical(watch() + longest + SECOND))
+        await keys.create("k", SOUTH_READER, iso_timestamp(watch() + longest + SECOND))
 
 
 @on_sqlite

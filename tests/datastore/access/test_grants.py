@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from penstock.datastore.errors import IllegalState, NotFound
 from penstock.datastore.groups.rows import with_grant, without_grant
-from penstock.datastore.roles import ROOT, GroupPath, Role, covers, on_one_line
+from penstock.datastore.roles import ROOT, GroupPath, Role, are_on_one_line, covers
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Key
 from tests.support.consistency_check import contents, faults
@@ -27,7 +27,7 @@ from tests.support.sample_resources import (
     on_sqlite,
     tags,
 )
-from tests.support.table_interceptors import Interrupted
+from tests.support.table_interceptors import InterruptedTable
 
 CITY = GroupPath("/usa/northwest/city")
 GROUPS = st.sampled_from([ROOT, *TREE, CITY, GroupPath("/usa2")])
@@ -47,7 +47,9 @@ def test_grants_stay_an_antichain_that_covers_the_owner(
         elif group in held and group != owner:
             held = without_grant(held, group, owner)
             assert group not in held
-        assert not any(on_one_line(one, other) for one in held for other in held if one != other)
+        assert not any(
+            are_on_one_line(one, other) for one in held for other in held if one != other
+        )
         assert any(covers(granted, owner) for granted in held)
         assert len(set(held)) == len(held)
 
@@ -152,7 +154,7 @@ async def test_a_revoke_races_a_change_of_tags_and_leaves_nothing_behind(store: 
     async def overtake() -> None:
         await session.pipelines.writing.update(made.id, 1, {"tags": tags("m=c", "n=d/e")})
 
-    late = replace(store, table=Interrupted(store.table, overtake)).open_session(SUPER)
+    late = replace(store, table=InterruptedTable(store.table, overtake)).open_session(SUPER)
     assert (await late.pipelines.writing.revoke(made.id, EU)).groups == (USA,)
     assert await faults(store.table) == []
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.datastore.access.kms_vault import KmsVault
-from penstock.datastore.access.vault import NO_VAULT, LocalVault, Tampered, Vault
+from penstock.datastore.access.vault import NO_VAULT, LocalVault, TamperedSecret, Vault
 from penstock.datastore.errors import Unavailable
 from tests.support.stores import NOBODY, REGION, aws_environment, moto_endpoint
 
@@ -41,13 +41,13 @@ async def test_a_secret_does_not_open_for_anything_else(
     vault: Vault, context: dict[str, str]
 ) -> None:
     sealed = await vault.seal(SECRET, CONTEXT)
-    with pytest.raises(Tampered):
+    with pytest.raises(TamperedSecret):
         await vault.open(sealed, context)
 
 
 async def test_what_was_sealed_elsewhere_does_not_open(vault: Vault) -> None:
     for foreign in (await LocalVault(b"x" * 32).seal(SECRET, CONTEXT), "kms:AAAA", "plain", ""):
-        with pytest.raises(Tampered):
+        with pytest.raises(TamperedSecret):
             await vault.open(foreign, CONTEXT)
 
 
@@ -57,7 +57,7 @@ async def test_no_ciphertext_that_was_changed_opens(secret: bytes, at: int) -> N
     sealed = await vault.seal(secret, CONTEXT)
     place = len("aes-256-gcm:") + at % (len(sealed) - len("aes-256-gcm:") - 4)
     other = "A" if sealed[place] != "A" else "B"
-    with pytest.raises(Tampered):
+    with pytest.raises(TamperedSecret):
         await vault.open(f"{sealed[:place]}{other}{sealed[place + 1 :]}", CONTEXT)
 
 

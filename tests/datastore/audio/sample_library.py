@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from typing import Any
 
-from penstock.datastore.audio.add_tracks import Draft
+from penstock.datastore.audio.add_tracks import TrackDraft
 from penstock.datastore.audio.library import AudioLibrary
 from penstock.datastore.audio.names import (
     album_artist,
@@ -19,9 +19,9 @@ from penstock.datastore.audio.records import Audio, AudioFile, AudioFormat, Tags
 from penstock.datastore.audio.tracks import audio_of
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
-from penstock.datastore.table.instrumentation import Metered
+from penstock.datastore.table.instrumentation import MeteredTable
 from penstock.datastore.table.port import Key, Table
-from tests.support.consistency_check import contents, escaped
+from tests.support.consistency_check import contents, escape_key
 
 ANN = Caller("ann", {})
 BOB = Caller("bob", {})
@@ -32,7 +32,7 @@ FILE_FIELDS = frozenset(AudioFile.__struct_fields__)
 
 def draft(
     key: str, title: str = "Untitled", *artists: str, user: str = "ann", **more: Any
-) -> Draft:
+) -> TrackDraft:
     """A track whose object has the name `key` among the user's uploads, with any tags."""
     facts = {name: more.pop(name) for name in tuple(more) if name in FILE_FIELDS}
     file: dict[str, Any] = {
@@ -45,7 +45,7 @@ def draft(
         "etag": f'"{key}"',
         **facts,
     }
-    return Draft(Tags(title=title, artists=artists, **more), AudioFile(**file))
+    return TrackDraft(Tags(title=title, artists=artists, **more), AudioFile(**file))
 
 
 async def add(library: AudioLibrary, key: str, *rest: str, **more: Any) -> Audio:
@@ -56,7 +56,7 @@ async def add(library: AudioLibrary, key: str, *rest: str, **more: Any) -> Audio
 
 async def library_rows(table: Table) -> dict[Key, dict[str, Any]]:
     """Read the rows of the users' partitions by key, without the key attributes."""
-    while isinstance(table, Metered):
+    while isinstance(table, MeteredTable):
         table = table._table
     rows = await contents(table)
     return {
@@ -74,7 +74,7 @@ async def drift(table: Table) -> list[str]:
         for key, item in rows.items()
         if key.sk.startswith("AU:")
     ]
-    wanted = _wanted(tracks)
+    wanted = _expected_rows(tracks)
     standing = {key: _significant(key, item) for key, item in rows.items()}
     apart = ("AU:", "CN:", "IJ:")
     standing = {key: facts for key, facts in standing.items() if not key.sk.startswith(apart)}
@@ -93,11 +93,11 @@ def _significant(key: Key, item: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _wanted(tracks: list[Audio]) -> dict[Key, dict[str, Any]]:
+def _expected_rows(tracks: list[Audio]) -> dict[Key, dict[str, Any]]:
     wanted: dict[Key, dict[str, Any]] = {}
     counts: dict[Key, Counter[str]] = defaultdict(Counter)
     for track in tracks:
-        pk = f"U:{escaped(track.owner)}"
+        pk = f"U:{escape_key(track.owner)}"
         for sk, facts in _links(track).items():
             assert Key(pk, sk) not in wanted
             wanted[Key(pk, sk)] = facts
@@ -113,7 +113,7 @@ def _links(track: Audio) -> dict[str, dict[str, Any]]:
         facts["album"] = track.album
     place = f"{track.disc:03}:{track.track:04}:{track.id}"
     found: dict[str, dict[str, Any]] = {f"AUL:{title}:{album}:{place}": facts}
-    found[f"AUB:{escaped(track.bucket)}:{object_hash(track.object_key)}"] = {"audioId": track.id}
+    found[f"AUB:{escape_key(track.bucket)}:{object_hash(track.object_key)}"] = {"audioId": track.id}
     for artist in {artist_id(name) for name in (*track.artists, album_artist(track))}:
         found[f"AUR:{artist}:{track.year:04}:{album}:{place}"] = facts
     for genre in {genre_id(name) for name in track.genres}:
@@ -126,12 +126,12 @@ def _counters(track: Audio) -> dict[str, dict[str, int]]:
     album = sort_name(track.album or "[Unknown Album]")
     found = {
         "U": {**length, "size": track.size},
-        f"AL:{escaped(album)}:{album_key(track).id}": length,
+        f"AL:{escape_key(album)}:{album_key(track).id}": length,
     }
     for name in (*track.artists, album_artist(track)):
-        found[f"AR:{escaped(sort_name(name))}:{artist_id(name)}"] = {"count": 1}
+        found[f"AR:{escape_key(sort_name(name))}:{artist_id(name)}"] = {"count": 1}
     for name in track.genres:
-        found[f"AG:{escaped(sort_name(name))}:{genre_id(name)}"] = {"count": 1}
+        found[f"AG:{escape_key(sort_name(name))}:{genre_id(name)}"] = {"count": 1}
     return found
 
 

@@ -62,7 +62,7 @@ async def open_files(name: str, directory: Path) -> AsyncIterator[Files]:
         await files.close()
 
 
-async def chunked(content: bytes) -> AsyncIterator[bytes]:
+async def single_chunk(content: bytes) -> AsyncIterator[bytes]:
     yield content
 
 
@@ -70,11 +70,11 @@ async def put(library: AudioLibrary, name: str, content: bytes) -> str:
     """Upload a file as a client would, but without the form; return its key."""
     upload = await library.registering.upload(name)
     files = library.registering.sources.files
-    await files.write(upload.object_key, chunked(content), content_type="audio/x")
+    await files.write(upload.object_key, single_chunk(content), content_type="audio/x")
     return upload.object_key
 
 
-async def registered(library: AudioLibrary, name: str, content: bytes) -> Audio:
+async def upload_and_register(library: AudioLibrary, name: str, content: bytes) -> Audio:
     return await library.registering.register(await put(library, name, content))
 
 

@@ -5,20 +5,20 @@ from typing import Any
 
 import pytest
 
-from penstock.datastore.audio.add_tracks import Draft
+from penstock.datastore.audio.add_tracks import TrackDraft
 from penstock.datastore.audio.records import Album, Artist, Audio, AudioLink
 from penstock.datastore.errors import Invalid, ObjectTaken
 from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
 from tests.datastore.audio.sample_library import BOB, add, draft, drift, library_rows, listener
 from tests.support.sample_resources import on_sqlite, without_moto
-from tests.support.table_interceptors import Traced
+from tests.support.table_interceptors import TracedTable
 
 ALL = Window(size=1000)
 
 
 async def test_a_track_is_added_in_one_transaction_with_all_that_lists_it(store: Store) -> None:
-    traced = Traced(store.table)
+    traced = TracedTable(store.table)
     library = listener(Store(traced))
     track = await library.adding.add(
         *draft(
@@ -141,7 +141,7 @@ async def test_names_that_take_long_to_compare_are_refused_unread(store: Store) 
         await add(listener(store), "x.mp3", "t", "a" + "\u0301" * 200)
 
 
-def albums(*sizes: int, **more: Any) -> list[Draft]:
+def albums(*sizes: int, **more: Any) -> list[TrackDraft]:
     return [
         draft(f"{n}-{m}", f"t{m}", f"Artist {n % 3}", album=f"Album {n}", track=m, **more)
         for n, size in enumerate(sizes)
@@ -150,7 +150,7 @@ def albums(*sizes: int, **more: Any) -> list[Draft]:
 
 
 async def test_many_are_added_by_album_in_as_few_transactions_as_hold_them(store: Store) -> None:
-    traced = Traced(store.table)
+    traced = TracedTable(store.table)
     library = listener(Store(traced))
     drafts = albums(30, 10, 1)
     added = await library.adding.add_many(drafts)

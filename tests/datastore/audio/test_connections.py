@@ -12,14 +12,14 @@ import pytest
 from botocore.exceptions import ClientError
 from msgspec.structs import replace
 
-from penstock.datastore.access.vault import LocalVault, Tampered
+from penstock.datastore.access.vault import LocalVault, TamperedSecret
 from penstock.datastore.audio.assumed_roles import StsRoles
-from penstock.datastore.audio.buckets import KEPT_SECONDS, BucketPool
+from penstock.datastore.audio.buckets import POOLED_SECONDS, BucketPool
 from penstock.datastore.audio.connections import MAX_CONNECTIONS
 from penstock.datastore.audio.endpoint_rules import PUBLIC, EndpointRules
-from penstock.datastore.audio.library import AudioLibrary, Buckets
-from penstock.datastore.audio.records import Connection, ConnectionKind
-from penstock.datastore.audio.sources import Lent
+from penstock.datastore.audio.library import AudioLibrary, BucketAccess
+from penstock.datastore.audio.records import BucketConnection, ConnectionKind
+from penstock.datastore.audio.sources import RoleCredentials
 from penstock.datastore.errors import (
     IllegalState,
     Invalid,
@@ -36,7 +36,7 @@ from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Put, Table
 from tests.datastore.audio.sample_library import BOB, listener
-from tests.datastore.audio.sample_uploads import TAGS, chunked, open_files, sound
+from tests.datastore.audio.sample_uploads import TAGS, open_files, single_chunk, sound
 from tests.support.consistency_check import contents
 from tests.support.sample_resources import walk
 from tests.support.stores import REGION, moto_endpoint, open_table
@@ -55,9 +55,9 @@ class FakeRoles:
         self.asked: list[tuple[str, str, str]] = []
         self.until = datetime.now(UTC) + timedelta(hours=1)
 
-    async def assume(self, role_arn: str, external_id: str, user: str) -> Lent:
+    async def assume(self, role_arn: str, external_id: str, user: str) -> RoleCredentials:
         self.asked.append((role_arn, external_id, user))
-        return Lent(Credentials("ASIALENT", "lent", "token"), self.until.timestamp())
+        return RoleCredentials(Credentials("ASIALENT", "lent", "token"), self.until.timestamp())
 
     async def close(self) -> None:
         """Do nothing."""
@@ -77,7 +77,7 @@ def roles() -> FakeRoles:
 @pytest.fixture
 async def store(table: Table, roles: FakeRoles, tmp_path: Path) -> AsyncIterator[Store]:
     """The store of a server that may connect to any endpoint, as the test's own is internal."""
-    buckets = Buckets(LocalVault(b"k" * 32), roles, EndpointRules(private=True))
+    buckets = BucketAccess(LocalVault(b"k" * 32), roles, EndpointRules(private=True))
     async with open_files("local", tmp_path) as files:
         yield Store(table, files=files, buckets=buckets)
         await buckets.pool.close()
@@ -93,18 +93,18 @@ async def bucket(tmp_path: Path) -> AsyncIterator[S3Files]:
     """A bucket of the user's own, which contains a track."""
     async with open_files("s3", tmp_path) as files:
         assert isinstance(files, S3Files)
-        await files.write("music/1.flac", chunked(FLAC), content_type="x/y")
+        await files.write("music/1.flac", single_chunk(FLAC), content_type="x/y")
         yield files
 
 
-async def connected(library: AudioLibrary, bucket: str, **more: Any) -> Connection:
+async def connect_bucket(library: AudioLibrary, bucket: str, **more: Any) -> BucketConnection:
     return await library.connections.add_keys(
         "Mine", bucket, REGION, KEYS, **{"endpoint": moto_endpoint(), **more}
     )
 
 
 async def test_keys_are_kept_sealed_and_shown_masked(library: AudioLibrary, table: Table) -> None:
-    made = await connected(library, "my-music")
+    made = await connect_bucket(library, "my-music")
     assert (made.kind, made.bucket, made.access_key_shown) == (
         ConnectionKind.KEYS,
         "my-music",
@@ -112,7 +112,7 @@ async def test_keys_are_kept_sealed_and_shown_masked(library: AudioLibrary, tabl
     )
     assert await library.connections.many([made.id]) == [made]
     assert await walk(library.connections.page) == [made]
-    assert await library.connections.unsealed(made.id) == KEYS
+    assert await library.connections.unseal_keys(made.id) == KEYS
     stored = repr(await contents(table))
     assert "my-music" in stored
     for secret in (ACCESS_KEY, SECRET_KEY, SECRET_KEY[:12]):
@@ -123,7 +123,7 @@ async def test_keys_are_kept_sealed_and_shown_masked(library: AudioLibrary, tabl
 async def test_an_object_of_a_connected_bucket_is_registered_and_played(
     library: AudioLibrary, bucket: S3Files
 ) -> None:
-    connection = await connected(library, bucket.bucket)
+    connection = await connect_bucket(library, bucket.bucket)
     track = await library.registering.register("music/1.flac", connection.id)
     assert (track.title, track.bucket, track.object_key, track.connection_id) == (
         TAGS.title,
@@ -131,7 +131,7 @@ async def test_an_object_of_a_connected_bucket_is_registered_and_played(
         "music/1.flac",
         connection.id,
     )
-    download = await library.streaming.stream(track)
+    download = await library.streaming.sign_stream(track)
     asked = parse_qs(urlsplit(download.url).query)
     assert asked["X-Amz-Credential"][0].startswith(f"{ACCESS_KEY}/")
     assert SECRET_KEY not in download.url
@@ -146,17 +146,17 @@ async def test_an_object_of_a_connected_bucket_is_registered_and_played(
 async def test_a_deleted_connection_leaves_no_ciphertext_and_plays_no_more(
     library: AudioLibrary, bucket: S3Files, table: Table
 ) -> None:
-    connection = await connected(library, bucket.bucket)
+    connection = await connect_bucket(library, bucket.bucket)
     track = await library.registering.register("music/1.flac", connection.id)
-    await library.streaming.stream(track)
+    await library.streaming.sign_stream(track)
     assert "aes-256-gcm" in repr(await contents(table))
     assert await library.registering.sources.disconnect(connection.id) == connection
     assert "aes-256-gcm" not in repr(await contents(table))
     with pytest.raises(IllegalState, match="is gone"):
-        await library.streaming.stream(track)
+        await library.streaming.sign_stream(track)
     for call in (
         library.registering.register("music/1.flac", connection.id),
-        library.connections.unsealed(connection.id),
+        library.connections.unseal_keys(connection.id),
         library.connections.delete(connection.id),
     ):
         with pytest.raises(NotFound, match="no connection"):
@@ -166,7 +166,7 @@ async def test_a_deleted_connection_leaves_no_ciphertext_and_plays_no_more(
 async def test_a_connection_of_somebody_else_is_absent(
     library: AudioLibrary, store: Store, bucket: S3Files, table: Table
 ) -> None:
-    connection = await connected(library, bucket.bucket)
+    connection = await connect_bucket(library, bucket.bucket)
     theirs = listener(store, BOB)
     before = await contents(table)
     (answer,) = await theirs.connections.many([connection.id])
@@ -174,7 +174,7 @@ async def test_a_connection_of_somebody_else_is_absent(
     assert await walk(theirs.connections.page) == []
     for call in (
         theirs.registering.register("music/1.flac", connection.id),
-        theirs.connections.unsealed(connection.id),
+        theirs.connections.unseal_keys(connection.id),
         theirs.registering.sources.disconnect(connection.id),
         theirs.registering.register("music/1.flac", "no id"),
     ):
@@ -186,25 +186,29 @@ async def test_a_connection_of_somebody_else_is_absent(
 async def test_a_ciphertext_does_not_open_in_the_row_of_another(
     library: AudioLibrary, store: Store, table: Table
 ) -> None:
-    connection = await connected(library, "my-music")
-    theirs = await connected(listener(store, BOB), "my-music")
+    connection = await connect_bucket(library, "my-music")
+    theirs = await connect_bucket(listener(store, BOB), "my-music")
     rows = await contents(table)
     (mine,) = [item for key, item in rows.items() if key.pk == "U:ann"]
     (their_row,) = [item for key, item in rows.items() if key.pk == "U:bob"]
     await table.write([Put({**their_row, "sealed": mine["sealed"]})])
-    with pytest.raises(Tampered):
-        await listener(store, BOB).connections.unsealed(theirs.id)
-    assert await library.connections.unsealed(connection.id) == KEYS
+    with pytest.raises(TamperedSecret):
+        await listener(store, BOB).connections.unseal_keys(theirs.id)
+    assert await library.connections.unseal_keys(connection.id) == KEYS
 
 
 async def test_the_bucket_of_the_server_cannot_be_connected(
     library: AudioLibrary, table: Table
 ) -> None:
     """Otherwise a role of the server's own would open the uploads of other users."""
-    own = replace(await connected(library, "my-music"), bucket="x")
+    own = replace(await connect_bucket(library, "my-music"), bucket="x")
     assert own.bucket == "x"
     s3 = listener(
-        Store(table, files=_named("penstock-files"), buckets=Buckets(LocalVault(b"k" * 32)))
+        Store(
+            table,
+            files=_files_of_bucket("penstock-files"),
+            buckets=BucketAccess(LocalVault(b"k" * 32)),
+        )
     )
     for call in (
         s3.connections.add_role("n", "penstock-files", REGION, ROLE),
@@ -214,11 +218,11 @@ async def test_the_bucket_of_the_server_cannot_be_connected(
             await call
 
 
-def _named(bucket: str) -> Any:
-    class Named:
+def _files_of_bucket(bucket: str) -> Any:
+    class NamedBucket:
         pass
 
-    named: Any = Named()
+    named: Any = NamedBucket()
     named.bucket = bucket
     return named
 
@@ -250,22 +254,24 @@ async def test_a_connection_that_breaks_a_rule_is_refused_without_repeating_secr
 
 
 async def test_an_endpoint_that_is_not_public_is_refused(store: Store, table: Table) -> None:
-    strict = Store(table, files=store.files, buckets=Buckets(LocalVault(b"k" * 32), rules=PUBLIC))
+    strict = Store(
+        table, files=store.files, buckets=BucketAccess(LocalVault(b"k" * 32), rules=PUBLIC)
+    )
     library = listener(strict)
     for endpoint in ("https://169.254.169.254", "http://s3.example.org", "https://localhost"):
         with pytest.raises((Invalid, IllegalState)):
-            await connected(library, "my-music", endpoint=endpoint)
+            await connect_bucket(library, "my-music", endpoint=endpoint)
     assert await contents(table) == {}
 
 
 async def test_an_api_key_manages_no_connections(
     library: AudioLibrary, store: Store, table: Table
 ) -> None:
-    connection = await connected(library, "my-music")
+    connection = await connect_bucket(library, "my-music")
     by_key = listener(store, Caller("ann", {}, api_key="1"))
     before = await contents(table)
     for call in (
-        connected(by_key, "my-music"),
+        connect_bucket(by_key, "my-music"),
         by_key.connections.add_role("n", "my-music", REGION, ROLE),
         by_key.connections.page(Window()),
         by_key.registering.sources.disconnect(connection.id),
@@ -281,9 +287,9 @@ async def test_a_user_has_no_more_connections_than_a_list_shows(
     monkeypatch.setattr("penstock.datastore.audio.connections.MAX_CONNECTIONS", 2)
     assert MAX_CONNECTIONS == 100
     for _ in range(2):
-        await connected(library, "my-music")
+        await connect_bucket(library, "my-music")
     with pytest.raises(LimitExceeded):
-        await connected(library, "my-music")
+        await connect_bucket(library, "my-music")
 
 
 async def test_a_role_is_assumed_for_its_owner_with_the_id_made_for_it(
@@ -294,7 +300,7 @@ async def test_a_role_is_assumed_for_its_owner_with_the_id_made_for_it(
     assert one.external_id is not None
     assert len(one.external_id) == 32
     assert one.external_id != other.external_id
-    async with library.registering.sources.of(one.id) as source:
+    async with library.registering.sources.open_source(one.id) as source:
         roles.until = datetime.now(UTC) + timedelta(minutes=20)
         download = await source.presign_download("x", expires_in=7 * 24 * 3600)
     assert roles.asked == [(ROLE, one.external_id, "ann")]
@@ -302,7 +308,7 @@ async def test_a_role_is_assumed_for_its_owner_with_the_id_made_for_it(
     assert 3590 < left <= 3601
     assert parse_qs(urlsplit(download.url).query)["X-Amz-Security-Token"] == ["token"]
     with pytest.raises(NotFound):
-        await library.connections.unsealed(one.id)
+        await library.connections.unseal_keys(one.id)
     with pytest.raises(Invalid):
         await library.connections.add_role("n", "my-music", REGION, "arn:aws:iam::1:user/x")
 
@@ -354,17 +360,19 @@ async def test_a_role_that_lets_anybody_in_is_not_used() -> None:
 async def test_what_a_bucket_refuses_is_told_without_its_words(
     library: AudioLibrary, store: Store
 ) -> None:
-    connection = await connected(library, f"absent-{uuid4()}"[:60])
-    async with library.registering.sources.of(connection.id) as source:
+    connection = await connect_bucket(library, f"absent-{uuid4()}"[:60])
+    async with library.registering.sources.open_source(connection.id) as source:
         files: Any = source
-        files.files._client.meta.events.register("before-parameter-build.s3.HeadObject", _denied)
+        files.files._client.meta.events.register(
+            "before-parameter-build.s3.HeadObject", _deny_access
+        )
         with pytest.raises(IllegalState) as refused:
             await source.stat("x")
     assert refused.value.message == "The bucket does not let the server in."
     assert refused.value.state == "AccessDenied"
 
 
-def _denied(**_: object) -> None:
+def _deny_access(**_: object) -> None:
     raise refusal("AccessDenied", 403)
 
 
@@ -377,21 +385,21 @@ async def test_an_open_bucket_is_used_again_and_closed_when_nobody_uses_it(
     library = listener(Store(store.table, files=store.files, buckets=buckets))
     one = await library.connections.add_role("Mine", "my-music", REGION, ROLE)
     sources = library.registering.sources
-    async with sources.of(one.id) as first, sources.of(one.id) as second:
+    async with sources.open_source(one.id) as first, sources.open_source(one.id) as second:
         assert _files(first) is _files(second)
-    async with sources.of(one.id) as third:
+    async with sources.open_source(one.id) as third:
         assert _files(third) is _files(first)
-        now[0] += KEPT_SECONDS
-        async with sources.of(one.id) as fourth:
+        now[0] += POOLED_SECONDS
+        async with sources.open_source(one.id) as fourth:
             assert _files(fourth) is not _files(first)
             await third.presign_download("x", expires_in=60)
     assert len(roles.asked) == 2
     await pool.close()
 
 
-def replace_pool(store: Store, pool: BucketPool) -> Buckets:
+def replace_pool(store: Store, pool: BucketPool) -> BucketAccess:
     kept = store.buckets
-    return Buckets(kept.vault, kept.roles, kept.rules, pool)
+    return BucketAccess(kept.vault, kept.roles, kept.rules, pool)
 
 
 def _files(source: Any) -> S3Files:
@@ -403,7 +411,7 @@ async def test_no_secret_is_in_any_log(
     library: AudioLibrary, bucket: S3Files, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG, logger="penstock")
-    connection = await connected(library, bucket.bucket)
+    connection = await connect_bucket(library, bucket.bucket)
     await library.registering.register("music/1.flac", connection.id)
     await library.registering.sources.disconnect(connection.id)
     for secret in (ACCESS_KEY, SECRET_KEY):

@@ -14,7 +14,7 @@ from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
 from tests.datastore.audio.sample_library import BOB, add, draft, drift, library_rows, listener
 from tests.support.sample_resources import on_sqlite, without_moto
-from tests.support.table_interceptors import Interrupted, Traced
+from tests.support.table_interceptors import InterruptedTable, TracedTable
 
 ALL = Window(size=1000)
 
@@ -28,7 +28,7 @@ async def test_an_edit_of_tags_is_one_read_and_one_transaction(store: Store) -> 
     library = listener(store)
     track = await add(library, "1", "Old", "A", album="X", year=1970, genres=("Rock", "Pop"))
     await add(library, "2", "Other", "A", album="X", genres=("Rock",))
-    traced = Traced(store.table)
+    traced = TracedTable(store.table)
     changes = {
         "title": "New",
         "artists": ("B", "C"),
@@ -178,11 +178,11 @@ async def test_edits_at_once_without_a_version_are_all_made(store: Store) -> Non
 async def test_an_edit_and_a_delete_that_meet_leave_no_rest(store: Store) -> None:
     library = listener(store)
     track = await add(library, "1", "t", "A", album="X")
-    between = Interrupted(store.table, lambda: library.editing.edit(track.id, {"album": "Y"}))
+    between = InterruptedTable(store.table, lambda: library.editing.edit(track.id, {"album": "Y"}))
     await listener(Store(between)).editing.delete(track.id)
     assert await library_rows(store.table) == {}
     track = await add(library, "1", "t", "A", album="X")
-    between = Interrupted(store.table, lambda: library.editing.delete(track.id))
+    between = InterruptedTable(store.table, lambda: library.editing.delete(track.id))
     with pytest.raises(NotFound):
         await listener(Store(between)).editing.edit(track.id, {"album": "Y"})
     assert await library_rows(store.table) == {}

@@ -123,7 +123,7 @@ async def inside() -> AsyncIterator[tuple[Inside, str]]:
     await server.stop()
 
 
-async def opened(url: str, rules: EndpointRules) -> S3Files:
+async def open_files(url: str, rules: EndpointRules) -> S3Files:
     return await S3Files.open(
         "bucket",
         region=REGION,
@@ -138,7 +138,7 @@ async def test_no_connection_is_made_to_an_address_inside_however_it_was_found(
 ) -> None:
     """As if a name resolved to a different address after the check."""
     service, url = inside
-    files = await opened(url, PUBLIC)
+    files = await open_files(url, PUBLIC)
     with pytest.raises((Unavailable, IllegalState)):
         await files._call("head_object", 0.3, Key="x")
     await files.close()
@@ -159,7 +159,7 @@ async def test_a_redirect_does_not_lead_inside(inside: tuple[Inside, str]) -> No
             public = found[4][1] == int(outside.rpartition(":")[2])
             return EndpointRules(private=public).socket_for(found)
 
-    files = await opened(outside, Rules())
+    files = await open_files(outside, Rules())
     with pytest.raises((Unavailable, IllegalState)):
         await files._call("get_object", 0.5, Key="x")
     assert service.asked == 0
@@ -174,7 +174,7 @@ async def test_a_proxy_of_the_environment_does_not_get_to_look_names_up_for_us(
     monkeypatch.setenv("HTTP_PROXY", url)
     monkeypatch.setenv("HTTPS_PROXY", url)
     monkeypatch.delenv("NO_PROXY", raising=False)
-    files = await opened("http://s3.example.invalid", PUBLIC)
+    files = await open_files("http://s3.example.invalid", PUBLIC)
     with pytest.raises(Unavailable):
         await files._call("head_object", 0.3, Key="x")
     await files.close()

@@ -11,22 +11,22 @@ import pytest
 from penstock.datastore.access.vault import LocalVault
 from penstock.datastore.audio import import_job
 from penstock.datastore.audio.endpoint_rules import EndpointRules
-from penstock.datastore.audio.library import Buckets
+from penstock.datastore.audio.library import BucketAccess
 from penstock.datastore.audio.records import Tags
 from penstock.datastore.clock import Clock
 from penstock.datastore.dynamodb import retry
 from penstock.datastore.errors import Invalid, NotFound, Unavailable
 from penstock.datastore.jobs.jobs import Job, JobState, find_jobs
-from penstock.datastore.jobs.leases import HELD
+from penstock.datastore.jobs.leases import LEASE_TIME
 from penstock.datastore.objects.port import Credentials
 from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Table
 from tests.datastore.audio.sample_library import BOB, drift, library_rows, listener
-from tests.datastore.audio.sample_uploads import chunked, open_files, sound
+from tests.datastore.audio.sample_uploads import open_files, single_chunk, sound
 from tests.support.sample_resources import Watch, walk
 from tests.support.stores import REGION, moto_endpoint, open_table
-from tests.support.table_interceptors import Cut, Died
+from tests.support.table_interceptors import CutOffTable, ProcessDied
 
 KEYS = Credentials("AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG")
 ALL = Window(size=1000)
@@ -45,21 +45,21 @@ async def table(tmp_path: Path) -> AsyncIterator[Table]:
 
 @pytest.fixture
 async def store(table: Table, tmp_path: Path) -> AsyncIterator[Store]:
-    buckets = Buckets(LocalVault(b"k" * 32), rules=EndpointRules(private=True))
+    buckets = BucketAccess(LocalVault(b"k" * 32), rules=EndpointRules(private=True))
     async with open_files("local", tmp_path) as files:
         yield Store(table, files=files, buckets=buckets)
         await buckets.pool.close()
 
 
 @pytest.fixture(autouse=True)
-def _unpaced(monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_pace(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(import_job, "PACE_SECONDS", 0)
 
 
 async def uploads(store: Store, count: int) -> None:
     for n in range(count):
         key = f"audio/ann/uploads/{n:03}/{n}.mp3"
-        await store.files.write(key, chunked(song(n)), content_type="audio/mpeg")
+        await store.files.write(key, single_chunk(song(n)), content_type="audio/mpeg")
 
 
 async def job_of(store: Store, job: Job) -> Job:
@@ -70,7 +70,7 @@ async def job_of(store: Store, job: Job) -> Job:
 
 async def test_every_object_below_a_prefix_is_taken_in_once(store: Store) -> None:
     await uploads(store, 25)
-    await store.files.write("audio/ann/artwork/x", chunked(b"x"), content_type="image/png")
+    await store.files.write("audio/ann/artwork/x", single_chunk(b"x"), content_type="image/png")
     begun = asyncio.Event()
     library = listener(replace(store, job_begun=begun.set))
     job = await library.importing.begin(None, "")
@@ -97,7 +97,7 @@ async def test_what_cannot_be_taken_in_is_told_and_the_rest_is(store: Store) -> 
         ("broken.flac", b"fLaC"),
     ):
         key = f"audio/ann/uploads/x/{name}"
-        await store.files.write(key, chunked(content), content_type="a/b")
+        await store.files.write(key, single_chunk(content), content_type="a/b")
     library = listener(store)
     job = await library.importing.begin(None, "audio/ann/uploads/")
     await store.run_jobs("worker")
@@ -117,8 +117,8 @@ async def test_a_bucket_of_the_user_is_imported_by_its_connection(
 ) -> None:
     async with open_files("s3", tmp_path) as theirs:
         for n in range(3):
-            await theirs.write(f"music/{n}.mp3", chunked(song(n)), content_type="a/b")
-        await theirs.write("other/4.mp3", chunked(song(4)), content_type="a/b")
+            await theirs.write(f"music/{n}.mp3", single_chunk(song(n)), content_type="a/b")
+        await theirs.write("other/4.mp3", single_chunk(song(4)), content_type="a/b")
         library = listener(store)
         connection = await library.connections.add_keys(
             "n", theirs.bucket, REGION, KEYS, moto_endpoint()
@@ -176,12 +176,14 @@ async def test_a_worker_that_dies_at_any_step_leaves_what_the_next_one_finishes(
         library = listener(replace(store, clock=Clock(watch)))
         job = await library.importing.begin(None, "")
         try:
-            await replace(store, table=Cut(store.table, writes), clock=Clock(watch)).run_jobs("one")
-        except Died:
+            await replace(
+                store, table=CutOffTable(store.table, writes), clock=Clock(watch)
+            ).run_jobs("one")
+        except ProcessDied:
             assert await drift(store.table) == []
         else:
             break
-        watch.move(HELD + timedelta(milliseconds=1))
+        watch.move(LEASE_TIME + timedelta(milliseconds=1))
         assert await replace(store, clock=Clock(watch)).run_jobs("two") == 1
         ended = await job_of(store, job)
         assert (ended.state, ended.total) == (JobState.DONE, 7)

@@ -14,7 +14,7 @@ from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Slice, Window
 from tests.datastore.audio.sample_library import ANN, BOB, add, listener
 from tests.support.sample_resources import on_sqlite, walk
-from tests.support.table_interceptors import Traced
+from tests.support.table_interceptors import TracedTable
 
 Page: TypeAlias = Callable[[Window], Awaitable[Slice[Any]]]
 ALL = Window(size=1000)
@@ -182,7 +182,7 @@ async def test_nothing_of_another_user_is_seen_or_named(store: Store) -> None:
 async def test_each_use_case_of_the_document_is_one_request(store: Store) -> None:
     library = await shelf(store)
     track = (await library.lists.audios(ALL)).entries[0][1]
-    traced = Traced(store.table)
+    traced = TracedTable(store.table)
     mine = listener(Store(traced))
     lists = mine.lists
     window = Window(size=50)
@@ -204,7 +204,7 @@ async def test_each_use_case_of_the_document_is_one_request(store: Store) -> Non
 async def test_artists_and_albums_are_read_by_their_places_in_one_request(store: Store) -> None:
     library = await shelf(store)
     tracks = [track for _, track in (await library.lists.audios(ALL)).entries]
-    traced = Traced(store.table)
+    traced = TracedTable(store.table)
     reading = listener(Store(traced)).reading
     found = await reading.albums([album_place(track) for track in tracks])
     assert [album.name for album in found if not isinstance(album, NotFound)] == [

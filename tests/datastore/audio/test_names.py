@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.datastore.access.access import Access, Budget
-from penstock.datastore.audio.derived_rows import claim_of, footprint
+from penstock.datastore.audio.derived_rows import object_claim, track_rows
 from penstock.datastore.audio.names import (
     SORT_BYTES,
     AlbumKey,
@@ -16,7 +16,7 @@ from penstock.datastore.audio.names import (
     artist_place,
     artists_of,
     genres_of,
-    norm,
+    normalize_name,
     object_hash,
     sort_name,
 )
@@ -91,9 +91,14 @@ def test_two_albums_share_an_id_only_where_artist_and_name_are_the_same(
 ) -> None:
     one = Tags(title="t", album=album, album_artist=artist)
     other = Tags(title="t", album=other_album, album_artist=other_artist)
-    same = (norm(artist), norm(album)) == (norm(other_artist), norm(other_album))
+    same = (normalize_name(artist), normalize_name(album)) == (
+        normalize_name(other_artist),
+        normalize_name(other_album),
+    )
     assert (album_key(one) == album_key(other)) == same
-    assert (album_key(one).title == album_key(other).title) == (norm(album) == norm(other_album))
+    assert (album_key(one).title == album_key(other).title) == (
+        normalize_name(album) == normalize_name(other_album)
+    )
 
 
 def test_an_album_is_the_musicbrainz_one_where_that_is_known() -> None:
@@ -146,8 +151,8 @@ def keys_of(user: str, artist: str, album: str, bucket: str) -> set[Key]:
     tags, file = draft("x", "t", artist, album=album, bucket=bucket, genres=(artist,))
     track = new_audio(access, tags, file)
     assert audio_of(audio_item(track)) == track
-    own = footprint(track)
-    return {key_of(audio_item(track)), key_of(claim_of(track)), *own.items, *own.counters}
+    own = track_rows(track)
+    return {key_of(audio_item(track)), key_of(object_claim(track)), *own.items, *own.counters}
 
 
 @given(USERS, USERS, NAMES, NAMES, NAMES)

@@ -11,10 +11,21 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from penstock.datastore.audio import tag_parser
-from penstock.datastore.audio.partial_file import BLOCK, MAX_CALLS, Excerpt, Exhausted, Missing
+from penstock.datastore.audio.partial_file import (
+    BLOCK,
+    MAX_CALLS,
+    BlockLimitExceeded,
+    MissingBlocks,
+    PartialFile,
+)
 from penstock.datastore.audio.records import AudioFormat, Tags
-from penstock.datastore.audio.tag_parser import MAX_PICTURE, Unreadable, parse
-from penstock.datastore.audio.tag_reader import MOST_BLOCKS, MOST_WITH_PICTURE, Scan, Scanned
+from penstock.datastore.audio.tag_parser import MAX_PICTURE, UnreadableTags, parse_tags
+from penstock.datastore.audio.tag_reader import (
+    MAX_BLOCKS,
+    MAX_BLOCKS_WITH_PICTURE,
+    ScanResult,
+    TagScan,
+)
 from penstock.datastore.errors import Invalid
 from penstock.server.samples.sounds.tags import id3
 from penstock.server.samples.sounds.wav_flac_mp3 import mp3
@@ -36,15 +47,15 @@ class OneFile:
         yield self.content[start:end]
 
 
-async def scanned(content: bytes, title: str = "file") -> tuple[Scanned, OneFile]:
+async def scan_content(content: bytes, title: str = "file") -> tuple[ScanResult, OneFile]:
     files: Any = OneFile(content)
-    return await Scan(files, "key", len(content), {}).run(title), files
+    return await TagScan(files, "key", len(content), {}).run(title), files
 
 
 @pytest.mark.parametrize("name", ["wav", "flac", "mp3", "opus", "m4a"])
 async def test_every_field_is_read_from_every_format(name: str) -> None:
     content = sound(name, 2, TAGS, COVER)
-    found, files = await scanned(content)
+    found, files = await scan_content(content)
     assert found.format is AudioFormat(name)
     assert found.parsed.tags == TAGS
     assert found.parsed.picture == COVER
@@ -55,7 +66,7 @@ async def test_every_field_is_read_from_every_format(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["wav", "flac", "mp3", "opus", "m4a"])
 async def test_a_file_without_tags_has_the_title_it_is_given(name: str) -> None:
-    found, _ = await scanned(sound(name, 1, Tags(title="")), "01 Intro")
+    found, _ = await scan_content(sound(name, 1, Tags(title="")), "01 Intro")
     assert found.parsed.tags == Tags(title="01 Intro")
     assert found.parsed.picture is None
 
@@ -66,7 +77,7 @@ async def test_a_file_without_tags_has_the_title_it_is_given(name: str) -> None:
 )
 async def test_of_a_long_file_few_blocks_are_read(name: str, seconds: int, blocks: int) -> None:
     content = sound(name, seconds, TAGS, COVER)
-    found, files = await scanned(content)
+    found, files = await scan_content(content)
     assert found.parsed.tags == TAGS
     assert sum(((end or 0) - start) // BLOCK for start, end in files.ranges) <= blocks
     assert len(content) > 3 * BLOCK
@@ -75,11 +86,11 @@ async def test_of_a_long_file_few_blocks_are_read(name: str, seconds: int, block
 async def test_a_file_with_a_cover_too_large_to_keep_is_read_without_it() -> None:
     tag = id3(TAGS, bytes(MAX_PICTURE * 2))
     content = tag + mp3(10, Tags(title="x"))[len(id3(Tags(title="x"))) :]
-    found, files = await scanned(content)
+    found, files = await scan_content(content)
     assert found.parsed.tags == TAGS
     assert found.parsed.picture is None
     read = sum(min(end or 0, len(content)) - start for start, end in files.ranges)
-    assert read <= MOST_WITH_PICTURE * BLOCK
+    assert read <= MAX_BLOCKS_WITH_PICTURE * BLOCK
 
 
 @pytest.mark.parametrize(
@@ -100,7 +111,7 @@ async def test_a_file_with_a_cover_too_large_to_keep_is_read_without_it() -> Non
 )
 async def test_garbage_is_refused_with_a_reason(content: bytes, code: str) -> None:
     with pytest.raises(Invalid) as refused:
-        await scanned(content)
+        await scan_content(content)
     (problem,) = refused.value.problems
     assert (problem.path, problem.code) == (["objectKey"], code)
 
@@ -121,10 +132,10 @@ def test_no_file_however_broken_does_more_than_fail(
         at = place % len(content)
         content[at : at + len(written)] = written
     whole = bytes(content[: max(cut % (2 * len(content)), 300)])
-    excerpt = Excerpt(len(whole), {0: whole}, 1)
+    excerpt = PartialFile(len(whole), {0: whole}, 1)
     try:
-        parsed = parse(excerpt, AudioFormat(name), "t", picture=True)
-    except (Unreadable, Missing, Exhausted):
+        parsed = parse_tags(excerpt, AudioFormat(name), "t", picture=True)
+    except (UnreadableTags, MissingBlocks, BlockLimitExceeded):
         return
     assert parsed.tags.title
     assert parsed.duration_ms >= 0
@@ -135,10 +146,10 @@ def test_tags_that_would_take_hours_are_given_up(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(tag_parser, "CPU_SECONDS", 0.2)
     values = "\0".join(f"{n:x}" for n in range(200_000))
     content = id3(Tags(title="t", artists=(values,)))
-    excerpt = Excerpt(len(content), {0: content[:BLOCK]} | _rest(content), 1000)
+    excerpt = PartialFile(len(content), {0: content[:BLOCK]} | _rest(content), 1000)
     started = time.thread_time()
-    with pytest.raises(Unreadable, match="too long"):
-        parse(excerpt, AudioFormat.MP3, "t", picture=False)
+    with pytest.raises(UnreadableTags, match="too long"):
+        parse_tags(excerpt, AudioFormat.MP3, "t", picture=False)
     assert time.thread_time() - started < 2
 
 
@@ -148,19 +159,19 @@ def _rest(content: bytes) -> dict[int, bytes]:
 
 def test_an_excerpt_asks_for_what_it_lacks_and_for_no_more_than_it_may() -> None:
     content = bytes(range(256)) * 1024
-    excerpt = Excerpt(len(content), {0: content[:BLOCK]}, 2)
+    excerpt = PartialFile(len(content), {0: content[:BLOCK]}, 2)
     assert excerpt.read(4) == content[:4]
     assert excerpt.seek(BLOCK - 2) == BLOCK - 2
-    with pytest.raises(Missing) as missing:
+    with pytest.raises(MissingBlocks) as missing:
         excerpt.read(4)
     assert missing.value.blocks == [1]
     assert excerpt.failure is missing.value
     assert excerpt.tell() == BLOCK - 2
     assert excerpt.seek(-3, 2) == len(content) - 3
-    with pytest.raises(Missing):
+    with pytest.raises(MissingBlocks):
         excerpt.read(100)
     excerpt.seek(0)
-    with pytest.raises(Exhausted):
+    with pytest.raises(BlockLimitExceeded):
         excerpt.read(len(content))
     assert excerpt.seek(len(content) + 5) == len(content) + 5
     assert excerpt.read(1) == b""
@@ -169,10 +180,10 @@ def test_an_excerpt_asks_for_what_it_lacks_and_for_no_more_than_it_may() -> None
 
 
 def test_a_parser_in_a_loop_is_ended() -> None:
-    excerpt = Excerpt(10, {0: bytes(10)}, 1)
+    excerpt = PartialFile(10, {0: bytes(10)}, 1)
     for _ in range(MAX_CALLS):
         excerpt.seek(0)
-    with pytest.raises(Exhausted):
+    with pytest.raises(BlockLimitExceeded):
         excerpt.seek(0)
 
 
@@ -184,7 +195,7 @@ async def test_text_that_no_record_may_hold_is_made_fit() -> None:
         year=1980,
         genres=("",),
     )
-    found, _ = await scanned(mp3(1, odd))
+    found, _ = await scan_content(mp3(1, odd))
     tags = found.parsed.tags
     assert tags.title == ("a b" + "x" * 600)[:512]
     assert tags.artists[:2] == ("spaced out", "0")
@@ -195,10 +206,10 @@ async def test_text_that_no_record_may_hold_is_made_fit() -> None:
 async def test_an_id_of_musicbrainz_is_taken_only_where_it_is_one() -> None:
     mbid = "018f3b6e-0000-7000-8000-000000000001"
     for said, taken in ((mbid, mbid), (mbid.upper(), mbid), ("nonsense", None)):
-        found, _ = await scanned(sound("flac", 0.2, replace(TAGS, album_mbid=said)))
+        found, _ = await scan_content(sound("flac", 0.2, replace(TAGS, album_mbid=said)))
         assert found.parsed.tags.album_mbid == taken
 
 
 def test_the_bounds_are_those_that_the_documents_name() -> None:
-    assert MOST_BLOCKS * BLOCK == 2 * 1024 * 1024
-    assert MOST_WITH_PICTURE * BLOCK == 6 * 1024 * 1024
+    assert MAX_BLOCKS * BLOCK == 2 * 1024 * 1024
+    assert MAX_BLOCKS_WITH_PICTURE * BLOCK == 6 * 1024 * 1024

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from penstock.datastore.audio.library import AudioLibrary
 from penstock.datastore.audio.object_keys import artwork_key
 from penstock.datastore.audio.records import Audio, AudioFormat, Tags
-from penstock.datastore.audio.stream_urls import lifetime
+from penstock.datastore.audio.stream_urls import url_lifetime
 from penstock.datastore.audio.uploads import MAX_UPLOAD
 from penstock.datastore.errors import Invalid, NotFound, ObjectTaken, VersionConflict
 from penstock.datastore.objects.directory import LocalFiles
@@ -19,7 +19,14 @@ from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
 from tests.datastore.audio.sample_library import BOB, drift, library_rows, listener
-from tests.datastore.audio.sample_uploads import COVER, TAGS, content_of, put, registered, sound
+from tests.datastore.audio.sample_uploads import (
+    COVER,
+    TAGS,
+    content_of,
+    put,
+    sound,
+    upload_and_register,
+)
 
 locally = pytest.mark.parametrize("files", ["local"], indirect=True)
 """For tests of logic that no store of files sees."""
@@ -32,7 +39,7 @@ async def test_an_upload_becomes_a_track_with_all_that_its_tags_say(
     library: AudioLibrary, files: Files, name: str
 ) -> None:
     content = sound(name, 2, TAGS, COVER)
-    track = await registered(library, f"02 Hélls.{name}", content)
+    track = await upload_and_register(library, f"02 Hélls.{name}", content)
     stat = await files.stat(track.object_key)
     assert stat is not None
     assert {field: getattr(track, field) for field in Tags.__struct_fields__} == {
@@ -52,15 +59,15 @@ async def test_an_upload_becomes_a_track_with_all_that_its_tags_say(
 
 
 async def test_covers_of_one_content_are_kept_once(library: AudioLibrary, files: Files) -> None:
-    first = await registered(library, "1.mp3", sound("mp3", 1, TAGS, COVER))
-    second = await registered(library, "2.flac", sound("flac", 1, TAGS, COVER))
-    third = await registered(library, "3.mp3", sound("mp3", 1, TAGS, COVER + b"\0"))
+    first = await upload_and_register(library, "1.mp3", sound("mp3", 1, TAGS, COVER))
+    second = await upload_and_register(library, "2.flac", sound("flac", 1, TAGS, COVER))
+    third = await upload_and_register(library, "3.mp3", sound("mp3", 1, TAGS, COVER + b"\0"))
     assert first.artwork == second.artwork != third.artwork
     assert len(await files.list("audio/ann/artwork/")) == 2
 
 
 async def test_a_cover_that_is_no_picture_is_left_out(library: AudioLibrary, files: Files) -> None:
-    track = await registered(library, "1.mp3", sound("mp3", 1, TAGS, b"<svg onload=x>"))
+    track = await upload_and_register(library, "1.mp3", sound("mp3", 1, TAGS, b"<svg onload=x>"))
     assert track.artwork is None
     assert await files.list("audio/ann/artwork/") == ()
 
@@ -135,15 +142,15 @@ async def test_an_upload_is_bound_to_its_key_its_type_and_its_size(library: Audi
     [(3, 900), (5, 900), (10, 1500), (60, 7500), (7 * 24 * 60, 604_800)],
 )
 def test_a_url_holds_twice_as_long_as_the_track_and_some_more(minutes: int, seconds: int) -> None:
-    assert lifetime(minutes * 60_000) == seconds
+    assert url_lifetime(minutes * 60_000) == seconds
 
 
 async def test_a_stream_is_signed_with_its_type_and_time(
     library: AudioLibrary, files: Files
 ) -> None:
-    track = await registered(library, "Bjørk.flac", sound("flac", 1, TAGS, COVER))
+    track = await upload_and_register(library, "Bjørk.flac", sound("flac", 1, TAGS, COVER))
     for attachment, file_name in ((False, None), (True, "Bjørk.flac")):
-        download = await library.streaming.stream(track, attachment=attachment)
+        download = await library.streaming.sign_stream(track, attachment=attachment)
         left = (download.expires_at - datetime.now(UTC)).total_seconds()
         assert 890 < left < 910
         if isinstance(files, LocalFiles):
@@ -162,17 +169,17 @@ async def test_a_stream_is_signed_with_its_type_and_time(
             shown = asked.get("response-content-disposition", [""])[0]
             assert shown.endswith("filename*=UTF-8''Bj%C3%B8rk.flac" if attachment else "")
             assert bool(shown) == attachment
-    cover = await library.streaming.artwork(track)
+    cover = await library.streaming.sign_artwork(track)
     assert cover is not None
     assert str(track.artwork) in cover.url or isinstance(files, LocalFiles)
-    assert await library.streaming.artwork(replace(track, artwork=None)) is None
+    assert await library.streaming.sign_artwork(replace(track, artwork=None)) is None
 
 
 async def test_nothing_is_signed_that_does_not_lie_among_the_callers_objects(
     library: AudioLibrary, files: Files
 ) -> None:
     """Even if a row names such an object: the server may read all of its bucket."""
-    track = await registered(library, "1.mp3", sound("mp3", 1, TAGS))
+    track = await upload_and_register(library, "1.mp3", sound("mp3", 1, TAGS))
     for foreign in (
         replace(track, object_key="audio/bob/uploads/1/x.mp3"),
         replace(track, object_key="pipelines/1/1/executions/1/output.txt"),
@@ -180,17 +187,17 @@ async def test_nothing_is_signed_that_does_not_lie_among_the_callers_objects(
         replace(track, owner="bob"),
     ):
         with pytest.raises(NotFound):
-            await library.streaming.stream(foreign)
+            await library.streaming.sign_stream(foreign)
     stranger = listener(Store(library.reading.access.table, files=files), Caller("eve", {}))
     with pytest.raises(NotFound):
-        await stranger.streaming.stream(track)
+        await stranger.streaming.sign_stream(track)
 
 
 async def test_an_upload_is_deleted_with_its_track_and_nothing_else_is(
     library: AudioLibrary, files: Files
 ) -> None:
-    track = await registered(library, "1.mp3", sound("mp3", 1, TAGS, COVER))
-    other = await registered(library, "2.mp3", sound("mp3", 1, TAGS, COVER))
+    track = await upload_and_register(library, "1.mp3", sound("mp3", 1, TAGS, COVER))
+    other = await upload_and_register(library, "2.mp3", sound("mp3", 1, TAGS, COVER))
     with pytest.raises(VersionConflict):
         await library.removing.delete(track.id, 7)
     assert await files.stat(track.object_key) is not None
@@ -205,7 +212,7 @@ async def test_an_upload_is_deleted_with_its_track_and_nothing_else_is(
 async def test_a_track_goes_also_where_its_object_cannot_be_reached(
     library: AudioLibrary,
 ) -> None:
-    track = await registered(library, "1.mp3", sound("mp3", 1, TAGS))
+    track = await upload_and_register(library, "1.mp3", sound("mp3", 1, TAGS))
     without = listener(Store(library.reading.access.table))
     assert without.registering.sources.files is NO_FILES
     await without.removing.delete(track.id)

@@ -5,19 +5,23 @@ from penstock.datastore.roles import GroupPath
 from penstock.datastore.store import Session
 
 
-async def table(session: Session, group: GroupPath, name: str, **values: str) -> ReferenceDataset:
+async def lookup_dataset(
+    session: Session, group: GroupPath, name: str, **values: str
+) -> ReferenceDataset:
     """Create a dataset with the columns `k` and `v`."""
     columns = [DatasetColumn(name="k", type=ValueType.STRING)]
     columns.append(DatasetColumn(name="v", type=ValueType.NUMBER))
     csv = "k,v\n" + "".join(f"{key},{value}\n" for key, value in values.items())
-    brought = await session.dataset_files.inline(columns, None, csv)
-    writing = session.datasets.writing.bringing(brought.file)
+    brought = await session.dataset_files.check_text(columns, None, csv)
+    writing = session.datasets.writing.with_attachment(brought.file)
     return await writing.create(group, {"name": name, "tags": (), "content": brought.content}, None)
 
 
-async def renewed(session: Session, dataset: ReferenceDataset, **values: str) -> ReferenceDataset:
+async def update_dataset(
+    session: Session, dataset: ReferenceDataset, **values: str
+) -> ReferenceDataset:
     csv = "k,v\n" + "".join(f"{key},{value}\n" for key, value in values.items())
-    brought = await session.dataset_files.inline(dataset.content.columns, None, csv)
-    writing = session.datasets.writing.bringing(brought.file)
+    brought = await session.dataset_files.check_text(dataset.content.columns, None, csv)
+    writing = session.datasets.writing.with_attachment(brought.file)
     changes = {"content": brought.content}
     return await writing.update(dataset.id, dataset.version, changes)

@@ -15,7 +15,7 @@ from penstock.datastore.datasets.csv import (
     MAX_PROBLEMS,
     MAX_ROWS,
     CsvCode,
-    Unreadable,
+    UnreadableCsv,
     dataset_problems,
     read_table,
 )
@@ -41,12 +41,14 @@ def content(key: str = "", **columns: ValueType) -> DatasetContent:
 
 def problems(text: str | bytes, key: str = "", **columns: ValueType) -> list[FieldProblem]:
     data = text if isinstance(text, bytes) else text.encode()
-    with pytest.raises(Unreadable) as refused:
+    with pytest.raises(UnreadableCsv) as refused:
         read_table(data, content(key, **(columns or {"k": STRING, "v": NUMBER})))
     return list(refused.value.problems)
 
 
-def told(text: str | bytes, key: str = "", **columns: ValueType) -> list[tuple[object, ...]]:
+def problem_places(
+    text: str | bytes, key: str = "", **columns: ValueType
+) -> list[tuple[object, ...]]:
     return [(p.code, p.line, p.column) for p in problems(text, key, **columns)]
 
 
@@ -98,7 +100,7 @@ def test_a_header_alone_is_a_dataset_without_rows() -> None:
 
 
 def test_numbers_that_are_the_same_are_the_same_key() -> None:
-    assert told("k,v\n1.0,1\n2,1\n1,1\n", k=NUMBER, v=NUMBER) == [("DUPLICATE_KEY", 4, 1)]
+    assert problem_places("k,v\n1.0,1\n2,1\n1,1\n", k=NUMBER, v=NUMBER) == [("DUPLICATE_KEY", 4, 1)]
     rows = read_table(b"k,v\n1.50,2\n", content(k=NUMBER, v=NUMBER)).rows
     assert rows.find("1.5", None) == 2
 
@@ -125,7 +127,7 @@ def test_numbers_that_are_the_same_are_the_same_key() -> None:
 def test_what_is_wrong_is_told_with_its_line_and_column(
     text: str | bytes, found: list[tuple[object, ...]]
 ) -> None:
-    assert told(text) == found
+    assert problem_places(text) == found
 
 
 def test_the_words_name_the_column_the_key_and_the_other_line() -> None:
@@ -138,7 +140,7 @@ def test_the_words_name_the_column_the_key_and_the_other_line() -> None:
 
 def test_no_more_than_fifty_problems_are_told() -> None:
     assert (
-        told("k,v\n" + "a,x\n" * 99)
+        problem_places("k,v\n" + "a,x\n" * 99)
         == [
             *[("INVALID_VALUE", 2, 2)],
             *[
@@ -151,14 +153,14 @@ def test_no_more_than_fifty_problems_are_told() -> None:
 
 
 def test_size_rows_and_fields_are_bounded() -> None:
-    assert told(b"k,v\n" + b" " * MAX_BYTES) == [("TOO_LARGE", None, None)]
+    assert problem_places(b"k,v\n" + b" " * MAX_BYTES) == [("TOO_LARGE", None, None)]
     long = "k\n" + "".join(f"{n}\n" for n in range(MAX_ROWS + 1))
-    assert told(long, k=STRING) == [("TOO_MANY_ROWS", MAX_ROWS + 2, 1)]
+    assert problem_places(long, k=STRING) == [("TOO_MANY_ROWS", MAX_ROWS + 2, 1)]
     wide = {f"c{n}": STRING for n in range(MAX_COLUMNS)}
     most = MAX_CELLS // MAX_COLUMNS
     rows = [",".join(wide), *(f"{n}{',' * (MAX_COLUMNS - 1)}" for n in range(most + 1))]
     assert read_table("\n".join(rows[:-1]).encode(), content(**wide)).count == most
-    assert told("\n".join(rows), **wide) == [("TOO_MANY_ROWS", most + 2, 1)]
+    assert problem_places("\n".join(rows), **wide) == [("TOO_MANY_ROWS", most + 2, 1)]
 
 
 CELLS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\ufeff"), max_size=8)
@@ -187,7 +189,7 @@ def test_any_bytes_are_read_or_refused(data: bytes) -> None:
     found: list[FieldProblem] = []
     try:
         count = read_table(data, content(k=STRING, v=NUMBER)).count
-    except Unreadable as refused:
+    except UnreadableCsv as refused:
         count, found = -1, [*refused.problems]
     assert count >= 0 or 1 <= len(found) <= MAX_PROBLEMS
     assert {problem.code for problem in found} <= {*CsvCode}

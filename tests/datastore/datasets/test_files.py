@@ -13,9 +13,15 @@ import pytest
 
 from penstock.datastore.clock import Clock
 from penstock.datastore.datasets.csv import MAX_BYTES, MAX_INLINE
-from penstock.datastore.datasets.files import KEPT, UPLOADS, Brought, DatasetFile, key_of_file
-from penstock.datastore.datasets.staged_files import PATIENCE
-from penstock.datastore.datasets.table_cache import DatasetTables
+from penstock.datastore.datasets.files import (
+    UPLOAD_RETENTION,
+    UPLOADS,
+    CheckedContent,
+    DatasetFile,
+    key_of_file,
+)
+from penstock.datastore.datasets.staged_files import STAGING_TIME
+from penstock.datastore.datasets.table_cache import DatasetTableCache
 from penstock.datastore.errors import (
     Invalid,
     NameTaken,
@@ -45,8 +51,8 @@ async def all_keys(files: Files) -> list[str]:
     return [*(await files.list("datasets/"))]
 
 
-async def bring(session: Session, csv: str = CSV) -> Brought:
-    brought = await session.dataset_files.inline(COLUMNS, None, csv)
+async def bring(session: Session, csv: str = CSV) -> CheckedContent:
+    brought = await session.dataset_files.check_text(COLUMNS, None, csv)
     assert brought.problems == []
     return brought
 
@@ -55,7 +61,7 @@ async def create(
     session: Session, name: str = "fuels", csv: str = CSV, key: str | None = None
 ) -> ReferenceDataset:
     brought = await bring(session, csv)
-    writing = session.datasets.writing.bringing(brought.file)
+    writing = session.datasets.writing.with_attachment(brought.file)
     fields = {"name": name, "tags": (), "content": brought.content}
     return await writing.create(USA, fields, key)
 
@@ -64,11 +70,11 @@ async def update(
     session: Session, made: ReferenceDataset, csv: str, **more: Any
 ) -> ReferenceDataset:
     brought = await bring(session, csv)
-    writing = session.datasets.writing.bringing(brought.file)
+    writing = session.datasets.writing.with_attachment(brought.file)
     return await writing.update(made.id, made.version, {"content": brought.content, **more})
 
 
-async def whole(files: Files, key: str) -> str:
+async def read_whole(files: Files, key: str) -> str:
     return b"".join([chunk async for chunk in files.read(key)]).decode()
 
 
@@ -82,7 +88,7 @@ async def test_each_content_has_a_file_of_its_own_that_stays(store: Store) -> No
     assert renamed.content == second.content
     assert await all_keys(store.files) == [key_of_file(first), key_of_file(second)]
     assert key_of_file(first).startswith(f"datasets/{first.id}/")
-    assert await whole(store.files, key_of_file(first)) == CSV
+    assert await read_whole(store.files, key_of_file(first)) == CSV
     found = await session.datasets.versions.one(first.id, 1)
     assert found.content == first.content
     assert await faults(store.table) == []
@@ -123,7 +129,7 @@ async def test_a_create_sent_twice_makes_one_dataset_with_one_file(store: Store)
     assert await all_keys(store.files) == [key_of_file(first)]
 
 
-class Failing:
+class FailingProxy:
     """A table or file store whose methods raise; named ones raise after so many calls."""
 
     def __init__(self, real: Any, **after: int) -> None:
@@ -134,11 +140,11 @@ class Failing:
         if name in self._left:
             self._left[name] -= 1
             if self._left[name] < 0:
-                raise Died(name)
+                raise WriterDied(name)
         return getattr(self._real, name)
 
 
-class Died(BaseException):
+class WriterDied(BaseException):
     """The process dies here: no `except Exception` runs."""
 
 
@@ -157,14 +163,14 @@ async def test_what_a_killed_writer_left_behind_is_swept_an_hour_later(
     await grow(store)
     watch = Watch()
     calls, writes = KILLS[kill]
-    table, files = Failing(store.table, **calls), Failing(store.files, **writes)
+    table, files = FailingProxy(store.table, **calls), FailingProxy(store.files, **writes)
     dying = Store(table, Clock(now=watch), files=files).open_session(SUPER)
     rows = await contents(store.table)
-    with pytest.raises(Died):
+    with pytest.raises(WriterDied):
         await create(dying)
     living = Store(store.table, Clock(now=watch), files=store.files)
     assert await living.sweep_files() == 0
-    watch.move(PATIENCE + timedelta(seconds=1))
+    watch.move(STAGING_TIME + timedelta(seconds=1))
     assert await living.sweep_files() == (0 if kill == "before anything" else 1)
     assert await living.sweep_files() == 0
     assert await all_keys(store.files) == []
@@ -176,16 +182,16 @@ async def test_what_a_killed_writer_left_behind_is_swept_an_hour_later(
 async def test_a_sweep_that_is_killed_amid_is_finished_by_the_next(store: Store) -> None:
     await grow(store)
     watch = Watch()
-    dying = Store(Failing(store.table, transact=1), Clock(now=watch), files=store.files)
+    dying = Store(FailingProxy(store.table, transact=1), Clock(now=watch), files=store.files)
     rows = await contents(store.table)
-    with pytest.raises(Died):
+    with pytest.raises(WriterDied):
         await create(dying.open_session(SUPER))
-    watch.move(PATIENCE + timedelta(seconds=1))
+    watch.move(STAGING_TIME + timedelta(seconds=1))
     for table, files in (
-        (Failing(store.table, transact=1), store.files),
-        (store.table, Failing(store.files, delete=0)),
+        (FailingProxy(store.table, transact=1), store.files),
+        (store.table, FailingProxy(store.files, delete=0)),
     ):
-        with pytest.raises(Died):
+        with pytest.raises(WriterDied):
             await Store(table, Clock(now=watch), files=files).sweep_files()
     assert await Store(store.table, Clock(now=watch), files=store.files).sweep_files() == 1
     assert await contents(store.table) == rows
@@ -202,13 +208,13 @@ async def test_a_writer_that_wakes_after_the_sweep_makes_no_version_without_a_fi
     rows = await contents(store.table)
 
     class Late(DatasetFile):
-        async def placed(self, resource: ReferenceDataset) -> Any:
-            found = await super().placed(resource)
+        async def place(self, resource: ReferenceDataset) -> Any:
+            found = await super().place(resource)
             assert self.staged is not None
             await self.staged.drop()
             return found
 
-    writing = session.datasets.writing.bringing(Late(brought.file.access, brought.file.data))
+    writing = session.datasets.writing.with_attachment(Late(brought.file.access, brought.file.data))
     with pytest.raises(Unavailable, match="too long"):
         await writing.create(USA, {"name": "n", "tags": (), "content": brought.content}, None)
     assert await contents(store.table) == rows
@@ -221,7 +227,7 @@ async def test_an_update_whose_answer_was_lost_keeps_its_file(store: Store) -> N
     session = await grow(store)
     made = await create(session)
 
-    class Deaf(Failing):
+    class Deaf(FailingProxy):
         async def transact(self, operations: Any) -> float:
             units: float = await self._real.transact(operations)
             if len(operations) > 1:
@@ -233,7 +239,7 @@ async def test_an_update_whose_answer_was_lost_keeps_its_file(store: Store) -> N
         await update(deaf, made, "fuel,factor\ngas,1\n")
     now = await session.datasets.reading.one(made.id)
     assert now.version == 2
-    assert await whole(store.files, key_of_file(now)) == "fuel,factor\ngas,1\n"
+    assert await read_whole(store.files, key_of_file(now)) == "fuel,factor\ngas,1\n"
 
 
 async def test_a_delete_takes_rows_and_files_away(store: Store) -> None:
@@ -257,8 +263,8 @@ async def test_a_delete_that_is_killed_is_finished_with_its_files(
     session = await grow(store)
     rows = await contents(store.table)
     made = await update(session, await create(session), "fuel,factor\n")
-    dying = Store(store.table, files=Failing(store.files, delete=deletes, list=1))
-    with pytest.raises(Died):
+    dying = Store(store.table, files=FailingProxy(store.files, delete=deletes, list=1))
+    with pytest.raises(WriterDied):
         await dying.open_session(SUPER).datasets.deleting.delete(made.id)
     with pytest.raises(NotFound):
         await session.datasets.reading.one(made.id)
@@ -294,14 +300,16 @@ async def test_an_upload_is_its_uploaders_alone_and_can_be_used_again(store: Sto
     await grow(store)
     ann = store.open_session(ANN)
     made = await ann.dataset_files.upload(USA)
-    assert (await ann.dataset_files.uploaded(COLUMNS, None, made.id)).problems[0].code == "NO_FILE"
+    assert (await ann.dataset_files.check_upload(COLUMNS, None, made.id)).problems[
+        0
+    ].code == "NO_FILE"
     await upload(store.files, made.form, CSV.encode())
     for _ in range(2):
-        brought = await ann.dataset_files.uploaded(COLUMNS, None, made.id)
+        brought = await ann.dataset_files.check_upload(COLUMNS, None, made.id)
         assert (brought.problems, brought.content.row_count) == ([], 2)
     bob = store.open_session(caller({ROOT: Role.ADMIN}, "bob"))
     for session, id in ((bob, made.id), (ann, "x"), (ann, "../x"), (ann, made.id.upper())):
-        (problem,) = (await session.dataset_files.uploaded(COLUMNS, None, id)).problems
+        (problem,) = (await session.dataset_files.check_upload(COLUMNS, None, id)).problems
         assert (problem.path, problem.code) == (["content", "upload"], "NO_FILE")
 
 
@@ -310,7 +318,7 @@ async def test_problems_of_an_upload_have_its_place_in_the_input(store: Store) -
     session = await grow(store)
     made = await session.dataset_files.upload(USA)
     await upload(store.files, made.form, b"fuel,factor\ngas,x\n")
-    (problem,) = (await session.dataset_files.uploaded(COLUMNS, None, made.id)).problems
+    (problem,) = (await session.dataset_files.check_upload(COLUMNS, None, made.id)).problems
     assert (problem.path, problem.code, problem.line, problem.column) == (
         ["content", "upload"],
         "INVALID_VALUE",
@@ -318,7 +326,7 @@ async def test_problems_of_an_upload_have_its_place_in_the_input(store: Store) -
         2,
     )
     await upload(store.files, made.form, b" " * (MAX_BYTES + 5))
-    (problem,) = (await session.dataset_files.uploaded(COLUMNS, None, made.id)).problems
+    (problem,) = (await session.dataset_files.check_upload(COLUMNS, None, made.id)).problems
     assert problem.code == "TOO_LARGE"
 
 
@@ -332,7 +340,7 @@ async def test_uploads_are_removed_when_they_can_no_longer_be_used(store: Store)
     stat = await store.files.stat(one)
     assert stat is not None
     watch = Watch()
-    watch.time = stat.modified + KEPT - timedelta(seconds=1)
+    watch.time = stat.modified + UPLOAD_RETENTION - timedelta(seconds=1)
     later = Store(store.table, Clock(now=watch), files=store.files)
     assert await later.sweep_files() == 0
     watch.move(timedelta(seconds=2))
@@ -344,7 +352,7 @@ async def test_uploads_are_removed_when_they_can_no_longer_be_used(store: Store)
 async def test_a_text_is_bounded_and_holds_only_characters(store: Store) -> None:
     session = await grow(store)
     for csv, code in (("x" * (MAX_INLINE + 1), "TOO_LARGE"), ("fuel\ud800", "NOT_UTF_8")):
-        (problem,) = (await session.dataset_files.inline(COLUMNS, None, csv)).problems
+        (problem,) = (await session.dataset_files.check_text(COLUMNS, None, csv)).problems
         assert (problem.path, problem.code) == (["content", "csv"], code)
 
 
@@ -357,7 +365,7 @@ async def test_who_is_no_contributor_cannot_upload(store: Store) -> None:
         await store.open_session(caller({EU: Role.ADMIN})).dataset_files.upload(USA)
 
 
-class Counting(Failing):
+class Counting(FailingProxy):
     """A file store that counts reads."""
 
     def __init__(self, real: Any) -> None:
@@ -376,16 +384,16 @@ async def test_a_table_is_read_once_and_kept_within_the_bound(store: Store) -> N
     renamed = await session.datasets.writing.update(first.id, 1, {"name": "renamed"})
     other = await update(session, renamed, "fuel,factor\ngas,1\n")
     files = Counting(store.files)
-    tables = DatasetTables()
+    tables = DatasetTableCache()
     for dataset in (first, renamed, first):
         assert (await tables.rows(files, dataset)).find("gas", None) == Decimal("2.30")
     assert (files.reads, len(tables)) == (1, 1)
     assert 0 < tables.weight < 5_000
-    tables = DatasetTables(tables.weight)
+    tables = DatasetTableCache(tables.weight)
     await tables.rows(files, first)
     assert (await tables.rows(files, other)).find("gas", None) == 1
     assert (files.reads, len(tables)) == (3, 1)
-    tables = DatasetTables(0)
+    tables = DatasetTableCache(0)
     await tables.rows(files, first)
     assert (files.reads, len(tables), tables.weight) == (4, 0, 0)
 
@@ -393,7 +401,7 @@ async def test_a_table_is_read_once_and_kept_within_the_bound(store: Store) -> N
 @on_sqlite
 async def test_many_who_ask_at_once_wait_for_one_reading(store: Store) -> None:
     made = await create(await grow(store))
-    files, tables = Counting(store.files), DatasetTables()
+    files, tables = Counting(store.files), DatasetTableCache()
     found = await gather(*(tables.rows(files, made) for _ in range(20)))
     assert files.reads == 1
     assert len({id(rows) for rows in found}) == 1
@@ -408,10 +416,10 @@ async def test_a_file_that_was_tampered_with_or_lost_is_not_used(store: Store) -
 
     await store.files.write(key_of_file(made), chunks(), content_type="text/csv")
     with pytest.raises(Unavailable, match="version 1 of 'fuels' is damaged"):
-        await DatasetTables().rows(store.files, made)
+        await DatasetTableCache().rows(store.files, made)
     await store.files.delete(key_of_file(made))
     with pytest.raises(Unavailable, match="is damaged"):
-        await DatasetTables().rows(store.files, made)
+        await DatasetTableCache().rows(store.files, made)
     assert await store.open_session(SUPER).dataset_files.download(made, 60) is None
 
 
@@ -426,7 +434,7 @@ async def test_the_same_happens_in_a_bucket(store: Store) -> None:
         over = Store(store.table, files=files)
         session = await grow(over)
         made = await update(session, await create(session), "fuel,factor\ngas,1\n")
-        assert (await DatasetTables().rows(files, made)).find("gas", None) == 1
+        assert (await DatasetTableCache().rows(files, made)).find("gas", None) == 1
         assert len(await all_keys(files)) == 2
         assert await session.dataset_files.download(made, 60) is not None
         upload = await session.dataset_files.upload(USA)

@@ -8,11 +8,11 @@ import pytest
 from aiobotocore.credentials import AioRefreshableCredentials
 from botocore.exceptions import NoCredentialsError, NoRegionError
 
-from penstock.datastore.dynamodb.botocore_client import StockClient
+from penstock.datastore.dynamodb.botocore_client import BotocoreClient
 from penstock.datastore.dynamodb.client import connect
-from penstock.datastore.dynamodb.connections import Connections, Endpoint
+from penstock.datastore.dynamodb.connections import ConnectionPool, Endpoint
 from penstock.datastore.dynamodb.protocol import AccessKey, ClientKind
-from penstock.datastore.dynamodb.raw_client import ThinClient
+from penstock.datastore.dynamodb.raw_client import RawClient
 from tests.support.loopback_server import Answer, Connection, LoopbackServer, Request
 from tests.support.stores import REGION, aws_environment
 
@@ -24,7 +24,7 @@ def environment() -> Iterator[pytest.MonkeyPatch]:
         yield patch
 
 
-class Listening:
+class ListeningServer:
     """A server that answers every request with `{}` and records it."""
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class Listening:
         self.requests.append(request)
         await connection.answer(Answer(200, b"{}"))
 
-    async def __aenter__(self) -> "Listening":
+    async def __aenter__(self) -> "ListeningServer":
         self.url = await self._server.start()
         return self
 
@@ -51,7 +51,10 @@ class Listening:
 
 @pytest.mark.parametrize("kind", get_args(ClientKind))
 async def test_both_clients_send_the_same_request(kind: ClientKind) -> None:
-    async with Listening() as there, connect(REGION, f"{there.url}/below", kind=kind) as client:
+    async with (
+        ListeningServer() as there,
+        connect(REGION, f"{there.url}/below", kind=kind) as client,
+    ):
         assert client.endpoint_url == f"{there.url}/below"
         await client.call("GetItem", {"TableName": "t", "Key": {"pk": {"S": "ü"}}})
     (request,) = there.requests
@@ -84,11 +87,11 @@ async def test_regions_and_endpoints_are_those_of_the_stock_client(
 async def test_through_a_proxy_goes_the_stock_client(environment: pytest.MonkeyPatch) -> None:
     environment.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     async with connect(REGION, "http://127.0.0.1:8000") as beside:
-        assert isinstance(beside, ThinClient)
+        assert isinstance(beside, RawClient)
     async with connect(REGION, "https://dynamodb.example.org") as secure:
-        assert isinstance(secure, ThinClient)
+        assert isinstance(secure, RawClient)
     async with connect(REGION, "http://dynamodb.example.org") as through:
-        assert isinstance(through, StockClient)
+        assert isinstance(through, BotocoreClient)
 
 
 @pytest.mark.parametrize("kind", get_args(ClientKind))
@@ -97,7 +100,7 @@ async def test_without_credentials_nothing_is_sent(
 ) -> None:
     environment.delenv("AWS_ACCESS_KEY_ID")
     environment.delenv("AWS_SECRET_ACCESS_KEY")
-    async with Listening() as there:
+    async with ListeningServer() as there:
         async with connect(REGION, there.url, kind=kind) as client:
             with pytest.raises(NoCredentialsError):
                 await client.call("GetItem", {})
@@ -122,11 +125,11 @@ async def test_credentials_are_renewed_before_they_expire() -> None:
     credentials = AioRefreshableCredentials.create_from_metadata(
         lasting("first", hours=0.1), refresh_using=renew, method="test"
     )
-    async with Listening() as there:
+    async with ListeningServer() as there:
         host, _, port = there.url.removeprefix("http://").partition(":")
         endpoint = Endpoint(host, int(port), None)
-        connections = Connections(endpoint, limit=1, connect_seconds=1, read_seconds=1)
-        client = ThinClient(there.url, REGION, credentials, connections)
+        connections = ConnectionPool(endpoint, limit=1, connect_seconds=1, read_seconds=1)
+        client = RawClient(there.url, REGION, credentials, connections)
         await client.call("GetItem", {})
         await client.call("GetItem", {})
         await connections.close()

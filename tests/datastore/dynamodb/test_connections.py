@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from penstock.datastore.dynamodb import connections, failures, protocol
 from penstock.datastore.dynamodb.table import DynamoDBTable
 from penstock.datastore.dynamodb.wire import Raw
-from penstock.datastore.errors import Refused, Unavailable
+from penstock.datastore.errors import RequestRefused, Unavailable
 from penstock.datastore.table.port import Key
 from tests.support.stores import REGION, aws_environment, open_dynamodb
 
@@ -38,11 +38,11 @@ def whole(body: bytes, *headers: str, status: str = "200 OK") -> bytes:
     return "\r\n".join([*lines, "", ""]).encode() + body
 
 
-class Cut(bytes):
+class ClosedAfter(bytes):
     """Bytes after which the connection is closed."""
 
 
-class Scripted:
+class ScriptedServer:
     """A server that answers each request with the next bytes of the script.
 
     None is silence. `connections` counts the connections.
@@ -63,7 +63,7 @@ class Scripted:
                     for part in answer or ():
                         writer.write(part)
                         await asyncio.sleep(QUIET / 2)
-                if isinstance(answer, Cut):
+                if isinstance(answer, ClosedAfter):
                     return
             await reader.read()
         except (ConnectionError, asyncio.IncompleteReadError):
@@ -78,11 +78,11 @@ class Scripted:
 
 
 @asynccontextmanager
-async def opened(
+async def open_scripted_table(
     *script: bytes | Sequence[bytes] | None,
-) -> AsyncIterator[tuple[DynamoDBTable, Scripted]]:
+) -> AsyncIterator[tuple[DynamoDBTable, ScriptedServer]]:
     """A table whose requests the script answers."""
-    scripted = Scripted(*script)
+    scripted = ScriptedServer(*script)
     server = await asyncio.start_server(scripted.converse, "127.0.0.1", 0)
     url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     table = await open_dynamodb(url, name="any", deadline=0.5, kind="thin")
@@ -100,10 +100,10 @@ async def call(table: DynamoDBTable) -> Raw:
 @pytest.mark.parametrize(
     ("answer", "error"),
     [
-        (Cut(), ConnectionResetError),
+        (ClosedAfter(), ConnectionResetError),
         (b"SSH-2.0-OpenSSH_9.6\r\n", ConnectionError),
         (b"HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n", ConnectionError),
-        (Cut(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{}"), ConnectionResetError),
+        (ClosedAfter(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{}"), ConnectionResetError),
         (b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n", OSError),
         (whole(b"<html>hello</html>"), ResponseParserError),
         (whole(b"[]"), ResponseParserError),
@@ -115,7 +115,7 @@ async def call(table: DynamoDBTable) -> Raw:
 async def test_what_is_no_answer_counts_as_lost_and_is_asked_for_again(
     answer: bytes, error: type[Exception]
 ) -> None:
-    async with opened(answer, answer, ok(1)) as (table, _):
+    async with open_scripted_table(answer, answer, ok(1)) as (table, _):
         with pytest.raises(error) as raised:
             await call(table)
         assert isinstance(raised.value, failures.LOST_ANSWER)
@@ -124,10 +124,10 @@ async def test_what_is_no_answer_counts_as_lost_and_is_asked_for_again(
 
 async def test_a_redirect_is_refused_and_not_followed() -> None:
     moved = whole(b"", "Location: http://127.0.0.1:9/", status="302 Found")
-    async with opened(moved, moved) as (table, scripted):
+    async with open_scripted_table(moved, moved) as (table, scripted):
         with pytest.raises(ClientError, match="302"):
             await call(table)
-        with pytest.raises(Refused, match="GetItem was refused with 302"):
+        with pytest.raises(RequestRefused, match="GetItem was refused with 302"):
             await table.get([KEY])
         assert scripted.connections == 1
 
@@ -144,7 +144,7 @@ async def test_an_answer_may_come_in_pieces(
     answer: bytes | Sequence[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(protocol, "READ_SECONDS", QUIET)
-    async with opened(answer, ok(2)) as (table, scripted):
+    async with open_scripted_table(answer, ok(2)) as (table, scripted):
         assert [await call(table), await call(table)] == [{"n": 1}, {"n": 2}]
         assert scripted.connections == 1
 
@@ -153,7 +153,7 @@ async def test_silence_is_waited_out_and_the_connection_not_used_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(protocol, "READ_SECONDS", QUIET)
-    async with opened(None, ok(1)) as (table, scripted):
+    async with open_scripted_table(None, ok(1)) as (table, scripted):
         started = asyncio.get_running_loop().time()
         with pytest.raises(TimeoutError, match="nothing was heard"):
             await call(table)
@@ -172,13 +172,13 @@ async def test_silence_is_waited_out_and_the_connection_not_used_again(
     ],
 )
 async def test_a_connection_is_used_again_only_after_exactly_one_answer(first: bytes) -> None:
-    async with opened(first, ok(2)) as (table, scripted):
+    async with open_scripted_table(first, ok(2)) as (table, scripted):
         assert [await call(table), await call(table)] == [{"n": 1}, {"n": 2}]
         assert scripted.connections == 2
 
 
 async def test_an_answer_that_nobody_asked_for_is_not_taken_for_the_next() -> None:
-    async with opened([ok(1), ok(13)], ok(2)) as (table, scripted):
+    async with open_scripted_table([ok(1), ok(13)], ok(2)) as (table, scripted):
         assert await call(table) == {"n": 1}
         await asyncio.sleep(QUIET)
         assert await call(table) == {"n": 2}
@@ -187,13 +187,13 @@ async def test_an_answer_that_nobody_asked_for_is_not_taken_for_the_next() -> No
 
 async def test_an_idle_connection_is_not_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "IDLE_SECONDS", 0.0)
-    async with opened(ok(1), ok(2)) as (table, scripted):
+    async with open_scripted_table(ok(1), ok(2)) as (table, scripted):
         assert [await call(table), await call(table)] == [{"n": 1}, {"n": 2}]
         assert scripted.connections == 2
 
 
 async def test_a_call_given_up_takes_its_connection_along() -> None:
-    async with opened([b"HTTP/1.1 ", ok(13)[9:]], ok(2)) as (table, scripted):
+    async with open_scripted_table([b"HTTP/1.1 ", ok(13)[9:]], ok(2)) as (table, scripted):
         waiting = asyncio.create_task(call(table))
         await asyncio.sleep(QUIET / 4)
         waiting.cancel()
@@ -238,7 +238,7 @@ async def test_the_endpoint_must_prove_who_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str | None, address: str
 ) -> None:
     context = certificate(tmp_path, x509.IPAddress(ip_address(address)))
-    scripted = Scripted(ok(1), ok(2))
+    scripted = ScriptedServer(ok(1), ok(2))
     server = await asyncio.start_server(scripted.converse, "127.0.0.1", 0, ssl=context)
     url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     with aws_environment():

@@ -20,7 +20,7 @@ async def table() -> AsyncIterator[DynamoDBTable]:
     await table.close()
 
 
-async def made(
+async def make_table(
     table: DynamoDBTable,
     keys: tuple[str, str],
     types: Mapping[str, str],
@@ -68,7 +68,7 @@ async def test_creating_twice_changes_nothing(table: DynamoDBTable) -> None:
 
 
 async def test_a_bare_table_gets_its_index_and_its_ttl(table: DynamoDBTable) -> None:
-    await made(table, ("pk", "sk"), {"pk": "S", "sk": "S"})
+    await make_table(table, ("pk", "sk"), {"pk": "S", "sk": "S"})
     assert await table.verify() == [
         f"The index {INDEX} does not exist.",
         "Time to live is off; it must be on, by expiresAt.",
@@ -85,7 +85,7 @@ async def test_other_keys_another_projection_and_another_ttl_are_told(
         "KeySchema": schema("siKey1", "sk"),
         "Projection": {"ProjectionType": "KEYS_ONLY"},
     }
-    await made(table, ("sk", "pk"), STRINGS | {"siKey1": "N"}, index)
+    await make_table(table, ("sk", "pk"), STRINGS | {"siKey1": "N"}, index)
     await table._client.call(
         "UpdateTimeToLive",
         {

@@ -28,7 +28,7 @@ from penstock.datastore.table.port import (
 KEY = Key("P:1", "PV:latest")
 
 
-def aliased(names: dict[str, str], values: dict[str, object]) -> dict[str, object]:
+def write_condition(names: dict[str, str], values: dict[str, object]) -> dict[str, object]:
     arguments: dict[str, object] = {}
     if names:
         arguments["ExpressionAttributeNames"] = names
@@ -64,7 +64,7 @@ def test_a_condition_is_written_with_aliases(
 ) -> None:
     aliases = Aliases()
     assert condition_expression(condition, aliases) == expression
-    assert aliases.arguments() == aliased(names, values)
+    assert aliases.arguments() == write_condition(names, values)
 
 
 @pytest.mark.parametrize("empty", [AllOf(()), AnyOf(())])
@@ -92,7 +92,7 @@ def test_an_update_is_written_with_aliases(
 ) -> None:
     aliases = Aliases()
     assert update_expression(update, aliases) == expression
-    assert aliases.arguments() == aliased(names, values)
+    assert aliases.arguments() == write_condition(names, values)
 
 
 def test_an_update_that_changes_nothing_cannot_be_written() -> None:

@@ -8,13 +8,13 @@ from botocore.session import get_session
 
 from penstock.datastore.dynamodb.failures import (
     MEANINGS,
-    Cancelled,
-    Meaning,
-    may_go_again,
+    ErrorMeaning,
+    TransactionCancelled,
+    is_retryable,
     meaning_of,
-    verdict,
+    port_error,
 )
-from penstock.datastore.errors import LimitExceeded, Refused
+from penstock.datastore.errors import LimitExceeded, RequestRefused
 from penstock.datastore.table.port import FailedCheck
 
 CALLED = (
@@ -40,7 +40,7 @@ def failure(code: str, *, status: int = 400, message: str = "", reasons: Any = (
     return ClientError(answer, "TransactWriteItems")
 
 
-def cancelled(*codes: str) -> ClientError:
+def cancelled_error(*codes: str) -> ClientError:
     return failure("TransactionCanceledException", reasons=[{"Code": code} for code in codes])
 
 
@@ -65,7 +65,7 @@ def test_every_error_that_a_called_operation_declares_has_a_meaning(operation: s
     ],
 )
 def test_passing_failures_may_go_again(code: str) -> None:
-    assert may_go_again(failure(code))
+    assert is_retryable(failure(code))
 
 
 @pytest.mark.parametrize(
@@ -79,16 +79,16 @@ def test_passing_failures_may_go_again(code: str) -> None:
     ],
 )
 def test_refusals_do_not_go_again(code: str) -> None:
-    assert not may_go_again(failure(code))
-    assert meaning_of(code) is Meaning.REFUSED
-    refused = verdict(failure(code, message="because"))
-    assert isinstance(refused, Refused)
+    assert not is_retryable(failure(code))
+    assert meaning_of(code) is ErrorMeaning.REFUSED
+    refused = port_error(failure(code, message="because"))
+    assert isinstance(refused, RequestRefused)
     assert str(refused) == f"TransactWriteItems was refused with {code}: because"
 
 
 @pytest.mark.parametrize("status", [500, 502, 503])
 def test_any_failure_of_the_server_may_go_again(status: int) -> None:
-    assert may_go_again(failure(str(status), status=status))
+    assert is_retryable(failure(str(status), status=status))
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_any_failure_of_the_server_may_go_again(status: int) -> None:
 def test_a_cancelled_transaction_goes_again_when_a_reason_passes(
     codes: list[str], again: bool
 ) -> None:
-    assert may_go_again(cancelled(*codes)) is again
+    assert is_retryable(cancelled_error(*codes)) is again
 
 
 def test_failed_conditions_keep_their_places_and_old_items() -> None:
@@ -115,8 +115,8 @@ def test_failed_conditions_keep_their_places_and_old_items() -> None:
         {"Code": "ConditionalCheckFailed", "Item": {"n": {"N": "7"}}},
         {"Code": "ConditionalCheckFailed"},
     ]
-    verdict_ = verdict(failure("TransactionCanceledException", reasons=reasons))
-    assert isinstance(verdict_, Cancelled)
+    verdict_ = port_error(failure("TransactionCanceledException", reasons=reasons))
+    assert isinstance(verdict_, TransactionCancelled)
     assert verdict_.failed == (FailedCheck(1, {"n": 7}), FailedCheck(2, None))
 
 
@@ -149,14 +149,16 @@ def test_an_update_that_grows_past_a_limit_says_which(
     message: str, limit: str, maximum: int
 ) -> None:
     reasons = [{"Code": "ValidationError", "Message": message}]
-    exceeded = verdict(failure("TransactionCanceledException", reasons=reasons))
+    exceeded = port_error(failure("TransactionCanceledException", reasons=reasons))
     assert isinstance(exceeded, LimitExceeded)
     assert (exceeded.limit, exceeded.maximum, exceeded.actual) == (limit, maximum, maximum + 1)
 
 
 def test_an_invalid_operation_is_named_in_the_refusal() -> None:
     reasons = [{"Code": "None"}, {"Code": "ValidationError", "Message": "wrong type"}]
-    refused = verdict(failure("TransactionCanceledException", message="cancelled", reasons=reasons))
+    refused = port_error(
+        failure("TransactionCanceledException", message="cancelled", reasons=reasons)
+    )
     assert str(refused) == (
         "TransactWriteItems was refused with TransactionCanceledException: "
         "cancelled; 1: ValidationError wrong type"

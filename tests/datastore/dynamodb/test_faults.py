@@ -32,7 +32,7 @@ QUICK = frozenset(Fault) - {Fault.SILENT_AFTER}
 PASSED_ON_WHOLE = {Fault.SLOW, Fault.SHORT_PAGE}
 
 
-class Setting(NamedTuple):
+class FaultSetting(NamedTuple):
     """A table behind a proxy, and a partition of it that no other test uses."""
 
     table: DynamoDBTable
@@ -74,39 +74,39 @@ async def shared_table(
 
 
 @pytest.fixture
-def setting(shared_table: tuple[DynamoDBTable, FaultProxy]) -> Iterator[Setting]:
+def setting(shared_table: tuple[DynamoDBTable, FaultProxy]) -> Iterator[FaultSetting]:
     table, proxy = shared_table
     deadline = table._deadline
     proxy.seen.clear()
-    yield Setting(table, proxy, str(uuid4()))
+    yield FaultSetting(table, proxy, str(uuid4()))
     proxy.chance(0, [], seed=0)
     table._deadline = deadline
 
 
-async def get_one(at: Setting) -> Any:
+async def get_one(at: FaultSetting) -> Any:
     return (await at.table.get([at.key(1)])).items
 
 
-async def get_many(at: Setting) -> Any:
+async def get_many(at: FaultSetting) -> Any:
     return (await at.table.get([at.key(number) for number in range(6)])).items
 
 
-async def query(at: Setting) -> Any:
+async def query(at: FaultSetting) -> Any:
     page = await at.table.query(Query(partition=at.pk, limit=2))
     return page.items, page.last
 
 
-async def transact(at: Setting) -> Any:
+async def transact(at: FaultSetting) -> Any:
     await at.table.transact([Update(key=at.key(1), add={"n": 10}), Put(at.item(7))])
     return await at.everything()
 
 
-async def write(at: Setting) -> Any:
+async def write(at: FaultSetting) -> Any:
     await at.table.write([Delete(at.key(0)), *(Put(at.item(number)) for number in (4, 5, 6))])
     return await at.everything()
 
 
-CALLS: dict[str, tuple[Callable[[Setting], Awaitable[Any]], Callable[[Setting], Any]]] = {
+CALLS: dict[str, tuple[Callable[[FaultSetting], Awaitable[Any]], Callable[[FaultSetting], Any]]] = {
     "GetItem": (get_one, lambda at: {at.key(1): at.item(1)}),
     "BatchGetItem": (get_many, lambda at: {at.key(n): at.item(n) for n in range(4)}),
     "Query": (query, lambda at: ((at.item(0), at.item(1)), at.key(1))),
@@ -123,7 +123,7 @@ CALLS: dict[str, tuple[Callable[[Setting], Awaitable[Any]], Callable[[Setting], 
     [(operation, fault) for operation in CALLS for fault in sorted(FITTING[operation])],
 )
 async def test_one_fault_changes_nothing_in_what_a_call_does(
-    setting: Setting, operation: str, fault: Fault
+    setting: FaultSetting, operation: str, fault: Fault
 ) -> None:
     call, expected = CALLS[operation]
     await setting.table.write([Put(setting.item(number)) for number in range(4)])
@@ -135,7 +135,7 @@ async def test_one_fault_changes_nothing_in_what_a_call_does(
     assert met[:2] == ([fault] if fault in PASSED_ON_WHOLE else [fault, None])
 
 
-async def test_all_attempts_of_a_transaction_carry_one_token(setting: Setting) -> None:
+async def test_all_attempts_of_a_transaction_carry_one_token(setting: FaultSetting) -> None:
     setting.proxy.script(
         "TransactWriteItems", Fault.CONFLICT, Fault.RESET_AFTER, Fault.IN_PROGRESS, Fault.INTERNAL
     )
@@ -149,7 +149,7 @@ async def test_all_attempts_of_a_transaction_carry_one_token(setting: Setting) -
 
 @pytest.mark.parametrize("seed", range(3))
 async def test_every_acknowledged_addition_is_counted_exactly_once(
-    setting: Setting, seed: int
+    setting: FaultSetting, seed: int
 ) -> None:
     setting.proxy.chance(0.3, QUICK, seed=seed)
     await asyncio.gather(
@@ -167,7 +167,7 @@ async def test_every_acknowledged_addition_is_counted_exactly_once(
 
 
 @pytest.mark.parametrize("seed", range(3))
-async def test_batches_are_complete_through_any_faults(setting: Setting, seed: int) -> None:
+async def test_batches_are_complete_through_any_faults(setting: FaultSetting, seed: int) -> None:
     setting.proxy.chance(0.5, QUICK, seed=seed)
     await setting.table.write([Put(setting.item(number)) for number in range(25)])
     batch = await setting.table.get([setting.key(number) for number in range(30)])
@@ -175,7 +175,7 @@ async def test_batches_are_complete_through_any_faults(setting: Setting, seed: i
     assert batch.units == 15.0
 
 
-async def test_what_is_left_of_a_batch_is_asked_for_until_nothing_is(setting: Setting) -> None:
+async def test_what_is_left_of_a_batch_is_asked_for_until_nothing_is(setting: FaultSetting) -> None:
     setting.proxy.script("BatchWriteItem", *[Fault.UNPROCESSED] * 3)
     await setting.table.write([Put(setting.item(number)) for number in range(8)])
     setting.proxy.script("BatchGetItem", *[Fault.UNPROCESSED] * 3)
@@ -190,7 +190,7 @@ async def test_what_is_left_of_a_batch_is_asked_for_until_nothing_is(setting: Se
     assert written == asked == [8, 4, 2, 1]
 
 
-async def test_a_short_page_is_continued_behind_its_last_item(setting: Setting) -> None:
+async def test_a_short_page_is_continued_behind_its_last_item(setting: FaultSetting) -> None:
     await setting.table.write([Put(setting.item(number)) for number in range(4)])
     setting.proxy.script("Query", Fault.SHORT_PAGE)
     first = await setting.table.query(Query(partition=setting.pk))
@@ -199,7 +199,9 @@ async def test_a_short_page_is_continued_behind_its_last_item(setting: Setting) 
     assert (rest.items, rest.last) == ((setting.item(2), setting.item(3)), None)
 
 
-async def test_failed_conditions_are_told_after_the_conflict_has_passed(setting: Setting) -> None:
+async def test_failed_conditions_are_told_after_the_conflict_has_passed(
+    setting: FaultSetting,
+) -> None:
     await setting.table.transact([Put(setting.item(1))])
     setting.proxy.script("TransactWriteItems", Fault.CONFLICT)
     with pytest.raises(ConditionFailed) as failed:
@@ -216,7 +218,9 @@ async def test_failed_conditions_are_told_after_the_conflict_has_passed(setting:
 
 
 @pytest.mark.parametrize("operation", CALLS)
-async def test_past_the_deadline_a_call_is_unavailable(setting: Setting, operation: str) -> None:
+async def test_past_the_deadline_a_call_is_unavailable(
+    setting: FaultSetting, operation: str
+) -> None:
     call, _ = CALLS[operation]
     setting.table._deadline = 0.2
     setting.proxy.chance(1, [Fault.THROTTLED, Fault.UNAVAILABLE, Fault.RESET_BEFORE], seed=0)
@@ -232,7 +236,7 @@ async def test_past_the_deadline_a_call_is_unavailable(setting: Setting, operati
 
 
 async def test_a_transaction_without_an_answer_is_done_whole_or_not_at_all(
-    setting: Setting,
+    setting: FaultSetting,
 ) -> None:
     setting.table._deadline = 0.1
     setting.proxy.script("TransactWriteItems", Fault.SILENT_AFTER)

@@ -11,7 +11,7 @@ from botocore.exceptions import InvalidConfigError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.datastore.dynamodb.signing import Signer
+from penstock.datastore.dynamodb.signing import RequestSigner
 
 KEY = ReadOnlyCredentials("AKID", "secret", None, None)
 URLS = st.sampled_from(
@@ -76,7 +76,7 @@ def test_signatures_are_botocores(
     moments: list[int],
     keys: list[ReadOnlyCredentials],
 ) -> None:
-    signer = Signer(url, region, "penstock/test")
+    signer = RequestSigner(url, region, "penstock/test")
     for now in moments:
         for key in keys:
             headers = headers_of(signer.head(operation, body, key, now))
@@ -89,7 +89,7 @@ def test_signatures_are_botocores(
 
 @pytest.mark.parametrize("shown", ["with space", "two\r\nlines: 1", "ümlaut"])
 def test_credentials_do_not_leave_their_header(shown: str) -> None:
-    signer = Signer("http://localhost", "us-east-1", "penstock/test")
+    signer = RequestSigner("http://localhost", "us-east-1", "penstock/test")
     for key in (KEY._replace(access_key=shown), KEY._replace(token=shown)):
         with pytest.raises(InvalidConfigError):
             signer.head("GetItem", b"{}", key, 0)
@@ -97,7 +97,9 @@ def test_credentials_do_not_leave_their_header(shown: str) -> None:
 
 def test_the_host_is_in_lower_case_and_without_a_port_that_goes_without_saying() -> None:
     hosts = [
-        headers_of(Signer(url, "us-east-1", "penstock/test").head("GetItem", b"", KEY, 0))["host"]
+        headers_of(RequestSigner(url, "us-east-1", "penstock/test").head("GetItem", b"", KEY, 0))[
+            "host"
+        ]
         for url in ("https://User@A.b:443/", "http://a:443", "http://[::1]:80")
     ]
     assert hosts == ["a.b", "a:443", "[::1]"]

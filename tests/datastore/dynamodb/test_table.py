@@ -9,10 +9,10 @@ import pytest
 from botocore.exceptions import ChecksumError, ClientError
 
 from penstock.datastore.dynamodb import failures
-from penstock.datastore.dynamodb.botocore_client import StockClient
+from penstock.datastore.dynamodb.botocore_client import BotocoreClient
 from penstock.datastore.dynamodb.protocol import CONNECTIONS, ClientKind
 from penstock.datastore.dynamodb.table import DynamoDBTable
-from penstock.datastore.errors import Refused
+from penstock.datastore.errors import RequestRefused
 from penstock.datastore.table.port import INDEX, Check, Exists, Key, Put, Query, Range
 from tests.faults.dynamodb_proxy import Fault, FaultProxy
 from tests.support.loopback_server import Answer, Connection, LoopbackServer, Request
@@ -91,7 +91,7 @@ async def test_an_answer_is_taken_as_it_is_without_its_shape(kind: ClientKind) -
     async def serve(_: Request, connection: Connection) -> None:
         await connection.answer(Answer(200, orjson.dumps({"Items": [], "NotInTheShape": [1]})))
 
-    async with served(serve, kind) as table:
+    async with ServedTable(serve, kind) as table:
         answer = await table._client.call("Query", {"TableName": "any"})
     assert answer["NotInTheShape"] == [1]
 
@@ -108,7 +108,7 @@ async def test_sixty_four_requests_are_under_way_at_once(kind: ClientKind) -> No
         await all_here.wait()
         await connection.answer(Answer(200, b"{}"))
 
-    async with served(serve, kind) as table:
+    async with ServedTable(serve, kind) as table:
         batches = await asyncio.gather(*(table.get([KEY]) for _ in range(64)))
     assert [batch.items for batch in batches] == [{}] * 64
 
@@ -121,14 +121,14 @@ async def test_a_body_of_megabytes_is_sent_whole(kind: ClientKind) -> None:
         lengths.extend(len(put["PutRequest"]["Item"]["text"]["S"]) for put in puts)
         await connection.answer(Answer(200, b"{}"))
 
-    async with served(serve, kind) as table:
+    async with ServedTable(serve, kind) as table:
         await table.write([Put({"pk": "P:1", "sk": sk, "text": "x" * 350_000}) for sk in "abcd"])
     assert lengths == [350_000] * 4
 
 
 async def test_timeouts_are_those_of_an_interactive_service(proxy: FaultProxy) -> None:
     table = await open_dynamodb(proxy.url, kind="stock")
-    assert isinstance(table._client, StockClient)
+    assert isinstance(table._client, BotocoreClient)
     config = table._client._client.meta.config
     await table.close()
     assert (config.connect_timeout, config.read_timeout) == (1.0, 3.0)
@@ -193,7 +193,7 @@ async def test_a_table_that_does_not_exist_is_refused_and_not_tried_again(
     proxy: FaultProxy, kind: ClientKind
 ) -> None:
     table = await open_dynamodb(proxy.url, kind=kind)
-    with pytest.raises(Refused, match="GetItem was refused") as refused:
+    with pytest.raises(RequestRefused, match="GetItem was refused") as refused:
         await table.get([KEY])
     await table.close()
     assert refused.value.code == "ResourceNotFoundException"
@@ -208,7 +208,7 @@ async def test_without_an_endpoint_tests_reach_nobody(kind: ClientKind) -> None:
     assert endpoint == NOBODY
 
 
-class served:  # noqa: N801 - reads as a word at its uses
+class ServedTable:
     """A table over a server that answers with `serve`."""
 
     def __init__(self, serve: Any, kind: ClientKind) -> None:

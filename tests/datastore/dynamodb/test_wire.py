@@ -12,12 +12,12 @@ from penstock.datastore.dynamodb.wire import (
     decode,
     decode_item,
     decode_key,
+    decode_measured_item,
     encode,
     encode_item,
     encode_key,
-    measured_item,
 )
-from penstock.datastore.table.limits import NUMBER_DIGITS, NUMBER_NEGATIVE_EXPONENT, size_of
+from penstock.datastore.table.limits import NUMBER_DIGITS, NUMBER_NEGATIVE_EXPONENT, item_size
 from penstock.datastore.table.port import Item, Key, Value
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -48,23 +48,25 @@ VALUES = values(TEXTS, NUMBERS)
 STORED = values(TEXTS.filter(bool), NUMBERS.filter(storable))
 
 
-def typed(value: Value) -> object:
+def typed_value(value: Value) -> object:
     """The value with its types, because Python's equality takes true for 1."""
     if isinstance(value, list):
-        return [typed(each) for each in value]
+        return [typed_value(each) for each in value]
     if isinstance(value, dict):
-        return {name: typed(each) for name, each in value.items()}
+        return {name: typed_value(each) for name, each in value.items()}
     return (isinstance(value, bool), value)
 
 
 @given(st.dictionaries(TEXTS, VALUES, max_size=4))
 def test_an_item_comes_back_from_the_wire_as_it_went(item: Item) -> None:
-    assert typed(decode_item(orjson.loads(orjson.dumps(encode_item(item))))) == typed(item)
+    assert typed_value(decode_item(orjson.loads(orjson.dumps(encode_item(item))))) == typed_value(
+        item
+    )
 
 
 @given(st.dictionaries(TEXTS.filter(bool), STORED, max_size=4))
 def test_an_item_is_measured_while_it_is_read(item: Item) -> None:
-    assert measured_item(encode_item(item)) == (item, size_of(item))
+    assert decode_measured_item(encode_item(item)) == (item, item_size(item))
 
 
 @pytest.mark.parametrize(
@@ -86,7 +88,7 @@ def test_an_item_is_measured_while_it_is_read(item: Item) -> None:
 )
 def test_each_type_has_its_letter(value: Value, wire: dict[str, Any]) -> None:
     assert encode(value) == wire
-    assert typed(decode(wire)) == typed(value)
+    assert typed_value(decode(wire)) == typed_value(value)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from penstock.datastore.errors import IllegalState, Invalid, LimitExceeded, NotFound
-from penstock.datastore.evaluation.evaluator import MAX_PARTS, MAX_ROWS, MAX_TEXT, Evaluated
+from penstock.datastore.evaluation.evaluator import MAX_PARTS, MAX_ROWS, MAX_TEXT, EvaluatedRows
 from penstock.datastore.records import Calculation, Output, Parameter, State, ValueType
 from penstock.datastore.resources.dataset_prefetch import MAX_DATASETS, MAX_FIELDS
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
@@ -18,7 +18,7 @@ from penstock.datastore.store import Session, Store
 from penstock.datastore.table.layout import CALCULATION, REFERENCE_DATASET
 from penstock.datastore.table.port import Update
 from penstock.formula.core.limits import MAX_BATCH_STEPS
-from tests.datastore.datasets.sample_datasets import renewed, table
+from tests.datastore.datasets.sample_datasets import lookup_dataset, update_dataset
 from tests.support.sample_resources import EU, NORTHWEST, SUPER, USA, caller, grow, on_sqlite
 
 pytestmark = on_sqlite
@@ -50,30 +50,30 @@ async def save(
     return await session.calculations.writing.create(group, {**content, "parameters": given}, None)
 
 
-async def run(
+async def evaluate(
     session: Session, of: Calculation, *rows: Mapping[str, object], **more: Any
-) -> Evaluated:
-    _, prepared = await session.evaluations.of_id(of.id, more.get("version"))
+) -> EvaluatedRows:
+    _, prepared = await session.evaluations.prepare_by_id(of.id, more.get("version"))
     return await prepared.evaluate(rows or ({},))
 
 
 async def value(session: Session, of: Calculation, /, **row: object) -> object:
     """The value of a single row that has no error."""
-    found = await run(session, of, row)
+    found = await evaluate(session, of, row)
     assert found.errors == ()
     return found.values[0]
 
 
 async def code(session: Session, of: Calculation, /, **row: object) -> str:
     """The error code of a single row."""
-    (error,) = (await run(session, of, row)).errors
+    (error,) = (await evaluate(session, of, row)).errors
     return error.code
 
 
-async def refused(session: Session, of: Calculation) -> list[str]:
+async def refusal_codes(session: Session, of: Calculation) -> list[str]:
     """The codes of the problems that keep a calculation from being evaluated."""
     with pytest.raises(Invalid) as invalid:
-        await run(session, of)
+        await evaluate(session, of)
     return [str(problem.code) for problem in invalid.value.problems]
 
 
@@ -88,7 +88,7 @@ async def test_rows_fail_one_by_one_and_values_keep_every_digit(store: Store) ->
         {"x": "0.10"},
         {"x": 0.1234567890123456789},
     ]
-    found = await run(session, half, *rows)
+    found = await evaluate(session, half, *rows)
     assert found.texts == ("0.3333333333333333333333333333333333", None, None, None, "10", None)
     assert found.values[4] == 10
     assert [(e.row, e.column, e.code) for e in found.errors] == [
@@ -107,27 +107,27 @@ async def test_a_version_is_evaluated_as_it_was_and_calls_what_there_is_now(stor
     outer = await writing.update(outer.id, 1, {"formula": "#inner() + 100"})
     await writing.update(inner.id, 1, {"formula": "2"})
     assert await value(session, outer) == 102
-    assert (await run(session, outer, version=1)).values == (Decimal(12),)
+    assert (await evaluate(session, outer, version=1)).values == (Decimal(12),)
     pinned = await save(session, USA, "pinned", "#inner(version=1)")
     assert await value(session, pinned) == 1
     for version in (0, 3, 10**12):
         with pytest.raises(NotFound):
-            await run(session, outer, version=version)
+            await evaluate(session, outer, version=version)
 
 
 async def test_a_calculation_is_found_by_name_from_a_group_below(store: Store) -> None:
     session = await grow(store)
     made = await save(session, USA, "inner", "1")
-    found, prepared = await session.evaluations.of_name("INNER", NORTHWEST, None)
+    found, prepared = await session.evaluations.prepare_by_name("INNER", NORTHWEST, None)
     assert (found, (await prepared.evaluate([{}])).values) == (made, (Decimal(1),))
     with pytest.raises(NotFound):
-        await session.evaluations.of_name("inner", EU, None)
+        await session.evaluations.prepare_by_name("inner", EU, None)
 
 
 async def test_names_mean_what_the_owner_of_each_formula_sees(store: Store) -> None:
     session = await grow(store)
-    await table(session, USA, "fuels", gas="1")
-    await table(session, EU, "fuels", gas="100")
+    await lookup_dataset(session, USA, "fuels", gas="1")
+    await lookup_dataset(session, EU, "fuels", gas="100")
     theirs = await save(
         session, EU, "theirs", "LOOKUP('fuels', 'gas') + IMPACT('fuels', 'gas', 'v')"
     )
@@ -139,7 +139,7 @@ async def test_names_mean_what_the_owner_of_each_formula_sees(store: Store) -> N
 
 async def test_what_the_caller_does_not_see_is_as_if_it_were_not_there(store: Store) -> None:
     session = await grow(store)
-    await table(session, EU, "fuels", gas="100")
+    await lookup_dataset(session, EU, "fuels", gas="100")
     await save(session, EU, "secret", "42 + 1")
     calls = await save(session, EU, "calls", "#secret()")
     deep = await save(session, EU, "deep", "#calls()")
@@ -148,16 +148,16 @@ async def test_what_the_caller_does_not_see_is_as_if_it_were_not_there(store: St
     for made in (calls, deep, looks):
         await writing.grant(made.id, USA)
     ann = store.open_session(ANN)
-    assert await refused(ann, calls) == ["UNKNOWN_CALCULATION"]
-    assert await refused(ann, deep) == ["INVALID_CALCULATION"]
+    assert await refusal_codes(ann, calls) == ["UNKNOWN_CALCULATION"]
+    assert await refusal_codes(ann, deep) == ["INVALID_CALCULATION"]
     assert await code(ann, looks) == "UNKNOWN_DATASET"
-    _, prepared = await ann.evaluations.of_id(looks.id, None)
+    _, prepared = await ann.evaluations.prepare_by_id(looks.id, None)
     shown = await prepared.explain({})
     assert shown.failure is not None
     assert shown.failure.code == "UNKNOWN_DATASET"
     assert prepared.lookups.used == {}
     with pytest.raises(Invalid) as told:
-        await (await ann.evaluations.of_id(deep.id, None))[1].explain({})
+        await (await ann.evaluations.prepare_by_id(deep.id, None))[1].explain({})
     assert "42" not in str(told.value)
     assert await value(session, deep) == 43
     (secret,) = (await session.calculations.reading.by_name("secret", EU),)
@@ -167,7 +167,7 @@ async def test_what_the_caller_does_not_see_is_as_if_it_were_not_there(store: St
 
 async def test_a_revoked_grant_ends_what_rests_on_it_at_once(store: Store) -> None:
     session = await grow(store)
-    fuels = await table(session, EU, "fuels", gas="100")
+    fuels = await lookup_dataset(session, EU, "fuels", gas="100")
     looks = await save(session, EU, "looks", "LOOKUP('fuels', 'gas') + 0")
     for writing, made in ((session.calculations.writing, looks), (session.datasets.writing, fuels)):
         await writing.grant(made.id, USA)
@@ -177,7 +177,7 @@ async def test_a_revoked_grant_ends_what_rests_on_it_at_once(store: Store) -> No
     assert await code(ann, looks) == "UNKNOWN_DATASET"
     await session.calculations.writing.revoke(looks.id, USA)
     with pytest.raises(NotFound):
-        await run(ann, looks)
+        await evaluate(ann, looks)
 
 
 async def test_a_circle_that_two_saves_at_once_have_formed_is_told(store: Store) -> None:
@@ -188,7 +188,7 @@ async def test_a_circle_that_two_saves_at_once_have_formed_is_told(store: Store)
     key = CALCULATION.latest.key(id=one.id)
     await store.table.transact([Update(key=key, set={"formula": "#two()"})])
     for made in (one, two):
-        assert await refused(session, made) == ["CALCULATION_CYCLE"]
+        assert await refusal_codes(session, made) == ["CALCULATION_CYCLE"]
 
 
 async def test_what_is_called_and_no_longer_fits_is_told(store: Store) -> None:
@@ -197,14 +197,14 @@ async def test_what_is_called_and_no_longer_fits_is_told(store: Store) -> None:
     outer = await save(session, USA, "outer", "#inner(1)")
     changes = {"formula": "1", "parameters": ()}
     await session.calculations.writing.update(inner.id, 1, changes)
-    assert await refused(session, outer) == ["WRONG_ARITY"]
+    assert await refusal_codes(session, outer) == ["WRONG_ARITY"]
     await session.calculations.deleting.delete(inner.id)
-    assert await refused(session, outer) == ["UNKNOWN_CALCULATION"]
+    assert await refusal_codes(session, outer) == ["UNKNOWN_CALCULATION"]
 
 
 async def test_states_are_kept_to(store: Store) -> None:
     session = await grow(store)
-    fuels = await table(session, USA, "fuels", gas="5")
+    fuels = await lookup_dataset(session, USA, "fuels", gas="5")
     inner = await save(session, USA, "inner", "LOOKUP('fuels', 'gas') + 0")
     outer = await save(session, USA, "outer", "#inner()")
 
@@ -215,23 +215,23 @@ async def test_states_are_kept_to(store: Store) -> None:
     fuels = await turn(session.datasets, fuels, State.FROZEN)
     assert await value(session, outer) == 5
     with pytest.raises(IllegalState, match="It is frozen"):
-        await run(session, inner)
+        await evaluate(session, inner)
     inner = await turn(session.calculations, inner, State.DISABLED)
     with pytest.raises(IllegalState, match="The calculation 'inner' is disabled"):
-        await run(session, outer)
+        await evaluate(session, outer)
     await turn(session.calculations, inner, State.ENABLED)
     await turn(session.datasets, fuels, State.DISABLED)
     with pytest.raises(IllegalState, match="The reference dataset 'fuels' is disabled"):
-        await run(session, outer)
+        await evaluate(session, outer)
 
 
 async def test_datasets_are_read_at_the_version_asked_for(store: Store) -> None:
     session = await grow(store)
-    fuels = await table(session, USA, "fuels", gas="1")
-    fuels = await renewed(session, fuels, gas="2", oil="3")
+    fuels = await lookup_dataset(session, USA, "fuels", gas="1")
+    fuels = await update_dataset(session, fuels, gas="2", oil="3")
     formula = "LOOKUP('fuels', 'gas', version=1) * 10 + LOOKUP('fuels', 'gas')"
     both = await save(session, USA, "both", formula)
-    _, prepared = await session.evaluations.of_id(both.id, None)
+    _, prepared = await session.evaluations.prepare_by_id(both.id, None)
     assert (await prepared.evaluate([{}])).values == (Decimal(12),)
     assert sorted(one.version for one in prepared.lookups.used.values()) == [1, 2]
     later = await save(
@@ -249,11 +249,11 @@ async def test_datasets_are_read_at_the_version_asked_for(store: Store) -> None:
 async def test_a_row_may_decide_which_dataset_is_asked(store: Store) -> None:
     session = await grow(store)
     for n in range(3):
-        await table(session, USA, f"t{n}", gas=str(n))
+        await lookup_dataset(session, USA, f"t{n}", gas=str(n))
     named = await save(
         session, USA, "named", "LOOKUP(:d, 'gas') + 0", *parameters(d=ValueType.STRING)
     )
-    found = await run(session, named, {"d": "t2"}, {"d": "t0"}, {"d": "T1"}, {"d": "t9"})
+    found = await evaluate(session, named, {"d": "t2"}, {"d": "t0"}, {"d": "T1"}, {"d": "t9"})
     assert found.values == (2, 0, 1, None)
     assert [(e.row, e.code) for e in found.errors] == [(3, "UNKNOWN_DATASET")]
     chained = await save(
@@ -272,39 +272,39 @@ async def test_many_datasets_and_many_fields_are_refused(store: Store) -> None:
         session, USA, "named", "LOOKUP(:d, 'gas') + 0", *parameters(d=ValueType.STRING)
     )
     with pytest.raises(LimitExceeded) as many:
-        await run(session, named, *({"d": f"t{n}"} for n in range(MAX_DATASETS + 1)))
+        await evaluate(session, named, *({"d": f"t{n}"} for n in range(MAX_DATASETS + 1)))
     assert (many.value.maximum, many.value.actual) == (MAX_DATASETS, MAX_DATASETS + 1)
-    made = await table(session, USA, "large", gas="1")
+    made = await lookup_dataset(session, USA, "large", gas="1")
     large = msgspec.structs.replace(made.content, row_count=MAX_FIELDS)
     content = msgspec.to_builtins(large)
     content["columns"] = [*content["columns"]]
     key = REFERENCE_DATASET.latest.key(id=made.id)
     await store.table.transact([Update(key=key, set={"content": content})])
     with pytest.raises(LimitExceeded, match="fields of the datasets"):
-        await run(session, named, {"d": "large"})
+        await evaluate(session, named, {"d": "large"})
 
 
 async def test_rows_steps_texts_and_parts_are_bounded(store: Store) -> None:
     session = await grow(store)
     one = await save(session, USA, "one", "1")
-    assert len((await run(session, one, *[{}] * MAX_ROWS)).values) == MAX_ROWS
+    assert len((await evaluate(session, one, *[{}] * MAX_ROWS)).values) == MAX_ROWS
     with pytest.raises(LimitExceeded) as rows:
-        await run(session, one, *[{}] * (MAX_ROWS + 1))
+        await evaluate(session, one, *[{}] * (MAX_ROWS + 1))
     assert (rows.value.limit, rows.value.actual) == ("rows", MAX_ROWS + 1)
     powers = "+".join(["2^2"] * 50)
     steep = await save(session, USA, "steep", powers)
     with pytest.raises(LimitExceeded) as steps:
-        await run(session, steep, *[{}] * MAX_ROWS)
+        await evaluate(session, steep, *[{}] * MAX_ROWS)
     assert steps.value.maximum == MAX_BATCH_STEPS
     long = await save(session, USA, "long", ":t", *parameters(t=ValueType.STRING), output=TEXT)
     with pytest.raises(LimitExceeded) as texts:
-        await run(session, long, *[{"t": "x" * 30_000}] * 100)
+        await evaluate(session, long, *[{"t": "x" * 30_000}] * 100)
     assert (texts.value.maximum, texts.value.actual) == (MAX_TEXT, 3_000_000)
     wide = await save(session, USA, "wide", "+".join(["1"] * 900))
     calls = await save(session, USA, "calls", "#wide() + #wide()")
-    _, prepared = await session.evaluations.of_id(wide.id, None)
+    _, prepared = await session.evaluations.prepare_by_id(wide.id, None)
     assert len((await prepared.explain({})).parts) == 901
-    _, prepared = await session.evaluations.of_id(calls.id, None)
+    _, prepared = await session.evaluations.prepare_by_id(calls.id, None)
     with pytest.raises(LimitExceeded) as parts:
         await prepared.explain({})
     assert parts.value.maximum == MAX_PARTS
@@ -316,19 +316,19 @@ async def test_a_list_too_long_to_be_written_is_the_rows_own_error(store: Store)
         session, USA, "split", "SPLIT(:t, ',')", *parameters(t=ValueType.STRING), output=TEXT
     )
     long = ",".join(["a"] * 16_000)
-    found = await run(session, split, {"t": "a,b"}, {"t": long})
+    found = await evaluate(session, split, {"t": "a,b"}, {"t": long})
     assert found.texts == ('["a","b"]', None)
     assert [(e.row, e.code) for e in found.errors] == [(1, "STRING_TOO_LONG")]
-    _, prepared = await session.evaluations.of_id(split.id, None)
+    _, prepared = await session.evaluations.prepare_by_id(split.id, None)
     assert (await prepared.explain({"t": long})).text is None
 
 
 async def test_an_explanation_shows_the_inside_of_what_is_called(store: Store) -> None:
     session = await grow(store)
-    await table(session, USA, "fuels", gas="2.5")
+    await lookup_dataset(session, USA, "fuels", gas="2.5")
     await save(session, USA, "inner", "LOOKUP('fuels', 'gas') * :x", *X)
     outer = await save(session, USA, "outer", "#inner(:x) + 1", *X)
-    _, prepared = await session.evaluations.of_id(outer.id, None)
+    _, prepared = await session.evaluations.prepare_by_id(outer.id, None)
     found = await prepared.explain({"x": 2})
     assert (found.text, found.failure) == ("6", None)
     assert [(p.depth, p.parent, p.called, p.part.text, p.text) for p in found.parts] == [
@@ -346,10 +346,10 @@ async def test_an_explanation_shows_the_inside_of_what_is_called(store: Store) -
 
 async def test_a_draft_is_evaluated_as_if_it_were_saved(store: Store) -> None:
     session = await grow(store)
-    await table(session, USA, "fuels", gas="2.5")
+    await lookup_dataset(session, USA, "fuels", gas="2.5")
     await save(session, USA, "inner", ":x + 1", *X)
     formula = "#inner(:x) * LOOKUP('fuels', 'gas')"
-    prepared = await session.evaluations.of_draft(NORTHWEST, formula, X, [NUMBER])
+    prepared = await session.evaluations.prepare_draft(NORTHWEST, formula, X, [NUMBER])
     assert (await prepared.evaluate([{"x": 1}])).values == (Decimal(5),)
     for group, text, given, found in (
         (EU, formula, X, ["UNKNOWN_CALCULATION"]),
@@ -358,18 +358,18 @@ async def test_a_draft_is_evaluated_as_if_it_were_saved(store: Store) -> None:
         (USA, "", (), ["None"]),
     ):
         with pytest.raises(Invalid) as invalid:
-            await session.evaluations.of_draft(group, text, given, [NUMBER])
+            await session.evaluations.prepare_draft(group, text, given, [NUMBER])
         assert [str(problem.code) for problem in invalid.value.problems] == found
         assert invalid.value.problems[0].path == ["draft", "formula"]
     with pytest.raises(NotFound):
-        await store.open_session(ANN).evaluations.of_draft(EU, "1", (), [NUMBER])
+        await store.open_session(ANN).evaluations.prepare_draft(EU, "1", (), [NUMBER])
     with pytest.raises(NotFound):
-        await session.evaluations.of_draft(GroupPath("/nowhere"), "1", (), [NUMBER])
+        await session.evaluations.prepare_draft(GroupPath("/nowhere"), "1", (), [NUMBER])
 
 
 async def test_many_evaluate_at_once_without_meeting(store: Store) -> None:
     session = await grow(store)
-    fuels = await table(session, USA, "fuels", gas="2")
+    fuels = await lookup_dataset(session, USA, "fuels", gas="2")
     times = await save(session, USA, "times", "LOOKUP('fuels', 'gas') * :x", *X)
 
     async def one(n: int) -> object:
@@ -405,7 +405,7 @@ async def test_a_hostile_formula_ends_in_a_typed_error_within_100_ms_of_processo
     for _ in range(3):
         began = time.process_time()
         try:
-            prepared = await session.evaluations.of_draft(USA, formula, given, [TEXT])
+            prepared = await session.evaluations.prepare_draft(USA, formula, given, [TEXT])
             found = await prepared.evaluate([{"t": text}])
             codes |= {error.code.value for error in found.errors}
         except Invalid as invalid:
@@ -421,7 +421,7 @@ async def test_a_stranger_evaluates_nothing(store: Store) -> None:
     for outsider in (caller({EU: Role.ADMIN}), Caller("nobody", {})):
         eve = store.open_session(outsider)
         with pytest.raises(NotFound):
-            await run(eve, made)
+            await evaluate(eve, made)
         with pytest.raises(NotFound):
-            await eve.evaluations.of_name("one", USA, None)
+            await eve.evaluations.prepare_by_name("one", USA, None)
     assert session.caller is SUPER

@@ -10,7 +10,7 @@ from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table
-from tests.datastore.executions.sample_executions import planted
+from tests.datastore.executions.sample_executions import plant_pipeline
 from tests.support.sample_resources import Watch
 
 
@@ -33,4 +33,4 @@ def store(table: Table, files: LocalFiles, watch: Watch) -> Store:
 
 @pytest.fixture
 async def pipeline(store: Store) -> Pipeline:
-    return await planted(store)
+    return await plant_pipeline(store)

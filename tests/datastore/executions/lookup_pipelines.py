@@ -11,14 +11,14 @@ from penstock.datastore.records import (
 )
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.store import Store
-from tests.datastore.datasets.sample_datasets import table
+from tests.datastore.datasets.sample_datasets import lookup_dataset
 from tests.datastore.executions.sample_executions import pipeline_in
 from tests.support.sample_resources import NORTHWEST, SUPER, USA, grow
 
 NUMBER, STRING = ValueType.NUMBER, ValueType.STRING
 
 
-def asking(*formulas: str) -> Transformer:
+def lookup_transformer(*formulas: str) -> Transformer:
     return Transformer(
         parameters=(Parameter(index=0, key="fuel", type=STRING, required=True),),
         transforms=tuple(
@@ -30,7 +30,7 @@ def asking(*formulas: str) -> Transformer:
     )
 
 
-async def factor(
+async def factor_calculation(
     store: Store, formula: str, group: GroupPath = USA, name: str = "factor"
 ) -> Calculation:
     fields = {
@@ -43,10 +43,10 @@ async def factor(
     return await store.open_session(SUPER).calculations.writing.create(group, fields, None)
 
 
-async def looking_up(store: Store) -> Pipeline:
+async def lookup_pipeline(store: Store) -> Pipeline:
     """Create a pipeline of /usa/northwest with lookups of its own and in a calculation it calls."""
     session = await grow(store)
-    await table(session, USA, "fuels", gas="2.5", oil="4")
-    await factor(store, "IMPACT('fuels', :f, 'v')")
-    looked = asking("LOOKUP('fuels', :fuel) * 10 + #factor(:fuel)")
+    await lookup_dataset(session, USA, "fuels", gas="2.5", oil="4")
+    await factor_calculation(store, "IMPACT('fuels', :f, 'v')")
+    looked = lookup_transformer("LOOKUP('fuels', :fuel) * 10 + #factor(:fuel)")
     return await pipeline_in(store, NORTHWEST, "Asking", transformer=looked)

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from typing import Any
 
-from penstock.datastore.executions.create import Wanted
+from penstock.datastore.executions.create import ExecutionRequest
 from penstock.datastore.executions.files import ingest_key
 from penstock.datastore.executions.reading import find_execution
 from penstock.datastore.executions.records import Execution
@@ -60,55 +60,59 @@ async def pipeline_in(
     return await session.pipelines.writing.create(group, content, None)
 
 
-async def planted(store: Store) -> Pipeline:
+async def plant_pipeline(store: Store) -> Pipeline:
     """Create the groups and a pipeline of /usa."""
     await grow(store)
     return await pipeline_in(store)
 
 
-async def begun(store: Store, pipeline: Pipeline, who: Caller = ANN, **more: Any) -> Execution:
-    wanted = Wanted(pipeline_id=pipeline.id, **more)
+async def begin_execution(
+    store: Store, pipeline: Pipeline, who: Caller = ANN, **more: Any
+) -> Execution:
+    wanted = ExecutionRequest(pipeline_id=pipeline.id, **more)
     return await store.open_session(who).executions.creating.create(wanted)
 
 
-async def ready(
+async def ready_execution(
     store: Store, pipeline: Pipeline, data: bytes = INPUT, who: Caller = ANN, **more: Any
 ) -> Execution:
     """Create an execution and confirm its input."""
-    execution = await begun(store, pipeline, who, **more)
-    await put(store.files, ingest_key(execution), data)
+    execution = await begin_execution(store, pipeline, who, **more)
+    await put_file(store.files, ingest_key(execution), data)
     return await store.open_session(who).executions.uploads.confirm(execution.id)
 
 
-async def done(store: Store, pipeline: Pipeline, data: bytes = INPUT, **more: Any) -> Execution:
+async def finished_execution(
+    store: Store, pipeline: Pipeline, data: bytes = INPUT, **more: Any
+) -> Execution:
     """Create an execution and run it to its end."""
-    execution = await ready(store, pipeline, data, **more)
+    execution = await ready_execution(store, pipeline, data, **more)
     assert await store.runner("w").run_all() == 1
-    return await now(store, execution)
+    return await current_execution(store, execution)
 
 
-async def now(store: Store, execution: Execution) -> Execution:
+async def current_execution(store: Store, execution: Execution) -> Execution:
     """The current state of an execution."""
     found = await find_execution(store.table, execution.id)
     assert found is not None
     return found
 
 
-async def put(files: Files, key: str, data: bytes) -> None:
+async def put_file(files: Files, key: str, data: bytes) -> None:
     async def chunks() -> AsyncIterator[bytes]:
         yield data
 
     await files.write(key, chunks(), content_type="text/csv")
 
 
-async def content(files: Files, key: str) -> bytes | None:
+async def read_content(files: Files, key: str) -> bytes | None:
     """The content of a file; None if there is none."""
     if await files.stat(key) is None:
         return None
     return b"".join([chunk async for chunk in files.read(key)])
 
 
-async def history(session: Session, execution: Execution) -> list[tuple[str, str, str]]:
+async def event_history(session: Session, execution: Execution) -> list[tuple[str, str, str]]:
     """Each event, the state after it, and its author."""
     page = await session.executions.reading.events(execution, Window(size=100))
     return [(event.happening, event.state, event.by) for _, event in page.entries]

@@ -7,17 +7,17 @@ from penstock.datastore.executions.files import ingest_key
 from penstock.datastore.records import Pipeline, State
 from penstock.datastore.roles import Role
 from penstock.datastore.store import Store
-from penstock.transform.outcome import Counts
+from penstock.transform.outcome import RowCounts
 from tests.datastore.executions.sample_executions import (
     ANN,
     INPUT,
     NORA,
-    begun,
-    done,
-    history,
-    now,
-    put,
-    ready,
+    begin_execution,
+    current_execution,
+    event_history,
+    finished_execution,
+    put_file,
+    ready_execution,
 )
 from tests.support.consistency_check import contents, faults
 from tests.support.sample_resources import USA, caller, on_sqlite
@@ -29,17 +29,21 @@ async def test_what_is_not_over_can_be_cancelled_and_that_twice(
     store: Store, pipeline: Pipeline
 ) -> None:
     changing = store.open_session(ANN).executions.changing
-    made = await ready(store, pipeline)
+    made = await ready_execution(store, pipeline)
     cancelled = await changing.cancel(made.id)
     assert (cancelled.state, cancelled.finished_at) == ("cancelled", "2022-08-10T23:55:20.322Z")
     assert await changing.cancel(made.id) == cancelled
-    assert (await history(store.open_session(ANN), made))[-1] == ("cancelled", "cancelled", "ann")
+    assert (await event_history(store.open_session(ANN), made))[-1] == (
+        "cancelled",
+        "cancelled",
+        "ann",
+    )
     assert await store.runner("w").run_all() == 0
     assert await faults(store.table) == []
 
 
 async def test_what_ended_is_not_cancelled(store: Store, pipeline: Pipeline) -> None:
-    over = await done(store, pipeline)
+    over = await finished_execution(store, pipeline)
     before = await contents(store.table)
     with pytest.raises(IllegalState) as refused:
         await store.open_session(ANN).executions.changing.cancel(over.id)
@@ -50,11 +54,14 @@ async def test_what_ended_is_not_cancelled(store: Store, pipeline: Pipeline) -> 
 async def test_others_runs_are_for_who_contributes_to_the_owner(
     store: Store, pipeline: Pipeline
 ) -> None:
-    anns, noras = await begun(store, pipeline), await begun(store, pipeline, NORA)
+    anns, noras = (
+        await begin_execution(store, pipeline),
+        await begin_execution(store, pipeline, NORA),
+    )
     nora = store.open_session(NORA).executions.changing
     with pytest.raises(NotPermitted):
         await nora.cancel(anns.id)
-    assert (await now(store, anns)).state == "waiting"
+    assert (await current_execution(store, anns)).state == "waiting"
     assert (await nora.cancel(noras.id)).state == "cancelled"
     with pytest.raises(NotPermitted):
         await store.open_session(caller({USA: Role.READER}, "nora")).executions.changing.retry(
@@ -67,14 +74,19 @@ async def test_others_runs_are_for_who_contributes_to_the_owner(
 async def test_what_failed_begins_anew_with_what_was_pinned(
     store: Store, pipeline: Pipeline
 ) -> None:
-    failed = await done(store, pipeline, b"nonsense\n")
+    failed = await finished_execution(store, pipeline, b"nonsense\n")
     assert (failed.state, failed.code) == ("failed", "UNKNOWN_COLUMN")
     session = store.open_session(ANN)
     again = await session.executions.changing.retry(failed.id)
-    assert (again.state, again.code, again.counts, again.attempts) == ("waiting", None, Counts(), 0)
+    assert (again.state, again.code, again.counts, again.attempts) == (
+        "waiting",
+        None,
+        RowCounts(),
+        0,
+    )
     assert again.fence == 1
     assert await store.runner("w").run_all() == 1
-    assert [event for event, _, _ in await history(session, failed)] == [
+    assert [event for event, _, _ in await event_history(session, failed)] == [
         "created",
         "uploaded",
         "claimed",
@@ -89,22 +101,22 @@ async def test_what_failed_begins_anew_with_what_was_pinned(
 async def test_what_was_cancelled_before_its_input_came_waits_for_it_again(
     store: Store, pipeline: Pipeline
 ) -> None:
-    made = await begun(store, pipeline)
+    made = await begin_execution(store, pipeline)
     changing = store.open_session(ANN).executions.changing
     await changing.cancel(made.id)
     again = await changing.retry(made.id)
     assert again.upload_until == "2022-08-11T00:55:20.322Z"
-    await put(store.files, ingest_key(made), INPUT)
+    await put_file(store.files, ingest_key(made), INPUT)
     await store.look_for_uploads()
     assert await store.runner("w").run_all() == 1
-    assert (await now(store, made)).state == "success"
+    assert (await current_execution(store, made)).state == "success"
 
 
 @pytest.mark.parametrize("state", [State.FROZEN, State.DISABLED])
 async def test_nothing_is_tried_again_of_a_pipeline_that_is_not_enabled(
     store: Store, pipeline: Pipeline, state: State
 ) -> None:
-    made = await begun(store, pipeline)
+    made = await begin_execution(store, pipeline)
     session = store.open_session(ANN)
     await session.pipelines.writing.update(pipeline.id, 1, {"state": state})
     assert (await session.executions.changing.cancel(made.id)).state == "cancelled"
@@ -116,6 +128,6 @@ async def test_nothing_is_tried_again_of_a_pipeline_that_is_not_enabled(
 
 
 async def test_success_is_not_tried_again(store: Store, pipeline: Pipeline) -> None:
-    over = await done(store, pipeline)
+    over = await finished_execution(store, pipeline)
     with pytest.raises(IllegalState):
         await store.open_session(ANN).executions.changing.retry(over.id)

@@ -13,7 +13,7 @@ from penstock.datastore.errors import (
     NotPermitted,
     Unavailable,
 )
-from penstock.datastore.executions.create import Wanted
+from penstock.datastore.executions.create import ExecutionRequest
 from penstock.datastore.executions.files import errors_key, ingest_key, input_key, output_key
 from penstock.datastore.executions.reading import find_plan
 from penstock.datastore.executions.records import ExecutionMode, ExecutionState
@@ -27,8 +27,8 @@ from tests.datastore.executions.sample_executions import (
     NORA,
     REED,
     TRIPS,
-    begun,
-    history,
+    begin_execution,
+    event_history,
     pipeline_in,
 )
 from tests.support.consistency_check import contents, faults
@@ -40,7 +40,7 @@ WANTED_TAGS = tags("source=SAP", "material=metal/steel")
 async def test_an_execution_waits_for_its_input_with_all_that_it_does_pinned(
     store: Store, pipeline: Pipeline
 ) -> None:
-    made = await begun(store, pipeline, tags=WANTED_TAGS, max_failed_rows=3)
+    made = await begin_execution(store, pipeline, tags=WANTED_TAGS, max_failed_rows=3)
     found = (
         await store.open_session(REED).executions.reading.one(made.id, consistent=True)
     ).execution
@@ -54,7 +54,7 @@ async def test_an_execution_waits_for_its_input_with_all_that_it_does_pinned(
     plan = await find_plan(store.table, made.id)
     assert plan is not None
     assert [step.formula for step in plan.steps] == [one.formula for one in TRIPS.transforms]
-    assert await history(store.open_session(ANN), made) == [("created", "waiting", "ann")]
+    assert await event_history(store.open_session(ANN), made) == [("created", "waiting", "ann")]
     assert await faults(store.table) == []
 
 
@@ -62,7 +62,7 @@ async def test_an_execution_waits_for_its_input_with_all_that_it_does_pinned(
 async def test_later_versions_of_the_pipeline_change_nothing(
     store: Store, pipeline: Pipeline
 ) -> None:
-    made = await begun(store, pipeline)
+    made = await begin_execution(store, pipeline)
     one = TRIPS.transforms[0]
     changed = msgspec.structs.replace(
         TRIPS, transforms=(msgspec.structs.replace(one, formula="1"),)
@@ -71,12 +71,12 @@ async def test_later_versions_of_the_pipeline_change_nothing(
     plan = await find_plan(store.table, made.id)
     assert plan is not None
     assert plan.steps[0].formula == ":distance * 2"
-    assert (await begun(store, pipeline)).pipeline_version == 2
+    assert (await begin_execution(store, pipeline)).pipeline_version == 2
 
 
 @on_sqlite
 async def test_files_lie_where_the_data_model_says(store: Store, pipeline: Pipeline) -> None:
-    made = await begun(store, pipeline)
+    made = await begin_execution(store, pipeline)
     p, e = pipeline.id, made.id
     assert ingest_key(made) == f"pipelines/{p}/1/ingest/{p}-1-2022-08-10T23:55:20.322Z.txt"
     assert input_key(made) == f"pipelines/{p}/1/executions/{e}/input.txt"
@@ -88,7 +88,7 @@ async def test_files_lie_where_the_data_model_says(store: Store, pipeline: Pipel
 async def test_executions_of_one_moment_have_uploads_of_their_own(
     store: Store, pipeline: Pipeline
 ) -> None:
-    made = await asyncio.gather(*(begun(store, pipeline) for _ in range(10)))
+    made = await asyncio.gather(*(begin_execution(store, pipeline) for _ in range(10)))
     assert sorted(one.ingest for one in made) == [
         f"2022-08-10T23:55:20.{n}Z" for n in range(322, 332)
     ]
@@ -100,11 +100,11 @@ async def test_the_same_key_with_the_same_input_makes_one_execution(
     store: Store, pipeline: Pipeline
 ) -> None:
     creating = store.open_session(ANN).executions.creating
-    wanted = Wanted(pipeline_id=pipeline.id, tags=WANTED_TAGS)
+    wanted = ExecutionRequest(pipeline_id=pipeline.id, tags=WANTED_TAGS)
     made = await creating.create(wanted, "k")
     assert await creating.create(wanted, "k") == made
     with pytest.raises(Invalid, match="was used with another input"):
-        await creating.create(Wanted(pipeline_id=pipeline.id), "k")
+        await creating.create(ExecutionRequest(pipeline_id=pipeline.id), "k")
     await store.open_session(ANN).pipelines.writing.update(
         pipeline.id, 1, {"state": State.DISABLED}
     )
@@ -119,7 +119,8 @@ async def test_everything_wrong_with_the_input_is_told_at_once(
     before = await contents(store.table)
     with pytest.raises(Invalid) as invalid:
         await store.open_session(ANN).executions.creating.create(
-            Wanted(pipeline_id=pipeline.id, tags=tags("a=1", "A=2"), max_failed_rows=-1), ""
+            ExecutionRequest(pipeline_id=pipeline.id, tags=tags("a=1", "A=2"), max_failed_rows=-1),
+            "",
         )
     assert [problem.path[0] for problem in invalid.value.problems] == [
         "tags",
@@ -127,7 +128,7 @@ async def test_everything_wrong_with_the_input_is_told_at_once(
         "idempotencyKey",
     ]
     with pytest.raises(LimitExceeded):
-        await begun(store, pipeline, tags=tags(*(f"k{n}=a/b/c" for n in range(40))))
+        await begin_execution(store, pipeline, tags=tags(*(f"k{n}=a/b/c" for n in range(40))))
     assert await contents(store.table) == before
 
 
@@ -139,7 +140,7 @@ async def test_no_run_of_a_frozen_or_disabled_pipeline_begins(
     await store.open_session(ANN).pipelines.writing.update(pipeline.id, 1, {"state": state})
     before = await contents(store.table)
     with pytest.raises(IllegalState) as refused:
-        await begun(store, pipeline)
+        await begin_execution(store, pipeline)
     assert refused.value.state == state.name
     assert await contents(store.table) == before
 
@@ -155,19 +156,19 @@ async def test_who_may_run_is_who_contributes_to_the_owner_or_to_where_a_grant_r
     above = caller({USA: Role.CONTRIBUTOR}, "al")
     narrowed = caller({USA: Role.CONTRIBUTOR, NORTHWEST: Role.READER}, "nan")
     for who in (NORA, EVE, below, above, SUPER):
-        assert (await begun(store, mine, who)).created_by == who.user_id
+        assert (await begin_execution(store, mine, who)).created_by == who.user_id
     before = await contents(store.table)
     for who in (REED, narrowed):
         with pytest.raises(NotPermitted):
-            await begun(store, mine, who)
+            await begin_execution(store, mine, who)
     with pytest.raises(NotFound):
-        await begun(store, mine, caller({GroupPath("/asia"): Role.ADMIN}))
+        await begin_execution(store, mine, caller({GroupPath("/asia"): Role.ADMIN}))
     assert await contents(store.table) == before
 
 
 @on_sqlite
 async def test_a_stranger_learns_nothing_of_an_execution(store: Store, pipeline: Pipeline) -> None:
-    made = await begun(store, pipeline)
+    made = await begin_execution(store, pipeline)
     eve = store.open_session(EVE).executions
     absent = made.id[:-1] + ("0" if made.id[-1] != "0" else "1")
     foreign, missing, odd = await eve.reading.many([made.id, absent, "x"], consistent=True)
@@ -190,12 +191,12 @@ async def test_a_stranger_learns_nothing_of_an_execution(store: Store, pipeline:
 async def test_a_store_without_files_runs_nothing(table: Table, store: Store) -> None:
     session = Store(table).open_session(SUPER)
     with pytest.raises(Unavailable, match="no place for files"):
-        await session.executions.creating.create(Wanted(pipeline_id="x"))
+        await session.executions.creating.create(ExecutionRequest(pipeline_id="x"))
 
 
 @on_sqlite
 async def test_what_is_inline_waits_for_no_upload(store: Store, pipeline: Pipeline) -> None:
-    made = await begun(store, pipeline, mode=ExecutionMode.INLINE)
+    made = await begin_execution(store, pipeline, mode=ExecutionMode.INLINE)
     assert made.upload_until is None
     assert await store.open_session(ANN).executions.uploads.form(made.id) is None
     assert made.state is ExecutionState.WAITING

@@ -15,14 +15,14 @@ from penstock.datastore.executions.files import (
     ingest_key,
     input_key,
     output_key,
-    staged,
+    staged_key,
 )
 from penstock.datastore.records import Pipeline
 from penstock.datastore.roles import Role
 from penstock.datastore.store import Store
 from penstock.transform.csv_transform import CsvTransform
-from penstock.transform.outcome import Counts
-from penstock.transform.plan import Plan
+from penstock.transform.outcome import RowCounts
+from penstock.transform.plan import TransformPlan
 from penstock.transform.program import Program
 from tests.datastore.executions.sample_executions import (
     ANN,
@@ -31,28 +31,28 @@ from tests.datastore.executions.sample_executions import (
     INPUT,
     NORA,
     OUTPUT,
-    content,
-    done,
-    now,
-    put,
-    ready,
+    current_execution,
+    finished_execution,
+    put_file,
+    read_content,
+    ready_execution,
 )
-from tests.datastore.executions.worker_death import Life, MortalFiles, MortalTable
+from tests.datastore.executions.worker_death import MortalFiles, MortalTable, WriteAllowance
 from tests.support.consistency_check import contents, faults
 from tests.support.sample_resources import USA, Watch, caller, on_sqlite
-from tests.support.table_interceptors import Died
+from tests.support.table_interceptors import ProcessDied
 
 pytestmark = on_sqlite
 
-COUNTS = Counts(3, 2, 1, 43, 121)
+COUNTS = RowCounts(3, 2, 1, 43, 121)
 
 
 async def test_a_claim_brings_all_that_it_takes(store: Store, pipeline: Pipeline) -> None:
-    made = await ready(store, pipeline)
+    made = await ready_execution(store, pipeline)
     claimed = await store.open_session(ANN).executions.external.claim(made.id, "far")
-    assert await content(store.files, input_key(made)) == INPUT
-    assert dict(claimed.output.fields)["key"] == staged(output_key(made), 1)
-    assert dict(claimed.errors.fields)["key"] == staged(errors_key(made), 1)
+    assert await read_content(store.files, input_key(made)) == INPUT
+    assert dict(claimed.output.fields)["key"] == staged_key(output_key(made), 1)
+    assert dict(claimed.errors.fields)["key"] == staged_key(errors_key(made), 1)
     assert claimed.input.url.startswith("http://x/files/")
     assert claimed.plan["columns"][0] == {
         "key": "distance",
@@ -65,7 +65,7 @@ async def test_a_claim_brings_all_that_it_takes(store: Store, pipeline: Pipeline
 async def test_only_contributors_of_the_owner_run_things_elsewhere(
     store: Store, pipeline: Pipeline
 ) -> None:
-    made = await ready(store, pipeline)
+    made = await ready_execution(store, pipeline)
     before = await contents(store.table)
     for who, refusal in ((EVE, NotFound), (NORA, NotPermitted)):
         with pytest.raises(refusal):
@@ -77,7 +77,7 @@ async def test_only_contributors_of_the_owner_run_things_elsewhere(
 
 async def test_what_was_taken_over_is_lost(store: Store, pipeline: Pipeline, watch: Watch) -> None:
     external = store.open_session(ANN).executions.external
-    made = await ready(store, pipeline)
+    made = await ready_execution(store, pipeline)
     await external.claim(made.id, "slow")
     watch.move(timedelta(minutes=5))
     assert (await external.claim(made.id, "heir")).execution.fence == 2
@@ -94,7 +94,7 @@ async def test_what_was_taken_over_is_lost(store: Store, pipeline: Pipeline, wat
 
 async def test_a_failure_says_why(store: Store, pipeline: Pipeline) -> None:
     external = store.open_session(ANN).executions.external
-    made = await ready(store, pipeline)
+    made = await ready_execution(store, pipeline)
     await external.claim(made.id, "far")
     await external.heartbeat(made.id, 1, COUNTS)
     with pytest.raises(Invalid):
@@ -113,16 +113,16 @@ async def test_a_failure_says_why(store: Store, pipeline: Pipeline) -> None:
 
 async def test_success_needs_its_files(store: Store, pipeline: Pipeline) -> None:
     external = store.open_session(ANN).executions.external
-    made = await ready(store, pipeline)
+    made = await ready_execution(store, pipeline)
     await external.claim(made.id, "far")
-    await put(store.files, staged(output_key(made), 1), OUTPUT)
+    await put_file(store.files, staged_key(output_key(made), 1), OUTPUT)
     with pytest.raises(IllegalState, match=r"errors\.csv was not uploaded yet"):
         await external.complete(made.id, 1, COUNTS)
-    await put(store.files, staged(errors_key(made), 1), ERRORS)
+    await put_file(store.files, staged_key(errors_key(made), 1), ERRORS)
     over = await external.complete(made.id, 1, COUNTS)
     assert over.state == "success"
     before = await contents(store.table)
-    assert await external.complete(made.id, 1, Counts()) == over
+    assert await external.complete(made.id, 1, RowCounts()) == over
     for call in (external.heartbeat(made.id, 1, COUNTS), external.fail(made.id, 1, "NO", "")):
         with pytest.raises(IllegalState, match="It is success"):
             await call
@@ -134,15 +134,15 @@ async def test_the_plan_of_a_claim_makes_the_bytes_that_our_own_workers_make(
     store: Store, pipeline: Pipeline
 ) -> None:
     claimed = await store.open_session(ANN).executions.external.claim(
-        (await ready(store, pipeline)).id, "far"
+        (await ready_execution(store, pipeline)).id, "far"
     )
-    plan = convert(json.loads(json.dumps(claimed.plan)), Plan)
+    plan = convert(json.loads(json.dumps(claimed.plan)), TransformPlan)
     transform = CsvTransform(Program(plan))
-    made = transform.feed(INPUT).then(transform.finish())
-    over = await done(store, pipeline)
+    made = transform.feed(INPUT).concat(transform.finish())
+    over = await finished_execution(store, pipeline)
     assert over.message is None
-    assert made.output == await content(store.files, output_key(over)) == OUTPUT
-    assert made.errors == await content(store.files, errors_key(over)) == ERRORS
+    assert made.output == await read_content(store.files, output_key(over)) == OUTPUT
+    assert made.errors == await read_content(store.files, errors_key(over)) == ERRORS
     assert transform.ending.counts == over.counts
 
 
@@ -150,117 +150,123 @@ async def test_what_a_zombie_uploads_reaches_nobody(
     store: Store, pipeline: Pipeline, watch: Watch
 ) -> None:
     external = store.open_session(ANN).executions.external
-    made = await ready(store, pipeline)
+    made = await ready_execution(store, pipeline)
     slow = await external.claim(made.id, "slow")
     watch.move(timedelta(minutes=5))
     heir = await external.claim(made.id, "heir")
     for form in (slow.output, slow.errors):
-        await put(store.files, dict(form.fields)["key"], b"late")
+        await put_file(store.files, dict(form.fields)["key"], b"late")
     with pytest.raises(IllegalState, match=r"output\.txt was not uploaded yet"):
         await external.complete(made.id, 2, COUNTS)
     for form, data in ((heir.output, OUTPUT), (heir.errors, ERRORS)):
-        await put(store.files, dict(form.fields)["key"], data)
+        await put_file(store.files, dict(form.fields)["key"], data)
     assert (await external.complete(made.id, 2, COUNTS)).state == "success"
     for form in (slow.output, slow.errors, heir.output, heir.errors):
-        await put(store.files, dict(form.fields)["key"], b"later")
-    assert await content(store.files, output_key(made)) == OUTPUT
-    assert await content(store.files, errors_key(made)) == ERRORS
+        await put_file(store.files, dict(form.fields)["key"], b"later")
+    assert await read_content(store.files, output_key(made)) == OUTPUT
+    assert await read_content(store.files, errors_key(made)) == ERRORS
     watch.move(timedelta(days=30))
     await store.finish_deletes()
     keys = all_keys(heir.execution)
     assert len(keys) == 8
-    assert [await content(store.files, key) for key in keys] == [None] * 8
+    assert [await read_content(store.files, key) for key in keys] == [None] * 8
 
 
 async def test_what_was_uploaded_lies_in_one_place_after_the_end(
     store: Store, pipeline: Pipeline
 ) -> None:
     external = store.open_session(ANN).executions.external
-    made = await ready(store, pipeline)
+    made = await ready_execution(store, pipeline)
     held = (await external.claim(made.id, "far")).execution
-    await put(store.files, staged(output_key(made), 1), OUTPUT)
-    await put(store.files, staged(errors_key(made), 1), ERRORS)
+    await put_file(store.files, staged_key(output_key(made), 1), OUTPUT)
+    await put_file(store.files, staged_key(errors_key(made), 1), ERRORS)
     await external.complete(made.id, 1, COUNTS)
-    found = {key: await content(store.files, key) for key in all_keys(held)}
+    found = {key: await read_content(store.files, key) for key in all_keys(held)}
     assert found == {
         ingest_key(made): INPUT,
         input_key(made): INPUT,
         output_key(made): OUTPUT,
         errors_key(made): ERRORS,
-        staged(output_key(made), 1): None,
-        staged(errors_key(made), 1): None,
+        staged_key(output_key(made), 1): None,
+        staged_key(errors_key(made), 1): None,
     }
 
 
 async def test_a_completion_that_is_cut_short_can_be_made_again(
     store: Store, pipeline: Pipeline
 ) -> None:
-    made = await ready(store, pipeline)
+    made = await ready_execution(store, pipeline)
     await store.open_session(ANN).executions.external.claim(made.id, "far")
-    await put(store.files, staged(output_key(made), 1), OUTPUT)
-    await put(store.files, staged(errors_key(made), 1), ERRORS)
+    await put_file(store.files, staged_key(output_key(made), 1), OUTPUT)
+    await put_file(store.files, staged_key(errors_key(made), 1), ERRORS)
     deaths = 0
     for calls in range(10):
-        life = Life(calls)
+        life = WriteAllowance(calls)
         mortal = replace(
             store, table=MortalTable(store.table, life), files=MortalFiles(store.files, life)
         )
-        with suppress(Died):
+        with suppress(ProcessDied):
             await mortal.open_session(ANN).executions.external.complete(made.id, 1, COUNTS)
             break
         deaths += 1
     assert deaths >= 4
-    assert ((await now(store, made)).state, (await now(store, made)).counts) == ("success", COUNTS)
-    assert await content(store.files, output_key(made)) == OUTPUT
-    assert await content(store.files, errors_key(made)) == ERRORS
+    assert (
+        (await current_execution(store, made)).state,
+        (await current_execution(store, made)).counts,
+    ) == ("success", COUNTS)
+    assert await read_content(store.files, output_key(made)) == OUTPUT
+    assert await read_content(store.files, errors_key(made)) == ERRORS
     assert await faults(store.table) == []
 
 
 async def test_the_rejected_rows_of_a_failure_are_kept(store: Store, pipeline: Pipeline) -> None:
     external = store.open_session(ANN).executions.external
-    made = await ready(store, pipeline)
+    made = await ready_execution(store, pipeline)
     await external.claim(made.id, "far")
-    await put(store.files, staged(errors_key(made), 1), ERRORS)
+    await put_file(store.files, staged_key(errors_key(made), 1), ERRORS)
     await external.fail(made.id, 1, "TOO_BAD", "Most rows were bad.")
-    assert await content(store.files, errors_key(made)) == ERRORS
+    assert await read_content(store.files, errors_key(made)) == ERRORS
 
 
 @pytest.mark.parametrize(
     ("counts", "fields"),
     [
-        (Counts(-1, -1, -1, -1, -1), ["rowsSucceeded", "rowsFailed", "bytesRead", "bytesWritten"]),
-        (Counts(2**63, 2**62, 2**62, 0, 0), ["rowsSucceeded", "rowsFailed"]),
-        (Counts(0, 0, 0, 10**15 + 1, 0), ["bytesRead"]),
+        (
+            RowCounts(-1, -1, -1, -1, -1),
+            ["rowsSucceeded", "rowsFailed", "bytesRead", "bytesWritten"],
+        ),
+        (RowCounts(2**63, 2**62, 2**62, 0, 0), ["rowsSucceeded", "rowsFailed"]),
+        (RowCounts(0, 0, 0, 10**15 + 1, 0), ["bytesRead"]),
     ],
 )
 async def test_progress_makes_sense(
-    store: Store, pipeline: Pipeline, counts: Counts, fields: list[str]
+    store: Store, pipeline: Pipeline, counts: RowCounts, fields: list[str]
 ) -> None:
     external = store.open_session(ANN).executions.external
-    made = await ready(store, pipeline)
+    made = await ready_execution(store, pipeline)
     await external.claim(made.id, "far")
-    await put(store.files, staged(output_key(made), 1), OUTPUT)
-    await put(store.files, staged(errors_key(made), 1), ERRORS)
+    await put_file(store.files, staged_key(output_key(made), 1), OUTPUT)
+    await put_file(store.files, staged_key(errors_key(made), 1), ERRORS)
     before = await contents(store.table)
     for call in (external.heartbeat, external.complete):
         with pytest.raises(Invalid) as refused:
             await call(made.id, 1, counts)
         assert [one.path for one in refused.value.problems] == [["progress", f] for f in fields]
     assert await contents(store.table) == before
-    most = Counts(2 * 10**15, 10**15, 10**15, 10**15, 10**15)
+    most = RowCounts(2 * 10**15, 10**15, 10**15, 10**15, 10**15)
     assert (await external.complete(made.id, 1, most)).counts == most
 
 
 async def test_an_input_that_is_gone_fails_at_the_claim(store: Store, pipeline: Pipeline) -> None:
-    made = await ready(store, pipeline)
+    made = await ready_execution(store, pipeline)
     await store.files.delete(ingest_key(made))
     with pytest.raises(IllegalState):
         await store.open_session(ANN).executions.external.claim(made.id, "far")
-    after = await now(store, made)
+    after = await current_execution(store, made)
     assert (after.state, after.code) == ("failed", "INPUT_GONE")
 
 
 async def test_a_worker_has_a_name(store: Store, pipeline: Pipeline) -> None:
-    made = await ready(store, pipeline)
+    made = await ready_execution(store, pipeline)
     with pytest.raises(Invalid):
         await store.open_session(ANN).executions.external.claim(made.id, " ")

@@ -4,7 +4,11 @@ from datetime import timedelta
 
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store
-from tests.datastore.executions.sample_executions import begun, done, ready
+from tests.datastore.executions.sample_executions import (
+    begin_execution,
+    finished_execution,
+    ready_execution,
+)
 from tests.support.sample_resources import Watch, on_sqlite
 
 pytestmark = on_sqlite
@@ -13,9 +17,9 @@ pytestmark = on_sqlite
 async def test_what_no_worker_took_for_minutes_is_stuck(
     store: Store, pipeline: Pipeline, watch: Watch
 ) -> None:
-    await begun(store, pipeline)
-    await done(store, pipeline)
-    made = await ready(store, pipeline)
+    await begin_execution(store, pipeline)
+    await finished_execution(store, pipeline)
+    made = await ready_execution(store, pipeline)
     assert await store.stuck_executions() == []
     watch.move(timedelta(minutes=5, seconds=1))
     assert await store.stuck_executions() == [made.id]
@@ -26,7 +30,7 @@ async def test_what_no_worker_took_for_minutes_is_stuck(
 async def test_what_lost_its_worker_is_stuck_after_some_time(
     store: Store, pipeline: Pipeline, watch: Watch
 ) -> None:
-    made = await ready(store, pipeline)
+    made = await ready_execution(store, pipeline)
     claims = store.runner("dead")._claims
     assert await claims.take(made, "dead") is not None
     watch.move(timedelta(minutes=5))

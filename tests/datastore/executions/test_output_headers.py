@@ -2,7 +2,7 @@
 
 import pytest
 
-from penstock.datastore.executions.plans import plan_of
+from penstock.datastore.executions.plans import build_plan
 from penstock.datastore.records import Output, Transform, Transformer, ValueType
 
 
@@ -28,6 +28,6 @@ def test_no_two_outputs_have_the_same_heading(
         )
         for n, (key, label) in enumerate(outputs)
     ]
-    plan = plan_of(Transformer(parameters=(), transforms=tuple(transforms)))
+    plan = build_plan(Transformer(parameters=(), transforms=tuple(transforms)))
     assert [step.name for step in plan.steps] == headings
     assert len(set(headings)) == len(headings)

@@ -3,7 +3,7 @@
 import pytest
 
 from penstock.datastore.errors import IllegalState, NotPermitted
-from penstock.datastore.executions.create import Wanted
+from penstock.datastore.executions.create import ExecutionRequest
 from penstock.datastore.executions.files import ingest_key, output_key
 from penstock.datastore.executions.reading import find_plan
 from penstock.datastore.executions.records import Pin
@@ -17,18 +17,18 @@ from penstock.datastore.records import (
     ValueType,
 )
 from penstock.datastore.store import Store
-from tests.datastore.datasets.sample_datasets import table
-from tests.datastore.executions.lookup_pipelines import asking, factor
+from tests.datastore.datasets.sample_datasets import lookup_dataset
+from tests.datastore.executions.lookup_pipelines import factor_calculation, lookup_transformer
 from tests.datastore.executions.sample_executions import (
     ANN,
     EVE,
-    begun,
-    content,
-    done,
-    now,
+    begin_execution,
+    current_execution,
+    finished_execution,
     pipeline_in,
-    put,
-    ready,
+    put_file,
+    read_content,
+    ready_execution,
 )
 from tests.support.consistency_check import contents
 from tests.support.sample_resources import EU, SUPER, USA, grow, on_sqlite
@@ -61,21 +61,21 @@ async def test_calculations_are_pinned_however_deep_they_are_called(store: Store
     double = await calculation(store, "double", ":n * 2")
     quadruple = await calculation(store, "quadruple", "#double(#double(:n))")
     pipeline = await pipeline_in(store, name="Calling", transformer=CALLING)
-    made = await begun(store, pipeline)
+    made = await begin_execution(store, pipeline)
     assert made.pins == (
         Pin(kind="C", id=double.id, version=1, name="double"),
         Pin(kind="C", id=quadruple.id, version=1, name="quadruple"),
     )
     session = store.open_session(SUPER)
     await session.calculations.writing.update(double.id, 1, {"formula": ":n * 3"})
-    await put(store.files, ingest_key(made), b"x\n1\n")
+    await put_file(store.files, ingest_key(made), b"x\n1\n")
     await store.look_for_uploads()
     await store.runner("w").run_all()
-    assert await content(store.files, output_key(made)) == b"y\r\n4\r\n"
-    after = await done(store, pipeline, b"x\n1\n")
+    assert await read_content(store.files, output_key(made)) == b"y\r\n4\r\n"
+    after = await finished_execution(store, pipeline, b"x\n1\n")
     assert after.pins[0].version == 2
     assert after.message is None
-    assert await content(store.files, output_key(after)) == b"y\r\n9\r\n"
+    assert await read_content(store.files, output_key(after)) == b"y\r\n9\r\n"
 
 
 @on_sqlite
@@ -83,13 +83,15 @@ async def test_a_calculation_that_is_deleted_is_still_pinned(store: Store) -> No
     await grow(store)
     await calculation(store, "double", ":n * 2")
     quadruple = await calculation(store, "quadruple", "#double(#double(:n))")
-    made = await begun(store, await pipeline_in(store, name="Calling", transformer=CALLING))
+    made = await begin_execution(
+        store, await pipeline_in(store, name="Calling", transformer=CALLING)
+    )
     await store.open_session(SUPER).calculations.deleting.delete(quadruple.id)
-    await put(store.files, ingest_key(made), b"x\n2\n")
+    await put_file(store.files, ingest_key(made), b"x\n2\n")
     await store.look_for_uploads()
     await store.runner("w").run_all()
-    assert (await now(store, made)).state == "success"
-    assert await content(store.files, output_key(made)) == b"y\r\n8\r\n"
+    assert (await current_execution(store, made)).state == "success"
+    assert await read_content(store.files, output_key(made)) == b"y\r\n8\r\n"
 
 
 @pytest.mark.parametrize("name", ["double", "quadruple"])
@@ -100,15 +102,15 @@ async def test_nothing_begins_with_a_calculation_that_is_disabled(store: Store, 
     pipeline = await pipeline_in(store, name="Calling", transformer=CALLING)
     await session.calculations.writing.update(called[name].id, 1, {"state": State.DISABLED})
     before = await contents(store.table)
-    inline = session.executions.inline.run(Wanted(pipeline_id=pipeline.id), [{"x": 1}])
-    for begin in (begun(store, pipeline), inline):
+    inline = session.executions.inline.run(ExecutionRequest(pipeline_id=pipeline.id), [{"x": 1}])
+    for begin in (begin_execution(store, pipeline), inline):
         with pytest.raises(IllegalState, match=f"The calculation '{name}' is disabled") as refused:
             await begin
         assert refused.value.state == "DISABLED"
     assert await contents(store.table) == before
     await session.calculations.writing.update(called[name].id, 2, {"state": State.ENABLED})
-    over = await done(store, pipeline, b"x\n1\n")
-    assert await content(store.files, output_key(over)) == b"y\r\n4\r\n"
+    over = await finished_execution(store, pipeline, b"x\n1\n")
+    assert await read_content(store.files, output_key(over)) == b"y\r\n4\r\n"
 
 
 @on_sqlite
@@ -119,21 +121,21 @@ async def test_a_disabled_calculation_out_of_sight_is_not_named(store: Store) ->
     pipeline = await pipeline_in(store, name="Calling", transformer=CALLING)
     await session.pipelines.writing.grant(pipeline.id, EU)
     await session.calculations.writing.grant(quadruple.id, EU)
-    assert (await begun(store, pipeline, EVE)).state == "waiting"
+    assert (await begin_execution(store, pipeline, EVE)).state == "waiting"
     await session.calculations.writing.update(hidden.id, 1, {"state": State.DISABLED})
     with pytest.raises(IllegalState, match="The calculation out of sight is disabled"):
-        await begun(store, pipeline, EVE)
+        await begin_execution(store, pipeline, EVE)
 
 
 @on_sqlite
 async def test_what_is_out_of_sight_is_run_and_handed_to_no_worker_elsewhere(store: Store) -> None:
     session = await grow(store)
-    fuels = await table(session, EU, "fuels", gas="2.5")
-    hidden = await factor(store, "LOOKUP('fuels', :f)", EU)
-    within = await factor(store, "#factor(:f) * 2", EU, "seen")
+    fuels = await lookup_dataset(session, EU, "fuels", gas="2.5")
+    hidden = await factor_calculation(store, "LOOKUP('fuels', :f)", EU)
+    within = await factor_calculation(store, "#factor(:f) * 2", EU, "seen")
     await session.calculations.writing.grant(within.id, USA)
-    pipeline = await pipeline_in(store, transformer=asking("#seen(:fuel)"))
-    made = await ready(store, pipeline, b"fuel\ngas\n")
+    pipeline = await pipeline_in(store, transformer=lookup_transformer("#seen(:fuel)"))
+    made = await ready_execution(store, pipeline, b"fuel\ngas\n")
     before = await contents(store.table)
     for one, grant in (
         (hidden, session.calculations.writing.grant),
@@ -146,8 +148,8 @@ async def test_what_is_out_of_sight_is_run_and_handed_to_no_worker_elsewhere(sto
         before = await contents(store.table)
     claimed = await store.open_session(ANN).executions.external.claim(made.id, "far")
     assert len(claimed.datasets) == 1
-    over = await done(store, pipeline, b"fuel\ngas\n")
-    assert await content(store.files, output_key(over)) == b"y\r\n5\r\n"
+    over = await finished_execution(store, pipeline, b"fuel\ngas\n")
+    assert await read_content(store.files, output_key(over)) == b"y\r\n5\r\n"
 
 
 @on_sqlite
@@ -157,8 +159,8 @@ async def test_a_frozen_calculation_is_still_called(store: Store) -> None:
     await calculation(store, "quadruple", "#double(#double(:n))")
     pipeline = await pipeline_in(store, name="Calling", transformer=CALLING)
     await session.calculations.writing.update(double.id, 1, {"state": State.FROZEN})
-    over = await done(store, pipeline, b"x\n1\n")
-    assert await content(store.files, output_key(over)) == b"y\r\n4\r\n"
+    over = await finished_execution(store, pipeline, b"x\n1\n")
+    assert await read_content(store.files, output_key(over)) == b"y\r\n4\r\n"
 
 
 @on_sqlite
@@ -166,18 +168,18 @@ async def test_what_is_disabled_later_changes_nothing(store: Store) -> None:
     session = await grow(store)
     double = await calculation(store, "double", ":n * 2")
     await calculation(store, "quadruple", "#double(#double(:n))")
-    made = await ready(
+    made = await ready_execution(
         store, await pipeline_in(store, name="Calling", transformer=CALLING), b"x\n1\n"
     )
     await session.calculations.writing.update(double.id, 1, {"state": State.DISABLED})
     await store.runner("w").run_all()
-    assert (await now(store, made)).state == "success"
+    assert (await current_execution(store, made)).state == "success"
 
 
 @on_sqlite
 async def test_a_plan_without_calls_pins_nothing(store: Store) -> None:
     await grow(store)
-    made = await begun(store, await pipeline_in(store))
+    made = await begin_execution(store, await pipeline_in(store))
     assert made.pins == ()
     plan = await find_plan(store.table, made.id)
     assert plan is not None

@@ -8,23 +8,29 @@ import pytest
 
 from penstock.datastore.errors import NotFound
 from penstock.datastore.executions.files import all_keys
-from penstock.datastore.executions.listing import ListedExecutions
+from penstock.datastore.executions.listing import ExecutionFilter
 from penstock.datastore.executions.records import Execution
-from penstock.datastore.executions.removal import Removal
+from penstock.datastore.executions.removal import ExecutionRemoval
 from penstock.datastore.objects.port import Chunks
 from penstock.datastore.records import Pipeline
 from penstock.datastore.roles import ROOT
 from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
-from tests.datastore.executions.sample_executions import ANN, begun, content, done, ready
-from tests.datastore.executions.worker_death import Through
+from tests.datastore.executions.sample_executions import (
+    ANN,
+    begin_execution,
+    finished_execution,
+    read_content,
+    ready_execution,
+)
+from tests.datastore.executions.worker_death import ForwardingFiles
 from tests.support.consistency_check import contents, faults
 from tests.support.sample_resources import SUPER, USA, Watch, on_sqlite, tags
-from tests.support.table_interceptors import Cut, Died
+from tests.support.table_interceptors import CutOffTable, ProcessDied
 
 
 async def files_of(store: Store, execution: Execution) -> list[bool]:
-    return [await content(store.files, key) is not None for key in all_keys(execution)]
+    return [await read_content(store.files, key) is not None for key in all_keys(execution)]
 
 
 async def rows_left(store: Store) -> set[str]:
@@ -35,8 +41,8 @@ async def rows_left(store: Store) -> set[str]:
 async def test_a_run_is_kept_for_some_time_and_then_gone_with_its_files_and_counts(
     store: Store, pipeline: Pipeline, watch: Watch
 ) -> None:
-    over = await done(store, pipeline, tags=tags("a=b/c"))
-    kept = await begun(store, pipeline, tags=tags("a=b"))
+    over = await finished_execution(store, pipeline, tags=tags("a=b/c"))
+    kept = await begin_execution(store, pipeline, tags=tags("a=b"))
     watch.move(timedelta(days=29, hours=23))
     await store.finish_deletes()
     assert await files_of(store, over) == [True, True, True, True, False, False]
@@ -46,7 +52,7 @@ async def test_a_run_is_kept_for_some_time_and_then_gone_with_its_files_and_coun
     session = store.open_session(ANN)
     with pytest.raises(NotFound):
         await session.executions.reading.one(over.id, consistent=True)
-    page = await session.executions.listing.page(pipeline, ListedExecutions(), Window())
+    page = await session.executions.listing.page(pipeline, ExecutionFilter(), Window())
     assert [id for id, _ in page.entries] == [kept.id]
     assert await faults(store.table) == []
 
@@ -55,9 +61,9 @@ async def test_a_deleted_pipeline_takes_its_executions_and_their_files_with_it(
     store: Store, pipeline: Pipeline
 ) -> None:
     made = [
-        await done(store, pipeline, tags=tags("a=b/c")),
-        await ready(store, pipeline),
-        await begun(store, pipeline),
+        await finished_execution(store, pipeline, tags=tags("a=b/c")),
+        await ready_execution(store, pipeline),
+        await begin_execution(store, pipeline),
     ]
     session = store.open_session(SUPER)
     await session.pipelines.deleting.delete(pipeline.id)
@@ -73,15 +79,15 @@ async def test_a_deleted_pipeline_takes_its_executions_and_their_files_with_it(
 
 @on_sqlite
 async def test_a_removal_goes_on_wherever_it_was_cut(store: Store, pipeline: Pipeline) -> None:
-    over = await done(store, pipeline, tags=tags("a=b"))
+    over = await finished_execution(store, pipeline, tags=tags("a=b"))
     await store.open_session(SUPER).pipelines.deleting.delete(pipeline.id)
     cuts = 0
     for writes in range(50):
         try:
-            cut = Store(Cut(store.table, writes), clock=store.clock, files=store.files)
+            cut = Store(CutOffTable(store.table, writes), clock=store.clock, files=store.files)
             if await cut.finish_deletes():
                 break
-        except Died:
+        except ProcessDied:
             cuts += 1
     assert cuts > 2
     await store.finish_deletes()
@@ -93,11 +99,11 @@ async def test_a_removal_goes_on_wherever_it_was_cut(store: Store, pipeline: Pip
 async def test_a_run_that_was_tried_again_meanwhile_is_not_removed(
     store: Store, pipeline: Pipeline, watch: Watch
 ) -> None:
-    failed = await done(store, pipeline, b"nonsense\n")
+    failed = await finished_execution(store, pipeline, b"nonsense\n")
     watch.move(timedelta(days=31))
     await store.open_session(ANN).executions.changing.retry(failed.id)
     before = await contents(store.table)
-    assert not await Removal(store.table, store.files, store.clock).remove(failed)
+    assert not await ExecutionRemoval(store.table, store.files, store.clock).remove(failed)
     assert await contents(store.table) == before
     assert (await files_of(store, failed))[1]
 
@@ -106,7 +112,7 @@ async def test_a_run_that_was_tried_again_meanwhile_is_not_removed(
 async def test_a_group_is_deleted_with_the_executions_of_its_pipelines(
     store: Store, pipeline: Pipeline
 ) -> None:
-    await done(store, pipeline)
+    await finished_execution(store, pipeline)
     session = store.open_session(SUPER)
     _, job = await session.cascades.delete(USA)
     assert job is not None
@@ -125,7 +131,7 @@ async def test_a_pipeline_that_was_never_run_goes_in_one_transaction(
     assert await rows_left(store) == set()
 
 
-class Vanishing(Through):
+class DeletingFiles(ForwardingFiles):
     """A file store that deletes the pipeline before it stores an output."""
 
     def __init__(self, store: Store, pipeline: Pipeline) -> None:
@@ -147,8 +153,8 @@ class Vanishing(Through):
 async def test_a_run_whose_pipeline_is_deleted_meanwhile_leaves_no_file(
     store: Store, pipeline: Pipeline
 ) -> None:
-    made = await ready(store, pipeline)
-    await replace(store, files=Vanishing(store, pipeline)).runner("w").run_all()
+    made = await ready_execution(store, pipeline)
+    await replace(store, files=DeletingFiles(store, pipeline)).runner("w").run_all()
     assert await rows_left(store) == set()
     assert not any(await files_of(store, made))
     assert await faults(store.table) == []

@@ -23,12 +23,12 @@ from penstock.datastore.records import (
 from penstock.datastore.store import Store
 from tests.datastore.executions.sample_executions import (
     ANN,
-    content,
-    history,
-    now,
+    current_execution,
+    event_history,
     pipeline_in,
-    planted,
-    ready,
+    plant_pipeline,
+    read_content,
+    ready_execution,
 )
 from tests.faults.s3_proxy import S3Fault, S3Proxy
 from tests.support.consistency_check import faults
@@ -78,17 +78,17 @@ async def far(
     monkeypatch.setattr("penstock.datastore.objects.s3.READ_SECONDS", 1.0)
     with aws_environment():
         files = await S3Files.open(bucket.bucket, region=REGION, endpoint_url=proxy.url)
-    yield replace(store, files=files, rules=ExecutionRules(beat=timedelta(seconds=60)))
+    yield replace(store, files=files, rules=ExecutionRules(heartbeat=timedelta(seconds=60)))
     await files.close()
 
 
 @pytest.fixture
 async def tenfold(far: Store) -> Pipeline:
-    await planted(far)
+    await plant_pipeline(far)
     return await pipeline_in(far, name="Tenfold", transformer=REPEATED)
 
 
-async def unfinished(files: S3Files) -> int:
+async def unfinished_uploads(files: S3Files) -> int:
     found = await files._client.list_multipart_uploads(Bucket=files.bucket)
     return len(found.get("Uploads", ()))
 
@@ -117,13 +117,13 @@ async def test_what_passes_is_sent_again_and_changes_nothing(
     faults_met: tuple[S3Fault, ...],
 ) -> None:
     assert len(OUTPUT) > PART_BYTES
-    made = await ready(far, tenfold, INPUT)
+    made = await ready_execution(far, tenfold, INPUT)
     proxy.script(operation, *faults_met)
     assert await far.runner("w").run_all() == 1
-    after = await now(far, made)
+    after = await current_execution(far, made)
     assert (after.state, after.attempts, after.failed) == ("success", 1, 1)
     assert proxy.left == 0
-    assert await content(far.files, output_key(made)) == OUTPUT
+    assert await read_content(far.files, output_key(made)) == OUTPUT
     assert await faults(far.table) == []
 
 
@@ -141,37 +141,37 @@ async def test_what_passes_is_sent_again_and_changes_nothing(
 async def test_what_is_denied_fails_the_run_and_leaves_no_parts_behind(
     far: Store, tenfold: Pipeline, proxy: S3Proxy, bucket: S3Files, operation: str
 ) -> None:
-    made = await ready(far, tenfold, INPUT)
+    made = await ready_execution(far, tenfold, INPUT)
     proxy.script(operation, S3Fault.DENIED)
     await far.runner("w").run_all()
-    after = await now(far, made)
+    after = await current_execution(far, made)
     assert (after.state, after.code) == ("failed", "INTERNAL_ERROR")
-    assert await content(far.files, output_key(made)) is None
-    assert await unfinished(bucket) == 0
+    assert await read_content(far.files, output_key(made)) is None
+    assert await unfinished_uploads(bucket) == 0
 
 
 async def test_an_outage_is_waited_for(
     far: Store, tenfold: Pipeline, proxy: S3Proxy, watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = await ready(far, tenfold, INPUT)
+    made = await ready_execution(far, tenfold, INPUT)
     monkeypatch.setattr("penstock.datastore.objects.s3.Attempts", lambda _: Attempts(0.2))
     proxy.script("GetObject", *[S3Fault.SLOW_DOWN] * 30)
     assert await far.runner("w").run_one()
-    waiting = await now(far, made)
+    waiting = await current_execution(far, made)
     assert (waiting.state, waiting.attempts) == ("in_progress", 1)
     assert not await far.runner("w").run_one()
     proxy._scripts.clear()
     monkeypatch.undo()
     watch.move(timedelta(seconds=3))
     assert await far.runner("w").run_one()
-    assert (await now(far, made)).state == "success"
-    assert await content(far.files, output_key(made)) == OUTPUT
+    assert (await current_execution(far, made)).state == "success"
+    assert await read_content(far.files, output_key(made)) == OUTPUT
 
 
 async def test_the_parts_of_a_dead_worker_are_taken_away_by_its_heir(
     far: Store, tenfold: Pipeline, bucket: S3Files, watch: Watch
 ) -> None:
-    made = await ready(far, tenfold, INPUT)
+    made = await ready_execution(far, tenfold, INPUT)
     for key in (output_key(made), errors_key(made)):
         await bucket._client.create_multipart_upload(Bucket=bucket.bucket, Key=key)
     await bucket._client.create_multipart_upload(
@@ -181,7 +181,11 @@ async def test_the_parts_of_a_dead_worker_are_taken_away_by_its_heir(
     assert held is not None
     watch.move(timedelta(minutes=5))
     assert await far.runner("heir").run_one()
-    assert await unfinished(bucket) == 1
-    assert (await history(far.open_session(ANN), made))[-1] == ("succeeded", "success", "heir")
+    assert await unfinished_uploads(bucket) == 1
+    assert (await event_history(far.open_session(ANN), made))[-1] == (
+        "succeeded",
+        "success",
+        "heir",
+    )
     await bucket.drop_unfinished(output_key(made) + ".other")
-    assert await unfinished(bucket) == 0
+    assert await unfinished_uploads(bucket) == 0

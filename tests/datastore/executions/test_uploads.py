@@ -12,11 +12,11 @@ from tests.datastore.executions.sample_executions import (
     ANN,
     INPUT,
     REED,
-    begun,
-    history,
-    now,
-    put,
-    ready,
+    begin_execution,
+    current_execution,
+    event_history,
+    put_file,
+    ready_execution,
 )
 from tests.support.consistency_check import contents, faults
 from tests.support.sample_resources import Watch, on_sqlite
@@ -27,7 +27,7 @@ pytestmark = on_sqlite
 async def test_the_form_is_for_who_may_run_and_expires_with_the_time_to_upload(
     store: Store, pipeline: Pipeline, watch: Watch
 ) -> None:
-    made = await begun(store, pipeline)
+    made = await begin_execution(store, pipeline)
     form = await store.open_session(ANN).executions.uploads.form(made.id)
     assert form is not None
     assert dict(form.fields)["key"] == ingest_key(made)
@@ -38,19 +38,19 @@ async def test_the_form_is_for_who_may_run_and_expires_with_the_time_to_upload(
 
 
 async def test_confirming_makes_it_ready_once(store: Store, pipeline: Pipeline) -> None:
-    made = await begun(store, pipeline)
+    made = await begin_execution(store, pipeline)
     uploads = store.open_session(ANN).executions.uploads
     before = await contents(store.table)
     with pytest.raises(IllegalState, match="Nothing was uploaded") as refused:
         await uploads.confirm(made.id)
     assert refused.value.state == "WAITING"
     assert await contents(store.table) == before
-    await put(store.files, ingest_key(made), INPUT)
+    await put_file(store.files, ingest_key(made), INPUT)
     confirmed = await uploads.confirm(made.id)
     assert (confirmed.ready_at, confirmed.bytes_total) == ("2022-08-10T23:55:20.322Z", len(INPUT))
     assert await uploads.confirm(made.id) == confirmed
     assert await uploads.form(made.id) is None
-    assert await history(store.open_session(ANN), made) == [
+    assert await event_history(store.open_session(ANN), made) == [
         ("created", "waiting", "ann"),
         ("uploaded", "waiting", "ann"),
     ]
@@ -58,47 +58,47 @@ async def test_confirming_makes_it_ready_once(store: Store, pipeline: Pipeline) 
 
 
 async def test_only_who_may_run_confirms(store: Store, pipeline: Pipeline) -> None:
-    made = await begun(store, pipeline)
-    await put(store.files, ingest_key(made), INPUT)
+    made = await begin_execution(store, pipeline)
+    await put_file(store.files, ingest_key(made), INPUT)
     with pytest.raises(NotPermitted):
         await store.open_session(REED).executions.uploads.confirm(made.id)
-    assert (await now(store, made)).ready_at is None
+    assert (await current_execution(store, made)).ready_at is None
 
 
 async def test_nothing_is_confirmed_for_what_was_cancelled(
     store: Store, pipeline: Pipeline
 ) -> None:
-    made = await begun(store, pipeline)
-    await put(store.files, ingest_key(made), INPUT)
+    made = await begin_execution(store, pipeline)
+    await put_file(store.files, ingest_key(made), INPUT)
     await store.open_session(ANN).executions.changing.cancel(made.id)
     with pytest.raises(IllegalState, match="cancelled"):
         await store.open_session(ANN).executions.uploads.confirm(made.id)
 
 
 async def test_an_upload_that_nobody_confirms_is_found(store: Store, pipeline: Pipeline) -> None:
-    found, waits = await begun(store, pipeline), await begun(store, pipeline)
-    await put(store.files, ingest_key(found), INPUT)
+    found, waits = await begin_execution(store, pipeline), await begin_execution(store, pipeline)
+    await put_file(store.files, ingest_key(found), INPUT)
     assert await store.look_for_uploads() == 1
     assert await store.look_for_uploads() == 0
-    assert (await history(store.open_session(ANN), found))[-1] == (
+    assert (await event_history(store.open_session(ANN), found))[-1] == (
         "uploaded",
         "waiting",
         "penstock",
     )
-    assert (await now(store, waits)).ready_at is None
+    assert (await current_execution(store, waits)).ready_at is None
     assert await faults(store.table) == []
 
 
 async def test_who_never_uploads_ends_in_failure(
     store: Store, pipeline: Pipeline, watch: Watch
 ) -> None:
-    made = await begun(store, pipeline)
+    made = await begin_execution(store, pipeline)
     watch.move(timedelta(hours=1, minutes=9))
     await store.look_for_uploads()
-    assert (await now(store, made)).state == "waiting"
+    assert (await current_execution(store, made)).state == "waiting"
     watch.move(timedelta(minutes=2))
     await store.look_for_uploads()
-    after = await now(store, made)
+    after = await current_execution(store, made)
     assert (after.state, after.code) == ("failed", "NO_INPUT")
     assert await faults(store.table) == []
 
@@ -106,16 +106,16 @@ async def test_who_never_uploads_ends_in_failure(
 async def test_an_upload_that_came_late_still_counts(
     store: Store, pipeline: Pipeline, watch: Watch
 ) -> None:
-    made = await begun(store, pipeline)
+    made = await begin_execution(store, pipeline)
     watch.move(timedelta(hours=5))
-    await put(store.files, ingest_key(made), INPUT)
+    await put_file(store.files, ingest_key(made), INPUT)
     assert await store.look_for_uploads() == 1
 
 
 async def test_what_was_uploaded_runs_although_its_pipeline_is_frozen(
     store: Store, pipeline: Pipeline
 ) -> None:
-    made = await ready(store, pipeline)
+    made = await ready_execution(store, pipeline)
     await store.open_session(ANN).pipelines.writing.update(pipeline.id, 1, {"state": State.FROZEN})
     assert await store.runner("w").run_all() == 1
-    assert (await now(store, made)).state == "success"
+    assert (await current_execution(store, made)).state == "success"

@@ -7,29 +7,29 @@ from datetime import timedelta
 import pytest
 
 from penstock.datastore.errors import Invalid, LimitExceeded
-from penstock.datastore.executions.create import Wanted
+from penstock.datastore.executions.create import ExecutionRequest
 from penstock.datastore.executions.files import errors_key, ingest_key, input_key, output_key
-from penstock.datastore.executions.listing import ListedExecutions
+from penstock.datastore.executions.listing import ExecutionFilter
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
-from penstock.transform.outcome import Counts
+from penstock.transform.outcome import RowCounts
 from tests.datastore.executions.sample_executions import (
     ANN,
     ERRORS,
     INPUT,
     OUTPUT,
-    content,
-    done,
-    history,
-    now,
-    put,
-    ready,
+    current_execution,
+    event_history,
+    finished_execution,
+    put_file,
+    read_content,
+    ready_execution,
 )
-from tests.datastore.executions.worker_death import Life, MortalFiles, MortalTable
+from tests.datastore.executions.worker_death import MortalFiles, MortalTable, WriteAllowance
 from tests.support.consistency_check import contents, faults
 from tests.support.sample_resources import Watch, on_sqlite
-from tests.support.table_interceptors import Died
+from tests.support.table_interceptors import ProcessDied
 
 MINUTES = timedelta(minutes=5)
 
@@ -37,15 +37,15 @@ MINUTES = timedelta(minutes=5)
 async def test_output_and_rejected_rows_are_there_and_the_input_is_kept(
     store: Store, pipeline: Pipeline
 ) -> None:
-    over = await done(store, pipeline)
+    over = await finished_execution(store, pipeline)
     assert (over.state, over.counts) == (
         "success",
-        Counts(3, 2, 1, len(INPUT), len(OUTPUT) + len(ERRORS)),
+        RowCounts(3, 2, 1, len(INPUT), len(OUTPUT) + len(ERRORS)),
     )
     assert (over.worker, over.held_until, over.code) == (None, None, None)
-    assert await content(store.files, output_key(over)) == OUTPUT
-    assert await content(store.files, errors_key(over)) == ERRORS
-    assert await content(store.files, input_key(over)) == INPUT
+    assert await read_content(store.files, output_key(over)) == OUTPUT
+    assert await read_content(store.files, errors_key(over)) == ERRORS
+    assert await read_content(store.files, input_key(over)) == INPUT
     assert await faults(store.table) == []
 
 
@@ -53,11 +53,11 @@ async def test_output_and_rejected_rows_are_there_and_the_input_is_kept(
 async def test_what_is_uploaded_later_does_not_reach_a_run(
     store: Store, pipeline: Pipeline
 ) -> None:
-    failed = await done(store, pipeline, b"nonsense\n")
-    await put(store.files, ingest_key(failed), INPUT)
+    failed = await finished_execution(store, pipeline, b"nonsense\n")
+    await put_file(store.files, ingest_key(failed), INPUT)
     await store.open_session(ANN).executions.changing.retry(failed.id)
     await store.runner("w").run_all()
-    assert (await now(store, failed)).state == "failed"
+    assert (await current_execution(store, failed)).state == "failed"
 
 
 @on_sqlite
@@ -89,10 +89,10 @@ async def test_a_run_fails_only_when_nothing_could_be_done_or_too_much_failed(
     code: str,
     message: str,
 ) -> None:
-    failed = await done(store, pipeline, data, **more)
+    failed = await finished_execution(store, pipeline, data, **more)
     assert (failed.state, failed.code, failed.message) == ("failed", code, message)
-    assert await content(store.files, output_key(failed)) is None
-    errors = await content(store.files, errors_key(failed))
+    assert await read_content(store.files, output_key(failed)) is None
+    errors = await read_content(store.files, errors_key(failed))
     assert errors is not None
     assert errors.startswith(b"row,column,code,message\r\n")
     assert await faults(store.table) == []
@@ -110,14 +110,14 @@ async def test_rows_of_a_request_are_run_at_once_and_like_files(
     store: Store, pipeline: Pipeline
 ) -> None:
     inline = store.open_session(ANN).executions.inline
-    wanted = Wanted(pipeline_id=pipeline.id)
+    wanted = ExecutionRequest(pipeline_id=pipeline.id)
     made = await inline.run(wanted, ROWS, "key")
     assert (made.state, made.counts.succeeded, made.counts.failed) == ("success", 2, 1)
-    assert await content(store.files, output_key(made)) == OUTPUT
+    assert await read_content(store.files, output_key(made)) == OUTPUT
     assert await inline.run(wanted, ROWS, "key") == made
     with pytest.raises(Invalid):
         await inline.run(wanted, ROWS[:1], "key")
-    assert [event for event, _, _ in await history(store.open_session(ANN), made)] == [
+    assert [event for event, _, _ in await event_history(store.open_session(ANN), made)] == [
         "created",
         "claimed",
         "succeeded",
@@ -128,7 +128,7 @@ async def test_rows_of_a_request_are_run_at_once_and_like_files(
 @on_sqlite
 async def test_a_request_has_only_so_many_rows(store: Store, pipeline: Pipeline) -> None:
     inline = store.open_session(ANN).executions.inline
-    wanted = Wanted(pipeline_id=pipeline.id)
+    wanted = ExecutionRequest(pipeline_id=pipeline.id)
     before = await contents(store.table)
     with pytest.raises(LimitExceeded, match="1001 is more than the maximum of 1000"):
         await inline.run(wanted, [{"distance": 1}] * 1001)
@@ -144,18 +144,18 @@ async def test_rows_of_a_request_whose_server_died_are_run_by_another_or_given_u
 ) -> None:
     states = []
     for calls in range(12):
-        life = Life(calls)
+        life = WriteAllowance(calls)
         mortal = replace(
             store, table=MortalTable(store.table, life), files=MortalFiles(store.files, life)
         )
-        wanted = Wanted(pipeline_id=pipeline.id)
-        with suppress(Died):
+        wanted = ExecutionRequest(pipeline_id=pipeline.id)
+        with suppress(ProcessDied):
             await mortal.open_session(ANN).executions.inline.run(wanted, [{"distance": calls}])
         watch.move(timedelta(minutes=11))
         await store.runner("heir").run_all()
         await store.look_for_uploads()
         page = await store.open_session(ANN).executions.listing.page(
-            pipeline, ListedExecutions(), Window(size=1)
+            pipeline, ExecutionFilter(), Window(size=1)
         )
         states += [one.state.value for _, one in page.entries]
         assert await faults(store.table) == []
@@ -164,15 +164,18 @@ async def test_rows_of_a_request_whose_server_died_are_run_by_another_or_given_u
 
 @on_sqlite
 async def test_the_same_work_is_not_done_twice(store: Store, pipeline: Pipeline) -> None:
-    first, second = await done(store, pipeline), await done(store, pipeline)
+    first, second = (
+        await finished_execution(store, pipeline),
+        await finished_execution(store, pipeline),
+    )
     assert (second.state, second.message) == ("success", f"Copied from the execution {first.id}.")
     assert second.counts == first.counts
     assert second.digest == first.digest
-    assert await content(store.files, output_key(second)) == OUTPUT
-    assert await content(store.files, errors_key(second)) == ERRORS
-    other = await done(store, pipeline, INPUT + b"1,gas\n")
+    assert await read_content(store.files, output_key(second)) == OUTPUT
+    assert await read_content(store.files, errors_key(second)) == ERRORS
+    other = await finished_execution(store, pipeline, INPUT + b"1,gas\n")
     assert (other.message, other.counts.rows) == (None, 4)
-    bounded = await done(store, pipeline, max_failed_rows=5)
+    bounded = await finished_execution(store, pipeline, max_failed_rows=5)
     assert bounded.message is None
 
 
@@ -180,17 +183,17 @@ async def test_the_same_work_is_not_done_twice(store: Store, pipeline: Pipeline)
 async def test_work_is_done_again_where_its_files_are_gone(
     store: Store, pipeline: Pipeline
 ) -> None:
-    first = await done(store, pipeline)
+    first = await finished_execution(store, pipeline)
     await store.files.delete(output_key(first))
-    second = await done(store, pipeline)
+    second = await finished_execution(store, pipeline)
     assert (second.state, second.message) == ("success", None)
-    assert await content(store.files, output_key(second)) == OUTPUT
+    assert await read_content(store.files, output_key(second)) == OUTPUT
 
 
 @on_sqlite
 async def test_an_input_that_is_gone_is_told(store: Store, pipeline: Pipeline) -> None:
-    made = await ready(store, pipeline)
+    made = await ready_execution(store, pipeline)
     await store.files.delete(ingest_key(made))
     await store.runner("w").run_all()
-    after = await now(store, made)
+    after = await current_execution(store, made)
     assert (after.state, after.code) == ("failed", "INPUT_GONE")

@@ -16,15 +16,20 @@ from tests.datastore.executions.sample_executions import (
     ANN,
     INPUT,
     OUTPUT,
-    content,
-    history,
-    now,
-    ready,
+    current_execution,
+    event_history,
+    read_content,
+    ready_execution,
 )
-from tests.datastore.executions.worker_death import Life, MortalFiles, MortalTable, Through
+from tests.datastore.executions.worker_death import (
+    ForwardingFiles,
+    MortalFiles,
+    MortalTable,
+    WriteAllowance,
+)
 from tests.support.consistency_check import faults
 from tests.support.sample_resources import Watch, on_sqlite
-from tests.support.table_interceptors import Died
+from tests.support.table_interceptors import ProcessDied
 
 MINUTES = timedelta(minutes=5)
 
@@ -35,21 +40,21 @@ async def test_wherever_a_worker_dies_the_next_one_finishes(
 ) -> None:
     deaths = 0
     for calls in range(40):
-        made = await ready(store, pipeline, INPUT + b"%d,gas\n" % calls)
-        life = Life(calls)
+        made = await ready_execution(store, pipeline, INPUT + b"%d,gas\n" % calls)
+        life = WriteAllowance(calls)
         mortal = replace(
             store, table=MortalTable(store.table, life), files=MortalFiles(store.files, life)
         )
         try:
             await mortal.runner("mortal").run_all()
             break
-        except Died:
+        except ProcessDied:
             deaths += 1
         watch.move(MINUTES)
         await store.runner("heir").run_all()
-        after = await now(store, made)
+        after = await current_execution(store, made)
         assert (after.state, after.rows) == ("success", 4)
-        output = await content(store.files, output_key(made))
+        output = await read_content(store.files, output_key(made))
         assert output == OUTPUT + b"%d,%s\r\n" % (
             2 * calls,
             str(calls / 2).removesuffix(".0").encode(),
@@ -58,7 +63,7 @@ async def test_wherever_a_worker_dies_the_next_one_finishes(
     assert deaths >= 10
 
 
-class Waiting(Through):
+class WaitingFiles(ForwardingFiles):
     """A file store whose reads wait until the test lets them continue."""
 
     def __init__(self, files: Files) -> None:
@@ -72,9 +77,9 @@ class Waiting(Through):
             yield chunk
 
 
-def slow(store: Store) -> tuple[Store, Waiting]:
-    waiting = Waiting(store.files)
-    rules = ExecutionRules(beat=timedelta(milliseconds=10))
+def slow_store(store: Store) -> tuple[Store, WaitingFiles]:
+    waiting = WaitingFiles(store.files)
+    rules = ExecutionRules(heartbeat=timedelta(milliseconds=10))
     return replace(store, files=waiting, rules=rules), waiting
 
 
@@ -82,14 +87,14 @@ def slow(store: Store) -> tuple[Store, Waiting]:
 async def test_a_cancellation_is_noticed_at_the_next_sign_of_life(
     store: Store, pipeline: Pipeline
 ) -> None:
-    made = await ready(store, pipeline)
-    slowed, waiting = slow(store)
+    made = await ready_execution(store, pipeline)
+    slowed, waiting = slow_store(store)
     running = asyncio.create_task(slowed.runner("w").run_all())
     await waiting.begun.wait()
     await store.open_session(ANN).executions.changing.cancel(made.id)
     assert await asyncio.wait_for(running, 5) == 1
-    assert (await now(store, made)).state == "cancelled"
-    assert await content(store.files, output_key(made)) is None
+    assert (await current_execution(store, made)).state == "cancelled"
+    assert await read_content(store.files, output_key(made)) is None
     assert await faults(store.table) == []
 
 
@@ -97,19 +102,19 @@ async def test_a_cancellation_is_noticed_at_the_next_sign_of_life(
 async def test_a_zombie_that_wakes_up_publishes_nothing(
     store: Store, pipeline: Pipeline, watch: Watch
 ) -> None:
-    made = await ready(store, pipeline)
-    waiting = Waiting(store.files)
+    made = await ready_execution(store, pipeline)
+    waiting = WaitingFiles(store.files)
     zombie = asyncio.create_task(replace(store, files=waiting).runner("zombie").run_all())
     await waiting.begun.wait()
     watch.move(MINUTES)
     assert await store.runner("heir").run_all() == 1
-    after = await now(store, made)
+    after = await current_execution(store, made)
     await store.files.delete(output_key(made))
     waiting.go.set()
     await zombie
-    assert await now(store, made) == after
-    assert await content(store.files, output_key(made)) is None
-    assert [by for _, _, by in await history(store.open_session(ANN), made)][2:] == [
+    assert await current_execution(store, made) == after
+    assert await read_content(store.files, output_key(made)) is None
+    assert [by for _, _, by in await event_history(store.open_session(ANN), made)][2:] == [
         "zombie",
         "heir",
         "heir",
@@ -120,19 +125,19 @@ async def test_a_zombie_that_wakes_up_publishes_nothing(
 async def test_who_is_told_to_stop_leaves_the_run_to_others_at_once(
     store: Store, pipeline: Pipeline
 ) -> None:
-    made = await ready(store, pipeline)
-    slowed, waiting = slow(store)
+    made = await ready_execution(store, pipeline)
+    slowed, waiting = slow_store(store)
     running = asyncio.create_task(slowed.runner("w").run_all())
     await waiting.begun.wait()
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
     assert await store.runner("other").run_all() == 1
-    after = await now(store, made)
+    after = await current_execution(store, made)
     assert (after.state, after.attempts) == ("success", 1)
 
 
-class Broken(Through):
+class BrokenFiles(ForwardingFiles):
     """A file store whose first reads fail."""
 
     def __init__(self, files: Files, times: int) -> None:
@@ -152,16 +157,16 @@ class Broken(Through):
 async def test_a_store_that_does_not_answer_is_asked_again_within_bounds(
     store: Store, pipeline: Pipeline, watch: Watch, times: int, state: str
 ) -> None:
-    made = await ready(store, pipeline)
-    runner = replace(store, files=Broken(store.files, times)).runner("w")
+    made = await ready_execution(store, pipeline)
+    runner = replace(store, files=BrokenFiles(store.files, times)).runner("w")
     pauses = 0
     for _ in range(1000):
-        if (await now(store, made)).state in ("success", "failed"):
+        if (await current_execution(store, made)).state in ("success", "failed"):
             break
         if not await runner.run_one():
             pauses += 1
             watch.move(timedelta(seconds=1))
-    after = await now(store, made)
+    after = await current_execution(store, made)
     assert after.state == state
     if state == "failed":
         assert (after.code, pauses) == ("ATTEMPTS_EXHAUSTED", 2 + 4 + 8 + 16 + 32 + 60 + 60 + 60)
@@ -175,13 +180,13 @@ async def test_a_bug_fails_the_run_and_not_the_worker(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    made = await ready(store, pipeline)
+    made = await ready_execution(store, pipeline)
 
-    def broken(*_: object) -> None:
+    def raise_bug(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("penstock.datastore.executions.run_one.Program", broken)
+    monkeypatch.setattr("penstock.datastore.executions.run_one.Program", raise_bug)
     assert await store.runner("w").run_all() == 1
-    after = await now(store, made)
+    after = await current_execution(store, made)
     assert (after.state, after.code) == ("failed", "INTERNAL_ERROR")
     assert "ZeroDivisionError" in caplog.text

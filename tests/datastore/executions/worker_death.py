@@ -13,12 +13,12 @@ from penstock.datastore.objects.port import (
     UploadForm,
 )
 from penstock.datastore.table.port import Table
-from tests.support.table_interceptors import Died, Watched
+from tests.support.table_interceptors import InterceptedTable, ProcessDied
 
 T = TypeVar("T")
 
 
-class Life:
+class WriteAllowance:
     """A number of writes that are left, of the table and the file store together."""
 
     def __init__(self, calls: int) -> None:
@@ -26,12 +26,12 @@ class Life:
 
     def spend(self) -> None:
         if self.left <= 0:
-            raise Died
+            raise ProcessDied
         self.left -= 1
 
 
-class MortalTable(Watched):
-    def __init__(self, table: Table, life: Life) -> None:
+class MortalTable(InterceptedTable):
+    def __init__(self, table: Table, life: WriteAllowance) -> None:
         super().__init__(table)
         self.life = life
 
@@ -40,14 +40,14 @@ class MortalTable(Watched):
             if writes:
                 self.life.spend()
             elif self.life.left <= 0:
-                raise Died
-        except Died:
+                raise ProcessDied
+        except ProcessDied:
             call.close()
             raise
         return await call
 
 
-class Through:
+class ForwardingFiles:
     """A file store that passes every call to another one."""
 
     def __init__(self, files: Files) -> None:
@@ -91,10 +91,10 @@ class Through:
         await self.files.close()
 
 
-class MortalFiles(Through):
+class MortalFiles(ForwardingFiles):
     """A file store that can also die between two pieces, and before a file is published."""
 
-    def __init__(self, files: Files, life: Life) -> None:
+    def __init__(self, files: Files, life: WriteAllowance) -> None:
         super().__init__(files)
         self.life = life
 

@@ -5,7 +5,7 @@ from typing import Any
 from penstock.datastore.jobs.jobs import Job
 from penstock.datastore.roles import ROOT, GroupPath
 from penstock.datastore.store import Store
-from penstock.datastore.table.layout import CALCULATION, KINDS, PIPELINE, Kind
+from penstock.datastore.table.layout import CALCULATION, KINDS, PIPELINE, KindDefinition
 from tests.support.consistency_check import contents, faults
 from tests.support.sample_resources import (
     EU,
@@ -49,11 +49,11 @@ async def plant(store: Store) -> dict[str, Any]:
     return made
 
 
-def kind_of(name: str) -> Kind[Any]:
+def kind_of(name: str) -> KindDefinition[Any]:
     return CALCULATION if name in CALCULATIONS else PIPELINE
 
 
-async def begun(store: Store, group: GroupPath = USA) -> Job:
+async def begin_deletion(store: Store, group: GroupPath = USA) -> Job:
     """Begin the job that deletes the group and all below it."""
     _, job = await store.open_session(SUPER).cascades.delete(group)
     assert job is not None

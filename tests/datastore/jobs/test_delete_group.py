@@ -10,17 +10,17 @@ from penstock.datastore.errors import IllegalState, NotFound, NotPermitted
 from penstock.datastore.jobs.jobs import JobKind, JobState
 from penstock.datastore.roles import ROOT, GroupPath, Role
 from penstock.datastore.store import Session, Store
-from penstock.datastore.table.layout import KINDS, PIPELINE, Kind
+from penstock.datastore.table.layout import KINDS, PIPELINE, KindDefinition
 from tests.datastore.jobs.sample_subtree import (
     CITY,
     STEPS,
     WITHIN,
     assert_only_the_rest,
-    begun,
+    begin_deletion,
     follow,
     plant,
 )
-from tests.datastore.resources.large_resources import cut_short, spread
+from tests.datastore.resources.large_resources import cut_short, make_widely_granted
 from tests.support.consistency_check import contents, faults
 from tests.support.sample_resources import (
     EU,
@@ -37,7 +37,7 @@ from tests.support.sample_resources import (
     on_sqlite,
     tags,
 )
-from tests.support.table_interceptors import Interrupted
+from tests.support.table_interceptors import InterruptedTable
 
 ANN = caller({USA: Role.ADMIN})
 LATE = GroupPath(f"{CITY}/late")
@@ -96,7 +96,7 @@ async def test_a_cascade_needs_an_admin_of_the_group_and_wherever_below_they_hav
 
 
 async def assert_closed(
-    store: Store, group: GroupPath, foreign: str, kind: Kind[Any] = PIPELINE
+    store: Store, group: GroupPath, foreign: str, kind: KindDefinition[Any] = PIPELINE
 ) -> None:
     """Nothing can be created in the group or below it, or granted to it."""
     session = store.open_session(SUPER)
@@ -115,7 +115,7 @@ async def test_nothing_is_let_into_a_group_once_its_deletion_was_acknowledged(
     store: Store,
 ) -> None:
     made = await plant(store)
-    await begun(store)
+    await begin_deletion(store)
     await assert_closed(store, USA, made["at eu"].id)
     assert (await store.open_session(SUPER).groups.one(USA)).grants == 2
 
@@ -123,13 +123,13 @@ async def test_nothing_is_let_into_a_group_once_its_deletion_was_acknowledged(
 @on_sqlite
 async def test_nothing_is_let_into_the_groups_below_once_they_are_closed(store: Store) -> None:
     made = await plant(store)
-    await begun(store)
+    await begin_deletion(store)
 
     async def come_late() -> None:
         for group in WITHIN:
             await assert_closed(store, group, made["at eu"].id)
 
-    interrupted = Interrupted(store.table, come_late, writes=CLOSING)
+    interrupted = InterruptedTable(store.table, come_late, writes=CLOSING)
     assert await replace(store, table=interrupted).run_jobs("w") == 1
     assert interrupted.other is None
     await assert_only_the_rest(store)
@@ -150,7 +150,7 @@ async def test_what_comes_into_a_group_before_it_is_closed_goes_with_it(
     store: Store, writes: int, expected: list[GroupPath]
 ) -> None:
     made = await plant(store)
-    await begun(store)
+    await begin_deletion(store)
     session = store.open_session(SUPER)
     came: list[GroupPath] = []
 
@@ -165,7 +165,8 @@ async def test_what_comes_into_a_group_before_it_is_closed_goes_with_it(
                 came.append(group)
 
     assert (
-        await replace(store, table=Interrupted(store.table, come, writes=writes)).run_jobs("w") == 1
+        await replace(store, table=InterruptedTable(store.table, come, writes=writes)).run_jobs("w")
+        == 1
     )
     assert came == expected
     await assert_only_the_rest(store)
@@ -174,9 +175,9 @@ async def test_what_comes_into_a_group_before_it_is_closed_goes_with_it(
 @on_sqlite
 async def test_a_second_wish_follows_the_job_that_is_at_it(store: Store) -> None:
     await plant(store)
-    job = await begun(store)
-    assert await begun(store) == job
-    below = await begun(store, NORTHWEST)
+    job = await begin_deletion(store)
+    assert await begin_deletion(store) == job
+    below = await begin_deletion(store, NORTHWEST)
     assert below.id != job.id
     assert await store.run_jobs("w") == 2
     assert (await follow(store, below.id)).state is JobState.DONE
@@ -186,12 +187,12 @@ async def test_a_second_wish_follows_the_job_that_is_at_it(store: Store) -> None
 @on_sqlite
 async def test_a_wish_for_a_group_below_follows_the_job_that_closed_it(store: Store) -> None:
     await plant(store)
-    job = await begun(store)
+    job = await begin_deletion(store)
 
     async def wish() -> None:
-        assert (await begun(store, NORTHWEST)).id == job.id
+        assert (await begin_deletion(store, NORTHWEST)).id == job.id
 
-    interrupted = Interrupted(store.table, wish, writes=CLOSING)
+    interrupted = InterruptedTable(store.table, wish, writes=CLOSING)
     assert await replace(store, table=interrupted).run_jobs("w") == 1
     assert interrupted.other is None
     await assert_only_the_rest(store)
@@ -200,7 +201,7 @@ async def test_a_wish_for_a_group_below_follows_the_job_that_closed_it(store: St
 @on_sqlite
 async def test_a_wish_for_a_group_above_takes_in_the_job_below(store: Store) -> None:
     await plant(store)
-    jobs = [await begun(store, group) for group in (NORTHWEST, USA)]
+    jobs = [await begin_deletion(store, group) for group in (NORTHWEST, USA)]
     assert await store.run_jobs("w") == 2
     assert [(await follow(store, job.id)).state for job in jobs] == [JobState.DONE] * 2
     await assert_only_the_rest(store)
@@ -210,7 +211,7 @@ async def test_a_wish_for_a_group_above_takes_in_the_job_below(store: Store) -> 
 async def test_a_later_group_of_the_path_is_left_alone(store: Store) -> None:
     session = await grow(store)
     held = await make(session, EU, "held")
-    job = await begun(store, EU)
+    job = await begin_deletion(store, EU)
     await session.pipelines.deleting.delete(held.id)
     await session.groups.delete(EU)
     await session.groups.create(EU, "New")
@@ -225,9 +226,9 @@ async def test_a_later_group_of_the_path_is_left_alone(store: Store) -> None:
 async def test_deletes_that_were_cut_short_in_the_subtree_are_finished(store: Store) -> None:
     session = await grow(store)
     for kind in KINDS:
-        assert await cut_short(store, kind, await spread(session, kind), 2)
+        assert await cut_short(store, kind, await make_widely_granted(session, kind), 2)
     assert await store.pending_deletes() == len(KINDS)
-    await begun(store)
+    await begin_deletion(store)
     assert await store.run_jobs("w") == 1
     assert await store.pending_deletes() == 0
     assert (await session.groups.one(EU)).grants == 0
@@ -237,13 +238,13 @@ async def test_deletes_that_were_cut_short_in_the_subtree_are_finished(store: St
 @each_kind
 @on_sqlite
 async def test_a_grant_too_large_to_revoke_fails_the_job_and_a_second_wish_goes_on(
-    store: Store, kind: Kind[Any]
+    store: Store, kind: KindDefinition[Any]
 ) -> None:
     session = await grow(store)
     made, light = [await make_of(session, kind, EU, name) for name in ("heavy", "light")]
     await session.of(kind).writing.grant(made.id, SOUTH)
-    await weigh(session, kind, made.id, 7, 12, 16, 18, 19, 20, 21)
-    job = await begun(store)
+    await add_tags(session, kind, made.id, 7, 12, 16, 18, 19, 20, 21)
+    job = await begin_deletion(store)
     assert await store.run_jobs("w") == 1
     failed = await follow(store, job.id)
     assert (failed.state, failed.done, failed.total) == (JobState.FAILED, 0, 4)
@@ -252,8 +253,8 @@ async def test_a_grant_too_large_to_revoke_fails_the_job_and_a_second_wish_goes_
     assert f"to revoke the {kind.noun} {made.id} from /usa/south: 111 is more" in failed.message
     assert await store.run_jobs("w") == 0
     await assert_closed(store, SOUTH, light.id, kind)
-    await weigh(session, kind, made.id, 20, 19, 18)
-    assert (await begun(store)).id != job.id
+    await add_tags(session, kind, made.id, 20, 19, 18)
+    assert (await begin_deletion(store)).id != job.id
     assert await store.run_jobs("w") == 1
     assert (await session.of(kind).reading.one(made.id)).groups == (EU,)
     with pytest.raises(NotFound):
@@ -261,7 +262,7 @@ async def test_a_grant_too_large_to_revoke_fails_the_job_and_a_second_wish_goes_
     assert await faults(store.table) == []
 
 
-async def weigh(session: Session, kind: Kind[Any], id: str, *counts: int) -> None:
+async def add_tags(session: Session, kind: KindDefinition[Any], id: str, *counts: int) -> None:
     """Give the resource so many tags, each with another number."""
     for count in counts:
         now = await session.of(kind).reading.one(id, consistent=True)

@@ -9,7 +9,7 @@ import pytest
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import IllegalState, NotFound
 from penstock.datastore.jobs.jobs import Job, JobState
-from penstock.datastore.jobs.leases import HELD
+from penstock.datastore.jobs.leases import LEASE_TIME
 from penstock.datastore.roles import ROOT, GroupPath
 from penstock.datastore.store import Store
 from penstock.datastore.table.layout import KINDS
@@ -18,7 +18,7 @@ from tests.datastore.jobs.sample_subtree import (
     STEPS,
     WITHIN,
     assert_only_the_rest,
-    begun,
+    begin_deletion,
     follow,
     plant,
 )
@@ -33,12 +33,12 @@ from tests.support.sample_resources import (
     on_sqlite,
     without_moto,
 )
-from tests.support.table_interceptors import Cut, Died, Interrupted
+from tests.support.table_interceptors import CutOffTable, InterruptedTable, ProcessDied
 
 T = TypeVar("T")
 
 
-class Ticking(Watch):
+class TickingHand(Watch):
     """A clock that moves with each reading, so that work takes time."""
 
     def __call__(self) -> datetime:
@@ -46,11 +46,11 @@ class Ticking(Watch):
         return self.time
 
 
-def over(table: Table, watch: Watch) -> Store:
+def open_store(table: Table, watch: Watch) -> Store:
     return Store(table, clock=Clock(watch))
 
 
-async def clear(store: Store) -> None:
+async def remove_rest(store: Store) -> None:
     """Remove what the deletion left, before the next one."""
     session = store.open_session(SUPER)
     for kind in KINDS:
@@ -60,11 +60,11 @@ async def clear(store: Store) -> None:
     await session.groups.delete(EU)
 
 
-async def died(table: Table, watch: Watch, writes: int) -> bool:
+async def work_until_death(table: Table, watch: Watch, writes: int) -> bool:
     """Run jobs in a process that dies after so many writes; True if it died."""
     try:
-        await over(Cut(table, writes), watch).run_jobs("first")
-    except Died:
+        await open_store(CutOffTable(table, writes), watch).run_jobs("first")
+    except ProcessDied:
         return True
     return False
 
@@ -73,24 +73,24 @@ async def died(table: Table, watch: Watch, writes: int) -> bool:
 async def test_a_worker_that_dies_at_any_step_leaves_what_the_next_one_finishes(
     store: Store,
 ) -> None:
-    watch = Ticking()
+    watch = TickingHand()
     counts = []
     for writes in range(100):
         await plant(store)
-        job = await begun(over(store.table, watch))
-        if not await died(store.table, watch, writes):
+        job = await begin_deletion(open_store(store.table, watch))
+        if not await work_until_death(store.table, watch, writes):
             break
         counts.append((await follow(store, job.id)).done)
         assert await faults(store.table) == []
         assert (await follow(store, job.id)).state is (
             JobState.RUNNING if writes else JobState.PENDING
         )
-        watch.move(HELD)
-        assert await over(store.table, watch).run_jobs("second") == 1
+        watch.move(LEASE_TIME)
+        assert await open_store(store.table, watch).run_jobs("second") == 1
         await assert_only_the_rest(store)
         ended = await follow(store, job.id)
         assert (ended.state, ended.done, ended.total) == (JobState.DONE, STEPS, STEPS)
-        await clear(store)
+        await remove_rest(store)
     assert len(counts) == writes > 20
     assert counts == sorted(counts)
     assert counts[0] == 0 < counts[-1]
@@ -99,11 +99,11 @@ async def test_a_worker_that_dies_at_any_step_leaves_what_the_next_one_finishes(
 @on_sqlite
 async def test_a_job_cut_off_again_and_again_gets_to_its_end(store: Store) -> None:
     await plant(store)
-    job = await begun(store)
+    job = await begin_deletion(store)
     watch = Watch()
     watch.time = Clock().now()
     rounds = 0
-    while await died(store.table, watch, 8):
+    while await work_until_death(store.table, watch, 8):
         rounds += 1
         assert await faults(store.table) == []
     assert rounds > 2
@@ -115,15 +115,15 @@ async def test_a_job_cut_off_again_and_again_gets_to_its_end(store: Store) -> No
 async def test_a_held_job_is_left_alone_until_its_lease_runs_out(store: Store) -> None:
     await plant(store)
     watch = Watch()
-    job = await begun(over(store.table, watch))
-    assert await died(store.table, watch, 10)
+    job = await begin_deletion(open_store(store.table, watch))
+    assert await work_until_death(store.table, watch, 10)
     before = await contents(store.table)
-    for still in (timedelta(), HELD):
+    for still in (timedelta(), LEASE_TIME):
         watch.move(still)
-        assert await over(store.table, watch).run_jobs("second") == 0
+        assert await open_store(store.table, watch).run_jobs("second") == 0
         assert await contents(store.table) == before
     watch.move(timedelta(milliseconds=1))
-    assert await over(store.table, watch).run_jobs("second") == 1
+    assert await open_store(store.table, watch).run_jobs("second") == 1
     ended = await follow(store, job.id)
     assert (ended.state, ended.started_at) == (JobState.DONE, job.created_at)
     await assert_only_the_rest(store)
@@ -135,14 +135,14 @@ async def test_a_worker_who_comes_back_after_its_lease_stops_at_its_next_note(
 ) -> None:
     await plant(store)
     watch = Watch()
-    job = await begun(over(store.table, watch))
+    job = await begin_deletion(open_store(store.table, watch))
 
     async def take_over() -> None:
-        watch.move(HELD + timedelta(seconds=1))
-        assert await over(store.table, watch).run_jobs("second") == 1
+        watch.move(LEASE_TIME + timedelta(seconds=1))
+        assert await open_store(store.table, watch).run_jobs("second") == 1
 
-    slow = Interrupted(store.table, take_over, writes=8)
-    assert await over(slow, watch).run_jobs("first") == 0
+    slow = InterruptedTable(store.table, take_over, writes=8)
+    assert await open_store(slow, watch).run_jobs("first") == 0
     assert slow.other is None
     assert "another worker took the job" in caplog.text
     assert (await follow(store, job.id)).done == STEPS
@@ -152,13 +152,13 @@ async def test_a_worker_who_comes_back_after_its_lease_stops_at_its_next_note(
 @without_moto
 async def test_two_workers_at_one_job_take_everything_away_once(store: Store) -> None:
     await plant(store)
-    job = await begun(store)
+    job = await begin_deletion(store)
     watch = Watch()
     watch.time = Clock().now()
     # To each of them the lease of the other has expired.
     ahead = Watch()
-    ahead.time = watch.time + 2 * HELD
-    first, second = over(store.table, watch), over(store.table, ahead)
+    ahead.time = watch.time + 2 * LEASE_TIME
+    first, second = open_store(store.table, watch), open_store(store.table, ahead)
     ended = await asyncio.gather(first.run_jobs("first"), second.run_jobs("second"))
     assert sum(ended) == 1
     assert (await follow(store, job.id)).state is JobState.DONE
@@ -168,15 +168,15 @@ async def test_two_workers_at_one_job_take_everything_away_once(store: Store) ->
 @without_moto
 async def test_workers_who_come_at_once_share_no_job(store: Store) -> None:
     await plant(store)
-    jobs = [await begun(store, group) for group in (NORTHWEST, USA)]
+    jobs = [await begin_deletion(store, group) for group in (NORTHWEST, USA)]
     ended = await asyncio.gather(*(store.run_jobs(f"w{n}") for n in range(4)))
     assert sum(ended) <= 2
-    while await _unfinished(store, jobs):
+    while await _unfinished_jobs(store, jobs):
         await store.run_jobs("last")
     await assert_only_the_rest(store)
 
 
-async def _unfinished(store: Store, jobs: list[Job]) -> bool:
+async def _unfinished_jobs(store: Store, jobs: list[Job]) -> bool:
     return not all([(await follow(store, job.id)).is_over for job in jobs])
 
 
@@ -186,7 +186,7 @@ async def test_whoever_writes_into_the_subtree_meanwhile_is_refused_or_goes_with
     store: Store, seed: int
 ) -> None:
     made = await plant(store)
-    await begun(store)
+    await begin_deletion(store)
     session = store.open_session(SUPER)
 
     async def write(n: int) -> None:

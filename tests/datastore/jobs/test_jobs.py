@@ -18,7 +18,7 @@ from tests.datastore.jobs.sample_subtree import (
     CITY,
     STEPS,
     assert_only_the_rest,
-    begun,
+    begin_deletion,
     follow,
     plant,
 )
@@ -34,7 +34,7 @@ from tests.support.sample_resources import (
     make,
     on_sqlite,
 )
-from tests.support.table_interceptors import Watched
+from tests.support.table_interceptors import InterceptedTable
 
 T = TypeVar("T")
 
@@ -43,7 +43,7 @@ pytestmark = on_sqlite
 WEEK = 7 * 24 * 60 * 60
 
 
-class Lagging(Watched):
+class LaggingTable(InterceptedTable):
     """A table whose index lists nothing yet."""
 
     async def query(self, query: Query) -> Page:
@@ -58,8 +58,8 @@ async def test_what_the_index_does_not_show_yet_is_waited_for(
     store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
     await plant(store)
-    job = await begun(store)
-    assert await Store(Lagging(store.table)).run_jobs("w") == 0
+    job = await begin_deletion(store)
+    assert await Store(LaggingTable(store.table)).run_jobs("w") == 0
     assert "1 resources in /usa/northwest/city are not listed yet" in caplog.text
     waiting = await follow(store, job.id)
     assert (waiting.state, waiting.done, waiting.total) == (JobState.RUNNING, 0, STEPS)
@@ -68,7 +68,7 @@ async def test_what_the_index_does_not_show_yet_is_waited_for(
     await assert_only_the_rest(store)
 
 
-class Stuck(Watched):
+class StuckTable(InterceptedTable):
     """A table whose writes wait for ever after so many of them."""
 
     def __init__(self, table: Table, writes: int) -> None:
@@ -90,8 +90,8 @@ class Stuck(Watched):
 
 async def test_a_worker_that_is_stopped_hands_its_job_on_at_once(store: Store) -> None:
     await plant(store)
-    job = await begun(store)
-    stuck = Stuck(store.table, 10)
+    job = await begin_deletion(store)
+    stuck = StuckTable(store.table, 10)
     working = asyncio.create_task(Store(stuck).run_jobs("first"))
     await stuck.reached.wait()
     working.cancel()
@@ -102,7 +102,7 @@ async def test_a_worker_that_is_stopped_hands_its_job_on_at_once(store: Store) -
     await assert_only_the_rest(store)
 
 
-class Broken(Watched):
+class BrokenTable(InterceptedTable):
     """A table that answers queries with nonsense."""
 
     async def query(self, query: Query) -> Page:
@@ -118,15 +118,15 @@ async def test_what_nobody_foresaw_fails_the_job_and_is_logged_and_not_told(
     store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
     await plant(store)
-    job = await begun(store)
+    job = await begin_deletion(store)
     with caplog.at_level(logging.ERROR, "penstock.jobs"):
-        assert await Store(Broken(store.table)).run_jobs("w") == 1
+        assert await Store(BrokenTable(store.table)).run_jobs("w") == 1
     assert "what nobody is to be told" in caplog.text
     failed = await follow(store, job.id)
     assert failed.state is JobState.FAILED
     assert failed.message is not None
     assert "nobody" not in failed.message
-    assert (await begun(store)).id != job.id
+    assert (await begin_deletion(store)).id != job.id
     assert await store.run_jobs("w") == 1
     await assert_only_the_rest(store)
 
@@ -136,7 +136,7 @@ async def test_a_job_that_is_over_is_kept_for_a_week(store: Store) -> None:
     await make(session, EU, "one")
     watch = Watch()
     store = Store(store.table, clock=Clock(watch))
-    job = await begun(store, EU)
+    job = await begin_deletion(store, EU)
     key = JOB.key(id=job.id)
     assert "expiresAt" not in (await contents(store.table))[key]
     assert await store.run_jobs("w") == 1

@@ -15,7 +15,13 @@ from penstock.datastore.store import Session, Store
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Table
 from tests.datastore.audio.sample_library import draft
-from tests.datastore.playlists.sample_playlists import ABSENT, BOB, mix, open_session, tracks
+from tests.datastore.playlists.sample_playlists import (
+    ABSENT,
+    BOB,
+    add_tracks,
+    make_mix,
+    open_session,
+)
 from tests.support.consistency_check import contents
 from tests.support.sample_resources import Watch, on_sqlite, walk, without_moto
 
@@ -34,7 +40,7 @@ def store(table: Table, watch: Watch) -> Store:
 
 
 async def songs(session: Session, count: int = 1) -> list[tuple[Kind, str]]:
-    return [(Kind.AUDIO, id) for id in await tracks(session, count)]
+    return [(Kind.AUDIO, id) for id in await add_tracks(session, count)]
 
 
 async def marks(listening: Listening, kind: Kind = Kind.AUDIO) -> list[Favourite]:
@@ -47,7 +53,7 @@ async def test_a_favourite_is_listed_by_its_date_until_it_is_none(
     session = open_session(store)
     listening = session.listening
     things = await songs(session, 3)
-    playlist, _ = await mix(session, 1)
+    playlist, _ = await make_mix(session, 1)
     for thing in (*things, (Kind.PLAYLIST, playlist.id)):
         _, marked = await listening.favourites.mark(thing)
         assert (marked.id, marked.favourite_at) == (thing[1], store.clock.timestamp())
@@ -168,15 +174,15 @@ async def test_the_place_in_a_track_is_kept_until_there_is_none(store: Store) ->
     session = open_session(store)
     (thing,) = await songs(session)
     annotations = session.listening.annotations
-    _, kept = await annotations.go_on_at(thing[1], 1_000)
+    _, kept = await annotations.set_position(thing[1], 1_000)
     assert (kept.position_ms, kept.position_at) == (1_000, NOW)
     before = await contents(store.table)
     for odd in (-1, 1_001):
         with pytest.raises(Invalid) as caught:
-            await annotations.go_on_at(thing[1], odd)
+            await annotations.set_position(thing[1], odd)
         assert caught.value.path == ["positionMs"]
     assert await contents(store.table) == before
-    _, kept = await annotations.go_on_at(thing[1], None)
+    _, kept = await annotations.set_position(thing[1], None)
     assert (kept.position_ms, kept.position_at) == (None, None)
 
 
@@ -184,7 +190,7 @@ async def test_the_queue_is_what_was_saved_last(store: Store) -> None:
     session = open_session(store)
     queue = session.listening.queue
     assert await queue.get() == PlayQueue()
-    first, second = await tracks(session, 2)
+    first, second = await add_tracks(session, 2)
     saved = await queue.save([first, second, first], 2, 500)
     wanted = PlayQueue(audio_ids=(first, second, first), index=2, position_ms=500, updated_at=NOW)
     assert saved == wanted
@@ -214,7 +220,7 @@ async def test_what_is_anothers_is_told_as_what_is_not_there_and_keeps_nothing(
 ) -> None:
     session = open_session(store)
     (song,) = await songs(session)
-    playlist, _ = await mix(session, 1)
+    playlist, _ = await make_mix(session, 1)
     await session.listening.favourites.mark(song)
     before = await contents(store.table)
     other = open_session(store, BOB).listening
@@ -229,7 +235,7 @@ async def test_what_is_anothers_is_told_as_what_is_not_there_and_keeps_nothing(
                 other.annotations.rate((kind, id), 3),
             ]
             if kind is Kind.AUDIO:
-                calls.append(other.annotations.go_on_at(id, 1))
+                calls.append(other.annotations.set_position(id, 1))
                 calls.append(other.plays.record(play((kind, id))))
             for call in calls:
                 with pytest.raises(NotFound):

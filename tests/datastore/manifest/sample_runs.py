@@ -13,7 +13,7 @@ from penstock.datastore.manifest.records import (
     Stage,
 )
 from penstock.datastore.manifest.runs import Discovery
-from penstock.datastore.manifest.transitions import Claim, Fail, Loaded, Processed, Reload
+from penstock.datastore.manifest.transitions import Claim, Fail, MarkLoaded, MarkProcessed, Reload
 from penstock.datastore.store import Session
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Attributes, Key, Table
@@ -49,7 +49,7 @@ LOADED_ITEM: Mapping[str, Any] = {
 """Items as the document's programs write them, one for each state."""
 
 
-def named(run_id: str) -> RunName:
+def run_name(run_id: str) -> RunName:
     return RunName(SNOW, run_id)
 
 
@@ -59,31 +59,31 @@ async def discover(session: Session, run_id: str = RUN_ID, **more: Any) -> Run:
 
 
 async def claim(session: Session, stage: Stage, name: RunName = NAME, **more: Any) -> Run:
-    return await session.runs.ask(name, Claim(**{"stage": stage, "owner": "worker-1", **more}))
+    return await session.runs.change(name, Claim(**{"stage": stage, "owner": "worker-1", **more}))
 
 
 async def bring_to(session: Session, state: RunState, run_id: str = RUN_ID) -> Run:
     """Discover a run and bring it to the state by the shortest way."""
-    run, name = await discover(session, run_id), named(run_id)
+    run, name = await discover(session, run_id), run_name(run_id)
     if state is RunState.NEW:
         return run
     run = await claim(session, TRANSFORM, name)
     if state is RunState.PROCESSING:
         return run
     if state is RunState.FAILED:
-        return await session.runs.ask(name, Fail(fence=run.fence, error="out of memory"))
-    processed = Processed(fence=run.fence, shred_types=TYPES, saved_to=SAVED_TO)
-    run = await session.runs.ask(name, processed)
+        return await session.runs.change(name, Fail(fence=run.fence, error="out of memory"))
+    processed = MarkProcessed(fence=run.fence, shred_types=TYPES, saved_to=SAVED_TO)
+    run = await session.runs.change(name, processed)
     if state is RunState.PROCESSED:
         return run
     run = await claim(session, LOAD, name)
     if state is RunState.LOADING:
         return run
-    return await session.runs.ask(name, Loaded(fence=run.fence, loaded_by="loader-0.4.1"))
+    return await session.runs.change(name, MarkLoaded(fence=run.fence, loaded_by="loader-0.4.1"))
 
 
-async def reloaded(session: Session, name: RunName = NAME) -> Run:
-    return await session.runs.ask(name, Reload(reason="the table was dropped", force=True))
+async def reload_run(session: Session, name: RunName = NAME) -> Run:
+    return await session.runs.change(name, Reload(reason="the table was dropped", force=True))
 
 
 async def events(session: Session, run: Run) -> list[RunEvent]:
@@ -128,7 +128,7 @@ def _gaps(rows: dict[Key, Attributes], runs: dict[Key, Attributes]) -> Iterable[
     """Each event begins in the state of the event before, and the last ends in the run's state."""
     for pk in {key.pk for key in rows if key.sk.startswith("RH:")}:
         run = runs.get(Key(pk, "R"))
-        if run is None and _is_grave(rows, pk):
+        if run is None and _is_tombstone(rows, pk):
             continue
         state = None
         for key in sorted(key for key in rows if key.pk == pk and key.sk.startswith("RH:")):
@@ -139,7 +139,7 @@ def _gaps(rows: dict[Key, Attributes], runs: dict[Key, Attributes]) -> Iterable[
             yield f"{pk} ends at {state}, but the run is {run}"
 
 
-def _is_grave(rows: dict[Key, Attributes], pk: str) -> bool:
+def _is_tombstone(rows: dict[Key, Attributes], pk: str) -> bool:
     """Whether a run's only row is a tombstone with its fence and an expiry time."""
     left = [item for key, item in rows.items() if key.pk == pk]
     return [item.keys() for item in left] == [{"pk", "sk", "fence", "expiresAt"}]

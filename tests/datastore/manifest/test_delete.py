@@ -7,9 +7,9 @@ import pytest
 
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import LeaseHeld, LeaseLost, NotFound
-from penstock.datastore.manifest.import_runs import Found
+from penstock.datastore.manifest.import_runs import SourceItem
 from penstock.datastore.manifest.records import RunState
-from penstock.datastore.manifest.recovery import Output
+from penstock.datastore.manifest.recovery import OutputLocation
 from penstock.datastore.manifest.transitions import Claim, Fail, Heartbeat
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.objects.port import Files
@@ -28,10 +28,10 @@ from tests.datastore.manifest.sample_runs import (
 )
 from tests.support.consistency_check import contents, faults
 from tests.support.sample_resources import Watch, grow, on_sqlite
-from tests.support.table_interceptors import Interrupted
+from tests.support.table_interceptors import InterruptedTable
 
 NOW = 1660175720
-AT_STAGE = Output(stage="s3://stage/snow")
+AT_STAGE = OutputLocation(stage="s3://stage/snow")
 GRAVE = "RH:0000000001"
 
 
@@ -78,7 +78,7 @@ async def test_a_deleted_run_leaves_no_more_than_its_fence_and_can_be_discovered
     held = await claim(session, TRANSFORM)
     assert (held.fence, held.idempotency_key) == (2, f"{second.id}-2")
     with pytest.raises(LeaseLost):
-        await session.runs.ask(NAME, Heartbeat(fence=first.fence))
+        await session.runs.change(NAME, Heartbeat(fence=first.fence))
     assert await run_faults(store.table) == []
     assert await faults(store.table) == []
 
@@ -97,7 +97,7 @@ async def test_a_deleted_run_is_imported_anew(session: Session, store: Store) ->
     await bring_to(session, RunState.FAILED)
     await session.recovery.delete(NAME, force=True)
     item: Item = {"RunId": RUN_ID, "AddedAt": 5, "AddedBy": "t", "ToSkip": False}
-    imported = await session.importing.batch(SNOW, [Found("line 1", item)])
+    imported = await session.importing.batch(SNOW, [SourceItem("line 1", item)])
     assert (imported.entered, (await session.runs.one(NAME, consistent=True)).fence) == (1, 1)
     assert await run_faults(store.table) == []
 
@@ -106,9 +106,9 @@ async def test_a_deleted_run_is_imported_anew(session: Session, store: Store) ->
 async def test_a_long_history_goes_with_its_run(session: Session, store: Store) -> None:
     await discover(session)
     for n in range(130):
-        held = await session.runs.ask(NAME, Claim(stage=TRANSFORM, owner=f"w{n}"))
-        await session.runs.ask(NAME, Heartbeat(fence=held.fence))
-        await session.runs.ask(NAME, Fail(fence=held.fence, error="again"))
+        held = await session.runs.change(NAME, Claim(stage=TRANSFORM, owner=f"w{n}"))
+        await session.runs.change(NAME, Heartbeat(fence=held.fence))
+        await session.runs.change(NAME, Fail(fence=held.fence, error="again"))
     await session.recovery.delete(NAME, force=True)
     left = [key.sk for key in await contents(store.table) if key.pk.startswith(("R:", "RL:"))]
     assert left == [GRAVE]
@@ -123,7 +123,7 @@ async def test_a_run_that_is_claimed_meanwhile_is_not_deleted(
     async def thief() -> None:
         await claim(session, TRANSFORM, owner="thief")
 
-    late = Store(Interrupted(store.table, thief), store.clock).open_session(session.caller)
+    late = Store(InterruptedTable(store.table, thief), store.clock).open_session(session.caller)
     with pytest.raises(LeaseHeld):
         await late.recovery.delete(NAME, force=True)
     assert (await session.runs.one(NAME)).lease_owner == "thief"

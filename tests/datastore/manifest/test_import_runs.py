@@ -14,13 +14,13 @@ from penstock.datastore.dynamodb.wire import encode_item
 from penstock.datastore.errors import Invalid, NotFound, NotPermitted
 from penstock.datastore.manifest import legacy_items
 from penstock.datastore.manifest.import_runs import (
-    Found,
-    Imported,
     InvalidItem,
+    RunImportResult,
+    SourceItem,
     read_lines,
     read_typed,
 )
-from penstock.datastore.manifest.lists import Listed
+from penstock.datastore.manifest.lists import RunListFilter
 from penstock.datastore.manifest.records import Action, ManifestName, RunState
 from penstock.datastore.roles import Role
 from penstock.datastore.store import Session, Store
@@ -34,8 +34,8 @@ from tests.datastore.manifest.sample_runs import (
     SNOW,
     TRANSFORM,
     claim,
-    named,
     run_faults,
+    run_name,
 )
 from tests.support.consistency_check import contents, faults
 from tests.support.sample_resources import EU, USA, caller, grow, on_sqlite, walk
@@ -46,7 +46,7 @@ from tests.support.stores import (
     moto_endpoint,
     skip_reason,
 )
-from tests.support.table_interceptors import Traced
+from tests.support.table_interceptors import TracedTable
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ async def session(store: Store) -> Session:
     return await grow(store)
 
 
-def typed(item: Mapping[str, Any]) -> dict[str, Any]:
+def typed_item(item: Mapping[str, Any]) -> dict[str, Any]:
     return encode_item(dict(item))
 
 
@@ -62,9 +62,11 @@ def test_lines_are_read_in_each_of_the_forms_that_programs_write() -> None:
     lines = [
         json.dumps(dict(NEW_ITEM)).encode(),
         b"\n",
-        json.dumps(typed(PROCESSED_ITEM)).encode() + b"\r\n",
-        json.dumps({"Item": typed(LOADED_ITEM)}).encode(),
-        json.dumps({**typed(NEW_ITEM), "Set": {"SS": ["a"]}, "AddedAt": {"N": "1e3"}}).encode(),
+        json.dumps(typed_item(PROCESSED_ITEM)).encode() + b"\r\n",
+        json.dumps({"Item": typed_item(LOADED_ITEM)}).encode(),
+        json.dumps(
+            {**typed_item(NEW_ITEM), "Set": {"SS": ["a"]}, "AddedAt": {"N": "1e3"}}
+        ).encode(),
     ]
     found = list(read_lines(lines))
     assert [each.place for each in found] == ["line 1", "line 3", "line 4", "line 5"]
@@ -98,11 +100,11 @@ def test_a_line_that_is_no_item_is_told(line: bytes, words: str) -> None:
 @given(st.binary(max_size=60) | st.text(max_size=40).map(str.encode))
 def test_no_line_breaks_the_reading(line: bytes) -> None:
     for found in read_lines([line, b'{"RunId": ' + line + b"}"]):
-        assert found.values is None or isinstance(legacy_items.read(found.values), list)
+        assert found.values is None or isinstance(legacy_items.read_item(found.values), list)
 
 
-def table_of(*items: Mapping[str, Any]) -> list[Found]:
-    return [Found(f"item {n}", item) for n, item in enumerate(items, 1)]
+def table_of(*items: Mapping[str, Any]) -> list[SourceItem]:
+    return [SourceItem(f"item {n}", item) for n, item in enumerate(items, 1)]
 
 
 async def test_what_is_valid_enters_and_the_rest_is_listed(session: Session, store: Store) -> None:
@@ -114,9 +116,9 @@ async def test_what_is_valid_enters_and_the_rest_is_listed(session: Session, sto
         LOADED_ITEM,
         NEW_ITEM,
     )
-    items.append(Found("line 9", None, ["it is no JSON object"]))
+    items.append(SourceItem("line 9", None, ["it is no JSON object"]))
     imported = await session.importing.batch(SNOW, items)
-    assert imported == Imported(
+    assert imported == RunImportResult(
         entered=3,
         standing=1,
         invalid=(
@@ -134,7 +136,7 @@ async def test_what_is_valid_enters_and_the_rest_is_listed(session: Session, sto
             InvalidItem("line 9", None, ("it is no JSON object",)),
         ),
     )
-    listed = await walk(lambda window: session.run_lists.page(SNOW, Listed(), window))
+    listed = await walk(lambda window: session.run_lists.page(SNOW, RunListFilter(), window))
     assert [(run.run_id, run.state, run.saved_to) for run in listed] == [
         ("archive/run=1/", RunState.NEW, None),
         ("archive/run=2/", RunState.PROCESSED, "s3://stage/run=2/"),
@@ -153,13 +155,13 @@ async def test_an_import_may_be_repeated_and_changes_nothing_that_is_there(
     session: Session, store: Store
 ) -> None:
     await session.importing.batch(SNOW, table_of(NEW_ITEM, PROCESSED_ITEM))
-    await claim(session, TRANSFORM, named("archive/run=1/"))
+    await claim(session, TRANSFORM, run_name("archive/run=1/"))
     before = await contents(store.table)
     again = await session.importing.batch(SNOW, table_of(PROCESSED_ITEM, NEW_ITEM))
-    assert again == Imported(entered=0, standing=2)
+    assert again == RunImportResult(entered=0, standing=2)
     assert await contents(store.table) == before
     more = await session.importing.batch(SNOW, table_of(LOADED_ITEM, NEW_ITEM))
-    assert more == Imported(entered=1, standing=1)
+    assert more == RunImportResult(entered=1, standing=1)
     assert await run_faults(store.table) == []
 
 
@@ -167,7 +169,7 @@ async def test_an_import_may_be_repeated_and_changes_nothing_that_is_there(
 async def test_a_run_that_enters_meanwhile_keeps_no_other_out(
     session: Session, store: Store
 ) -> None:
-    class Meanwhile(Traced):
+    class Meanwhile(TracedTable):
         """A table in which another import inserts the run right after the first read."""
 
         async def get(self, keys: Any, *, consistent: bool = False) -> Any:
@@ -178,14 +180,14 @@ async def test_a_run_that_enters_meanwhile_keeps_no_other_out(
     table: Any = Meanwhile(store.table)
     late = Store(table, store.clock).open_session(session.caller)
     imported = await late.importing.batch(SNOW, table_of(NEW_ITEM, PROCESSED_ITEM, LOADED_ITEM))
-    assert imported == Imported(entered=2, standing=1)
+    assert imported == RunImportResult(entered=2, standing=1)
     assert await run_faults(store.table) == []
 
 
 @on_sqlite
 async def test_many_runs_enter_in_few_transactions(session: Session, store: Store) -> None:
     await session.importing.batch(SNOW, table_of(NEW_ITEM))
-    traced = Traced(store.table)
+    traced = TracedTable(store.table)
     late = Store(traced, store.clock).open_session(session.caller)
     items = [{**LOADED_ITEM, "RunId": f"run={n}/"} for n in range(100)]
     assert (await late.importing.batch(SNOW, table_of(*items))).entered == 100
@@ -227,4 +229,4 @@ async def test_a_table_of_others_is_read_whole_in_pages(implementation: str) -> 
     assert sorted(str(each.values and each.values["RunId"]) for each in found) == [
         f"run={n}/" for n in range(7)
     ]
-    assert all(legacy_items.read(each.values or {}).saved_to for each in found)  # type: ignore[union-attr]
+    assert all(legacy_items.read_item(each.values or {}).saved_to for each in found)  # type: ignore[union-attr]

@@ -16,8 +16,8 @@ from penstock.datastore.manifest.records import RunState
 from penstock.datastore.manifest.transitions import (
     Fail,
     Heartbeat,
-    Loaded,
-    Processed,
+    MarkLoaded,
+    MarkProcessed,
     Reload,
     Skip,
     Unskip,
@@ -34,7 +34,7 @@ from tests.datastore.manifest.sample_runs import (
     TRANSFORM,
     bring_to,
     claim,
-    named,
+    run_name,
 )
 from tests.support.consistency_check import contents
 from tests.support.sample_resources import grow, on_sqlite
@@ -53,7 +53,7 @@ async def session(store: Store) -> Session:
     return await grow(store)
 
 
-async def seen(store: Store) -> dict[str, tuple[str | None, list[str]]]:
+async def states_seen(store: Store) -> dict[str, tuple[str | None, list[str]]]:
     """The state and problems that a program of the document sees for every run in the table."""
     rows = await contents(store.table)
     items = [encode_item(item) for key, item in rows.items() if key.sk == "R"]
@@ -67,8 +67,8 @@ async def test_a_reader_of_the_document_understands_every_state(
         await bring_to(session, state, f"{state}/")
     await bring_to(session, RunState.FAILED, "FAILED to be transformed/")
     held = await bring_to(session, RunState.LOADING, "FAILED to load/")
-    await session.runs.ask(named("FAILED to load/"), Fail(fence=held.fence, error="e"))
-    assert await seen(store) == {
+    await session.runs.change(run_name("FAILED to load/"), Fail(fence=held.fence, error="e"))
+    assert await states_seen(store) == {
         **{f"{state}/": (wanted, []) for state, wanted in SEEN_AS.items()},
         "FAILED to be transformed/": ("NEW", []),
         "FAILED to load/": ("PROCESSED", []),
@@ -88,8 +88,8 @@ async def test_a_reader_of_the_document_understands_whatever_is_done(
         ask = random.choice(
             [
                 Heartbeat(fence=fence),
-                Processed(fence=fence, shred_types=(), saved_to="s3a://bucket/x"),
-                Loaded(fence=fence, loaded_by="l"),
+                MarkProcessed(fence=fence, shred_types=(), saved_to="s3a://bucket/x"),
+                MarkLoaded(fence=fence, loaded_by="l"),
                 Fail(fence=fence, error="e"),
                 Skip(reason="r"),
                 Unskip(),
@@ -102,12 +102,12 @@ async def test_a_reader_of_the_document_understands_whatever_is_done(
             elif random.random() < 0.1:
                 await session.recovery.reset(NAME, force=True)
             else:
-                await session.runs.ask(NAME, ask)
+                await session.runs.change(NAME, ask)
         except IllegalState:
             continue
         run = await session.runs.one(NAME)
         failed = "NEW" if run.processed_at is None else "PROCESSED"
-        assert await seen(store) == {RUN_ID: (SEEN_AS.get(run.state, failed), [])}
+        assert await states_seen(store) == {RUN_ID: (SEEN_AS.get(run.state, failed), [])}
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ async def test_a_reader_of_the_document_understands_whatever_is_done(
 def test_the_state_of_an_item_follows_from_its_attributes(
     item: Mapping[str, Any], state: RunState
 ) -> None:
-    run = legacy_items.read(item)
+    run = legacy_items.read_item(item)
     assert isinstance(run, legacy_items.LegacyRun)
     assert run.state is state
     assert run.saved_to in {None, "s3://stage/run=2/"}
@@ -176,7 +176,7 @@ def without(item: Mapping[str, Any], *names: str) -> dict[str, Any]:
 def test_all_that_is_wrong_with_an_item_is_told(
     item: Mapping[str, Any], problems: list[str]
 ) -> None:
-    assert legacy_items.read(item) == problems
+    assert legacy_items.read_item(item) == problems
 
 
 VALUES = st.one_of(
@@ -195,7 +195,7 @@ def test_we_take_nothing_for_valid_that_the_reference_does_not(
     changes: dict[str, Any], item: dict[str, Any]
 ) -> None:
     whole = {**item, **changes}
-    read = legacy_items.read(whole)
+    read = legacy_items.read_item(whole)
     if isinstance(read, legacy_items.LegacyRun):
         assert parse(encode_item(whole)) == (read.state.value, [])
     else:

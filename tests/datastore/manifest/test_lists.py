@@ -10,7 +10,7 @@ import pytest
 from penstock.datastore.access.access import Budget
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import NotFound
-from penstock.datastore.manifest.lists import Listed
+from penstock.datastore.manifest.lists import RunListFilter
 from penstock.datastore.manifest.records import ManifestName, Run, RunState
 from penstock.datastore.manifest.runs import Discovery
 from penstock.datastore.manifest.transitions import Heartbeat, Skip
@@ -18,7 +18,14 @@ from penstock.datastore.roles import Role
 from penstock.datastore.store import Session, Store
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Table
-from tests.datastore.manifest.sample_runs import SNOW, TRANSFORM, bring_to, claim, discover, named
+from tests.datastore.manifest.sample_runs import (
+    SNOW,
+    TRANSFORM,
+    bring_to,
+    claim,
+    discover,
+    run_name,
+)
 from tests.support.sample_resources import (
     EU,
     USA,
@@ -29,7 +36,7 @@ from tests.support.sample_resources import (
     walk,
     without_moto,
 )
-from tests.support.table_interceptors import Traced
+from tests.support.table_interceptors import TracedTable
 
 START = datetime(2022, 8, 10, 23, 55, 20, 322000, UTC)
 SECOND = timedelta(seconds=1)
@@ -68,7 +75,7 @@ async def test_lists_are_by_time_and_state_either_way(store: Store, watch: Watch
     for state in (None, *STATES):
         wanted = ids([run for run in runs if state in (None, run.state)])
         for newest_first in (False, True):
-            listed = partial(page, SNOW, Listed(state=state, newest_first=newest_first))
+            listed = partial(page, SNOW, RunListFilter(state=state, newest_first=newest_first))
             for backward in (False, True):
                 found = ids(await walk(listed, 1, backward=backward))
                 assert found == (wanted[::-1] if newest_first else wanted)
@@ -99,7 +106,7 @@ async def test_a_window_begins_at_its_start_and_ends_before_its_end(
             for run, at in zip(runs, seconds, strict=True)
             if (start is None or at >= start) and (end is None or at < end)
         ]
-        listed = Listed(start=start, end=end)
+        listed = RunListFilter(start=start, end=end)
         for backward in (False, True):
             found = await walk(partial(session.run_lists.page, SNOW, listed), 1, backward=backward)
             assert ids(found) == wanted
@@ -116,12 +123,14 @@ async def test_runs_to_be_skipped_can_be_left_out_or_asked_for(store: Store, wat
         (True, ["r1/", "r2/", "r4/", "r5/", "r7/", "r8/"]),
     ):
         for state in (None, RunState.NEW):
-            listed = partial(session.run_lists.page, SNOW, Listed(state=state, to_skip=to_skip))
+            listed = partial(
+                session.run_lists.page, SNOW, RunListFilter(state=state, to_skip=to_skip)
+            )
             for size in (1, 2, 3, 20):
                 assert ids(await walk(listed, size)) == wanted
                 assert ids(await walk(listed, size, backward=True)) == wanted
-    await session.runs.ask(named("r0/"), Skip(reason="bad"))
-    left = await walk(partial(session.run_lists.page, SNOW, Listed(to_skip=False)))
+    await session.runs.change(run_name("r0/"), Skip(reason="bad"))
+    left = await walk(partial(session.run_lists.page, SNOW, RunListFilter(to_skip=False)))
     assert ids(left) == ["r3/", "r6/"]
 
 
@@ -131,10 +140,10 @@ async def test_a_page_goes_on_where_the_last_ended_though_runs_come_and_go(
     session = await grow(store)
     for n in range(6):
         await discover(session, f"r{n}/")
-    listed = partial(session.run_lists.page, SNOW, Listed(state=RunState.NEW))
+    listed = partial(session.run_lists.page, SNOW, RunListFilter(state=RunState.NEW))
     first = await listed(Window(size=2))
-    await claim(session, TRANSFORM, named("r1/"))
-    await claim(session, TRANSFORM, named("r3/"))
+    await claim(session, TRANSFORM, run_name("r1/"))
+    await claim(session, TRANSFORM, run_name("r3/"))
     await discover(session, "r6/")
     rest = await listed(Window(size=9, after=first.reached))
     assert ids([run for _, run in rest.entries]) == ["r2/", "r4/", "r5/", "r6/"]
@@ -149,17 +158,17 @@ async def test_a_run_that_moves_on_while_the_page_is_read_is_left_out(
     for n in range(4):
         await discover(session, f"r{n}/")
 
-    class Meanwhile(Traced):
+    class Meanwhile(TracedTable):
         """A table in which a run is claimed between the list's read and the runs' read."""
 
         async def query(self, query: object) -> object:  # type: ignore[override]
             page = await self.table.query(query)  # type: ignore[arg-type]
-            await claim(session, TRANSFORM, named("r1/"), owner="w")
+            await claim(session, TRANSFORM, run_name("r1/"), owner="w")
             return page
 
     table: Table = Meanwhile(store.table)  # type: ignore[assignment]
     late = Store(table, store.clock).open_session(session.caller)
-    page = await late.run_lists.page(SNOW, Listed(state=RunState.NEW), Window(size=2))
+    page = await late.run_lists.page(SNOW, RunListFilter(state=RunState.NEW), Window(size=2))
     assert ids([run for _, run in page.entries]) == ["r0/", "r2/"]
     assert page.more
 
@@ -172,7 +181,7 @@ async def test_a_budget_that_is_used_up_ends_the_page_and_the_cursor_goes_on(
     session = await grow(store)
     for n in range(230):
         await discover(session, f"r{n:03}/", skip_reason=None if n in {5, 150, 229} else "bad")
-    listed = partial(session.run_lists.page, SNOW, Listed(to_skip=False))
+    listed = partial(session.run_lists.page, SNOW, RunListFilter(to_skip=False))
     first = await listed(Window(size=2))
     assert (ids([run for _, run in first.entries]), first.more) == (["r005/"], True)
     assert ids(await walk(listed, 2)) == ["r005/", "r150/", "r229/"]
@@ -195,7 +204,7 @@ async def test_stale_runs_are_those_that_nobody_claims_and_those_in_no_hand(
     await discover(session, "young/")
     stale = partial(session.run_lists.stale, SNOW)
     assert ids(await walk(stale)) == ["old PROCESSING/", "old LOADING/", "alive/"]
-    await session.runs.ask(named("alive/"), Heartbeat(fence=held.fence, seconds=3600))
+    await session.runs.change(run_name("alive/"), Heartbeat(fence=held.fence, seconds=3600))
     assert ids(await walk(stale)) == ["old PROCESSING/", "old LOADING/"]
     watch.move(timedelta(minutes=1))
     whole = ["old NEW/", "old PROCESSING/", "old LOADING/"]
@@ -217,7 +226,7 @@ async def test_lists_of_what_is_not_there_or_not_for_the_caller_are_the_same(
     names = ("x", "", "x" * 5000, "a\0")
     for of, name in ((of, ManifestName(USA, name)) for of in (session, stranger) for name in names):
         for call in (
-            of.run_lists.page(name, Listed(), Window()),
+            of.run_lists.page(name, RunListFilter(), Window()),
             of.run_lists.stale(name, Window()),
         ):
             with pytest.raises(NotFound) as refused:
@@ -225,7 +234,7 @@ async def test_lists_of_what_is_not_there_or_not_for_the_caller_are_the_same(
             told.add(refused.value.message)
     assert told == {"There is no such manifest in /usa."}
     with pytest.raises(NotFound, match="no such manifest in /usa"):
-        await stranger.run_lists.page(SNOW, Listed(), Window())
+        await stranger.run_lists.page(SNOW, RunListFilter(), Window())
 
 
 @on_sqlite
@@ -235,12 +244,12 @@ async def test_a_page_costs_two_round_trips_however_many_runs_there_are(
     session = await grow(store)
     for n in range(60):
         await discover(session, f"r{n}/")
-    traced = Traced(store.table)
+    traced = TracedTable(store.table)
     seen = Store(traced, store.clock).open_session(session.caller)
     for listed in (
-        Listed(state=RunState.NEW),
-        Listed(start=START + timedelta(days=1)),
-        Listed(to_skip=True),
+        RunListFilter(state=RunState.NEW),
+        RunListFilter(start=START + timedelta(days=1)),
+        RunListFilter(to_skip=True),
     ):
         traced.start()
         await seen.run_lists.page(SNOW, listed, Window(size=20))
@@ -271,7 +280,7 @@ async def test_what_was_there_throughout_is_met_once_whatever_else_happens(
     random = Random(seed)
     session = await grow(store)
     there = {(await discover(session, f"r{n}/")).run_id for n in range(12)}
-    listed = Listed(state=RunState.NEW, newest_first=random.random() < 0.5)
+    listed = RunListFilter(state=RunState.NEW, newest_first=random.random() < 0.5)
     met, after = [], None
     for turn in range(100):
         window = Window(size=random.randint(1, 4), after=after)
@@ -283,7 +292,7 @@ async def test_what_was_there_throughout_is_met_once_whatever_else_happens(
         if there and random.random() < 0.5:
             gone = random.choice(sorted(there))
             there.discard(gone)
-            await claim(session, TRANSFORM, named(gone))
+            await claim(session, TRANSFORM, run_name(gone))
         if random.random() < 0.5:
             watch.move(SECOND)
             await discover(session, f"new {turn}/")

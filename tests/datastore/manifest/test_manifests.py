@@ -20,8 +20,8 @@ from tests.datastore.manifest.sample_runs import (
     TRANSFORM,
     bring_to,
     discover,
-    named,
     run_faults,
+    run_name,
 )
 from tests.support.consistency_check import contents, faults
 from tests.support.sample_resources import EU, NORTHWEST, USA, Watch, caller, grow, on_sqlite, walk
@@ -83,9 +83,9 @@ async def test_who_may_not_know_the_group_finds_nothing_there(
     told = set()
     for refused in (
         stranger.runs.one(NAME),
-        session.runs.one(named("absent/")),
-        session.runs.one(named("s3://odd")),
-        session.runs.one(named("x" * 2000)),
+        session.runs.one(run_name("absent/")),
+        session.runs.one(run_name("s3://odd")),
+        session.runs.one(run_name("x" * 2000)),
         session.runs.one(RunName(ManifestName(USA, "x" * 2000), "r")),
         stranger.runs.one(RunName(ManifestName(USA, "absent"), "r")),
     ):
@@ -94,7 +94,7 @@ async def test_who_may_not_know_the_group_finds_nothing_there(
         told.add(failure.value.message)
     assert told == {"There is no such run."}
     for call in (
-        stranger.runs.ask(NAME, Reload(reason="r", force=True)),
+        stranger.runs.change(NAME, Reload(reason="r", force=True)),
         stranger.runs.discover(SNOW, Discovery(run_id="r", added_by="t")),
         stranger.manifests.one(SNOW),
         stranger.manifests.page(USA, Window()),
@@ -115,7 +115,7 @@ async def test_readers_look_and_change_nothing(session: Session, store: Store) -
         assert await reader.runs.one(NAME) == run
         assert [one.runs for one in await walk(partial(reader.manifests.page, USA))] == [1]
         for call in (
-            reader.runs.ask(NAME, Claim(stage=TRANSFORM, owner="w")),
+            reader.runs.change(NAME, Claim(stage=TRANSFORM, owner="w")),
             reader.runs.discover(SNOW, Discovery(run_id=RUN_ID, added_by="t")),
             reader.manifests.delete(SNOW),
         ):

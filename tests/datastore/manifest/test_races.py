@@ -12,17 +12,17 @@ import pytest
 
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import IllegalState, LeaseLost, Unavailable
-from penstock.datastore.manifest.lists import Listed
+from penstock.datastore.manifest.lists import RunListFilter
 from penstock.datastore.manifest.records import Action, Run, RunState, Stage
-from penstock.datastore.manifest.transitions import Claim, Loaded, Processed
+from penstock.datastore.manifest.transitions import Claim, MarkLoaded, MarkProcessed
 from penstock.datastore.store import Session, Store
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Table
-from penstock.datastore.tag_search.search import at_once
-from tests.datastore.manifest.sample_runs import SNOW, TYPES, discover, named, run_faults
+from penstock.datastore.tag_search.search import run_together
+from tests.datastore.manifest.sample_runs import SNOW, TYPES, discover, run_faults, run_name
 from tests.support.consistency_check import contents, faults
 from tests.support.sample_resources import SUPER, Watch, grow, without_moto
-from tests.support.table_interceptors import Watched
+from tests.support.table_interceptors import InterceptedTable
 
 pytestmark = without_moto
 
@@ -33,7 +33,7 @@ TRANSFORM, LOAD = Stage.TRANSFORM, Stage.LOAD
 BEFORE = {TRANSFORM: RunState.NEW, LOAD: RunState.PROCESSED}
 
 
-class Flaky(Watched):
+class FlakyTable(InterceptedTable):
     """A table that loses answers of writes, sends some writes twice, and drops others."""
 
     def __init__(self, table: Table, seed: int) -> None:
@@ -72,7 +72,7 @@ class Worker:
 
     async def work(self) -> None:
         while self.left:
-            listed = Listed(state=BEFORE[self.stage])
+            listed = RunListFilter(state=BEFORE[self.stage])
             page = await self.session.run_lists.page(SNOW, listed, Window(size=10))
             for _, run in page.entries:
                 await self.take(run)
@@ -81,17 +81,19 @@ class Worker:
     async def take(self, run: Run) -> None:
         ask = Claim(stage=self.stage, owner=self.name, seconds=3600)
         try:
-            held = await until_answered(lambda: self.session.runs.ask(run.name, ask))
+            held = await until_answered(lambda: self.session.runs.change(run.name, ask))
         except IllegalState:
             return
         self.done[run.run_id] += 1
-        await until_answered(lambda: self.session.runs.ask(run.name, self.result(held)))
+        await until_answered(lambda: self.session.runs.change(run.name, self.result(held)))
         self.left.discard(run.run_id)
 
-    def result(self, held: Run) -> Processed | Loaded:
+    def result(self, held: Run) -> MarkProcessed | MarkLoaded:
         if self.stage is LOAD:
-            return Loaded(fence=held.fence, loaded_by=self.name)
-        return Processed(fence=held.fence, shred_types=TYPES, saved_to=f"s3://stage/{held.run_id}")
+            return MarkLoaded(fence=held.fence, loaded_by=self.name)
+        return MarkProcessed(
+            fence=held.fence, shred_types=TYPES, saved_to=f"s3://stage/{held.run_id}"
+        )
 
 
 async def race(store: Store, count: int, worked: Callable[[int], Store]) -> list[Worker]:
@@ -108,7 +110,7 @@ async def race(store: Store, count: int, worked: Callable[[int], Store]) -> list
             await discover(session, id)
 
     await discover(session, "run=000/")
-    await at_once([find(), find(), *(worker.work() for worker in workers)])
+    await run_together([find(), find(), *(worker.work() for worker in workers)])
     return workers
 
 
@@ -145,7 +147,7 @@ async def test_lost_answers_make_no_step_happen_twice(
     store: Store, implementation: str, seed: int
 ) -> None:
     count = RUNS // 2 if implementation == "sqlite" else RUNS // 10
-    workers = await race(store, count, lambda n: Store(Flaky(store.table, 4 * seed + n)))
+    workers = await race(store, count, lambda n: Store(FlakyTable(store.table, 4 * seed + n)))
     for stage in Stage:
         done = sum((w.done for w in workers if w.stage is stage), Counter[str]())
         assert len(done) == count
@@ -166,11 +168,11 @@ async def test_the_runs_of_workers_who_die_are_taken_over_and_finished_once(
     refused = 0
     for turn in range(2000):
         n, stage = random.randrange(count), random.choice([*Stage])
-        name = named(f"run={n:03}/")
+        name = run_name(f"run={n:03}/")
         watch.move(timedelta(seconds=1))
         try:
             claim = Claim(stage=stage, owner=f"worker-{turn}", seconds=20)
-            held = await session.runs.ask(name, claim)
+            held = await session.runs.change(name, claim)
         except IllegalState:
             continue
         tokens[held.idempotency_key] += 1
@@ -179,7 +181,7 @@ async def test_the_runs_of_workers_who_die_are_taken_over_and_finished_once(
         late = random.random() < 0.3
         if late:
             watch.move(timedelta(seconds=20))
-            await session.runs.ask(name, Claim(stage=stage, owner="thief", seconds=20))
+            await session.runs.change(name, Claim(stage=stage, owner="thief", seconds=20))
         refused += await _finish(session, held, stage, late=late)
         if await _all_loaded(session, count):
             break
@@ -197,11 +199,11 @@ async def test_the_runs_of_workers_who_die_are_taken_over_and_finished_once(
 
 async def _finish(session: Session, held: Run, stage: Stage, *, late: bool) -> int:
     """Report that the stage is done; 1 if another worker has taken the run over."""
-    done: Processed | Loaded = Loaded(fence=held.fence, loaded_by="l")
+    done: MarkProcessed | MarkLoaded = MarkLoaded(fence=held.fence, loaded_by="l")
     if stage is TRANSFORM:
-        done = Processed(fence=held.fence, shred_types=(), saved_to="s3://stage/x/")
+        done = MarkProcessed(fence=held.fence, shred_types=(), saved_to="s3://stage/x/")
     try:
-        await session.runs.ask(held.name, done)
+        await session.runs.change(held.name, done)
     except LeaseLost:
         assert late
         return 1
@@ -210,6 +212,6 @@ async def _finish(session: Session, held: Run, stage: Stage, *, late: bool) -> i
 
 
 async def _all_loaded(session: Session, count: int) -> bool:
-    listed = Listed(state=RunState.LOADED)
+    listed = RunListFilter(state=RunState.LOADED)
     page = await session.run_lists.page(SNOW, listed, Window(size=count))
     return len(page.entries) == count

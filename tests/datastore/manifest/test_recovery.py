@@ -18,10 +18,10 @@ from penstock.datastore.errors import (
     OutputExists,
     OutputMissing,
 )
-from penstock.datastore.manifest.lists import Listed
+from penstock.datastore.manifest.lists import RunListFilter
 from penstock.datastore.manifest.records import Action, RunState
-from penstock.datastore.manifest.recovery import Output
-from penstock.datastore.manifest.runs import beside
+from penstock.datastore.manifest.recovery import OutputLocation
+from penstock.datastore.manifest.runs import folder_in_stage
 from penstock.datastore.manifest.transitions import Fail
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.objects.port import Files
@@ -40,16 +40,16 @@ from tests.datastore.manifest.sample_runs import (
     bring_to,
     claim,
     discover,
-    named,
     one_chunk,
     run_faults,
+    run_name,
 )
 from tests.support.consistency_check import contents
 from tests.support.sample_resources import EU, USA, Watch, caller, grow, on_sqlite, walk
 
 NOW = 1660175720
-AT_STAGE = Output(stage="s3://stage/snow")
-THERE = Output(saved_to=SAVED_TO)
+AT_STAGE = OutputLocation(stage="s3://stage/snow")
+THERE = OutputLocation(saved_to=SAVED_TO)
 
 
 @pytest.fixture
@@ -74,14 +74,14 @@ async def session(store: Store) -> Session:
     return await grow(store)
 
 
-async def succeed(files: Files, folder: str = "snow/run=2018-12-11-00-00-00/") -> None:
+async def write_success(files: Files, folder: str = "snow/run=2018-12-11-00-00-00/") -> None:
     await files.write(f"{folder}_SUCCESS", one_chunk(b""), content_type="text/plain")
 
 
 def test_a_run_lies_in_its_stage_under_its_last_part() -> None:
-    assert beside("s3://stage/snow", RUN_ID) == SAVED_TO
-    assert beside("s3n://stage/snow/", RUN_ID.rstrip("/")) == SAVED_TO
-    assert beside("s3://stage/", "run=1") == "s3://stage/run=1/"
+    assert folder_in_stage("s3://stage/snow", RUN_ID) == SAVED_TO
+    assert folder_in_stage("s3n://stage/snow/", RUN_ID.rstrip("/")) == SAVED_TO
+    assert folder_in_stage("s3://stage/", "run=1") == "s3://stage/run=1/"
 
 
 async def test_a_run_whose_output_is_complete_is_recovered(
@@ -89,12 +89,16 @@ async def test_a_run_whose_output_is_complete_is_recovered(
 ) -> None:
     await discover(session)
     before = await contents(store.table)
-    for output in (AT_STAGE, THERE, Output(saved_to="s3a://stage/snow/run=2018-12-11-00-00-00")):
+    for output in (
+        AT_STAGE,
+        THERE,
+        OutputLocation(saved_to="s3a://stage/snow/run=2018-12-11-00-00-00"),
+    ):
         with pytest.raises(OutputMissing, match=r"no _SUCCESS in s3://stage/snow/run=2018") as no:
             await session.recovery.recover(NAME, TYPES, output)
         assert (no.value.code, no.value.state) == ("OUTPUT_MISSING", "NEW")
     assert await contents(store.table) == before
-    await succeed(files)
+    await write_success(files)
     run = await session.recovery.recover(NAME, TYPES, AT_STAGE, "the job was done")
     assert (run.state, run.processed_at, run.shred_types, run.saved_to) == (
         RunState.PROCESSED,
@@ -118,7 +122,7 @@ async def test_a_run_in_a_hand_is_left_alone_until_the_lease_runs_out(
     session: Session, store: Store, files: Files, watch: Watch
 ) -> None:
     held = await bring_to(session, RunState.PROCESSING)
-    await succeed(files)
+    await write_success(files)
     before = await contents(store.table)
     for call in (
         session.recovery.recover(NAME, TYPES, AT_STAGE),
@@ -137,10 +141,10 @@ async def test_a_run_that_failed_to_load_is_recovered_from_what_it_says_itself(
     session: Session, store: Store, files: Files
 ) -> None:
     run = await bring_to(session, RunState.LOADING)
-    await session.runs.ask(NAME, Fail(fence=run.fence, error="no warehouse"))
+    await session.runs.change(NAME, Fail(fence=run.fence, error="no warehouse"))
     with pytest.raises(OutputMissing):
         await session.recovery.recover(NAME)
-    await succeed(files)
+    await write_success(files)
     again = await session.recovery.recover(NAME)
     assert (again.state, again.shred_types, again.saved_to, again.last_error) == (
         RunState.PROCESSED,
@@ -158,8 +162,8 @@ async def test_a_run_without_output_is_reset_and_one_with_output_only_by_force(
     run = await session.recovery.reset(NAME, AT_STAGE, "try again", force=False)
     assert (run.state, run.attempt, run.last_error, run.fence) == (RunState.NEW, 0, None, 1)
     assert (await claim(session, TRANSFORM)).fence == 2
-    await session.runs.ask(NAME, Fail(fence=2, error="again"))
-    await succeed(files)
+    await session.runs.change(NAME, Fail(fence=2, error="again"))
+    await write_success(files)
     before = await contents(store.table)
     for call in (
         session.recovery.reset(NAME, AT_STAGE, force=False),
@@ -175,7 +179,7 @@ async def test_a_run_without_output_is_reset_and_one_with_output_only_by_force(
 
 async def test_a_reset_takes_back_what_was_processed(session: Session, store: Store) -> None:
     run = await bring_to(session, RunState.LOADING)
-    await session.runs.ask(NAME, Fail(fence=run.fence, error="no warehouse"))
+    await session.runs.change(NAME, Fail(fence=run.fence, error="no warehouse"))
     with pytest.raises(IllegalState, match="reset it to transform it again"):
         await claim(session, TRANSFORM)
     again = await session.recovery.reset(NAME, force=False)
@@ -190,7 +194,7 @@ async def test_what_is_not_stuck_is_neither_recovered_nor_reset(
     session: Session, store: Store, files: Files, watch: Watch, state: RunState
 ) -> None:
     await bring_to(session, state)
-    await succeed(files)
+    await write_success(files)
     watch.move(timedelta(days=1))
     before = await contents(store.table)
     for call in (
@@ -209,11 +213,19 @@ async def test_what_is_not_stuck_is_neither_recovered_nor_reset(
     ("arguments", "field", "words"),
     [
         ({}, "savedTo", "must name the folder"),
-        ({"output": Output(saved_to=SAVED_TO, stage="s3://stage/")}, "stagePath", "not be given"),
-        ({"output": Output(stage="stage")}, "stagePath", "must be a folder"),
-        ({"output": Output(saved_to="s3://x")}, "savedTo", "must be a folder"),
-        ({"output": Output(saved_to="s3://other/run=1/")}, "savedTo", "the bucket of the server"),
-        ({"output": Output(saved_to="s3://stage/a//b/")}, "savedTo", "names no folder"),
+        (
+            {"output": OutputLocation(saved_to=SAVED_TO, stage="s3://stage/")},
+            "stagePath",
+            "not be given",
+        ),
+        ({"output": OutputLocation(stage="stage")}, "stagePath", "must be a folder"),
+        ({"output": OutputLocation(saved_to="s3://x")}, "savedTo", "must be a folder"),
+        (
+            {"output": OutputLocation(saved_to="s3://other/run=1/")},
+            "savedTo",
+            "the bucket of the server",
+        ),
+        ({"output": OutputLocation(saved_to="s3://stage/a//b/")}, "savedTo", "names no folder"),
         ({"output": THERE, "shred_types": None}, "shredTypes", "must be given"),
         ({"output": THERE, "shred_types": [""]}, "shredTypes", "must not be empty"),
         ({"output": THERE, "reason": ""}, "reason", "must not be empty"),
@@ -223,7 +235,7 @@ async def test_a_recovery_says_what_is_wrong_with_it(
     session: Session, store: Store, files: Files, arguments: dict[str, Any], field: str, words: str
 ) -> None:
     await discover(session)
-    await succeed(files)
+    await write_success(files)
     before = await contents(store.table)
     with pytest.raises(Invalid, match=words) as refused:
         await session.recovery.recover(NAME, **{"shred_types": TYPES, **arguments})
@@ -247,7 +259,7 @@ async def test_only_those_may_recover_who_may_work_and_only_admins_delete(
     session: Session, store: Store, files: Files
 ) -> None:
     await bring_to(session, RunState.FAILED)
-    await succeed(files)
+    await write_success(files)
     before = await contents(store.table)
     for roles, failure in (
         ({EU: Role.ADMIN}, NotFound),
@@ -266,6 +278,6 @@ async def test_only_those_may_recover_who_may_work_and_only_admins_delete(
         await contributor.delete(NAME, force=True)
     assert await contents(store.table) == before
     assert (await contributor.recover(NAME, TYPES, THERE)).state is RunState.PROCESSED
-    listed = await walk(lambda w: session.run_lists.page(SNOW, Listed(), w))
+    listed = await walk(lambda w: session.run_lists.page(SNOW, RunListFilter(), w))
     assert [run.run_id for run in listed] == [RUN_ID]
-    assert named(RUN_ID) == NAME
+    assert run_name(RUN_ID) == NAME

@@ -11,8 +11,8 @@ from penstock.datastore.manifest.transitions import (
     Claim,
     Fail,
     Heartbeat,
-    Loaded,
-    Processed,
+    MarkLoaded,
+    MarkProcessed,
     Skip,
     Unskip,
 )
@@ -29,12 +29,12 @@ from tests.datastore.manifest.sample_runs import (
     claim,
     discover,
     events,
-    reloaded,
+    reload_run,
     run_faults,
 )
 from tests.support.consistency_check import contents, faults
 from tests.support.sample_resources import USA, Watch, caller, grow, on_sqlite
-from tests.support.table_interceptors import Interrupted, Watched
+from tests.support.table_interceptors import InterceptedTable, InterruptedTable
 
 WORKER = caller({USA: Role.CONTRIBUTOR})
 
@@ -58,9 +58,9 @@ async def session(store: Store) -> Session:
 async def test_what_was_done_before_writes_nothing(session: Session, store: Store) -> None:
     run = await bring_to(session, RunState.PROCESSED)
     before = await contents(store.table)
-    said = Processed(fence=run.fence, shred_types=TYPES, saved_to=SAVED_TO)
-    assert await session.runs.ask(NAME, said) == run
-    assert await session.runs.ask(NAME, Unskip()) == run
+    said = MarkProcessed(fence=run.fence, shred_types=TYPES, saved_to=SAVED_TO)
+    assert await session.runs.change(NAME, said) == run
+    assert await session.runs.change(NAME, Unskip()) == run
     assert await contents(store.table) == before
 
 
@@ -70,14 +70,14 @@ async def test_of_two_claims_at_once_one_is_granted(session: Session, store: Sto
     async def thief() -> None:
         await claim(session, TRANSFORM, owner="thief")
 
-    late = Store(Interrupted(store.table, thief), store.clock).open_session(WORKER)
+    late = Store(InterruptedTable(store.table, thief), store.clock).open_session(WORKER)
     with pytest.raises(LeaseHeld, match="thief has"):
         await claim(late, TRANSFORM, owner="late")
     assert (await session.runs.one(NAME, consistent=True)).lease_owner == "thief"
     assert await run_faults(store.table) == []
 
 
-class Twice(Watched):
+class RepeatingTable(InterceptedTable):
     """A table that gets every write twice, as after a lost answer without a request token."""
 
     async def request(self, call: Any, *, writes: bool) -> Any:
@@ -90,10 +90,10 @@ class Twice(Watched):
 
 @on_sqlite
 async def test_a_change_whose_answer_was_lost_happens_once(session: Session, store: Store) -> None:
-    twice = Store(Twice(store.table), store.clock).open_session(WORKER)
+    twice = Store(RepeatingTable(store.table), store.clock).open_session(WORKER)
     run = await bring_to(twice, RunState.LOADED)
     assert (run.version, run.fence) == (5, 2)
-    await reloaded(twice)
+    await reload_run(twice)
     assert await session.runs.one(NAME, consistent=True) == await twice.runs.one(NAME)
     assert len(await events(session, run)) == 6
     assert await run_faults(store.table) == []
@@ -105,23 +105,23 @@ async def test_a_result_whose_answer_was_lost_may_be_said_again_though_others_we
     session: Session, store: Store, watch: Watch
 ) -> None:
     held = await bring_to(session, RunState.PROCESSING)
-    done = Processed(fence=held.fence, shred_types=TYPES, saved_to=SAVED_TO)
-    await session.runs.ask(NAME, done)
+    done = MarkProcessed(fence=held.fence, shred_types=TYPES, saved_to=SAVED_TO)
+    await session.runs.change(NAME, done)
     loading = await claim(session, LOAD, owner="loader")
     failure = Fail(fence=loading.fence, error="no warehouse")
-    await session.runs.ask(NAME, failure)
+    await session.runs.change(NAME, failure)
     again = await claim(session, LOAD, owner="another")
     before = await contents(store.table)
-    assert await session.runs.ask(NAME, done) == again
-    assert await session.runs.ask(NAME, failure) == again
+    assert await session.runs.change(NAME, done) == again
+    assert await session.runs.change(NAME, failure) == again
     for ask in (
         Fail(fence=loading.fence, error="something else"),
         Fail(fence=held.fence, error="no warehouse"),
-        Loaded(fence=loading.fence, loaded_by="loader"),
+        MarkLoaded(fence=loading.fence, loaded_by="loader"),
         Heartbeat(fence=loading.fence),
     ):
         with pytest.raises(LeaseLost):
-            await session.runs.ask(NAME, ask)
+            await session.runs.change(NAME, ask)
     assert await contents(store.table) == before
 
 
@@ -131,7 +131,7 @@ async def test_a_run_that_others_write_all_the_time_is_given_up(
 ) -> None:
     run = await discover(session)
 
-    class Busy(Watched):
+    class Busy(InterceptedTable):
         """A table in which the run is skipped by another caller before every write."""
 
         times = 0
@@ -139,11 +139,11 @@ async def test_a_run_that_others_write_all_the_time_is_given_up(
         async def request(self, call: Any, *, writes: bool) -> Any:
             if writes:
                 self.times += 1
-                await session.runs.ask(NAME, Skip(reason=f"{self.times}"))
-                await session.runs.ask(NAME, Unskip())
+                await session.runs.change(NAME, Skip(reason=f"{self.times}"))
+                await session.runs.change(NAME, Unskip())
             return await call
 
     late = Store(Busy(store.table), store.clock).open_session(WORKER)
     with pytest.raises(Unavailable):
-        await late.runs.ask(NAME, Claim(stage=TRANSFORM, owner="w"))
+        await late.runs.change(NAME, Claim(stage=TRANSFORM, owner="w"))
     assert (await session.runs.one(NAME)).state is run.state

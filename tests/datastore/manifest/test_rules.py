@@ -4,23 +4,23 @@ import pytest
 
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import Invalid, LimitExceeded, NotFound
-from penstock.datastore.manifest.lists import Listed
+from penstock.datastore.manifest.lists import RunListFilter
 from penstock.datastore.manifest.records import ManifestName, RunName, RunState
 from penstock.datastore.manifest.runs import Discovery
 from penstock.datastore.manifest.transitions import (
-    Ask,
     Claim,
     Fail,
     Heartbeat,
-    Loaded,
-    Processed,
+    MarkLoaded,
+    MarkProcessed,
     Reload,
     Skip,
+    Transition,
     Unskip,
 )
 from penstock.datastore.store import Session, Store
 from penstock.datastore.table.port import Table
-from tests.datastore.manifest.sample_runs import NAME, SNOW, TRANSFORM, claim, discover, named
+from tests.datastore.manifest.sample_runs import NAME, SNOW, TRANSFORM, claim, discover, run_name
 from tests.support.consistency_check import contents
 from tests.support.sample_resources import USA, Watch, grow, on_sqlite, walk
 
@@ -51,11 +51,11 @@ LONG = "x" * 8193
         (Claim(stage=TRANSFORM, owner="x" * 129, seconds=86_401), ["owner", "leaseSeconds"]),
         (Heartbeat(fence=-1, seconds=-1), ["fence", "leaseSeconds"]),
         (
-            Processed(fence=0, shred_types=("",), saved_to="stage", counts={"": 1}),
+            MarkProcessed(fence=0, shred_types=("",), saved_to="stage", counts={"": 1}),
             ["shredTypes", "savedTo", "counts"],
         ),
         (
-            Processed(
+            MarkProcessed(
                 fence=0,
                 shred_types=("t",) * 1001,
                 saved_to="s3://bucket/" + "x" * 1012,
@@ -64,7 +64,7 @@ LONG = "x" * 8193
             ["shredTypes", "savedTo", "counts"],
         ),
         (
-            Processed(
+            MarkProcessed(
                 fence=2**63,
                 shred_types=("a\0",),
                 saved_to="s3://b/",
@@ -72,7 +72,7 @@ LONG = "x" * 8193
             ),
             ["fence", "shredTypes", "savedTo", "counts"],
         ),
-        (Loaded(fence=0, loaded_by="", counts={"n": 2**63}), ["loadedBy", "counts"]),
+        (MarkLoaded(fence=0, loaded_by="", counts={"n": 2**63}), ["loadedBy", "counts"]),
         (Fail(fence=0, error=LONG), ["error"]),
         (Fail(fence=0, error=""), ["error"]),
         (Skip(reason=" "), ["reason"]),
@@ -81,12 +81,12 @@ LONG = "x" * 8193
     ],
 )
 async def test_an_ask_that_breaks_rules_is_told_all_of_them(
-    session: Session, store: Store, ask: Ask, fields: list[str]
+    session: Session, store: Store, ask: Transition, fields: list[str]
 ) -> None:
     await discover(session)
     before = await contents(store.table)
     with pytest.raises(Invalid) as refused:
-        await session.runs.ask(NAME, ask)
+        await session.runs.change(NAME, ask)
     assert [problem.path for problem in refused.value.problems] == [[field] for field in fields]
     assert await contents(store.table) == before
 
@@ -138,7 +138,7 @@ async def test_the_longest_names_have_room_and_longer_ones_are_refused(
     assert await contents(store.table) == before
     odd = "a:b#c%d/ü=1/"
     await discover(session, odd)
-    assert (await session.runs.one(named(odd), consistent=True)).run_id == odd
-    new = Listed(state=RunState.NEW)
+    assert (await session.runs.one(run_name(odd), consistent=True)).run_id == odd
+    new = RunListFilter(state=RunState.NEW)
     found = await walk(lambda window: session.run_lists.page(SNOW, new, window))
     assert [run.run_id for run in found] == [odd]

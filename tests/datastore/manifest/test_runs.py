@@ -14,8 +14,8 @@ from penstock.datastore.manifest.transitions import (
     Claim,
     Fail,
     Heartbeat,
-    Loaded,
-    Processed,
+    MarkLoaded,
+    MarkProcessed,
     Skip,
     Unskip,
 )
@@ -34,13 +34,13 @@ from tests.datastore.manifest.sample_runs import (
     claim,
     discover,
     events,
-    named,
-    reloaded,
+    reload_run,
     run_faults,
+    run_name,
 )
 from tests.support.consistency_check import contents, faults
 from tests.support.sample_resources import USA, Watch, caller, grow, on_sqlite, walk
-from tests.support.table_interceptors import Traced
+from tests.support.table_interceptors import TracedTable
 
 NOW = 1660175720
 PK = "R:/usa#snowplow:enriched/archive/run=2018-12-11-00-00-00/"
@@ -89,10 +89,10 @@ async def test_a_run_is_kept_under_the_names_of_the_document(
         "worker-1",
         NOW + 60,
     )
-    done = Processed(fence=1, shred_types=(), saved_to="s3a://stage/x", counts={"rows": 12})
-    await session.runs.ask(NAME, done)
+    done = MarkProcessed(fence=1, shred_types=(), saved_to="s3a://stage/x", counts={"rows": 12})
+    await session.runs.change(NAME, done)
     held = await claim(session, LOAD)
-    loaded = await session.runs.ask(NAME, Loaded(fence=held.fence, loaded_by="loader-0.4.1"))
+    loaded = await session.runs.change(NAME, MarkLoaded(fence=held.fence, loaded_by="loader-0.4.1"))
     item = dict((await contents(store.table))[Key(PK, "R")])
     assert item == {
         **dict(rows[Key(PK, "R")]),
@@ -140,12 +140,12 @@ async def test_each_change_is_told_in_the_history_with_who_and_why(
 ) -> None:
     run = await discover(session)
     ann = store.open_session(WORKER)
-    await ann.runs.ask(NAME, Skip(reason="bad day"))
+    await ann.runs.change(NAME, Skip(reason="bad day"))
     watch.move(timedelta(seconds=1))
-    await ann.runs.ask(NAME, Unskip(reason="it was not"))
+    await ann.runs.change(NAME, Unskip(reason="it was not"))
     await claim(ann, TRANSFORM)
-    await ann.runs.ask(NAME, Heartbeat(fence=1, seconds=30))
-    run = await ann.runs.ask(NAME, Fail(fence=1, error="disk full\nat last"))
+    await ann.runs.change(NAME, Heartbeat(fence=1, seconds=30))
+    run = await ann.runs.change(NAME, Fail(fence=1, error="disk full\nat last"))
     told = [
         (e.seq, e.action, e.before, e.after, e.by, e.worker, e.reason or e.error, e.fence)
         for e in await events(session, run)
@@ -178,7 +178,7 @@ async def test_a_lease_runs_out_and_the_next_claim_fences_off_the_first(
     with pytest.raises(LeaseHeld, match="a has the run in hand for another 60 s"):
         await claim(session, TRANSFORM, owner="b")
     watch.move(timedelta(seconds=59))
-    await session.runs.ask(NAME, Heartbeat(fence=first.fence, seconds=60))
+    await session.runs.change(NAME, Heartbeat(fence=first.fence, seconds=60))
     watch.move(timedelta(seconds=59))
     with pytest.raises(LeaseHeld):
         await claim(session, TRANSFORM, owner="b")
@@ -186,10 +186,15 @@ async def test_a_lease_runs_out_and_the_next_claim_fences_off_the_first(
     second = await claim(session, TRANSFORM, owner="b")
     assert (second.fence, second.attempt, second.lease_owner) == (2, 2, "b")
     before = await contents(store.table)
-    late = Processed(fence=first.fence, shred_types=TYPES, saved_to=SAVED_TO)
-    for ask in (late, Heartbeat(fence=1), Fail(fence=1, error="e"), Loaded(fence=1, loaded_by="l")):
+    late = MarkProcessed(fence=first.fence, shred_types=TYPES, saved_to=SAVED_TO)
+    for ask in (
+        late,
+        Heartbeat(fence=1),
+        Fail(fence=1, error="e"),
+        MarkLoaded(fence=1, loaded_by="l"),
+    ):
         with pytest.raises(LeaseLost):
-            await session.runs.ask(NAME, ask)
+            await session.runs.change(NAME, ask)
     assert await contents(store.table) == before
     assert await run_faults(store.table) == []
 
@@ -206,10 +211,10 @@ async def test_a_loaded_run_is_loaded_again_only_by_a_reload(
         Claim(stage=TRANSFORM, owner="w"),
     ):
         with pytest.raises(AlreadyLoaded) as refused:
-            await session.runs.ask(NAME, ask)
+            await session.runs.change(NAME, ask)
         assert (refused.value.code, refused.value.state) == ("ALREADY_LOADED", "LOADED")
     assert await contents(store.table) == before
-    again = await reloaded(session)
+    again = await reload_run(session)
     assert (again.state, again.loaded_at, again.loaded_by, again.saved_to) == (
         RunState.PROCESSED,
         None,
@@ -223,7 +228,7 @@ async def test_a_loaded_run_is_loaded_again_only_by_a_reload(
 
 @on_sqlite
 async def test_each_call_costs_as_little_as_it_can(session: Session, store: Store) -> None:
-    traced = Traced(store.table)
+    traced = TracedTable(store.table)
     seen = Store(traced, store.clock).open_session(WORKER)
 
     async def cost(call: Awaitable[object]) -> tuple[int, int, int]:
@@ -235,5 +240,5 @@ async def test_each_call_costs_as_little_as_it_can(session: Session, store: Stor
     assert await cost(discover(seen, "other/")) == (0, 1, 1)
     assert await cost(discover(seen)) == (0, 1, 1)
     assert await cost(claim(seen, TRANSFORM)) == (1, 1, 2)
-    assert await cost(seen.runs.many([NAME, named("other/")])) == (1, 0, 1)
+    assert await cost(seen.runs.many([NAME, run_name("other/")])) == (1, 0, 1)
     assert await cost(seen.manifests.page(USA, Window())) == (2, 0, 1)

@@ -11,18 +11,18 @@ from msgspec.structs import asdict, replace
 
 from penstock.datastore.errors import AlreadyLoaded, IllegalState, LeaseHeld, LeaseLost, RunSkipped
 from penstock.datastore.manifest.records import Action, Run, RunState
-from penstock.datastore.manifest.state_machine import RULES, step
+from penstock.datastore.manifest.state_machine import TRANSITION_RULES, advance_run
 from penstock.datastore.manifest.transitions import (
-    Ask,
     Claim,
     Fail,
     Heartbeat,
-    Loaded,
-    Processed,
+    MarkLoaded,
+    MarkProcessed,
     Recover,
     Reload,
     Reset,
     Skip,
+    Transition,
     Unskip,
 )
 from tests.datastore.manifest.sample_runs import LOAD, RUN_ID, SAVED_TO, TRANSFORM, TYPES
@@ -68,13 +68,15 @@ def _state(shape: str) -> RunState:
     return RunState(shape.replace(",", " ").split(maxsplit=1)[0])
 
 
-FENCED: dict[str, Ask] = {
+FENCED: dict[str, Transition] = {
     "heartbeat": Heartbeat(fence=3, seconds=60),
-    "processed": Processed(fence=3, shred_types=("a",), saved_to="s3n://b/run=1", counts={"n": 1}),
-    "loaded": Loaded(fence=3, loaded_by="loader-2", counts={"n": 2}),
+    "processed": MarkProcessed(
+        fence=3, shred_types=("a",), saved_to="s3n://b/run=1", counts={"n": 1}
+    ),
+    "loaded": MarkLoaded(fence=3, loaded_by="loader-2", counts={"n": 2}),
     "fail": Fail(fence=3, error="boom"),
 }
-ASKS: dict[str, Ask] = {
+ASKS: dict[str, Transition] = {
     "transform": Claim(stage=TRANSFORM, owner="worker-2", seconds=60),
     "load": Claim(stage=LOAD, owner="worker-2", seconds=60),
     **FENCED,
@@ -154,13 +156,13 @@ def test_every_ask_in_every_state_is_as_the_table_says(shape: str, asked: str) -
     before, place = run(shape), (shape, asked)
     if place in ALLOWED:
         state, changes = ALLOWED[place]
-        after = step(before, ASKS[asked], NOW)
+        after = advance_run(before, ASKS[asked], NOW)
         assert asdict(after) == {**asdict(before), "version": 8, "state": state, **changes}
     elif place in UNCHANGED:
-        assert step(before, ASKS[asked], NOW) is before
+        assert advance_run(before, ASKS[asked], NOW) is before
     else:
         with pytest.raises(_refusal(place, before)) as refused:
-            step(before, ASKS[asked], NOW)
+            advance_run(before, ASKS[asked], NOW)
         assert refused.value.state == before.state
         assert type(refused.value) is _refusal(place, before)
 
@@ -177,7 +179,7 @@ def _refusal(place: tuple[str, str], before: Run) -> type[IllegalState]:
 @pytest.mark.parametrize("asked", FENCED)
 def test_a_fence_that_is_not_the_latest_is_refused_in_every_state(shape: str, asked: str) -> None:
     with pytest.raises(LeaseLost):
-        step(run(shape, fence=4), FENCED[asked], NOW)
+        advance_run(run(shape, fence=4), FENCED[asked], NOW)
 
 
 @pytest.mark.parametrize(
@@ -188,53 +190,55 @@ def test_nobody_claims_a_run_that_is_to_be_skipped(shape: str, stage: object) ->
     skipped = run(shape, to_skip=True, skip_reason="bad day")
     asked = ASKS["transform" if stage is TRANSFORM else "load"]
     with pytest.raises(RunSkipped):
-        step(skipped, asked, NOW)
-    unskipped = step(skipped, Unskip(reason="all is well"), NOW)
+        advance_run(skipped, asked, NOW)
+    unskipped = advance_run(skipped, Unskip(reason="all is well"), NOW)
     assert (unskipped.to_skip, unskipped.skip_reason) == (False, None)
-    assert step(unskipped, asked, NOW).lease_owner == "worker-2"
+    assert advance_run(unskipped, asked, NOW).lease_owner == "worker-2"
 
 
 def test_what_was_done_before_is_not_done_again() -> None:
     held = run("PROCESSING")
-    assert step(held, Claim(stage=TRANSFORM, owner="worker-1"), NOW) is held
-    processed = step(held, FENCED["processed"], NOW)
-    assert step(processed, FENCED["processed"], NOW + 5) is processed
-    loaded = step(run("LOADING"), FENCED["loaded"], NOW)
-    assert step(loaded, FENCED["loaded"], NOW + 5) is loaded
-    failed = step(held, FENCED["fail"], NOW)
-    assert step(failed, FENCED["fail"], NOW + 5) is failed
-    skipped = step(run("NEW"), ASKS["skip"], NOW)
-    assert step(skipped, ASKS["skip"], NOW + 5) is skipped
-    assert step(skipped, Skip(reason="worse"), NOW).skip_reason == "worse"
+    assert advance_run(held, Claim(stage=TRANSFORM, owner="worker-1"), NOW) is held
+    processed = advance_run(held, FENCED["processed"], NOW)
+    assert advance_run(processed, FENCED["processed"], NOW + 5) is processed
+    loaded = advance_run(run("LOADING"), FENCED["loaded"], NOW)
+    assert advance_run(loaded, FENCED["loaded"], NOW + 5) is loaded
+    failed = advance_run(held, FENCED["fail"], NOW)
+    assert advance_run(failed, FENCED["fail"], NOW + 5) is failed
+    skipped = advance_run(run("NEW"), ASKS["skip"], NOW)
+    assert advance_run(skipped, ASKS["skip"], NOW + 5) is skipped
+    assert advance_run(skipped, Skip(reason="worse"), NOW).skip_reason == "worse"
 
 
 def test_the_same_owner_takes_up_again_what_ran_out() -> None:
-    again = step(run("PROCESSING, in no hand"), Claim(stage=TRANSFORM, owner="worker-1"), NOW)
+    again = advance_run(
+        run("PROCESSING, in no hand"), Claim(stage=TRANSFORM, owner="worker-1"), NOW
+    )
     assert (again.fence, again.attempt, again.lease_until) == (4, 3, NOW + 300)
 
 
 def test_saying_something_else_of_what_is_done_is_refused() -> None:
-    processed = step(run("PROCESSING"), FENCED["processed"], NOW)
-    other = Processed(fence=3, shred_types=("b",), saved_to="s3://b/run=1/")
+    processed = advance_run(run("PROCESSING"), FENCED["processed"], NOW)
+    other = MarkProcessed(fence=3, shred_types=("b",), saved_to="s3://b/run=1/")
     with pytest.raises(IllegalState):
-        step(processed, other, NOW)
+        advance_run(processed, other, NOW)
 
 
 def test_no_run_is_finished_before_it_was_begun() -> None:
-    early = step(run("PROCESSING", added_at=NOW + 9), FENCED["processed"], NOW)
+    early = advance_run(run("PROCESSING", added_at=NOW + 9), FENCED["processed"], NOW)
     assert early.processed_at == NOW + 9
-    late = step(run("LOADING", processed_at=NOW + 9), FENCED["loaded"], NOW)
+    late = advance_run(run("LOADING", processed_at=NOW + 9), FENCED["loaded"], NOW)
     assert late.loaded_at == NOW + 9
 
 
 def test_counts_are_added_to_what_was_counted_before() -> None:
-    counted = step(run("LOADING", counts={"rows": 5, "n": 1}), FENCED["loaded"], NOW)
+    counted = advance_run(run("LOADING", counts={"rows": 5, "n": 1}), FENCED["loaded"], NOW)
     assert counted.counts == {"rows": 5, "n": 2}
 
 
 def test_the_token_of_a_claim_is_that_of_no_other() -> None:
-    first = step(run("NEW"), ASKS["transform"], NOW)
-    second = step(replace(first, lease_until=NOW), ASKS["transform"], NOW)
+    first = advance_run(run("NEW"), ASKS["transform"], NOW)
+    second = advance_run(replace(first, lease_until=NOW), ASKS["transform"], NOW)
     assert first.idempotency_key != second.idempotency_key
     assert replace(first, id="other").idempotency_key != first.idempotency_key
 
@@ -244,7 +248,7 @@ LEGAL = st.sampled_from([*ASKS.values()])
 
 @given(st.lists(LEGAL, max_size=30), st.integers(0, 200))
 def test_whatever_is_asked_a_run_stays_one_that_the_document_allows(
-    asks: list[Ask], pace: int
+    asks: list[Transition], pace: int
 ) -> None:
     now, current = NOW, run("NEW")
     for one in asks:
@@ -252,7 +256,7 @@ def test_whatever_is_asked_a_run_stays_one_that_the_document_allows(
         now += pace
         before = current
         try:
-            current = step(current, ask, now)
+            current = advance_run(current, ask, now)
         except IllegalState:
             continue
         assert current.fence >= before.fence
@@ -275,7 +279,9 @@ def _assert_documented(current: Run) -> None:
 
 
 def test_the_table_has_no_line_twice_and_every_action_on_a_run() -> None:
-    lines = [(rule.action, rule.stage, source) for rule in RULES for source in rule.sources]
+    lines = [
+        (rule.action, rule.stage, source) for rule in TRANSITION_RULES for source in rule.sources
+    ]
     assert len(lines) == len(set(lines))
-    actions = {rule.action for rule in RULES}
+    actions = {rule.action for rule in TRANSITION_RULES}
     assert actions == set(Action) - {Action.DISCOVER, Action.IMPORT}

@@ -8,7 +8,7 @@ import pytest
 from penstock.datastore.ngsi.destinations import Destinations
 from penstock.datastore.table.port import Table
 from tests.datastore.ngsi.sample_destinations import open_destinations
-from tests.datastore.ngsi.sample_sinks import World, open_world
+from tests.datastore.ngsi.sample_sinks import SinkWorld, open_world
 
 
 @pytest.fixture
@@ -18,6 +18,8 @@ async def destinations(implementation: str, tmp_path: Path) -> AsyncIterator[Des
 
 
 @pytest.fixture
-async def world(table: Table, destinations: Destinations, tmp_path: Path) -> AsyncIterator[World]:
+async def world(
+    table: Table, destinations: Destinations, tmp_path: Path
+) -> AsyncIterator[SinkWorld]:
     async with open_world(table, destinations, tmp_path) as opened:
         yield opened

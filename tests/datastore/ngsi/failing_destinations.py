@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.datastore.errors import Unavailable
-from penstock.datastore.ngsi.destinations import Destinations, Placed, Samples, Trouble
+from penstock.datastore.ngsi.destinations import Destinations, FailureKind, SampleTable, TableItem
 
 
 class NotAllowed(Exception):
@@ -17,39 +17,43 @@ Fails = Callable[[str], Exception | None]
 """Asked with a table's name before each write: how it fails, or None where it does not."""
 
 
-def never(_: str) -> None:
+def fail_nothing(_: str) -> None:
     return None
 
 
 @dataclass(slots=True)
-class Failing:
+class FailingDestinations:
     """Destinations whose writes fail as `fails` decides, by chance after they took effect."""
 
     inner: Destinations
-    fails: Fails = never
+    fails: Fails = fail_nothing
     dice: random.Random = field(default_factory=lambda: random.Random(0))
 
     async def create(self, name: str) -> None:
         await self.inner.create(name)
 
-    async def write(self, items: Sequence[Placed]) -> None:
+    async def write(self, items: Sequence[TableItem]) -> None:
         failures = [failure for table, _ in items if (failure := self.fails(table))]
         if not failures or self.dice.random() < 0.5:
             await self.inner.write(items)
         if failures:
             raise failures[0]
 
-    def table(self, name: str) -> Samples:
+    def table(self, name: str) -> SampleTable:
         return self.inner.table(name)
 
-    def trouble(self, error: Exception) -> Trouble:
-        return Trouble.SET_UP if isinstance(error, NotAllowed) else self.inner.trouble(error)
+    def failure_kind(self, error: Exception) -> FailureKind:
+        return (
+            FailureKind.CONFIGURATION
+            if isinstance(error, NotAllowed)
+            else self.inner.failure_kind(error)
+        )
 
     async def close(self) -> None:
         await self.inner.close()
 
 
-class Chance:
+class FaultInjector:
     """A wrapper of `inner` in which some calls of the named methods fail.
 
     They fail with Unavailable, before or after they took effect.
@@ -66,7 +70,7 @@ class Chance:
         if name not in self.methods:
             return real
 
-        async def perhaps(*args: Any, **kwargs: Any) -> Any:
+        async def call_or_fail(*args: Any, **kwargs: Any) -> Any:
             drawn = self.dice.random()
             if drawn < self.often / 2:
                 raise Unavailable("by chance, before")
@@ -75,15 +79,15 @@ class Chance:
                 raise Unavailable("by chance, after")
             return done
 
-        return perhaps
+        return call_or_fail
 
 
-def first(count: int, error: Exception) -> Fails:
+def fail_first(count: int, error: Exception) -> Fails:
     """Fail the first `count` writes, and none after them."""
     left: Iterator[int] = iter(range(count))
     return lambda _: error if next(left, None) is not None else None
 
 
-def of_table(part: str, error: Exception) -> Fails:
+def fail_table(part: str, error: Exception) -> Fails:
     """Fail every write to tables whose names contain the part."""
     return lambda name: error if part in name else None

@@ -11,14 +11,14 @@ from penstock.datastore.dynamodb.retry import DEADLINE
 from penstock.datastore.ngsi.destinations import (
     Destinations,
     EmbeddedDestinations,
-    Placed,
-    Samples,
-    Trouble,
+    FailureKind,
+    SampleTable,
+    TableItem,
 )
 from penstock.datastore.ngsi.dynamodb_destinations import DynamoDBDestinations
-from penstock.datastore.ngsi.events import Attribute, Update
+from penstock.datastore.ngsi.events import EntityUpdate, NotifiedAttribute
 from penstock.datastore.ngsi.options import Persistence
-from penstock.datastore.ngsi.repository import Ingest
+from penstock.datastore.ngsi.repository import SinkAccess
 from penstock.datastore.ngsi.rows import Event
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
@@ -45,7 +45,7 @@ async def open_destinations(name: str, tmp_path: Path) -> AsyncIterator[Destinat
     else:
         endpoint = moto_endpoint() if name == "moto" else dynoxide_endpoint()
         over = DynamoDBDestinations(await client_of(endpoint), AsyncExitStack(), DEADLINE)
-        opened = Apart(over, f"{uuid4().hex[:8]}.")
+        opened = PrefixedDestinations(over, f"{uuid4().hex[:8]}.")
     try:
         yield opened
     finally:
@@ -56,11 +56,11 @@ async def open_destinations(name: str, tmp_path: Path) -> AsyncIterator[Destinat
 async def open_embedded(tmp_path: Path) -> AsyncIterator[Store]:
     """Open the embedded store with its destinations, as a server has it."""
     async with open_store("sqlite", tmp_path) as store:
-        yield replace(store, ingest=Ingest(EmbeddedDestinations(store.table)))
+        yield replace(store, ingest=SinkAccess(EmbeddedDestinations(store.table)))
 
 
 @dataclass(frozen=True, slots=True)
-class Apart:
+class PrefixedDestinations:
     """Destinations with a prefix on every name, because tests share their servers."""
 
     inner: Destinations
@@ -69,14 +69,14 @@ class Apart:
     async def create(self, name: str) -> None:
         await self.inner.create(self.prefix + name)
 
-    async def write(self, items: Sequence[Placed]) -> None:
-        await self.inner.write([Placed(self.prefix + table, item) for table, item in items])
+    async def write(self, items: Sequence[TableItem]) -> None:
+        await self.inner.write([TableItem(self.prefix + table, item) for table, item in items])
 
-    def table(self, name: str) -> Samples:
+    def table(self, name: str) -> SampleTable:
         return self.inner.table(self.prefix + name)
 
-    def trouble(self, error: Exception) -> Trouble:
-        return self.inner.trouble(error)
+    def failure_kind(self, error: Exception) -> FailureKind:
+        return self.inner.failure_kind(error)
 
     async def close(self) -> None:
         await self.inner.close()
@@ -89,26 +89,26 @@ async def open_dynamodb(endpoint_url: str, deadline: float = DEADLINE) -> Dynamo
         )
 
 
-def unique(name: str = "t") -> str:
+def unique_table_name(name: str = "t") -> str:
     """The name of a table that no other test uses."""
     return f"{name}-{uuid4()}"
 
 
 def event(table: str, entity: str = "car1", **changes: Any) -> Event:
     """An event of one attribute; `value` is the attribute's."""
-    attribute = Attribute("speed", "float", changes.pop("value", 112))
+    attribute = NotifiedAttribute("speed", "float", changes.pop("value", 112))
     fields: dict[str, Any] = {
         "service": "vehicles",
         "path": "/4wheels",
         "at": AT,
         "identity": str(uuid4()),
         "persistence": Persistence.ROW,
-        "update": Update(entity, "car", (attribute,)),
+        "update": EntityUpdate(entity, "car", (attribute,)),
     }
     return Event(**{**fields, **changes}, table=table)
 
 
-async def series(
+async def read_series(
     destinations: Destinations, table: str, entity: str = "car1", attribute: str = "speed"
 ) -> list[Attributes]:
     """Read every sample of a series, oldest first, page by page."""

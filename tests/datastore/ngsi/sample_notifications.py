@@ -3,19 +3,19 @@
 import json
 from typing import Any
 
-from penstock.datastore.ngsi.events import Poison, Update
+from penstock.datastore.ngsi.events import EntityUpdate, Poison
 from penstock.datastore.ngsi.notification import (
-    Defaults,
-    Heading,
     Notification,
-    read_heading,
+    NotificationDefaults,
+    NotificationHeaders,
+    read_headers,
     read_notification,
 )
 
 
-def heading(**headers: str) -> Heading:
+def heading(**headers: str) -> NotificationHeaders:
     given = {name.replace("_", "-"): value for name, value in headers.items()}
-    return read_heading(given, Defaults())
+    return read_headers(given, NotificationDefaults())
 
 
 def read(body: Any, **headers: str) -> Notification:
@@ -23,10 +23,10 @@ def read(body: Any, **headers: str) -> Notification:
     return read_notification(heading(**headers), text)
 
 
-def updates(notification: Notification) -> list[Update]:
+def updates(notification: Notification) -> list[EntityUpdate]:
     found = []
     for _, entry in notification.entries:
-        assert isinstance(entry, Update), entry
+        assert isinstance(entry, EntityUpdate), entry
         found.append(entry)
     return found
 

@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from penstock.datastore.clock import Clock
-from penstock.datastore.ngsi.counts import Counts, counted, total
-from penstock.datastore.ngsi.dead_letters import DeadLetter, letters
+from penstock.datastore.ngsi.counts import IngestCounts, read_counts, sum_counts
+from penstock.datastore.ngsi.dead_letters import DeadLetter, list_letters
 from penstock.datastore.ngsi.destinations import Destinations
-from penstock.datastore.ngsi.directory import PLACE
+from penstock.datastore.ngsi.directory import MARK_PREFIX
 from penstock.datastore.ngsi.notification import (
-    Defaults,
     Notification,
-    read_heading,
+    NotificationDefaults,
+    read_headers,
     read_notification,
 )
-from penstock.datastore.ngsi.options import Batching, SinkOptions
-from penstock.datastore.ngsi.repository import Ingest
-from penstock.datastore.ngsi.sink import Ground, Sink, open_sink
+from penstock.datastore.ngsi.options import BatchingOptions, SinkOptions
+from penstock.datastore.ngsi.repository import SinkAccess
+from penstock.datastore.ngsi.sink import NotificationSink, SinkContext, open_sink
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Session, Store
@@ -29,41 +29,43 @@ from penstock.datastore.table.port import Item, Query, Range, Table
 from penstock.server.auth.claims import roles_from
 from tests.support.sample_resources import walk
 
-QUICK = SinkOptions(batching=Batching(retry_intervals=(0.01,)))
+QUICK = SinkOptions(batching=BatchingOptions(retry_intervals=(0.01,)))
 ALL = Range()
 AT = ("vehicles", "/4wheels")
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class SinkWorld:
     """A context for sinks, which tests open one after the other or side by side."""
 
-    ground: Ground
+    context: SinkContext
 
     @asynccontextmanager
-    async def sink(
+    async def open_sink(
         self, options: SinkOptions = QUICK, *, drain: float = 5.0, **changes: Any
-    ) -> AsyncIterator[Sink]:
-        async with open_sink(replace(self.ground, **changes), options, drain_seconds=drain) as sink:
+    ) -> AsyncIterator[NotificationSink]:
+        async with open_sink(
+            replace(self.context, **changes), options, drain_seconds=drain
+        ) as sink:
             yield sink
 
-    def store(self, sink: Sink) -> Store:
+    def store_beside(self, sink: NotificationSink) -> Store:
         """The store of a server that runs the sink."""
-        ground = self.ground
-        ingest = Ingest(ground.destinations, sink.options, sink.replaying.replay, 0.01)
+        ground = self.context
+        ingest = SinkAccess(ground.destinations, sink.options, sink.replayer.replay, 0.01)
         return Store(ground.table, files=ground.files, ingest=ingest)
 
     def caller(self, user: str, *roles: str) -> Session:
         """The view of a user with these roles."""
-        return Store(self.ground.table).open_session(Caller(user, roles_from(list(roles))))
+        return Store(self.context.table).open_session(Caller(user, roles_from(list(roles))))
 
-    async def counts(self, *places: tuple[str, str]) -> Counts:
-        return total([await counted(self.ground.table, at) for at in places or (AT,)])
+    async def counts(self, *places: tuple[str, str]) -> IngestCounts:
+        return sum_counts([await read_counts(self.context.table, at) for at in places or (AT,)])
 
     async def letters(self, at: tuple[str, str] = AT) -> list[DeadLetter]:
-        return await walk(lambda window: letters(self.ground.table, at, window))
+        return await walk(lambda window: list_letters(self.context.table, at, window))
 
-    async def samples(self, at: tuple[str, str] = AT) -> list[Item]:
+    async def read_samples(self, at: tuple[str, str] = AT) -> list[Item]:
         """Read every sample of a service path, found through the catalog."""
         return [
             item
@@ -71,7 +73,7 @@ class World:
             for item in await self._samples_of(at, str(entity["sk"]).removeprefix("NE:"))
         ]
 
-    async def settled(self, *places: tuple[str, str]) -> Counts:
+    async def wait_until_settled(self, *places: tuple[str, str]) -> IngestCounts:
         """Wait until nothing is pending; the counts add up all the time."""
         for _ in range(1000):
             counts = await self.counts(*places)
@@ -81,10 +83,10 @@ class World:
             await sleep(0.01)
         raise AssertionError("something stays pending")
 
-    async def recounted(self, *places: tuple[str, str]) -> Counts:
+    async def recount(self, *places: tuple[str, str]) -> IngestCounts:
         """Wait until nothing is pending, and compare the counts with the stored items."""
-        counts = await self.settled(*places)
-        samples = [item for at in places or (AT,) for item in await self.samples(at)]
+        counts = await self.wait_until_settled(*places)
+        samples = [item for at in places or (AT,) for item in await self.read_samples(at)]
         dead = [letter for at in places or (AT,) for letter in await self.letters(at)]
         assert counts.items == len(samples)
         assert counts.dead_lettered == sum(letter.events for letter in dead)
@@ -95,15 +97,15 @@ class World:
         for row in await self._rows(f"NA:{at[0]}:{at[1]}:{entity}", "NA:"):
             name = str(row["sk"]).removeprefix("NA:")
             for mark in row:
-                if mark.startswith(PLACE):
-                    persistence, _, table = mark.removeprefix(PLACE).partition(":")
+                if mark.startswith(MARK_PREFIX):
+                    persistence, _, table = mark.removeprefix(MARK_PREFIX).partition(":")
                     assert persistence == "row"
                     series = f"{at[0]}:{at[1]}:{entity}:{name}"
-                    found += await self._all(self.ground.destinations.table(table), series)
+                    found += await self._all(self.context.destinations.table(table), series)
         return found
 
     async def _rows(self, partition: str, prefix: str) -> list[Item]:
-        return await self._all(self.ground.table, partition, Range(prefix))
+        return await self._all(self.context.table, partition, Range(prefix))
 
     async def _all(self, table: Any, partition: str, range: Range = ALL) -> list[Item]:
         found: list[Item] = []
@@ -119,11 +121,11 @@ class World:
 @asynccontextmanager
 async def open_world(
     table: Table, destinations: Destinations, tmp_path: Path, clock: Clock | None = None
-) -> AsyncIterator[World]:
+) -> AsyncIterator[SinkWorld]:
     files = await LocalFiles.open(tmp_path / "files", base_url="http://test", key=b"k" * 32)
     try:
-        yield World(
-            Ground(
+        yield SinkWorld(
+            SinkContext(
                 table=table,
                 files=files,
                 destinations=destinations,
@@ -147,7 +149,7 @@ def notification(*entities: Any, correlator: str | None = None, **headers: str) 
     }
     if correlator is not None:
         found["fiware-correlator"] = correlator
-    return read_notification(read_heading(found, Defaults()), body)
+    return read_notification(read_headers(found, NotificationDefaults()), body)
 
 
 def car(id: str, **attributes: Any) -> dict[str, Any]:

@@ -2,21 +2,21 @@
 
 from collections.abc import Sequence
 
-from penstock.datastore.ngsi.batch_writer import Persisting
-from penstock.datastore.ngsi.counts import Counts, Tally
-from penstock.datastore.ngsi.dead_letters import DeadLetter, written
+from penstock.datastore.ngsi.batch_writer import SampleWriter
+from penstock.datastore.ngsi.counts import IngestCounts, Tally
+from penstock.datastore.ngsi.dead_letters import DeadLetter, letter_insert
 from penstock.datastore.ngsi.directory import Catalog
-from penstock.datastore.ngsi.events import Attribute, Update
-from penstock.datastore.ngsi.options import Layout, Naming, Persistence
+from penstock.datastore.ngsi.events import EntityUpdate, NotifiedAttribute
+from penstock.datastore.ngsi.options import ItemLayout, NamingOptions, Persistence
 from penstock.datastore.ngsi.rows import Event, recv_time
-from penstock.datastore.ngsi.table_names import Place, Registry
+from penstock.datastore.ngsi.table_names import NamingPlace, TableNameRegistry
 from penstock.datastore.store import Store
 from penstock.datastore.table.transaction import commit
 
 AT = 1_429_535_775_005
 
 
-async def stored(
+async def store_samples(
     store: Store,
     service: str = "vehicles",
     path: str = "/4wheels",
@@ -25,31 +25,36 @@ async def stored(
 ) -> None:
     """Store `samples` samples of `speed` and `oil_level` for each entity, a second apart."""
     events = []
-    registry, now = Registry(store.table), store.clock.timestamp()
+    registry, now = TableNameRegistry(store.table), store.clock.timestamp()
     for entity in entities:
-        table = await registry.name(service, Place(service, path, entity, "car"), Naming(), now)
+        table = await registry.name_table(
+            service, NamingPlace(service, path, entity, "car"), NamingOptions(), now
+        )
         for n in range(samples):
-            attributes = (Attribute("speed", "float", n), Attribute("oil_level", "float", -n))
-            update = Update(entity, "car", attributes)
+            attributes = (
+                NotifiedAttribute("speed", "float", n),
+                NotifiedAttribute("oil_level", "float", -n),
+            )
+            update = EntityUpdate(entity, "car", attributes)
             mark = f"{service} {path} {entity} {n}"
             event = Event(service, path, AT + 1000 * n, mark, table, Persistence.ROW, update)
             events.append(event)
     catalog, tally = Catalog(store.table), Tally()
-    await catalog.note_paths([(service, path)])
-    await catalog.note_events(events)
-    await Persisting(store.ingest.destinations, Layout()).store(events)
-    received = Counts(received=len(events), persisted=len(events), items=2 * len(events))
+    await catalog.record_paths([(service, path)])
+    await catalog.record_entities(events)
+    await SampleWriter(store.ingest.destinations, ItemLayout()).store_events(events)
+    received = IngestCounts(received=len(events), persisted=len(events), items=2 * len(events))
     tally.add((service, path), received)
     await commit(store.table, tally.writes(0))
 
 
-async def lettered(
+async def store_dead_letter(
     store: Store, service: str = "vehicles", path: str = "/4wheels", reason: str = "busy"
 ) -> str:
     """Store the row of a dead letter of one event, without its file; return its id."""
     tally = Tally()
-    tally.add((service, path), Counts(received=1, dead_lettered=1))
-    await Catalog(store.table).note_paths([(service, path)])
+    tally.add((service, path), IngestCounts(received=1, dead_lettered=1))
+    await Catalog(store.table).record_paths([(service, path)])
     letter = DeadLetter(
         id=store.clock.new_id(),
         service=service,
@@ -62,5 +67,5 @@ async def lettered(
         file="ngsi/dead-letters/none.ndjson.gz",
         line=0,
     )
-    await commit(store.table, [written(letter), *tally.writes(0)])
+    await commit(store.table, [letter_insert(letter), *tally.writes(0)])
     return letter.id

@@ -10,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.datastore.errors import LimitExceeded
-from penstock.datastore.ngsi.series import MAX_BUCKETS, Bucket, Method, Period, Sample, aggregated
+from penstock.datastore.ngsi.series import (
+    MAX_BUCKETS,
+    AggregateBucket,
+    Method,
+    Period,
+    Sample,
+    aggregate_samples,
+)
 
 
 def sample(at: int, number: int | None) -> Sample:
@@ -34,19 +41,19 @@ async def stream(*samples: Sample) -> AsyncIterator[Sample]:
     ],
 )
 async def test_samples_are_aggregated_by_period(method: Method, values: list[Any]) -> None:
-    found = await aggregated(
+    found = await aggregate_samples(
         stream(sample(0, 2), sample(1, 3), sample(999, None), sample(3000, None)),
         method,
         Period.SECOND,
     )
     assert found == [
-        Bucket("1970-01-01T00:00:00.000Z", 3, values[0]),
-        Bucket("1970-01-01T00:00:03.000Z", 1, values[1]),
+        AggregateBucket("1970-01-01T00:00:00.000Z", 3, values[0]),
+        AggregateBucket("1970-01-01T00:00:03.000Z", 1, values[1]),
     ]
 
 
 async def test_empty_periods_are_filled_up_to_a_limit() -> None:
-    found = await aggregated(
+    found = await aggregate_samples(
         stream(sample(0, 2), sample(3000, 1)), Method.COUNT, Period.SECOND, fill=True
     )
     assert [(bucket.start[17:19], bucket.value) for bucket in found] == [
@@ -56,7 +63,7 @@ async def test_empty_periods_are_filled_up_to_a_limit() -> None:
         ("03", Decimal(1)),
     ]
     with pytest.raises(LimitExceeded) as refused:
-        await aggregated(
+        await aggregate_samples(
             stream(sample(0, 2), sample(10**9, 1)), Method.COUNT, Period.SECOND, fill=True
         )
     assert refused.value.maximum == MAX_BUCKETS
@@ -77,7 +84,7 @@ def test_periods_are_those_of_the_calendar(period: Period, start: str, following
     moment = datetime(2022, 12, 31, 23, 59, 58, 999, UTC)
     began = period.start(moment)
     assert began == datetime.fromisoformat(start).replace(tzinfo=UTC)
-    assert period.following(began) == datetime.fromisoformat(following).replace(tzinfo=UTC)
+    assert period.next_start(began) == datetime.fromisoformat(following).replace(tzinfo=UTC)
 
 
 @given(st.datetimes(timezones=st.just(UTC)), st.sampled_from(Period))
@@ -85,4 +92,4 @@ def test_every_moment_lies_in_its_period(moment: datetime, period: Period) -> No
     start = period.start(moment)
     assert start <= moment
     if moment.year < 9999:
-        assert moment < period.following(start)
+        assert moment < period.next_start(start)

@@ -8,40 +8,40 @@ from penstock.datastore.errors import NotFound, NotPermitted
 from penstock.datastore.ngsi.directory import Service, ServicePath, group_of
 from penstock.datastore.roles import Caller, GroupPath, Role
 from penstock.datastore.table.pages import Window
-from tests.datastore.ngsi.sample_sinks import World, car, notification
+from tests.datastore.ngsi.sample_sinks import SinkWorld, car, notification
 from tests.datastore.ngsi.test_repository import WHEELS, notify, reader
 from tests.support.sample_resources import on_sqlite, walk, without_moto
 
 
 @without_moto
-async def test_entities_are_listed_by_id_prefix_and_type(world: World) -> None:
-    async with world.sink() as sink:
+async def test_entities_are_listed_by_id_prefix_and_type(world: SinkWorld) -> None:
+    async with world.open_sink() as sink:
         names = ["urn:car:1", "urn:car:2", "urn:bus:1", "x"]
         bus = {"id": "urn:car:1", "type": "bus", "a": {"value": 1}}
-        await sink.accept(notification(*[car(name) for name in names], bus), 100)
-        await sink.loading.drained()
+        await sink.accept_notification(notification(*[car(name) for name in names], bus), 100)
+        await sink.loader.drain()
     directory = reader(world).directory
 
-    async def listed(**how: Any) -> list[tuple[str, str]]:
+    async def list_both_ways(**how: Any) -> list[tuple[str, str]]:
         found = await walk(lambda window: directory.entities(WHEELS, window, **how))
         back = await walk(lambda window: directory.entities(WHEELS, window, **how), backward=True)
         assert found == back
         return [(each.entity_id, each.entity_type) for each in found]
 
     whole = [("urn:bus:1", "car"), ("urn:car:1", "bus"), ("urn:car:1", "car")]
-    assert await listed() == [*whole, ("urn:car:2", "car"), ("x", "car")]
-    assert await listed(prefix="urn:car:1") == whole[1:]
-    assert await listed(prefix="urn:c", type="bus") == whole[1:2]
-    assert await listed(type="ca") == []
+    assert await list_both_ways() == [*whole, ("urn:car:2", "car"), ("x", "car")]
+    assert await list_both_ways(prefix="urn:car:1") == whole[1:]
+    assert await list_both_ways(prefix="urn:c", type="bus") == whole[1:2]
+    assert await list_both_ways(type="ca") == []
     assert await directory.entity(WHEELS, "urn:car:1", "tram") is None
 
 
 @without_moto
-async def test_attributes_are_listed_by_name(world: World) -> None:
+async def test_attributes_are_listed_by_name(world: SinkWorld) -> None:
     await notify(world, 1)
-    async with world.sink() as sink:
-        await sink.accept(notification(car("car1", **{"a:b": 1, "z": 2})), 100)
-        await sink.loading.drained()
+    async with world.open_sink() as sink:
+        await sink.accept_notification(notification(car("car1", **{"a:b": 1, "z": 2})), 100)
+        await sink.loader.drain()
     directory = reader(world).directory
     entity = await directory.entity(WHEELS, "car1", "car")
     assert entity is not None
@@ -54,14 +54,14 @@ async def test_attributes_are_listed_by_name(world: World) -> None:
     assert await directory.attribute(entity, "none") is None
 
 
-async def tree(world: World) -> None:
-    async with world.sink() as sink:
+async def tree(world: SinkWorld) -> None:
+    async with world.open_sink() as sink:
         for service in ("vehicles", "Vehicles", "vehicles2", "rooms"):
             for path in ("/", "/a", "/a/b", "/ab", "/b"):
-                await sink.accept(
+                await sink.accept_notification(
                     notification(fiware_service=service, fiware_servicepath=path), 100
                 )
-        await sink.loading.drained()
+        await sink.loader.drain()
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ async def tree(world: World) -> None:
 )
 @on_sqlite
 async def test_a_caller_sees_what_is_on_one_line_with_their_groups(
-    world: World, roles: list[str], services: list[str], paths: list[str] | None
+    world: SinkWorld, roles: list[str], services: list[str], paths: list[str] | None
 ) -> None:
     await tree(world)
     caller = Caller("ann", {GroupPath(group): Role.READER for group in roles})
@@ -107,7 +107,7 @@ async def test_a_caller_sees_what_is_on_one_line_with_their_groups(
 
 
 @on_sqlite
-async def test_destinations_are_listed_for_readers_of_the_whole_service(world: World) -> None:
+async def test_destinations_are_listed_for_readers_of_the_whole_service(world: SinkWorld) -> None:
     await tree(world)
     whole = reader(world, Caller("ann", {GroupPath("/vehicles"): Role.READER}))
     of = Service("vehicles")

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.datastore.errors import BadInput, LimitExceeded
-from penstock.datastore.ngsi.events import Poison, Update
-from penstock.datastore.ngsi.notification import Format, Heading, read_notification
+from penstock.datastore.ngsi.events import EntityUpdate, Poison
+from penstock.datastore.ngsi.notification import Format, NotificationHeaders, read_notification
 from tests.datastore.ngsi.sample_notifications import poison, read, updates
 
 
@@ -81,7 +81,7 @@ def test_a_legacy_response_that_cannot_be_understood_is_poison(element: Any) -> 
 
 def test_a_poisoned_entity_spoils_no_other() -> None:
     found = read({"data": [{"id": "a"}, {}, {"id": "b"}]})
-    assert [type(entry) for _, entry in found.entries] == [Update, Poison, Update]
+    assert [type(entry) for _, entry in found.entries] == [EntityUpdate, Poison, EntityUpdate]
 
 
 def test_a_notification_holds_at_most_a_thousand_entities_and_forty_paths() -> None:
@@ -114,4 +114,4 @@ def test_whatever_is_sent_is_read_or_refused_with_a_reason(body: Any, form: Form
 @given(st.binary(max_size=60))
 def test_whatever_bytes_are_sent_are_read_or_refused(body: bytes) -> None:
     with pytest.raises(BadInput):
-        read_notification(Heading("s", ("/",), Format.NORMALIZED, None), body)
+        read_notification(NotificationHeaders("s", ("/",), Format.NORMALIZED, None), body)

@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.datastore.errors import BadInput
-from penstock.datastore.ngsi.name_encoding import CONCATENATOR, Encoding, components, decode, encode
+from penstock.datastore.ngsi.name_encoding import (
+    CONCATENATOR,
+    Encoding,
+    decode,
+    decode_components,
+    encode,
+)
 
 VECTORS = {
     "": "",
@@ -105,7 +111,7 @@ def test_no_two_short_texts_have_one_strict_form() -> None:
 @given(st.lists(awkward, min_size=1, max_size=4))
 def test_strict_components_are_told_apart_again(parts: list[str]) -> None:
     name = CONCATENATOR.join(encode(part, Encoding.STRICT) for part in parts)
-    assert components(name, Encoding.STRICT) == tuple(parts)
+    assert decode_components(name, Encoding.STRICT) == tuple(parts)
 
 
 @given(st.one_of(texts, awkward), st.sampled_from(Encoding))
@@ -117,7 +123,7 @@ def test_an_encoded_text_fits_a_table_name(text: str, encoding: Encoding) -> Non
 
 def test_a_documented_name_falls_into_its_components() -> None:
     name = "vehiclesxffffx002f4wheelsxffffcar1xffffcar"
-    assert components(name, Encoding.CYGNUS) == ("vehicles", "/4wheels", "car1", "car")
+    assert decode_components(name, Encoding.CYGNUS) == ("vehicles", "/4wheels", "car1", "car")
 
 
 def test_the_character_that_joins_is_refused_strictly() -> None:

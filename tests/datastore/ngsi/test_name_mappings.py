@@ -7,20 +7,20 @@ import pytest
 
 from penstock.datastore.errors import Invalid
 from penstock.datastore.ngsi.name_mappings import Mapper, read_mappings
-from penstock.datastore.ngsi.naming_rules import Grouper, Renaming, read_rules
-from penstock.datastore.ngsi.options import DataModel, Naming
-from penstock.datastore.ngsi.table_names import Place, table_name
+from penstock.datastore.ngsi.naming_rules import Grouper, Renamer, read_rules
+from penstock.datastore.ngsi.options import DataModel, NamingOptions
+from penstock.datastore.ngsi.table_names import NamingPlace, table_name
 
-CAR = Place("vehicles", "/4wheels", "car1", "car")
+CAR = NamingPlace("vehicles", "/4wheels", "car1", "car")
 
 
 def mapper(*services: Any) -> Mapper:
     document = json.dumps({"serviceMappings": services}).encode()
-    return Mapper.over(read_mappings(document))
+    return Mapper.from_mappings(read_mappings(document))
 
 
 def grouper(*rules: Any) -> Grouper:
-    return Grouper.over(read_rules(json.dumps({"grouping_rules": rules}).encode()))
+    return Grouper.from_rules(read_rules(json.dumps({"grouping_rules": rules}).encode()))
 
 
 def rule(id: int = 1, **changes: Any) -> dict[str, Any]:
@@ -37,7 +37,11 @@ def rule(id: int = 1, **changes: Any) -> dict[str, Any]:
 def problems(document: Any, *, rules: bool = False) -> dict[str, str]:
     body = document if isinstance(document, bytes) else json.dumps(document).encode()
     with pytest.raises(Invalid) as refused:
-        _ = Grouper.over(read_rules(body)) if rules else Mapper.over(read_mappings(body))
+        _ = (
+            Grouper.from_rules(read_rules(body))
+            if rules
+            else Mapper.from_mappings(read_mappings(body))
+        )
     return {".".join(each.path): each.message for each in refused.value.problems}
 
 
@@ -63,7 +67,7 @@ FULL = {
 
 
 def test_the_first_mapping_that_matches_at_each_level_counts() -> None:
-    assert mapper(FULL).place(CAR) == Place("fleet", "/w4", "c1", "vehicle")
+    assert mapper(FULL).map_place(CAR) == NamingPlace("fleet", "/w4", "c1", "vehicle")
 
 
 @pytest.mark.parametrize(
@@ -71,19 +75,21 @@ def test_the_first_mapping_that_matches_at_each_level_counts() -> None:
     [
         (CAR._replace(service="other"), CAR._replace(service="other")),
         (CAR._replace(path="/x"), CAR._replace(path="/x", service="fleet")),
-        (CAR._replace(entity_type="bus"), Place("fleet", "/w4", "car1", "bus")),
-        (CAR._replace(entity_id="mycar1"), Place("fleet", "/w4", "mycar1", "car")),
+        (CAR._replace(entity_type="bus"), NamingPlace("fleet", "/w4", "car1", "bus")),
+        (CAR._replace(entity_id="mycar1"), NamingPlace("fleet", "/w4", "mycar1", "car")),
     ],
 )
-def test_what_does_not_match_keeps_its_name_from_there_on(place: Place, mapped: Place) -> None:
-    assert mapper(FULL).place(place) == mapped
+def test_what_does_not_match_keeps_its_name_from_there_on(
+    place: NamingPlace, mapped: NamingPlace
+) -> None:
+    assert mapper(FULL).map_place(place) == mapped
 
 
 def test_an_absent_original_matches_all_and_a_pattern_matches_the_whole_text() -> None:
     everything = {"newService": "all", "servicePathMappings": [{"newServicePath": "/one"}]}
-    assert mapper(everything).place(CAR) == Place("all", "/one", "car1", "car")
-    assert mapper({"originalService": "(.*)", "newService": "X"}).place(CAR).service == "X"
-    assert mapper({"originalService": "vehicle", "newService": "X"}).place(CAR) == CAR
+    assert mapper(everything).map_place(CAR) == NamingPlace("all", "/one", "car1", "car")
+    assert mapper({"originalService": "(.*)", "newService": "X"}).map_place(CAR).service == "X"
+    assert mapper({"originalService": "vehicle", "newService": "X"}).map_place(CAR) == CAR
 
 
 @pytest.mark.parametrize(
@@ -131,16 +137,16 @@ def test_too_many_mappings_are_refused() -> None:
 def test_a_pattern_that_would_backtrack_for_ever_is_matched_at_once() -> None:
     slow = mapper({"originalService": "(a+)+b", "newService": "X"})
     place = CAR._replace(service="a" * 10_000)
-    assert slow.place(place) == place
-    assert grouper(rule(regex="(a+)+b")).match(CAR._replace(entity_type="a" * 10_000)) is None
+    assert slow.map_place(place) == place
+    assert grouper(rule(regex="(a+)+b")).match_rule(CAR._replace(entity_type="a" * 10_000)) is None
 
 
 def test_a_replacement_that_would_backtrack_for_ever_is_filled_in_at_once() -> None:
     slow = mapper({"originalService": "(a+)+c|(a*b)", "newService": "x$2"})
     letters = "a" * 9_999 + "b"
-    assert slow.place(CAR._replace(service=letters)).service == f"x{letters}"
+    assert slow.map_place(CAR._replace(service=letters)).service == f"x{letters}"
     many = mapper({"originalService": "((a+)+c|(a*b))+", "newService": "$1-$2-$3"})
-    assert many.place(CAR._replace(service="aab" * 3_333 + "b")).service == "b--b"
+    assert many.map_place(CAR._replace(service="aab" * 3_333 + "b")).service == "b--b"
 
 
 @pytest.mark.parametrize(
@@ -149,42 +155,45 @@ def test_a_replacement_that_would_backtrack_for_ever_is_filled_in_at_once() -> N
 )
 def test_a_reference_stands_for_its_group_and_nothing_else_is_special(new: str, named: str) -> None:
     renamed = mapper({"originalService": "(Ünit)-(\\d)(x)?", "newService": new})
-    assert renamed.place(CAR._replace(service="Ünit-7")).service == named
+    assert renamed.map_place(CAR._replace(service="Ünit-7")).service == named
 
 
 def test_the_first_rule_that_matches_gives_the_destination() -> None:
     rules = grouper(rule(1, regex="bus"), rule(2), rule(3, destination="never"))
-    found = rules.match(CAR)
+    found = rules.match_rule(CAR)
     assert found is not None
     assert found.id == 2
-    assert rules.match(CAR._replace(entity_type="tram")) is None
+    assert rules.match_rule(CAR._replace(entity_type="tram")) is None
 
 
 def test_fields_are_joined_in_the_order_in_which_they_are_listed() -> None:
     fields = ["entityType", "entityId", "servicePath"]
-    assert grouper(rule(fields=fields, regex="carcar1/4wheels")).match(CAR)
-    assert not grouper(rule(fields=fields, regex="car1car/4wheels")).match(CAR)
+    assert grouper(rule(fields=fields, regex="carcar1/4wheels")).match_rule(CAR)
+    assert not grouper(rule(fields=fields, regex="car1car/4wheels")).match_rule(CAR)
 
 
 def test_grouped_entities_share_the_documented_table() -> None:
-    renaming = Renaming(grouper=grouper(rule()))
+    renaming = Renamer(grouper=grouper(rule()))
     for id in ("car1", "car2"):
-        place = renaming.place(CAR._replace(entity_id=id))
-        assert table_name(place, Naming()) == "vehiclesxffffx002fcarsxffffcars"
-    by_path = Naming(data_model=DataModel.BY_SERVICE_PATH)
-    assert table_name(renaming.place(CAR), by_path) == "vehiclesxffffx002fcars"
+        place = renaming.rename_place(CAR._replace(entity_id=id))
+        assert table_name(place, NamingOptions()) == "vehiclesxffffx002fcarsxffffcars"
+    by_path = NamingOptions(data_model=DataModel.BY_SERVICE_PATH)
+    assert table_name(renaming.rename_place(CAR), by_path) == "vehiclesxffffx002fcars"
 
 
 def test_grouping_switched_on_leaves_what_no_rule_matches_where_it_was() -> None:
-    renaming = Renaming(grouper=grouper(rule(regex="bus")))
-    assert renaming.place(CAR) == CAR
-    assert table_name(renaming.place(CAR), Naming()) == "vehiclesxffffx002f4wheelsxffffcar1xffffcar"
+    renaming = Renamer(grouper=grouper(rule(regex="bus")))
+    assert renaming.rename_place(CAR) == CAR
+    assert (
+        table_name(renaming.rename_place(CAR), NamingOptions())
+        == "vehiclesxffffx002f4wheelsxffffcar1xffffcar"
+    )
 
 
 def test_grouping_wins_over_mappings_but_for_the_service() -> None:
-    renaming = Renaming(mapper(FULL), grouper(rule()))
-    assert renaming.place(CAR) == Place("fleet", "/cars", "cars", "")
-    assert Renaming(mapper(FULL), grouper(rule(regex="bus"))).place(CAR).path == "/w4"
+    renaming = Renamer(mapper(FULL), grouper(rule()))
+    assert renaming.rename_place(CAR) == NamingPlace("fleet", "/cars", "cars", "")
+    assert Renamer(mapper(FULL), grouper(rule(regex="bus"))).rename_place(CAR).path == "/w4"
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ import pytest
 from penstock.datastore.access.access import Access, Budget
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import Invalid, NotFound, NotPermitted
-from penstock.datastore.ngsi.naming_rules import Documents, NamingRules
+from penstock.datastore.ngsi.naming_rules import NamingDocuments, NamingRules
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
 from penstock.datastore.table.port import Table
-from tests.datastore.ngsi.sample_sinks import QUICK, World
+from tests.datastore.ngsi.sample_sinks import QUICK, SinkWorld
 from tests.datastore.ngsi.test_sink import accept, runs
 from tests.support.sample_resources import SUPER, on_sqlite
 
@@ -31,19 +31,19 @@ def rules_of(table: Table, caller: Caller = SUPER) -> NamingRules:
     return NamingRules(Access(table, caller, Clock(), Budget()))
 
 
-async def tables(world: World, **options: Any) -> tuple[str, ...]:
-    async with world.sink(replace(QUICK, **options)) as sink:
+async def tables(world: SinkWorld, **options: Any) -> tuple[str, ...]:
+    async with world.open_sink(replace(QUICK, **options)) as sink:
         await accept(sink, "car1", "car2")
-        await world.settled()
+        await world.wait_until_settled()
         return (await runs(sink))[-1].shred_types or ()
 
 
 async def test_documents_are_kept_as_they_were_put(table: Table) -> None:
     rules = rules_of(table)
-    assert await rules.documents() == Documents()
+    assert await rules.documents() == NamingDocuments()
     await rules.put_mappings(MAPPINGS)
     await rules.put_rules(RULES)
-    assert await rules.documents() == Documents(MAPPINGS.decode(), RULES.decode())
+    assert await rules.documents() == NamingDocuments(MAPPINGS.decode(), RULES.decode())
 
 
 async def test_a_document_that_is_no_good_leaves_the_last_good_one(table: Table) -> None:
@@ -69,14 +69,14 @@ async def test_only_an_admin_of_everything_puts_them_and_its_readers_read_them(
         for attempt in (rules.put_mappings(MAPPINGS), rules.put_rules(RULES)):
             with pytest.raises(refusal):
                 await attempt
-    assert await rules_of(table, contributor).documents() == Documents()
+    assert await rules_of(table, contributor).documents() == NamingDocuments()
     with pytest.raises(NotFound):
         await rules_of(table, below).documents()
 
 
 @on_sqlite
-async def test_rules_count_where_they_are_switched_on(world: World) -> None:
-    rules = rules_of(world.ground.table)
+async def test_rules_count_where_they_are_switched_on(world: SinkWorld) -> None:
+    rules = rules_of(world.context.table)
     await rules.put_mappings(MAPPINGS)
     await rules.put_rules(RULES)
     plain = ("vehiclesxffffx002f4wheelsxffffcar1xffffcar",)
@@ -89,13 +89,13 @@ async def test_rules_count_where_they_are_switched_on(world: World) -> None:
 
 
 @on_sqlite
-async def test_a_sink_that_runs_goes_by_new_rules_once_it_has_read_them(world: World) -> None:
-    async with world.sink(replace(QUICK, enable_grouping=True)) as sink:
-        await rules_of(world.ground.table).put_rules(RULES)
+async def test_a_sink_that_runs_goes_by_new_rules_once_it_has_read_them(world: SinkWorld) -> None:
+    async with world.open_sink(replace(QUICK, enable_grouping=True)) as sink:
+        await rules_of(world.context.table).put_rules(RULES)
         await accept(sink, "car1")
-        await sink.read_rules()
+        await sink.reload_rules()
         await accept(sink, "car1")
-        await world.settled()
+        await world.wait_until_settled()
         first, second = await runs(sink)
     assert first.shred_types == ("vehiclesxffffx002f4wheelsxffffcar1xffffcar",)
     assert second.shred_types == ("vehiclesxffffx002fcarsxffffcars",)

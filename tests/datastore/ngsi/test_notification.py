@@ -6,12 +6,12 @@ import pytest
 from msgspec import Raw
 
 from penstock.datastore.errors import BadInput
-from penstock.datastore.ngsi.events import Attribute, Metadata, Update
+from penstock.datastore.ngsi.events import EntityUpdate, Metadata, NotifiedAttribute
 from penstock.datastore.ngsi.notification import (
-    Defaults,
     Format,
-    Heading,
-    read_heading,
+    NotificationDefaults,
+    NotificationHeaders,
+    read_headers,
     read_notification,
 )
 from tests.datastore.ngsi.sample_notifications import heading, read, updates
@@ -31,13 +31,15 @@ def plain(value: Any) -> Any:
 
 
 def test_the_headers_of_orion_are_read() -> None:
-    found = read_heading(ORION, Defaults())
-    assert found == Heading("default", ("/Madrid/A",), Format.NORMALIZED, "c1; cbnotif=1")
+    found = read_headers(ORION, NotificationDefaults())
+    assert found == NotificationHeaders(
+        "default", ("/Madrid/A",), Format.NORMALIZED, "c1; cbnotif=1"
+    )
 
 
 def test_absent_headers_have_defaults() -> None:
-    assert heading() == Heading("default", ("/",), None, None)
-    assert read_heading({}, Defaults("vehicles", "/4wheels")).paths == ("/4wheels",)
+    assert heading() == NotificationHeaders("default", ("/",), None, None)
+    assert read_headers({}, NotificationDefaults("vehicles", "/4wheels")).paths == ("/4wheels",)
 
 
 @pytest.mark.parametrize(
@@ -78,11 +80,11 @@ def test_a_normalized_notification_of_orion_is_read() -> None:
     body = b"""{"subscriptionId": "51c0ac9ed714fb3b37d7d5a8", "data": [{"id": "Room1", "type":
       "Room", "temperature": {"type": "Number", "value": 23.0, "metadata": {"unit": {"type":
       "Text", "value": "C"}}}, "on": {"type": "Boolean", "value": true, "metadata": {}}}]}"""
-    found = read_notification(read_heading(ORION, Defaults()), body)
+    found = read_notification(read_headers(ORION, NotificationDefaults()), body)
     assert (found.service, found.repeatable) == ("default", True)
     ((path, entry),) = found.entries
     assert path == "/Madrid/A"
-    assert isinstance(entry, Update)
+    assert isinstance(entry, EntityUpdate)
     temperature, on = entry.attributes
     assert (temperature.name, temperature.type, plain(temperature.value)) == (
         "temperature",
@@ -90,7 +92,7 @@ def test_a_normalized_notification_of_orion_is_read() -> None:
         "23.0",
     )
     assert temperature.metadata == (Metadata("unit", "Text", "C"),)
-    assert on == Attribute("on", "Boolean", True)
+    assert on == NotifiedAttribute("on", "Boolean", True)
 
 
 def test_a_legacy_notification_is_read_whatever_its_status_codes_say() -> None:
@@ -113,12 +115,14 @@ def test_a_legacy_notification_is_read_whatever_its_status_codes_say() -> None:
         "originator": "localhost",
         "contextResponses": [{"contextElement": element, "statusCode": {"code": "404"}}],
     }
-    expected = Update(
+    expected = EntityUpdate(
         "car1",
         "car",
         (
-            Attribute("speed", "float", "112.9"),
-            Attribute("speed", "float", "113", (Metadata("TimeInstant", "ISO8601", "now"),)),
+            NotifiedAttribute("speed", "float", "112.9"),
+            NotifiedAttribute(
+                "speed", "float", "113", (Metadata("TimeInstant", "ISO8601", "now"),)
+            ),
         ),
     )
     assert updates(read(body)) == updates(read(body, ngsiv2_attrsformat="legacy")) == [expected]
@@ -142,7 +146,7 @@ def test_bare_values_have_the_types_that_orion_gives_them(headers: dict[str, str
 
 def test_an_entity_without_an_envelope_is_read() -> None:
     (bare,) = updates(read({**ROOM, "t": 1}, ngsiv2_attrsformat="simplifiedKeyValues"))
-    assert bare == Update("Room1", "Room", (Attribute("t", "Number", 1),))
+    assert bare == EntityUpdate("Room1", "Room", (NotifiedAttribute("t", "Number", 1),))
     (seen,) = updates(read({**ROOM, "t": {"type": "Number", "value": 1}}))
     assert seen == bare
     (named,) = updates(read({**ROOM, "t": {"value": 1}}, ngsiv2_attrsformat="simplifiedNormalized"))
@@ -152,7 +156,7 @@ def test_an_entity_without_an_envelope_is_read() -> None:
 def test_numbers_are_kept_as_they_were_written() -> None:
     body = b'{"id":"a","n":[1e3,5.0,1E400,123456789012345678901234567890,-0.0]}'
     ((_, update),) = read(body, ngsiv2_attrsformat="simplifiedKeyValues").entries
-    assert isinstance(update, Update)
+    assert isinstance(update, EntityUpdate)
     assert [str(plain(each)) for each in update.attributes[0].value] == [
         "1e3",
         "5.0",
@@ -165,7 +169,9 @@ def test_numbers_are_kept_as_they_were_written() -> None:
 def test_what_orion_leaves_out_is_nothing_odd() -> None:
     body = {"data": [{"id": "a", "t": {"value": 1}, "u": {"type": "X"}}]}
     (update,) = updates(read(body, ngsiv2_attrsformat="normalized"))
-    assert update == Update("a", "", (Attribute("t", "Number", 1), Attribute("u", "X", None)))
+    assert update == EntityUpdate(
+        "a", "", (NotifiedAttribute("t", "Number", 1), NotifiedAttribute("u", "X", None))
+    )
 
 
 def test_one_service_path_stands_for_all_entities_and_several_are_one_for_each() -> None:

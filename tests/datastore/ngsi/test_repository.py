@@ -10,43 +10,49 @@ import pytest
 
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import LimitExceeded, NotFound, NotPermitted, Unavailable
-from penstock.datastore.ngsi.counts import Counts
+from penstock.datastore.ngsi.counts import IngestCounts
 from penstock.datastore.ngsi.directory import Attribute, ServicePath
-from penstock.datastore.ngsi.options import DataModel, Layout, Persistence, SinkOptions, ValueFormat
-from penstock.datastore.ngsi.repository import Ingest, Notified
-from penstock.datastore.ngsi.series import ALL_TIMES, Span, followed, number_of
+from penstock.datastore.ngsi.options import (
+    DataModel,
+    ItemLayout,
+    Persistence,
+    SinkOptions,
+    ValueFormat,
+)
+from penstock.datastore.ngsi.repository import IngestRepository, SinkAccess
+from penstock.datastore.ngsi.series import ALL_TIMES, TimeSpan, follow_series, number_of
 from penstock.datastore.roles import Caller, GroupPath, Role
 from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
-from tests.datastore.ngsi.sample_sinks import QUICK, World, car, notification
+from tests.datastore.ngsi.sample_sinks import QUICK, SinkWorld, car, notification
 from tests.support.sample_resources import SUPER, Watch, on_sqlite, walk, without_moto
 
 WHEELS = ServicePath("vehicles", "/4wheels")
 START = datetime(2022, 8, 10, 23, 55, 20, 322000, UTC)
 
 
-def reader(world: World, caller: Caller = SUPER, **ingest: Any) -> Notified:
-    found = Ingest(world.ground.destinations, **ingest)
+def reader(world: SinkWorld, caller: Caller = SUPER, **ingest: Any) -> IngestRepository:
+    found = SinkAccess(world.context.destinations, **ingest)
     return (
-        Store(world.ground.table, files=world.ground.files, ingest=found)
+        Store(world.context.table, files=world.context.files, ingest=found)
         .open_session(caller)
         .notified
     )
 
 
 async def notify(
-    world: World, *values: Any, options: SinkOptions = QUICK, step: int = 1, **headers: str
+    world: SinkWorld, *values: Any, options: SinkOptions = QUICK, step: int = 1, **headers: str
 ) -> None:
     """Send notifications of a car's speed, one value after the other, `step` seconds apart."""
     watch = Watch()
-    async with world.sink(options, clock=Clock(watch)) as sink:
+    async with world.open_sink(options, clock=Clock(watch)) as sink:
         for value in values:
-            await sink.accept(notification(car("car1", speed=value), **headers), 100)
+            await sink.accept_notification(notification(car("car1", speed=value), **headers), 100)
             watch.move(timedelta(seconds=step))
-        await sink.loading.drained()
+        await sink.loader.drain()
 
 
-async def speed(world: World) -> Attribute:
+async def speed(world: SinkWorld) -> Attribute:
     directory = reader(world).directory
     entity = await directory.entity(WHEELS, "car1", "car")
     assert entity is not None
@@ -55,7 +61,9 @@ async def speed(world: World) -> Attribute:
     return found
 
 
-async def texts(world: World, of: Attribute, span: Span = ALL_TIMES, **how: Any) -> list[Any]:
+async def texts(
+    world: SinkWorld, of: Attribute, span: TimeSpan = ALL_TIMES, **how: Any
+) -> list[Any]:
     """The values of a series, read with a page size of one."""
     series, newest = reader(world).series, how.pop("newest_first", False)
     found = await walk(lambda window: series.page(of, span, window, newest_first=newest), **how)
@@ -63,7 +71,7 @@ async def texts(world: World, of: Attribute, span: Span = ALL_TIMES, **how: Any)
 
 
 @without_moto
-async def test_a_series_is_read_in_both_orders_and_directions(world: World) -> None:
+async def test_a_series_is_read_in_both_orders_and_directions(world: SinkWorld) -> None:
     await notify(world, *range(5))
     of = await speed(world)
     oldest = ["0", "1", "2", "3", "4"]
@@ -74,20 +82,20 @@ async def test_a_series_is_read_in_both_orders_and_directions(world: World) -> N
 
 
 @without_moto
-async def test_a_span_is_from_inclusive_to_exclusive(world: World) -> None:
+async def test_a_span_is_from_inclusive_to_exclusive(world: SinkWorld) -> None:
     await notify(world, *range(5))
     of = await speed(world)
     second = timedelta(seconds=1)
-    assert await texts(world, of, Span(START + second, START + 3 * second)) == ["1", "2"]
-    assert await texts(world, of, Span(START + 3 * second)) == ["3", "4"]
-    assert await texts(world, of, Span(end=START + second)) == ["0"]
-    assert await texts(world, of, Span(START + second, START + second)) == []
-    late = await reader(world).series.page(of, Span(START + 3 * second), Window(size=1))
+    assert await texts(world, of, TimeSpan(START + second, START + 3 * second)) == ["1", "2"]
+    assert await texts(world, of, TimeSpan(START + 3 * second)) == ["3", "4"]
+    assert await texts(world, of, TimeSpan(end=START + second)) == ["0"]
+    assert await texts(world, of, TimeSpan(START + second, START + second)) == []
+    late = await reader(world).series.page(of, TimeSpan(START + 3 * second), Window(size=1))
     assert late.entries[0][1].recv_time == "2022-08-10T23:55:23.322Z"
 
 
 @on_sqlite
-async def test_the_last_samples_are_the_last_of_the_page(world: World) -> None:
+async def test_the_last_samples_are_the_last_of_the_page(world: SinkWorld) -> None:
     await notify(world, *range(5))
     page = await reader(world).series.page(
         await speed(world), ALL_TIMES, Window(size=2, backward=True)
@@ -96,19 +104,19 @@ async def test_the_last_samples_are_the_last_of_the_page(world: World) -> None:
 
 
 @on_sqlite
-async def test_a_series_goes_on_where_another_layout_stores_it(world: World) -> None:
+async def test_a_series_goes_on_where_another_layout_stores_it(world: SinkWorld) -> None:
     """Rows, then columns, then typed rows in a different table are one series."""
-    column = Layout(attr_persistence=Persistence.COLUMN)
-    typed = Layout(value_format=ValueFormat.TYPED)
+    column = ItemLayout(attr_persistence=Persistence.COLUMN)
+    typed = ItemLayout(value_format=ValueFormat.TYPED)
     lower = replace(QUICK.naming, enable_lowercase=True, data_model=DataModel.BY_SERVICE_PATH)
     watch = Watch()
     for n, options in enumerate(
         [QUICK, replace(QUICK, layout=column), replace(QUICK, layout=typed, naming=lower)] * 2
     ):
-        async with world.sink(options, clock=Clock(watch)) as sink:
-            await sink.accept(notification(car("car1", speed=n)), 100)
-            await sink.accept(notification(car("car1", other=n)), 100)
-            await sink.loading.drained()
+        async with world.open_sink(options, clock=Clock(watch)) as sink:
+            await sink.accept_notification(notification(car("car1", speed=n)), 100)
+            await sink.accept_notification(notification(car("car1", other=n)), 100)
+            await sink.loader.drain()
             watch.move(timedelta(seconds=1))
     of = await speed(world)
     assert len(of.places) == 3
@@ -120,20 +128,20 @@ async def test_a_series_goes_on_where_another_layout_stores_it(world: World) -> 
 
 
 @on_sqlite
-async def test_a_sparse_column_is_found_behind_many_others(world: World) -> None:
-    options = replace(QUICK, layout=Layout(attr_persistence=Persistence.COLUMN))
+async def test_a_sparse_column_is_found_behind_many_others(world: SinkWorld) -> None:
+    options = replace(QUICK, layout=ItemLayout(attr_persistence=Persistence.COLUMN))
     watch = Watch()
-    async with world.sink(options, clock=Clock(watch)) as sink:
+    async with world.open_sink(options, clock=Clock(watch)) as sink:
         for n in range(150):
             named = {"speed": n} if n in (0, 149) else {"other": n}
-            await sink.accept(notification(car("car1", **named)), 100)
+            await sink.accept_notification(notification(car("car1", **named)), 100)
             watch.move(timedelta(seconds=1))
-        await sink.loading.drained()
+        await sink.loader.drain()
     assert await texts(world, await speed(world)) == ["0", "149"]
 
 
 @on_sqlite
-async def test_values_come_back_as_text_and_as_number(world: World) -> None:
+async def test_values_come_back_as_text_and_as_number(world: SinkWorld) -> None:
     await notify(world, 1, 2.5, True, None, "x", {"a": [1]}, "1e3")
     series = reader(world).series
     of = await speed(world)
@@ -174,19 +182,19 @@ def test_a_number_is_what_says_so_exactly(value: Any, number: str | None) -> Non
 
 
 @on_sqlite
-async def test_letters_are_replayed_by_contributors_all_or_none(world: World) -> None:
-    async with world.sink() as sink:
+async def test_letters_are_replayed_by_contributors_all_or_none(world: SinkWorld) -> None:
+    async with world.open_sink() as sink:
         for path in ("/a", "/b"):
-            await sink.accept(notification({}, fiware_servicepath=path), 10)
+            await sink.accept_notification(notification({}, fiware_servicepath=path), 10)
         ids = [(await world.letters(("vehicles", path)))[0].id for path in ("/a", "/b")]
         admin = {GroupPath("/vehicles/a"): Role.CONTRIBUTOR}
-        part = reader(world, Caller("ann", admin), replay=sink.replaying.replay)
+        part = reader(world, Caller("ann", admin), replay=sink.replayer.replay)
         with pytest.raises(NotFound):
             await part.replay(ids)
         below = reader(
             world,
             Caller("bob", {**admin, GroupPath("/vehicles/b"): Role.READER}),
-            replay=sink.replaying.replay,
+            replay=sink.replayer.replay,
         )
         with pytest.raises(NotPermitted):
             await below.replay(ids)
@@ -201,21 +209,21 @@ async def test_letters_are_replayed_by_contributors_all_or_none(world: World) ->
 
 
 @on_sqlite
-async def test_a_follower_is_told_of_each_sample_once(world: World) -> None:
-    async with world.sink() as sink:
-        await sink.accept(notification(car("car1", speed=0)), 10)
-        await sink.loading.drained()
-        following = followed(reader(world).series, Clock(), await speed(world), 0.01)
+async def test_a_follower_is_told_of_each_sample_once(world: SinkWorld) -> None:
+    async with world.open_sink() as sink:
+        await sink.accept_notification(notification(car("car1", speed=0)), 10)
+        await sink.loader.drain()
+        following = follow_series(reader(world).series, Clock(), await speed(world), 0.01)
         told = [(await anext(following)).text]
         for n in (1, 2):
-            await sink.accept(notification(car("car1", speed=n)), 10)
-            await sink.loading.drained()
+            await sink.accept_notification(notification(car("car1", speed=n)), 10)
+            await sink.loader.drain()
         told += [(await asyncio.wait_for(anext(following), 5)).text for _ in range(2)]
         await following.aclose()  # type: ignore[attr-defined]
     assert told == ["0", "1", "2"]
 
 
 @on_sqlite
-async def test_counts_are_those_of_the_path(world: World) -> None:
+async def test_counts_are_those_of_the_path(world: SinkWorld) -> None:
     await notify(world, 1, 2)
-    assert await reader(world).counts(WHEELS) == Counts(received=2, persisted=2, items=2)
+    assert await reader(world).counts(WHEELS) == IngestCounts(received=2, persisted=2, items=2)

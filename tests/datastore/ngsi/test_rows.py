@@ -9,54 +9,59 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from penstock.datastore.ngsi.events import (
-    Attribute,
+    EntityUpdate,
     Metadata,
-    Update,
-    native,
+    NotifiedAttribute,
+    native_value,
     read_json,
     write_json,
 )
-from penstock.datastore.ngsi.options import Compat, Layout, Persistence, ValueFormat
+from penstock.datastore.ngsi.options import Compat, ItemLayout, Persistence, ValueFormat
 from penstock.datastore.ngsi.rows import Event, items_of, recv_time
 from penstock.datastore.table import limits
 from penstock.datastore.table.port import Item
 
 AT = 1_429_535_775_005
-CAR = Update(
+CAR = EntityUpdate(
     "car1",
     "car",
-    (Attribute("speed", "float", Raw(b"112.9")), Attribute("oil_level", "float", Raw(b"74.6"))),
+    (
+        NotifiedAttribute("speed", "float", Raw(b"112.9")),
+        NotifiedAttribute("oil_level", "float", Raw(b"74.6")),
+    ),
 )
-ROWS = Layout()
-CYGNUS = Layout(compat=Compat.CYGNUS)
-TYPED = Layout(value_format=ValueFormat.TYPED)
+ROWS = ItemLayout()
+CYGNUS = ItemLayout(compat=Compat.CYGNUS)
+TYPED = ItemLayout(value_format=ValueFormat.TYPED)
 
 
 def event(
-    update: Update = CAR, persistence: Persistence = Persistence.ROW, **changes: Any
+    update: EntityUpdate = CAR, persistence: Persistence = Persistence.ROW, **changes: Any
 ) -> Event:
     fields: dict[str, Any] = {"service": "vehicles", "path": "/4wheels", "at": AT, "identity": "i"}
     return Event(**{**fields, **changes}, table="a table", persistence=persistence, update=update)
 
 
-def documented(item: Item) -> Item:
+def documented_fields(item: Item) -> Item:
     """The item without the fields that the document does not define: the keys and the number."""
     return {name: value for name, value in item.items() if name not in ("pk", "sk", "ID")}
 
 
-def values(*found: Any, layout: Layout = ROWS) -> list[Any]:
-    attributes = tuple(Attribute(f"a{n}", "", value) for n, value in enumerate(found))
-    return [item["attrValue"] for item in items_of(event(Update("e", "", attributes)), layout)]
+def values(*found: Any, layout: ItemLayout = ROWS) -> list[Any]:
+    attributes = tuple(NotifiedAttribute(f"a{n}", "", value) for n, value in enumerate(found))
+    return [
+        item["attrValue"] for item in items_of(event(EntityUpdate("e", "", attributes)), layout)
+    ]
 
 
-def column(*attributes: Attribute, layout: Layout = ROWS) -> Item:
-    (item,) = items_of(event(Update("e", "t", attributes), Persistence.COLUMN), layout)
+def column(*attributes: NotifiedAttribute, layout: ItemLayout = ROWS) -> Item:
+    (item,) = items_of(event(EntityUpdate("e", "t", attributes), Persistence.COLUMN), layout)
     return item
 
 
 def test_the_documents_example_is_two_rows() -> None:
     speed, oil = items_of(event(), ROWS)
-    assert documented(speed) == {
+    assert documented_fields(speed) == {
         "recvTimeTs": 1429535775005,
         "recvTime": "2015-04-20T13:16:15.005Z",
         "fiwareServicePath": "/4wheels",
@@ -67,8 +72,8 @@ def test_the_documents_example_is_two_rows() -> None:
         "attrValue": "112.9",
         "attrMd": "[]",
     }
-    assert documented(oil) == {
-        **documented(speed),
+    assert documented_fields(oil) == {
+        **documented_fields(speed),
         "attrName": "oil_level",
         "attrValue": "74.6",
     }
@@ -76,7 +81,7 @@ def test_the_documents_example_is_two_rows() -> None:
 
 def test_the_documents_example_is_one_column_item() -> None:
     (item,) = items_of(event(persistence=Persistence.COLUMN), ROWS)
-    assert documented(item) == {
+    assert documented_fields(item) == {
         "recvTime": "2015-04-20T13:16:15.005Z",
         "fiwareServicePath": "/4wheels",
         "entityId": "car1",
@@ -92,7 +97,7 @@ def test_cygnus_itself_writes_seconds_bare_milliseconds_and_quotes() -> None:
     speed, _ = items_of(event(), CYGNUS)
     assert (speed["recvTimeTs"], speed["recvTime"]) == (1429535775, "2015-04-20T13:16:15.5Z")
     (item,) = items_of(event(persistence=Persistence.COLUMN), CYGNUS)
-    assert documented(item) == {
+    assert documented_fields(item) == {
         "recvTime": "2015-04-20T13:16:15.5Z",
         "fiwareServicePath": "/4wheels",
         "entityId": "car1",
@@ -142,12 +147,12 @@ def test_what_a_table_cannot_hold_exactly_is_kept_as_its_text(text: str) -> None
 @given(st.decimals(allow_nan=False, allow_infinity=False))
 def test_a_typed_number_is_exact_or_a_text(number: Decimal) -> None:
     text = f"{number:f}" if abs(number.adjusted()) < 400 else f"{number}"
-    found = native(read_json(text.replace("E+", "e").replace("E", "e")))
+    found = native_value(read_json(text.replace("E+", "e").replace("E", "e")))
     if isinstance(found, str):
         assert Decimal(found) == number
     else:
         assert found == number
-        limits.size_of({"n": found})
+        limits.item_size({"n": found})
 
 
 def test_metadata_is_a_list_in_json() -> None:
@@ -156,7 +161,7 @@ def test_metadata_is_a_list_in_json() -> None:
         Metadata("n", "Number", 1),
         Metadata("z", "", None),
     )
-    update = Update("e", "t", (Attribute("a", "", 1, metadata),))
+    update = EntityUpdate("e", "t", (NotifiedAttribute("a", "", 1, metadata),))
     (item,) = items_of(event(update), ROWS)
     assert item["attrMd"] == (
         '[{"name":"unit","type":"Text","value":"de\\"g"},'
@@ -173,22 +178,26 @@ def test_metadata_is_a_list_in_json() -> None:
      "expiresAt", "attrs"],
 )  # fmt: skip
 def test_an_attribute_never_takes_the_place_of_a_field(name: str) -> None:
-    plain, odd = column(), column(Attribute(name, "", "v"))
+    plain, odd = column(), column(NotifiedAttribute(name, "", "v"))
     assert odd["attrs"] == {name: "v", f"{name}_md": "[]"}
     assert {field: value for field, value in odd.items() if field != "attrs"} == plain
 
 
 def test_an_attribute_named_like_anothers_metadata_stands_aside() -> None:
-    found = column(Attribute("a", "", "1"), Attribute("a_md", "", "2"), Attribute("b", "", "3"))
+    found = column(
+        NotifiedAttribute("a", "", "1"),
+        NotifiedAttribute("a_md", "", "2"),
+        NotifiedAttribute("b", "", "3"),
+    )
     assert (found["a"], found["a_md"], found["b"]) == ("1", "[]", "3")
     assert found["attrs"] == {"a_md": "2", "a_md_md": "[]"}
 
 
 def test_an_update_without_attributes_has_no_rows_and_one_column_item() -> None:
-    empty = Update("e", "t", ())
+    empty = EntityUpdate("e", "t", ())
     assert items_of(event(empty), ROWS) == []
     (item,) = items_of(event(empty, Persistence.COLUMN), ROWS)
-    assert documented(item) == {
+    assert documented_fields(item) == {
         "recvTime": "2015-04-20T13:16:15.005Z",
         "fiwareServicePath": "/4wheels",
         "entityId": "e",
@@ -209,7 +218,7 @@ def test_keys_are_those_of_the_series_and_follow_from_the_event() -> None:
 
 
 def test_an_attribute_that_comes_twice_is_two_samples() -> None:
-    twice = Update("e", "t", (Attribute("a", "", 1), Attribute("a", "", 1)))
+    twice = EntityUpdate("e", "t", (NotifiedAttribute("a", "", 1), NotifiedAttribute("a", "", 1)))
     one, other = items_of(event(twice), ROWS)
     assert one["sk"] != other["sk"]
 
@@ -221,7 +230,7 @@ def test_an_attribute_that_comes_twice_is_two_samples() -> None:
 def test_different_series_have_different_keys(one: tuple[str, ...], other: tuple[str, ...]) -> None:
     keys = []
     for service, path, id, type_, name in (one, other):
-        update = Update(id, type_, (Attribute(name, "", 1),))
+        update = EntityUpdate(id, type_, (NotifiedAttribute(name, "", 1),))
         (item,) = items_of(event(update, service=service, path=path), ROWS)
         keys.append(item["pk"])
     assert (keys[0] == keys[1]) == (one == other)
@@ -232,14 +241,18 @@ def test_different_series_have_different_keys(one: tuple[str, ...], other: tuple
         st.tuples(st.text(min_size=1, max_size=8), st.integers() | st.text(max_size=8)), max_size=5
     ),
     st.sampled_from(Persistence),
-    st.builds(Layout, value_format=st.sampled_from(ValueFormat), compat=st.sampled_from(Compat)),
+    st.builds(
+        ItemLayout, value_format=st.sampled_from(ValueFormat), compat=st.sampled_from(Compat)
+    ),
 )
 def test_every_item_fits_the_table(
-    attributes: list[tuple[str, Any]], persistence: Persistence, layout: Layout
+    attributes: list[tuple[str, Any]], persistence: Persistence, layout: ItemLayout
 ) -> None:
-    update = Update("e", "", tuple(Attribute(name, "", value) for name, value in attributes))
+    update = EntityUpdate(
+        "e", "", tuple(NotifiedAttribute(name, "", value) for name, value in attributes)
+    )
     for item in items_of(event(update, persistence), layout):
-        assert limits.footprint(item).index_hash is None
+        assert limits.measure_item(item).index_hash is None
         number = item["ID"]
         assert isinstance(number, int)
         assert 0 <= number < 10**37

@@ -9,140 +9,148 @@ import pytest
 
 from penstock.datastore.errors import NotFound, Unavailable
 from penstock.datastore.manifest.transitions import Reload
-from penstock.datastore.ngsi.counts import Counts
-from penstock.datastore.ngsi.inbox import Accepted
-from penstock.datastore.ngsi.options import Batching, LongNames, Naming
-from penstock.datastore.ngsi.replay import Replayed
-from tests.datastore.ngsi.failing_destinations import Chance, Failing, NotAllowed, first, of_table
-from tests.datastore.ngsi.sample_sinks import QUICK, World, notification
+from penstock.datastore.ngsi.counts import IngestCounts
+from penstock.datastore.ngsi.inbox import IntakeResult
+from penstock.datastore.ngsi.options import BatchingOptions, LongNames, NamingOptions
+from penstock.datastore.ngsi.replay import ReplayResult
+from tests.datastore.ngsi.failing_destinations import (
+    FailingDestinations,
+    FaultInjector,
+    NotAllowed,
+    fail_first,
+    fail_table,
+)
+from tests.datastore.ngsi.sample_sinks import QUICK, SinkWorld, notification
 from tests.datastore.ngsi.test_sink import accept, runs
 from tests.support.sample_resources import on_sqlite
 
 pytestmark = on_sqlite
 
 BUSY = Unavailable("busy")
-THREE = replace(QUICK, batching=Batching(ttl=3, retry_intervals=(0.001,)))
+THREE = replace(QUICK, batching=BatchingOptions(ttl=3, retry_intervals=(0.001,)))
 
 
-def failing(world: World, *fails: Any) -> Failing:
-    return Failing(world.ground.destinations, *fails)
+def failing(world: SinkWorld, *fails: Any) -> FailingDestinations:
+    return FailingDestinations(world.context.destinations, *fails)
 
 
 @pytest.mark.parametrize("failures", [1, 3])
-async def test_what_fails_is_tried_again(world: World, failures: int) -> None:
-    destinations = failing(world, first(failures, BUSY))
-    async with world.sink(THREE, destinations=destinations) as sink:
+async def test_what_fails_is_tried_again(world: SinkWorld, failures: int) -> None:
+    destinations = failing(world, fail_first(failures, BUSY))
+    async with world.open_sink(THREE, destinations=destinations) as sink:
         await accept(sink, "car1")
-        assert await world.recounted() == Counts(received=1, persisted=1, items=2)
-        assert sink.loading.troubles == {}
+        assert await world.recount() == IngestCounts(received=1, persisted=1, items=2)
+        assert sink.loader.failing_destinations == {}
 
 
-async def test_what_fails_to_the_end_becomes_a_letter_and_is_tried_again(world: World) -> None:
-    destinations = failing(world, first(8, BUSY))
-    async with world.sink(THREE, destinations=destinations) as sink:
+async def test_what_fails_to_the_end_becomes_a_letter_and_is_tried_again(world: SinkWorld) -> None:
+    destinations = failing(world, fail_first(8, BUSY))
+    async with world.open_sink(THREE, destinations=destinations) as sink:
         await accept(sink, "car1")
-        assert (await world.settled()) == Counts(received=1, dead_lettered=1)
+        assert (await world.wait_until_settled()) == IngestCounts(received=1, dead_lettered=1)
         (letter,) = await world.letters()
         assert (letter.reason, letter.attempts, letter.events) == ("busy", 4, 1)
-        assert await sink.replaying.replay(letter) == Replayed(letter, 1, 0)
-        assert await world.recounted() == Counts(received=1, persisted=1, items=2)
+        assert await sink.replayer.replay(letter) == ReplayResult(letter, 1, 0)
+        assert await world.recount() == IngestCounts(received=1, persisted=1, items=2)
         assert await world.letters() == []
         with pytest.raises(NotFound):
-            await sink.replaying.replay(letter)
-        assert await world.recounted() == Counts(received=1, persisted=1, items=2)
-        assert sink.room.held.events == 0
+            await sink.replayer.replay(letter)
+        assert await world.recount() == IngestCounts(received=1, persisted=1, items=2)
+        assert sink.in_flight.held.events == 0
 
 
-async def test_without_retries_the_first_failure_makes_a_letter(world: World) -> None:
-    options = replace(QUICK, batching=Batching(ttl=0, retry_intervals=(0.001,)))
-    destinations = failing(world, of_table("car1", BUSY))
-    async with world.sink(options, destinations=destinations) as sink:
+async def test_without_retries_the_first_failure_makes_a_letter(world: SinkWorld) -> None:
+    options = replace(QUICK, batching=BatchingOptions(ttl=0, retry_intervals=(0.001,)))
+    destinations = failing(world, fail_table("car1", BUSY))
+    async with world.open_sink(options, destinations=destinations) as sink:
         await accept(sink, "car1", "car2")
-        counts = await world.settled()
-    assert counts == Counts(received=2, persisted=1, dead_lettered=1, items=2)
+        counts = await world.wait_until_settled()
+    assert counts == IngestCounts(received=2, persisted=1, dead_lettered=1, items=2)
 
 
-async def test_a_destination_that_fails_holds_up_no_other(world: World) -> None:
-    options = replace(QUICK, batching=Batching(ttl=-1, retry_intervals=(0.01,)))
-    destinations = failing(world, of_table("car1", BUSY))
-    async with world.sink(options, destinations=destinations, drain=0.1) as sink:
+async def test_a_destination_that_fails_holds_up_no_other(world: SinkWorld) -> None:
+    options = replace(QUICK, batching=BatchingOptions(ttl=-1, retry_intervals=(0.01,)))
+    destinations = failing(world, fail_table("car1", BUSY))
+    async with world.open_sink(options, destinations=destinations, drain=0.1) as sink:
         await accept(sink, "car1", "car2")
         for _ in range(200):
-            if "car2" in {item["entityId"] for item in await world.samples()}:
+            if "car2" in {item["entityId"] for item in await world.read_samples()}:
                 break
             await asyncio.sleep(0.01)
         assert (await world.counts()).pending == 2
-        assert sink.loading.troubles == {"vehiclesxffffx002f4wheelsxffffcar1xffffcar": "busy"}
-        destinations.fails = first(0, BUSY)
-        assert await world.recounted() == Counts(received=2, persisted=2, items=4)
+        assert sink.loader.failing_destinations == {
+            "vehiclesxffffx002f4wheelsxffffcar1xffffcar": "busy"
+        }
+        destinations.fails = fail_first(0, BUSY)
+        assert await world.recount() == IngestCounts(received=2, persisted=2, items=4)
 
 
-async def test_a_wrong_set_up_waits_to_be_put_right(world: World) -> None:
-    destinations = failing(world, first(50, NotAllowed("no such key")))
-    async with world.sink(THREE, destinations=destinations) as sink:
+async def test_a_wrong_set_up_waits_to_be_put_right(world: SinkWorld) -> None:
+    destinations = failing(world, fail_first(50, NotAllowed("no such key")))
+    async with world.open_sink(THREE, destinations=destinations) as sink:
         await accept(sink)
-        assert await world.recounted() == Counts(received=1, persisted=1, items=2)
+        assert await world.recount() == IngestCounts(received=1, persisted=1, items=2)
 
 
-async def test_poison_that_is_tried_again_is_poison_again(world: World) -> None:
-    async with world.sink() as sink:
+async def test_poison_that_is_tried_again_is_poison_again(world: SinkWorld) -> None:
+    async with world.open_sink() as sink:
         await accept(sink, {"type": "car"})
         (letter,) = await world.letters()
-        assert await sink.replaying.replay(letter) == Replayed(letter, 0, 1)
-        assert await world.recounted() == Counts(received=1, dead_lettered=1)
+        assert await sink.replayer.replay(letter) == ReplayResult(letter, 0, 1)
+        assert await world.recount() == IngestCounts(received=1, dead_lettered=1)
         (again,) = await world.letters()
     assert (again.reason, again.first_seen) == (letter.reason, letter.first_seen)
     assert again.id != letter.id
 
 
-async def test_a_name_that_was_refused_is_given_by_the_rules_of_the_day(world: World) -> None:
-    refusing = replace(QUICK, naming=Naming(long_names=LongNames.REJECT))
-    async with world.sink(refusing) as sink:
+async def test_a_name_that_was_refused_is_given_by_the_rules_of_the_day(world: SinkWorld) -> None:
+    refusing = replace(QUICK, naming=NamingOptions(long_names=LongNames.REJECT))
+    async with world.open_sink(refusing) as sink:
         answer = await accept(sink, "c" * 250)
-        assert isinstance(answer, Accepted)
+        assert isinstance(answer, IntakeResult)
         assert "characters of a table's name" in answer.refused[0].reason
-    async with world.sink() as sink:
+    async with world.open_sink() as sink:
         (letter,) = await world.letters()
-        await sink.replaying.replay(letter)
-        assert await world.recounted() == Counts(received=1, persisted=1, items=2)
+        await sink.replayer.replay(letter)
+        assert await world.recount() == IngestCounts(received=1, persisted=1, items=2)
 
 
-async def test_a_run_that_is_loaded_once_more_counts_once(world: World) -> None:
-    async with world.sink() as sink:
+async def test_a_run_that_is_loaded_once_more_counts_once(world: SinkWorld) -> None:
+    async with world.open_sink() as sink:
         await accept(sink)
-        await world.settled()
+        await world.wait_until_settled()
         (run,) = await runs(sink)
-        await sink.keeping.ledger.runs.ask(run.name, Reload(force=True, reason="to be sure"))
-        assert await sink.take_over() == 1
-        await sink.loading.drained()
+        await sink.committer.run_log.runs.change(run.name, Reload(force=True, reason="to be sure"))
+        assert await sink.take_over_runs() == 1
+        await sink.loader.drain()
         (again,) = await runs(sink)
         assert (again.state, again.fence) == ("LOADED", 2)
-        assert await world.recounted() == Counts(received=1, persisted=1, items=2)
+        assert await world.recount() == IngestCounts(received=1, persisted=1, items=2)
 
 
 async def test_a_notification_that_cannot_be_kept_is_refused_and_may_come_again(
-    world: World,
+    world: SinkWorld,
 ) -> None:
     dice = random.Random(1)
-    table = Chance(world.ground.table, dice, 2.0, "transact")
-    async with world.sink(table=table) as sink:
+    table = FaultInjector(world.context.table, dice, 2.0, "transact")
+    async with world.open_sink(table=table) as sink:
         with pytest.raises(Unavailable):
             await accept(sink, correlator="c")
-        assert sink.room.held.events == 0
+        assert sink.in_flight.held.events == 0
         table.often = 0.0
-        assert await accept(sink, correlator="c") == Accepted(1)
-        assert (await world.recounted()).persisted == 1
+        assert await accept(sink, correlator="c") == IntakeResult(1)
+        assert (await world.recount()).persisted == 1
 
 
 @pytest.mark.parametrize("seed", range(6))
-async def test_whatever_fails_everything_is_stored_once(world: World, seed: int) -> None:
+async def test_whatever_fails_everything_is_stored_once(world: SinkWorld, seed: int) -> None:
     """Senders repeat unacknowledged notifications; sinks fail anywhere and are killed."""
     dice = random.Random(seed)
-    ground = world.ground
+    ground = world.context
     broken = {
-        "table": Chance(ground.table, dice, 0.1, "get", "transact", "write"),
-        "files": Chance(ground.files, dice, 0.1, "write"),
-        "destinations": Chance(ground.destinations, dice, 0.2, "write"),
+        "table": FaultInjector(ground.table, dice, 0.1, "get", "transact", "write"),
+        "files": FaultInjector(ground.files, dice, 0.1, "write"),
+        "destinations": FaultInjector(ground.destinations, dice, 0.2, "write"),
     }
     waiting = [[f"car{n % 7}", f"car{n % 5}x"] for n in range(40)]
     sent = 0
@@ -159,19 +167,19 @@ async def test_whatever_fails_everything_is_stored_once(world: World, seed: int)
     for _ in range(200):
         if not left:
             break
-        async with world.sink(THREE, drain=dice.choice([0.0, 0.05]), **broken) as sink:
+        async with world.open_sink(THREE, drain=dice.choice([0.0, 0.05]), **broken) as sink:
             for _ in range(3):
                 some = left[:8]
                 sent += len(some)
                 answers = await asyncio.gather(*(send(number, sink) for number in some))
                 left = [n for n, ok in zip(some, answers, strict=True) if not ok] + left[8:]
     assert not left
-    async with world.sink(QUICK) as sink:
-        counts = await world.settled()
+    async with world.open_sink(QUICK) as sink:
+        counts = await world.wait_until_settled()
         while letters := await world.letters():
             for letter in letters:
-                await sink.replaying.replay(letter)
-        counts = await world.recounted()
+                await sink.replayer.replay(letter)
+        counts = await world.recount()
     assert counts.persisted == 80
     assert counts.items == 160
     assert counts.received == 80 + counts.duplicates

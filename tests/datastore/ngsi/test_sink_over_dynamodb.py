@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from penstock.datastore.errors import Unavailable
-from tests.datastore.ngsi.sample_destinations import Apart, open_dynamodb
-from tests.datastore.ngsi.sample_sinks import QUICK, World, car, notification, open_world
+from tests.datastore.ngsi.sample_destinations import PrefixedDestinations, open_dynamodb
+from tests.datastore.ngsi.sample_sinks import QUICK, SinkWorld, car, notification, open_world
 from tests.faults.dynamodb_proxy import Fault, FaultProxy
 from tests.support.stores import moto_endpoint
 from tests.support.stores import open_dynamodb as open_table
@@ -19,7 +19,7 @@ SPEEDY = set(Fault) - {Fault.SILENT_AFTER, Fault.SHORT_PAGE, Fault.SLOW}
 NOTIFICATIONS = 12
 
 
-async def send(world: World, left: list[int], sink: Any) -> list[int]:
+async def send(world: SinkWorld, left: list[int], sink: Any) -> list[int]:
     """Send each number, two cars at a time; return those that were not acknowledged."""
 
     async def one(number: int) -> int | None:
@@ -42,24 +42,24 @@ async def test_whatever_dynamodb_does_each_sample_is_stored_once(tmp_path: Path,
     async with FaultProxy(moto_endpoint()) as proxy:
         table = await open_table(proxy.url, name=made._name, deadline=3.0)
         inner = await open_dynamodb(proxy.url, deadline=3.0)
-        destinations = Apart(inner, f"f{made._name[-8:]}.")
+        destinations = PrefixedDestinations(inner, f"f{made._name[-8:]}.")
         async with open_world(table, destinations, tmp_path) as world:
-            async with world.sink():
+            async with world.open_sink():
                 pass
             proxy.chance(0.15, SPEEDY, seed=seed)
             proxy.script("BatchWriteItem", Fault.UNPROCESSED, Fault.SILENT_AFTER, Fault.THROTTLED)
             left = list(range(NOTIFICATIONS))
             while left:
-                async with world.sink(QUICK, drain=dice.choice([0.0, 0.3])) as sink:
+                async with world.open_sink(QUICK, drain=dice.choice([0.0, 0.3])) as sink:
                     some, rest = left[:8], left[8:]
                     left = [*await send(world, some, sink), *rest]
             proxy.chance(0.0, (), seed=seed)
-            async with world.sink(QUICK) as sink:
-                await world.settled()
+            async with world.open_sink(QUICK) as sink:
+                await world.wait_until_settled()
                 for letter in await world.letters():
-                    await sink.replaying.replay(letter)
-                counts = await world.recounted()
-            samples = await world.samples()
+                    await sink.replayer.replay(letter)
+                counts = await world.recount()
+            samples = await world.read_samples()
         faults = Counter(seen.fault for seen in proxy.seen)
         await inner.close()
         await table.close()

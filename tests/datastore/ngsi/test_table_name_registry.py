@@ -8,26 +8,31 @@ import pytest
 
 from penstock.datastore.errors import LimitExceeded
 from penstock.datastore.ngsi.name_encoding import Encoding
-from penstock.datastore.ngsi.options import DataModel, LongNames, Naming
-from penstock.datastore.ngsi.table_names import Destination, Place, Registry, registered
+from penstock.datastore.ngsi.options import DataModel, LongNames, NamingOptions
+from penstock.datastore.ngsi.table_names import (
+    Destination,
+    NamingPlace,
+    TableNameRegistry,
+    list_destinations,
+)
 from penstock.datastore.table.port import Table
 from tests.support.sample_resources import walk
 
-NAMING = Naming()
-CAR = Place("vehicles", "/4wheels", "car1", "car")
+NAMING = NamingOptions()
+CAR = NamingPlace("vehicles", "/4wheels", "car1", "car")
 NAME = "vehiclesxffffx002f4wheelsxffffcar1xffffcar"
 NOW = "2022-08-10T23:55:20.322Z"
 
 
 async def names(table: Table, service: str, **window: Any) -> list[str]:
-    found = await walk(lambda page: registered(table, service, page), **window)
+    found = await walk(lambda page: list_destinations(table, service, page), **window)
     return [destination.table for destination in found]
 
 
 async def test_a_destination_is_registered_once_with_what_it_is_named_after(table: Table) -> None:
     for _ in range(2):
-        assert await Registry(table).name("vehicles", CAR, NAMING, NOW) == NAME
-    assert await walk(lambda page: registered(table, "vehicles", page)) == [
+        assert await TableNameRegistry(table).name_table("vehicles", CAR, NAMING, NOW) == NAME
+    assert await walk(lambda page: list_destinations(table, "vehicles", page)) == [
         Destination(
             service="vehicles",
             table=NAME,
@@ -45,10 +50,10 @@ async def test_a_destination_is_registered_once_with_what_it_is_named_after(tabl
 async def test_a_service_lists_its_own_destinations_in_the_order_of_their_names(
     table: Table,
 ) -> None:
-    registry = Registry(table)
+    registry = TableNameRegistry(table)
     for id in ("b", "a", "c"):
-        await registry.name("vehicles", CAR._replace(entity_id=id), NAMING, NOW)
-    await registry.name("vehicles2", CAR._replace(service="vehicles2"), NAMING, NOW)
+        await registry.name_table("vehicles", CAR._replace(entity_id=id), NAMING, NOW)
+    await registry.name_table("vehicles2", CAR._replace(service="vehicles2"), NAMING, NOW)
     found = [f"vehiclesxffffx002f4wheelsxffff{id}xffffcar" for id in "abc"]
     assert await names(table, "vehicles") == found
     assert await names(table, "vehicles", backward=True) == found
@@ -56,9 +61,10 @@ async def test_a_service_lists_its_own_destinations_in_the_order_of_their_names(
 
 
 async def test_by_service_path_entities_share_a_destination(table: Table) -> None:
-    registry, naming = Registry(table), Naming(data_model=DataModel.BY_SERVICE_PATH)
+    registry, naming = TableNameRegistry(table), NamingOptions(data_model=DataModel.BY_SERVICE_PATH)
     found = {
-        await registry.name("vehicles", CAR._replace(entity_id=id), naming, NOW) for id in "abc"
+        await registry.name_table("vehicles", CAR._replace(entity_id=id), naming, NOW)
+        for id in "abc"
     }
     assert found == {"vehiclesxffffx002f4wheels"}
     assert await names(table, "vehicles") == ["vehiclesxffffx002f4wheels"]
@@ -67,35 +73,39 @@ async def test_by_service_path_entities_share_a_destination(table: Table) -> Non
 @pytest.mark.parametrize(
     ("one", "other", "naming"),
     [
-        (Place("s", "/", "x:", "t"), Place("s", "/", "x003a", "t"), NAMING),
-        (Place("s", "/", "a=b", "c"), Place("s", "/", "a", "b=c"), NAMING),
-        (Place("s", "/", "A", "t"), Place("s", "/", "a", "t"), Naming(enable_lowercase=True)),
+        (NamingPlace("s", "/", "x:", "t"), NamingPlace("s", "/", "x003a", "t"), NAMING),
+        (NamingPlace("s", "/", "a=b", "c"), NamingPlace("s", "/", "a", "b=c"), NAMING),
+        (
+            NamingPlace("s", "/", "A", "t"),
+            NamingPlace("s", "/", "a", "t"),
+            NamingOptions(enable_lowercase=True),
+        ),
     ],
 )
 async def test_places_whose_names_collide_are_told_apart(
-    table: Table, one: Place, other: Place, naming: Naming
+    table: Table, one: NamingPlace, other: NamingPlace, naming: NamingOptions
 ) -> None:
-    registry = Registry(table)
-    first = await registry.name("s", one, naming, NOW)
-    second = await registry.name("s", other, naming, NOW)
+    registry = TableNameRegistry(table)
+    first = await registry.name_table("s", one, naming, NOW)
+    second = await registry.name_table("s", other, naming, NOW)
     assert first != second
-    again = Registry(table)
-    assert await again.name("s", other, naming, NOW) == second
-    assert await again.name("s", one, naming, NOW) == first
+    again = TableNameRegistry(table)
+    assert await again.name_table("s", other, naming, NOW) == second
+    assert await again.name_table("s", one, naming, NOW) == first
     assert sorted(await names(table, "s")) == sorted([first, second])
 
 
 async def test_services_that_are_mapped_to_one_share_its_destination(table: Table) -> None:
-    registry = Registry(table)
+    registry = TableNameRegistry(table)
     for service in ("a", "b"):
-        assert await registry.name(service, CAR, NAMING, NOW) == NAME
+        assert await registry.name_table(service, CAR, NAMING, NOW) == NAME
         assert await names(table, service) == [NAME]
 
 
 async def test_many_at_once_register_one_destination(table: Table) -> None:
-    places = [Place("s", "/", id, "t") for id in ("x:", "x003a")]
+    places = [NamingPlace("s", "/", id, "t") for id in ("x:", "x003a")]
     found = await asyncio.gather(
-        *(Registry(table).name("s", place, NAMING, NOW) for place in places * 4)
+        *(TableNameRegistry(table).name_table("s", place, NAMING, NOW) for place in places * 4)
     )
     assert len(set(found)) == 2
     assert len(await names(table, "s")) == 2
@@ -104,8 +114,8 @@ async def test_many_at_once_register_one_destination(table: Table) -> None:
 async def test_a_name_that_is_too_long_is_refused_where_that_is_wanted(table: Table) -> None:
     place = CAR._replace(entity_id="i" * 256)
     with pytest.raises(LimitExceeded):
-        await Registry(table).name(
+        await TableNameRegistry(table).name_table(
             "vehicles", place, replace(NAMING, long_names=LongNames.REJECT), NOW
         )
     assert await names(table, "vehicles") == []
-    assert len(await Registry(table).name("vehicles", place, NAMING, NOW)) == 227
+    assert len(await TableNameRegistry(table).name_table("vehicles", place, NAMING, NOW)) == 227

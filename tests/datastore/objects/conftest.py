@@ -18,7 +18,7 @@ from starlette.applications import Starlette
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.objects.port import Files, UploadForm
 from penstock.datastore.objects.s3 import PART_BYTES, S3Files
-from penstock.server.edge.local_files import routes
+from penstock.server.edge.local_files import file_routes
 from tests.support.loopback_server import Answer, Connection, LoopbackServer, Request
 from tests.support.server_process import PLAIN
 from tests.support.stores import REGION, aws_environment, moto_endpoint
@@ -58,7 +58,7 @@ async def endless() -> AsyncIterator[bytes]:
         yield bytes(64 * 1024)
 
 
-async def broken() -> AsyncIterator[bytes]:
+async def broken_stream() -> AsyncIterator[bytes]:
     """A stream with enough for two parts of a multipart upload, and then an error."""
     yield bytes(PART_BYTES)
     yield bytes(PART_BYTES)
@@ -69,7 +69,7 @@ async def whole(chunks: AsyncIterator[bytes]) -> bytes:
     return b"".join([chunk async for chunk in chunks])
 
 
-async def known(files: Files, key: str) -> tuple[int, str]:
+async def known_stat(files: Files, key: str) -> tuple[int, str]:
     """The size and the type of a file, which must exist."""
     stat = await files.stat(key)
     assert stat is not None
@@ -104,7 +104,7 @@ async def fresh(directory: Path) -> AsyncIterator[LocalFiles]:
     await files.close()
 
 
-class Breaking:
+class BreakingServer:
     """A stand-in for S3 whose first answer breaks off after `01234`; the next is the one given."""
 
     def __init__(self, then: Answer) -> None:
@@ -122,8 +122,8 @@ class Breaking:
 
 
 @asynccontextmanager
-async def breaking(then: Answer) -> AsyncIterator[tuple[S3Files, Breaking]]:
-    behaviour = Breaking(then)
+async def breaking(then: Answer) -> AsyncIterator[tuple[S3Files, BreakingServer]]:
+    behaviour = BreakingServer(then)
     server = LoopbackServer(behaviour)
     with aws_environment():
         files = await S3Files.open("bucket", region=REGION, endpoint_url=await server.start())
@@ -169,7 +169,7 @@ def debris(files: LocalFiles) -> list[str]:
     return sorted(path.parent.name for path in files._drafts.parent.glob("*/*"))
 
 
-async def until(holds: Callable[[], bool]) -> None:
+async def wait_until(holds: Callable[[], bool]) -> None:
     """Wait for an effect of another task or process; fail after ten seconds."""
     for _ in range(2000):
         if holds():
@@ -212,7 +212,7 @@ async def send(http: AsyncClient, form: UploadForm, content: bytes) -> Response:
     )
 
 
-async def emptied(files: Files) -> Files:
+async def emptied_bucket(files: Files) -> Files:
     for key in await files.list(""):
         await files.delete(key)
     return files
@@ -224,7 +224,7 @@ async def local_store(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator
     with socket.create_server(("127.0.0.1", 0)) as listener:
         base_url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         files = await LocalFiles.open(directory, base_url=base_url, key=SECRET, clock=Clock())
-        app = Starlette(routes=routes(files))
+        app = Starlette(routes=file_routes(files))
         server = Server(uvicorn.Config(app, log_config=None, lifespan="off"))
         running = asyncio.create_task(server.serve([listener]))
         yield files
@@ -245,13 +245,13 @@ async def s3_store() -> AsyncIterator[S3Files]:
 
 @pytest.fixture
 async def local(local_store: LocalFiles) -> LocalFiles:
-    await emptied(local_store)
+    await emptied_bucket(local_store)
     return local_store
 
 
 @pytest.fixture
 async def s3(s3_store: S3Files) -> S3Files:
-    await emptied(s3_store)
+    await emptied_bucket(s3_store)
     return s3_store
 
 

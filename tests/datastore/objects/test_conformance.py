@@ -15,9 +15,16 @@ from hypothesis import strategies as st
 
 from penstock.datastore.errors import BadInput, LimitExceeded, NotFound, Unavailable
 from penstock.datastore.objects import port
-from penstock.datastore.objects.port import Files, disposition
+from penstock.datastore.objects.port import Files, content_disposition
 from penstock.datastore.objects.s3 import S3Files
-from tests.datastore.objects.conftest import breaking, broken, known, send, stream, whole
+from tests.datastore.objects.conftest import (
+    breaking,
+    broken_stream,
+    known_stat,
+    send,
+    stream,
+    whole,
+)
 from tests.support.loopback_server import Answer
 from tests.support.stores import aws_environment
 
@@ -63,7 +70,7 @@ async def test_what_is_written_is_read_with_its_type_and_size(files: Files) -> N
 
 async def test_an_empty_file_is_a_file(files: Files) -> None:
     await files.write("empty", stream(), content_type="text/plain")
-    assert await known(files, "empty") == (0, "text/plain")
+    assert await known_stat(files, "empty") == (0, "text/plain")
     assert await whole(files.read("empty")) == b""
     assert await whole(files.read("empty", start=0, end=5)) == b""
 
@@ -86,7 +93,7 @@ async def test_writing_again_replaces_the_whole_file(files: Files) -> None:
     first = await files.write("a", stream(b"long content"), content_type="text/plain")
     second = await files.write("a", stream(b"short"), content_type="text/csv")
 
-    assert await known(files, "a") == (5, "text/csv")
+    assert await known_stat(files, "a") == (5, "text/csv")
     assert first != second
     assert await files.list("") == ("a",)
 
@@ -109,10 +116,10 @@ async def test_a_writer_that_fails_leaves_the_old_file(files: Files) -> None:
     await files.write("a", stream(b"old"), content_type="text/plain")
 
     with pytest.raises(ZeroDivisionError):
-        await files.write("a", broken(), content_type="text/csv")
+        await files.write("a", broken_stream(), content_type="text/csv")
     with pytest.raises(ZeroDivisionError):
-        await files.write("b", broken(), content_type="text/csv")
-    assert await known(files, "a") == (3, "text/plain")
+        await files.write("b", broken_stream(), content_type="text/csv")
+    assert await known_stat(files, "a") == (3, "text/plain")
     assert await whole(files.read("a")) == b"old"
     assert await files.list("") == ("a",)
 
@@ -134,7 +141,7 @@ async def test_a_copy_has_the_content_and_the_type_and_a_life_of_its_own(files: 
     await files.delete("a")
 
     assert await files.stat("a") is None
-    assert await known(files, "b") == (7, "text/csv")
+    assert await known_stat(files, "b") == (7, "text/csv")
     assert await whole(files.read("b")) == b"content"
     with pytest.raises(BadInput):
         await files.copy("b", "b")
@@ -195,7 +202,7 @@ async def test_what_no_store_takes_is_refused_before_anything_happens(files: Fil
 @given(st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1))
 def test_a_file_name_can_neither_end_its_header_nor_leave_its_quotes(name: str) -> None:
     shape = r"attachment; filename=\"[ !#$&-\[\]-~]+\"; filename\*=UTF-8''[A-Za-z0-9%._~-]+"
-    assert re.fullmatch(shape, disposition(name))
+    assert re.fullmatch(shape, content_disposition(name))
 
 
 async def test_an_uploaded_file_is_there_with_its_type(files: Files, http: AsyncClient) -> None:
@@ -203,7 +210,7 @@ async def test_an_uploaded_file_is_there_with_its_type(files: Files, http: Async
     form = await files.presign_upload(key, max_bytes=99, content_type="text/csv", expires_in=60)
 
     assert (await send(http, form, b"a,b\r\n1,2\r\n")).status_code == 204
-    assert await known(files, key) == (10, "text/csv")
+    assert await known_stat(files, key) == (10, "text/csv")
     assert await whole(files.read(key)) == b"a,b\r\n1,2\r\n"
 
 
@@ -240,7 +247,7 @@ async def test_a_bucket_that_is_missing_is_named(s3: S3Files) -> None:
 
 async def test_an_abandoned_multipart_upload_leaves_no_parts(s3: S3Files) -> None:
     with pytest.raises(ZeroDivisionError):
-        await s3.write("a", broken(), content_type="text/csv")
+        await s3.write("a", broken_stream(), content_type="text/csv")
     assert "Uploads" not in await s3._client.list_multipart_uploads(Bucket=s3.bucket)
 
 

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.datastore.errors import Unavailable
-from penstock.datastore.objects.directory import Link, LocalFiles, Signer
-from penstock.server.edge.local_files import Form
+from penstock.datastore.objects.directory import LocalFiles, SignedLink, UrlSigner
+from penstock.server.edge.local_files import MultipartForm
 from tests.datastore.objects.conftest import (
     DIGITS,
     END,
@@ -32,8 +32,8 @@ from tests.datastore.objects.conftest import (
     raw,
     send,
     stream,
-    until,
     upload,
+    wait_until,
     whole,
     writer,
 )
@@ -73,13 +73,13 @@ async def test_no_path_leads_out_of_the_store(local: LocalFiles) -> None:
 
 @given(at=st.integers(min_value=0), byte=st.integers(0, 255), how=st.sampled_from("rid"))
 def test_a_signed_text_that_was_edited_is_not_ours(at: int, byte: int, how: str) -> None:
-    signer = Signer("http://x", SECRET, lambda: NOW)
-    ours = signer.sign(Link("GET", "a/b", None, "ü"), 60).url.rpartition("/")[2].encode()
+    signer = UrlSigner("http://x", SECRET, lambda: NOW)
+    ours = signer.sign(SignedLink("GET", "a/b", None, "ü"), 60).url.rpartition("/")[2].encode()
     at %= len(ours)
     edited = ours[:at] + (b"" if how == "d" else bytes([byte])) + ours[at + (how != "i") :]
     assert signer.check("GET", ours) is not None
     assert signer.check("POST", ours) is None
-    assert Signer("http://x", b"l" * 32, lambda: NOW).check("GET", ours) is None
+    assert UrlSigner("http://x", b"l" * 32, lambda: NOW).check("GET", ours) is None
     assert (signer.check("GET", edited) is not None) == (edited == ours)
 
 
@@ -111,7 +111,7 @@ async def test_an_endless_upload_is_ended_early(local: LocalFiles) -> None:
     headers = (f"Content-Type: {KIND['Content-Type']}", "Transfer-Encoding: chunked")
     chunks = (b"%x\r\n%b\r\n" % (len(data), data) for data in (begin, bytes(65536)))
     assert await post(form, *headers, body=next(chunks), forever=next(chunks)) == 413
-    await until(lambda: debris(local) == [])
+    await wait_until(lambda: debris(local) == [])
 
 
 @pytest.mark.parametrize("begin", [b"\r\n", FIELDS + part("file", b"x") + END[:-4]])
@@ -120,7 +120,7 @@ async def test_a_form_holds_no_endless_blanks(local: LocalFiles, begin: bytes) -
     headers = (f"Content-Type: {KIND['Content-Type']}", "Transfer-Encoding: chunked")
     chunks = (b"%x\r\n%b\r\n" % (len(data), data) for data in (begin, b" " * 8192))
     assert await post(form, *headers, body=next(chunks), forever=next(chunks)) == 400
-    await until(lambda: debris(local) == [])
+    await wait_until(lambda: debris(local) == [])
 
 
 async def test_an_announced_size_is_refused_before_the_body_is_sent(local: LocalFiles) -> None:
@@ -160,7 +160,7 @@ async def test_a_form_reads_the_same_however_it_is_cut(content: list[bytes], cut
     file = b"".join(content).replace(b"\r\n--b0undary", b"")
     body = FIELDS + part("file", file) + END
     pieces = (body[at : at + cut] for at in range(0, len(body), cut))
-    form = Form(b"b0undary", stream(*pieces))
+    form = MultipartForm(b"b0undary", stream(*pieces))
     assert await form.fields() == {"key": "a", "Content-Type": "text/csv"}
     assert await whole(form.content()) == file
 
@@ -169,9 +169,9 @@ async def test_a_client_that_goes_away_leaves_nothing(local: LocalFiles) -> None
     form, body = await upload(local, 999_999), FIELDS + part("file", b"x" * 500_000)
     headers = (f"Content-Type: {KIND['Content-Type']}", "Content-Length: 900000")
     sending = asyncio.create_task(post(form, *headers, body=body))
-    await until(lambda: debris(local) == ["drafts"])
+    await wait_until(lambda: debris(local) == ["drafts"])
     sending.cancel()
-    await until(lambda: debris(local) == [])
+    await wait_until(lambda: debris(local) == [])
     assert await local.list("") == ()
 
 
@@ -247,7 +247,7 @@ async def test_a_killed_writer_leaves_the_old_file_and_its_debris_is_swept(tmp_p
 
 async def test_a_reader_keeps_the_content_that_it_began_with(local: LocalFiles) -> None:
     await digits(local)
-    async with local.opened("digits") as opened:
+    async with local.open_file("digits") as opened:
         await local.write("digits", stream(b"new"), content_type="text/plain")
         assert await whole(opened.read(0, 10)) == DIGITS
     await local.copy("digits", "copy")
@@ -274,7 +274,7 @@ async def test_slow_disks_hold_nobody(local: LocalFiles, monkeypatch: pytest.Mon
 
     monkeypatch.setattr("os.fsync", fsync)
     writing = asyncio.create_task(digits(local))
-    await until(begun.is_set)
+    await wait_until(begun.is_set)
     over.set()
     await writing
     assert in_time == [True, True]
@@ -282,7 +282,7 @@ async def test_slow_disks_hold_nobody(local: LocalFiles, monkeypatch: pytest.Mon
 
 async def test_a_write_that_is_cancelled_leaves_nothing(local: LocalFiles) -> None:
     writing = asyncio.create_task(local.write("a", endless(), content_type="text/csv"))
-    await until(lambda: debris(local) == ["drafts"])
+    await wait_until(lambda: debris(local) == ["drafts"])
     writing.cancel()
     with pytest.raises(asyncio.CancelledError):
         await writing

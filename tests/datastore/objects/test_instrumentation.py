@@ -7,8 +7,8 @@ import pytest
 
 from penstock.datastore.errors import NotFound
 from penstock.datastore.objects.directory import LocalFiles
-from penstock.datastore.objects.instrumentation import ObservedFiles
-from tests.datastore.objects.conftest import SECRET, broken, stream, whole
+from penstock.datastore.objects.instrumentation import InstrumentedFiles
+from tests.datastore.objects.conftest import SECRET, broken_stream, stream, whole
 from tests.support.call_recorder import Watcher
 
 BLOCK = 1_000_000
@@ -25,13 +25,13 @@ def watcher() -> Watcher:
 
 
 @pytest.fixture
-async def files(tmp_path: Path, watcher: Watcher) -> ObservedFiles:
+async def files(tmp_path: Path, watcher: Watcher) -> InstrumentedFiles:
     local = await LocalFiles.open(tmp_path, base_url="http://localhost", key=SECRET)
-    return ObservedFiles(local, [watcher])
+    return InstrumentedFiles(local, [watcher])
 
 
 async def test_every_call_is_shown_and_signing_is_none(
-    files: ObservedFiles, watcher: Watcher
+    files: InstrumentedFiles, watcher: Watcher
 ) -> None:
     etag = await files.write("a/1", stream(b"one"), content_type="text/csv")
     stat = await files.stat("a/1")
@@ -49,7 +49,7 @@ async def test_every_call_is_shown_and_signing_is_none(
     await files.close()
 
 
-async def test_a_read_lasts_until_its_last_byte(files: ObservedFiles, watcher: Watcher) -> None:
+async def test_a_read_lasts_until_its_last_byte(files: InstrumentedFiles, watcher: Watcher) -> None:
     await files.write("a", stream(bytes(BLOCK)), content_type="text/csv")
     async with aclosing(files.read("a")) as chunks:
         await anext(chunks)
@@ -60,7 +60,7 @@ async def test_a_read_lasts_until_its_last_byte(files: ObservedFiles, watcher: W
 
 
 async def test_a_read_that_is_given_up_ends_and_did_not_fail(
-    files: ObservedFiles, watcher: Watcher
+    files: InstrumentedFiles, watcher: Watcher
 ) -> None:
     await files.write("a", stream(bytes(BLOCK)), content_type="text/csv")
     async with aclosing(files.read("a")) as chunks:
@@ -69,11 +69,11 @@ async def test_a_read_that_is_given_up_ends_and_did_not_fail(
 
 
 async def test_what_failed_is_shown_by_its_type_and_raises_as_before(
-    files: ObservedFiles, watcher: Watcher
+    files: InstrumentedFiles, watcher: Watcher
 ) -> None:
     with pytest.raises(NotFound):
         await whole(files.read("none"))
     with pytest.raises(ZeroDivisionError):
-        await files.write("a", broken(), content_type="text/csv")
+        await files.write("a", broken_stream(), content_type="text/csv")
     assert calls(watcher) == [("read", NotFound), ("upload", ZeroDivisionError)]
     assert await files.list("") == ()

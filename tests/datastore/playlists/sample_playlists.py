@@ -6,8 +6,8 @@ from typing import Any
 from penstock.datastore.audio.records import Audio
 from penstock.datastore.clock import uuid7
 from penstock.datastore.playlists.add_entries import entry_for
-from penstock.datastore.playlists.change_target import Target
-from penstock.datastore.playlists.delete import written
+from penstock.datastore.playlists.change_target import ChangeTarget
+from penstock.datastore.playlists.delete import write_in_batches
 from penstock.datastore.playlists.records import Entry, Playlist
 from penstock.datastore.playlists.rows import entry_item, header_key
 from penstock.datastore.roles import Caller
@@ -26,7 +26,7 @@ def open_session(store: Store, caller: Caller = ANN) -> Session:
     return store.open_session(caller)
 
 
-async def tracks(session: Session, count: int, start: int = 0) -> list[str]:
+async def add_tracks(session: Session, count: int, start: int = 0) -> list[str]:
     """Add tracks t0, t1 ... to the library of a session's caller; return their ids."""
     user = session.caller.user_id
     drafts = [
@@ -36,30 +36,32 @@ async def tracks(session: Session, count: int, start: int = 0) -> list[str]:
     return [made.id for made in await session.audio.adding.add_many(drafts)]  # type: ignore[union-attr]
 
 
-async def mix(session: Session, count: int, name: str = "Mix") -> tuple[Playlist, list[Entry]]:
+async def make_mix(session: Session, count: int, name: str = "Mix") -> tuple[Playlist, list[Entry]]:
     """Make a playlist of `count` new tracks, at most 98; return it with its entries."""
     made = await session.playlists.writing.create(name)
     playlist, entries = await session.playlists.adding.add(
-        Target(id=made.id), await tracks(session, count)
+        ChangeTarget(id=made.id), await add_tracks(session, count)
     )
     return playlist, [*entries]
 
 
-async def ranked(session: Session, ranks: Sequence[str]) -> tuple[Playlist, list[Entry]]:
+async def make_ranked_playlist(
+    session: Session, ranks: Sequence[str]
+) -> tuple[Playlist, list[Entry]]:
     """Make a playlist of one track with entries of exactly these ranks, in this order."""
     made = await session.playlists.writing.create("Ranked")
-    access, (audio,) = session.playlists.reading.access, await tracks(session, 1)
+    access, (audio,) = session.playlists.reading.access, await add_tracks(session, 1)
     (track,) = await session.audio.reading.many([audio], consistent=True)
     assert isinstance(track, Audio)
     now = made.created_at
     entries = [entry_for(made.id, access.clock.new_id(), rank, track, now) for rank in ranks]
-    await written(access, [Put(entry_item(entry)) for entry in entries])
+    await write_in_batches(access, [Put(entry_item(entry)) for entry in entries])
     add = {"entryCount": len(ranks), "durationMs": len(ranks) * track.duration_ms}
     await access.table.transact([Update(key=header_key(made.id), add=add)])
     return await session.playlists.reading.one(made.id, consistent=True), entries
 
 
-async def order(session: Session, id: str, size: int = 1000) -> list[Entry]:
+async def read_order(session: Session, id: str, size: int = 1000) -> list[Entry]:
     """Every entry of a playlist, in order."""
     playlist = await session.playlists.reading.one(id, consistent=True)
     found: list[Entry] = []
@@ -73,7 +75,7 @@ async def order(session: Session, id: str, size: int = 1000) -> list[Entry]:
 
 
 async def titles(session: Session, id: str) -> list[str | None]:
-    return [entry.title for entry in await order(session, id)]
+    return [entry.title for entry in await read_order(session, id)]
 
 
 def ids(entries: Sequence[Entry]) -> list[str]:

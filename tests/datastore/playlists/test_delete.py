@@ -5,12 +5,18 @@ from asyncio import gather
 import pytest
 
 from penstock.datastore.errors import NotFound
-from penstock.datastore.playlists.change_target import Target
+from penstock.datastore.playlists.change_target import ChangeTarget
 from penstock.datastore.store import Store
-from tests.datastore.playlists.sample_playlists import ANN, mix, open_session, ranked, tracks
+from tests.datastore.playlists.sample_playlists import (
+    ANN,
+    add_tracks,
+    make_mix,
+    make_ranked_playlist,
+    open_session,
+)
 from tests.support.consistency_check import contents
 from tests.support.sample_resources import on_sqlite, walk, without_moto
-from tests.support.table_interceptors import Cut, Died
+from tests.support.table_interceptors import CutOffTable, ProcessDied
 
 LONG = [f"MMMM{a}{b}{c}B" for a in "BCDE" for b in "BCDEFGHI" for c in "BCDEFGHIJK"]
 
@@ -23,8 +29,8 @@ async def remains(store: Store) -> int:
 
 async def test_a_deleted_playlist_leaves_no_row_and_nothing_of_others(store: Store) -> None:
     session = open_session(store)
-    playlist, _ = await mix(session, 3)
-    kept, _ = await mix(session, 2, "Kept")
+    playlist, _ = await make_mix(session, 3)
+    kept, _ = await make_mix(session, 2, "Kept")
     assert await session.playlists.deleting.delete(playlist.id) == playlist
     with pytest.raises(NotFound):
         await session.playlists.deleting.delete(playlist.id)
@@ -38,16 +44,16 @@ async def test_a_delete_cut_short_anywhere_is_gone_for_readers_and_finished_late
 ) -> None:
     for writes in (1, 2, 8, 14, 15):
         session = open_session(store)
-        playlist, _ = await ranked(session, LONG)
-        cut = Store(Cut(store.table, writes)).open_session(ANN)
+        playlist, _ = await make_ranked_playlist(session, LONG)
+        cut = Store(CutOffTable(store.table, writes)).open_session(ANN)
         try:
             await cut.playlists.deleting.delete(playlist.id)
-        except Died:
+        except ProcessDied:
             with pytest.raises(NotFound):
                 await session.playlists.reading.one(playlist.id, consistent=True)
-            (track,) = await tracks(session, 1)
+            (track,) = await add_tracks(session, 1)
             with pytest.raises(NotFound):
-                await session.playlists.adding.add(Target(id=playlist.id), [track])
+                await session.playlists.adding.add(ChangeTarget(id=playlist.id), [track])
             assert await store.pending_deletes() == 1
             assert await store.finish_deletes() == 1
         assert await remains(store) == 0
@@ -57,9 +63,13 @@ async def test_a_delete_cut_short_anywhere_is_gone_for_readers_and_finished_late
 @on_sqlite
 async def test_a_delete_cut_short_before_its_first_write_never_began(store: Store) -> None:
     session = open_session(store)
-    playlist, _ = await mix(session, 3)
-    with pytest.raises(Died):
-        await Store(Cut(store.table, 0)).open_session(ANN).playlists.deleting.delete(playlist.id)
+    playlist, _ = await make_mix(session, 3)
+    with pytest.raises(ProcessDied):
+        await (
+            Store(CutOffTable(store.table, 0))
+            .open_session(ANN)
+            .playlists.deleting.delete(playlist.id)
+        )
     assert await session.playlists.reading.one(playlist.id) == playlist
     assert await store.finish_deletes() == 0
     assert await remains(store) == 5
@@ -67,8 +77,12 @@ async def test_a_delete_cut_short_before_its_first_write_never_began(store: Stor
 
 @without_moto
 async def test_any_number_may_finish_one_delete(store: Store) -> None:
-    playlist, _ = await ranked(open_session(store), LONG)
-    with pytest.raises(Died):
-        await Store(Cut(store.table, 3)).open_session(ANN).playlists.deleting.delete(playlist.id)
+    playlist, _ = await make_ranked_playlist(open_session(store), LONG)
+    with pytest.raises(ProcessDied):
+        await (
+            Store(CutOffTable(store.table, 3))
+            .open_session(ANN)
+            .playlists.deleting.delete(playlist.id)
+        )
     await gather(*(Store(store.table).finish_deletes() for _ in range(3)))
     assert await remains(store) == 0

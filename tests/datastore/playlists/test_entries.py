@@ -3,20 +3,20 @@
 import pytest
 
 from penstock.datastore.errors import Invalid, LimitExceeded, NotFound, VersionConflict
-from penstock.datastore.playlists.change_target import Target
-from penstock.datastore.playlists.order import Order
+from penstock.datastore.playlists.change_target import ChangeTarget
+from penstock.datastore.playlists.order import EntryOrder
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Delete, Key, Put, Update
 from tests.datastore.playlists.sample_playlists import (
     ABSENT,
+    add_tracks,
     drift,
     ids,
-    mix,
+    make_mix,
+    make_ranked_playlist,
     open_session,
-    order,
-    ranked,
+    read_order,
     titles,
-    tracks,
 )
 from tests.support.consistency_check import contents
 from tests.support.sample_resources import on_sqlite, walk, without_moto
@@ -24,9 +24,9 @@ from tests.support.sample_resources import on_sqlite, walk, without_moto
 
 async def test_entries_are_added_at_the_end_and_behind_an_entry(store: Store) -> None:
     session = open_session(store)
-    playlist, entries = await mix(session, 2)
-    target = Target(id=playlist.id)
-    more = await tracks(session, 3, start=2)
+    playlist, entries = await make_mix(session, 2)
+    target = ChangeTarget(id=playlist.id)
+    more = await add_tracks(session, 3, start=2)
     await session.playlists.adding.add(target, more[:1])
     after, added = await session.playlists.adding.add(target, more[1:], entries[0].id)
     assert await titles(session, playlist.id) == ["t0", "t3", "t4", "t1", "t2"]
@@ -37,19 +37,19 @@ async def test_entries_are_added_at_the_end_and_behind_an_entry(store: Store) ->
 
 async def test_a_track_may_be_in_a_playlist_any_number_of_times(store: Store) -> None:
     session = open_session(store)
-    (track,) = await tracks(session, 1)
+    (track,) = await add_tracks(session, 1)
     made = await session.playlists.writing.create("Loop")
-    target = Target(id=made.id)
+    target = ChangeTarget(id=made.id)
     _, entries = await session.playlists.adding.add(target, [track] * 3)
     assert len(set(ids(entries))) == 3
     await session.playlists.moving.remove(target, [entries[1].id])
-    assert ids(await order(session, made.id)) == [entries[0].id, entries[2].id]
+    assert ids(await read_order(session, made.id)) == [entries[0].id, entries[2].id]
     assert await drift(store.table) == []
 
 
 async def test_entries_are_listed_in_order_both_ways_at_any_page_size(store: Store) -> None:
     session = open_session(store)
-    playlist, entries = await mix(session, 7)
+    playlist, entries = await make_mix(session, 7)
     reading = session.playlists.reading
     for size in (1, 3, 7):
         for backward in (False, True):
@@ -79,12 +79,12 @@ MOVES: list[tuple[list[int], int | None, list[int]]] = [
 async def test_a_block_moves_behind_another_or_before_all(store: Store, hinted: bool) -> None:
     session = open_session(store)
     for moved, after, wanted in MOVES:
-        playlist, entries = await mix(session, 5)
+        playlist, entries = await make_mix(session, 5)
         hints = tuple(entry.position for entry in entries) if hinted else ()
-        target = Target(id=playlist.id, hints=hints)
+        target = ChangeTarget(id=playlist.id, hints=hints)
         behind = None if after is None else entries[after].id
         told = await session.playlists.moving.move(target, [entries[n].id for n in moved], behind)
-        assert ids(await order(session, playlist.id)) == [entries[n].id for n in wanted]
+        assert ids(await read_order(session, playlist.id)) == [entries[n].id for n in wanted]
         assert told.version == playlist.version + (wanted != sorted(wanted))
         counts = (playlist.entry_count, playlist.duration_ms)
         assert (told.entry_count, told.duration_ms) == counts
@@ -93,9 +93,11 @@ async def test_a_block_moves_behind_another_or_before_all(store: Store, hinted: 
 
 async def test_what_moves_is_the_same_entry_as_before(store: Store) -> None:
     session = open_session(store)
-    playlist, entries = await mix(session, 3)
-    await session.playlists.moving.move(Target(id=playlist.id), [entries[0].id], entries[2].id)
-    last = (await order(session, playlist.id))[-1]
+    playlist, entries = await make_mix(session, 3)
+    await session.playlists.moving.move(
+        ChangeTarget(id=playlist.id), [entries[0].id], entries[2].id
+    )
+    last = (await read_order(session, playlist.id))[-1]
     assert last.rank > entries[2].rank
     fields = {name: getattr(last, name) for name in last.__struct_fields__ if name != "rank"}
     assert fields == {name: getattr(entries[0], name) for name in fields}
@@ -103,25 +105,25 @@ async def test_what_moves_is_the_same_entry_as_before(store: Store) -> None:
 
 async def test_a_stale_or_foreign_hint_costs_a_reading_and_misleads_nobody(store: Store) -> None:
     session = open_session(store)
-    playlist, entries = await mix(session, 4)
-    other, theirs = await mix(session, 2, "Other")
+    playlist, entries = await make_mix(session, 4)
+    other, theirs = await make_mix(session, 2, "Other")
     stale = tuple(entry.position for entry in (entries[0], *theirs))
-    target = Target(id=playlist.id, hints=(*stale, "", "x", "::", "é:"))
+    target = ChangeTarget(id=playlist.id, hints=(*stale, "", "x", "::", "é:"))
     await session.playlists.moving.move(target, [entries[0].id])
     await session.playlists.moving.move(target, [entries[0].id], entries[3].id)
     await session.playlists.moving.move(target, [entries[0].id], entries[1].id)
     assert await titles(session, playlist.id) == ["t1", "t0", "t2", "t3"]
     with pytest.raises(NotFound):
         await session.playlists.moving.remove(target, [theirs[0].id])
-    assert len(await order(session, other.id)) == 2
+    assert len(await read_order(session, other.id)) == 2
 
 
 @on_sqlite
 async def test_what_cannot_mean_anything_is_refused_and_changes_nothing(store: Store) -> None:
     session = open_session(store)
-    playlist, entries = await mix(session, 3)
-    (track,) = await tracks(session, 1, start=3)
-    target, first = Target(id=playlist.id), entries[0].id
+    playlist, entries = await make_mix(session, 3)
+    (track,) = await add_tracks(session, 1, start=3)
+    target, first = ChangeTarget(id=playlist.id), entries[0].id
     add, move, remove = (
         session.playlists.adding.add,
         session.playlists.moving.move,
@@ -155,11 +157,11 @@ async def test_who_expects_a_version_is_told_the_current_one_and_changes_nothing
     store: Store,
 ) -> None:
     session = open_session(store)
-    playlist, entries = await mix(session, 3)
-    (track,) = await tracks(session, 1, start=3)
+    playlist, entries = await make_mix(session, 3)
+    (track,) = await add_tracks(session, 1, start=3)
     await session.playlists.writing.rename(playlist.id, "New")
     before = await contents(store.table)
-    stale = Target(id=playlist.id, version=playlist.version)
+    stale = ChangeTarget(id=playlist.id, version=playlist.version)
     for call in (
         session.playlists.adding.add(stale, [track]),
         session.playlists.moving.move(stale, [entries[2].id]),
@@ -170,7 +172,7 @@ async def test_who_expects_a_version_is_told_the_current_one_and_changes_nothing
             await call
         assert caught.value.current_version == 3
     assert await contents(store.table) == before
-    fresh = Target(id=playlist.id, version=3)
+    fresh = ChangeTarget(id=playlist.id, version=3)
     told = await session.playlists.moving.remove(fresh, [entries[0].id])
     assert told == await session.playlists.reading.one(playlist.id, consistent=True)
     assert (told.version, told.entry_count, told.duration_ms) == (4, 2, 2_003)
@@ -178,8 +180,8 @@ async def test_who_expects_a_version_is_told_the_current_one_and_changes_nothing
 
 async def test_an_add_sent_twice_happens_once(store: Store) -> None:
     session = open_session(store)
-    playlist, entries = await mix(session, 2)
-    more, target = await tracks(session, 2, start=2), Target(id=playlist.id)
+    playlist, entries = await make_mix(session, 2)
+    more, target = await add_tracks(session, 2, start=2), ChangeTarget(id=playlist.id)
     added = await session.playlists.adding.add(target, more, entries[0].id, "key")
     await session.playlists.moving.remove(target, [added[1][0].id])
     again = await session.playlists.adding.add(target, more, entries[0].id, "key")
@@ -192,34 +194,34 @@ async def test_an_add_sent_twice_happens_once(store: Store) -> None:
 
 async def test_a_playlist_holds_ten_thousand_entries_and_no_more(store: Store) -> None:
     session = open_session(store)
-    playlist, _ = await mix(session, 2)
-    (track,) = await tracks(session, 1, start=2)
+    playlist, _ = await make_mix(session, 2)
+    (track,) = await add_tracks(session, 1, start=2)
     header = Key(f"PL:{playlist.id}", "PL")
     await store.table.transact([Update(key=header, set={"entryCount": 9_998})])
     before = await contents(store.table)
     with pytest.raises(LimitExceeded) as caught:
-        await session.playlists.adding.add(Target(id=playlist.id), [track] * 3)
+        await session.playlists.adding.add(ChangeTarget(id=playlist.id), [track] * 3)
     assert (caught.value.maximum, caught.value.actual) == (10_000, 10_001)
     assert await contents(store.table) == before
-    told, _ = await session.playlists.adding.add(Target(id=playlist.id), [track] * 2)
+    told, _ = await session.playlists.adding.add(ChangeTarget(id=playlist.id), [track] * 2)
     assert told.entry_count == 10_000
 
 
 @without_moto
 async def test_as_many_as_one_transaction_holds_are_added_with_a_receipt(store: Store) -> None:
     session = open_session(store)
-    (track,) = await tracks(session, 1)
+    (track,) = await add_tracks(session, 1)
     made = await session.playlists.writing.create("Long")
     told, entries = await session.playlists.adding.add(
-        Target(id=made.id), [track] * 98, None, "key"
+        ChangeTarget(id=made.id), [track] * 98, None, "key"
     )
     assert told.entry_count == 98
-    assert await order(session, made.id) == [*entries]
-    moved = await session.playlists.moving.move(Target(id=made.id), ids(entries[49:]))
+    assert await read_order(session, made.id) == [*entries]
+    moved = await session.playlists.moving.move(ChangeTarget(id=made.id), ids(entries[49:]))
     assert moved.version == 3
-    assert await order(session, made.id, 10) != [*entries]
-    assert ids(await order(session, made.id)) == ids([*entries[49:], *entries[:49]])
-    gone = await session.playlists.moving.remove(Target(id=made.id), ids(entries))
+    assert await read_order(session, made.id, 10) != [*entries]
+    assert ids(await read_order(session, made.id)) == ids([*entries[49:], *entries[:49]])
+    gone = await session.playlists.moving.remove(ChangeTarget(id=made.id), ids(entries))
     assert (gone.entry_count, gone.duration_ms) == (0, 0)
     assert await drift(store.table) == []
 
@@ -229,16 +231,18 @@ async def test_entries_of_one_rank_are_told_apart_when_something_comes_between(
     store: Store,
 ) -> None:
     session = open_session(store)
-    playlist, entries = await mix(session, 4)
+    playlist, entries = await make_mix(session, 4)
     # Two concurrent writers leave this if they draw the same rank.
-    order_ = Order(session.playlists.reading.access, playlist)
+    order_ = EntryOrder(session.playlists.reading.access, playlist)
     rank = entries[1].rank
     key = Key(f"PL:{playlist.id}", f"PLI:{entries[2].rank}:{entries[2].id}")
     item = (await contents(store.table))[key]
     await store.table.write([Delete(key), Put({**item, "sk": f"PLI:{rank}:{entries[2].id}"})])
-    assert ids(await order_.entries()) == ids(entries)
-    (track,) = await tracks(session, 1, start=4)
-    told, _ = await session.playlists.adding.add(Target(id=playlist.id), [track], entries[1].id)
+    assert ids(await order_.read_entries()) == ids(entries)
+    (track,) = await add_tracks(session, 1, start=4)
+    told, _ = await session.playlists.adding.add(
+        ChangeTarget(id=playlist.id), [track], entries[1].id
+    )
     assert await titles(session, playlist.id) == ["t0", "t1", "t4", "t2", "t3"]
     assert told.version == playlist.version + 1
     assert await drift(store.table) == []
@@ -248,13 +252,13 @@ async def test_entries_of_one_rank_are_told_apart_when_something_comes_between(
 async def test_always_adding_at_one_spot_never_makes_a_rank_long(store: Store) -> None:
     session = open_session(store)
     low = "MMMMMMMM"
-    playlist, entries = await ranked(session, [low, f"{low}{'A' * 45}B", "NMMMMMMM"])
-    track, target = str(entries[0].audio_id), Target(id=playlist.id)
+    playlist, entries = await make_ranked_playlist(session, [low, f"{low}{'A' * 45}B", "NMMMMMMM"])
+    track, target = str(entries[0].audio_id), ChangeTarget(id=playlist.id)
     added = []
     for _ in range(120):
         _, (one,) = await session.playlists.adding.add(target, [track], entries[0].id)
         added.append(one.id)
-    found = await order(session, playlist.id)
+    found = await read_order(session, playlist.id)
     assert ids(found) == [entries[0].id, *added[::-1], *ids(entries[1:])]
     assert max(len(entry.rank) for entry in found) <= 64
     assert (await session.playlists.reading.one(playlist.id)).ranked > 0

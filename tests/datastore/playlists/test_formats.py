@@ -11,11 +11,11 @@ from penstock.datastore.playlists.formats.document import (
     MAX_DURATION_MS,
     MAX_LOCATION,
     MAX_TEXT,
-    Document,
+    FileTrack,
+    PlaylistDocument,
     PlaylistFormat,
-    Track,
-    location,
-    uri,
+    location_uri,
+    uri_location,
 )
 from penstock.datastore.playlists.formats.files import read, write
 
@@ -34,7 +34,7 @@ texts = st.one_of(
     .filter(bool),
 )
 tracks = st.builds(
-    Track,
+    FileTrack,
     id=st.none() | st.uuids().map(str),
     location=texts | st.just("audio:x"),
     title=texts,
@@ -46,14 +46,14 @@ titles = st.none() | st.text(
     st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), min_size=1, max_size=20
 ).map(lambda text: " ".join(text.split())).filter(bool)
 documents = st.builds(
-    Document, title=titles, tracks=st.lists(tracks, max_size=6).map(tuple)
+    PlaylistDocument, title=titles, tracks=st.lists(tracks, max_size=6).map(tuple)
 ).filter(lambda document: document.title is None or document.title.strip("\ufeff") != "")
 
 
 @ALL
 @given(documents)
 def test_what_is_written_is_read_again_as_it_was(
-    format: PlaylistFormat, document: Document
+    format: PlaylistFormat, document: PlaylistDocument
 ) -> None:
     text = write(format, document)
     assert read(format, text) == document
@@ -62,21 +62,21 @@ def test_what_is_written_is_read_again_as_it_was(
 
 @ALL
 def test_the_longest_texts_there_may_be_come_back(format: PlaylistFormat) -> None:
-    long = Track(location="\x01" * MAX_LOCATION, title="\x01" * MAX_TEXT, album="é" * MAX_TEXT)
-    document = Document(title="t", tracks=(long,))
+    long = FileTrack(location="\x01" * MAX_LOCATION, title="\x01" * MAX_TEXT, album="é" * MAX_TEXT)
+    document = PlaylistDocument(title="t", tracks=(long,))
     assert read(format, write(format, document)) == document
 
 
 @given(st.text(characters, max_size=30))
 def test_a_path_comes_back_from_its_uri(path: str) -> None:
-    assert location(uri(path)) == path
-    assert uri(path).isascii() or "://" in path
+    assert uri_location(location_uri(path)) == path
+    assert location_uri(path).isascii() or "://" in path
 
 
-MIX = Document(
+MIX = PlaylistDocument(
     title="Road trip",
     tracks=(
-        Track(
+        FileTrack(
             id=ID,
             location="Abba/Gold/01 Mamma Mia.mp3",
             title="Mamma Mia",
@@ -84,9 +84,9 @@ MIX = Document(
             album="Gold",
             duration_ms=212_500,
         ),
-        Track(id=ID),
-        Track(location="http://radio.example/live?a=1"),
-        Track(title="AC/DC - Live", creator="A - B", duration_ms=1_000),
+        FileTrack(id=ID),
+        FileTrack(location="http://radio.example/live?a=1"),
+        FileTrack(title="AC/DC - Live", creator="A - B", duration_ms=1_000),
     ),
 )
 
@@ -149,12 +149,12 @@ http://radio.example/a,b
 #EXTVLCOPT:network-caching=1000
 C:\\Music\\No tags.mp3
 """
-READ = Document(
+READ = PlaylistDocument(
     title="Mixed",
     tracks=(
-        Track(location="../Björk/Jóga.mp3", title="Jóga", creator="Björk", duration_ms=123_000),
-        Track(location="http://radio.example/a,b", title="The News"),
-        Track(location="C:\\Music\\No tags.mp3"),
+        FileTrack(location="../Björk/Jóga.mp3", title="Jóga", creator="Björk", duration_ms=123_000),
+        FileTrack(location="http://radio.example/a,b", title="The News"),
+        FileTrack(location="C:\\Music\\No tags.mp3"),
     ),
 )
 
@@ -171,13 +171,15 @@ def test_m3u_of_others_is_read_in_any_encoding_and_with_any_line_ends(
 
 def test_a_list_of_nothing_but_paths_is_a_playlist_too() -> None:
     found = read(PlaylistFormat.M3U8, "a.mp3\n\n  b.mp3  \n")
-    assert found == Document(tracks=(Track(location="a.mp3"), Track(location="b.mp3")))
+    assert found == PlaylistDocument(
+        tracks=(FileTrack(location="a.mp3"), FileTrack(location="b.mp3"))
+    )
 
 
 def test_what_a_comment_says_is_of_the_next_line_alone() -> None:
     found = read(PlaylistFormat.M3U8, "#EXTINF:9,A - B\n#EXTALB:C\na.mp3\nb.mp3")
-    assert found.tracks[1] == Track(location="b.mp3")
-    assert found.tracks[0] == Track(
+    assert found.tracks[1] == FileTrack(location="b.mp3")
+    assert found.tracks[0] == FileTrack(
         location="a.mp3", title="B", creator="A", album="C", duration_ms=9_000
     )
 
@@ -209,18 +211,18 @@ XSPF = """<?xml version="1.0" encoding="{encoding}"?>
 def test_xspf_of_others_is_read_in_the_encoding_it_declares(encoding: str) -> None:
     text = XSPF.format(encoding=encoding, id=ID)
     for data in (text, text.encode(encoding)):
-        assert read(PlaylistFormat.XSPF, data) == Document(
+        assert read(PlaylistFormat.XSPF, data) == PlaylistDocument(
             title="Mixed again",
             tracks=(
-                Track(
+                FileTrack(
                     id=ID,
                     location="file:///music/J%C3%B3ga.mp3",
                     title="Jóga & more",
                     creator="Björk",
                     duration_ms=123_000,
                 ),
-                Track(),
-                Track(),
+                FileTrack(),
+                FileTrack(),
             ),
         )
 
@@ -238,7 +240,7 @@ def test_jspf_of_others_is_read_with_single_texts_for_lists() -> None:
             }
         }
     )
-    assert read(PlaylistFormat.JSPF, text) == Document(
+    assert read(PlaylistFormat.JSPF, text) == PlaylistDocument(
         title="Mixed",
-        tracks=(Track(id=ID, location="a b.mp3", duration_ms=1_500), Track()),
+        tracks=(FileTrack(id=ID, location="a b.mp3", duration_ms=1_500), FileTrack()),
     )

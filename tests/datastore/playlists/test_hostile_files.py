@@ -13,7 +13,7 @@ from penstock.datastore.playlists.formats.document import (
     MAX_BYTES,
     MAX_TEXT,
     MAX_TRACKS,
-    Document,
+    PlaylistDocument,
     PlaylistFormat,
 )
 from penstock.datastore.playlists.formats.files import read
@@ -21,7 +21,7 @@ from penstock.datastore.playlists.formats.files import read
 NS = 'xmlns="http://xspf.org/ns/0/"'
 
 
-def refused(format: PlaylistFormat, data: str | bytes) -> FieldProblem:
+def read_refused(format: PlaylistFormat, data: str | bytes) -> FieldProblem:
     with pytest.raises(Invalid) as caught:
         read(format, data)
     (problem,) = caught.value.problems
@@ -42,7 +42,7 @@ FOREIGN = f'<!DOCTYPE playlist SYSTEM "http://127.0.0.1/evil.dtd"><playlist {NS}
 
 @pytest.mark.parametrize("text", [BILLION, OUTSIDE, FOREIGN])
 def test_every_document_type_declaration_is_refused_before_any_entity(text: str) -> None:
-    problem = refused(PlaylistFormat.XSPF, text)
+    problem = read_refused(PlaylistFormat.XSPF, text)
     assert problem.message == "A document type declaration is refused."
     assert problem.line == text[: text.index("<!DOCTYPE")].count("\n") + 1
 
@@ -59,7 +59,7 @@ XML = {
 @pytest.mark.parametrize("text", XML)
 def test_what_is_no_xml_is_told_with_its_place(text: str) -> None:
     message, line, column = XML[text]
-    problem = refused(PlaylistFormat.XSPF, text)
+    problem = read_refused(PlaylistFormat.XSPF, text)
     assert problem.message == f"This is no XML: {message}."
     assert problem.line == line
     assert problem.column is not None
@@ -68,18 +68,18 @@ def test_what_is_no_xml_is_told_with_its_place(text: str) -> None:
 
 def test_xml_of_another_kind_is_no_playlist() -> None:
     for text in ("<html><body/></html>", '<playlist xmlns="urn:other"/>'):
-        assert "no playlist of XSPF" in refused(PlaylistFormat.XSPF, text).message
+        assert "no playlist of XSPF" in read_refused(PlaylistFormat.XSPF, text).message
 
 
 def test_elements_nested_too_deeply_are_refused() -> None:
     deep = f"<playlist {NS}>" + "<a>" * 100_000
-    assert "32 levels" in refused(PlaylistFormat.XSPF, deep).message
+    assert "32 levels" in read_refused(PlaylistFormat.XSPF, deep).message
 
 
 @pytest.mark.parametrize("encoding", ["nope", "utf-7", "idna", "hex", "gb18030"])
 def test_an_encoding_nobody_knows_is_refused(encoding: str) -> None:
     data = f'<?xml version="1.0" encoding="{encoding}"?><playlist {NS}/>'.encode() + b"\x80"
-    assert "encoding" in refused(PlaylistFormat.XSPF, data).message
+    assert "encoding" in read_refused(PlaylistFormat.XSPF, data).message
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_an_encoding_nobody_knows_is_refused(encoding: str) -> None:
     ],
 )
 def test_what_is_no_jspf_is_told(data: str | bytes) -> None:
-    assert refused(PlaylistFormat.JSPF, data).message.startswith("This is no JSPF: ")
+    assert read_refused(PlaylistFormat.JSPF, data).message.startswith("This is no JSPF: ")
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_what_is_no_jspf_is_told(data: str | bytes) -> None:
     ],
 )
 def test_our_own_extension_badly_written_is_told_with_its_line(text: str) -> None:
-    assert refused(PlaylistFormat.M3U8, f"\n{text}\na.mp3").line == 3
+    assert read_refused(PlaylistFormat.M3U8, f"\n{text}\na.mp3").line == 3
 
 
 @pytest.mark.parametrize("format", [PlaylistFormat.M3U8, PlaylistFormat.XSPF])
@@ -123,7 +123,7 @@ def test_a_text_longer_than_any_title_is_refused_with_its_line(format: PlaylistF
         PlaylistFormat.XSPF: f"<playlist {NS}><trackList>\n<track>\n<title>{long}</title></track>"
         "</trackList></playlist>",
     }[format]
-    problem = refused(format, text)
+    problem = read_refused(format, text)
     assert (problem.line, problem.message) == (
         2,
         f"The title is longer than {MAX_TEXT} characters.",
@@ -132,12 +132,12 @@ def test_a_text_longer_than_any_title_is_refused_with_its_line(format: PlaylistF
 
 def test_a_text_of_megabytes_inside_of_an_element_is_refused() -> None:
     text = f"<playlist {NS}><title>{'x' * 200_000}</title></playlist>"
-    assert refused(PlaylistFormat.XSPF, text).message == "A text is too long."
+    assert read_refused(PlaylistFormat.XSPF, text).message == "A text is too long."
 
 
 @pytest.mark.parametrize("format", PlaylistFormat)
 def test_half_a_character_is_refused(format: PlaylistFormat) -> None:
-    refused(format, "\ud800")
+    read_refused(format, "\ud800")
 
 
 def lists_of(count: int) -> Iterator[tuple[PlaylistFormat, str]]:
@@ -178,4 +178,4 @@ def test_no_input_ends_in_anything_but_a_document_or_a_typed_error(
     format: PlaylistFormat, data: str | bytes
 ) -> None:
     with suppress(Invalid):
-        assert isinstance(read(format, data), Document)
+        assert isinstance(read(format, data), PlaylistDocument)

@@ -8,34 +8,38 @@ import pytest
 
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import Invalid, Unavailable
-from penstock.datastore.playlists.change_target import Target
-from penstock.datastore.playlists.formats.document import Document, PlaylistFormat, Track
+from penstock.datastore.playlists.change_target import ChangeTarget
+from penstock.datastore.playlists.formats.document import (
+    FileTrack,
+    PlaylistDocument,
+    PlaylistFormat,
+)
 from penstock.datastore.playlists.formats.files import read, write
-from penstock.datastore.playlists.import_playlist import Unmatched, Wish
+from penstock.datastore.playlists.import_playlist import ImportOptions, UnmatchedEntry
 from penstock.datastore.playlists.records import Entry, Playlist
 from penstock.datastore.store import Session, Store
 from tests.datastore.playlists.sample_playlists import (
     ANN,
     BOB,
+    add_tracks,
     drift,
     ids,
-    mix,
+    make_mix,
+    make_ranked_playlist,
     open_session,
-    order,
-    ranked,
+    read_order,
     titles,
-    tracks,
 )
 from tests.support.consistency_check import contents
 from tests.support.sample_resources import on_sqlite, walk, without_moto
-from tests.support.table_interceptors import Cut, Died, Interrupted, Traced
+from tests.support.table_interceptors import CutOffTable, InterruptedTable, ProcessDied, TracedTable
 
 
-async def exported(session: Session, playlist: Playlist, format: PlaylistFormat) -> str:
+async def export_text(session: Session, playlist: Playlist, format: PlaylistFormat) -> str:
     return write(format, await session.playlists.exporting.document(playlist))
 
 
-def said(entries: list[Entry]) -> list[Mapping[str, Any]]:
+def entry_contents(entries: list[Entry]) -> list[Mapping[str, Any]]:
     """The content of entries, without the place and the time of adding."""
     names = ("audio_id", "location", "title", "artist", "album", "duration_ms")
     return [{name: getattr(entry, name) for name in names} for entry in entries]
@@ -46,38 +50,40 @@ async def test_an_exported_playlist_is_imported_unchanged(
     store: Store, format: PlaylistFormat
 ) -> None:
     session = open_session(store)
-    playlist, entries = await mix(session, 5, "Road trip")
-    target = Target(id=playlist.id)
+    playlist, entries = await make_mix(session, 5, "Road trip")
+    target = ChangeTarget(id=playlist.id)
     await session.playlists.adding.add(target, [str(entries[3].audio_id)] * 2, entries[0].id)
     await session.playlists.moving.move(target, [entries[4].id])
-    document = read(format, await exported(session, playlist, format))
-    found, matched, unmatched = await session.playlists.importing.run(document, Wish())
+    document = read(format, await export_text(session, playlist, format))
+    found, matched, unmatched = await session.playlists.importing.run(document, ImportOptions())
     assert found is not None
     assert (found.name, found.entry_count, matched, unmatched) == ("Road trip", 7, 7, ())
-    assert said(await order(session, found.id)) == said(await order(session, playlist.id))
+    assert entry_contents(await read_order(session, found.id)) == entry_contents(
+        await read_order(session, playlist.id)
+    )
     assert found == await session.playlists.reading.one(found.id, consistent=True)
     assert await walk(session.playlists.reading.page) != []
     assert await drift(store.table) == []
 
 
-MIXED = Document(
+MIXED = PlaylistDocument(
     title="From elsewhere",
     tracks=(
-        Track(title="t1", creator="abba"),
-        Track(location="c/Unknown.mp3", title="Unknown", creator="Nobody", duration_ms=5_000),
-        Track(title="T0", creator="ABBA", duration_ms=3_000),
-        Track(location="radio"),
+        FileTrack(title="t1", creator="abba"),
+        FileTrack(location="c/Unknown.mp3", title="Unknown", creator="Nobody", duration_ms=5_000),
+        FileTrack(title="T0", creator="ABBA", duration_ms=3_000),
+        FileTrack(location="radio"),
     ),
 )
 
 
 async def test_what_is_not_matched_is_told_and_left_out_or_kept_as_it_was(store: Store) -> None:
     session = open_session(store)
-    await tracks(session, 2)
+    await add_tracks(session, 2)
     importing = session.playlists.importing
-    unmatched = (Unmatched(2, MIXED.tracks[1], ()), Unmatched(4, MIXED.tracks[3], ()))
-    left = await importing.run(MIXED, Wish())
-    kept = await importing.run(MIXED, Wish(name="Kept", keep=True))
+    unmatched = (UnmatchedEntry(2, MIXED.tracks[1], ()), UnmatchedEntry(4, MIXED.tracks[3], ()))
+    left = await importing.run(MIXED, ImportOptions())
+    kept = await importing.run(MIXED, ImportOptions(name="Kept", keep=True))
     assert left.playlist is not None
     assert kept.playlist is not None
     for found in (left, kept):
@@ -92,11 +98,11 @@ async def test_what_is_not_matched_is_told_and_left_out_or_kept_as_it_was(store:
 
 async def test_what_was_kept_moves_and_goes_as_any_entry_does(store: Store) -> None:
     session = open_session(store)
-    await tracks(session, 2)
-    found = await session.playlists.importing.run(MIXED, Wish(keep=True))
+    await add_tracks(session, 2)
+    found = await session.playlists.importing.run(MIXED, ImportOptions(keep=True))
     assert found.playlist is not None
-    entries = await order(session, found.playlist.id)
-    target = Target(id=found.playlist.id)
+    entries = await read_order(session, found.playlist.id)
+    target = ChangeTarget(id=found.playlist.id)
     await session.playlists.moving.move(target, [entries[1].id])
     moved = await session.playlists.moving.remove(target, [entries[3].id])
     assert (moved.entry_count, moved.duration_ms) == (3, 7_001)
@@ -108,15 +114,15 @@ async def test_a_track_that_was_deleted_is_exported_and_kept_with_what_it_said(
     store: Store,
 ) -> None:
     session = open_session(store)
-    playlist, entries = await mix(session, 2)
+    playlist, entries = await make_mix(session, 2)
     await session.audio.editing.delete(str(entries[1].audio_id))
     document = await session.playlists.exporting.document(playlist)
-    gone = Track(
+    gone = FileTrack(
         id=entries[1].audio_id, title="t1", creator="Abba", album="Gold", duration_ms=1_001
     )
     assert document.tracks[1] == gone
-    found = await session.playlists.importing.run(document, Wish(keep=True))
-    assert found.unmatched == (Unmatched(2, gone, ()),)
+    found = await session.playlists.importing.run(document, ImportOptions(keep=True))
+    assert found.unmatched == (UnmatchedEntry(2, gone, ()),)
     assert found.playlist is not None
     assert await titles(session, found.playlist.id) == ["t0", "t1"]
 
@@ -124,9 +130,9 @@ async def test_a_track_that_was_deleted_is_exported_and_kept_with_what_it_said(
 @without_moto
 async def test_only_looking_changes_nothing(store: Store) -> None:
     session = open_session(store)
-    await tracks(session, 2)
+    await add_tracks(session, 2)
     before = await contents(store.table)
-    found = await session.playlists.importing.run(MIXED, Wish(only_look=True, keep=True))
+    found = await session.playlists.importing.run(MIXED, ImportOptions(only_look=True, keep=True))
     assert (found.playlist, found.matched, len(found.unmatched)) == (None, 2, 2)
     assert await contents(store.table) == before
 
@@ -134,13 +140,13 @@ async def test_only_looking_changes_nothing(store: Store) -> None:
 @on_sqlite
 async def test_the_ids_in_anothers_file_match_nothing(store: Store) -> None:
     session = open_session(store)
-    playlist, _ = await mix(session, 2)
+    playlist, _ = await make_mix(session, 2)
     document = await session.playlists.exporting.document(playlist)
-    found = await open_session(store, BOB).playlists.importing.run(document, Wish())
+    found = await open_session(store, BOB).playlists.importing.run(document, ImportOptions())
     assert (found.matched, len(found.unmatched)) == (0, 2)
     assert found.playlist is not None
     assert found.playlist.owner == "bob"
-    assert await order(open_session(store, BOB), found.playlist.id) == []
+    assert await read_order(open_session(store, BOB), found.playlist.id) == []
 
 
 @on_sqlite
@@ -150,15 +156,17 @@ async def test_a_name_is_that_of_the_file_or_the_callers_and_there_has_to_be_one
     session = open_session(store)
     before = await contents(store.table)
     for document, wish in (
-        (Document(), Wish()),
-        (Document(title="x" * 129), Wish()),
-        (Document(title="Fine"), Wish(name=" ")),
+        (PlaylistDocument(), ImportOptions()),
+        (PlaylistDocument(title="x" * 129), ImportOptions()),
+        (PlaylistDocument(title="Fine"), ImportOptions(name=" ")),
     ):
         with pytest.raises(Invalid) as caught:
             await session.playlists.importing.run(document, wish)
         assert caught.value.path == ["name"]
     assert await contents(store.table) == before
-    found = await session.playlists.importing.run(Document(title="File"), Wish(name=" Mine "))
+    found = await session.playlists.importing.run(
+        PlaylistDocument(title="File"), ImportOptions(name=" Mine ")
+    )
     assert found.playlist is not None
     assert (found.playlist.name, found.playlist.entry_count) == ("Mine", 0)
 
@@ -166,17 +174,19 @@ async def test_a_name_is_that_of_the_file_or_the_callers_and_there_has_to_be_one
 @without_moto
 async def test_an_import_sent_twice_happens_once(store: Store) -> None:
     session = open_session(store)
-    await tracks(session, 2)
-    first = await session.playlists.importing.run(MIXED, Wish(idempotency_key="key"))
-    again = await session.playlists.importing.run(MIXED, Wish(idempotency_key="key"))
+    await add_tracks(session, 2)
+    first = await session.playlists.importing.run(MIXED, ImportOptions(idempotency_key="key"))
+    again = await session.playlists.importing.run(MIXED, ImportOptions(idempotency_key="key"))
     assert again == first
     with pytest.raises(Invalid, match="another input"):
-        await session.playlists.importing.run(MIXED, Wish(keep=True, idempotency_key="key"))
+        await session.playlists.importing.run(
+            MIXED, ImportOptions(keep=True, idempotency_key="key")
+        )
     assert len(await walk(session.playlists.reading.page)) == 1
     assert await drift(store.table) == []
 
 
-LONG = Document(title="Long", tracks=(Track(title="t0", creator="Abba"),) * 120)
+LONG = PlaylistDocument(title="Long", tracks=(FileTrack(title="t0", creator="Abba"),) * 120)
 
 
 @without_moto
@@ -185,11 +195,13 @@ async def test_an_import_cut_short_is_seen_by_nobody_and_taken_away_later(
     store: Store, writes: int
 ) -> None:
     session = open_session(store)
-    await tracks(session, 1)
+    await add_tracks(session, 1)
     before = await contents(store.table)
-    with pytest.raises(Died):
+    with pytest.raises(ProcessDied):
         await (
-            Store(Cut(store.table, writes)).open_session(ANN).playlists.importing.run(LONG, Wish())
+            Store(CutOffTable(store.table, writes))
+            .open_session(ANN)
+            .playlists.importing.run(LONG, ImportOptions())
         )
     assert await walk(session.playlists.reading.page) == []
     assert await contents(store.table) != before
@@ -209,15 +221,15 @@ async def test_an_import_taken_for_left_behind_does_not_come_to_sight_in_part(
     store: Store,
 ) -> None:
     session = open_session(store)
-    await tracks(session, 1)
+    await add_tracks(session, 1)
     before = await contents(store.table)
 
     async def sweeper() -> None:
         assert await Store(store.table, _later(store)).finish_deletes() == 1
 
-    interrupted = Interrupted(store.table, sweeper, writes=4)
+    interrupted = InterruptedTable(store.table, sweeper, writes=4)
     with pytest.raises(Unavailable):
-        await Store(interrupted).open_session(ANN).playlists.importing.run(LONG, Wish())
+        await Store(interrupted).open_session(ANN).playlists.importing.run(LONG, ImportOptions())
     assert interrupted.other is None
     assert await walk(session.playlists.reading.page) == []
     assert await contents(store.table) == before
@@ -228,24 +240,24 @@ async def test_ten_thousand_tracks_are_imported_and_exported_in_their_order(
     store: Store,
 ) -> None:
     session = open_session(store)
-    audio = await tracks(session, 3)
-    wanted = [Track(id=audio[n * n % 3], title=f"{n}") for n in range(10_000)]
-    document = Document(title="Everything", tracks=tuple(wanted))
-    found = await session.playlists.importing.run(document, Wish())
+    audio = await add_tracks(session, 3)
+    wanted = [FileTrack(id=audio[n * n % 3], title=f"{n}") for n in range(10_000)]
+    document = PlaylistDocument(title="Everything", tracks=tuple(wanted))
+    found = await session.playlists.importing.run(document, ImportOptions())
     assert found.playlist is not None
     assert found.playlist.entry_count == 10_000
     again = await session.playlists.exporting.document(found.playlist)
     assert [track.id for track in again.tracks] == [track.id for track in wanted]
-    first, *_ = await order(session, found.playlist.id)
-    moved = Target(id=found.playlist.id, hints=(first.position,))
+    first, *_ = await read_order(session, found.playlist.id)
+    moved = ChangeTarget(id=found.playlist.id, hints=(first.position,))
     assert (await session.playlists.moving.remove(moved, ids([first]))).entry_count == 9_999
 
 
 @on_sqlite
 async def test_an_export_reads_tracks_a_hundred_at_a_time_side_by_side(store: Store) -> None:
-    traced = Traced(store.table)
+    traced = TracedTable(store.table)
     session = Store(traced).open_session(ANN)
-    playlist, _ = await ranked(
+    playlist, _ = await make_ranked_playlist(
         session, [f"MMMM{a}{b}{c}B" for a in "BC" for b in "BCDEF" for c in "BCDEF"]
     )
     traced.start()

@@ -3,7 +3,7 @@
 import pytest
 
 from penstock.datastore.errors import Invalid, NotFound, VersionConflict
-from penstock.datastore.playlists.change_target import Target
+from penstock.datastore.playlists.change_target import ChangeTarget
 from penstock.datastore.playlists.records import Playlist
 from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Slice, Window
@@ -12,11 +12,11 @@ from tests.datastore.playlists.sample_playlists import (
     ABSENT,
     ANN,
     BOB,
+    add_tracks,
     drift,
-    mix,
+    make_mix,
     open_session,
-    order,
-    tracks,
+    read_order,
 )
 from tests.support.consistency_check import contents
 from tests.support.sample_resources import on_sqlite, walk
@@ -51,7 +51,7 @@ async def test_a_new_playlist_is_a_header_and_a_row_in_its_owners_list(store: St
 
 async def test_an_entry_is_one_row_that_its_track_finds(store: Store) -> None:
     session = open_session(store)
-    _, (entry,) = await mix(session, 1)
+    _, (entry,) = await make_mix(session, 1)
     key = Key(f"PL:{entry.playlist_id}", f"PLI:{entry.rank}:{entry.id}")
     assert dict((await contents(store.table))[key]) == {
         "pk": key.pk,
@@ -71,7 +71,7 @@ async def test_an_entry_is_one_row_that_its_track_finds(store: Store) -> None:
 @pytest.mark.parametrize("name", ["", "  ", "x" * 129, "a\nb", "\x00"])
 async def test_a_name_is_one_line_of_1_to_128_characters(store: Store, name: str) -> None:
     session = open_session(store)
-    made, _ = await mix(session, 1)
+    made, _ = await make_mix(session, 1)
     before = await contents(store.table)
     for call in (
         session.playlists.writing.create(name),
@@ -132,11 +132,11 @@ async def test_playlists_are_listed_by_the_time_they_were_made_both_ways(store: 
 
 async def test_what_is_anothers_is_told_as_what_is_not_there_and_stays(store: Store) -> None:
     session = open_session(store)
-    playlist, entries = await mix(session, 2)
+    playlist, entries = await make_mix(session, 2)
     before = await contents(store.table)
     other = open_session(store, BOB).playlists
     for id in (playlist.id, ABSENT, "no id"):
-        target = Target(id=id)
+        target = ChangeTarget(id=id)
         for call in (
             other.reading.one(id),
             other.writing.rename(id, "Mine"),
@@ -154,28 +154,28 @@ async def test_what_is_anothers_is_told_as_what_is_not_there_and_stays(store: St
 
 async def test_a_track_of_another_cannot_be_added_nor_found_by(store: Store) -> None:
     session, other = open_session(store), open_session(store, BOB)
-    (theirs,) = await tracks(session, 1)
-    await mix(session, 1)
+    (theirs,) = await add_tracks(session, 1)
+    await make_mix(session, 1)
     mine = await other.playlists.writing.create("Mine")
     before = await contents(store.table)
     for id in (theirs, ABSENT, "no id"):
         with pytest.raises(NotFound) as caught:
-            await other.playlists.adding.add(Target(id=mine.id), [id])
+            await other.playlists.adding.add(ChangeTarget(id=mine.id), [id])
         assert caught.value.path == ["audioIds"]
     assert await contents(store.table) == before
 
 
 async def test_playlists_that_hold_a_track_are_each_listed_once(store: Store) -> None:
     session = open_session(store)
-    (wanted, other) = await tracks(session, 2)
+    (wanted, other) = await add_tracks(session, 2)
     made = [await session.playlists.writing.create(f"p{n}") for n in range(4)]
     for n, playlist in enumerate(made):
         ids = [wanted] * n + [other]
-        await session.playlists.adding.add(Target(id=playlist.id), ids)
+        await session.playlists.adding.add(ChangeTarget(id=playlist.id), ids)
     audio = await session.audio.reading.get_audio_files_by_audio_id(wanted, consistent=True)
 
     async def page(window: Window) -> Slice[Playlist]:
-        (found,) = await session.playlists.reading.holding([(audio, window)])
+        (found,) = await session.playlists.reading.playlists_holding([(audio, window)])
         return found
 
     for backward in (False, True):
@@ -190,9 +190,9 @@ async def test_playlists_that_hold_a_track_are_each_listed_once(store: Store) ->
 
 async def test_an_entry_stays_when_its_track_is_deleted(store: Store) -> None:
     session = open_session(store)
-    playlist, entries = await mix(session, 2)
+    playlist, entries = await make_mix(session, 2)
     await session.audio.editing.delete(str(entries[0].audio_id))
-    assert await order(session, playlist.id) == entries
+    assert await read_order(session, playlist.id) == entries
     assert await session.audio.reading.many([str(entries[0].audio_id)], consistent=True) != []
     assert await drift(store.table) == []
     assert ANN.user_id == entries[0].added_by

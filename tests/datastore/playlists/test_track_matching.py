@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from penstock.datastore.audio.records import Audio, AudioFormat
-from penstock.datastore.playlists.formats.document import Track
-from penstock.datastore.playlists.track_matching import Library
+from penstock.datastore.playlists.formats.document import FileTrack
+from penstock.datastore.playlists.track_matching import TrackIndex
 
 ID = "018f3b6e-0000-7000-8000-00000000000{}"
 
@@ -38,49 +38,52 @@ OTHER = audio(4, "b/Various/01.mp3", "Other", "Abba", album_artist="Various Arti
 TWIN = audio(5, "x/One.mp3", "One", "U2")
 ALL = (JOGA, LIVE, ONE, OTHER, TWIN)
 
-FOUND: dict[str, tuple[Track, Audio]] = {
-    "our id": (Track(id=ONE.id, location="Björk/Homogenic/02 Jóga.mp3"), ONE),
-    "a foreign id and a place": (Track(id=ID.format(9), location=JOGA.object_key), JOGA),
-    "the key": (Track(location="Björk/Live/07 Jóga.mp3", title="Other", creator="Abba"), LIVE),
-    "bucket and key": (Track(location="s3://music/x/One.mp3"), TWIN),
-    "a key in other letters": (Track(location="BJÖRK/homogenic/02 JÓGA.MP3"), JOGA),
+FOUND: dict[str, tuple[FileTrack, Audio]] = {
+    "our id": (FileTrack(id=ONE.id, location="Björk/Homogenic/02 Jóga.mp3"), ONE),
+    "a foreign id and a place": (FileTrack(id=ID.format(9), location=JOGA.object_key), JOGA),
+    "the key": (FileTrack(location="Björk/Live/07 Jóga.mp3", title="Other", creator="Abba"), LIVE),
+    "bucket and key": (FileTrack(location="s3://music/x/One.mp3"), TWIN),
+    "a key in other letters": (FileTrack(location="BJÖRK/homogenic/02 JÓGA.MP3"), JOGA),
     "a key decomposed": (
-        Track(location=unicodedata.normalize("NFD", "Björk/Homogenic/02 Jóga.mp3")),
+        FileTrack(location=unicodedata.normalize("NFD", "Björk/Homogenic/02 Jóga.mp3")),
         JOGA,
     ),
-    "a path from elsewhere": (Track(location="/mnt/disk/Music/Björk/Live/07 Jóga.mp3"), LIVE),
-    "a path of Windows": (Track(location="C:\\Music\\b\\Various\\01.mp3"), OTHER),
-    "a relative path": (Track(location="../../a/./Various/01.mp3"), ONE),
-    "a URL of a file": (Track(location="file:///m/Bj%C3%B6rk/Live/07%20J%C3%B3ga.mp3"), LIVE),
-    "a URL of a server": (Track(location="https://x.example/Various/b/x/One.mp3?t=1#a"), TWIN),
-    "artist, title and length": (Track(title="jÓGA", creator="bjÖrk", duration_ms=201_000), JOGA),
-    "another length": (Track(title="Jóga", creator="BJÖRK ", duration_ms=312_900), LIVE),
-    "the album": (Track(title="Jóga", creator="Björk", album="live"), LIVE),
-    "one of several artists": (Track(title="One", creator="Mary J. Blige"), ONE),
-    "all of several artists": (Track(title="One", creator="U2, Mary J. Blige"), ONE),
-    "the album's artist": (Track(title="other", creator="Various Artists"), OTHER),
-    "the file name": (Track(location="one.MP3"), TWIN),
+    "a path from elsewhere": (FileTrack(location="/mnt/disk/Music/Björk/Live/07 Jóga.mp3"), LIVE),
+    "a path of Windows": (FileTrack(location="C:\\Music\\b\\Various\\01.mp3"), OTHER),
+    "a relative path": (FileTrack(location="../../a/./Various/01.mp3"), ONE),
+    "a URL of a file": (FileTrack(location="file:///m/Bj%C3%B6rk/Live/07%20J%C3%B3ga.mp3"), LIVE),
+    "a URL of a server": (FileTrack(location="https://x.example/Various/b/x/One.mp3?t=1#a"), TWIN),
+    "artist, title and length": (
+        FileTrack(title="jÓGA", creator="bjÖrk", duration_ms=201_000),
+        JOGA,
+    ),
+    "another length": (FileTrack(title="Jóga", creator="BJÖRK ", duration_ms=312_900), LIVE),
+    "the album": (FileTrack(title="Jóga", creator="Björk", album="live"), LIVE),
+    "one of several artists": (FileTrack(title="One", creator="Mary J. Blige"), ONE),
+    "all of several artists": (FileTrack(title="One", creator="U2, Mary J. Blige"), ONE),
+    "the album's artist": (FileTrack(title="other", creator="Various Artists"), OTHER),
+    "the file name": (FileTrack(location="one.MP3"), TWIN),
     "the file name, of several by title": (
-        Track(location="elsewhere/One.mp3", title="One", creator="U2"),
+        FileTrack(location="elsewhere/One.mp3", title="One", creator="U2"),
         TWIN,
     ),
     "artist and title, of several of a name": (
-        Track(location="elsewhere/01.mp3", title="Other", creator="Abba"),
+        FileTrack(location="elsewhere/01.mp3", title="Other", creator="Abba"),
         OTHER,
     ),
 }
 
-NONE: dict[str, tuple[Track, tuple[Audio, ...]]] = {
-    "nothing at all": (Track(), ()),
-    "another song": (Track(location="c/Two.mp3", title="Two", creator="U2"), ()),
-    "a length too far off": (Track(title="Other", creator="Abba", duration_ms=203_001), ()),
-    "a title without an artist": (Track(title="Other"), ()),
-    "two of a title": (Track(title="One", creator="U2"), (ONE, TWIN)),
-    "two of a file name": (Track(location="01.mp3"), (ONE, OTHER)),
-    "two of a path's end": (Track(location="/m/Various/01.mp3"), (ONE, OTHER)),
-    "two at one length": (Track(title="Jóga", creator="Björk"), (JOGA, LIVE)),
-    "a folder": (Track(location="Björk/Live/"), ()),
-    "slashes": (Track(location="///"), ()),
+NONE: dict[str, tuple[FileTrack, tuple[Audio, ...]]] = {
+    "nothing at all": (FileTrack(), ()),
+    "another song": (FileTrack(location="c/Two.mp3", title="Two", creator="U2"), ()),
+    "a length too far off": (FileTrack(title="Other", creator="Abba", duration_ms=203_001), ()),
+    "a title without an artist": (FileTrack(title="Other"), ()),
+    "two of a title": (FileTrack(title="One", creator="U2"), (ONE, TWIN)),
+    "two of a file name": (FileTrack(location="01.mp3"), (ONE, OTHER)),
+    "two of a path's end": (FileTrack(location="/m/Various/01.mp3"), (ONE, OTHER)),
+    "two at one length": (FileTrack(title="Jóga", creator="Björk"), (JOGA, LIVE)),
+    "a folder": (FileTrack(location="Björk/Live/"), ()),
+    "slashes": (FileTrack(location="///"), ()),
 }
 
 
@@ -88,18 +91,18 @@ NONE: dict[str, tuple[Track, tuple[Audio, ...]]] = {
 def test_a_track_is_found_by(by: str) -> None:
     wanted, found = FOUND[by]
     for tracks in (ALL, ALL[::-1]):
-        assert Library(tracks).match(wanted) == (found, ())
+        assert TrackIndex(tracks).match(wanted) == (found, ())
 
 
 @pytest.mark.parametrize("case", NONE)
 def test_what_is_no_one_track_is_none_and_its_candidates_are_told(case: str) -> None:
     wanted, candidates = NONE[case]
-    found = Library(ALL).match(wanted)
+    found = TrackIndex(ALL).match(wanted)
     assert found.audio is None
     assert found.candidates == candidates
 
 
 def test_lengths_may_differ_by_three_seconds() -> None:
     for ms in (197_000, 203_000):
-        wanted = Track(title="Other", creator="Abba", duration_ms=ms)
-        assert Library(ALL).match(wanted).audio == OTHER
+        wanted = FileTrack(title="Other", creator="Abba", duration_ms=ms)
+        assert TrackIndex(ALL).match(wanted).audio == OTHER

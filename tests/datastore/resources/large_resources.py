@@ -7,22 +7,24 @@ import pytest
 
 from penstock.datastore.errors import NotFound
 from penstock.datastore.records import Resource
-from penstock.datastore.resources.reading import Listed
+from penstock.datastore.resources.reading import ListRequest
 from penstock.datastore.roles import ROOT
 from penstock.datastore.store import Session, Store
 from penstock.datastore.table.items import version_item
-from penstock.datastore.table.layout import Kind
+from penstock.datastore.table.layout import KindDefinition
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Key, Table, Update
 from tests.datastore.table.sample_items import store as put_all
 from tests.support.consistency_check import contents
 from tests.support.sample_resources import EU, NORTHWEST, SOUTH, SUPER, make_of, names_of, tags
-from tests.support.table_interceptors import Cut, Died
+from tests.support.table_interceptors import CutOffTable, ProcessDied
 
 GRANTED = [NORTHWEST, SOUTH, EU]
 
 
-async def aged(store: Store, kind: Kind[Any], made: Resource, versions: int) -> Any:
+async def add_versions(
+    store: Store, kind: KindDefinition[Any], made: Resource, versions: int
+) -> Any:
     """Give the resource so many versions without updates."""
     items = [
         {**version_item(kind, made), **kind.version.item(id=made.id, version=version)}
@@ -35,7 +37,7 @@ async def aged(store: Store, kind: Kind[Any], made: Resource, versions: int) -> 
     return await store.open_session(SUPER).of(kind).reading.one(made.id, consistent=True)
 
 
-async def laden(session: Session, kind: Kind[Any]) -> Any:
+async def make_tag_laden(session: Session, kind: KindDefinition[Any]) -> Any:
     """Make a resource whose tags alone are too many for one transaction, a few at a time."""
     made = await make_of(session, kind, NORTHWEST, "Smelt")
     for n in (12, 24, 32, 38, 42, 44, 45, 46, 47):
@@ -44,7 +46,7 @@ async def laden(session: Session, kind: Kind[Any]) -> Any:
     return made
 
 
-async def spread(session: Session, kind: Kind[Any]) -> Any:
+async def make_widely_granted(session: Session, kind: KindDefinition[Any]) -> Any:
     """Make a resource whose grants and tags together are too many for one transaction."""
     made = await make_of(session, kind, NORTHWEST, "Smelt", *(f"k{n}=a/b" for n in range(7)))
     for group in (SOUTH, EU):
@@ -52,17 +54,17 @@ async def spread(session: Session, kind: Kind[Any]) -> Any:
     return made
 
 
-async def remains(table: Table) -> list[Key]:
+async def remaining_rows(table: Table) -> list[Key]:
     """The rows that are left of resources."""
     return [key for key in await contents(table) if not key.pk.startswith("G:")]
 
 
-async def own_rows(table: Table, kind: Kind[Any]) -> set[str]:
+async def own_rows(table: Table, kind: KindDefinition[Any]) -> set[str]:
     """The partitions of the kind that are left."""
-    return {key.pk for key in await remains(table) if key.pk.startswith(f"{kind.letter}:")}
+    return {key.pk for key in await remaining_rows(table) if key.pk.startswith(f"{kind.letter}:")}
 
 
-async def assert_gone(session: Session, kind: Kind[Any], id: str) -> None:
+async def assert_gone(session: Session, kind: KindDefinition[Any], id: str) -> None:
     (found,) = await session.of(kind).reading.many([id], consistent=True)
     assert isinstance(found, NotFound)
     with pytest.raises(NotFound):
@@ -73,19 +75,19 @@ async def assert_gone(session: Session, kind: Kind[Any], id: str) -> None:
         await session.of(kind).deleting.delete(id)
     for group in GRANTED:
         assert await names_of(session, kind, group) == []
-    everything = Listed(group=ROOT, include_child_groups=True)
+    everything = ListRequest(group=ROOT, include_child_groups=True)
     assert (await session.of(kind).listing.page(everything, Window())).entries == ()
 
 
-async def cut_short(store: Store, kind: Kind[Any], made: Resource, writes: int) -> bool:
+async def cut_short(store: Store, kind: KindDefinition[Any], made: Resource, writes: int) -> bool:
     """Delete in a process that dies after so many writes; return whether it died."""
     try:
         await (
-            replace(store, table=Cut(store.table, writes))
+            replace(store, table=CutOffTable(store.table, writes))
             .open_session(SUPER)
             .of(kind)
             .deleting.delete(made.id)
         )
-    except Died:
+    except ProcessDied:
         return True
     return False

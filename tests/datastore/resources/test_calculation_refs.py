@@ -30,7 +30,7 @@ OUTPUT = Output(index=0, key="o", type=ValueType.NUMBER)
 NUMBER = Parameter(index=0, key="x", type=ValueType.NUMBER, required=True)
 
 
-class Reads:
+class CountedReads:
     """A table that counts the reads it forwards."""
 
     def __init__(self, table: Table) -> None:
@@ -49,7 +49,7 @@ class Reads:
         return await self._table.query(query)
 
 
-class Hand:
+class DailyClock:
     """A clock that moves on by a day with each call."""
 
     def __init__(self) -> None:
@@ -63,12 +63,12 @@ class Hand:
 @pytest.fixture
 async def reads(tmp_path: Path) -> AsyncIterator[Any]:
     async with open_table("sqlite", tmp_path) as table:
-        yield Reads(table)
+        yield CountedReads(table)
 
 
 @pytest.fixture
 async def session(reads: Any) -> Session:
-    session = Store(reads, Clock(now=Hand())).open_session(SUPER)
+    session = Store(reads, Clock(now=DailyClock())).open_session(SUPER)
     for group in (USA, NORTHWEST, EU):
         await session.groups.create(group, None)
     return session

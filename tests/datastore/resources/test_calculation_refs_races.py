@@ -6,25 +6,25 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from penstock.datastore.errors import Invalid, LimitExceeded, VersionConflict
-from penstock.datastore.formulas.calculations import identity_of
+from penstock.datastore.formulas.calculations import calculation_identity
 from penstock.datastore.records import Calculation
-from penstock.datastore.resources.calculation_refs import library_for
+from penstock.datastore.resources.calculation_refs import read_callees
 from penstock.datastore.roles import GroupPath, Role
 from penstock.datastore.store import Session, Store
 from penstock.formula.checking.calculation_library import find_cycle
 from penstock.formula.checking.check import Surroundings
 from penstock.formula.checking.linker import calls_of, link
-from penstock.formula.core.errors import Code, FormulaInvalid
+from penstock.formula.core.errors import FormulaCode, FormulaInvalid
 from penstock.formula.syntax.parser import parse
 from tests.datastore.resources.test_calculation_refs import codes, content, rewrite, save
 from tests.support.consistency_check import contents, faults
 from tests.support.sample_resources import EU, SUPER, USA, caller, grow, on_sqlite, without_moto
-from tests.support.table_interceptors import Interrupted
+from tests.support.table_interceptors import InterruptedTable
 
 
-def overtaken(store: Store, other: Callable[[], Awaitable[object]]) -> Session:
+def overtaken_view(store: Store, other: Callable[[], Awaitable[object]]) -> Session:
     """A session of a caller whom other writers overtake between reading and writing."""
-    return Store(Interrupted(store.table, other)).open_session(SUPER)
+    return Store(InterruptedTable(store.table, other)).open_session(SUPER)
 
 
 async def circle_among(session: Session, made: list[Calculation]) -> tuple[str, ...] | None:
@@ -41,7 +41,7 @@ async def circle_among(session: Session, made: list[Calculation]) -> tuple[str, 
 async def test_two_that_begin_to_call_each_other_are_told_of_the_circle(store: Store) -> None:
     session = await grow(store)
     a, b = [await save(session, USA, name, "1") for name in ("a", "b")]
-    late = overtaken(store, lambda: rewrite(session, b, "#a()"))
+    late = overtaken_view(store, lambda: rewrite(session, b, "#a()"))
     with pytest.raises(Invalid) as refused:
         await rewrite(late, a, "#b()")
     assert codes(refused.value) == ["CALCULATION_CYCLE"]
@@ -55,7 +55,7 @@ async def test_a_circle_that_closes_far_below_is_seen_as_well(store: Store) -> N
     c = await save(session, USA, "c", "1")
     await save(session, USA, "b", "#c()")
     a = await save(session, USA, "a", "2")
-    late = overtaken(store, lambda: rewrite(session, c, "#a()"))
+    late = overtaken_view(store, lambda: rewrite(session, c, "#a()"))
     with pytest.raises(Invalid) as refused:
         await rewrite(late, a, "#b()")
     assert codes(refused.value) == ["CALCULATION_CYCLE"]
@@ -72,7 +72,7 @@ async def test_a_new_one_takes_the_name_that_another_begins_to_call(store: Store
         await rewrite(session, old, "1", name="old")
 
     with pytest.raises(Invalid) as refused:
-        await save(overtaken(store, call_and_rename), USA, "a", "#b()")
+        await save(overtaken_view(store, call_and_rename), USA, "a", "#b()")
     assert codes(refused.value) == ["CALCULATION_CYCLE"]
 
 
@@ -80,11 +80,11 @@ async def test_a_new_one_takes_the_name_that_another_begins_to_call(store: Store
 async def test_what_is_called_may_change_and_go_while_its_caller_is_saved(store: Store) -> None:
     session = await grow(store)
     one = await save(session, USA, "one", "1")
-    late = overtaken(store, lambda: rewrite(session, one, ":x"))
+    late = overtaken_view(store, lambda: rewrite(session, one, ":x"))
     with pytest.raises(Invalid) as refused:
         await save(late, USA, "two", "#one()")
     assert codes(refused.value) == ["WRONG_ARITY"]
-    late = overtaken(store, lambda: session.calculations.deleting.delete(one.id))
+    late = overtaken_view(store, lambda: session.calculations.deleting.delete(one.id))
     with pytest.raises(Invalid) as refused:
         await save(late, USA, "two", "#one(1)")
     assert codes(refused.value) == ["UNKNOWN_CALCULATION"]
@@ -123,7 +123,7 @@ async def test_a_save_leaves_what_it_calls_as_it_was(store: Store) -> None:
     assert {key: after[key] for key in before if key.pk == f"C:{one.id}"} == {
         key: item for key, item in before.items() if key.pk == f"C:{one.id}"
     }
-    assert identity_of(two) == f"{two.id}:1"
+    assert calculation_identity(two) == f"{two.id}:1"
 
 
 @on_sqlite
@@ -150,7 +150,7 @@ async def hidden_chain(session: Session) -> tuple[Calculation, Calculation]:
     return deepest, secret
 
 
-async def told(session: Session, group: GroupPath, formula: str) -> list[str]:
+async def failure_text(session: Session, group: GroupPath, formula: str) -> list[str]:
     with pytest.raises(Invalid) as refused:
         await session.calculations.writing.create(group, content("new", formula), None)
     return [problem.message.partition(": ")[2] for problem in refused.value.problems]
@@ -164,18 +164,18 @@ async def test_what_is_wrong_with_one_out_of_sight_is_not_told(store: Store) -> 
     assert (await save(local, USA, "fine", "#shared()")).version == 1
 
     await rewrite(session, secret, "#deepest()*:x")
-    assert await told(local, USA, "#shared()") == ["#shared cannot be used"]
-    assert await told(session, USA, "#shared()") == [
+    assert await failure_text(local, USA, "#shared()") == ["#shared cannot be used"]
+    assert await failure_text(session, USA, "#shared()") == [
         "#shared cannot be used: line 1, column 1: #secret does not take no arguments: "
         "it is #secret(x)"
     ]
 
     await session.calculations.deleting.delete(deepest.id)
-    assert sorted(await told(local, USA, "#shared()")) == [
+    assert sorted(await failure_text(local, USA, "#shared()")) == [
         "#secret cannot be used",
         "#shared cannot be used",
     ]
-    everything = " ".join(await told(session, USA, "#shared()"))
+    everything = " ".join(await failure_text(session, USA, "#shared()"))
     assert "no calculation #deepest can be seen from here" in everything
 
 
@@ -190,12 +190,12 @@ async def test_a_circle_out_of_sight_names_nobody_that_is_hidden(store: Store) -
     await session.calculations.deleting.delete(deepest.id)
     await session.calculations.writing.grant(wide.id, EU)
     circle = "#shared -> #secret -> #deepest -> #shared"
-    assert await told(session, USA, "#shared()") == [f"the calls go in a circle: {circle}"]
+    assert await failure_text(session, USA, "#shared()") == [f"the calls go in a circle: {circle}"]
     unseen = circle.replace("#deepest", "a calculation out of sight")
-    assert await told(local, USA, "#shared()") == [f"the calls go in a circle: {unseen}"]
+    assert await failure_text(local, USA, "#shared()") == [f"the calls go in a circle: {unseen}"]
     shared = await session.calculations.reading.by_name("shared", USA)
-    library = await library_for(session.calculations.writing.access, shared, [shared.formula])
-    around = Surroundings(library=library, within=identity_of(shared))
+    library = await read_callees(session.calculations.writing.access, shared, [shared.formula])
+    around = Surroundings(library=library, within=calculation_identity(shared))
     with pytest.raises(FormulaInvalid) as unusable:
         link(parse(shared.formula), around)
-    assert [problem.code for problem in unusable.value.problems] == [Code.CALCULATION_CYCLE]
+    assert [problem.code for problem in unusable.value.problems] == [FormulaCode.CALCULATION_CYCLE]

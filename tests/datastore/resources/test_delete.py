@@ -9,15 +9,15 @@ import pytest
 from penstock.datastore.errors import NotFound, VersionConflict
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.store import Session, Store
-from penstock.datastore.table.layout import Kind
+from penstock.datastore.table.layout import KindDefinition
 from tests.datastore.resources.large_resources import (
-    aged,
+    add_versions,
     assert_gone,
     cut_short,
-    laden,
+    make_tag_laden,
+    make_widely_granted,
     own_rows,
-    remains,
-    spread,
+    remaining_rows,
 )
 from tests.support.consistency_check import contents, faults
 from tests.support.sample_resources import (
@@ -32,11 +32,13 @@ from tests.support.sample_resources import (
     tags,
     without_moto,
 )
-from tests.support.table_interceptors import Cut, Died, Interrupted
+from tests.support.table_interceptors import CutOffTable, InterruptedTable, ProcessDied
 
 
 @each_kind
-async def test_what_is_deleted_leaves_nothing_behind(store: Store, kind: Kind[Any]) -> None:
+async def test_what_is_deleted_leaves_nothing_behind(
+    store: Store, kind: KindDefinition[Any]
+) -> None:
     session = await grow(store)
     made = await make_of(session, kind, USA, "Smelt", "m=a/b")
     for version in range(1, 4):
@@ -46,14 +48,14 @@ async def test_what_is_deleted_leaves_nothing_behind(store: Store, kind: Kind[An
     made, _ = await session.of(kind).writing.grant(made.id, EU)
     assert await session.of(kind).deleting.delete(made.id, 4) == made
     await assert_gone(session, kind, made.id)
-    assert await remains(store.table) == []
+    assert await remaining_rows(store.table) == []
     assert await faults(store.table) == []
 
 
 @each_kind
 @on_sqlite
 async def test_deleting_what_a_caller_read_earlier_is_a_conflict(
-    store: Store, kind: Kind[Any]
+    store: Store, kind: KindDefinition[Any]
 ) -> None:
     session = await grow(store)
     made = await make_of(session, kind, USA, "Smelt")
@@ -67,16 +69,18 @@ async def test_deleting_what_a_caller_read_earlier_is_a_conflict(
 
 @each_kind
 @on_sqlite
-async def test_a_delete_that_an_update_overtakes_starts_over(store: Store, kind: Kind[Any]) -> None:
+async def test_a_delete_that_an_update_overtakes_starts_over(
+    store: Store, kind: KindDefinition[Any]
+) -> None:
     session = await grow(store)
     made = await make_of(session, kind, USA, "Smelt", "k=v")
 
     async def overtake() -> None:
         await session.of(kind).writing.update(made.id, 1, {"tags": tags("k=w", "l=x")})
 
-    late = replace(store, table=Interrupted(store.table, overtake)).open_session(SUPER)
+    late = replace(store, table=InterruptedTable(store.table, overtake)).open_session(SUPER)
     assert (await late.of(kind).deleting.delete(made.id)).version == 2
-    assert await remains(store.table) == []
+    assert await remaining_rows(store.table) == []
     assert await faults(store.table) == []
 
 
@@ -84,7 +88,7 @@ async def test_a_delete_that_an_update_overtakes_starts_over(store: Store, kind:
 @on_sqlite
 async def test_a_delete_with_a_version_in_mind_that_an_update_overtakes_is_a_conflict(
     store: Store,
-    kind: Kind[Any],
+    kind: KindDefinition[Any],
 ) -> None:
     session = await grow(store)
     made = await make_of(session, kind, USA, "Smelt", "k=v")
@@ -92,7 +96,7 @@ async def test_a_delete_with_a_version_in_mind_that_an_update_overtakes_is_a_con
     async def overtake() -> None:
         await session.of(kind).writing.update(made.id, 1, {"tags": ()})
 
-    late = replace(store, table=Interrupted(store.table, overtake)).open_session(SUPER)
+    late = replace(store, table=InterruptedTable(store.table, overtake)).open_session(SUPER)
     with pytest.raises(VersionConflict):
         await late.of(kind).deleting.delete(made.id, 1)
     assert (await session.of(kind).reading.one(made.id)).version == 2
@@ -103,10 +107,10 @@ async def test_a_delete_with_a_version_in_mind_that_an_update_overtakes_is_a_con
 @pytest.mark.parametrize("versions", [1, 40, 93, 94, 95, 96, 1000])
 @on_sqlite
 async def test_any_number_of_versions_is_deleted(
-    store: Store, kind: Kind[Any], versions: int
+    store: Store, kind: KindDefinition[Any], versions: int
 ) -> None:
     session = await grow(store)
-    made = await aged(store, kind, await make_of(session, kind, USA, "Smelt"), versions)
+    made = await add_versions(store, kind, await make_of(session, kind, USA, "Smelt"), versions)
     other = await make_of(session, kind, USA, "Cast", "k=v")
     assert made.version == versions
     assert await faults(store.table) == []
@@ -121,14 +125,14 @@ async def test_any_number_of_versions_is_deleted(
 @each_kind
 @without_moto
 async def test_more_than_a_transaction_holds_is_deleted_behind_a_tombstone(
-    store: Store, kind: Kind[Any]
+    store: Store, kind: KindDefinition[Any]
 ) -> None:
     session = await grow(store)
-    made = await spread(session, kind)
+    made = await make_widely_granted(session, kind)
     assert len(made.groups) == 3
     await session.of(kind).deleting.delete(made.id)
     await assert_gone(session, kind, made.id)
-    assert await remains(store.table) == []
+    assert await remaining_rows(store.table) == []
     assert await faults(store.table) == []
 
 
@@ -136,17 +140,17 @@ async def test_more_than_a_transaction_holds_is_deleted_behind_a_tombstone(
 @on_sqlite
 async def test_a_single_grant_with_more_tags_than_a_transaction_holds_is_deleted(
     store: Store,
-    kind: Kind[Any],
+    kind: KindDefinition[Any],
 ) -> None:
     session = await grow(store)
-    made = await laden(session, kind)
+    made = await make_tag_laden(session, kind)
     assert len(made.tags) == 47
     await session.of(kind).deleting.delete(made.id)
-    assert await remains(store.table) == []
+    assert await remaining_rows(store.table) == []
     assert await faults(store.table) == []
 
 
-async def assert_name_is_free(session: Session, kind: Kind[Any]) -> None:
+async def assert_name_is_free(session: Session, kind: KindDefinition[Any]) -> None:
     for group in (USA, EU):
         renamed = await make_of(session, kind, group, "Smelt")
         assert await session.of(kind).reading.by_name("Smelt", group) == renamed
@@ -157,12 +161,12 @@ async def assert_name_is_free(session: Session, kind: Kind[Any]) -> None:
 @on_sqlite
 async def test_a_delete_cut_short_anywhere_is_finished_later_and_hides_the_rest_at_once(
     store: Store,
-    kind: Kind[Any],
+    kind: KindDefinition[Any],
 ) -> None:
     session = await grow(store)
     unfinished = []
     for writes in range(20):
-        made = await aged(store, kind, await spread(session, kind), 60)
+        made = await add_versions(store, kind, await make_widely_granted(session, kind), 60)
         before = await contents(store.table)
         if not await cut_short(store, kind, made, writes):
             break
@@ -174,7 +178,7 @@ async def test_a_delete_cut_short_anywhere_is_finished_later_and_hides_the_rest_
             await assert_gone(session, kind, made.id)
             await assert_name_is_free(session, kind)
             assert await store.finish_deletes() == 1
-        assert await remains(store.table) == []
+        assert await remaining_rows(store.table) == []
         assert await faults(store.table) == []
         assert await store.finish_deletes() == 0
     # Two burials, each tried twice as counters reach zero, three batches of versions, the tomb.
@@ -185,29 +189,31 @@ async def test_a_delete_cut_short_anywhere_is_finished_later_and_hides_the_rest_
 @each_kind
 @on_sqlite
 async def test_a_sweep_cut_short_again_and_again_gets_to_the_end(
-    store: Store, kind: Kind[Any]
+    store: Store, kind: KindDefinition[Any]
 ) -> None:
     session = await grow(store)
-    made = await aged(store, kind, await spread(session, kind), 60)
+    made = await add_versions(store, kind, await make_widely_granted(session, kind), 60)
     assert await cut_short(store, kind, made, 2)
     for _ in range(3):
         try:
-            assert await replace(store, table=Cut(store.table, 4)).finish_deletes() == 1
-        except Died:
+            assert await replace(store, table=CutOffTable(store.table, 4)).finish_deletes() == 1
+        except ProcessDied:
             await assert_gone(session, kind, made.id)
         else:
             break
-    assert await remains(store.table) == []
+    assert await remaining_rows(store.table) == []
     assert await faults(store.table) == []
 
 
 @each_kind
 @without_moto
-async def test_two_sweeps_at_once_take_everything_away_once(store: Store, kind: Kind[Any]) -> None:
+async def test_two_sweeps_at_once_take_everything_away_once(
+    store: Store, kind: KindDefinition[Any]
+) -> None:
     session = await grow(store)
     other = await make_of(session, kind, SOUTH, "Cast", "k0=a/b")
     for writes in (2, 4):
-        made = await aged(store, kind, await spread(session, kind), 30)
+        made = await add_versions(store, kind, await make_widely_granted(session, kind), 30)
         assert await cut_short(store, kind, made, writes)
         await asyncio.gather(*(replace(store).finish_deletes() for _ in range(3)))
         await store.finish_deletes()
@@ -217,22 +223,24 @@ async def test_two_sweeps_at_once_take_everything_away_once(store: Store, kind: 
 
 @each_kind
 @without_moto
-async def test_what_several_delete_at_once_is_deleted_once(store: Store, kind: Kind[Any]) -> None:
+async def test_what_several_delete_at_once_is_deleted_once(
+    store: Store, kind: KindDefinition[Any]
+) -> None:
     session = await grow(store)
-    made = await spread(session, kind)
+    made = await make_widely_granted(session, kind)
     outcomes = await asyncio.gather(
         *(store.open_session(SUPER).of(kind).deleting.delete(made.id) for _ in range(4)),
         return_exceptions=True,
     )
     assert [outcome for outcome in outcomes if isinstance(outcome, kind.record)] == [made]
     assert sum(isinstance(outcome, NotFound) for outcome in outcomes) == 3
-    assert await remains(store.table) == []
+    assert await remaining_rows(store.table) == []
     assert await faults(store.table) == []
 
 
 @each_kind
 @on_sqlite
-async def test_what_has_a_hundred_names_is_deleted(store: Store, kind: Kind[Any]) -> None:
+async def test_what_has_a_hundred_names_is_deleted(store: Store, kind: KindDefinition[Any]) -> None:
     groups = [GroupPath(f"/g{n:03}") for n in range(100)]
     session = await grow(store, *groups)
     made = await make_of(session, kind, groups[0], "Smelt")
@@ -240,5 +248,5 @@ async def test_what_has_a_hundred_names_is_deleted(store: Store, kind: Kind[Any]
         made, _ = await session.of(kind).writing.grant(made.id, group)
     assert await faults(store.table) == []
     await session.of(kind).deleting.delete(made.id)
-    assert await remains(store.table) == []
+    assert await remaining_rows(store.table) == []
     assert await faults(store.table) == []

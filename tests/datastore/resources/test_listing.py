@@ -7,7 +7,7 @@ import pytest
 from penstock.datastore.access.access import Budget
 from penstock.datastore.errors import Invalid, LimitExceeded, NotFound
 from penstock.datastore.records import Pipeline
-from penstock.datastore.resources.reading import Listed
+from penstock.datastore.resources.reading import ListRequest
 from penstock.datastore.roles import ROOT, GroupPath, Role
 from penstock.datastore.store import Session, Store
 from penstock.datastore.table.pages import Slice, Window
@@ -34,7 +34,7 @@ CITY = GroupPath("/usa/northwest/city")
 
 
 async def pages(
-    session: Session, listed: Listed, size: int = 1, *, backward: bool = False
+    session: Session, listed: ListRequest, size: int = 1, *, backward: bool = False
 ) -> list[str]:
     found: list[Pipeline] = await walk(
         partial(session.pipelines.listing.page, listed), size, backward=backward
@@ -47,7 +47,7 @@ def by_tags(**terms: str) -> TagFilter:
     return TagFilter(**{name: tags(*text.split()) for name, text in terms.items()})
 
 
-async def tagged(store: Store) -> Session:
+async def tagged_pipeline(store: Store) -> Session:
     session = await grow(store)
     for group, name, text in (
         (USA, "one", "m=a/b n=x"),
@@ -88,12 +88,12 @@ async def tagged(store: Store) -> Session:
 async def test_a_filter_finds_what_carries_all_and_any_and_none(
     store: Store, terms: dict[str, str], found: list[str]
 ) -> None:
-    session = await tagged(store)
-    listed = Listed(group=NORTHWEST, tags=by_tags(**terms), newest_first=False)
+    session = await tagged_pipeline(store)
+    listed = ListRequest(group=NORTHWEST, tags=by_tags(**terms), newest_first=False)
     for size in (1, 2, 20):
         assert await pages(session, listed, size) == found
         assert await pages(session, listed, size, backward=True) == found
-    newest = Listed(group=NORTHWEST, tags=by_tags(**terms))
+    newest = ListRequest(group=NORTHWEST, tags=by_tags(**terms))
     assert await pages(session, newest) == found[::-1]
     assert await pages(session, newest, backward=True) == found[::-1]
 
@@ -108,10 +108,10 @@ async def test_a_list_by_tags_is_the_same_on_every_store(store: Store) -> None:
         ({"all": "m=a n=x"}, ["one"]),
         ({"none": "n=x"}, ["two"]),
     ):
-        listed = Listed(group=USA, tags=by_tags(**terms))
+        listed = ListRequest(group=USA, tags=by_tags(**terms))
         assert await pages(session, listed) == found[::-1]
         assert await pages(session, listed, backward=True) == found[::-1]
-    everything = Listed(group=ROOT, include_child_groups=True)
+    everything = ListRequest(group=ROOT, include_child_groups=True)
     assert await pages(session, everything, 2) == ["three", "two", "one"]
 
 
@@ -133,16 +133,16 @@ async def test_a_group_lists_what_it_inherits_and_not_what_lies_beside_or_below(
 async def test_child_groups_are_included_without_repeating_what_several_grant(
     store: Store,
 ) -> None:
-    session = await tagged(store)
+    session = await tagged_pipeline(store)
     made = await make(session, NORTHWEST, "eight", "m=a/b")
     for group in (SOUTH, EU):
         await session.pipelines.writing.grant(made.id, group)
     usa = ["one", "two", "three", "four", "five", "seven", "eight"]
     for size in (1, 3, 50):
         for backward in (False, True):
-            listed = Listed(group=USA, include_child_groups=True, newest_first=False)
+            listed = ListRequest(group=USA, include_child_groups=True, newest_first=False)
             assert await pages(session, listed, size, backward=backward) == usa
-            ab = Listed(
+            ab = ListRequest(
                 group=ROOT,
                 include_child_groups=True,
                 newest_first=False,
@@ -154,16 +154,16 @@ async def test_child_groups_are_included_without_repeating_what_several_grant(
 
 @on_sqlite
 async def test_readers_of_the_root_list_all_whatever_it_is_granted_to(store: Store) -> None:
-    session = await tagged(store)
+    session = await tagged_pipeline(store)
     gone = await make(session, EU, "gone")
     await session.pipelines.deleting.delete(gone.id)
-    listed = Listed(group=ROOT, include_child_groups=True, newest_first=False)
+    listed = ListRequest(group=ROOT, include_child_groups=True, newest_first=False)
     reader = store.open_session(caller({ROOT: Role.READER}))
     whole = ["one", "two", "three", "four", "five", "six", "seven"]
     for size in (1, 20):
         for backward in (False, True):
             assert await pages(reader, listed, size, backward=backward) == whole
-    unwanted = Listed(
+    unwanted = ListRequest(
         group=ROOT, include_child_groups=True, newest_first=False, tags=by_tags(none="m=a/b")
     )
     assert await pages(reader, unwanted) == ["two", "four", "five", "seven"]
@@ -173,11 +173,11 @@ async def test_readers_of_the_root_list_all_whatever_it_is_granted_to(store: Sto
 async def test_listing_all_spans_any_number_of_groups_but_a_subtree_does_not(
     store: Store,
 ) -> None:
-    await tagged(store)
+    await tagged_pipeline(store)
     session = Store(store.table, budget=Budget(groups=2)).open_session(SUPER)
-    assert len(await pages(session, Listed(group=ROOT, include_child_groups=True), 20)) == 7
+    assert len(await pages(session, ListRequest(group=ROOT, include_child_groups=True), 20)) == 7
     with pytest.raises(LimitExceeded) as refused:
-        await pages(session, Listed(group=USA, include_child_groups=True))
+        await pages(session, ListRequest(group=USA, include_child_groups=True))
     assert refused.value.path == ["group"]
 
 
@@ -186,14 +186,14 @@ async def test_listing_all_spans_any_number_of_groups_but_a_subtree_does_not(
 async def test_a_caller_lists_from_above_only_what_lies_on_their_own_lines(
     store: Store, child_groups: bool
 ) -> None:
-    session = await tagged(store)
+    session = await tagged_pipeline(store)
     await make(session, ROOT, "root")
     below = store.open_session(caller({SOUTH: Role.READER}))
-    listed = Listed(group=USA, include_child_groups=child_groups, newest_first=False)
+    listed = ListRequest(group=USA, include_child_groups=child_groups, newest_first=False)
     inherited = ["one", "two", "five", "seven", "root"]
     expected = inherited if child_groups else [name for name in inherited if name != "five"]
     assert await pages(below, listed) == expected
-    whole = Listed(group=ROOT, include_child_groups=True, newest_first=False)
+    whole = ListRequest(group=ROOT, include_child_groups=True, newest_first=False)
     assert await pages(below, whole) == inherited
     first = await below.pipelines.listing.page(whole, Window(size=3))
     assert [pipeline.name for _, pipeline in first.entries] == inherited[:3]
@@ -204,27 +204,29 @@ async def test_a_caller_lists_from_above_only_what_lies_on_their_own_lines(
 async def test_a_group_that_is_not_there_or_not_to_be_known_is_not_found(
     store: Store, child_groups: bool
 ) -> None:
-    session = await tagged(store)
+    session = await tagged_pipeline(store)
     page = session.pipelines.listing.page
     with pytest.raises(NotFound, match="There is no group /xyz"):
-        await page(Listed(group=GroupPath("/xyz"), include_child_groups=child_groups), Window())
+        await page(
+            ListRequest(group=GroupPath("/xyz"), include_child_groups=child_groups), Window()
+        )
     stranger = store.open_session(caller({EU: Role.ADMIN})).pipelines.listing.page
     with pytest.raises(NotFound, match="There is no group /usa"):
-        await stranger(Listed(group=USA, include_child_groups=child_groups), Window())
+        await stranger(ListRequest(group=USA, include_child_groups=child_groups), Window())
 
 
 @on_sqlite
 async def test_a_filter_that_no_tag_could_match_is_refused(store: Store) -> None:
-    session = await tagged(store)
+    session = await tagged_pipeline(store)
     with pytest.raises(Invalid):
-        await pages(session, Listed(group=USA, tags=by_tags(all="m=a//b")))
+        await pages(session, ListRequest(group=USA, tags=by_tags(all="m=a//b")))
 
 
 @on_sqlite
 async def test_cursors_survive_what_is_made_and_deleted_between_pages(store: Store) -> None:
     session = await grow(store)
     made = [await make(session, (USA, NORTHWEST)[n % 2], f"n{n}", "m=a") for n in range(8)]
-    listed = Listed(group=NORTHWEST, tags=by_tags(all="m=a"), newest_first=False)
+    listed = ListRequest(group=NORTHWEST, tags=by_tags(all="m=a"), newest_first=False)
     page = session.pipelines.listing.page
     first = await page(listed, Window(size=3))
     assert [pipeline.name for _, pipeline in first.entries] == ["n0", "n1", "n2"]
@@ -256,10 +258,10 @@ async def test_a_page_cut_short_by_its_budget_goes_on_without_loss(
         carried = ("m=a", "n=a") if n in (0, 1, 88, 89) else between
         await make(session, (USA, NORTHWEST)[n % 4 // 2], f"n{n}", *carried)
     limited = Store(store.table, budget=budget).open_session(SUPER).pipelines.listing.page
-    listed = Listed(group=NORTHWEST, tags=by_tags(**terms), newest_first=False)
+    listed = ListRequest(group=NORTHWEST, tags=by_tags(**terms), newest_first=False)
     short = 0
 
-    async def counted(window: Window) -> Slice[Pipeline]:
+    async def count_query(window: Window) -> Slice[Pipeline]:
         nonlocal short
         page = await limited(listed, window)
         short += page.more and len(page.entries) < window.size
@@ -267,7 +269,7 @@ async def test_a_page_cut_short_by_its_budget_goes_on_without_loss(
 
     for size in (1, 3, 4):
         for backward in (False, True):
-            found = await walk(counted, size, backward=backward)
+            found = await walk(count_query, size, backward=backward)
             assert [pipeline.name for pipeline in found] == ["n0", "n1", "n88", "n89"]
     assert short > 0
 
@@ -279,6 +281,6 @@ async def test_a_list_longer_than_any_page_read_is_whole(store: Store) -> None:
     for name in names:
         await make(session, USA, name, "m=a")
     for terms in ({}, {"all": "m=a"}):
-        listed = Listed(group=USA, tags=by_tags(**terms))
+        listed = ListRequest(group=USA, tags=by_tags(**terms))
         assert await pages(session, listed, 7) == names[::-1]
         assert await pages(session, listed, 30, backward=True) == names[::-1]

@@ -10,9 +10,9 @@ import pytest
 
 from penstock.datastore.errors import NameTaken, NotFound, VersionConflict
 from penstock.datastore.records import Resource
-from penstock.datastore.roles import ROOT, GroupPath, on_one_line
+from penstock.datastore.roles import ROOT, GroupPath, are_on_one_line
 from penstock.datastore.store import Store
-from penstock.datastore.table.layout import KINDS, Kind
+from penstock.datastore.table.layout import KINDS, KindDefinition
 from tests.support.consistency_check import faults
 from tests.support.sample_resources import (
     EU,
@@ -27,7 +27,7 @@ from tests.support.sample_resources import (
     tags,
     without_moto,
 )
-from tests.support.table_interceptors import Interrupted
+from tests.support.table_interceptors import InterruptedTable
 
 pytestmark = without_moto
 
@@ -40,7 +40,7 @@ def many(implementation: str, most: int) -> int:
     return most if implementation == "sqlite" else most // 5
 
 
-async def at_once(calls: Iterable[Awaitable[Any]]) -> tuple[list[Any], list[Exception]]:
+async def gather_outcomes(calls: Iterable[Awaitable[Any]]) -> tuple[list[Any], list[Exception]]:
     """The results and the failures of concurrent calls."""
     outcomes = await asyncio.gather(*calls, return_exceptions=True)
     failures = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
@@ -49,20 +49,20 @@ async def at_once(calls: Iterable[Awaitable[Any]]) -> tuple[list[Any], list[Exce
 
 def assert_one_holder_on_each_line(holders: list[GroupPath], wanted: Iterable[GroupPath]) -> None:
     for group in holders:
-        assert [other for other in holders if on_one_line(group, other)] == [group]
+        assert [other for other in holders if are_on_one_line(group, other)] == [group]
     for group in wanted:
-        assert any(on_one_line(group, holder) for holder in holders)
+        assert any(are_on_one_line(group, holder) for holder in holders)
 
 
 @each_kind
 @pytest.mark.parametrize("seed", range(3))
 async def test_creates_of_one_name_leave_one_holder_on_each_line(
-    store: Store, kind: Kind[Any], implementation: str, seed: int
+    store: Store, kind: KindDefinition[Any], implementation: str, seed: int
 ) -> None:
     await grow(store, *LINES)
     wanted = [LINES[n % len(LINES)] for n in range(many(implementation, 200))]
     Random(seed).shuffle(wanted)
-    made, failures = await at_once(
+    made, failures = await gather_outcomes(
         make_of(store.open_session(SUPER), kind, group, "Smelt") for group in wanted
     )
     assert {type(failure) for failure in failures} == {NameTaken}
@@ -72,12 +72,12 @@ async def test_creates_of_one_name_leave_one_holder_on_each_line(
 
 @each_kind
 async def test_creates_in_one_group_and_in_the_group_below_meet(
-    store: Store, kind: Kind[Any], implementation: str
+    store: Store, kind: KindDefinition[Any], implementation: str
 ) -> None:
     await grow(store)
     for n in range(many(implementation, 25)):
         pair = (USA, NORTHWEST) if n % 2 else (NORTHWEST, USA)
-        made, failures = await at_once(
+        made, failures = await gather_outcomes(
             make_of(store.open_session(SUPER), kind, group, f"n{n}") for group in pair
         )
         assert len(made) == 1
@@ -87,12 +87,12 @@ async def test_creates_in_one_group_and_in_the_group_below_meet(
 
 @each_kind
 async def test_renames_to_one_name_leave_one_holder_on_each_line(
-    store: Store, kind: Kind[Any], implementation: str
+    store: Store, kind: KindDefinition[Any], implementation: str
 ) -> None:
     session = await grow(store, *LINES)
     groups = [LINES[n % len(LINES)] for n in range(many(implementation, 60))]
     made = [await make_of(session, kind, group, f"n{n}") for n, group in enumerate(groups)]
-    renamed, failures = await at_once(
+    renamed, failures = await gather_outcomes(
         store.open_session(SUPER).of(kind).writing.update(one.id, 1, {"name": "Smelt"})
         for one in made
     )
@@ -103,13 +103,13 @@ async def test_renames_to_one_name_leave_one_holder_on_each_line(
 
 @each_kind
 async def test_grants_of_one_name_to_one_line_leave_one_holder(
-    store: Store, kind: Kind[Any], implementation: str
+    store: Store, kind: KindDefinition[Any], implementation: str
 ) -> None:
     homes = [GroupPath(f"/g{n:02}") for n in range(many(implementation, 40))]
     session = await grow(store, *LINES, *homes)
     made = [await make_of(session, kind, home, "Smelt") for home in homes]
     line = (USA, NORTHWEST, CITY)
-    granted, failures = await at_once(
+    granted, failures = await gather_outcomes(
         store.open_session(SUPER).of(kind).writing.grant(one.id, line[n % 3])
         for n, one in enumerate(made)
     )
@@ -120,7 +120,7 @@ async def test_grants_of_one_name_to_one_line_leave_one_holder(
 
 @each_kind
 async def test_deletes_free_the_name_for_one_on_each_line(
-    store: Store, kind: Kind[Any], implementation: str
+    store: Store, kind: KindDefinition[Any], implementation: str
 ) -> None:
     session = await grow(store, *LINES)
     held = [await make_of(session, kind, group, "Smelt") for group in (CITY, SOUTH, EU)]
@@ -129,11 +129,13 @@ async def test_deletes_free_the_name_for_one_on_each_line(
     calls = [deleting.delete(one.id) for one in held]
     calls += [make_of(store.open_session(SUPER), kind, group, "Smelt") for group in wanted]
     Random(0).shuffle(calls)
-    done, failures = await at_once(calls)
+    done, failures = await gather_outcomes(calls)
     assert {type(failure) for failure in failures} <= {NameTaken}
     assert {one.id for one in held} <= {one.id for one in done}
     # Who came too early was refused; whoever asks again finds the name free or held by one.
-    again, refused = await at_once(make_of(session, kind, group, "Smelt") for group in LINES)
+    again, refused = await gather_outcomes(
+        make_of(session, kind, group, "Smelt") for group in LINES
+    )
     assert {type(failure) for failure in refused} <= {NameTaken}
     gone = {one.id for one in held}
     holders = [one.owner for one in (*done, *again) if one.id not in gone]
@@ -149,7 +151,7 @@ async def test_a_name_is_taken_once_in_each_kind(store: Store, implementation: s
         make_of(store.open_session(SUPER), KINDS[n % len(KINDS)], (USA, CITY)[n // 2 % 2], "Smelt")
         for n in range(many(implementation, 40))
     ]
-    made, failures = await at_once(calls)
+    made, failures = await gather_outcomes(calls)
     assert {type(failure) for failure in failures} == {NameTaken}
     assert {type(one) for one in made} == {kind.record for kind in KINDS}
     assert len(made) == len(KINDS)
@@ -158,12 +160,12 @@ async def test_a_name_is_taken_once_in_each_kind(store: Store, implementation: s
 
 @each_kind
 async def test_grants_of_one_resource_to_many_groups_all_happen(
-    store: Store, kind: Kind[Any]
+    store: Store, kind: KindDefinition[Any]
 ) -> None:
     homes = [GroupPath(f"/g{n:02}") for n in range(12)]
     session = await grow(store, *TREE, *homes)
     made = await make_of(session, kind, USA, "Smelt", "m=a/b")
-    granted, failures = await at_once(
+    granted, failures = await gather_outcomes(
         store.open_session(SUPER).of(kind).writing.grant(made.id, home) for home in homes
     )
     assert failures == []
@@ -174,10 +176,12 @@ async def test_grants_of_one_resource_to_many_groups_all_happen(
 
 
 @each_kind
-async def test_updates_of_one_version_have_one_winner(store: Store, kind: Kind[Any]) -> None:
+async def test_updates_of_one_version_have_one_winner(
+    store: Store, kind: KindDefinition[Any]
+) -> None:
     session = await grow(store, USA)
     made = await make_of(session, kind, USA, "Smelt", "m=a")
-    updated, failures = await at_once(
+    updated, failures = await gather_outcomes(
         store.open_session(SUPER).of(kind).writing.update(made.id, 1, {"tags": tags(f"m=a/{n}")})
         for n in range(20)
     )
@@ -191,7 +195,7 @@ async def test_updates_of_one_version_have_one_winner(store: Store, kind: Kind[A
 @each_kind
 @pytest.mark.parametrize("seed", range(2))
 async def test_changes_of_all_kinds_at_once_keep_every_row_exact(
-    store: Store, kind: Kind[Any], implementation: str, seed: int
+    store: Store, kind: KindDefinition[Any], implementation: str, seed: int
 ) -> None:
     session = await grow(store, *LINES)
     random = Random(seed)
@@ -222,7 +226,7 @@ async def test_changes_of_all_kinds_at_once_keep_every_row_exact(
                     await repository.deleting.delete(one.id)
 
     # Everything is changed by two at once.
-    _, failures = await at_once(change(one) for one in made * 2)
+    _, failures = await gather_outcomes(change(one) for one in made * 2)
     assert {type(failure) for failure in failures} <= {NameTaken, NotFound, VersionConflict}
     assert await faults(store.table) == []
 
@@ -230,7 +234,7 @@ async def test_changes_of_all_kinds_at_once_keep_every_row_exact(
 @each_kind
 @pytest.mark.parametrize("writes", [0, 1])
 async def test_the_last_of_several_takes_counters_and_markers_away(
-    store: Store, kind: Kind[Any], writes: int
+    store: Store, kind: KindDefinition[Any], writes: int
 ) -> None:
     session = await grow(store)
     first, second = [
@@ -242,7 +246,7 @@ async def test_the_last_of_several_takes_counters_and_markers_away(
         for other in (second, third):
             await session.of(kind).deleting.delete(other.id)
 
-    interrupted = Interrupted(store.table, others_go, writes=writes)
+    interrupted = InterruptedTable(store.table, others_go, writes=writes)
     await replace(store, table=interrupted).open_session(SUPER).of(kind).deleting.delete(first.id)
     assert interrupted.other is None
     assert await faults(store.table) == []
@@ -251,7 +255,7 @@ async def test_the_last_of_several_takes_counters_and_markers_away(
 @each_kind
 @pytest.mark.parametrize("writes", [0, 1])
 async def test_counters_and_markers_stay_for_those_who_come_meanwhile(
-    store: Store, kind: Kind[Any], writes: int
+    store: Store, kind: KindDefinition[Any], writes: int
 ) -> None:
     session = await grow(store)
     made = await make_of(session, kind, NORTHWEST, "Smelt", "m=a/b")
@@ -260,7 +264,7 @@ async def test_counters_and_markers_stay_for_those_who_come_meanwhile(
         await make_of(session, kind, SOUTH, "Smelt")
         await make_of(session, kind, NORTHWEST, "Forge", "m=a/b")
 
-    interrupted = Interrupted(store.table, others_come, writes=writes)
+    interrupted = InterruptedTable(store.table, others_come, writes=writes)
     await replace(store, table=interrupted).open_session(SUPER).of(kind).deleting.delete(made.id)
     assert interrupted.other is None
     assert await faults(store.table) == []

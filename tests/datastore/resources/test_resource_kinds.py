@@ -6,7 +6,7 @@ import pytest
 
 from penstock.datastore.errors import LimitExceeded, NameTaken, NotFound
 from penstock.datastore.records import Tag
-from penstock.datastore.resources.reading import Listed
+from penstock.datastore.resources.reading import ListRequest
 from penstock.datastore.roles import ROOT, GroupPath
 from penstock.datastore.store import Session, Store
 from penstock.datastore.table.layout import CALCULATION, KINDS, PIPELINE, REFERENCE_DATASET
@@ -16,7 +16,7 @@ from tests.support.sample_resources import NORTHWEST, OWN, SUPER, USA
 from tests.support.stores import open_files, open_table
 
 
-class Stopping:
+class StoppingTable:
     """A table whose writer dies: after so many transactions it writes nothing more."""
 
     def __init__(self, table: Table, after: int) -> None:
@@ -75,7 +75,7 @@ async def test_a_list_of_one_kind_holds_nothing_of_another(store: Store) -> None
     await session.groups.create(USA, None)
     for letter in OWN:
         await make(session, letter, USA, f"of {letter}", tags=1)
-    for listed in (Listed(group=USA), Listed(group=ROOT, include_child_groups=True)):
+    for listed in (ListRequest(group=USA), ListRequest(group=ROOT, include_child_groups=True)):
         for kind in KINDS:
             page = await session.of(kind).listing.page(listed, Window())
             assert [one.name for _, one in page.entries] == [f"of {kind.letter}"]
@@ -96,7 +96,7 @@ async def test_deletes_of_every_kind_that_were_cut_short_are_finished(tmp_path: 
                 made = await session.of(kind).writing.update(
                     made.id, version, {"description": f"{version}"}
                 )
-            stopping = Store(Stopping(table, after=1), files=files).open_session(SUPER)  # type: ignore[arg-type]
+            stopping = Store(StoppingTable(table, after=1), files=files).open_session(SUPER)  # type: ignore[arg-type]
             with pytest.raises(ConnectionError):
                 await stopping.of(kind).deleting.delete(made.id)
             with pytest.raises(NotFound):

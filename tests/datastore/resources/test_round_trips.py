@@ -5,8 +5,8 @@ from collections.abc import Awaitable
 import pytest
 
 from penstock.datastore.errors import NameTaken
-from penstock.datastore.resources.reading import Listed
-from penstock.datastore.resources.versions import Wanted
+from penstock.datastore.resources.reading import ListRequest
+from penstock.datastore.resources.versions import VersionsRequest
 from penstock.datastore.roles import ROOT
 from penstock.datastore.store import Session, Store
 from penstock.datastore.table.pages import Window
@@ -23,7 +23,7 @@ from tests.support.sample_resources import (
     on_sqlite,
     tags,
 )
-from tests.support.table_interceptors import Traced
+from tests.support.table_interceptors import TracedTable
 
 pytestmark = on_sqlite
 
@@ -32,23 +32,23 @@ Cost = tuple[int, int, int]
 
 
 @pytest.fixture
-def traced(table: Table) -> Traced:
-    return Traced(table)
+def traced(table: Table) -> TracedTable:
+    return TracedTable(table)
 
 
 @pytest.fixture
-async def session(table: Table, traced: Traced) -> Session:
+async def session(table: Table, traced: TracedTable) -> Session:
     await grow(Store(table))
     return Store(traced).open_session(SUPER)
 
 
-async def cost(traced: Traced, call: Awaitable[object]) -> Cost:
+async def cost(traced: TracedTable, call: Awaitable[object]) -> Cost:
     traced.start()
     await call
     return traced.seen
 
 
-async def test_a_create_is_one_write(traced: Traced, session: Session) -> None:
+async def test_a_create_is_one_write(traced: TracedTable, session: Session) -> None:
     writing = session.pipelines.writing
     first = writing.create(NORTHWEST, draft("one", "m=a/b"), None)
     assert await cost(traced, first) == (0, 1, 1)
@@ -57,7 +57,7 @@ async def test_a_create_is_one_write(traced: Traced, session: Session) -> None:
 
 
 async def test_a_replayed_create_reads_what_the_first_made(
-    traced: Traced, session: Session
+    traced: TracedTable, session: Session
 ) -> None:
     await session.pipelines.writing.create(USA, draft("one"), "key")
     again = session.pipelines.writing.create(USA, draft("one"), "key")
@@ -65,7 +65,7 @@ async def test_a_replayed_create_reads_what_the_first_made(
 
 
 async def test_an_update_is_a_read_and_a_write_and_one_more_where_a_counter_reaches_zero(
-    traced: Traced, session: Session
+    traced: TracedTable, session: Session
 ) -> None:
     made = await make(session, USA, "one", "m=a")
     other = await make(session, USA, "two", "m=a")
@@ -75,50 +75,54 @@ async def test_an_update_is_a_read_and_a_write_and_one_more_where_a_counter_reac
     assert await cost(traced, update(other.id, 1, {"tags": ()})) == (1, 2, 3)
 
 
-async def test_reads_by_id_are_one_read(traced: Traced, session: Session) -> None:
+async def test_reads_by_id_are_one_read(traced: TracedTable, session: Session) -> None:
     made = await make(session, USA, "one")
     pipelines = session.pipelines
     assert await cost(traced, pipelines.reading.one(made.id)) == (1, 0, 1)
     assert await cost(traced, pipelines.versions.one(made.id, 1)) == (1, 0, 1)
     assert await cost(traced, pipelines.versions.page(made, Window())) == (1, 0, 1)
-    pages = [(made, Wanted(Window(size=3))), (made, Wanted(Window(size=30)))]
+    pages = [(made, VersionsRequest(Window(size=3))), (made, VersionsRequest(Window(size=30)))]
     assert await cost(traced, pipelines.versions.pages(pages)) == (1, 0, 1)
     many = [made.id, *(session.pipelines.reading.access.clock.new_id() for _ in range(150))]
     assert await cost(traced, pipelines.reading.many(many)) == (2, 0, 1)
 
 
-async def test_a_lookup_by_name_is_two_reads(traced: Traced, session: Session) -> None:
+async def test_a_lookup_by_name_is_two_reads(traced: TracedTable, session: Session) -> None:
     await make(session, USA, "one")
     assert await cost(traced, session.pipelines.reading.by_name("one", NORTHWEST)) == (2, 0, 2)
 
 
 async def test_a_page_of_a_list_in_a_group_has_a_depth_of_two(
-    traced: Traced, session: Session
+    traced: TracedTable, session: Session
 ) -> None:
     for n in range(5):
         await make(session, USA, f"n{n}", "m=a/b", "n=x")
     page = session.pipelines.listing.page
-    in_group = page(Listed(group=NORTHWEST), Window())
+    in_group = page(ListRequest(group=NORTHWEST), Window())
     # The chain's three groups and the group itself; then the pipelines.
     assert await cost(traced, in_group) == (5, 0, 2)
-    everything = page(Listed(group=ROOT, include_child_groups=True), Window())
+    everything = page(ListRequest(group=ROOT, include_child_groups=True), Window())
     assert await cost(traced, everything) == (2, 0, 2)
-    selective = Listed(group=ROOT, include_child_groups=True, tags=TagFilter(all=tags("m=a/b")))
+    selective = ListRequest(
+        group=ROOT, include_child_groups=True, tags=TagFilter(all=tags("m=a/b"))
+    )
     # Three levels of groups, then the tag in each of five groups, then the pipelines.
     assert await cost(traced, page(selective, Window())) == (11, 0, 5)
-    by_tags = Listed(group=USA, tags=TagFilter(all=tags("m=a", "n=x")))
+    by_tags = ListRequest(group=USA, tags=TagFilter(all=tags("m=a", "n=x")))
     # Two tags in each of two groups, the group itself, the pipelines.
     assert await cost(traced, page(by_tags, Window())) == (6, 0, 2)
 
 
-async def test_tags_in_use_are_one_step_a_page(traced: Traced, session: Session) -> None:
+async def test_tags_in_use_are_one_step_a_page(traced: TracedTable, session: Session) -> None:
     await make(session, USA, "one", "m=a/b")
     lists = session.pipelines.tags
     assert await cost(traced, lists.keys(NORTHWEST, Window())) == (4, 0, 1)
     assert await cost(traced, lists.values("m", "a", NORTHWEST, Window())) == (4, 0, 1)
 
 
-async def test_grants_and_revokes_are_a_read_and_a_write(traced: Traced, session: Session) -> None:
+async def test_grants_and_revokes_are_a_read_and_a_write(
+    traced: TracedTable, session: Session
+) -> None:
     made = await make(session, USA, "one", "m=a")
     await make(session, EU, "two", "m=a")
     writing = session.pipelines.writing
@@ -131,7 +135,7 @@ async def test_grants_and_revokes_are_a_read_and_a_write(traced: Traced, session
 
 
 async def test_a_delete_is_a_read_and_a_write_and_one_more_where_a_counter_reaches_zero(
-    traced: Traced, session: Session
+    traced: TracedTable, session: Session
 ) -> None:
     first, second, third = [
         await make(session, USA, name, *carried)
@@ -145,7 +149,7 @@ async def test_a_delete_is_a_read_and_a_write_and_one_more_where_a_counter_reach
 
 
 async def test_a_delete_whose_name_others_hold_beside_it_takes_one_more_write(
-    traced: Traced, session: Session
+    traced: TracedTable, session: Session
 ) -> None:
     first, second = await make(session, USA, "one"), await make(session, EU, "one")
     delete = session.pipelines.deleting.delete
@@ -154,7 +158,7 @@ async def test_a_delete_whose_name_others_hold_beside_it_takes_one_more_write(
 
 
 async def test_a_taken_name_is_located_by_one_read_only_where_it_is_held_below(
-    traced: Traced, session: Session
+    traced: TracedTable, session: Session
 ) -> None:
     await make(session, NORTHWEST, "one")
     for group, seen in ((NORTHWEST, (0, 1, 1)), (USA, (1, 1, 2))):
@@ -164,7 +168,7 @@ async def test_a_taken_name_is_located_by_one_read_only_where_it_is_held_below(
         assert traced.seen == seen
 
 
-async def test_groups_cost_as_little(traced: Traced, session: Session) -> None:
+async def test_groups_cost_as_little(traced: TracedTable, session: Session) -> None:
     groups = session.groups
     usa = await groups.one(USA)
     assert await cost(traced, groups.many([USA, EU, NORTHWEST, ROOT])) == (1, 0, 1)

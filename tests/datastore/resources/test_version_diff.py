@@ -9,7 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.datastore.records import Pipeline, State, Tag
-from penstock.datastore.resources.version_diff import MAX_CHANGES, Change, Operation, changes
+from penstock.datastore.resources.version_diff import (
+    MAX_CHANGES,
+    ChangeOperation,
+    ValueChange,
+    diff_versions,
+)
 from penstock.datastore.table.layout import KINDS
 from tests.support.sample_resources import OWN, TRANSFORMER, USA
 
@@ -37,16 +42,16 @@ def with_attributes(attributes: Any) -> Pipeline:
     return pipeline
 
 
-def told_apart(value: Any) -> Any:
+def typed_value(value: Any) -> Any:
     """A value that equals no other of another type: true is not 1."""
     if isinstance(value, dict):
-        return {name: told_apart(one) for name, one in value.items()}
+        return {name: typed_value(one) for name, one in value.items()}
     if isinstance(value, list):
-        return [told_apart(one) for one in value]
+        return [typed_value(one) for one in value]
     return (isinstance(value, bool), value)
 
 
-def patched(document: Any, change: Change) -> Any:
+def apply_patch(document: Any, change: ValueChange) -> Any:
     """Apply one operation as RFC 6902 defines it."""
     *above, last = change.path.split("/")[1:]
     place = document
@@ -55,11 +60,11 @@ def patched(document: Any, change: Change) -> Any:
         place = place[int(name)] if isinstance(place, list) else place[name]
     name = last.replace("~1", "/").replace("~0", "~")
     key: Any = int(name) if isinstance(place, list) else name
-    if change.op is not Operation.ADD:
-        assert told_apart(place[key]) == told_apart(change.before)
-    if change.op is Operation.REMOVE:
+    if change.op is not ChangeOperation.ADD:
+        assert typed_value(place[key]) == typed_value(change.before)
+    if change.op is ChangeOperation.REMOVE:
         del place[key]
-    elif change.op is Operation.ADD and isinstance(place, list):
+    elif change.op is ChangeOperation.ADD and isinstance(place, list):
         place.insert(key, change.after)
     else:
         place[key] = change.after
@@ -70,17 +75,17 @@ def patched(document: Any, change: Change) -> Any:
 def test_the_changes_done_one_after_another_turn_one_version_into_the_other(
     before: Any, after: Any
 ) -> None:
-    found = changes(with_attributes(before), with_attributes(after))
+    found = diff_versions(with_attributes(before), with_attributes(after))
     document = {"attributes": deepcopy(before)}
     for change in found:
         assert change.path.startswith("/attributes")
-        document = patched(document, change)
-    assert told_apart(document) == told_apart({"attributes": after})
+        document = apply_patch(document, change)
+    assert typed_value(document) == typed_value({"attributes": after})
 
 
 @given(OBJECTS)
 def test_nothing_differs_from_itself(attributes: Any) -> None:
-    assert changes(with_attributes(attributes), with_attributes(attributes)) == []
+    assert diff_versions(with_attributes(attributes), with_attributes(attributes)) == []
 
 
 def test_the_fields_are_named_as_clients_know_them() -> None:
@@ -95,26 +100,26 @@ def test_the_fields_are_named_as_clients_know_them() -> None:
         formula="2",
         tags=(Tag(key="a", value="c"), Tag(key="d", value="e")),
     )
-    assert changes(before, after) == [
-        (Operation.REPLACE, "/name", "one", "two"),
-        (Operation.REPLACE, "/state", "ENABLED", "FROZEN"),
-        (Operation.REPLACE, "/tags/0/value", "b", "c"),
-        (Operation.ADD, "/tags/1", None, {"key": "d", "value": "e"}),
-        (Operation.REPLACE, "/formula", "1", "2"),
+    assert diff_versions(before, after) == [
+        (ChangeOperation.REPLACE, "/name", "one", "two"),
+        (ChangeOperation.REPLACE, "/state", "ENABLED", "FROZEN"),
+        (ChangeOperation.REPLACE, "/tags/0/value", "b", "c"),
+        (ChangeOperation.ADD, "/tags/1", None, {"key": "d", "value": "e"}),
+        (ChangeOperation.REPLACE, "/formula", "1", "2"),
     ]
-    assert [change.op for change in changes(after, before)] == [
-        *[Operation.REPLACE] * 3,
-        Operation.REMOVE,
-        Operation.REPLACE,
+    assert [change.op for change in diff_versions(after, before)] == [
+        *[ChangeOperation.REPLACE] * 3,
+        ChangeOperation.REMOVE,
+        ChangeOperation.REPLACE,
     ]
 
 
 def test_a_field_with_very_many_changes_is_told_as_one() -> None:
     few, many = ({"n": list(range(count))} for count in (MAX_CHANGES, MAX_CHANGES + 1))
     empty: dict[str, Any] = {"n": []}
-    assert len(changes(with_attributes(empty), with_attributes(few))) == MAX_CHANGES
-    assert changes(with_attributes(empty), with_attributes(many)) == [
-        (Operation.REPLACE, "/attributes", empty, many)
+    assert len(diff_versions(with_attributes(empty), with_attributes(few))) == MAX_CHANGES
+    assert diff_versions(with_attributes(empty), with_attributes(many)) == [
+        (ChangeOperation.REPLACE, "/attributes", empty, many)
     ]
 
 
@@ -123,8 +128,8 @@ def test_transforms_are_compared_by_their_places() -> None:
     twice = msgspec.structs.replace(
         TRANSFORMER, transforms=(transform, msgspec.structs.replace(transform, index=1))
     )
-    (change,) = changes(of_kind("P"), of_kind("P", transformer=twice))
-    assert (change.op, change.path) == (Operation.ADD, "/transformer/transforms/1")
+    (change,) = diff_versions(of_kind("P"), of_kind("P", transformer=twice))
+    assert (change.op, change.path) == (ChangeOperation.ADD, "/transformer/transforms/1")
     assert change.after == {
         "index": 1,
         "formula": "1",

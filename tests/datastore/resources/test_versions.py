@@ -6,7 +6,7 @@ import pytest
 
 from penstock.datastore.errors import NotFound
 from penstock.datastore.records import Pipeline, PipelineVersion
-from penstock.datastore.resources.versions import Wanted
+from penstock.datastore.resources.versions import VersionsRequest
 from penstock.datastore.store import Session, Store
 from penstock.datastore.table.pages import Slice, Window
 from tests.support.sample_resources import EU, USA, grow, make, on_sqlite, tags, walk, without_moto
@@ -47,7 +47,9 @@ async def test_pages_in_both_directions_give_the_whole_list(store: Store, size: 
     versions = session.pipelines.versions
 
     async def together(window: Window) -> Slice[Pipeline]:
-        other, page = await versions.pages([(made, Wanted(Window(size=3))), (made, Wanted(window))])
+        other, page = await versions.pages(
+            [(made, VersionsRequest(Window(size=3))), (made, VersionsRequest(window))]
+        )
         assert numbers(other) == [12, 11, 10]
         return page
 
@@ -77,7 +79,7 @@ async def test_a_page_says_where_it_ends_and_whether_the_list_goes_on(
 ) -> None:
     session = await grow(store, USA)
     made = await twelve(session)
-    (together,) = await session.pipelines.versions.pages([(made, Wanted(window))])
+    (together,) = await session.pipelines.versions.pages([(made, VersionsRequest(window))])
     for page in (together, await session.pipelines.versions.page(made, window)):
         assert (numbers(page), page.more, page.reached) == (found, more, reached)
 
@@ -88,15 +90,15 @@ async def test_versions_of_several_pipelines_are_aligned(store: Store) -> None:
     twelfth, first = await twelve(session), await make(session, USA, "Cast")
     pages = await session.pipelines.versions.pages(
         [
-            (first, Wanted(Window())),
-            (twelfth, Wanted(Window(size=2))),
-            (twelfth, Wanted(Window())),
-            (first, Wanted(Window())),
+            (first, VersionsRequest(Window())),
+            (twelfth, VersionsRequest(Window(size=2))),
+            (twelfth, VersionsRequest(Window())),
+            (first, VersionsRequest(Window())),
         ]
     )
     assert [numbers(page) for page in pages] == [[1], [12, 11], NUMBERS, [1]]
     asked = [(twelfth, 3), (first, 2), (twelfth, 13), (first, 1), (twelfth, 0)]
-    found = await session.pipelines.versions.numbered(asked)
+    found = await session.pipelines.versions.by_number(asked)
     assert [one.version if isinstance(one, Pipeline) else one.message for one in found] == [
         3,
         "There is no version 2.",

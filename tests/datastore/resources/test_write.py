@@ -34,7 +34,7 @@ from tests.support.sample_resources import (
     on_sqlite,
     tags,
 )
-from tests.support.table_interceptors import Interrupted
+from tests.support.table_interceptors import InterruptedTable
 
 
 async def test_a_created_pipeline_is_read_back_as_it_was_given(table: Table) -> None:
@@ -172,7 +172,7 @@ async def test_an_update_that_somebody_else_overtakes_is_a_conflict(store: Store
     async def overtake() -> None:
         await session.pipelines.writing.update(made.id, 1, {"name": "First"})
 
-    late = Store(Interrupted(store.table, overtake)).open_session(SUPER)
+    late = Store(InterruptedTable(store.table, overtake)).open_session(SUPER)
     with pytest.raises(VersionConflict) as refused:
         await late.pipelines.writing.update(made.id, 1, {"name": "Late", "tags": tags("k=v")})
     assert refused.value.current_version == 2
@@ -188,7 +188,7 @@ async def test_an_update_goes_through_when_only_the_grants_moved(store: Store) -
     async def overtake() -> None:
         await session.pipelines.writing.grant(made.id, EU)
 
-    late = Store(Interrupted(store.table, overtake)).open_session(SUPER)
+    late = Store(InterruptedTable(store.table, overtake)).open_session(SUPER)
     changed = await late.pipelines.writing.update(made.id, 1, {"tags": tags("k=w")})
     assert (changed.version, changed.revision, changed.groups) == (2, 3, (USA, EU))
     assert await faults(store.table) == []

@@ -16,7 +16,13 @@ import pytest
 
 from penstock.datastore.errors import Unavailable
 from penstock.datastore.sqlite import group_commit
-from penstock.datastore.sqlite.group_commit import Failed, Lane, Work, read_together, write_together
+from penstock.datastore.sqlite.group_commit import (
+    DatabaseCall,
+    FailedCall,
+    WorkerThread,
+    read_together,
+    write_together,
+)
 from penstock.datastore.sqlite.rows import connect
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.table.port import (
@@ -28,8 +34,8 @@ from penstock.datastore.table.port import (
     Query,
     Update,
 )
-from tests.datastore.sqlite.test_table import locked, opened, path
-from tests.datastore.table.sample_items import everything, item, stored
+from tests.datastore.sqlite.test_table import hold_write_lock, open_table, path
+from tests.datastore.table.sample_items import everything, item, stored_item
 
 __all__ = ["path"]
 
@@ -59,7 +65,7 @@ def numbers(connection: Connection) -> list[int]:
     return [number for (number,) in connection.execute("SELECT n FROM numbers ORDER BY n")]
 
 
-def said(connection: Connection, work: Callable[[], object]) -> list[str]:
+def transaction_statements(connection: Connection, work: Callable[[], object]) -> list[str]:
     """The transactions that the work begins and ends."""
     statements: list[str] = []
     connection.set_trace_callback(statements.append)
@@ -71,7 +77,7 @@ def said(connection: Connection, work: Callable[[], object]) -> list[str]:
 def test_writes_share_one_commit(connection: Connection) -> None:
     works = [partial(insert, number) for number in range(3)]
 
-    assert said(connection, lambda: write_together(connection, works)) == [
+    assert transaction_statements(connection, lambda: write_together(connection, works)) == [
         "BEGIN IMMEDIATE",
         "COMMIT",
     ]
@@ -90,14 +96,16 @@ def test_reads_share_one_moment(connection: Connection, path: Path) -> None:
 def test_a_read_that_fails_fails_alone(connection: Connection) -> None:
     error = ValueError("mine")
 
-    assert read_together(connection, [numbers, partial(fail, error), numbers])[1] == Failed(error)
+    assert read_together(connection, [numbers, partial(fail, error), numbers])[1] == FailedCall(
+        error
+    )
 
 
 @pytest.mark.parametrize("error", [ValueError("mine"), sqlite3.DataError("mine")])
 def test_a_write_that_fails_undoes_itself_alone(connection: Connection, error: Exception) -> None:
-    works: list[Work] = [partial(insert, 1), partial(fail, error), partial(insert, 2)]
+    works: list[DatabaseCall] = [partial(insert, 1), partial(fail, error), partial(insert, 2)]
 
-    assert write_together(connection, works) == [1, Failed(error), 2]
+    assert write_together(connection, works) == [1, FailedCall(error), 2]
     assert numbers(connection) == [1, 2]
 
 
@@ -143,7 +151,7 @@ def test_a_commit_that_fails_is_nobodys_success(connection: Connection) -> None:
 
 def test_a_group_waits_once_for_a_lock(connection: Connection, path: Path) -> None:
     began = perf_counter()
-    with locked(path), pytest.raises(sqlite3.OperationalError, match="locked"):
+    with hold_write_lock(path), pytest.raises(sqlite3.OperationalError, match="locked"):
         write_together(connection, [partial(insert, number) for number in range(50)])
 
     assert perf_counter() - began < 50 * 0.1
@@ -164,16 +172,16 @@ async def test_everyone_is_answered_in_turns_that_end_early(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(group_commit, "TURN_SECONDS", 0.0)
-    async with opened(path) as table:
+    async with open_table(path) as table:
         writes = [table.transact([Update(key=Key("p", "s"), add={"n": 1})]) for _ in range(CHAIN)]
         assert await asyncio.gather(*writes) == [2.0] * CHAIN
-        found = await asyncio.gather(*(stored(table, "p", "s") for _ in range(CHAIN)))
+        found = await asyncio.gather(*(stored_item(table, "p", "s") for _ in range(CHAIN)))
 
     assert found == [item("p", "s", n=CHAIN)] * CHAIN
 
 
 async def test_conditions_are_decided_in_the_order_of_asking(path: Path) -> None:
-    async with opened(path) as table:
+    async with open_table(path) as table:
         first, second, third, fourth = await asyncio.gather(
             table.transact([Put(item("p", "s", n=1, x="t"), Missing())]),
             table.transact([Put(item("p", "t")), Put(item("p", "s", n=2), Missing())]),
@@ -190,8 +198,8 @@ async def test_conditions_are_decided_in_the_order_of_asking(path: Path) -> None
 
 
 async def test_all_who_wait_for_a_lock_are_told_so(path: Path) -> None:
-    async with opened(path, busy_seconds=0.1) as table:
-        with locked(path):
+    async with open_table(path, busy_seconds=0.1) as table:
+        with hold_write_lock(path):
             writes = [table.transact([Put(item("p", str(number)))]) for number in range(5)]
             outcomes = await asyncio.gather(*writes, return_exceptions=True)
 
@@ -201,7 +209,7 @@ async def test_all_who_wait_for_a_lock_are_told_so(path: Path) -> None:
 
 
 async def test_a_write_that_is_cancelled_while_it_waits_is_not_done(path: Path) -> None:
-    async with opened(path) as table:
+    async with open_table(path) as table:
         tasks = [
             asyncio.create_task(table.transact([Put(item("p", str(number)))]))
             for number in range(3)
@@ -216,10 +224,10 @@ async def test_a_write_that_is_cancelled_while_it_waits_is_not_done(path: Path) 
 
 
 async def test_a_write_that_is_cancelled_while_it_is_done_leaves_its_neighbours(path: Path) -> None:
-    async with opened(path) as table:
+    async with open_table(path) as table:
         # Behind the sweep.
         await table.write([Put(item("q", "s"))])
-        with locked(path):
+        with hold_write_lock(path):
             tasks = [
                 asyncio.create_task(table.transact([Put(item("p", str(number)))]))
                 for number in range(3)
@@ -234,12 +242,12 @@ async def test_a_write_that_is_cancelled_while_it_is_done_leaves_its_neighbours(
 
 
 async def test_reads_see_what_was_acknowledged_before_they_were_asked_for(path: Path) -> None:
-    async with opened(path) as table:
+    async with open_table(path) as table:
 
         async def count(name: str) -> None:
             for number in range(CHAIN):
                 await table.transact([Put(item(name, "s", n=number))])
-                assert await stored(table, name, "s") == item(name, "s", n=number)
+                assert await stored_item(table, name, "s") == item(name, "s", n=number)
                 page = await table.query(Query(partition=name))
                 assert page.items == (item(name, "s", n=number),)
 
@@ -257,7 +265,7 @@ async def test_a_lane_that_cannot_open_its_file_tells_everyone_and_tries_again(
             raise sqlite3.OperationalError("unable to open database file")
         return connect(path, 0.1)
 
-    lane = Lane("test", open_second_time, read_together)
+    lane = WorkerThread("test", open_second_time, read_together)
     outcomes = await asyncio.gather(lane.run(bool), lane.run(bool), return_exceptions=True)
     assert [str(outcome) for outcome in outcomes] == ["unable to open database file"] * 2
     assert await lane.run(bool) is True
@@ -265,7 +273,7 @@ async def test_a_lane_that_cannot_open_its_file_tells_everyone_and_tries_again(
 
 
 async def test_a_closed_table_refuses_what_comes(path: Path) -> None:
-    async with opened(path) as table:
+    async with open_table(path) as table:
         await table.close()
         with pytest.raises(RuntimeError, match="closed"):
             await table.get([Key("p", "s")])
@@ -278,7 +286,7 @@ async def test_a_table_that_was_never_used_makes_no_file(path: Path) -> None:
 
 
 async def test_a_thread_that_cannot_start_is_told_of_and_tried_again(path: Path) -> None:
-    lane = Lane("late", partial(connect, path, 0.1), read_together)
+    lane = WorkerThread("late", partial(connect, path, 0.1), read_together)
     failing = patch.object(Thread, "start", side_effect=RuntimeError("can't start new thread"))
     with failing, pytest.raises(Unavailable, match="no thread"):
         await lane.run(_one)

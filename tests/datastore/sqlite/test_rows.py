@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.datastore.sqlite.conditions import changed
+from penstock.datastore.sqlite.conditions import apply_operation
 from penstock.datastore.sqlite.rows import decode, encode
 from penstock.datastore.sqlite.table import SWEEP_ITEMS, SqliteTable
 from penstock.datastore.table.port import (
@@ -25,8 +25,15 @@ from penstock.datastore.table.port import (
     Update,
     Value,
 )
-from tests.datastore.sqlite.test_table import opened
-from tests.datastore.table.sample_items import KB, everything, item, sized, store, stored
+from tests.datastore.sqlite.test_table import open_table
+from tests.datastore.table.sample_items import (
+    KB,
+    everything,
+    item,
+    make_sized_item,
+    store,
+    stored_item,
+)
 
 KEY = Key("p", "s")
 INTEGERS = st.integers(-(10**38) + 1, 10**38 - 1)
@@ -43,15 +50,15 @@ VALUES = st.recursive(
 @given(st.dictionaries(st.text(), VALUES, max_size=4))
 def test_items_come_back_equal_from_json(attributes: Item) -> None:
     assert decode(encode(attributes)) == attributes
-    assert repr(decode(encode(attributes))) == repr(settled(attributes))
+    assert repr(decode(encode(attributes))) == repr(settle_numbers(attributes))
 
 
-def settled(value: Value) -> Value:
+def settle_numbers(value: Value) -> Value:
     """Give each number the form in which it is read."""
     if isinstance(value, dict):
-        return {name: settled(each) for name, each in value.items()}
+        return {name: settle_numbers(each) for name, each in value.items()}
     if isinstance(value, list):
-        return [settled(each) for each in value]
+        return [settle_numbers(each) for each in value]
     if isinstance(value, Decimal) and value == value.to_integral_value():
         return int(value)
     return value
@@ -62,7 +69,7 @@ def test_a_sum_loses_no_digit(old: int | Decimal, amount: int | Decimal) -> None
     scale = 10**200
     update = Update(key=KEY, add={"n": amount})
 
-    new = changed(update, item(*KEY, n=old))
+    new = apply_operation(update, item(*KEY, n=old))
 
     assert new is not None
     assert exact(new["n"], scale) == exact(old, scale) + exact(amount, scale)
@@ -76,11 +83,13 @@ def exact(value: Value, scale: int) -> int:
 
 
 async def test_writes_cost_what_aws_would_charge(tmp_path: Path) -> None:
-    async with opened(tmp_path / "t") as table:
-        assert await table.transact([Put(sized("p", "a", 3 * KB))]) == 6.0
-        assert await table.transact([Put(sized("p", "a", KB, index="g"))]) == 6.0 + 1.0
-        assert await table.transact([Put(sized("p", "a", KB, index="g"))]) == 2.0
-        assert await table.transact([Put(sized("p", "a", 2 * KB, index="g"))]) == 4.0 + 2.0
+    async with open_table(tmp_path / "t") as table:
+        assert await table.transact([Put(make_sized_item("p", "a", 3 * KB))]) == 6.0
+        assert await table.transact([Put(make_sized_item("p", "a", KB, index="g"))]) == 6.0 + 1.0
+        assert await table.transact([Put(make_sized_item("p", "a", KB, index="g"))]) == 2.0
+        assert (
+            await table.transact([Put(make_sized_item("p", "a", 2 * KB, index="g"))]) == 4.0 + 2.0
+        )
         moved = Update(key=Key("p", "a"), set={INDEX_HASH: "h"})
         assert await table.transact([moved]) == 4.0 + 2.0 + 2.0
         check = Check(Key("p", "a"), Exists())
@@ -89,10 +98,10 @@ async def test_writes_cost_what_aws_would_charge(tmp_path: Path) -> None:
 
 
 async def test_a_failed_transaction_costs_what_stood_there(tmp_path: Path) -> None:
-    async with opened(tmp_path / "t") as table:
-        await store(table, [sized("p", "a", 3 * KB, index="g")])
+    async with open_table(tmp_path / "t") as table:
+        await store(table, [make_sized_item("p", "a", 3 * KB, index="g")])
 
-        new, check = Put(sized("p", "b", 9 * KB)), Check(Key("p", "c"), Exists())
+        new, check = Put(make_sized_item("p", "b", 9 * KB)), Check(Key("p", "c"), Exists())
         with pytest.raises(ConditionFailed) as caught:
             await table.transact([Delete(Key("p", "a")), new, check])
 
@@ -102,7 +111,7 @@ async def test_a_failed_transaction_costs_what_stood_there(tmp_path: Path) -> No
 async def test_expired_items_go_when_the_file_is_opened(tmp_path: Path) -> None:
     clock = [0.0]
     path = tmp_path / "t"
-    async with opened(path, now=lambda: clock[0]) as table:
+    async with open_table(path, now=lambda: clock[0]) as table:
         await store(
             table, (item("p", f"{n:04}", expiresAt=100) for n in range(SWEEP_ITEMS * 2 + 1))
         )
@@ -116,35 +125,35 @@ async def test_expired_items_go_when_the_file_is_opened(tmp_path: Path) -> None:
         await store(table, staying)
 
     clock[0] = 1000.0
-    async with opened(path, now=lambda: clock[0]) as table:
-        await swept(table)
+    async with open_table(path, now=lambda: clock[0]) as table:
+        await wait_for_sweeps(table)
         assert await everything(table, "p") == []
         assert await everything(table, "q") == staying
 
 
 async def test_expired_items_go_with_a_write_once_a_minute(tmp_path: Path) -> None:
     clock = [0.0]
-    async with opened(tmp_path / "t", now=lambda: clock[0]) as table:
+    async with open_table(tmp_path / "t", now=lambda: clock[0]) as table:
         await store(table, [item("p", "s", expiresAt=10, siKey1="g")])
 
         clock[0] = 59.0
         await table.write([Put(item("q", "a"))])
-        await swept(table)
-        assert await stored(table, "p", "s") is not None
+        await wait_for_sweeps(table)
+        assert await stored_item(table, "p", "s") is not None
 
         clock[0] = 60.0
         await table.transact([Put(item("q", "c"))])
-        await swept(table)
-        assert await stored(table, "p", "s") is None
+        await wait_for_sweeps(table)
+        assert await stored_item(table, "p", "s") is None
         assert await everything(table, "q") == [item("q", "a"), item("q", "c")]
 
         clock[0] = 61.0
         await store(table, [item("p", "s", expiresAt=10)])
-        await swept(table)
-        assert await stored(table, "p", "s") is not None
+        await wait_for_sweeps(table)
+        assert await stored_item(table, "p", "s") is not None
 
 
-async def swept(table: SqliteTable) -> None:
+async def wait_for_sweeps(table: SqliteTable) -> None:
     """Wait for the sweeps that have begun: they alternate with the writer's other calls."""
     for _ in range(4):
         await table.write([Delete(Key("nobody", "here"))])
@@ -152,7 +161,7 @@ async def swept(table: SqliteTable) -> None:
 
 async def test_a_file_says_how_it_differs(tmp_path: Path) -> None:
     path = tmp_path / "t"
-    async with opened(path) as table:
+    async with open_table(path) as table:
         assert await table.verify() == []
     with closing(sqlite3.connect(path)) as other:
         other.execute("DROP INDEX items_by_g")
@@ -182,7 +191,7 @@ async def test_a_table_is_made_once_and_only_when_asked(tmp_path: Path) -> None:
         await table.create()
         await table.transact([Put(item(*KEY), Missing())])
         await table.create()
-        assert await stored(table, *KEY) == item(*KEY)
+        assert await stored_item(table, *KEY) == item(*KEY)
     finally:
         await table.close()
 

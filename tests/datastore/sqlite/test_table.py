@@ -15,7 +15,7 @@ import pytest
 from penstock.datastore.errors import Unavailable
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.table.port import Key, Put, Query
-from tests.datastore.table.sample_items import everything, item, sized, store, stored
+from tests.datastore.table.sample_items import everything, item, make_sized_item, store, stored_item
 
 HELD = 0.05
 KEY = Key("p", "s")
@@ -27,7 +27,7 @@ def path(tmp_path: Path) -> Path:
 
 
 @asynccontextmanager
-async def opened(
+async def open_table(
     path: Path, *, busy_seconds: float = 5.0, now: Callable[[], float] = lambda: 0.0
 ) -> AsyncIterator[SqliteTable]:
     table = SqliteTable.open(path, busy_seconds=busy_seconds, now=now)
@@ -51,7 +51,7 @@ def process(path: Path, name: str, count: int) -> subprocess.Popen[str]:
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
+def hold_write_lock(path: Path) -> Iterator[None]:
     """Hold the file's write lock, as another process in the middle of a transaction does."""
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -88,9 +88,9 @@ async def test_what_was_acknowledged_outlives_a_kill(path: Path, names: str) -> 
 
     assert all(line.endswith("\n") for line in lines)
     acknowledged = Counter(line[0] for line in lines)
-    async with opened(path) as table:
+    async with open_table(path) as table:
         kept = {name: [each["sk"] for each in await everything(table, name)] for name in names}
-        counter = await stored(table, "counter", "all")
+        counter = await stored_item(table, "counter", "all")
         assert await table.verify() == []
 
     for name in names:
@@ -108,22 +108,22 @@ async def test_processes_make_and_share_one_file(path: Path) -> None:
 
     assert [len(out.splitlines()) for out, _ in outputs] == [30] * 3
     assert [child.returncode for child in children] == [0] * 3
-    async with opened(path) as table:
-        assert await stored(table, "counter", "all") == item("counter", "all", n=90)
+    async with open_table(path) as table:
+        assert await stored_item(table, "counter", "all") == item("counter", "all", n=90)
         for name in names:
             assert len(await everything(table, name)) == 30
 
 
 async def test_two_tables_on_a_file_see_each_other_at_once(path: Path) -> None:
-    async with opened(path) as one, opened(path) as other:
+    async with open_table(path) as one, open_table(path) as other:
         for number in range(10):
             await one.transact([Put(item(*KEY, n=number))])
-            assert await stored(other, *KEY) == item(*KEY, n=number)
+            assert await stored_item(other, *KEY) == item(*KEY, n=number)
 
 
 async def test_large_pages_do_not_hold_the_loop(path: Path) -> None:
-    async with opened(path) as table:
-        await store(table, (sized("p", f"{number:05}", 500) for number in range(4000)))
+    async with open_table(path) as table:
+        await store(table, (make_sized_item("p", f"{number:05}", 500) for number in range(4000)))
 
         async def read_all() -> None:
             pages = await asyncio.gather(*(table.query(Query(partition="p")) for _ in range(16)))
@@ -135,34 +135,34 @@ async def test_large_pages_do_not_hold_the_loop(path: Path) -> None:
 
 
 async def test_a_locked_file_does_not_hold_the_loop_and_is_unavailable(path: Path) -> None:
-    async with opened(path, busy_seconds=0.3) as table:
+    async with open_table(path, busy_seconds=0.3) as table:
         await table.transact([Put(item(*KEY))])
 
         async def write() -> None:
-            with locked(path), pytest.raises(Unavailable):
+            with hold_write_lock(path), pytest.raises(Unavailable):
                 await table.transact([Put(item(*KEY, n=1))])
 
         held = [await longest_hold(write) for _ in range(3)]
 
-        assert await stored(table, *KEY) == item(*KEY)
+        assert await stored_item(table, *KEY) == item(*KEY)
         await table.transact([Put(item(*KEY, n=2))])
-        assert await stored(table, *KEY) == item(*KEY, n=2)
+        assert await stored_item(table, *KEY) == item(*KEY, n=2)
 
     assert min(held) < HELD
 
 
 async def test_a_locked_file_can_be_read(path: Path) -> None:
-    async with opened(path, busy_seconds=0.1) as table:
+    async with open_table(path, busy_seconds=0.1) as table:
         await table.transact([Put(item(*KEY))])
 
-        with locked(path):
-            assert await stored(table, *KEY) == item(*KEY)
+        with hold_write_lock(path):
+            assert await stored_item(table, *KEY) == item(*KEY)
             assert await everything(table, "p") == [item(*KEY)]
 
 
 async def test_writes_wait_for_a_lock_that_is_let_go(path: Path) -> None:
-    async with opened(path) as table:
-        with locked(path):
+    async with open_table(path) as table:
+        with hold_write_lock(path):
             waiting = asyncio.create_task(table.write([Put(item(*KEY))]))
             await asyncio.sleep(0.05)
             assert not waiting.done()
@@ -171,12 +171,12 @@ async def test_writes_wait_for_a_lock_that_is_let_go(path: Path) -> None:
 
 
 async def test_closing_finishes_what_was_begun(path: Path) -> None:
-    async with opened(path) as table:
+    async with open_table(path) as table:
         begun = [asyncio.create_task(table.transact([Put(item("p", str(n)))])) for n in range(9)]
         await asyncio.sleep(0)
         await table.close()
 
         assert await asyncio.gather(*begun) == [2.0] * 9
 
-    async with opened(path) as table:
+    async with open_table(path) as table:
         assert len(await everything(table, "p")) == 9

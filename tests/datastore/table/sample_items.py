@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from penstock.datastore.table.limits import size_of
+from penstock.datastore.table.limits import item_size
 from penstock.datastore.table.port import (
     INDEX_HASH,
     Attributes,
@@ -26,12 +26,12 @@ def item(pk: str, sk: str, **attributes: Value) -> Item:
     return {"pk": pk, "sk": sk, **attributes}
 
 
-def sized(pk: str, sk: str, size: int, *, index: str | None = None) -> Item:
+def make_sized_item(pk: str, sk: str, size: int, *, index: str | None = None) -> Item:
     """Make an item of exactly so many bytes."""
     made = item(pk, sk, filler="")
     if index is not None:
         made[INDEX_HASH] = index
-    return made | {"filler": "x" * (size - size_of(made))}
+    return made | {"filler": "x" * (size - item_size(made))}
 
 
 async def store(table: Table, items: Iterable[Item]) -> None:
@@ -39,15 +39,15 @@ async def store(table: Table, items: Iterable[Item]) -> None:
     waiting: list[Put] = []
     size = 0
     for each in items:
-        size += size_of(each)
+        size += item_size(each)
         if len(waiting) == 25 or size > 900 * KB:
             await table.write(waiting)
-            waiting, size = [], size_of(each)
+            waiting, size = [], item_size(each)
         waiting.append(Put(each))
     await table.write(waiting)
 
 
-async def stored(table: Table, pk: str, sk: str) -> Attributes | None:
+async def stored_item(table: Table, pk: str, sk: str) -> Attributes | None:
     key = Key(pk, sk)
     return (await table.get([key], consistent=True)).items.get(key)
 

@@ -8,12 +8,12 @@ from penstock.datastore.table.port import Item, Key, Page, Put, Query, Range, Ta
 from tests.datastore.table.sample_items import (
     KB,
     item,
+    make_sized_item,
     moto_deviates,
-    sized,
     sort_keys,
     sort_keys_of,
     store,
-    stored,
+    stored_item,
 )
 
 ORDERED = (
@@ -63,7 +63,7 @@ async def test_every_kind_of_value_comes_back_as_it_was_written(table: Table) ->
 
     await table.transact([Put(written)])
 
-    read = await stored(table, "p", "s")
+    read = await stored_item(table, "p", "s")
     assert read == written
     assert read["yes"] is True
     assert read["no"] is False
@@ -94,7 +94,7 @@ async def test_numbers_are_exact(table: Table) -> None:
 
     await table.transact([Put(written)])
 
-    read = await stored(table, "p", "s")
+    read = await stored_item(table, "p", "s")
     assert read == written
     assert {type(read[name]) for name in single} == {int, Decimal}
 
@@ -113,7 +113,7 @@ async def test_a_batch_finds_what_there_is(table: Table) -> None:
 
 async def test_each_item_of_a_batch_is_rounded_up_to_4_kb_on_its_own(table: Table) -> None:
     sizes = (4 * KB, 4 * KB + 1, 12 * KB)
-    items = [sized("p", str(place), size) for place, size in enumerate(sizes)]
+    items = [make_sized_item("p", str(place), size) for place, size in enumerate(sizes)]
     await store(table, items)
 
     batch = await table.get([key_of(each) for each in items])
@@ -124,7 +124,7 @@ async def test_each_item_of_a_batch_is_rounded_up_to_4_kb_on_its_own(table: Tabl
 
 
 async def test_a_batch_above_16_mb_is_whole(table: Table) -> None:
-    items = [sized("p", f"{number:02}", 390 * KB) for number in range(45)]
+    items = [make_sized_item("p", f"{number:02}", 390 * KB) for number in range(45)]
     await store(table, items)
 
     batch = await table.get([key_of(each) for each in items])
@@ -231,7 +231,7 @@ async def test_a_page_that_reaches_its_limit_at_the_end_says_where_it_stopped(
 
 
 async def test_a_page_ends_before_it_passes_one_megabyte(table: Table) -> None:
-    items = [sized("p", f"{number:02}", 100_000) for number in range(12)]
+    items = [make_sized_item("p", f"{number:02}", 100_000) for number in range(12)]
     await store(table, items)
 
     first = await table.query(Query(partition="p"))
@@ -246,9 +246,9 @@ async def test_a_page_ends_before_it_passes_one_megabyte(table: Table) -> None:
 
 @moto_deviates("it measures items by their JSON, not as AWS counts them")
 async def test_a_page_holds_exactly_one_megabyte(table: Table) -> None:
-    exact = [sized("exact", f"{number:02}", 128 * KB) for number in range(8)]
-    over = [*(sized("over", f"{number:02}", 128 * KB) for number in range(7))]
-    over.append(sized("over", "07", 128 * KB + 1))
+    exact = [make_sized_item("exact", f"{number:02}", 128 * KB) for number in range(8)]
+    over = [*(make_sized_item("over", f"{number:02}", 128 * KB) for number in range(7))]
+    over.append(make_sized_item("over", "07", 128 * KB + 1))
     await store(table, exact + over)
 
     whole = await table.query(Query(partition="exact"))
@@ -259,7 +259,9 @@ async def test_a_page_holds_exactly_one_megabyte(table: Table) -> None:
 
 
 async def test_a_page_is_rounded_up_to_4_kb_once(table: Table) -> None:
-    await store(table, (sized("p", f"{number:03}", 200, index="g") for number in range(100)))
+    await store(
+        table, (make_sized_item("p", f"{number:03}", 200, index="g") for number in range(100))
+    )
 
     eventual = await table.query(Query(partition="p"))
     consistent = await table.query(Query(partition="p", consistent=True))

@@ -52,7 +52,7 @@ async def holding(table: Table, conditions: list[Condition], sk: str = "present"
     return outcomes
 
 
-def compared(attribute: str, value: int | Decimal | str | bool) -> list[Condition]:
+def compare_case(attribute: str, value: int | Decimal | str | bool) -> list[Condition]:
     return [Compare(attribute, each, value) for each in OPERATORS]
 
 
@@ -87,7 +87,7 @@ STRANGERS: tuple[tuple[str, int | Decimal | str], ...] = (
 
 async def test_an_attribute_compares_with_a_value_of_its_type(table: Table) -> None:
     for attribute, value, outcomes in COMPARISONS:
-        found = await holding(table, compared(attribute, value))
+        found = await holding(table, compare_case(attribute, value))
         assert (attribute, value, found) == (attribute, value, outcomes)
 
 
@@ -101,14 +101,14 @@ async def test_values_of_two_types_are_unequal(table: Table) -> None:
 @moto_deviates("it raises TypeError where it should say no")
 async def test_values_of_two_types_have_no_order(table: Table) -> None:
     for attribute, value in (*STRANGERS, ("yes", 1)):
-        found = await holding(table, compared(attribute, value)[2:])
+        found = await holding(table, compare_case(attribute, value)[2:])
         assert (attribute, value, found) == (attribute, value, [False] * 4)
 
 
 async def test_an_attribute_that_is_missing_compares_with_nothing(table: Table) -> None:
-    assert await holding(table, compared("missing", 5)) == NEVER
-    assert await holding(table, compared("missing", "")) == NEVER
-    assert await holding(table, compared("number", 5), "absent") == NEVER
+    assert await holding(table, compare_case("missing", 5)) == NEVER
+    assert await holding(table, compare_case("missing", "")) == NEVER
+    assert await holding(table, compare_case("number", 5), "absent") == NEVER
 
 
 @moto_deviates("to it, true is 1")

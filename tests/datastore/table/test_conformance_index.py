@@ -20,7 +20,7 @@ from penstock.datastore.table.port import (
 from tests.datastore.table.sample_items import item, store
 
 
-def indexed(pk: str, sk: str, group: str) -> Item:
+def indexed_item(pk: str, sk: str, group: str) -> Item:
     return item(pk, sk, **{INDEX_HASH: group})
 
 
@@ -31,8 +31,8 @@ async def keys_in(table: Table, group: str, **more: object) -> list[tuple[str, s
 
 
 async def test_the_index_holds_the_whole_items_that_name_a_group(table: Table) -> None:
-    there = indexed("p", "s", "g") | {"more": [1, "a"]}
-    await store(table, [there, item("p", "t"), indexed("p", "u", "h")])
+    there = indexed_item("p", "s", "g") | {"more": [1, "a"]}
+    await store(table, [there, item("p", "t"), indexed_item("p", "u", "h")])
 
     page = await table.query(Query(partition="g", index=True))
 
@@ -41,7 +41,7 @@ async def test_the_index_holds_the_whole_items_that_name_a_group(table: Table) -
 
 async def test_the_index_is_in_the_order_of_pk_both_ways(table: Table) -> None:
     pks = ["a", "a:", "b", "é", "\uff5e", "\U0001f600"]
-    await store(table, (indexed(pk, "s", "g") for pk in reversed(pks)))
+    await store(table, (indexed_item(pk, "s", "g") for pk in reversed(pks)))
 
     assert await keys_in(table, "g") == [(pk, "s") for pk in pks]
     assert await keys_in(table, "g", descending=True) == [(pk, "s") for pk in reversed(pks)]
@@ -58,7 +58,7 @@ RANGES = (
 
 
 async def test_a_range_of_the_index_is_one_of_pks(table: Table) -> None:
-    await store(table, (indexed(pk, "s", "g") for pk in ("a", "b:1", "b:2", "b:3", "c")))
+    await store(table, (indexed_item(pk, "s", "g") for pk in ("a", "b:1", "b:2", "b:3", "c")))
 
     for wanted, found in RANGES:
         up = await keys_in(table, "g", range=wanted)
@@ -68,7 +68,7 @@ async def test_a_range_of_the_index_is_one_of_pks(table: Table) -> None:
 
 
 async def test_a_page_of_the_index_starts_behind_a_key_that_need_not_exist(table: Table) -> None:
-    await store(table, (indexed(pk, "s", "g") for pk in "abcd"))
+    await store(table, (indexed_item(pk, "s", "g") for pk in "abcd"))
 
     async def behind(pk: str, *, descending: bool) -> list[str]:
         found = await keys_in(table, "g", after=Key(pk, "s"), descending=descending)
@@ -85,7 +85,7 @@ async def test_pages_of_the_index_meet_each_item_of_one_pk_once(
     table: Table, descending: bool
 ) -> None:
     keys = [Key(pk, sk) for pk in "ab" for sk in "xyz"]
-    await store(table, (indexed(*key, "g") for key in keys))
+    await store(table, (indexed_item(*key, "g") for key in keys))
 
     met: list[Key] = []
     last: Key | None = None
@@ -103,14 +103,14 @@ async def test_pages_of_the_index_meet_each_item_of_one_pk_once(
 
 
 async def test_the_index_follows_puts_updates_and_deletes(table: Table) -> None:
-    await table.transact([Put(indexed("p", "s", "g"))])
+    await table.transact([Put(indexed_item("p", "s", "g"))])
     await table.transact([Update(key=Key("p", "s"), set={INDEX_HASH: "h", "n": 1})])
     assert await keys_in(table, "g") == []
     assert await keys_in(table, "h") == [("p", "s")]
 
     await table.transact([Update(key=Key("p", "s"), set={"n": 2})])
     page = await table.query(Query(partition="h", index=True))
-    assert page.items == (indexed("p", "s", "h") | {"n": 2},)
+    assert page.items == (indexed_item("p", "s", "h") | {"n": 2},)
 
     await table.transact([Update(key=Key("p", "s"), remove=(INDEX_HASH,))])
     assert await keys_in(table, "h") == []
@@ -121,7 +121,7 @@ async def test_the_index_follows_puts_updates_and_deletes(table: Table) -> None:
     await table.transact([Put(item("p", "s"))])
     assert await keys_in(table, "i") == []
 
-    await table.write([Put(indexed("p", "s", "j"))])
+    await table.write([Put(indexed_item("p", "s", "j"))])
     assert await keys_in(table, "j") == [("p", "s")]
 
     await table.write([Delete(Key("p", "s"))])
@@ -129,13 +129,13 @@ async def test_the_index_follows_puts_updates_and_deletes(table: Table) -> None:
 
 
 async def test_a_failed_transaction_leaves_the_index_as_it_was(table: Table) -> None:
-    await store(table, [indexed("p", "s", "g")])
+    await store(table, [indexed_item("p", "s", "g")])
 
     with pytest.raises(ConditionFailed):
         await table.transact(
             [
                 Update(key=Key("p", "s"), set={INDEX_HASH: "h"}),
-                Put(indexed("q", "s", "h")),
+                Put(indexed_item("q", "s", "h")),
                 Check(Key("r", "s"), Exists()),
             ]
         )

@@ -26,10 +26,10 @@ from tests.datastore.table.sample_items import (
     KB,
     everything,
     item,
+    make_sized_item,
     moto_deviates,
-    sized,
     store,
-    stored,
+    stored_item,
 )
 
 KEY = Key("p", "s")
@@ -39,7 +39,7 @@ MISTAKES = (
 )
 
 
-def nested(levels: int) -> Value:
+def nested_value(levels: int) -> Value:
     """Make a value with this number of levels of nesting."""
     value: Value = "leaf"
     for _ in range(levels - 1):
@@ -60,12 +60,12 @@ TOO_LARGE: tuple[tuple[Item, tuple[str, int, int]], ...] = (
     (item(*KEY, **{INDEX_HASH: "g" * 2049}), ("bytes of siKey1", 2048, 2049)),
     (item(*KEY, **{INDEX_HASH: ""}), ("empty siKey1", 0, 1)),
     (item("p" * 1025, "s", **{INDEX_HASH: "g"}), ("bytes of pk in the index", 1024, 1025)),
-    (sized(*KEY, 400 * KB + 1), ("bytes of an item", 400 * KB, 400 * KB + 1)),
+    (make_sized_item(*KEY, 400 * KB + 1), ("bytes of an item", 400 * KB, 400 * KB + 1)),
     (item(*KEY, n=10**38 + 1), ("digits of a number", 38, 39)),
     (item(*KEY, n=[Decimal(f"0.{'1' * 39}")]), ("digits of a number", 38, 39)),
     (item(*KEY, n=10**126), ("exponent of a number", 125, 126)),
     (item(*KEY, n=Decimal("-1E-131")), ("negative exponent of a number", 130, 131)),
-    (item(*KEY, deep=nested(33)), ("levels of nesting", 32, 33)),
+    (item(*KEY, deep=nested_value(33)), ("levels of nesting", 32, 33)),
 )
 
 
@@ -89,7 +89,7 @@ async def test_an_update_that_aws_would_not_hold_is_refused(table: Table) -> Non
             ("bytes of pk in the index", 1024, 1025),
         ),
         (Update(key=KEY, add={"n": 10**38 + 1}), ("digits of a number", 38, 39)),
-        (Update(key=KEY, set={"deep": nested(33)}), ("levels of nesting", 32, 33)),
+        (Update(key=KEY, set={"deep": nested_value(33)}), ("levels of nesting", 32, 33)),
         (Update(key=KEY, set={"x": "y" * 400 * KB}), ("bytes of an item", 409_600, 409_607)),
     ):
         with pytest.raises(LimitExceeded) as caught:
@@ -104,10 +104,10 @@ async def test_what_just_fits_is_held(table: Table) -> None:
         item("p" * 1024, "s" * 1024, **{INDEX_HASH: "g" * 2048}),
         item(*KEY, n=-int("9" * 38) * 10**88),
         item(*KEY, n=Decimal("1E-130")),
-        item(*KEY, deep=nested(32)),
+        item(*KEY, deep=nested_value(32)),
     ):
         await table.transact([Put(largest)])
-        assert await stored(table, *key_of(largest)) == largest
+        assert await stored_item(table, *key_of(largest)) == largest
 
 
 @moto_deviates("it holds an item to the limits of an index that it is not in")
@@ -119,15 +119,15 @@ async def test_a_pk_outside_the_index_has_up_to_2048_bytes(table: Table) -> None
 
 @moto_deviates("it counts some bytes more of an item than AWS does")
 async def test_an_item_of_exactly_400_kb_is_held(table: Table) -> None:
-    largest = sized(*KEY, 400 * KB)
+    largest = make_sized_item(*KEY, 400 * KB)
 
     await table.transact([Put(largest)])
 
-    assert await stored(table, *KEY) == largest
+    assert await stored_item(table, *KEY) == largest
 
 
 async def test_an_update_may_not_make_an_item_too_large(table: Table) -> None:
-    before = sized(*KEY, 300 * KB)
+    before = make_sized_item(*KEY, 300 * KB)
     await store(table, [before])
 
     with pytest.raises(LimitExceeded) as caught:
@@ -163,7 +163,7 @@ async def test_a_transaction_has_at_most_100_operations(table: Table) -> None:
 
 
 async def test_a_transaction_has_at_most_4_mb(table: Table) -> None:
-    operations = [Put(sized("p", f"{number:02}", 390 * KB)) for number in range(11)]
+    operations = [Put(make_sized_item("p", f"{number:02}", 390 * KB)) for number in range(11)]
 
     with pytest.raises(LimitExceeded) as caught:
         await table.transact(operations)

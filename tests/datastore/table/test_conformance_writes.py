@@ -25,9 +25,9 @@ from tests.datastore.table.sample_items import (
     at_the_same_time,
     everything,
     item,
-    sized,
+    make_sized_item,
     store,
-    stored,
+    stored_item,
 )
 
 KEY = Key("p", "s")
@@ -37,7 +37,7 @@ async def test_a_put_replaces_the_whole_item(table: Table) -> None:
     await table.transact([Put(item(*KEY, a=1, b=2))])
     await table.transact([Put(item(*KEY, b=3))])
 
-    assert await stored(table, *KEY) == item(*KEY, b=3)
+    assert await stored_item(table, *KEY) == item(*KEY, b=3)
 
 
 async def test_a_delete_takes_the_item_or_nothing(table: Table) -> None:
@@ -63,7 +63,7 @@ async def test_an_update_changes_what_it_names_and_nothing_else(table: Table) ->
         ]
     )
 
-    assert await stored(table, *KEY) == item(
+    assert await stored_item(table, *KEY) == item(
         *KEY,
         kept=[1],
         old={"now": "a map"},
@@ -188,7 +188,7 @@ async def test_concurrent_sums_lose_nothing(table: Table) -> None:
         )
     )
 
-    assert await stored(table, *KEY) == item(*KEY, n=50)
+    assert await stored_item(table, *KEY) == item(*KEY, n=50)
     assert len(await everything(table, "q")) == 50
 
 
@@ -207,21 +207,25 @@ async def test_of_transactions_that_race_for_a_key_exactly_one_wins(table: Table
     outcomes = await asyncio.gather(*(claim(f"racer {number}") for number in range(10)))
 
     (winner,) = filter(None, outcomes)
-    assert await stored(table, *KEY) == item(*KEY, winner=winner)
+    assert await stored_item(table, *KEY) == item(*KEY, winner=winner)
     assert await everything(table, "won") == [item("won", winner)]
 
 
 async def test_a_new_item_costs_its_size_twice_and_its_index_entry_once(table: Table) -> None:
-    plain = await table.transact([Put(sized("p", "a", KB)), Put(sized("p", "b", KB + 1))])
-    indexed = await table.transact([Put(sized("p", "c", KB + 1, index="g"))])
-    alone = await table.write([Put(sized("p", "d", KB + 1)), Put(sized("p", "e", 1, index="g"))])
+    plain = await table.transact(
+        [Put(make_sized_item("p", "a", KB)), Put(make_sized_item("p", "b", KB + 1))]
+    )
+    indexed = await table.transact([Put(make_sized_item("p", "c", KB + 1, index="g"))])
+    alone = await table.write(
+        [Put(make_sized_item("p", "d", KB + 1)), Put(make_sized_item("p", "e", 1, index="g"))]
+    )
 
     assert (plain, indexed, alone) == (2.0 + 4.0, 4.0 + 2.0, 2.0 + 1.0 + 1.0)
 
 
 @pytest.mark.filterwarnings("ignore:Sending a large body:ResourceWarning")
 async def test_a_transaction_of_almost_4_mb_is_done(table: Table) -> None:
-    items = [sized("p", f"{number:02}", 390 * KB) for number in range(10)]
+    items = [make_sized_item("p", f"{number:02}", 390 * KB) for number in range(10)]
 
     await table.transact([Put(each) for each in items])
 

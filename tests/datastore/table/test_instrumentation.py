@@ -7,8 +7,13 @@ from pathlib import Path
 import pytest
 from botocore.exceptions import ClientError
 
-from penstock.datastore.dynamodb.retry import why
-from penstock.datastore.table.instrumentation import Again, Observed, note, unwatched
+from penstock.datastore.dynamodb.retry import retry_reason
+from penstock.datastore.table.instrumentation import (
+    InstrumentedTable,
+    RetryReason,
+    note_retry,
+    watch_nothing,
+)
 from penstock.datastore.table.port import (
     Batch,
     ConditionFailed,
@@ -35,7 +40,7 @@ async def table(tmp_path: Path) -> AsyncIterator[Table]:
 
 async def test_every_call_is_shown_with_its_size_and_units(table: Table) -> None:
     watcher = Watcher()
-    seen = Observed(table, [watcher])
+    seen = InstrumentedTable(table, [watcher])
     assert await seen.write([Put(dict(ITEM))]) == 1.0
     assert await seen.transact([Put({"pk": "a", "sk": "2"})]) == 2.0
     assert (await seen.get([KEY, Key("a", "3")], consistent=True)).items == {KEY: ITEM}
@@ -55,7 +60,7 @@ async def test_a_failed_call_is_shown_with_what_it_cost_and_raises_as_before(
 ) -> None:
     watcher = Watcher()
     with pytest.raises(ConditionFailed):
-        await Observed(table, [watcher]).transact([Delete(KEY, Exists())])
+        await InstrumentedTable(table, [watcher]).transact([Delete(KEY, Exists())])
     (call,) = watcher.ended
     assert (call.raised, call.units) == (ConditionFailed, 2.0)
 
@@ -66,19 +71,19 @@ async def test_calls_at_the_same_time_count_their_own_repetitions(
     async def repeating(keys: list[Key], *, consistent: bool = False) -> Batch:
         for _ in keys:
             await asyncio.sleep(0)
-            note(Again.LOST)
+            note_retry(RetryReason.LOST)
         return Batch({}, 0.0)
 
     monkeypatch.setattr(table, "get", repeating)
     watcher = Watcher()
-    seen = Observed(table, [watcher])
+    seen = InstrumentedTable(table, [watcher])
     await asyncio.gather(seen.get([KEY]), seen.get([KEY] * 3), seen.get([]))
-    assert {call.size: len(call.again) for call in watcher.ended} == {0: 0, 1: 1, 3: 3}
+    assert {call.size: len(call.retries) for call in watcher.ended} == {0: 0, 1: 1, 3: 3}
 
 
 def test_without_a_watched_call_nothing_is_noted() -> None:
-    note(Again.LOST)
-    unwatched("groups", 3)()
+    note_retry(RetryReason.LOST)
+    watch_nothing("groups", 3)()
 
 
 def client_error(code: str, *reasons: str) -> ClientError:
@@ -89,24 +94,24 @@ def client_error(code: str, *reasons: str) -> ClientError:
 @pytest.mark.parametrize(
     ("cause", "again"),
     [
-        (None, Again.UNPROCESSED),
-        (TimeoutError(), Again.LOST),
-        (ConnectionResetError(), Again.LOST),
-        (client_error("ThrottlingException"), Again.THROTTLED),
-        (client_error("ProvisionedThroughputExceededException"), Again.THROTTLED),
-        (client_error("RequestLimitExceeded"), Again.THROTTLED),
-        (client_error("SlowDown"), Again.THROTTLED),
-        (client_error("TransactionInProgressException"), Again.CONFLICT),
+        (None, RetryReason.UNPROCESSED),
+        (TimeoutError(), RetryReason.LOST),
+        (ConnectionResetError(), RetryReason.LOST),
+        (client_error("ThrottlingException"), RetryReason.THROTTLED),
+        (client_error("ProvisionedThroughputExceededException"), RetryReason.THROTTLED),
+        (client_error("RequestLimitExceeded"), RetryReason.THROTTLED),
+        (client_error("SlowDown"), RetryReason.THROTTLED),
+        (client_error("TransactionInProgressException"), RetryReason.CONFLICT),
         (
             client_error(CANCELLED, "None", "TransactionConflict"),
-            Again.CONFLICT,
+            RetryReason.CONFLICT,
         ),
-        (client_error(CANCELLED, "ThrottlingError"), Again.THROTTLED),
-        (client_error("InternalServerError"), Again.FAILED),
-        (client_error("503"), Again.FAILED),
+        (client_error(CANCELLED, "ThrottlingError"), RetryReason.THROTTLED),
+        (client_error("InternalServerError"), RetryReason.FAILED),
+        (client_error("503"), RetryReason.FAILED),
     ],
 )
 def test_why_a_request_is_sent_again_is_one_of_five_reasons(
-    cause: Exception | None, again: Again
+    cause: Exception | None, again: RetryReason
 ) -> None:
-    assert why(cause) is again
+    assert retry_reason(cause) is again

@@ -16,9 +16,9 @@ from penstock.datastore.audio.records import (
     Album,
     Audio,
     AudioLink,
-    Connection,
+    BucketConnection,
     ImportFailure,
-    Totals,
+    LibraryTotals,
 )
 from penstock.datastore.dynamodb.record_views import WireItem
 from penstock.datastore.dynamodb.wire import encode_item
@@ -39,11 +39,21 @@ from penstock.datastore.records import (
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.sqlite.rows import JsonItem, encode
 from penstock.datastore.table.items import load, record_type
-from penstock.datastore.table.limits import read_units, size_of
+from penstock.datastore.table.limits import item_size, read_units
 from penstock.datastore.table.port import Attributes, Item, Key
 
 RECORDS = (
-    *(Album, Audio, AudioLink, Connection, ImportFailure, Totals, Execution, ExecutionEvent, Job),
+    *(
+        Album,
+        Audio,
+        AudioLink,
+        BucketConnection,
+        ImportFailure,
+        LibraryTotals,
+        Execution,
+        ExecutionEvent,
+        Job,
+    ),
     *(Play, Manifest, Run, RunEvent, Entry, Playlist, Calculation, CalculationVersion),
     *(Group, Pipeline, PipelineVersion, ReferenceDataset),
 )
@@ -92,19 +102,19 @@ def item_of(record: msgspec.Struct) -> Item:
     return {**KEY, **plain(msgspec.to_builtins(record, builtin_types=(Decimal,)))}
 
 
-def told_by_each(item: Item) -> tuple[Attributes, ...]:
+def forms_of_item(item: Item) -> tuple[Attributes, ...]:
     """The item as it is, and as each of the stores returns it."""
     spaced = msgspec.json.format(orjson.dumps(encode_item(item)), indent=1)
     return item, JsonItem(Key(**KEY), encode(item)), WireItem.read(msgspec.Raw(spaced))
 
 
-def shown(value: Any) -> Any:
+def read_values(value: Any) -> Any:
     """Everything that can be read of a record, or of a partial record with all its fields."""
     kind: Any = record_type(value)
     if isinstance(value, list | tuple):
-        return [shown(each) for each in value]
+        return [read_values(each) for each in value]
     if hasattr(kind, "__struct_fields__"):
-        return {field.name: shown(getattr(value, field.name)) for field in fields(kind)}
+        return {field.name: read_values(getattr(value, field.name)) for field in fields(kind)}
     return value
 
 
@@ -117,12 +127,12 @@ def test_a_record_and_each_of_its_parts_are_told_alike_by_all(
     record = data.draw(records_of(kind))
     names = [field.name for field in fields(kind)]
     asked = frozenset(data.draw(st.sets(st.sampled_from(names))))
-    for told in told_by_each(item_of(record)):
+    for told in forms_of_item(item_of(record)):
         assert load(kind, told) == record
         part = load(kind, told, asked)
         assert record_type(part) is kind
-        assert [shown(getattr(part, name)) for name in asked] == [
-            shown(getattr(record, name)) for name in asked
+        assert [read_values(getattr(part, name)) for name in asked] == [
+            read_values(getattr(record, name)) for name in asked
         ]
         assert not any(hasattr(part, name) for name in set(names) - asked)
 
@@ -131,7 +141,7 @@ def test_a_record_and_each_of_its_parts_are_told_alike_by_all(
 @given(st.sampled_from(RECORDS).flatmap(records_of))
 def test_a_row_is_a_mapping_of_its_attributes(record: msgspec.Struct) -> None:
     item = item_of(record)
-    for told in told_by_each(item)[1:]:
+    for told in forms_of_item(item)[1:]:
         assert (told["pk"], told["sk"], len(told)) == (KEY["pk"], KEY["sk"], len(item))
         assert "none of the names" not in told
         assert all(name in told for name in item)
@@ -145,29 +155,29 @@ def test_what_an_item_is_charged_by_costs_as_much_as_its_size(record: Pipeline) 
     item = item_of(record)
     for length in (0, 3_000, 4_096, 5_000, 9_000):
         longer = {**item, "description": "x" * length}
-        _, _, told = told_by_each(longer)
+        _, _, told = forms_of_item(longer)
         assert isinstance(told, WireItem)
         assert read_units(told.charged_size, consistent=True) == read_units(
-            size_of(longer), consistent=True
+            item_size(longer), consistent=True
         )
 
 
 def test_more_attributes_stand_for_those_of_the_row() -> None:
     item = item_of(Tag(key="a", value="b"))
-    for told in told_by_each(item):
+    for told in forms_of_item(item):
         assert load(Tag, told, value="c") == Tag(key="a", value="c")
         assert load(Tag, told, frozenset(["value"]), value="c").value == "c"
 
 
 def test_what_is_worked_out_from_fields_takes_the_whole_record() -> None:
     record = Manifest(group=GroupPath("/"), name="n", created_at="t", created_by="me")
-    for told in told_by_each(item_of(record)):
+    for told in forms_of_item(item_of(record)):
         assert load(Manifest, told, frozenset(["place"])) == record
 
 
 def test_a_null_is_what_an_optional_attribute_without_a_value_is() -> None:
     item = {**item_of(Album(id="1", name="n", album_artist="", count=1, duration_ms=2))}
-    for told in told_by_each({**item, "artwork": None}):
+    for told in forms_of_item({**item, "artwork": None}):
         assert load(Album, told).artwork is None
         assert load(Album, told, frozenset(["artwork"])).artwork is None
 
@@ -178,7 +188,7 @@ def test_a_null_is_what_an_optional_attribute_without_a_value_is() -> None:
 )
 def test_a_value_of_another_type_is_refused_whole_and_in_part(name: str, value: Any) -> None:
     item = item_of(Album(id="1", name="n", album_artist="", count=1, duration_ms=2))
-    for told in told_by_each({**item, name: value}):
+    for told in forms_of_item({**item, name: value}):
         with pytest.raises((msgspec.ValidationError, ValueError)):
             load(Album, told)
         with pytest.raises((msgspec.ValidationError, ValueError)):

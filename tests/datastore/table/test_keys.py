@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.datastore.table.keys import Part, Template, join, split
+from penstock.datastore.table.keys import KeyPart, Template, join_levels, split_levels
 from penstock.datastore.table.layout import (
     ALBUM,
     ARTIST,
@@ -52,7 +52,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.text
 PLAIN = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="%:#"))
 LEVELS = st.lists(TEXTS, min_size=1, max_size=4).map(tuple)
 NUMBERS = st.integers(1, 99)
-_PARTS: dict[str, st.SearchStrategy[Part]] = {
+_PARTS: dict[str, st.SearchStrategy[KeyPart]] = {
     **dict.fromkeys(("id", "name", "group", "parent", "key", "user", "run"), TEXTS),
     **dict.fromkeys(("service", "path", "table", "entity", "type", "attribute"), TEXTS),
     "kind": st.sampled_from(["P", "C", "PE"]),
@@ -107,7 +107,7 @@ DIGITS_APART = {("PV:{version.10}", "PV:latest")}
 
 
 @cache
-def values_of(*rows: Row) -> st.SearchStrategy[Mapping[str, Part]]:
+def values_of(*rows: Row) -> st.SearchStrategy[Mapping[str, KeyPart]]:
     """A value for each variable of the rows, and no more, because drawing values is slow."""
     shapes = [shape for row in rows for shape in (row.pk, row.sk, row.index) if shape]
     names = {name for shape in shapes for name in _NAMED.findall(shape.text)}
@@ -149,14 +149,14 @@ def test_the_order_of_texts_without_reserved_characters_is_that_of_their_bytes(
 
 @given(LEVELS)
 def test_split_gives_back_the_levels_that_were_joined(levels: tuple[str, ...]) -> None:
-    assert split(join(levels)) == levels
+    assert split_levels(join_levels(levels)) == levels
 
 
 @given(LEVELS, LEVELS)
 def test_different_levels_never_join_to_one_segment(
     one: tuple[str, ...], other: tuple[str, ...]
 ) -> None:
-    assert (join(one) == join(other)) == (one == other)
+    assert (join_levels(one) == join_levels(other)) == (one == other)
 
 
 @pytest.mark.parametrize("row", FAMILIES, ids=lambda row: f"{row.pk.text} {row.sk.text}")
@@ -165,16 +165,16 @@ def test_different_levels_never_join_to_one_segment(
 def test_reading_a_filled_key_gives_the_escaped_values(row: Row, data: st.DataObject) -> None:
     values = data.draw(values_of(row))
     for template in (row.pk, row.sk, row.index or row.pk):
-        found = template.read(template.fill(values))
+        found = template.parse(template.fill(values))
         assert {name: _read(values[name], text) for name, text in found.items()} == {
             name: values[name] for name in found
         }
 
 
-def _read(like: Part, text: str) -> Part:
+def _read(like: KeyPart, text: str) -> KeyPart:
     if isinstance(like, int):
         return int(text)
-    return split(text) if isinstance(like, tuple) else unescape(text)
+    return split_levels(text) if isinstance(like, tuple) else unescape(text)
 
 
 @pytest.mark.parametrize("row", FAMILIES, ids=lambda row: f"{row.pk.text} {row.sk.text}")
@@ -182,7 +182,7 @@ def _read(like: Part, text: str) -> Part:
 @given(data=st.data())
 def test_two_value_tuples_never_give_one_key(row: Row, data: st.DataObject) -> None:
     one, other = data.draw(values_of(row)), data.draw(values_of(row))
-    used = {*row.pk.read(row.pk.fill(one)), *row.sk.read(row.sk.fill(one))}
+    used = {*row.pk.parse(row.pk.fill(one)), *row.sk.parse(row.sk.fill(one))}
     same = all(one[name] == other[name] for name in used)
     assert (row.key(**one) == row.key(**other)) == same
 
@@ -190,7 +190,7 @@ def test_two_value_tuples_never_give_one_key(row: Row, data: st.DataObject) -> N
 @settings(max_examples=50)
 @given(values_of(*FAMILIES), values_of(*FAMILIES))
 def test_rows_of_two_families_never_share_a_key(
-    one: Mapping[str, Part], other: Mapping[str, Part]
+    one: Mapping[str, KeyPart], other: Mapping[str, KeyPart]
 ) -> None:
     keys = [row.key(**values) for row in FAMILIES for values in ({**one, "kind": "P"},)]
     others = [row.key(**{**other, "kind": "P"}) for row in FAMILIES]
@@ -257,7 +257,7 @@ def test_numbers_are_padded_so_that_their_text_order_is_their_own() -> None:
 @pytest.mark.parametrize("text", ["T:a", "T:a:b:c", "TA:a:b", ""])
 def test_a_key_of_another_shape_is_not_read(text: str) -> None:
     with pytest.raises(ValueError, match=r"shape|shorter|longer"):
-        Template("T:{group}:{key}").read(text)
+        Template("T:{group}:{key}").parse(text)
 
 
 def test_a_missing_value_is_told() -> None:

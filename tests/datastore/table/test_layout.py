@@ -15,7 +15,7 @@ from penstock.datastore.records import (
     ValueType,
 )
 from penstock.datastore.table.items import latest_item, load, resource_id, version_item
-from penstock.datastore.table.keys import Part
+from penstock.datastore.table.keys import KeyPart
 from penstock.datastore.table.layout import (
     ALBUM,
     ANNOTATION,
@@ -223,7 +223,7 @@ OWN = {"user": "ann", "audio": ID}
     ],
 )
 def test_a_row_stands_where_the_model_draws_it(
-    row: Row, values: Mapping[str, Part], pk: str, sk: str, index: str | None
+    row: Row, values: Mapping[str, KeyPart], pk: str, sk: str, index: str | None
 ) -> None:
     item = row.item(**values)
     assert item == {"pk": pk, "sk": sk} | ({} if index is None else {"siKey1": index})
@@ -236,7 +236,7 @@ def test_tombstones_are_listed_apart_from_what_lives() -> None:
 
 def test_a_row_without_an_index_is_listed_nowhere() -> None:
     with pytest.raises(ValueError, match="not indexed"):
-        NAME.index_of(kind="P", name="n", group=USA)
+        NAME.index_partition(kind="P", name="n", group=USA)
 
 
 def pipeline(**more: object) -> Pipeline:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from penstock.datastore.errors import LimitExceeded
 from penstock.datastore.table import limits
-from penstock.datastore.table.limits import Footprint, value_size
+from penstock.datastore.table.limits import ItemFootprint, value_size
 from penstock.datastore.table.port import (
     INDEX_HASH,
     Check,
@@ -22,10 +22,10 @@ from penstock.datastore.table.port import (
     Update,
     Value,
 )
-from tests.datastore.table.sample_items import KB, item, sized
+from tests.datastore.table.sample_items import KB, item, make_sized_item
 
 WORDS = st.text(min_size=1, max_size=4)
-SMALL, LARGE = Footprint(KB, None), Footprint(KB + 1, None)
+SMALL, LARGE = ItemFootprint(KB, None), ItemFootprint(KB + 1, None)
 
 
 @pytest.mark.parametrize(
@@ -96,13 +96,13 @@ def test_the_size_of_an_item_is_the_sum_of_its_attributes(
     both = one | {name: value for name, value in other.items() if name not in one}
     fresh = {name: value for name, value in other.items() if name not in one}
 
-    assert limits.size_of(both) == limits.size_of(one) + limits.size_of(fresh)
+    assert limits.item_size(both) == limits.item_size(one) + limits.item_size(fresh)
 
 
 @pytest.mark.parametrize("foreign", [1.5, b"bytes", (1, 2), {1}, object()])
 def test_a_value_of_a_foreign_type_is_a_mistake(foreign: Value) -> None:
     with pytest.raises(TypeError):
-        limits.size_of({"nested": [foreign]})
+        limits.item_size({"nested": [foreign]})
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_a_batch_is_rounded_by_item_and_a_page_as_a_whole() -> None:
     ],
 )
 def test_writes_are_paid_by_1_kb_of_the_larger_item(
-    old: Footprint | None, new: Footprint | None, alone: float
+    old: ItemFootprint | None, new: ItemFootprint | None, alone: float
 ) -> None:
     assert limits.write_units(old, new) == alone
     assert limits.write_units(old, new, transactional=True) == 2 * alone
@@ -151,7 +151,7 @@ def test_writes_are_paid_by_1_kb_of_the_larger_item(
 def test_every_entry_of_the_index_that_changes_is_paid_once(
     old: str | None, new: str | None, index: float
 ) -> None:
-    before, after = Footprint(KB, old), Footprint(KB + 1, new)
+    before, after = ItemFootprint(KB, old), ItemFootprint(KB + 1, new)
 
     assert limits.write_units(before, after) == 2.0 + index
     assert limits.write_units(before, after, transactional=True) == 4.0 + index
@@ -159,23 +159,23 @@ def test_every_entry_of_the_index_that_changes_is_paid_once(
 
 
 def test_a_deleted_item_takes_its_entry_along() -> None:
-    assert limits.write_units(Footprint(KB, "g"), None) == 2.0
+    assert limits.write_units(ItemFootprint(KB, "g"), None) == 2.0
 
 
 def test_what_is_not_written_is_paid_by_what_is_there() -> None:
-    assert limits.unwritten_units(None) == 2.0
-    assert limits.unwritten_units(Footprint(KB, "g")) == 2.0
-    assert limits.unwritten_units(Footprint(KB + 1, "g")) == 4.0
+    assert limits.check_units(None) == 2.0
+    assert limits.check_units(ItemFootprint(KB, "g")) == 2.0
+    assert limits.check_units(ItemFootprint(KB + 1, "g")) == 4.0
 
 
 def test_a_footprint_is_the_size_and_the_group() -> None:
-    assert limits.footprint(sized("p", "s", 500)) == Footprint(500, None)
-    assert limits.footprint(sized("p", "s", 500, index="g")) == Footprint(500, "g")
+    assert limits.measure_item(make_sized_item("p", "s", 500)) == ItemFootprint(500, None)
+    assert limits.measure_item(make_sized_item("p", "s", 500, index="g")) == ItemFootprint(500, "g")
 
 
 def test_an_index_key_is_text() -> None:
     with pytest.raises(TypeError, match="siKey1"):
-        limits.footprint(item("p", "s", **{INDEX_HASH: 1}))
+        limits.measure_item(item("p", "s", **{INDEX_HASH: 1}))
     with pytest.raises(TypeError, match="siKey1"):
         limits.guard_transact([Update(key=Key("p", "s"), set={INDEX_HASH: None})])
 
@@ -204,7 +204,7 @@ def test_the_value_of_a_condition_is_guarded() -> None:
 
 
 def test_a_transaction_is_measured_by_what_it_sends() -> None:
-    largest = [Put(sized("p", f"{place:02}", 400 * KB)) for place in range(10)]
+    largest = [Put(make_sized_item("p", f"{place:02}", 400 * KB)) for place in range(10)]
     rest = 4 * KB * KB - 10 * 400 * KB
     fits = Update(key=Key("p", "x"), set={"a": "y" * (rest - 7)})
     over = Update(key=Key("p", "x"), set={"a": "y" * (rest - 6)})
@@ -232,4 +232,4 @@ def test_a_start_key_is_within_the_range_exactly_if_an_item_with_it_would_be(
 
 def test_a_name_inside_a_map_is_not_empty() -> None:
     with pytest.raises(LimitExceeded, match="empty attribute name"):
-        limits.size_of({"pk": "a", "sk": "b", "attributes": {"inner": {"": 1}}})
+        limits.item_size({"pk": "a", "sk": "b", "attributes": {"inner": {"": 1}}})

@@ -14,7 +14,7 @@ from penstock.datastore.table.port import (
     Table,
     Update,
 )
-from penstock.datastore.table.transaction import ATTEMPTS, Moved, Write, commit
+from penstock.datastore.table.transaction import ATTEMPTS, StaleRead, Write, commit
 from tests.support.consistency_check import contents
 from tests.support.sample_resources import on_sqlite
 
@@ -43,13 +43,13 @@ async def test_a_refusal_is_given_the_item_that_stood_there(table: Table) -> Non
     await commit(table, [Write(put(A, n=7))])
     met: list[Item | None] = []
 
-    def refused(standing: Item | None) -> Exception:
+    def record_item(standing: Item | None) -> Exception:
         met.append(standing)
         return TAKEN
 
     for operation in (Put(put(A).item, Missing()), Update(key=B, add={"n": 1}, condition=Exists())):
         with pytest.raises(NameTaken):
-            await commit(table, [Write(operation, refused)])
+            await commit(table, [Write(operation, record_item)])
     assert met == [{"pk": "A", "sk": "A", "n": 7}, None]
 
 
@@ -76,7 +76,7 @@ async def test_having_moved_comes_before_any_other_failure(table: Table) -> None
         Write(Update(key=A, add={"n": 1}, condition=Exists()), lambda _: TAKEN),
         Write(Put(put(B).item, Compare("revision", "=", 1))),
     ]
-    with pytest.raises(Moved):
+    with pytest.raises(StaleRead):
         await commit(table, writes)
     assert await contents(table) == {}
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from penstock.datastore.tag_search.search import Filter, Row, Rows, Wanted
+from penstock.datastore.tag_search.search import Posting, PostingPage, TagTerm, TermFilter
 
 ROW_BYTES = 320
 BLOCK_BYTES = 4096
@@ -26,7 +26,7 @@ class Meter:
     units: float = 0.0
     depth: int = 0
     sizes: list[int] = field(default_factory=list)
-    rows: Counter[tuple[str, Wanted | None, str]] = field(default_factory=Counter)
+    rows: Counter[tuple[str, TagTerm | None, str]] = field(default_factory=Counter)
     open: int = 0
     cancelled: int = 0
 
@@ -69,8 +69,8 @@ class World:
         self.meter = Meter()
         self.tags: dict[str, Mapping[str, str]] = {}
         self.groups: dict[str, frozenset[str]] = {}
-        self._streams: dict[tuple[str, Wanted | None], list[str]] = {}
-        self._carriers: dict[Wanted, set[str]] = {}
+        self._streams: dict[tuple[str, TagTerm | None], list[str]] = {}
+        self._carriers: dict[TagTerm, set[str]] = {}
 
     def put(self, id: str, tags: Mapping[str, str], groups: frozenset[str]) -> None:
         self.tags[id], self.groups[id] = tags, groups
@@ -85,7 +85,7 @@ class World:
     def sources(self, groups: tuple[str, ...], *, descending: bool) -> list["MemorySource"]:
         return [MemorySource(self, group, descending) for group in groups]
 
-    def ids(self, group: str, wanted: Wanted | None) -> list[str]:
+    def ids(self, group: str, wanted: TagTerm | None) -> list[str]:
         """One stream, ascending."""
         if (group, wanted) not in self._streams:
             carriers = set(self.tags) if wanted is None else self.carriers(wanted)
@@ -94,7 +94,7 @@ class World:
             )
         return self._streams[group, wanted]
 
-    def carriers(self, wanted: Wanted) -> set[str]:
+    def carriers(self, wanted: TagTerm) -> set[str]:
         if wanted not in self._carriers:
             key, levels = wanted.key, wanted.value.split("#")
             self._carriers[wanted] = {
@@ -104,7 +104,7 @@ class World:
             }
         return self._carriers[wanted]
 
-    def matching(self, wanted: Filter, groups: tuple[str, ...]) -> set[str]:
+    def matching(self, wanted: TermFilter, groups: tuple[str, ...]) -> set[str]:
         """The answer by set algebra."""
         found = {one for one, held in self.groups.items() if held.intersection(groups)}
         found = found.intersection(*map(self.carriers, wanted.all))
@@ -112,7 +112,7 @@ class World:
             found &= set().union(*map(self.carriers, wanted.any))
         return found.difference(*map(self.carriers, wanted.none))
 
-    def units_of_reading_all(self, wanted: Filter, groups: tuple[str, ...]) -> float:
+    def units_of_reading_all(self, wanted: TermFilter, groups: tuple[str, ...]) -> float:
         """The units of the simple way: every page of every wanted tag."""
         return sum(
             sum(
@@ -130,7 +130,7 @@ class MemorySource:
     descending: bool
 
     def tag(self, key: str, value: str) -> "MemoryStream":
-        return MemoryStream(self.world, self.group, Wanted(key, value), self.descending)
+        return MemoryStream(self.world, self.group, TagTerm(key, value), self.descending)
 
     def members(self) -> "MemoryStream":
         return MemoryStream(self.world, self.group, None, self.descending)
@@ -140,10 +140,10 @@ class MemorySource:
 class MemoryStream:
     world: World
     group: str
-    wanted: Wanted | None
+    wanted: TagTerm | None
     descending: bool
 
-    async def read(self, after: str | None, limit: int) -> Rows:
+    async def read(self, after: str | None, limit: int) -> PostingPage:
         world, meter = self.world, self.world.meter
         meter.reads += 1
         meter.sizes.append(limit)
@@ -159,7 +159,9 @@ class MemoryStream:
         meter.rows.update((self.group, self.wanted, one) for one in page)
         meter.units += units(len(page))
         ended = len(page) < size or (world.end_is_known and len(page) == beyond)
-        return Rows(tuple(Row(one, world.tags[one]) for one in page), None if ended else page[-1])
+        return PostingPage(
+            tuple(Posting(one, world.tags[one]) for one in page), None if ended else page[-1]
+        )
 
     async def count(self) -> int:
         self.world.meter.counts += 1

@@ -3,7 +3,15 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from penstock.datastore.tag_search.search import SIZES, Budget, Filter, Found, Sizes, Wanted, search
+from penstock.datastore.tag_search.search import (
+    DEFAULT_SIZES,
+    PageSizes,
+    SearchBudget,
+    SearchPage,
+    TagTerm,
+    TermFilter,
+    search,
+)
 from tests.datastore.tag_search.in_memory_streams import Meter, World
 
 UNLIMITED = 10**9
@@ -11,30 +19,34 @@ GROUPS = ("/", "/usa", "/usa/northwest")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SampleListRequest:
     """A list, without the position in it and the size of its pages."""
 
-    wanted: Filter
+    wanted: TermFilter
     groups: tuple[str, ...] = ("/",)
     descending: bool = False
-    sizes: Sizes = SIZES
+    sizes: PageSizes = DEFAULT_SIZES
 
 
 async def page_of(
-    world: World, asked: Asked, after: str | None, limit: int, budget: Budget | None = None
-) -> Found:
+    world: World,
+    asked: SampleListRequest,
+    after: str | None,
+    limit: int,
+    budget: SearchBudget | None = None,
+) -> SearchPage:
     return await search(
         world.sources(asked.groups, descending=asked.descending),
         asked.wanted,
         after=after,
         limit=limit,
         descending=asked.descending,
-        budget=budget or Budget(UNLIMITED, UNLIMITED),
+        budget=budget or SearchBudget(UNLIMITED, UNLIMITED),
         sizes=asked.sizes,
     )
 
 
-def expected(world: World, asked: Asked, after: str | None = None) -> list[str]:
+def expected_ids(world: World, asked: SampleListRequest, after: str | None = None) -> list[str]:
     found = sorted(world.matching(asked.wanted, asked.groups), reverse=asked.descending)
     return [one for one in found if beyond(one, after, descending=asked.descending)]
 
@@ -43,7 +55,7 @@ def beyond(one: str, other: str | None, *, descending: bool) -> bool:
     return other is None or (one < other if descending else one > other)
 
 
-def numbered(number: int) -> str:
+def numbered_id(number: int) -> str:
     return f"{number:06}"
 
 
@@ -52,18 +64,18 @@ def world_of(page: int = 3276, /, **lists: Iterable[int]) -> World:
     world = World(page=page)
     for name, numbers in lists.items():
         for number in numbers:
-            one = numbered(number)
+            one = numbered_id(number)
             world.put(one, {**world.tags.get(one, {}), name: "1"}, frozenset({"/"}))
     return world
 
 
-def all_of(*names: str) -> Filter:
-    return Filter(all=tuple(Wanted(name, "1") for name in names))
+def all_of(*names: str) -> TermFilter:
+    return TermFilter(all=tuple(TagTerm(name, "1") for name in names))
 
 
 async def cost(
-    world: World, asked: Asked, limit: int, after: str | None = None
-) -> tuple[Found, Meter]:
+    world: World, asked: SampleListRequest, limit: int, after: str | None = None
+) -> tuple[SearchPage, Meter]:
     world.meter = Meter()
     found = await page_of(world, asked, after, limit)
     return found, world.meter

@@ -8,17 +8,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.datastore.errors import Unavailable
-from penstock.datastore.tag_search.search import Budget, Filter, Found, Rows, Sizes, Wanted, search
+from penstock.datastore.tag_search.search import (
+    PageSizes,
+    PostingPage,
+    SearchBudget,
+    SearchPage,
+    TagTerm,
+    TermFilter,
+    search,
+)
 from tests.datastore.tag_search.in_memory_streams import MemorySource, MemoryStream, World
 from tests.datastore.tag_search.list_requests import (
     GROUPS,
     UNLIMITED,
-    Asked,
+    SampleListRequest,
     all_of,
     beyond,
     cost,
-    expected,
-    numbered,
+    expected_ids,
+    numbered_id,
     page_of,
     world_of,
 )
@@ -27,26 +35,28 @@ KEYS = ("x", "y", "z")
 VALUES = ("a", "a#b", "a#b#c", "a2")
 TAG_SETS = st.dictionaries(st.sampled_from(KEYS), st.sampled_from(VALUES))
 GRANTS = st.frozensets(st.sampled_from(GROUPS), min_size=1)
-TERMS = st.builds(Wanted, st.sampled_from(KEYS), st.sampled_from(VALUES))
+TERMS = st.builds(TagTerm, st.sampled_from(KEYS), st.sampled_from(VALUES))
 IDS = st.integers(0, 60).map("{:02}".format)
 
 
 @st.composite
-def filters(draw: st.DrawFn) -> Filter:
-    parts: dict[str, list[Wanted]] = {"all": [], "any": [], "none": []}
+def filters(draw: st.DrawFn) -> TermFilter:
+    parts: dict[str, list[TagTerm]] = {"all": [], "any": [], "none": []}
     for term in draw(st.lists(TERMS, max_size=6)):
         parts[draw(st.sampled_from(["all", "all", "any", "none"]))].append(term)
-    return Filter(**{name: tuple(terms) for name, terms in parts.items()})
+    return TermFilter(**{name: tuple(terms) for name, terms in parts.items()})
 
 
 ASKED = st.builds(
-    Asked,
+    SampleListRequest,
     wanted=filters(),
     groups=st.permutations(GROUPS).flatmap(
         lambda groups: st.integers(1, 3).map(lambda n: tuple(groups[:n]))
     ),
     descending=st.booleans(),
-    sizes=st.builds(Sizes, block=st.integers(1, 4), first=st.integers(1, 6), cap=st.integers(1, 9)),
+    sizes=st.builds(
+        PageSizes, block=st.integers(1, 4), first=st.integers(1, 6), cap=st.integers(1, 9)
+    ),
 )
 
 
@@ -64,9 +74,9 @@ def worlds(draw: st.DrawFn) -> World:
 
 @given(worlds(), ASKED, st.integers(1, 50), st.none() | IDS)
 async def test_a_page_is_what_set_algebra_says(
-    world: World, asked: Asked, limit: int, after: str | None
+    world: World, asked: SampleListRequest, limit: int, after: str | None
 ) -> None:
-    answer = expected(world, asked, after)
+    answer = expected_ids(world, asked, after)
     found = await page_of(world, asked, after, limit)
     assert list(found.ids) == answer[:limit]
     assert found.more is (len(answer) > limit)
@@ -76,7 +86,7 @@ async def test_a_page_is_what_set_algebra_says(
 
 @given(worlds(), ASKED, st.integers(1, 4))
 async def test_a_walk_in_small_pages_finds_everything_once_and_in_order(
-    world: World, asked: Asked, limit: int
+    world: World, asked: SampleListRequest, limit: int
 ) -> None:
     walked: list[str] = []
     cursor, more = None, True
@@ -85,22 +95,22 @@ async def test_a_walk_in_small_pages_finds_everything_once_and_in_order(
         assert len(found.ids) == limit or not found.more
         walked += found.ids
         cursor, more = found.examined, found.more
-    assert walked == expected(world, asked)
+    assert walked == expected_ids(world, asked)
 
 
 @given(worlds(), ASKED, st.integers(1, 5), st.integers(1, 3), st.integers(1, 6))
 async def test_a_search_cut_short_by_its_budget_goes_on_where_it_stopped(
-    world: World, asked: Asked, limit: int, rounds: int, reads: int
+    world: World, asked: SampleListRequest, limit: int, rounds: int, reads: int
 ) -> None:
     walked: list[str] = []
     cursor, more = None, True
     while more:
-        found = await page_of(world, asked, cursor, limit, Budget(rounds, reads))
+        found = await page_of(world, asked, cursor, limit, SearchBudget(rounds, reads))
         assert len(found.ids) <= limit
         assert not found.more or beyond(str(found.examined), cursor, descending=asked.descending)
         walked += found.ids
         cursor, more = found.examined, found.more
-    assert walked == expected(world, asked)
+    assert walked == expected_ids(world, asked)
 
 
 CHANGES = st.lists(st.lists(st.tuples(IDS, st.none() | st.tuples(TAG_SETS, GRANTS)), max_size=4))
@@ -109,7 +119,7 @@ CHANGES = st.lists(st.lists(st.tuples(IDS, st.none() | st.tuples(TAG_SETS, GRANT
 @given(worlds(), ASKED, st.integers(1, 4), st.integers(1, 3), CHANGES)
 async def test_what_exists_throughout_is_neither_skipped_nor_repeated_by_changes_between_pages(
     world: World,
-    asked: Asked,
+    asked: SampleListRequest,
     limit: int,
     rounds: int,
     changes: list[list[tuple[str, tuple[dict[str, str], frozenset[str]] | None]]],
@@ -118,7 +128,7 @@ async def test_what_exists_throughout_is_neither_skipped_nor_repeated_by_changes
     walked: list[str] = []
     cursor, more = None, True
     while more:
-        found = await page_of(world, asked, cursor, limit, Budget(rounds, UNLIMITED))
+        found = await page_of(world, asked, cursor, limit, SearchBudget(rounds, UNLIMITED))
         walked += found.ids
         cursor, more = found.examined, found.more
         for one, entry in changes.pop(0) if changes else ():
@@ -134,9 +144,9 @@ async def test_what_exists_throughout_is_neither_skipped_nor_repeated_by_changes
 
 @given(worlds(), ASKED, st.integers(1, 50))
 async def test_no_row_is_read_twice_and_requests_of_a_round_go_out_together(
-    world: World, asked: Asked, limit: int
+    world: World, asked: SampleListRequest, limit: int
 ) -> None:
-    budget = Budget(UNLIMITED, UNLIMITED)
+    budget = SearchBudget(UNLIMITED, UNLIMITED)
     await page_of(world, asked, None, limit, budget)
     assert set(world.meter.rows.values()) <= {1}
     assert world.meter.requests == UNLIMITED - budget.reads
@@ -148,7 +158,7 @@ async def test_no_row_is_read_twice_and_requests_of_a_round_go_out_together(
 async def test_a_match_is_found_wherever_it_sits_among_bursts_that_avoid_each_other(
     page: int, *, descending: bool
 ) -> None:
-    asked = Asked(all_of("x", "y"), descending=descending, sizes=Sizes(4, 4, 8))
+    asked = SampleListRequest(all_of("x", "y"), descending=descending, sizes=PageSizes(4, 4, 8))
     for match in range(80):
         world = world_of(
             page,
@@ -156,11 +166,11 @@ async def test_a_match_is_found_wherever_it_sits_among_bursts_that_avoid_each_ot
             y={match, *range(20, 40), *range(60, 80)},
         )
         found, _ = await cost(world, asked, 1)
-        assert found == Found((numbered(match),), numbered(match), more=False)
+        assert found == SearchPage((numbered_id(match),), numbered_id(match), more=False)
 
 
 class FailingStream(MemoryStream):
-    async def read(self, after: str | None, limit: int) -> Rows:
+    async def read(self, after: str | None, limit: int) -> PostingPage:
         await asyncio.sleep(0)
         raise Unavailable("The store did not answer.")
 
@@ -168,17 +178,17 @@ class FailingStream(MemoryStream):
 class HalfFailingSource(MemorySource):
     def tag(self, key: str, value: str) -> MemoryStream:
         kind = FailingStream if key == "y" else MemoryStream
-        return kind(self.world, self.group, Wanted(key, value), self.descending)
+        return kind(self.world, self.group, TagTerm(key, value), self.descending)
 
 
-async def search_in(source: MemorySource) -> Found:
+async def search_in(source: MemorySource) -> SearchPage:
     return await search(
         [replace(source, group=group) for group in GROUPS],
         all_of("x", "y"),
         after=None,
         limit=5,
         descending=False,
-        budget=Budget(UNLIMITED, UNLIMITED),
+        budget=SearchBudget(UNLIMITED, UNLIMITED),
     )
 
 

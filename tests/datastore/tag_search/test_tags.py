@@ -9,22 +9,22 @@ from hypothesis import strategies as st
 from penstock.datastore.errors import Invalid
 from penstock.datastore.records import Tag
 from penstock.datastore.tag_search.tags import (
-    Level,
     TagFilter,
-    cover,
-    levels_of,
-    names_of,
+    TagLevel,
+    level_names,
+    tag_levels,
+    tag_map,
     tag_problems,
-    value_of,
+    value_levels,
 )
 from tests.support.sample_resources import tags
 
 
 def test_a_value_has_one_level_for_each_slash_and_the_last_is_marked() -> None:
     (tag,) = tags("Material= Metal /Steel")
-    assert levels_of(tag) == (
-        Level("material", ("metal",), "Metal", last=False),
-        Level("material", ("metal", "steel"), "Steel", last=True),
+    assert tag_levels(tag) == (
+        TagLevel("material", ("metal",), "Metal", last=False),
+        TagLevel("material", ("metal", "steel"), "Steel", last=True),
     )
 
 
@@ -42,22 +42,22 @@ def test_a_value_has_one_level_for_each_slash_and_the_last_is_marked() -> None:
 def test_values_that_users_take_for_the_same_have_the_same_levels(
     written: str, value: tuple[str, ...]
 ) -> None:
-    assert value_of(written) == value
+    assert value_levels(written) == value
 
 
 def test_a_cover_holds_escaped_levels_by_key() -> None:
-    assert cover(tags("M=a:b/c#d", "size=10%")) == {"m": "a%3Ab#c%23d", "size": "10%25"}
+    assert tag_map(tags("M=a:b/c#d", "size=10%")) == {"m": "a%3Ab#c%23d", "size": "10%25"}
 
 
 @given(st.text(max_size=20))
 def test_a_value_and_its_names_have_the_same_number_of_levels(text: str) -> None:
-    assert len(value_of(text)) == len(names_of(text))
-    assert all("/" not in level for level in value_of(text))
+    assert len(value_levels(text)) == len(level_names(text))
+    assert all("/" not in level for level in value_levels(text))
 
 
 @given(st.lists(st.text("aB /é", min_size=1, max_size=4), min_size=1, max_size=4))
 def test_each_level_lies_below_the_one_before(names: list[str]) -> None:
-    found = levels_of(Tag(key="k", value="/".join(names)))
+    found = tag_levels(Tag(key="k", value="/".join(names)))
     assert [len(level.value) for level in found] == list(range(1, len(found) + 1))
     assert [level.last for level in found] == [False] * (len(found) - 1) + [True]
     for above, below in pairwise(found):

@@ -8,28 +8,32 @@ from hypothesis import strategies as st
 from penstock.formula.checking.calculation_library import Callee, Signature, find_cycle
 from penstock.formula.checking.check import Surroundings
 from penstock.formula.checking.linker import calls_of, examine
-from penstock.formula.core.datasets import LATEST, NoDatasets, Pin
-from penstock.formula.core.errors import Code, FormulaFailure, FormulaInvalid, Position
-from penstock.formula.core.values import Parameter, Value
+from penstock.formula.core.datasets import LATEST, NoDatasets, VersionPin
+from penstock.formula.core.errors import FormulaCode, FormulaFailure, FormulaInvalid, Position
+from penstock.formula.core.values import FormulaParameter, Value
 from penstock.formula.evaluate import compile_formula
 from penstock.formula.syntax.parser import parse
-from tests.formula.formula_values import NUMBER, STRING, Shelf, codes, messages
+from tests.formula.formula_values import NUMBER, STRING, SampleCalculations, codes, messages
 
-X = (Parameter("x", NUMBER),)
+X = (FormulaParameter("x", NUMBER),)
 
 
-def run(text: str, shelf: Shelf) -> Value:
+def run(text: str, shelf: SampleCalculations) -> Value:
     return compile_formula(text, Surroundings(library=shelf)).run({})
 
 
 def test_a_calculation_called_is_the_formula_written_out() -> None:
-    shelf = Shelf(area=((Parameter("a", NUMBER), Parameter("b", NUMBER)), ":a * :b"))
+    shelf = SampleCalculations(
+        area=((FormulaParameter("a", NUMBER), FormulaParameter("b", NUMBER)), ":a * :b")
+    )
 
     assert run("#area(1 + 2, #area(2, 2)) - 1", shelf) == Decimal(11)
 
 
 def test_a_trailing_optional_argument_may_be_left_out() -> None:
-    shelf = Shelf(f=((*X, Parameter("y", NUMBER, required=False)), ":x + COALESCE(:y, 10)"))
+    shelf = SampleCalculations(
+        f=((*X, FormulaParameter("y", NUMBER, required=False)), ":x + COALESCE(:y, 10)")
+    )
 
     assert run("#f(1)", shelf) == Decimal(11)
     assert run("#f(1, 2)", shelf) == Decimal(3)
@@ -37,50 +41,61 @@ def test_a_trailing_optional_argument_may_be_left_out() -> None:
 
 
 def test_an_argument_has_the_type_of_its_parameter() -> None:
-    shelf = Shelf(f=(X, ":x"), t=((Parameter("t", STRING, required=False),), "SPLIT(:t, ',')[0]"))
+    shelf = SampleCalculations(
+        f=(X, ":x"), t=((FormulaParameter("t", STRING, required=False),), "SPLIT(:t, ',')[0]")
+    )
 
     assert messages("#f('a')", Surroundings(library=shelf)) == [
         "line 1, column 4: expected a number, found text"
     ]
     with pytest.raises(FormulaFailure) as caught:
         run("#f(GET_VALUE('\"a\"', '$'))", shelf)
-    assert (caught.value.code, caught.value.at) == (Code.WRONG_TYPE, Position(1, 4))
+    assert (caught.value.code, caught.value.at) == (FormulaCode.WRONG_TYPE, Position(1, 4))
 
 
 def test_data_is_asked_for_in_the_name_of_the_calculation_whose_formula_asks() -> None:
     asked: list[tuple[str, str | None]] = []
 
-    class Asked(NoDatasets):
+    class RecordingDatasets(NoDatasets):
         def lookup(
             self,
             dataset: str,
             key: str,
             columns: tuple[str, str] | None,
-            pin: Pin,
+            pin: VersionPin,
             within: str | None = None,
         ) -> Decimal:
             asked.append((dataset, within))
             return Decimal(1)
 
         def impact(
-            self, activity: str, impact: str, component: str, pin: Pin, within: str | None = None
+            self,
+            activity: str,
+            impact: str,
+            component: str,
+            pin: VersionPin,
+            within: str | None = None,
         ) -> Decimal:
             asked.append((activity, within))
             return Decimal(1)
 
-    shelf = Shelf(f=(X, ":x * LOOKUP('d', 'k')"), g=(X, "#f(:x) * IMPACT('a', 'b', 'c')"))
+    shelf = SampleCalculations(
+        f=(X, ":x * LOOKUP('d', 'k')"), g=(X, "#f(:x) * IMPACT('a', 'b', 'c')")
+    )
     text = "LOOKUP('d', 'k') + #g(1) + IMPACT('a', 'b', 'c')"
-    assert compile_formula(text, Surroundings(library=shelf)).run({}, Asked()) == Decimal(3)
+    assert compile_formula(text, Surroundings(library=shelf)).run(
+        {}, RecordingDatasets()
+    ) == Decimal(3)
     assert asked == [("d", None), ("d", "f:1"), ("a", "g:1"), ("a", None)]
 
 
 def test_a_failure_inside_a_calculation_says_where_in_both_formulas() -> None:
-    shelf = Shelf(inner=(X, "1 +\n1 / :x"), outer=(X, "2 * #inner(:x)"))
+    shelf = SampleCalculations(inner=(X, "1 +\n1 / :x"), outer=(X, "2 * #inner(:x)"))
     with pytest.raises(FormulaFailure) as caught:
         run("1 + #outer(0)", shelf)
 
     assert caught.value.at == Position(1, 5)
-    assert caught.value.code == Code.DIVISION_BY_ZERO
+    assert caught.value.code == FormulaCode.DIVISION_BY_ZERO
     assert caught.value.message == (
         "in #outer, line 1, column 5: in #inner, line 2, column 3: division by zero"
     )
@@ -88,7 +103,7 @@ def test_a_failure_inside_a_calculation_says_where_in_both_formulas() -> None:
 
 def test_a_call_may_name_a_version_which_the_library_finds() -> None:
     class Versions:
-        def callees(self, callee: Callee, within: str | None) -> Signature | None:
+        def find_callee(self, callee: Callee, within: str | None) -> Signature | None:
             version = callee.pin.version or 9
             return Signature(f"f:{version}", X, f":x * {version}")
 
@@ -101,7 +116,7 @@ def test_what_a_name_means_is_asked_from_where_it_is_written() -> None:
     asked = []
 
     class Groups:
-        def callees(self, callee: Callee, within: str | None) -> Signature | None:
+        def find_callee(self, callee: Callee, within: str | None) -> Signature | None:
             asked.append((callee.name, within))
             text = {"f": "#g()", "g": "1" if within else "2"}[callee.name]
             return Signature(f"{callee.name}:{within}", (), text)
@@ -112,7 +127,7 @@ def test_what_a_name_means_is_asked_from_where_it_is_written() -> None:
 
 def test_a_circle_is_refused_wherever_it_lies() -> None:
     circle = {"a": ((), "#b()"), "b": ((), "#c()"), "c": ((), "#b()"), "me": ((), "#me()")}
-    around = Surroundings(library=Shelf(**circle))
+    around = Surroundings(library=SampleCalculations(**circle))
 
     assert messages("1 + #a()", around) == [
         "line 1, column 5: the calls go in a circle: #b -> #c -> #b"
@@ -123,7 +138,7 @@ def test_a_circle_is_refused_wherever_it_lies() -> None:
 
 
 def test_a_calculation_being_saved_sees_the_circle_it_would_close() -> None:
-    shelf = Shelf(me=((), "#other()"), other=((), "#me()"))
+    shelf = SampleCalculations(me=((), "#other()"), other=((), "#me()"))
 
     assert messages("1 + #other()", Surroundings(library=shelf, within="me:1")) == [
         "line 1, column 5: the calls go in a circle: #me -> #other -> #me"
@@ -131,7 +146,7 @@ def test_a_calculation_being_saved_sees_the_circle_it_would_close() -> None:
 
 
 def test_a_calculation_that_cannot_be_used_is_named_with_its_reason() -> None:
-    shelf = Shelf(f=((), "1 +"), g=((), "FOO()"), h=((), "#gone()"))
+    shelf = SampleCalculations(f=((), "1 +"), g=((), "FOO()"), h=((), "#gone()"))
     found = messages("#f() + #g() + #h()", Surroundings(library=shelf))
 
     assert sorted(found) == [
@@ -144,7 +159,7 @@ def test_a_calculation_that_cannot_be_used_is_named_with_its_reason() -> None:
 
 
 def test_work_that_doubles_with_each_call_is_refused_before_it_is_done() -> None:
-    shelf = Shelf(
+    shelf = SampleCalculations(
         f0=(X, ":x + 1"), **{f"f{n}": (X, f"#f{n - 1}(:x) + #f{n - 1}(:x)") for n in range(1, 15)}
     )
 
@@ -154,7 +169,9 @@ def test_work_that_doubles_with_each_call_is_refused_before_it_is_done() -> None
 
 
 def test_calls_may_be_sixteen_deep() -> None:
-    shelf = Shelf(f0=((), "1"), **{f"f{n}": ((), f"#f{n - 1}()") for n in range(1, 90)})
+    shelf = SampleCalculations(
+        f0=((), "1"), **{f"f{n}": ((), f"#f{n - 1}()") for n in range(1, 90)}
+    )
 
     assert run("#f15()", shelf) == Decimal(1)
     assert codes("#f16()", Surroundings(library=shelf)) == ["FORMULA_TOO_DEEP"]
@@ -162,7 +179,7 @@ def test_calls_may_be_sixteen_deep() -> None:
 
 
 def test_at_most_a_hundred_calculations_are_called() -> None:
-    shelf = Shelf(**{f"f{n}": ((), "1") for n in range(120)})
+    shelf = SampleCalculations(**{f"f{n}": ((), "1") for n in range(120)})
 
     assert codes(" + ".join(f"#f{n}()" for n in range(100)), Surroundings(library=shelf)) == []
     assert codes(" + ".join(f"#f{n}()" for n in range(101)), Surroundings(library=shelf)) == [
@@ -172,14 +189,14 @@ def test_at_most_a_hundred_calculations_are_called() -> None:
 
 def test_the_calls_of_a_formula_are_known_without_a_library() -> None:
     assert calls_of(parse("#f(#g(), version=2) + #f(1) + #g()")) == (
-        Callee("f", Pin(version=2)),
+        Callee("f", VersionPin(version=2)),
         Callee("g", LATEST),
         Callee("f", LATEST),
     )
 
 
 def test_a_changed_calculation_is_compiled_anew() -> None:
-    before, after = Shelf(f=((), "1")), Shelf(f=((), "2"))
+    before, after = SampleCalculations(f=((), "1")), SampleCalculations(f=((), "2"))
 
     assert [run("#f()", before), run("#f()", after), run("#f()", before)] == [
         Decimal(1),
@@ -189,7 +206,7 @@ def test_a_changed_calculation_is_compiled_anew() -> None:
 
 
 def test_unused_parameters_of_called_calculations_are_no_obstacle() -> None:
-    assert examine("#f(1)", Surroundings(library=Shelf(f=(X, "5")))).problems == ()
+    assert examine("#f(1)", Surroundings(library=SampleCalculations(f=(X, "5")))).problems == ()
 
 
 @given(st.dictionaries(st.sampled_from("abcdef"), st.lists(st.sampled_from("abcdef"), max_size=3)))

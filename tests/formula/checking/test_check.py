@@ -5,8 +5,8 @@ from penstock.formula.checking.calculation_library import Callee
 from penstock.formula.checking.check import Surroundings
 from penstock.formula.checking.dataset_uses import DatasetUse, datasets_of
 from penstock.formula.checking.linker import examine
-from penstock.formula.core.datasets import LATEST, Pin
-from penstock.formula.core.values import Kind, Parameter
+from penstock.formula.core.datasets import LATEST, VersionPin
+from penstock.formula.core.values import FormulaParameter, ValueKind
 from penstock.formula.syntax.parser import parse
 from tests.formula.formula_values import (
     BOOLEAN,
@@ -15,7 +15,7 @@ from tests.formula.formula_values import (
     TIMESTAMP,
     VEHICLE,
     VEHICLE_FORMULA,
-    Shelf,
+    SampleCalculations,
     codes,
     messages,
 )
@@ -63,7 +63,7 @@ def test_a_problem_is_found_without_evaluating(text: str, message: str) -> None:
 
 
 def test_all_problems_are_found_at_once_in_the_order_of_the_text() -> None:
-    around = Surroundings((Parameter("a", NUMBER), Parameter("unused", NUMBER)))
+    around = Surroundings((FormulaParameter("a", NUMBER), FormulaParameter("unused", NUMBER)))
 
     assert codes("SET :a = FOO(:b)\nIF(:a, 'x' * 2, ROUND())", around) == [
         "UNUSED_PARAMETER",
@@ -88,7 +88,11 @@ def test_at_most_fifty_problems_are_kept() -> None:
 
 def test_parameters_are_unique_and_can_be_written() -> None:
     around = Surroundings(
-        (Parameter("a", NUMBER), Parameter("a", STRING), Parameter("b-c", NUMBER))
+        (
+            FormulaParameter("a", NUMBER),
+            FormulaParameter("a", STRING),
+            FormulaParameter("b-c", NUMBER),
+        )
     )
 
     assert codes(":a", around) == [
@@ -105,7 +109,11 @@ def test_a_variable_may_be_set_again_and_is_known_from_its_line_on() -> None:
 
 def test_what_may_be_right_is_not_a_problem() -> None:
     around = Surroundings(
-        (Parameter("n", NUMBER, required=False), Parameter("b", BOOLEAN), Parameter("w", TIMESTAMP))
+        (
+            FormulaParameter("n", NUMBER, required=False),
+            FormulaParameter("b", BOOLEAN),
+            FormulaParameter("w", TIMESTAMP),
+        )
     )
     text = "IF(:b == true, :n + LOOKUP('d', :w), GET_VALUE(:w, '$.a') * 2) > COALESCE(:n, 'x')"
 
@@ -113,9 +121,9 @@ def test_what_may_be_right_is_not_a_problem() -> None:
 
 
 def test_the_result_kind_is_inferred() -> None:
-    assert examine(VEHICLE_FORMULA, VEHICLE).kind == Kind.NUMBER
-    assert examine("IF(1 > 2, 'a', null)").kind == Kind.TEXT | Kind.NULL
-    assert examine("COALESCE(null, 1, 'a')").kind == Kind.NUMBER | Kind.TEXT
+    assert examine(VEHICLE_FORMULA, VEHICLE).kind == ValueKind.NUMBER
+    assert examine("IF(1 > 2, 'a', null)").kind == ValueKind.TEXT | ValueKind.NULL
+    assert examine("COALESCE(null, 1, 'a')").kind == ValueKind.NUMBER | ValueKind.TEXT
 
 
 def test_a_report_says_what_the_formula_needs() -> None:
@@ -123,13 +131,13 @@ def test_a_report_says_what_the_formula_needs() -> None:
         "SET :d = 'x'\nCOALESCE(IMPACT('act', :p, 'c', version=2), LOOKUP(:p, 'set', 'k', :d), "
         "LOOKUP(:d, 'a'), #f(1, group='/g'))"
     )
-    shelf = Shelf(f=((Parameter("x", NUMBER),), ":x"))
-    report = examine(text, Surroundings((Parameter("p", STRING),), library=shelf))
+    shelf = SampleCalculations(f=((FormulaParameter("x", NUMBER),), ":x"))
+    report = examine(text, Surroundings((FormulaParameter("p", STRING),), library=shelf))
 
     assert report.used == {"p"}
-    assert report.calls == (Callee("f", Pin(group="/g")),)
+    assert report.calls == (Callee("f", VersionPin(group="/g")),)
     assert report.datasets == (
-        DatasetUse("IMPACT", "act", Pin(version=2)),
+        DatasetUse("IMPACT", "act", VersionPin(version=2)),
         DatasetUse("LOOKUP", "set", LATEST, ("k", None)),
         DatasetUse("LOOKUP", None, LATEST),
     )

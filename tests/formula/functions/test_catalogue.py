@@ -2,8 +2,8 @@ from decimal import Decimal
 
 import pytest
 
-from penstock.formula.core.datasets import LATEST, InMemory, Pin, Rows
-from penstock.formula.core.errors import Code, Fault
+from penstock.formula.core.datasets import LATEST, DatasetRows, InMemoryDatasets, VersionPin
+from penstock.formula.core.errors import Fault, FormulaCode
 from penstock.formula.core.limits import MAX_STRING
 from penstock.formula.core.values import Value
 from penstock.formula.evaluate import compile_formula
@@ -70,30 +70,30 @@ GOLDEN: list[tuple[str, Value]] = [
     ("SWITCH('a', 'a', null, 'a', 2)", None),
 ]
 FAILURES = [
-    ("AS_TIMESTAMP(:t, 'yyyy-MM-dd')", {"t": "2023-02-29"}, Code.INVALID_DATE),
-    ("AS_TIMESTAMP('2023', :t)", {"t": "QQQ"}, Code.INVALID_DATE_PATTERN),
-    ("AS_TIMESTAMP('2023', 'yyyy', timezone=:t)", {"t": "Mars/Base"}, Code.UNKNOWN_TIMEZONE),
-    ("AS_TIMESTAMP('2023', 'yyyy', locale=:t)", {"t": "tlh"}, Code.UNKNOWN_LOCALE),
-    ("AS_TIMESTAMP('2023', 'yyyy', roundDownTo=:t)", {"t": "era"}, Code.INVALID_ARGUMENT),
-    ("COALESCE(1/:n, 2)", {"n": Decimal(0)}, Code.DIVISION_BY_ZERO),
-    ("CONVERT(1, :t, 'kg')", {"t": "kWh"}, Code.INCOMPATIBLE_UNITS),
-    ("CONVERT(1, :t, 'kg')", {"t": "parrot"}, Code.UNKNOWN_UNIT),
-    ("CONVERT(1, :t, 'L')", {"t": "gallon"}, Code.AMBIGUOUS_UNIT),
-    ("CONVERT(1, 'm', 'ft', qualityKind=:t)", {"t": "Taste"}, Code.INVALID_ARGUMENT),
-    ("GET_VALUE(:t, '$.b')", {"t": '{"a":1}'}, Code.PATH_NOT_FOUND),
-    ("GET_VALUE(:t, '$.b')", {"t": "{"}, Code.INVALID_JSON),
-    ("GET_VALUE('{}', :t)", {"t": "$[?(@.x)]"}, Code.INVALID_PATH),
-    ("IF(GET_VALUE(:t, '$'), 1, 2)", {"t": "null"}, Code.NULL_OPERAND),
-    ("LOWERCASE(:x)", {"x": None}, Code.NULL_OPERAND),
-    ("NUMBER(:t)", {"t": "2,500"}, Code.NOT_A_NUMBER),
-    ("ROUND(1, :n)", {"n": Decimal("0.5")}, Code.INVALID_ARGUMENT),
-    ("SPLIT(:t, ',')[3]", {"t": "a,b"}, Code.INDEX_OUT_OF_RANGE),
-    ("SPLIT('a', :t)", {"t": "(?=x)"}, Code.INVALID_REGEX),
-    ("SPLIT('a', ',', limit=:n)", {"n": Decimal(0)}, Code.INVALID_ARGUMENT),
-    ("SWITCH(:t, 'a', 1)", {"t": "b"}, Code.NO_CASE_MATCHES),
-    ("SWITCH(:x, 'a', 1, default=2)", {"x": None}, Code.NULL_OPERAND),
-    ("CONCAT(:t, 'x')", {"t": "a" * MAX_STRING}, Code.STRING_TOO_LONG),
-    ("-NUMBER(:x)", {"x": None}, Code.NULL_OPERAND),
+    ("AS_TIMESTAMP(:t, 'yyyy-MM-dd')", {"t": "2023-02-29"}, FormulaCode.INVALID_DATE),
+    ("AS_TIMESTAMP('2023', :t)", {"t": "QQQ"}, FormulaCode.INVALID_DATE_PATTERN),
+    ("AS_TIMESTAMP('2023', 'yyyy', timezone=:t)", {"t": "Mars/Base"}, FormulaCode.UNKNOWN_TIMEZONE),
+    ("AS_TIMESTAMP('2023', 'yyyy', locale=:t)", {"t": "tlh"}, FormulaCode.UNKNOWN_LOCALE),
+    ("AS_TIMESTAMP('2023', 'yyyy', roundDownTo=:t)", {"t": "era"}, FormulaCode.INVALID_ARGUMENT),
+    ("COALESCE(1/:n, 2)", {"n": Decimal(0)}, FormulaCode.DIVISION_BY_ZERO),
+    ("CONVERT(1, :t, 'kg')", {"t": "kWh"}, FormulaCode.INCOMPATIBLE_UNITS),
+    ("CONVERT(1, :t, 'kg')", {"t": "parrot"}, FormulaCode.UNKNOWN_UNIT),
+    ("CONVERT(1, :t, 'L')", {"t": "gallon"}, FormulaCode.AMBIGUOUS_UNIT),
+    ("CONVERT(1, 'm', 'ft', qualityKind=:t)", {"t": "Taste"}, FormulaCode.INVALID_ARGUMENT),
+    ("GET_VALUE(:t, '$.b')", {"t": '{"a":1}'}, FormulaCode.PATH_NOT_FOUND),
+    ("GET_VALUE(:t, '$.b')", {"t": "{"}, FormulaCode.INVALID_JSON),
+    ("GET_VALUE('{}', :t)", {"t": "$[?(@.x)]"}, FormulaCode.INVALID_PATH),
+    ("IF(GET_VALUE(:t, '$'), 1, 2)", {"t": "null"}, FormulaCode.NULL_OPERAND),
+    ("LOWERCASE(:x)", {"x": None}, FormulaCode.NULL_OPERAND),
+    ("NUMBER(:t)", {"t": "2,500"}, FormulaCode.NOT_A_NUMBER),
+    ("ROUND(1, :n)", {"n": Decimal("0.5")}, FormulaCode.INVALID_ARGUMENT),
+    ("SPLIT(:t, ',')[3]", {"t": "a,b"}, FormulaCode.INDEX_OUT_OF_RANGE),
+    ("SPLIT('a', :t)", {"t": "(?=x)"}, FormulaCode.INVALID_REGEX),
+    ("SPLIT('a', ',', limit=:n)", {"n": Decimal(0)}, FormulaCode.INVALID_ARGUMENT),
+    ("SWITCH(:t, 'a', 1)", {"t": "b"}, FormulaCode.NO_CASE_MATCHES),
+    ("SWITCH(:x, 'a', 1, default=2)", {"x": None}, FormulaCode.NULL_OPERAND),
+    ("CONCAT(:t, 'x')", {"t": "a" * MAX_STRING}, FormulaCode.STRING_TOO_LONG),
+    ("-NUMBER(:x)", {"x": None}, FormulaCode.NULL_OPERAND),
 ]
 
 
@@ -105,7 +105,7 @@ def test_a_function_answers(text: str, expected: Value) -> None:
 
 
 @pytest.mark.parametrize(("text", "row", "expected"), FAILURES, ids=[row[0] for row in FAILURES])
-def test_a_function_fails(text: str, row: dict[str, object], expected: Code) -> None:
+def test_a_function_fails(text: str, row: dict[str, object], expected: FormulaCode) -> None:
     assert code(text, **row) == expected
 
 
@@ -128,16 +128,16 @@ def test_impact_multiplies_the_factor_of_the_documents_own_example() -> None:
 def test_an_absent_emission_factor_is_named() -> None:
     failed = failure("IMPACT('vehicles', 'boat', 'co2')", FACTORS)
 
-    assert failed.code == Code.IMPACT_NOT_FOUND
+    assert failed.code == FormulaCode.IMPACT_NOT_FOUND
     assert failed.message == "there is no emission factor for 'vehicles', 'boat', 'co2'"
 
 
 def test_an_unknown_activity_or_dataset_or_column_is_an_error() -> None:
     data = table(("key", "value"), ("a", Decimal(1)))
 
-    assert code("IMPACT('nothing', 'a', 'b')", FACTORS) == Code.UNKNOWN_DATASET
-    assert code("LOOKUP('nothing', 'a')", data) == Code.UNKNOWN_DATASET
-    assert code("LOOKUP('a', 'table', 'key', 'nothing')", data) == Code.UNKNOWN_DATASET
+    assert code("IMPACT('nothing', 'a', 'b')", FACTORS) == FormulaCode.UNKNOWN_DATASET
+    assert code("LOOKUP('nothing', 'a')", data) == FormulaCode.UNKNOWN_DATASET
+    assert code("LOOKUP('a', 'table', 'key', 'nothing')", data) == FormulaCode.UNKNOWN_DATASET
 
 
 def test_lookup_is_exact_and_gas_does_not_hit_natural_gas() -> None:
@@ -161,27 +161,29 @@ def test_lookup_keeps_text_as_text() -> None:
 
 
 def test_lookup_with_two_arguments_uses_the_declared_key_and_the_first_other_column() -> None:
-    rows = Rows(("factor", "fuel", "note"), [(Decimal("2.3"), "gas", "x")], key_column="fuel")
-    data = InMemory({("vehicle_type", LATEST): rows})
+    rows = DatasetRows(
+        ("factor", "fuel", "note"), [(Decimal("2.3"), "gas", "x")], key_column="fuel"
+    )
+    data = InMemoryDatasets({("vehicle_type", LATEST): rows})
 
     assert value("LOOKUP('vehicle_type', IN(:pin24))", data, pin24="gas") == Decimal("2.3")
 
 
 def test_lookup_and_impact_ask_for_the_pinned_version() -> None:
-    pinned = Pin(version=2, group="/a")
-    data = InMemory(
-        {("d", pinned): Rows(("k", "v"), [("a", Decimal(5))])},
-        {("act", Pin(version_as_at="2024-01-01")): {("i", "c"): Decimal(6)}},
+    pinned = VersionPin(version=2, group="/a")
+    data = InMemoryDatasets(
+        {("d", pinned): DatasetRows(("k", "v"), [("a", Decimal(5))])},
+        {("act", VersionPin(version_as_at="2024-01-01")): {("i", "c"): Decimal(6)}},
     )
 
     assert value("LOOKUP('d', 'a', version=2, group='/a')", data) == Decimal(5)
     assert value("IMPACT('act', 'i', 'c', versionAsAt='2024-01-01')", data) == Decimal(6)
-    assert code("LOOKUP('d', 'a')", data) == Code.UNKNOWN_DATASET
+    assert code("LOOKUP('d', 'a')", data) == FormulaCode.UNKNOWN_DATASET
 
 
 def test_a_factor_of_a_dataset_is_a_number_of_a_row_and_a_column() -> None:
     columns = ("note", "vehicle", "co2", "ch4")
-    rows = Rows(columns, [("x", "car", Decimal("0.35"), None)], key_column="vehicle")
+    rows = DatasetRows(columns, [("x", "car", Decimal("0.35"), None)], key_column="vehicle")
 
     assert rows.factor("car", "co2") == Decimal("0.35")
     assert [rows.factor("car", "ch4"), rows.factor("bus", "co2"), rows.factor("car", "n2o")] == (
@@ -193,4 +195,4 @@ def test_a_factor_of_a_dataset_is_a_number_of_a_row_and_a_column() -> None:
 
 def test_an_emission_factor_in_memory_is_a_finite_number() -> None:
     with pytest.raises(ValueError, match="not an emission factor"):
-        InMemory(impacts={("a", LATEST): {("b", "c"): Decimal("NaN")}})
+        InMemoryDatasets(impacts={("a", LATEST): {("b", "c"): Decimal("NaN")}})

@@ -5,15 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.formula.core.errors import Code, Fault
-from penstock.formula.core.limits import Work
+from penstock.formula.core.errors import Fault, FormulaCode
+from penstock.formula.core.limits import WorkMeter
 from penstock.formula.functions.dates import PERIODS, as_timestamp
 
 
 def moment(text: str, pattern: str, *options: str | None) -> str:
     """Return the instant in UTC; the options are time zone, locale and period."""
     padded = (*options, None, None, None)[:3]
-    milliseconds = as_timestamp(Work(), text, pattern, *padded)
+    milliseconds = as_timestamp(WorkMeter(), text, pattern, *padded)
     instant = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=int(milliseconds))
     return instant.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
@@ -114,23 +114,25 @@ def test_a_skipped_time_is_read_with_the_offset_before_and_a_repeated_one_as_the
 @pytest.mark.parametrize(
     ("text", "pattern", "code"),
     [
-        ("2024-02-30", "yyyy-MM-dd", Code.INVALID_DATE),
-        ("0000", "yyyy", Code.INVALID_DATE),
-        ("2024 13 am", "yyyy hh a", Code.INVALID_DATE),
-        ("Mon 2024-05-17", "EEE yyyy-MM-dd", Code.INVALID_DATE),
-        ("2024-1-1", "yyyy-MM-dd", Code.INVALID_DATE),
-        ("2024-01-01 ", "yyyy-MM-dd", Code.INVALID_DATE),
-        ("2024 Mars/Base", "yyyy VV", Code.UNKNOWN_TIMEZONE),
-        ("2024", "MM", Code.INVALID_DATE_PATTERN),
-        ("2024", "yyyy yyyy", Code.INVALID_DATE_PATTERN),
-        ("2024", "yyyy h", Code.INVALID_DATE_PATTERN),
-        ("2024", "[yyyy", Code.INVALID_DATE_PATTERN),
-        ("2024", "yyyy'", Code.INVALID_DATE_PATTERN),
-        ("2024", "yyyyG", Code.INVALID_DATE_PATTERN),
-        ("2024", "y" * 201, Code.INVALID_DATE_PATTERN),
+        ("2024-02-30", "yyyy-MM-dd", FormulaCode.INVALID_DATE),
+        ("0000", "yyyy", FormulaCode.INVALID_DATE),
+        ("2024 13 am", "yyyy hh a", FormulaCode.INVALID_DATE),
+        ("Mon 2024-05-17", "EEE yyyy-MM-dd", FormulaCode.INVALID_DATE),
+        ("2024-1-1", "yyyy-MM-dd", FormulaCode.INVALID_DATE),
+        ("2024-01-01 ", "yyyy-MM-dd", FormulaCode.INVALID_DATE),
+        ("2024 Mars/Base", "yyyy VV", FormulaCode.UNKNOWN_TIMEZONE),
+        ("2024", "MM", FormulaCode.INVALID_DATE_PATTERN),
+        ("2024", "yyyy yyyy", FormulaCode.INVALID_DATE_PATTERN),
+        ("2024", "yyyy h", FormulaCode.INVALID_DATE_PATTERN),
+        ("2024", "[yyyy", FormulaCode.INVALID_DATE_PATTERN),
+        ("2024", "yyyy'", FormulaCode.INVALID_DATE_PATTERN),
+        ("2024", "yyyyG", FormulaCode.INVALID_DATE_PATTERN),
+        ("2024", "y" * 201, FormulaCode.INVALID_DATE_PATTERN),
     ],
 )
-def test_a_time_or_pattern_that_cannot_be_is_refused(text: str, pattern: str, code: Code) -> None:
+def test_a_time_or_pattern_that_cannot_be_is_refused(
+    text: str, pattern: str, code: FormulaCode
+) -> None:
     with pytest.raises(Fault) as caught:
         moment(text, pattern)
 
@@ -142,7 +144,7 @@ def test_a_zone_that_is_none_is_refused(zone: str) -> None:
     with pytest.raises(Fault) as caught:
         moment("2024", "yyyy", zone)
 
-    assert caught.value.code == Code.UNKNOWN_TIMEZONE
+    assert caught.value.code == FormulaCode.UNKNOWN_TIMEZONE
 
 
 @given(
@@ -155,9 +157,11 @@ def test_rounding_down_twice_is_rounding_down_once_and_never_goes_up(
 ) -> None:
     text = local.isoformat(timespec="seconds")
     pattern = "yyyy-MM-dd'T'HH:mm:ss"
-    exact, rounded = (as_timestamp(Work(), text, pattern, zone, None, p) for p in (None, period))
+    exact, rounded = (
+        as_timestamp(WorkMeter(), text, pattern, zone, None, p) for p in (None, period)
+    )
     again = datetime.fromtimestamp(int(rounded) / 1000, UTC).astimezone(ZoneInfo(zone))
     written = again.isoformat(timespec="seconds")[:19]
 
     assert rounded <= exact
-    assert as_timestamp(Work(), written, pattern, zone, None, period) == rounded
+    assert as_timestamp(WorkMeter(), written, pattern, zone, None, period) == rounded

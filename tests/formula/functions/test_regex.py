@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.formula.core.errors import Code, Fault
-from penstock.formula.core.limits import Work
+from penstock.formula.core.errors import Fault, FormulaCode
+from penstock.formula.core.limits import WorkMeter
 from penstock.formula.functions.regex import Regex, regex
 
 ATOMS = st.sampled_from(["a", "b", ".", "[ab]", "[^a]", r"\d", r"\W", "[a-c1-3]", r"\.", "^", "$"])
@@ -25,17 +25,17 @@ PATTERNS = st.recursive(
 
 
 def spans(pattern: str, text: str) -> list[tuple[int, int]]:
-    return list(regex(pattern).matches(text, Work()))
+    return list(regex(pattern).matches(text, WorkMeter()))
 
 
-def of_a_backtracking_engine(pattern: str) -> re.Pattern[str]:
+def match_with_re(pattern: str) -> re.Pattern[str]:
     """Return a match of Python's `re`, with the end of the text in its notation."""
     return re.compile(pattern.replace("$", r"\Z"), re.ASCII)
 
 
 @given(PATTERNS, st.text("abc1.é€🦉\n", max_size=10))
 def test_the_first_match_is_that_of_a_backtracking_engine(pattern: str, text: str) -> None:
-    expected = of_a_backtracking_engine(pattern).search(text)
+    expected = match_with_re(pattern).search(text)
 
     assert spans(pattern, text)[:1] == ([expected.span()] if expected else [])
 
@@ -43,7 +43,7 @@ def test_the_first_match_is_that_of_a_backtracking_engine(pattern: str, text: st
 @given(PATTERNS, st.text("abc1.é€🦉", max_size=10))
 def test_each_match_is_the_first_one_behind_the_match_before(pattern: str, text: str) -> None:
     expected, at = [], 0
-    engine = of_a_backtracking_engine(pattern)
+    engine = match_with_re(pattern)
     while at <= len(text) and (found := engine.search(text, at)):
         expected.append(found.span())
         at = found.end() + (found.start() == found.end())
@@ -55,7 +55,7 @@ def test_each_match_is_the_first_one_behind_the_match_before(pattern: str, text:
 def test_the_groups_of_a_whole_text_are_those_of_a_backtracking_engine(
     pattern: str, text: str
 ) -> None:
-    expected = of_a_backtracking_engine(pattern).fullmatch(text)
+    expected = match_with_re(pattern).fullmatch(text)
 
     assert Regex(pattern).captures(text) == (expected and (expected[0], *expected.groups()))
 
@@ -97,20 +97,20 @@ def test_what_needs_backtracking_or_is_malformed_is_refused(
     with pytest.raises(Fault) as caught:
         regex(pattern)
 
-    assert caught.value.code == Code.INVALID_REGEX
+    assert caught.value.code == FormulaCode.INVALID_REGEX
     assert caught.value.message == f"the regular expression is invalid: {REFUSED[pattern]}"
     assert capfd.readouterr() == ("", "")
 
 
 @given(st.text(r"ab()[]{}*+?|\^$.,-12dCQé€", max_size=20), st.text("ab1 2é€\ud800", max_size=7))
 def test_any_pattern_works_or_is_refused(pattern: str, text: str) -> None:
-    found, refused = [(0, 0)], Code.INVALID_REGEX
+    found, refused = [(0, 0)], FormulaCode.INVALID_REGEX
     try:
         found = spans(pattern, text)
     except Fault as fault:
         refused = fault.code
 
-    assert refused == Code.INVALID_REGEX
+    assert refused == FormulaCode.INVALID_REGEX
     assert all(0 <= begin <= end <= len(text) for begin, end in found)
     assert found == sorted(set(found))
 
@@ -167,4 +167,4 @@ def test_looking_ahead_over_and_over_spends_the_work_of_a_row() -> None:
     with pytest.raises(Fault) as caught:
         spans("x*y|x", "x" * 32_000)
 
-    assert caught.value.code == Code.WORK_LIMIT
+    assert caught.value.code == FormulaCode.WORK_LIMIT

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.formula.core.errors import Code, Fault
+from penstock.formula.core.errors import Fault, FormulaCode
 from penstock.formula.functions.unit_table import UNITS, Unit
 from penstock.formula.functions.units import convert
 
@@ -39,7 +39,7 @@ def test_a_shared_label_is_ambiguous_and_its_symbols_are_not() -> None:
     with pytest.raises(Fault) as caught:
         convert(Decimal(1), "gallon", "L")
 
-    assert caught.value.code == Code.AMBIGUOUS_UNIT
+    assert caught.value.code == FormulaCode.AMBIGUOUS_UNIT
     assert caught.value.message == "the unit 'gallon' may be 'gal (US)' or 'gal (UK)'"
     assert convert(Decimal(1), "gal (US)", "L") == Decimal("3.785411784")
 

@@ -6,20 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.formula.core.errors import Code, FormulaSyntax, Position
-from penstock.formula.syntax.parser import _READ, is_writable, parse, parse_anew
+from penstock.formula.core.errors import FormulaCode, FormulaSyntax, Position
+from penstock.formula.syntax.parser import _READ, is_writable, parse, parse_uncached
 from penstock.formula.syntax.render import render
 from penstock.formula.syntax.tree import (
     Assign,
-    Call,
+    CalculationCall,
     Chain,
-    CustomCall,
+    ChainStep,
+    FunctionCall,
     Index,
     Literal,
     Name,
     Negate,
     Option,
-    Step,
 )
 
 SYNTAX_ERRORS = [
@@ -73,19 +73,19 @@ def test_every_node_knows_its_place() -> None:
         Assign(Position(1, 5), "v", Negate(Position(1, 10), Literal(Position(1, 11), Decimal(1)))),
         Chain(
             Position(2, 1),
-            CustomCall(
+            CalculationCall(
                 Position(2, 1),
                 "f",
                 (Name(Position(2, 4), "v"),),
                 (Option(Position(2, 8), "group", Literal(Position(2, 14), "/a")),),
             ),
             (
-                Step(
+                ChainStep(
                     Position(2, 20),
                     "*",
                     Index(
                         Position(2, 37),
-                        Call(
+                        FunctionCall(
                             Position(2, 22),
                             "SPLIT",
                             (Literal(Position(2, 28), "a"), Literal(Position(2, 33), "b")),
@@ -157,7 +157,7 @@ def test_a_parameter_key_is_writable_when_it_is_a_token() -> None:
 
 def test_a_text_is_read_once_while_it_is_remembered() -> None:
     assert parse("1 + 41") is parse("1 + 41")
-    assert parse_anew("1 + 41") is not parse_anew("1 + 41")
+    assert parse_uncached("1 + 41") is not parse_uncached("1 + 41")
 
 
 def test_threads_share_the_texts_that_are_remembered_within_a_bound() -> None:
@@ -190,11 +190,15 @@ PIECES = st.sampled_from(
 def test_any_text_is_a_formula_or_a_syntax_error_within_it(text: str) -> None:
     found = None
     try:
-        parse_anew(text)
+        parse_uncached(text)
     except FormulaSyntax as error:
         found = error.problem
     if found is not None:
-        assert found.code in {Code.SYNTAX, Code.FORMULA_TOO_DEEP, Code.NUMBER_OUT_OF_RANGE}
+        assert found.code in {
+            FormulaCode.SYNTAX,
+            FormulaCode.FORMULA_TOO_DEEP,
+            FormulaCode.NUMBER_OUT_OF_RANGE,
+        }
         assert 1 <= found.at.line <= text.count("\n") + 1
         assert 1 <= found.at.column <= len(text.split("\n")[found.at.line - 1]) + 1
         assert found.excerpt.endswith("^")

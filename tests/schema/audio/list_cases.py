@@ -10,12 +10,12 @@ from penstock.datastore.audio.names import album_place, artist_place, object_has
 from penstock.datastore.audio.object_keys import owned_prefix
 from penstock.datastore.audio.records import Tags
 from penstock.datastore.errors import NotFound
-from penstock.datastore.jobs.jobs import Job, JobKind, JobState, item_of
+from penstock.datastore.jobs.jobs import Job, JobKind, JobState, job_item
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Put
 from penstock.schema.core.relay import GlobalId
 from tests.datastore.audio.sample_library import draft
-from tests.schema.audio.sample_tracks import album, shelve
+from tests.schema.audio.sample_tracks import album_tracks, shelve
 from tests.support.graphql_client import ROOT
 
 Row: TypeAlias = tuple[str, tuple[str, ...], str, str, list[Any]]
@@ -29,10 +29,10 @@ def by_hash(*names: str) -> list[str]:
 
 
 ALL = [{"title": "x"}, *({"title": f"t{n}"} for n in by_hash("0", "1", "2"))]
-THE_BAND = GlobalId("Artist", artist_place("The Band")).text()
+THE_BAND = GlobalId("Artist", artist_place("The Band")).encode()
 BIG_PINK = GlobalId(
     "Album", album_place(Tags(title="t", artists=("The Band",), album="Big Pink"))
-).text()
+).encode()
 LINKED = "audio { title }"
 LIBRARY = "audioLibrary"
 ARTISTS = ["a0", "a1", "a2", "The Band", "Zed"]
@@ -85,7 +85,7 @@ AUDIO_LISTS: dict[str, Row] = {
     ),
     "failures of an import": (
         "Job.failures",
-        (f'job(id: "{GlobalId("Job", JOB).text()}")', "failures"),
+        (f'job(id: "{GlobalId("Job", JOB).encode()}")', "failures"),
         "",
         "objectKey",
         sorted(["a.txt", "b.txt", "c.txt"], key=object_hash),
@@ -140,7 +140,7 @@ async def audio_catalogue(store: Store) -> None:
     other = draft(
         "x.mp3", "x", "Zed", user="root", bucket="mine", connection_id="c", genres=("Jazz",)
     )
-    await shelve(store, *album(3))
+    await shelve(store, *album_tracks(3))
     await shelve(store, other)
     connections = store.open_session(ROOT).audio.connections
     job = Job(
@@ -153,6 +153,6 @@ async def audio_catalogue(store: Store) -> None:
     failures = [
         failure_item(connections.access, JOB, f"{name}.txt", NotFound("none")) for name in "abc"
     ]
-    await store.table.write([Put(item_of(job)), *map(Put, failures)])
+    await store.table.write([Put(job_item(job)), *map(Put, failures)])
     for n in range(2):
         await connections.add_role(f"s{n}", "my-music", "us-east-1", ROLE)

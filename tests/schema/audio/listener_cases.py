@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from tests.schema.audio.sample_playlists import ABSENT, global_id, playlist
+from tests.schema.audio.sample_playlists import ABSENT, global_id, make_playlist
 from tests.support.graphql_client import Ask
 
 UNION = "{ __typename ...on UserError { code message path } }"
@@ -23,10 +23,10 @@ class Things(NamedTuple):
 NOWHERE = Things(global_id("Playlist", ABSENT), global_id("Audio", ABSENT), ABSENT)
 
 
-async def things_of(ask: Ask) -> dict[str, Any]:
+async def make_things(ask: Ask) -> dict[str, Any]:
     """Make the things of the failure cases: a playlist of two entries, and an empty one."""
-    made = await playlist(ask, "Mix", "a", "b")
-    other = await playlist(ask, "Other")
+    made = await make_playlist(ask, "Mix", "a", "b")
+    other = await make_playlist(ask, "Other")
     return {
         "@mix": made["id"],
         "@other": other["id"],
@@ -36,18 +36,18 @@ async def things_of(ask: Ask) -> dict[str, Any]:
     }
 
 
-def named(input: Any, made: Mapping[str, Any]) -> Any:
+def replace_names(input: Any, made: Mapping[str, Any]) -> Any:
     """Return the input with ids in place of the names."""
     if isinstance(input, dict):
-        return {name: named(value, made) for name, value in input.items()}
+        return {name: replace_names(value, made) for name, value in input.items()}
     if isinstance(input, list):
-        return [named(value, made) for value in input]
+        return [replace_names(value, made) for value in input]
     return made.get(input, input) if isinstance(input, str) else input
 
 
-async def of_another(ask: Ask) -> Things:
+async def make_things_of_another(ask: Ask) -> Things:
     """Make the things of another listener."""
-    made = await playlist(ask, "Theirs", "a", "b")
+    made = await make_playlist(ask, "Theirs", "a", "b")
     return Things(made["id"], made["audio"][0], made["entries"][0])
 
 
@@ -56,7 +56,7 @@ def mutation(field: str, **input: Any) -> tuple[str, dict[str, Any]]:
     return f"mutation($in: {type}!) {{ {field}(input: $in) {UNION} }}", {"in": input}
 
 
-def asked(things: Things) -> Mapping[str, list[tuple[str, dict[str, Any]]]]:
+def documents_by_field(things: Things) -> Mapping[str, list[tuple[str, dict[str, Any]]]]:
     """Return the documents that ask for the things, by field; none where a field names nothing."""
     mix = {"id": things.playlist}
     play = {"startedAt": "2022-08-10T23:55:20Z", "listenedMs": 900}
@@ -107,11 +107,11 @@ def asked(things: Things) -> Mapping[str, list[tuple[str, dict[str, Any]]]]:
     }
 
 
-LISTENERS_FIELDS = {*asked(NOWHERE)}
+LISTENERS_FIELDS = {*documents_by_field(NOWHERE)}
 ENTRIES = {"limit": "entries added at once", "maximum": 98, "actual": 99}
 
 
-def _changes(
+def _failures_of_changes(
     field: str, noun: str, maximum: int, more: dict[str, Any]
 ) -> dict[tuple[str, str], Told]:
     """Return the failures of a change of entries; `more` holds its further arguments."""
@@ -208,8 +208,8 @@ LISTENERS_FAILURES: dict[tuple[str, str], Told] = {
         ["audioIds"],
         ENTRIES,
     ),
-    **_changes("movePlaylistEntries", "moved", 49, {"after": "@second"}),
-    **_changes("removePlaylistEntries", "removed", 98, {}),
+    **_failures_of_changes("movePlaylistEntries", "moved", 49, {"after": "@second"}),
+    **_failures_of_changes("removePlaylistEntries", "removed", 98, {}),
     ("ImportPlaylistResult", "ValidationProblem"): (
         "importPlaylist",
         {"format": "JSPF", "text": "{"},

@@ -122,9 +122,9 @@ class Theirs(NamedTuple):
 
 
 NOTHING = Theirs(
-    GlobalId("Audio", ABSENT).text(),
-    GlobalId("Artist", "nobody:abc").text(),
-    GlobalId("Storage", ABSENT).text(),
+    GlobalId("Audio", ABSENT).encode(),
+    GlobalId("Artist", "nobody:abc").encode(),
+    GlobalId("Storage", ABSENT).encode(),
     "audio/nobody/uploads/x.mp3",
     "Nobody",
 )
@@ -136,7 +136,7 @@ def mutation(field: str, told: str = "__typename ...on UserError { code path mes
     )
 
 
-def asked(theirs: Theirs) -> Mapping[str, list[tuple[str, Mapping[str, Any]]]]:
+def documents_by_field(theirs: Theirs) -> Mapping[str, list[tuple[str, Mapping[str, Any]]]]:
     """Return the documents that ask for another user's audio, by field."""
     id, name = {"id": theirs.audio}, {"name": theirs.name}
     return {

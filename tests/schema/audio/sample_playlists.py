@@ -25,10 +25,10 @@ ABSENT = "01a1fd33-4531-77f0-8555-cdb912a93fef"
 
 
 def global_id(type: str, id: str) -> str:
-    return str(GlobalId(type, id).text())
+    return str(GlobalId(type, id).encode())
 
 
-async def songs(ask: Ask, *titles: str, caller: Caller = ROOT) -> list[str]:
+async def add_songs(ask: Ask, *titles: str, caller: Caller = ROOT) -> list[str]:
     """Add tracks of one second each to the caller's library; return their global ids."""
     adding = ask.store.open_session(caller).audio.adding
     made = []
@@ -41,16 +41,16 @@ async def songs(ask: Ask, *titles: str, caller: Caller = ROOT) -> list[str]:
     return made
 
 
-def counting(store: Store, start: int) -> Store:
+def with_counted_ids(store: Store, start: int) -> Store:
     """Return the store with ids that count from a number, for tests that name ids in advance."""
     numbers = iter(range(start, start + 100))
     return Store(store.table, Clock(new_id=lambda: FIXED.format(next(numbers))))
 
 
-async def playlist(ask: Ask, name: str, *titles: str, caller: Caller = ROOT) -> dict[str, Any]:
+async def make_playlist(ask: Ask, name: str, *titles: str, caller: Caller = ROOT) -> dict[str, Any]:
     """Make a playlist of new tracks; return its id and those of the tracks and entries."""
     made = (await ask.input(CREATE_PLAYLIST, caller, name=name))["playlist"]
-    audio = await songs(ask, *titles, caller=caller)
+    audio = await add_songs(ask, *titles, caller=caller)
     entries: list[str] = []
     if audio:
         added = await ask.input(ADD_ENTRIES, caller, id=made["id"], audioIds=audio)

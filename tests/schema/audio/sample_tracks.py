@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from penstock.datastore.audio.add_tracks import Draft
+from penstock.datastore.audio.add_tracks import TrackDraft
 from penstock.datastore.audio.records import Audio
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
@@ -23,10 +23,10 @@ CONNECT = """mutation($input: CreateStorageConnectionInput!) {
 
 
 def global_id(track: Audio) -> str:
-    return GlobalId("Audio", track.id).text()
+    return GlobalId("Audio", track.id).encode()
 
 
-async def shelve(store: Store, *drafts: Draft, caller: Caller = ROOT) -> list[Audio]:
+async def shelve(store: Store, *drafts: TrackDraft, caller: Caller = ROOT) -> list[Audio]:
     """Put tracks into the caller's library, whether or not their objects exist."""
     outcomes = await store.open_session(caller).audio.adding.add_many(drafts)
     tracks = [track for track in outcomes if isinstance(track, Audio)]
@@ -34,7 +34,7 @@ async def shelve(store: Store, *drafts: Draft, caller: Caller = ROOT) -> list[Au
     return tracks
 
 
-def album(count: int, user: str = "root", **more: Any) -> list[Draft]:
+def album_tracks(count: int, user: str = "root", **more: Any) -> list[TrackDraft]:
     """Return tracks t0, t1 ... of one album, each by its own artist and the band."""
     return [
         draft(
@@ -48,7 +48,7 @@ def album(count: int, user: str = "root", **more: Any) -> list[Draft]:
     ]
 
 
-async def connected(ask: Ask, **more: Any) -> Any:
+async def connect_bucket(ask: Ask, **more: Any) -> Any:
     """Connect a bucket with keys; return the answer."""
     keys = {"accessKeyId": "AKIAIOSFODNN7EXAMPLE", "secretAccessKey": "wJalrXUtnFEMI/K7MDENG"}
     asked = {"name": "n", "bucket": "my-music", "region": "us-east-1", "keys": keys, **more}

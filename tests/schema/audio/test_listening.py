@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.schema.audio.sample_playlists import playlist, songs
+from tests.schema.audio.sample_playlists import add_songs, make_playlist
 from tests.support.graphql_client import Ask
 
 KEPT = "favouriteAt rating playCount lastPlayedAt positionMs"
@@ -23,14 +23,14 @@ NOTHING = dict.fromkeys(("favouriteAt", "rating", "lastPlayedAt", "positionMs"),
 AT = "2022-08-10T23:55:20.322Z"
 
 
-async def kept(ask: Ask, id: str) -> Any:
+async def read_annotations(ask: Ask, id: str) -> Any:
     return (await ask(f"query($id: ID!) {{ audio(id: $id) {{ {KEPT} }} }}", {"id": id})).value
 
 
 async def test_marks_are_set_seen_and_taken_away(ask: Ask) -> None:
-    (song,) = await songs(ask, "a")
-    mix = (await playlist(ask, "Mix"))["id"]
-    assert await kept(ask, song) == {**NOTHING, "playCount": 0}
+    (song,) = await add_songs(ask, "a")
+    mix = (await make_playlist(ask, "Mix"))["id"]
+    assert await read_annotations(ask, song) == {**NOTHING, "playCount": 0}
     for id in (song, mix):
         marked = (await ask.input(FAVOURITE, id=id, favourite=True))["node"]
         assert marked["id"] == id
@@ -43,13 +43,13 @@ async def test_marks_are_set_seen_and_taken_away(ask: Ask) -> None:
     for id in (song, mix):
         assert (await ask.input(FAVOURITE, id=id, favourite=False))["node"]["favouriteAt"] is None
         assert (await ask.input(RATE, id=id))["node"]["rating"] is None
-    assert await kept(ask, song) == {**NOTHING, "playCount": 0}
+    assert await read_annotations(ask, song) == {**NOTHING, "playCount": 0}
     seen = (await ask(VIEWER)).value
     assert (seen["favouriteAudio"], seen["favouritePlaylists"]) == ({"nodes": []}, {"nodes": []})
 
 
 async def test_a_play_told_twice_counts_once_and_a_short_one_not(ask: Ask) -> None:
-    (song,) = await songs(ask, "a")
+    (song,) = await add_songs(ask, "a")
     for _ in range(2):
         told = await ask.input(PLAY, id=song, startedAt=AT, listenedMs=500)
         assert told == {
@@ -64,10 +64,10 @@ async def test_a_play_told_twice_counts_once_and_a_short_one_not(ask: Ask) -> No
 
 
 async def test_the_place_and_the_queue_are_taken_up_elsewhere(ask: Ask) -> None:
-    first, second = await songs(ask, "a", "b")
+    first, second = await add_songs(ask, "a", "b")
     placed = await ask.input(POSITION, id=first, positionMs=700)
     assert placed["audio"] == {**NOTHING, "playCount": 0, "positionMs": 700}
-    assert (await kept(ask, first))["positionMs"] == 700
+    assert (await read_annotations(ask, first))["positionMs"] == 700
     assert (await ask.input(POSITION, id=first))["audio"]["positionMs"] is None
     empty = (await ask(VIEWER)).value["playQueue"]
     assert empty == {"index": 0, "positionMs": 0, "updatedAt": None, "tracks": []}

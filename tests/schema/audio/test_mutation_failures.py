@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from penstock.datastore.access.vault import LocalVault
-from penstock.datastore.audio.library import Buckets
+from penstock.datastore.audio.library import BucketAccess
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from penstock.datastore.table.layout import CONNECTION
 from penstock.datastore.table.port import Put
 from penstock.schema.core.relay import GlobalId
 from tests.datastore.audio.sample_library import BOB, draft
-from tests.datastore.audio.sample_uploads import TAGS, chunked, open_files, sound
+from tests.datastore.audio.sample_uploads import TAGS, open_files, single_chunk, sound
 from tests.schema.audio.mutation_failures import (
     ABSENT,
     AUDIO_CASES,
@@ -23,10 +23,10 @@ from tests.schema.audio.mutation_failures import (
     NOTHING,
     STORAGE,
     Theirs,
-    asked,
+    documents_by_field,
     mutation,
 )
-from tests.schema.audio.sample_tracks import connected, global_id, shelve
+from tests.schema.audio.sample_tracks import connect_bucket, global_id, shelve
 from tests.support.consistency_check import contents
 from tests.support.graphql_client import ROOT, Ask, as_caller
 
@@ -42,18 +42,18 @@ DETAILS = {
 @pytest.fixture
 async def ask(store: Store, tmp_path: Path) -> AsyncIterator[Ask]:
     """Ask a store that keeps files and secrets."""
-    buckets = Buckets(LocalVault(b"k" * 32))
+    buckets = BucketAccess(LocalVault(b"k" * 32))
     async with open_files("local", tmp_path) as files:
         yield Ask(replace(store, files=files, buckets=buckets))
         await buckets.pool.close()
 
 
-async def things(ask: Ask) -> dict[str, str]:
+async def make_cases(ask: Ask) -> dict[str, str]:
     """Make the things that the cases name; a storage that points inside keeps its given name."""
     (track,) = await shelve(ask.store, draft("there", user="root", bucket="_local"))
     for key, content in (("there", sound("mp3", 1, TAGS)), ("garbage", b"no audio at all")):
-        await ask.store.files.write(f"audio/root/{key}", chunked(content), content_type="a/b")
-    storage = (await connected(ask))["storage"]["id"]
+        await ask.store.files.write(f"audio/root/{key}", single_chunk(content), content_type="a/b")
+    storage = (await connect_bucket(ask))["storage"]["id"]
     (row,) = [item for item in (await contents(ask.store.table)).values() if "sealed" in item]
     rows = [{**row, **CONNECTION.item(user="cora", connection=f"{n:036}")} for n in range(100)]
     for start in range(0, 100, 25):
@@ -61,9 +61,9 @@ async def things(ask: Ask) -> dict[str, str]:
     await ask.store.table.write([Put({**row, "endpoint": "https://localhost"})])
     return {
         "track": global_id(track),
-        "absent": GlobalId("Audio", ABSENT).text(),
+        "absent": GlobalId("Audio", ABSENT).encode(),
         "storage": storage,
-        "no storage": GlobalId("Storage", ABSENT).text(),
+        "no storage": GlobalId("Storage", ABSENT).encode(),
         "there": "audio/root/there",
         "garbage": "audio/root/garbage",
     }
@@ -71,7 +71,7 @@ async def things(ask: Ask) -> dict[str, str]:
 
 @pytest.mark.parametrize(("union", "member"), AUDIO_CASES)
 async def test_a_failure_occurs_and_changes_nothing(union: str, member: str, ask: Ask) -> None:
-    case, made = AUDIO_CASES[union, member], await things(ask)
+    case, made = AUDIO_CASES[union, member], await make_cases(ask)
     assert f"{case.field}Result".lower() == union.lower()
     input = {
         name: made.get(value, value) if isinstance(value, str) else value
@@ -90,21 +90,21 @@ async def test_a_failure_occurs_and_changes_nothing(union: str, member: str, ask
     assert await contents(ask.store.table) == before
 
 
-async def others(ask: Ask) -> Theirs:
+async def make_foreign_library(ask: Ask) -> Theirs:
     """Make another user's library with one thing of every kind in it."""
     (track,) = await shelve(
         ask.store, draft("x.mp3", "Theirs", "Somebody", album="Somebody", user="bob"), caller=BOB
     )
     await ask.store.files.write(
-        "audio/bob/uploads/x.mp3", chunked(sound("mp3", 1, TAGS)), content_type="a/b"
+        "audio/bob/uploads/x.mp3", single_chunk(sound("mp3", 1, TAGS)), content_type="a/b"
     )
     connections = ask.store.open_session(BOB).audio.connections
     role = "arn:aws:iam::123456789012:role/reader"
     made = await connections.add_role("n", "my-music", "us-east-1", role)
     return Theirs(
         global_id(track),
-        GlobalId("Artist", "somebody:abc").text(),
-        GlobalId("Storage", made.id).text(),
+        GlobalId("Artist", "somebody:abc").encode(),
+        GlobalId("Storage", made.id).encode(),
         "audio/bob/uploads/x.mp3",
         "Somebody",
     )
@@ -115,11 +115,11 @@ async def others(ask: Ask) -> Theirs:
 )
 async def test_an_outsider_is_told_what_is_told_of_nothing(outsider: Caller, ask: Ask) -> None:
     """An admin of the root group is an outsider to the libraries of others too."""
-    theirs = await others(ask)
+    theirs = await make_foreign_library(ask)
     before = await contents(ask.store.table)
-    for field, documents in asked(theirs).items():
+    for field, documents in documents_by_field(theirs).items():
         for (document, variables), (_, nothing) in zip(
-            documents, asked(NOTHING)[field], strict=True
+            documents, documents_by_field(NOTHING)[field], strict=True
         ):
             answer = await ask(document, variables, outsider)
             absent = await ask(document, nothing, outsider)
@@ -140,7 +140,7 @@ def _shows_nothing(data: Any, codes: list[str]) -> bool:
 
 
 async def test_the_library_is_that_of_the_token_alone(ask: Ask) -> None:
-    await others(ask)
+    await make_foreign_library(ask)
     query = "{ audioLibrary { count getAudioIdByUserId { nodes { audioId } } } }"
     for outsider in (ROOT, Caller("eve", {}), as_caller("eve", "/=admin")):
         told = (await ask(query, {}, outsider)).value

@@ -7,9 +7,15 @@ import pytest
 
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
-from penstock.schema.core.relay import key_of
-from tests.schema.audio.listener_cases import LISTENERS_FIELDS, NOWHERE, Things, asked, of_another
-from tests.schema.audio.sample_playlists import CREATE_PLAYLIST, playlist
+from penstock.schema.core.relay import parse_key
+from tests.schema.audio.listener_cases import (
+    LISTENERS_FIELDS,
+    NOWHERE,
+    Things,
+    documents_by_field,
+    make_things_of_another,
+)
+from tests.schema.audio.sample_playlists import CREATE_PLAYLIST, make_playlist
 from tests.schema.test_callers_without_role import assert_says_nothing
 from tests.support.consistency_check import contents
 from tests.support.graphql_client import ROOT, Ask, as_caller
@@ -21,9 +27,9 @@ OTHERS = {
 }
 
 
-def blurred(things: Things, answer: object) -> str:
+def blur_names(things: Things, answer: object) -> str:
     text = json.dumps(answer)
-    keys = (key_of("Playlist", things.playlist), key_of("Audio", things.audio), things.entry)
+    keys = (parse_key("Playlist", things.playlist), parse_key("Audio", things.audio), things.entry)
     for known in (*things, *keys):
         text = text.replace(known, "?")
     return text
@@ -33,28 +39,28 @@ def blurred(things: Things, answer: object) -> str:
 async def test_another_listener_is_told_what_is_told_of_nothing(
     other: str, ask: Ask, store: Store
 ) -> None:
-    things = await of_another(ask)
+    things = await make_things_of_another(ask)
     before = await contents(store.table)
     for field in LISTENERS_FIELDS:
         for (document, theirs), (_, nothing) in zip(
-            asked(things)[field], asked(NOWHERE)[field], strict=True
+            documents_by_field(things)[field], documents_by_field(NOWHERE)[field], strict=True
         ):
             answer = await ask(document, theirs, OTHERS[other])
             assert_says_nothing(field, answer.data, answer.errors)
             absent = await ask(document, nothing, OTHERS[other])
-            assert blurred(things, [answer.data, answer.errors]) == blurred(
+            assert blur_names(things, [answer.data, answer.errors]) == blur_names(
                 NOWHERE, [absent.data, absent.errors]
             )
             assert await contents(store.table) == before, field
 
 
 async def test_ids_of_another_in_what_is_ones_own_lead_nowhere(ask: Ask) -> None:
-    things, eve = await of_another(ask), OTHERS["admin of all"]
+    things, eve = await make_things_of_another(ask), OTHERS["admin of all"]
     save = """mutation($input: SavePlayQueueInput!) { savePlayQueue(input: $input) {
       ...on SavePlayQueuePayload { playQueue { tracks { title } } } } }"""
     saved = await ask.input(save, eve, audioIds=[things.audio])
     assert saved["playQueue"]["tracks"] == [None]
-    text = f'#PENSTOCK:{{"id":"{key_of("Audio", things.audio)}"}}\nx.mp3\n'
+    text = f'#PENSTOCK:{{"id":"{parse_key("Audio", things.audio)}"}}\nx.mp3\n'
     look = """mutation($input: ImportPlaylistInput!) { importPlaylist(input: $input) {
       ...on ImportPlaylistPayload { matched unmatched { candidates { title } } } } }"""
     told = await ask.input(look, eve, format="M3U8", text=text, name="Mine")
@@ -66,7 +72,7 @@ async def test_ids_of_another_in_what_is_ones_own_lead_nowhere(ask: Ask) -> None
 
 
 async def test_nodes_of_another_are_null(ask: Ask) -> None:
-    things = await of_another(ask)
+    things = await make_things_of_another(ask)
     query = "query($ids: [ID!]!) { nodes(ids: $ids) { __typename id } }"
     ids = {"ids": [things.playlist, things.audio]}
     assert (await ask(query, ids, OTHERS["admin of all"])).value == [None, None]
@@ -77,10 +83,10 @@ async def test_nodes_of_another_are_null(ask: Ask) -> None:
 
 
 async def test_the_viewers_lists_are_their_own(ask: Ask) -> None:
-    await of_another(ask)
+    await make_things_of_another(ask)
     mark = """mutation($input: SetFavouriteInput!) { setFavourite(input: $input) {
       __typename } }"""
-    made = await playlist(ask, "Mine", "c", caller=ROOT)
+    made = await make_playlist(ask, "Mine", "c", caller=ROOT)
     await ask.input(mark, id=made["id"], favourite=True)
     await ask.input(mark, id=made["audio"][0], favourite=True)
     query = """{ viewer { favouriteAudio { nodes { title } } favouritePlaylists { nodes { name } }

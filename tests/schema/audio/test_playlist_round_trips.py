@@ -7,11 +7,11 @@ import pytest
 
 from penstock.datastore.listening.records import Kind
 from penstock.datastore.store import Store
-from penstock.schema.core.relay import key_of
-from tests.schema.audio.sample_playlists import ADD_ENTRIES, playlist
+from penstock.schema.core.relay import parse_key
+from tests.schema.audio.sample_playlists import ADD_ENTRIES, make_playlist
 from tests.support.graphql_client import ROOT, Ask
 from tests.support.stores import open_table
-from tests.support.table_interceptors import Traced
+from tests.support.table_interceptors import TracedTable
 
 pytestmark = pytest.mark.xdist_group("round trips")
 
@@ -30,22 +30,22 @@ async def traced_table(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder: Path = tmp_path_factory.mktemp("table")
     async with open_table("sqlite", folder) as table:
         ask = Ask(Store(table))
-        long = await playlist(ask, "long", *(f"t{n}" for n in range(60)))
+        long = await make_playlist(ask, "long", *(f"t{n}" for n in range(60)))
         for n in range(59):
-            made = await playlist(ask, f"p{n}")
+            made = await make_playlist(ask, f"p{n}")
             await ask.input(ADD_ENTRIES, id=made["id"], audioIds=long["audio"][n : n + 3])
         listening = ask.store.open_session(ROOT).listening
-        keys = [key_of("Audio", id) for id in long["audio"]]
+        keys = [parse_key("Audio", id) for id in long["audio"]]
         for key in keys:
             await listening.favourites.mark((Kind.AUDIO, key))
         await listening.queue.save(keys, 0, 0)
-        found = Traced(table)
+        found = TracedTable(table)
         yield found, long["id"]
 
 
 @pytest.mark.parametrize(("size", "reads"), [(10, 16), (50, 57)])
 async def test_a_page_of_tracks_with_their_playlists_takes_as_many_rounds_for_50_as_for_10(
-    traced_table: tuple[Traced, str], size: int, reads: int
+    traced_table: tuple[TracedTable, str], size: int, reads: int
 ) -> None:
     table, id = traced_table
     table.start()
@@ -59,7 +59,7 @@ async def test_a_page_of_tracks_with_their_playlists_takes_as_many_rounds_for_50
 
 @pytest.mark.parametrize("size", [10, 50])
 async def test_a_page_of_playlists_with_entries_takes_as_many_rounds_for_50_as_for_10(
-    traced_table: tuple[Traced, str], size: int
+    traced_table: tuple[TracedTable, str], size: int
 ) -> None:
     table, _ = traced_table
     table.start()
@@ -70,7 +70,7 @@ async def test_a_page_of_playlists_with_entries_takes_as_many_rounds_for_50_as_f
 
 
 async def test_favourites_and_the_queue_share_their_tracks(
-    traced_table: tuple[Traced, str],
+    traced_table: tuple[TracedTable, str],
 ) -> None:
     table, _ = traced_table
     table.start()

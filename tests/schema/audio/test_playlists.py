@@ -5,14 +5,14 @@ from base64 import b64encode
 import pytest
 
 from penstock.datastore.store import Store
-from penstock.schema.core.relay import key_of
+from penstock.schema.core.relay import parse_key
 from tests.datastore.playlists.sample_playlists import drift
 from tests.schema.audio.sample_playlists import (
     ADD_ENTRIES,
     CREATE_PLAYLIST,
     ENTRIES,
-    playlist,
-    songs,
+    add_songs,
+    make_playlist,
     titles_of,
 )
 from tests.support.consistency_check import contents
@@ -39,7 +39,7 @@ IMPORT = """mutation($input: ImportPlaylistInput!) { importPlaylist(input: $inpu
 
 
 async def test_a_playlist_is_built_read_and_reordered(ask: Ask) -> None:
-    made = await playlist(ask, " Road trip ", "a", "b", "c")
+    made = await make_playlist(ask, " Road trip ", "a", "b", "c")
     found = (await ask(ENTRIES, {"id": made["id"]})).value
     assert (found["name"], found["version"], found["entryCount"]) == ("Road trip", 2, 3)
     assert found["durationMs"] == 3_000
@@ -63,7 +63,7 @@ async def test_a_playlist_is_built_read_and_reordered(ask: Ask) -> None:
 
 
 async def test_cursors_of_entries_spare_a_long_playlist_its_reading(ask: Ask, store: Store) -> None:
-    made = await playlist(ask, "Long", *map(str, range(30)))
+    made = await make_playlist(ask, "Long", *map(str, range(30)))
     page = (await ask(ENTRIES, {"id": made["id"], "first": 30})).value["entries"]["edges"]
     cursors = [page[20]["cursor"], page[9]["cursor"]]
     move = {"id": made["id"], "entryIds": [made["entries"][20]], "after": made["entries"][9]}
@@ -79,9 +79,9 @@ async def test_cursors_of_entries_spare_a_long_playlist_its_reading(ask: Ask, st
 
 
 async def test_a_deleted_track_leaves_its_entry_and_is_missing(ask: Ask, store: Store) -> None:
-    made = await playlist(ask, "Mix", "a", "b")
+    made = await make_playlist(ask, "Mix", "a", "b")
     first = (await ask(ENTRIES, {"id": made["id"]})).value["entries"]["edges"][0]["node"]
-    await store.open_session(ROOT).audio.editing.delete(key_of("Audio", made["audio"][0]))
+    await store.open_session(ROOT).audio.editing.delete(parse_key("Audio", made["audio"][0]))
     found = (await ask(ENTRIES, {"id": made["id"]})).value["entries"]["edges"]
     assert found[0]["node"] == {**first, "missing": True, "audio": None}
     assert found[1]["node"]["missing"] is False
@@ -89,7 +89,7 @@ async def test_a_deleted_track_leaves_its_entry_and_is_missing(ask: Ask, store: 
 
 @pytest.mark.parametrize("format", ["M3U8", "XSPF", "JSPF"])
 async def test_what_is_exported_is_imported_unchanged(ask: Ask, format: str) -> None:
-    made = await playlist(ask, "Road/trip", "a", "b", "c")
+    made = await make_playlist(ask, "Road/trip", "a", "b", "c")
     await ask.input(ADD_ENTRIES, id=made["id"], audioIds=made["audio"][:1] * 2)
     file = (await ask(EXPORT, {"id": made["id"], "format": format})).value
     assert file["fileName"] == f"Road_trip.{format.lower()}"
@@ -110,7 +110,7 @@ FILE = "#EXTM3U\n#EXTINF:1,abba - A\nx.mp3\n#EXTINF:9,Nobody - Nothing\nnone.mp3
 
 
 async def test_what_the_library_has_not_is_told_and_kept_if_wanted(ask: Ask, store: Store) -> None:
-    await songs(ask, "a")
+    await add_songs(ask, "a")
     before = await contents(store.table)
     input = {"format": "M3U8", "text": FILE, "name": "Mix"}
     looked = await ask.input(IMPORT, **input, dryRun=True)
@@ -136,7 +136,7 @@ async def test_what_the_library_has_not_is_told_and_kept_if_wanted(ask: Ask, sto
 
 
 async def test_several_of_a_name_are_told_as_candidates(ask: Ask) -> None:
-    await songs(ask, "a", "a")
+    await add_songs(ask, "a", "a")
     told = await ask.input(IMPORT, format="M3U8", text=FILE, name="Mix", dryRun=True)
     assert told["unmatched"][0]["candidates"] == [{"title": "a"}, {"title": "a"}]
 
@@ -163,7 +163,7 @@ async def test_a_file_that_cannot_be_read_is_told_with_its_place(
 
 
 async def test_playlists_of_another_are_nobodys(ask: Ask, store: Store) -> None:
-    made = await playlist(ask, "Mine", "a")
+    made = await make_playlist(ask, "Mine", "a")
     before = await contents(store.table)
     assert (await ask(ENTRIES, {"id": made["id"]}, EVE)).code == "NOT_FOUND"
     assert (await ask(EXPORT, {"id": made["id"], "format": "XSPF"}, EVE)).code == "NOT_FOUND"

@@ -9,14 +9,21 @@ import pytest
 
 from penstock.datastore.access.vault import LocalVault
 from penstock.datastore.audio.endpoint_rules import EndpointRules
-from penstock.datastore.audio.library import Buckets
+from penstock.datastore.audio.library import BucketAccess
 from penstock.datastore.store import Store
-from penstock.schema.core.relay import GlobalId, key_of
+from penstock.schema.core.relay import GlobalId, parse_key
 from tests.datastore.audio.sample_library import draft, drift
-from tests.datastore.audio.sample_uploads import COVER, TAGS, chunked, open_files, sound
-from tests.schema.audio.sample_tracks import ADD, UPLOAD, album, connected, global_id, shelve
+from tests.datastore.audio.sample_uploads import COVER, TAGS, open_files, single_chunk, sound
+from tests.schema.audio.sample_tracks import (
+    ADD,
+    UPLOAD,
+    album_tracks,
+    connect_bucket,
+    global_id,
+    shelve,
+)
 from tests.support.graphql_client import Ask, as_caller
-from tests.support.table_interceptors import Traced
+from tests.support.table_interceptors import TracedTable
 
 PAGE = """query($first: Int) { audios(artist: "The Band", first: $first) { nodes {
   id title displayArtist disc track year durationMs format size version
@@ -38,7 +45,7 @@ DELETE = """mutation($input: DeleteAudioInput!) { deleteAudio(input: $input) { _
 @pytest.fixture
 async def whole_store(store: Store, tmp_path: Path) -> AsyncIterator[Store]:
     """Open a store with files, and with the parts that connect buckets."""
-    buckets = Buckets(LocalVault(b"k" * 32), rules=EndpointRules(private=True))
+    buckets = BucketAccess(LocalVault(b"k" * 32), rules=EndpointRules(private=True))
     async with open_files("local", tmp_path) as files:
         yield replace(store, files=files, buckets=buckets)
         await buckets.pool.close()
@@ -49,7 +56,7 @@ async def test_an_upload_becomes_a_track_that_plays(whole_store: Store) -> None:
     allowed = (await ask(UPLOAD, {"input": {"fileName": "02.flac"}})).value
     assert [field["name"] for field in allowed["form"]["fields"]] == ["key", "Content-Type"]
     key = allowed["objectKey"]
-    await whole_store.files.write(key, chunked(content), content_type="audio/flac")
+    await whole_store.files.write(key, single_chunk(content), content_type="audio/flac")
     added = (await ask(ADD, {"input": {"objectKey": key}})).value
     assert added["__typename"] == "AddAudioPayload"
     found = (await ask(WHOLE, {"id": added["audio"]["id"]})).value
@@ -89,7 +96,7 @@ async def test_what_is_absent_is_null(ask: Ask) -> None:
 
 
 async def test_tags_are_edited_by_version(ask: Ask) -> None:
-    first, _ = await shelve(ask.store, *album(2))
+    first, _ = await shelve(ask.store, *album_tracks(2))
     changes: dict[str, Any] = {
         "title": "new",
         "artists": ["The Band", "Else"],
@@ -127,8 +134,8 @@ async def test_a_deleted_track_is_gone(whole_store: Store) -> None:
 
 async def test_everything_of_a_library_is_a_node(whole_store: Store) -> None:
     ask = Ask(whole_store)
-    (track,) = await shelve(ask.store, *album(1))
-    storage = (await connected(ask))["storage"]["id"]
+    (track,) = await shelve(ask.store, *album_tracks(1))
+    storage = (await connect_bucket(ask))["storage"]["id"]
     query = "{ artists { nodes { id name } } albums { nodes { id name } } }"
     found = (await ask(query)).data
     wanted = [*found["artists"]["nodes"], *found["albums"]["nodes"]]
@@ -151,7 +158,7 @@ async def test_everything_of_a_library_is_a_node(whole_store: Store) -> None:
 
 @pytest.mark.parametrize("place", ["", ":", "a", "a:b:c", "x" * 700, "\u0000:x"])
 async def test_places_that_are_none_are_nothing(ask: Ask, place: str) -> None:
-    ids = [GlobalId(kind, place).text() for kind in ("Artist", "Album", "Audio", "Storage")]
+    ids = [GlobalId(kind, place).encode() for kind in ("Artist", "Album", "Audio", "Storage")]
     told = (await ask("query($ids: [ID!]!) { nodes(ids: $ids) { id } }", {"ids": ids})).value
     assert told == [None] * 4
 
@@ -170,8 +177,8 @@ async def test_arguments_that_do_not_go_together_are_refused(ask: Ask, arguments
 
 
 async def test_the_use_cases_of_the_document_are_fields_of_one_query_each(store: Store) -> None:
-    (track, *_) = await shelve(store, *album(3))
-    traced = Traced(store.table)
+    (track, *_) = await shelve(store, *album_tracks(3))
+    traced = TracedTable(store.table)
     ask = Ask(Store(traced))
     for field, shown in (
         (f'getAudioFilesByAudioId(audioId: "{global_id(track)}")', "title"),
@@ -189,8 +196,8 @@ async def test_the_use_cases_of_the_document_are_fields_of_one_query_each(store:
 
 
 async def test_a_page_takes_as_many_calls_for_50_tracks_as_for_10(whole_store: Store) -> None:
-    await shelve(whole_store, *album(60, artwork="c0ffee", year=1968))
-    traced = Traced(whole_store.table)
+    await shelve(whole_store, *album_tracks(60, artwork="c0ffee", year=1968))
+    traced = TracedTable(whole_store.table)
     costs = []
     for size in (10, 50):
         traced.start()
@@ -207,12 +214,14 @@ async def test_a_page_takes_as_many_calls_for_50_tracks_as_for_10(whole_store: S
 
 
 async def test_streams_of_connected_buckets_cost_one_read_a_page(whole_store: Store) -> None:
-    storage = (await connected(Ask(whole_store), endpoint="http://127.0.0.1:9"))["storage"]["id"]
-    connection = key_of("Storage", storage)
-    await shelve(whole_store, *album(20, bucket="my-music", connection_id=connection))
+    storage = (await connect_bucket(Ask(whole_store), endpoint="http://127.0.0.1:9"))["storage"][
+        "id"
+    ]
+    connection = parse_key("Storage", storage)
+    await shelve(whole_store, *album_tracks(20, bucket="my-music", connection_id=connection))
     query = "{ audios { nodes { streamUrl { url } } } }"
     await Ask(whole_store)(query)  # from now on the bucket is open
-    traced = Traced(whole_store.table)
+    traced = TracedTable(whole_store.table)
     answer = await Ask(replace(whole_store, table=traced))(query)
     urls = {node["streamUrl"]["url"] for node in answer.value["nodes"]}
     assert len(urls) == 20

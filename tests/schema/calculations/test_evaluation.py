@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from graphql import GraphQLError, parse_value
 
-from penstock.schema.core.scalars import MAX_NUMBER, row_input, row_literal
+from penstock.schema.core.scalars import MAX_NUMBER, read_row, read_row_literal
 from penstock.schema.engine.engine import OperationRequest
 from tests.support.graphql_client import Ask, engine
 
@@ -152,20 +152,20 @@ async def test_numbers_in_the_document_keep_every_digit(ask: Ask) -> None:
 async def test_a_row_is_a_flat_object(row: object, ask: Ask) -> None:
     assert (await ask(EVALUATE, {"input": {"draft": draft("1"), "rows": [row]}})).errors
     with pytest.raises(GraphQLError):
-        row_input(row)
+        read_row(row)
 
 
 @pytest.mark.parametrize("text", ["1", '"x"', "[]", "{x: []}", "{x: {y: 1}}", "{x: RED}"])
 def test_a_literal_row_is_a_flat_object(text: str) -> None:
     with pytest.raises(GraphQLError):
-        row_literal(parse_value(text))
+        read_row_literal(parse_value(text))
 
 
 def test_what_a_row_holds_is_as_it_was_sent() -> None:
     sent = {"a": 1, "b": 1.5, "c": "x", "d": None, "e": True, "f": Decimal("1.10")}
-    assert row_input(sent) == sent
+    assert read_row(sent) == sent
     text = '{a: 1.10, b: "x", c: null, d: false, e: $v, f: $w}'
-    assert row_literal(parse_value(text), {"v": 2.5}) == {
+    assert read_row_literal(parse_value(text), {"v": 2.5}) == {
         "a": Decimal("1.10"),
         "b": "x",
         "c": None,
@@ -173,9 +173,9 @@ def test_what_a_row_holds_is_as_it_was_sent() -> None:
         "e": 2.5,
     }
     with pytest.raises(GraphQLError):
-        row_literal(parse_value("{a: $v}"), {"v": [1]})
+        read_row_literal(parse_value("{a: $v}"), {"v": [1]})
     with pytest.raises(GraphQLError):
-        row_literal(parse_value(f"{{a: {'1' * (MAX_NUMBER + 1)}}}"))
+        read_row_literal(parse_value(f"{{a: {'1' * (MAX_NUMBER + 1)}}}"))
 
 
 def cost(document: str) -> int:

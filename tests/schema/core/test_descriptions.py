@@ -33,7 +33,7 @@ def descriptions(schema: GraphQLSchema) -> Described:
     for directive in schema.directives:
         if not is_specified_directive(directive):
             yield f"@{directive.name}", directive.description
-            yield from _described(f"@{directive.name}(%s:)", directive.args)
+            yield from list_described_elements(f"@{directive.name}(%s:)", directive.args)
 
 
 def _members(type: GraphQLNamedType) -> Described:
@@ -41,14 +41,14 @@ def _members(type: GraphQLNamedType) -> Described:
         case GraphQLObjectType() | GraphQLInterfaceType():
             for name, field in type.fields.items():
                 yield f"{type.name}.{name}", field.description
-                yield from _described(f"{type.name}.{name}(%s:)", field.args)
+                yield from list_described_elements(f"{type.name}.{name}(%s:)", field.args)
         case GraphQLInputObjectType():
-            yield from _described(f"{type.name}.%s", type.fields)
+            yield from list_described_elements(f"{type.name}.%s", type.fields)
         case GraphQLEnumType():
-            yield from _described(f"{type.name}.%s", type.values)
+            yield from list_described_elements(f"{type.name}.%s", type.values)
 
 
-def _described(coordinate: str, members: Mapping[str, object]) -> Described:
+def list_described_elements(coordinate: str, members: Mapping[str, object]) -> Described:
     for name, member in members.items():
         yield coordinate % name, getattr(member, "description", None)
 

@@ -6,10 +6,10 @@ from unittest.mock import patch
 
 import pytest
 
-from penstock.server.edge.deadline import Within
+from penstock.server.edge.deadline import Deadline
 
 
-class Late(Exception):
+class DeadlineError(Exception):
     """The exception that the deadline raises."""
 
 
@@ -25,9 +25,9 @@ async def slow(steps: int = 3, seconds: float = 0.0) -> int:
 
 async def test_what_need_not_wait_needs_no_timer() -> None:
     with patch("asyncio.timeout", side_effect=AssertionError):
-        assert await Within(1, straight("done"), Late) == "done"
+        assert await Deadline(1, straight("done"), DeadlineError) == "done"
         with pytest.raises(KeyError):
-            await Within(1, failing(), Late)
+            await Deadline(1, failing(), DeadlineError)
 
 
 async def failing() -> None:
@@ -35,15 +35,15 @@ async def failing() -> None:
 
 
 async def test_what_waits_gives_its_result_or_raises() -> None:
-    assert await Within(5, slow(), Late) == 3
-    assert await Within(5, slow(2, 0.001), Late) == 2
+    assert await Deadline(5, slow(), DeadlineError) == 3
+    assert await Deadline(5, slow(2, 0.001), DeadlineError) == 2
 
     async def fails() -> None:
         await asyncio.sleep(0)
         raise KeyError("late")
 
     with pytest.raises(KeyError, match="late"):
-        await Within(5, fails(), Late)
+        await Deadline(5, fails(), DeadlineError)
 
 
 async def test_what_takes_longer_is_cancelled_and_told_from_timeouts_of_its_own() -> None:
@@ -56,8 +56,8 @@ async def test_what_takes_longer_is_cancelled_and_told_from_timeouts_of_its_own(
             ended.append("cancelled")
             raise
 
-    with pytest.raises(Late):
-        await Within(0.01, waits(), Late)
+    with pytest.raises(DeadlineError):
+        await Deadline(0.01, waits(), DeadlineError)
     assert ended == ["cancelled"]
 
     async def own() -> None:
@@ -65,7 +65,7 @@ async def test_what_takes_longer_is_cancelled_and_told_from_timeouts_of_its_own(
         raise TimeoutError("its own")
 
     with pytest.raises(TimeoutError, match="its own"):
-        await Within(30, own(), Late)
+        await Deadline(30, own(), DeadlineError)
 
 
 async def test_a_cancelled_task_is_cancelled_within() -> None:
@@ -79,7 +79,7 @@ async def test_a_cancelled_task_is_cancelled_within() -> None:
         return "cleaned up"
 
     async def around() -> Any:
-        return await Within(30, waits(), Late)
+        return await Deadline(30, waits(), DeadlineError)
 
     task = asyncio.create_task(around())
     await asyncio.sleep(0)
@@ -90,13 +90,13 @@ async def test_a_cancelled_task_is_cancelled_within() -> None:
 
 async def test_one_within_another_ends_with_the_shorter() -> None:
     async def around() -> int:
-        return await Within(30, slow(1, 30), AssertionError)
+        return await Deadline(30, slow(1, 30), AssertionError)
 
-    with pytest.raises(Late):
-        await Within(0.01, around(), Late)
+    with pytest.raises(DeadlineError):
+        await Deadline(0.01, around(), DeadlineError)
 
 
 async def test_many_wait_side_by_side() -> None:
-    assert await asyncio.gather(*(Within(5, slow(n, 0.001), Late) for n in range(20))) == [
-        *range(20)
-    ]
+    assert await asyncio.gather(
+        *(Deadline(5, slow(n, 0.001), DeadlineError) for n in range(20))
+    ) == [*range(20)]

@@ -8,8 +8,8 @@ import pytest
 from graphql import DocumentNode, GraphQLError, parse
 
 from penstock.schema.engine import documents as module
-from penstock.schema.engine.documents import Documents, Persisted, PersistedMode
-from penstock.schema.engine.engine import Engine, OperationRequest, Refused
+from penstock.schema.engine.documents import DocumentCache, PersistedDocuments, PersistedMode
+from penstock.schema.engine.engine import GraphQLEngine, OperationRequest, RequestRejected
 from penstock.schema.engine.limits import Limits
 from tests.support.example_schema import Notes, shelves_schema
 
@@ -19,7 +19,7 @@ DIGEST = sha256(HELLO.encode()).hexdigest()
 
 
 def code_of(document: str, limits: Limits | None = None) -> str:
-    (error,) = Documents(STRAWBERRY, limits or Limits()).of(document).errors
+    (error,) = DocumentCache(STRAWBERRY, limits or Limits()).get(document).errors
     code: str = error["extensions"]["code"]
     return code
 
@@ -28,8 +28,8 @@ def apq(digest: str = DIGEST, version: int = 1) -> dict[str, Any]:
     return {"persistedQuery": {"version": version, "sha256Hash": digest}}
 
 
-def refused(engine: Engine, request: OperationRequest) -> tuple[str, str]:
-    with pytest.raises(Refused) as caught:
+def read_rejection(engine: GraphQLEngine, request: OperationRequest) -> tuple[str, str]:
+    with pytest.raises(RequestRejected) as caught:
         engine.prepare(request)
     (error,) = caught.value.errors
     return error["extensions"]["code"], error["message"]
@@ -38,29 +38,29 @@ def refused(engine: Engine, request: OperationRequest) -> tuple[str, str]:
 def test_a_document_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     parsed: list[str] = []
 
-    def counted(text: str, **_options: int) -> DocumentNode:
+    def count_and_parse(text: str, **_options: int) -> DocumentNode:
         parsed.append(text)
         return parse(text)
 
-    monkeypatch.setattr(module, "parse", counted)
-    documents = Documents(STRAWBERRY, Limits())
-    first = documents.of(HELLO)
-    assert documents.of("".join(HELLO)) is first
+    monkeypatch.setattr(module, "parse", count_and_parse)
+    documents = DocumentCache(STRAWBERRY, Limits())
+    first = documents.get(HELLO)
+    assert documents.get("".join(HELLO)) is first
     assert parsed == [HELLO]
 
 
 def test_a_document_that_can_be_run_keeps_its_digest() -> None:
-    documents = Documents(STRAWBERRY, Limits())
-    assert documents.of(HELLO).digest == DIGEST
-    assert documents.of("{ nothing }").digest is None
+    documents = DocumentCache(STRAWBERRY, Limits())
+    assert documents.get(HELLO).digest == DIGEST
+    assert documents.get("{ nothing }").digest is None
 
 
 @pytest.mark.parametrize("text", ["{ hello", "{ nothing }", "{" + " a: hello" * 31 + "}"])
 def test_refusals_are_kept_like_documents(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    documents = Documents(STRAWBERRY, Limits())
-    first = documents.of(text)
+    documents = DocumentCache(STRAWBERRY, Limits())
+    first = documents.get(text)
     monkeypatch.setattr(module, "parse", None)
-    assert documents.of(text) is first
+    assert documents.get(text) is first
     assert first.errors
     assert first.ast is None
     assert first.operations == ()
@@ -85,14 +85,16 @@ def test_every_refusal_has_its_code(text: str, code: str) -> None:
 
 def test_a_text_over_the_limit_is_neither_parsed_nor_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "parse", None)
-    documents = Documents(STRAWBERRY, Limits(source_length=10))
-    (error,) = documents.of("{ hello hello }").errors
+    documents = DocumentCache(STRAWBERRY, Limits(source_length=10))
+    (error,) = documents.get("{ hello hello }").errors
     assert error["message"] == "The document is longer than 10 characters."
     assert len(documents) == 0
 
 
 def test_at_most_five_errors_are_answered_and_no_name_is_suggested() -> None:
-    document = Documents(STRAWBERRY, Limits()).of("{ hellp sheld shelvez pickd samee numbr notee }")
+    document = DocumentCache(STRAWBERRY, Limits()).get(
+        "{ hellp sheld shelvez pickd samee numbr notee }"
+    )
     assert len(document.errors) == 5
     for error in document.errors:
         assert error["extensions"] == {"code": "GRAPHQL_VALIDATION_FAILED"}
@@ -101,14 +103,14 @@ def test_at_most_five_errors_are_answered_and_no_name_is_suggested() -> None:
 
 def test_arguments_types_and_inputs_are_not_suggested_either() -> None:
     text = 'query ($a: Notf) { number(valu: 1, value: 1) note(note: {tex: "x", text: "y"}) }'
-    errors = Documents(STRAWBERRY, Limits()).of(text).errors
+    errors = DocumentCache(STRAWBERRY, Limits()).get(text).errors
     assert len(errors) >= 3
     assert "Did you mean" not in str(errors)
 
 
 def test_values_are_not_repeated() -> None:
     text = '{ number(value: "secret") note(note: {color: "secret"}) }'
-    messages = [error["message"] for error in Documents(STRAWBERRY, Limits()).of(text).errors]
+    messages = [error["message"] for error in DocumentCache(STRAWBERRY, Limits()).get(text).errors]
     assert messages == [
         "Int cannot represent non-integer value.",
         "Expected value of type 'Note' to include required field 'text'.",
@@ -117,32 +119,32 @@ def test_values_are_not_repeated() -> None:
 
 
 def test_the_least_recently_used_document_goes_first() -> None:
-    documents = Documents(STRAWBERRY, Limits(), count=2)
-    first = documents.of(HELLO)
-    documents.of("{ a: hello }")
-    assert documents.of(HELLO) is first
-    documents.of("{ b: hello }")
+    documents = DocumentCache(STRAWBERRY, Limits(), count=2)
+    first = documents.get(HELLO)
+    documents.get("{ a: hello }")
+    assert documents.get(HELLO) is first
+    documents.get("{ b: hello }")
     assert len(documents) == 2
-    assert documents.of(HELLO) is first
+    assert documents.get(HELLO) is first
 
 
 def test_documents_are_bounded_by_weight_too() -> None:
-    documents = Documents(STRAWBERRY, Limits(), count=10, size=20_000)
-    first = documents.of("{ a: hello }")
-    documents.of("{ b: hello }")
-    assert (len(documents), documents.of("{ a: hello }") is first) == (2, True)
-    documents.of("{ c: hello }")
-    assert (len(documents), documents.of("{ a: hello }") is first) == (3, True)
-    documents.of("{ d: hello }" + " " * 10)
-    assert (len(documents), documents.of("{ a: hello }") is first) == (2, True)
-    huge = documents.of("{ e: hello }" + " " * 60)
-    assert (huge.errors, huge is documents.of(huge.text), len(documents)) == ((), False, 2)
+    documents = DocumentCache(STRAWBERRY, Limits(), count=10, size=20_000)
+    first = documents.get("{ a: hello }")
+    documents.get("{ b: hello }")
+    assert (len(documents), documents.get("{ a: hello }") is first) == (2, True)
+    documents.get("{ c: hello }")
+    assert (len(documents), documents.get("{ a: hello }") is first) == (3, True)
+    documents.get("{ d: hello }" + " " * 10)
+    assert (len(documents), documents.get("{ a: hello }") is first) == (2, True)
+    huge = documents.get("{ e: hello }" + " " * 60)
+    assert (huge.errors, huge is documents.get(huge.text), len(documents)) == ((), False, 2)
 
 
 def test_a_digest_runs_what_was_once_sent_with_it() -> None:
-    engine = Engine(STRAWBERRY)
+    engine = GraphQLEngine(STRAWBERRY)
     named = OperationRequest(extensions=apq())
-    assert refused(engine, named) == ("PERSISTED_QUERY_NOT_FOUND", "PersistedQueryNotFound")
+    assert read_rejection(engine, named) == ("PERSISTED_QUERY_NOT_FOUND", "PersistedQueryNotFound")
     sent = engine.prepare(OperationRequest(query=HELLO, extensions=apq()))
     assert engine.prepare(named).document is sent.document
     by_id = engine.prepare(OperationRequest(document_id=f"sha256:{DIGEST}"))
@@ -150,19 +152,21 @@ def test_a_digest_runs_what_was_once_sent_with_it() -> None:
 
 
 def test_a_wrong_digest_registers_nothing() -> None:
-    engine = Engine(STRAWBERRY)
+    engine = GraphQLEngine(STRAWBERRY)
     wrong = OperationRequest(query="{ a: hello }", extensions=apq())
-    assert refused(engine, wrong)[0] == "BAD_REQUEST"
-    assert refused(engine, OperationRequest(extensions=apq()))[0] == "PERSISTED_QUERY_NOT_FOUND"
+    assert read_rejection(engine, wrong)[0] == "BAD_REQUEST"
+    assert (
+        read_rejection(engine, OperationRequest(extensions=apq()))[0] == "PERSISTED_QUERY_NOT_FOUND"
+    )
 
 
 def test_an_invalid_document_is_not_registered() -> None:
-    engine = Engine(STRAWBERRY)
+    engine = GraphQLEngine(STRAWBERRY)
     digest = sha256(b"{ nothing }").hexdigest()
     request = OperationRequest(query="{ nothing }", extensions=apq(digest))
-    assert refused(engine, request)[0] == "GRAPHQL_VALIDATION_FAILED"
+    assert read_rejection(engine, request)[0] == "GRAPHQL_VALIDATION_FAILED"
     named = OperationRequest(extensions=apq(digest))
-    assert refused(engine, named)[0] == "PERSISTED_QUERY_NOT_FOUND"
+    assert read_rejection(engine, named)[0] == "PERSISTED_QUERY_NOT_FOUND"
 
 
 @pytest.mark.parametrize(
@@ -177,26 +181,28 @@ def test_an_invalid_document_is_not_registered() -> None:
 )
 def test_an_odd_extension_is_refused(extension: object, code: str) -> None:
     request = OperationRequest(query=HELLO, extensions={"persistedQuery": extension})
-    assert refused(Engine(STRAWBERRY), request)[0] == code
+    assert read_rejection(GraphQLEngine(STRAWBERRY), request)[0] == code
 
 
 def test_nothing_is_named_where_names_are_off() -> None:
-    engine = Engine(STRAWBERRY, persisted=Persisted(PersistedMode.OFF))
+    engine = GraphQLEngine(STRAWBERRY, persisted=PersistedDocuments(PersistedMode.OFF))
     assert engine.prepare(OperationRequest(query=HELLO)).cost == 0
     for request in (
         OperationRequest(extensions=apq()),
         OperationRequest(query=HELLO, extensions=apq()),
         OperationRequest(document_id=DIGEST),
     ):
-        assert refused(engine, request) == (
+        assert read_rejection(engine, request) == (
             "PERSISTED_QUERY_NOT_SUPPORTED",
             "PersistedQueryNotSupported",
         )
 
 
 def test_only_trusted_documents_run_where_there_is_a_list() -> None:
-    trusted = Persisted(PersistedMode.TRUSTED, {f"sha256:{DIGEST}": HELLO, "menu": "{ a: hello }"})
-    engine = Engine(STRAWBERRY, persisted=trusted)
+    trusted = PersistedDocuments(
+        PersistedMode.TRUSTED, {f"sha256:{DIGEST}": HELLO, "menu": "{ a: hello }"}
+    )
+    engine = GraphQLEngine(STRAWBERRY, persisted=trusted)
     for request in (
         OperationRequest(document_id="menu"),
         OperationRequest(document_id=DIGEST),
@@ -212,13 +218,13 @@ def test_only_trusted_documents_run_where_there_is_a_list() -> None:
         OperationRequest(document_id="other"),
         OperationRequest(extensions=apq(other)),
     ):
-        assert refused(engine, request)[0] == "PERSISTED_QUERY_NOT_FOUND"
+        assert read_rejection(engine, request)[0] == "PERSISTED_QUERY_NOT_FOUND"
 
 
 def test_introspection_is_closed_where_it_is_off() -> None:
-    engine = Engine(STRAWBERRY)
+    engine = GraphQLEngine(STRAWBERRY)
     schema = OperationRequest(query="{ ...F } fragment F on Query { __schema { types { name } } }")
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(RequestRejected) as caught:
         engine.prepare(schema, introspection=False)
     assert caught.value.errors[0]["extensions"] == {"code": "INTROSPECTION_DISABLED"}
     assert engine.prepare(schema).cost == 0
@@ -226,8 +232,8 @@ def test_introspection_is_closed_where_it_is_off() -> None:
 
 
 def test_a_document_with_errors_is_never_run() -> None:
-    engine = Engine(STRAWBERRY)
-    broken = Documents(STRAWBERRY, Limits()).of("{ nothing }")
+    engine = GraphQLEngine(STRAWBERRY)
+    broken = DocumentCache(STRAWBERRY, Limits()).get("{ nothing }")
     prepared = engine.prepare(OperationRequest(query=HELLO))
     prepared = msgspec.structs.replace(prepared, document=broken)
     with pytest.raises(ValueError, match="cannot be run"):
@@ -244,5 +250,5 @@ def test_reaching_inside_strawberry_is_checked() -> None:
 
 def test_refused_errors_are_graphql_errors_with_a_code() -> None:
     with pytest.raises(GraphQLError) as caught:
-        Persisted().text_of("x")
+        PersistedDocuments().find_text("x")
     assert caught.value.extensions == {"code": "PERSISTED_QUERY_NOT_FOUND"}

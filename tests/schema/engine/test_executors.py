@@ -23,15 +23,20 @@ from graphql import (
     parse,
 )
 
-from penstock.datastore.resources.changes import Changes
+from penstock.datastore.resources.changes import RowChanges
 from penstock.datastore.store import Store
-from penstock.graphql_jit.plan import Reason
+from penstock.graphql_jit.plan import FallbackReason
 from penstock.resolvers.context import Context
 from penstock.schema import schema
 from penstock.schema.engine.documents import core_schema
-from penstock.schema.engine.engine import CompiledExecutor, Engine, Interpreter, OperationRequest
+from penstock.schema.engine.engine import (
+    CompiledExecutor,
+    GraphQLEngine,
+    Interpreter,
+    OperationRequest,
+)
 from penstock.schema.engine.limits import Limits
-from tests.support.graphql_client import CURSORS, ROOT, Ask, tagged
+from tests.support.graphql_client import CURSORS, ROOT, Ask, tag_inputs
 
 CORE = core_schema(schema)
 EXAMPLES = Path(__file__).parents[3] / "examples" / "operations.graphql"
@@ -57,22 +62,23 @@ def selections(kind: Any, depth: int) -> str:
     """Select every field of a type and of the types below it."""
     named = get_named_type(kind)
     if is_union_type(named):
-        return "{ __typename " + " ".join(on(one, depth) for one in named.types) + " }"
-    fields = " ".join(selected(name, field, depth) for name, field in named.fields.items())
+        return "{ __typename " + " ".join(select_on_type(one, depth) for one in named.types) + " }"
+    fields = " ".join(select_field(name, field, depth) for name, field in named.fields.items())
     possible = ""
     if is_interface_type(named):
-        possible = " ".join(on(one, depth) for one in CORE.get_possible_types(named))
+        possible = " ".join(select_on_type(one, depth) for one in CORE.get_possible_types(named))
     return f"{{ __typename {fields} {possible} }}"
 
 
-def on(kind: Any, depth: int) -> str:
+def select_on_type(kind: Any, depth: int) -> str:
     fields = " ".join(
-        selected(name, field, depth, f"{kind.name}_{name}: ") for name, field in kind.fields.items()
+        select_field(name, field, depth, f"{kind.name}_{name}: ")
+        for name, field in kind.fields.items()
     )
     return f"... on {kind.name} {{ {fields} }}"
 
 
-def selected(name: str, field: GraphQLField, depth: int, alias: str = "") -> str:
+def select_field(name: str, field: GraphQLField, depth: int, alias: str = "") -> str:
     if not is_composite_type(get_named_type(field.type)):
         return f"{alias}{name}{arguments(field)}"
     if depth >= DEEPEST:
@@ -93,20 +99,24 @@ def arguments(field: GraphQLField) -> str:
 def literal(name: str, kind: Any) -> str:
     """Return a literal that names an existing object, if the type can name one."""
     names_a_node = get_named_type(kind).name == "ID"
-    return GIVEN[name] if name in GIVEN and names_a_node is (name in "ids") else made_up(kind)
+    return GIVEN[name] if name in GIVEN and names_a_node is (name in "ids") else make_literal(kind)
 
 
-def made_up(kind: Any) -> str:
+def make_literal(kind: Any) -> str:
     """Return a literal of a type that names no existing object."""
     if isinstance(kind, GraphQLNonNull):
-        return made_up(kind.of_type)
+        return make_literal(kind.of_type)
     if isinstance(kind, GraphQLList):
-        return f"[{made_up(kind.of_type)}]"
+        return f"[{make_literal(kind.of_type)}]"
     if isinstance(kind, GraphQLEnumType):
         return str(next(iter(kind.values)))
     if isinstance(kind, GraphQLInputObjectType):
         needed = {name: one for name, one in kind.fields.items() if is_required_input_field(one)}
-        return "{" + ", ".join(f"{name}: {made_up(one.type)}" for name, one in needed.items()) + "}"
+        return (
+            "{"
+            + ", ".join(f"{name}: {make_literal(one.type)}" for name, one in needed.items())
+            + "}"
+        )
     return {"Int": "1", "Boolean": "true", "Row": "{}"}.get(kind.name, '"2027-01-01T00:00:00Z"')
 
 
@@ -114,7 +124,7 @@ def documents() -> Iterator[tuple[str, str]]:
     """Return a document for each query field with all its arguments, and the samples' documents."""
     query: Any = CORE.query_type
     for name, field in query.fields.items():
-        text = selected(name, field, 0)
+        text = select_field(name, field, 0)
         declared = {"id": "$id: ID!", "ids": "$ids: [ID!]!"}
         uses = [each for each in declared if re.search(rf"\${each}\b", text)]
         header = f"({', '.join(declared[each] for each in uses)})" if uses else ""
@@ -142,19 +152,19 @@ async def ids(ask: Ask) -> list[str]:
 async def test_both_executors_answer_alike(name: str, store: Store, ids: list[str]) -> None:
     variables: dict[str, Any] = {}
     text = DOCUMENTS[name]
-    for wants, value in (("$ids", ids), ("$id", ids[0]), ("$tags", tagged("material=metal"))):
+    for wants, value in (("$ids", ids), ("$id", ids[0]), ("$tags", tag_inputs("material=metal"))):
         if f"{wants}:" in text:
             variables[wants[1:]] = value
     named = name if text == EXAMPLES.read_text() else None
     request = OperationRequest(query=text, variables=variables, operation_name=named)
     answers = []
     for executor in (Interpreter(schema, LIMITS), CompiledExecutor(schema, LIMITS)):
-        engine = Engine(schema, LIMITS, executor=executor)
-        context = Context.open(store, ROOT, CURSORS, Changes(store.table))
+        engine = GraphQLEngine(schema, LIMITS, executor=executor)
+        context = Context.open(store, ROOT, CURSORS, RowChanges(store.table))
         answer = await engine.run(engine.prepare(request), context, "request")
         answers.append(json.dumps(answer.body, default=str))
         if isinstance(executor, CompiledExecutor):
-            assert set(executor.fallbacks) <= {Reason.ODD_VALUE, Reason.SIZE}
+            assert set(executor.fallbacks) <= {FallbackReason.ODD_VALUE, FallbackReason.SIZE}
     assert answers[0] == answers[1]
     codes = [error["extensions"]["code"] for error in json.loads(answers[0]).get("errors", ())]
     assert set(codes) <= {"NOT_FOUND", "BAD_USER_INPUT"}
@@ -173,8 +183,8 @@ async def test_a_long_page_is_written_as_both_answer_it(store: Store, ask: Ask) 
         CompiledExecutor(schema, LIMITS),
         CompiledExecutor(schema, LIMITS, written=True),
     ):
-        engine = Engine(schema, LIMITS, executor=executor)
-        context = Context.open(store, ROOT, CURSORS, Changes(store.table))
+        engine = GraphQLEngine(schema, LIMITS, executor=executor)
+        context = Context.open(store, ROOT, CURSORS, RowChanges(store.table))
         bodies.append((await engine.run(engine.prepare(request), context, "request")).body)
     expected, plain, written = bodies
     assert plain == expected

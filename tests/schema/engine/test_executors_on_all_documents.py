@@ -26,18 +26,18 @@ from graphql import (
 )
 
 from penstock.datastore.clock import Clock
-from penstock.datastore.resources.changes import Changes
+from penstock.datastore.resources.changes import RowChanges
 from penstock.datastore.store import Store
-from penstock.graphql_jit.plan import Reason
+from penstock.graphql_jit.plan import FallbackReason
 from penstock.resolvers.context import Context
 from penstock.schema import schema
 from penstock.schema.engine.documents import core_schema
 from penstock.schema.engine.engine import (
     CompiledExecutor,
-    Engine,
+    GraphQLEngine,
     Interpreter,
     OperationRequest,
-    Refused,
+    RequestRejected,
 )
 from penstock.schema.engine.limits import Limits
 from tests.datastore.ngsi.sample_destinations import open_embedded
@@ -52,7 +52,7 @@ NOW = datetime(2026, 11, 21, tzinfo=UTC)
 TIME = "2026-11-21T00:00:00.000Z"
 
 
-class Asked(NamedTuple):
+class FoundOperation(NamedTuple):
     """An operation with the text in which it was found."""
 
     text: str
@@ -65,7 +65,7 @@ class Asked(NamedTuple):
     def variables(self, id: str) -> dict[str, Any]:
         """Return values that fit the variables; `id` names an existing object."""
         return {
-            one.variable.name.value: made(
+            one.variable.name.value: make_value(
                 type_from_ast(CORE, one.type), one.variable.name.value, id
             )
             for one in self.node.variable_definitions or ()
@@ -84,39 +84,39 @@ def texts() -> Iterator[str]:
         yield file.read_text()
 
 
-def parsed(text: str) -> DocumentNode | None:
+def parse_or_none(text: str) -> DocumentNode | None:
     try:
         return parse(text)
     except GraphQLError:
         return None
 
 
-def operations() -> list[Asked]:
+def operations() -> list[FoundOperation]:
     """Return every valid operation with one answer, without repetitions."""
     found = {}
     for text in texts():
-        document = parsed(text)
+        document = parse_or_none(text)
         if document is None or validate(CORE, document, specified_rules):
             continue
         for node in document.definitions:
             if isinstance(node, OperationDefinitionNode):
-                asked = Asked(text, node)
+                asked = FoundOperation(text, node)
                 if node.operation is not OperationType.SUBSCRIPTION:
                     found[text, asked.name] = asked
     return list(found.values())
 
 
-def made(kind: Any, name: str, id: str, depth: int = 0) -> Any:
+def make_value(kind: Any, name: str, id: str, depth: int = 0) -> Any:
     """Make a value of a type; below the first level, optional values are left out."""
     if isinstance(kind, GraphQLNonNull):
-        return made(kind.of_type, name, id, depth)
+        return make_value(kind.of_type, name, id, depth)
     if isinstance(kind, GraphQLList):
-        return [made(kind.of_type, name, id, depth)]
+        return [make_value(kind.of_type, name, id, depth)]
     if isinstance(kind, GraphQLEnumType):
         return next(iter(kind.values))
     if isinstance(kind, GraphQLInputObjectType):
         return {
-            field: made(one.type, field, id, depth + 1)
+            field: make_value(one.type, field, id, depth + 1)
             for field, one in kind.fields.items()
             if depth < 1 or isinstance(one.type, GraphQLNonNull)
         }
@@ -131,7 +131,7 @@ def leaf(kind: str, name: str, id: str) -> Any:
 
 
 @asynccontextmanager
-async def world(directory: Path) -> AsyncIterator[tuple[Store, str]]:
+async def open_world(directory: Path) -> AsyncIterator[tuple[Store, str]]:
     """Open a store with ids and times that depend on its writes only; yield it and one id."""
     numbers = count(1)
     clock = Clock(now=lambda: NOW, new_id=lambda: f"01a1fd33-4531-77f0-8555-{next(numbers):012x}")
@@ -144,17 +144,17 @@ async def world(directory: Path) -> AsyncIterator[tuple[Store, str]]:
         yield store, id
 
 
-async def told(engine: Engine, store: Store, asked: Asked, id: str) -> Any:
+async def run_operation(engine: GraphQLEngine, store: Store, asked: FoundOperation, id: str) -> Any:
     request = OperationRequest(
         query=asked.text, operation_name=asked.name, variables=asked.variables(id)
     )
     try:
         prepared = engine.prepare(request)
-    except Refused as refused:
+    except RequestRejected as refused:
         return refused.errors
     return (
         await engine.run(
-            prepared, Context.open(store, ROOT, CURSORS, Changes(store.table)), "request"
+            prepared, Context.open(store, ROOT, CURSORS, RowChanges(store.table)), "request"
         )
     ).body
 
@@ -162,14 +162,15 @@ async def told(engine: Engine, store: Store, asked: Asked, id: str) -> Any:
 async def test_every_document_is_answered_alike(tmp_path: Path) -> None:
     compiled = CompiledExecutor(schema, LIMITS)
     engines = [
-        Engine(schema, LIMITS, executor=one) for one in (compiled, Interpreter(schema, LIMITS))
+        GraphQLEngine(schema, LIMITS, executor=one)
+        for one in (compiled, Interpreter(schema, LIMITS))
     ]
     found, different, answered = operations(), [], 0
-    async with world(tmp_path) as (one, id), world(tmp_path) as (other, same):
+    async with open_world(tmp_path) as (one, id), open_world(tmp_path) as (other, same):
         assert id == same
         for asked in found:
             answers = [
-                json.dumps(await told(engine, store, asked, id), default=str)
+                json.dumps(await run_operation(engine, store, asked, id), default=str)
                 for engine, store in zip(engines, (one, other), strict=True)
             ]
             answered += '"data"' in answers[0]
@@ -178,4 +179,8 @@ async def test_every_document_is_answered_alike(tmp_path: Path) -> None:
     assert different == []
     assert len(found) > 290
     assert answered > 200
-    assert set(compiled.fallbacks) <= {Reason.ODD_VALUE, Reason.SIZE, Reason.INTROSPECTION}
+    assert set(compiled.fallbacks) <= {
+        FallbackReason.ODD_VALUE,
+        FallbackReason.SIZE,
+        FallbackReason.INTROSPECTION,
+    }

@@ -5,10 +5,16 @@ from typing import Any
 import pytest
 from graphql import GraphQLError, get_introspection_query, parse
 
-from penstock.schema.engine.cost import Sizes
-from penstock.schema.engine.document_walk import Walk
-from penstock.schema.engine.documents import Documents, core_schema
-from penstock.schema.engine.limits import Limits, Operation, affordable, chosen, operations_of
+from penstock.schema.engine.cost import SizeArguments
+from penstock.schema.engine.document_walk import DocumentWalk
+from penstock.schema.engine.documents import DocumentCache, core_schema
+from penstock.schema.engine.limits import (
+    Limits,
+    MeasuredOperation,
+    check_cost,
+    choose_operation,
+    measure_operations,
+)
 from tests.support.example_schema import shelves_schema
 
 STRAWBERRY = shelves_schema()
@@ -16,14 +22,14 @@ SCHEMA = core_schema(STRAWBERRY)
 LIMITS = Limits()
 
 
-def only(document: str, limits: Limits = LIMITS) -> Operation:
-    (operation,) = operations_of(SCHEMA, parse(document), limits)
+def only(document: str, limits: Limits = LIMITS) -> MeasuredOperation:
+    (operation,) = measure_operations(SCHEMA, parse(document), limits)
     return operation
 
 
 def refusal(document: str, limits: Limits = LIMITS) -> tuple[str, str]:
     with pytest.raises(GraphQLError) as caught:
-        operations_of(SCHEMA, parse(document), limits)
+        measure_operations(SCHEMA, parse(document), limits)
     assert caught.value.extensions is not None
     return caught.value.extensions["code"], caught.value.message
 
@@ -32,11 +38,11 @@ def cost(document: str, variables: dict[str, Any] | None = None) -> int:
     return only(document).cost(variables or {})
 
 
-def visited(document: str) -> int:
+def count_visits(document: str) -> int:
     """Return the number of selections that the walk reads."""
     ast = parse(document)
-    walk = Walk(SCHEMA, ast, Sizes(None, 100))
-    walk.operation(ast.definitions[0])  # type: ignore[arg-type]
+    walk = DocumentWalk(SCHEMA, ast, SizeArguments(None, 100))
+    walk.measure_operation(ast.definitions[0])  # type: ignore[arg-type]
     return walk.visited
 
 
@@ -50,12 +56,12 @@ def doubling(levels: int) -> str:
 @pytest.mark.parametrize("levels", [16, 20, 40])
 def test_doubling_fragments_are_refused_after_looking_at_each_once(levels: int) -> None:
     assert refusal(doubling(levels))[0] == "QUERY_TOO_LARGE"
-    assert visited(doubling(levels)) == 2 * levels + 2
+    assert count_visits(doubling(levels)) == 2 * levels + 2
 
 
 def test_the_walk_is_linear_in_the_document() -> None:
-    assert [visited(doubling(n)) for n in (10, 20, 40, 80)] == [22, 42, 82, 162]
-    wide = [visited("{" + " hello" * n + "}") for n in (100, 200, 400)]
+    assert [count_visits(doubling(n)) for n in (10, 20, 40, 80)] == [22, 42, 82, 162]
+    wide = [count_visits("{" + " hello" * n + "}") for n in (100, 200, 400)]
     assert wide == [100, 200, 400]
 
 
@@ -95,7 +101,7 @@ def test_aliases_in_a_fragment_count_each_time_it_is_spread() -> None:
 
 def test_conflicting_fields_are_refused_before_they_are_compared() -> None:
     fields = " ".join(f"a: number(value: {n})" for n in range(1_500))
-    document = Documents(STRAWBERRY, LIMITS).of("{ " + fields + " }")
+    document = DocumentCache(STRAWBERRY, LIMITS).get("{ " + fields + " }")
     assert [error["extensions"]["code"] for error in document.errors] == ["QUERY_TOO_LARGE"]
     assert refusal("{ " + fields + " }")[0] == "QUERY_TOO_LARGE"
 
@@ -128,7 +134,7 @@ def test_long_chains_of_fragments_end_before_the_stack_does() -> None:
 def test_fragments_in_a_circle_are_left_to_the_rule_about_them() -> None:
     document = "{ ...A } fragment A on Query { hello ...B } fragment B on Query { ...A }"
     assert only(document).measure.fields == 1
-    errors = Documents(STRAWBERRY, LIMITS).of(document).errors
+    errors = DocumentCache(STRAWBERRY, LIMITS).get(document).errors
     assert [error["extensions"]["code"] for error in errors] == ["GRAPHQL_VALIDATION_FAILED"]
 
 
@@ -155,7 +161,7 @@ def test_ten_operations_are_enough() -> None:
     def several(count: int) -> str:
         return " ".join(f"query Q{n} {{ hello }}" for n in range(count))
 
-    assert len(operations_of(SCHEMA, parse(several(10)), LIMITS)) == 10
+    assert len(measure_operations(SCHEMA, parse(several(10)), LIMITS)) == 10
     assert refusal(several(11)) == (
         "QUERY_TOO_LARGE",
         "There are 11 operations; the most is 10.",
@@ -178,7 +184,7 @@ def test_the_whole_introspection_query_passes() -> None:
     assert only(query).introspects
     assert 10 < measure.introspection_depth <= LIMITS.introspection_depth
     assert measure.introspection_fields <= LIMITS.introspection_fields // 2
-    assert Documents(STRAWBERRY, LIMITS).of(query).errors == ()
+    assert DocumentCache(STRAWBERRY, LIMITS).get(query).errors == ()
 
 
 def test_introspection_has_limits_of_its_own() -> None:
@@ -247,7 +253,7 @@ def test_each_operation_has_its_own_defaults() -> None:
     query A($n: Int = 2) { ...F } query B($n: Int = 9) { ...F }
     fragment F on Query { shelves(first: $n) { nodes { title } } }
     """
-    first, second = operations_of(SCHEMA, parse(document), LIMITS)
+    first, second = measure_operations(SCHEMA, parse(document), LIMITS)
     assert (first.cost({}), second.cost({})) == (2, 9)
 
 
@@ -256,9 +262,9 @@ def test_more_than_one_may_spend_is_refused() -> None:
         "query ($n: Int!) { shelves(first: 100) { nodes { shelf { "
         "books(first: $n) { nodes { title } } } } } }"
     )
-    assert affordable(operation, {"n": 48}, LIMITS) == 100 * (2 + 48)
+    assert check_cost(operation, {"n": 48}, LIMITS) == 100 * (2 + 48)
     with pytest.raises(GraphQLError) as caught:
-        affordable(operation, {"n": 49}, LIMITS)
+        check_cost(operation, {"n": 49}, LIMITS)
     assert caught.value.extensions == {"code": "QUERY_TOO_COMPLEX"}
     assert caught.value.message == "The operation costs 5100; the most is 5000."
 
@@ -271,11 +277,11 @@ def test_costs_are_remembered_for_few_page_sizes() -> None:
 
 
 def test_the_operation_must_be_known() -> None:
-    two = operations_of(SCHEMA, parse("query A { hello } query B { hello }"), LIMITS)
-    assert chosen(two, "B") is two[1]
-    one = operations_of(SCHEMA, parse("query A { hello }"), LIMITS)
-    assert chosen(one, None) is one[0]
+    two = measure_operations(SCHEMA, parse("query A { hello } query B { hello }"), LIMITS)
+    assert choose_operation(two, "B") is two[1]
+    one = measure_operations(SCHEMA, parse("query A { hello }"), LIMITS)
+    assert choose_operation(one, None) is one[0]
     for operations, name in ((two, None), (two, "C"), (one, "C"), ((), None), ((), "A")):
         with pytest.raises(GraphQLError) as caught:
-            chosen(operations, name)
+            choose_operation(operations, name)
         assert caught.value.extensions == {"code": "OPERATION_RESOLUTION_FAILURE"}

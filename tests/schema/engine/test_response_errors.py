@@ -2,7 +2,7 @@
 
 import pytest
 
-from penstock.schema.engine.engine import Engine, OperationRequest
+from penstock.schema.engine.engine import GraphQLEngine, OperationRequest
 from tests.support.example_schema import Notes, shelves_schema
 
 STRAWBERRY = shelves_schema()
@@ -11,7 +11,7 @@ STRAWBERRY = shelves_schema()
 async def test_errors_of_an_answer_name_our_codes_and_nothing_else(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    engine = Engine(STRAWBERRY)
+    engine = GraphQLEngine(STRAWBERRY)
     prepared = engine.prepare(OperationRequest(query="{ crash refuse forbid away tooWide }"))
     answer = await engine.run(prepared, Notes(), "req-1")
     assert answer.retry_after == 7
@@ -41,7 +41,7 @@ async def test_errors_of_an_answer_name_our_codes_and_nothing_else(
 async def test_more_errors_than_five_are_counted_in_the_log(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    engine = Engine(STRAWBERRY)
+    engine = GraphQLEngine(STRAWBERRY)
     fields = " ".join(f"a{n}: refuse" for n in range(8))
     prepared = engine.prepare(OperationRequest(query=f"{{ {fields} }}"))
     answer = await engine.run(prepared, Notes(), "req-2")
@@ -51,7 +51,7 @@ async def test_more_errors_than_five_are_counted_in_the_log(
 
 
 async def test_a_refused_variable_leaves_no_data_and_no_echo() -> None:
-    engine = Engine(STRAWBERRY)
+    engine = GraphQLEngine(STRAWBERRY)
     document = "query ($note: Note!) { note(note: $note) }"
     request = OperationRequest(query=document, variables={"note": {"texd": "secret"}})
     answer = await engine.run(engine.prepare(request), Notes(), "req-3")
@@ -62,7 +62,7 @@ async def test_a_refused_variable_leaves_no_data_and_no_echo() -> None:
 
 
 async def test_a_null_that_reaches_the_root_keeps_its_data_entry() -> None:
-    engine = Engine(STRAWBERRY)
+    engine = GraphQLEngine(STRAWBERRY)
     prepared = engine.prepare(OperationRequest(query="{ crashHard }"))
     answer = await engine.run(prepared, Notes(), "req-4")
     assert answer.body["data"] is None
@@ -72,7 +72,7 @@ async def test_a_null_that_reaches_the_root_keeps_its_data_entry() -> None:
 async def test_an_argument_that_proves_wrong_while_running_is_the_callers_fault(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    engine = Engine(STRAWBERRY)
+    engine = GraphQLEngine(STRAWBERRY)
     literal = "[" * 32 + "$deep" + "]" * 32
     document = f"query ($deep: JSON) {{ hello same(json: {literal}) {{ json }} }}"
     prepared = engine.prepare(OperationRequest(query=document, variables={"deep": [1]}))

@@ -6,11 +6,11 @@ import pytest
 from graphql import GraphQLError, get_introspection_query, parse
 
 from penstock.schema import schema
-from penstock.schema.engine.document_walk import lengths
-from penstock.schema.engine.documents import Documents, core_schema
-from penstock.schema.engine.engine import Engine, OperationRequest, Refused
-from penstock.schema.engine.field_merging import TooManyToMerge, pairs
-from penstock.schema.engine.limits import Limits, operations_of
+from penstock.schema.engine.document_walk import list_lengths
+from penstock.schema.engine.documents import DocumentCache, core_schema
+from penstock.schema.engine.engine import GraphQLEngine, OperationRequest, RequestRejected
+from penstock.schema.engine.field_merging import TooManyToMerge, count_pairs
+from penstock.schema.engine.limits import Limits, measure_operations
 
 CORE = core_schema(schema)
 LIMITS = Limits()
@@ -21,17 +21,17 @@ FIND = "query($t: TagFilter, $n: Int) { a: pipelines(tags: $t, first: $n) { node
 
 def refusal(document: str) -> str | None:
     try:
-        operations_of(CORE, parse(document), LIMITS)
+        measure_operations(CORE, parse(document), LIMITS)
     except GraphQLError as error:
         return error.message
     return None
 
 
-def prepared(document: str, **variables: Any) -> str | None:
+def prepare_error(document: str, **variables: Any) -> str | None:
     """Prepare an operation; return the message of its rejection, or None."""
     try:
-        Engine(schema).prepare(OperationRequest(query=document, variables=variables))
-    except Refused as refused:
+        GraphQLEngine(schema).prepare(OperationRequest(query=document, variables=variables))
+    except RequestRejected as refused:
         message: str = refused.errors[0]["message"]
         return message
     return None
@@ -61,7 +61,7 @@ def terms(count: int) -> dict[str, Any]:
 def test_pairs_are_counted_where_their_fields_answer_under_one_name(
     document: str, counted: int
 ) -> None:
-    assert pairs(parse(document)) == counted
+    assert count_pairs(parse(document)) == counted
 
 
 def test_pairs_are_bounded() -> None:
@@ -86,14 +86,14 @@ def test_fragments_that_all_spread_each_other_come_to_an_end() -> None:
     spread = " ".join(f"...{name}" for name in names)
     made = " ".join(f"fragment {name} on Query {{ {spread} }}" for name in names)
     with pytest.raises(TooManyToMerge):
-        pairs(parse(f"{{ {spread} }} {made}"))
+        count_pairs(parse(f"{{ {spread} }} {made}"))
 
 
 def test_a_schema_is_described_about_as_large_as_it_is() -> None:
-    (operation,) = operations_of(CORE, parse(WHOLE), LIMITS)
+    (operation,) = measure_operations(CORE, parse(WHOLE), LIMITS)
     values = operation.measure.introspection_values
     assert 3_000 < values < LIMITS.introspection_values / 2
-    assert lengths(CORE)["__Schema", "types"] == len(CORE.type_map)
+    assert list_lengths(CORE)["__Schema", "types"] == len(CORE.type_map)
 
 
 def test_a_schema_is_not_described_over_and_over() -> None:
@@ -116,7 +116,10 @@ def test_much_of_a_schema_is_described_by_itself() -> None:
 
 
 async def test_a_schema_described_in_a_thread_is_the_same() -> None:
-    patient, hasty = Engine(schema, Limits(introspection_beside=10**6)), Engine(schema)
+    patient, hasty = (
+        GraphQLEngine(schema, Limits(introspection_beside=10**6)),
+        GraphQLEngine(schema),
+    )
     asked = OperationRequest(query=WHOLE)
     answers = [await one.run(one.prepare(asked), None, "a test") for one in (patient, hasty)]
     assert answers[0] == answers[1]
@@ -146,29 +149,29 @@ def test_what_variables_hold_is_counted_for_each_mention(
     more: str, count: int, message: str | None
 ) -> None:
     # A term is an input with two fields; the filter, its list and the number are values as well.
-    assert prepared(FIND % more, t=terms(count), n=20) == message
+    assert prepare_error(FIND % more, t=terms(count), n=20) == message
 
 
 def test_what_is_inside_json_counts_apart_and_what_is_not_declared_not_at_all() -> None:
     document = """mutation($a: JSON) { createPipeline(input: {name: "a", attributes: $a,
       transformer: {parameters: [], transforms: []}}) { __typename } }"""
     message = "The JSON of the variables holds more than 10000 values."
-    assert prepared(document, a=[[1]] * 5_001) == message
-    assert prepared(document, a={"a": {str(n): n for n in range(10_000)}}) == message
+    assert prepare_error(document, a=[[1]] * 5_001) == message
+    assert prepare_error(document, a={"a": {str(n): n for n in range(10_000)}}) == message
     several = document.replace("$a: JSON", "$a: JSON, $b: JSON").replace("s: $a", "s: [$a, $b]")
-    assert prepared(several, a=[1] * 5_000, b=[1] * 5_000) is None
-    assert prepared(several, a=[1] * 5_000, b=[1] * 5_001) == message
-    assert prepared(document, a=[[1]] * 4_999) is None
-    assert prepared("{ viewer { userId } }", a=[1] * 50_000) is None
+    assert prepare_error(several, a=[1] * 5_000, b=[1] * 5_000) is None
+    assert prepare_error(several, a=[1] * 5_000, b=[1] * 5_001) == message
+    assert prepare_error(document, a=[[1]] * 4_999) is None
+    assert prepare_error("{ viewer { userId } }", a=[1] * 50_000) is None
 
 
 def test_one_value_for_a_list_and_fields_of_no_input_are_counted_too() -> None:
     ids = "query($i: [ID!]!) { nodes(ids: $i) { id } }"
-    assert prepared(ids, i="a") is None
-    assert prepared(ids, i=["a"] * 3_999) is None
-    assert prepared(ids, i=["a"] * 4_000) == "The variables hold more than 4000 values."
+    assert prepare_error(ids, i="a") is None
+    assert prepare_error(ids, i=["a"] * 3_999) is None
+    assert prepare_error(ids, i=["a"] * 4_000) == "The variables hold more than 4000 values."
     odd = {f"x{n}": n for n in range(4_000)}
-    assert prepared(FIND % "", t=odd) == "The variables hold more than 4000 values."
+    assert prepare_error(FIND % "", t=odd) == "The variables hold more than 4000 values."
 
 
 @pytest.mark.parametrize(
@@ -180,4 +183,4 @@ def test_one_value_for_a_list_and_fields_of_no_input_are_counted_too() -> None:
     ],
 )
 def test_what_is_let_through_is_valid(document: str) -> None:
-    assert Documents(schema, LIMITS).of(document).errors == ()
+    assert DocumentCache(schema, LIMITS).get(document).errors == ()

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from penstock.datastore.executions.files import errors_key, ingest_key, output_key, staged
+from penstock.datastore.executions.files import errors_key, ingest_key, output_key, staged_key
 from penstock.datastore.executions.reading import find_execution
 from penstock.datastore.executions.records import Execution
-from penstock.datastore.resources.changes import Changes
+from penstock.datastore.resources.changes import RowChanges
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
-from penstock.schema.core.relay import key_of, parsed
-from tests.datastore.executions.sample_executions import put
+from penstock.schema.core.relay import parse_global_id, parse_key
+from tests.datastore.executions.sample_executions import put_file
 from tests.schema.test_subscriptions import answers
-from tests.support.graphql_client import ROOT, Ask, as_caller, tagged
+from tests.support.graphql_client import ROOT, Ask, as_caller, tag_inputs
 
 TRIPS = {
     "parameters": [
@@ -56,45 +56,45 @@ PROGRESS = """subscription($id: ID!) { executionProgress(id: $id) {
 READER = as_caller("rita", "/usa=reader")
 
 
-async def trips(ask: Ask) -> str:
+async def create_pipeline(ask: Ask) -> str:
     await ask.grow()
     return await ask.make("/usa", "Trips", transformer=TRIPS)
 
 
-async def created(ask: Ask, caller: Caller = ROOT, **input: Any) -> Any:
+async def create_execution(ask: Ask, caller: Caller = ROOT, **input: Any) -> Any:
     told = await ask.input(CREATE, caller, **input)
     assert told["__typename"] == "CreateExecutionPayload", told
     return told["execution"]
 
 
-async def record(store: Store, id: str) -> Execution:
-    key = parsed(id)
+async def read_record(store: Store, id: str) -> Execution:
+    key = parse_global_id(id)
     assert key is not None
     found = await find_execution(store.table, key.key)
     assert found is not None
     return found
 
 
-async def uploaded(ask: Ask, pipeline: str) -> str:
+async def create_uploaded_execution(ask: Ask, pipeline: str) -> str:
     """Make an execution with an uploaded and confirmed input."""
-    id: str = (await created(ask, pipelineId=pipeline, tags=tagged("a=b")))["id"]
-    await put(ask.store.files, ingest_key(await record(ask.store, id)), CSV)
+    id: str = (await create_execution(ask, pipelineId=pipeline, tags=tag_inputs("a=b")))["id"]
+    await put_file(ask.store.files, ingest_key(await read_record(ask.store, id)), CSV)
     told = await ask.input(START, id=id)
     assert told["execution"]["upload"] is None
     return id
 
 
 async def test_an_execution_goes_from_its_form_to_its_output(ask: Ask, store: Store) -> None:
-    pipeline = await trips(ask)
-    made = await created(ask, pipelineId=pipeline, tags=tagged("a=b"), maxFailedRows=5)
-    kept = await record(store, made["id"])
+    pipeline = await create_pipeline(ask)
+    made = await create_execution(ask, pipelineId=pipeline, tags=tag_inputs("a=b"), maxFailedRows=5)
+    kept = await read_record(store, made["id"])
     form = made["upload"]
     assert (form["method"], form["headers"]) == ("POST", [])
     assert form["fields"] == [
         {"name": "key", "value": ingest_key(kept)},
         {"name": "Content-Type", "value": "text/csv"},
     ]
-    await put(store.files, ingest_key(kept), CSV)
+    await put_file(store.files, ingest_key(kept), CSV)
     told = await ask.input(START, id=made["id"])
     assert told["execution"]["state"] == "WAITING"
     assert told["execution"]["readyAt"] is not None
@@ -125,13 +125,13 @@ async def test_an_execution_goes_from_its_form_to_its_output(ask: Ask, store: St
 
 
 async def test_rows_of_a_request_are_answered_in_it(ask: Ask) -> None:
-    pipeline = await trips(ask)
+    pipeline = await create_pipeline(ask)
     rows = [
         {"distance": 12.5, "fuel": "gas"},
         {"distance": "far"},
         {"Fuel type": "x", "distance": 3},
     ]
-    made = await created(ask, pipelineId=pipeline, mode="INLINE", rows=rows)
+    made = await create_execution(ask, pipelineId=pipeline, mode="INLINE", rows=rows)
     assert (made["state"], made["mode"], made["upload"]) == ("SUCCESS", "INLINE", None)
     assert made["results"]["rows"] == [{"return": 25, "far": True}, {"return": 6, "far": False}]
     assert made["results"]["problems"] == [
@@ -148,8 +148,8 @@ async def test_rows_of_a_request_are_answered_in_it(ask: Ask) -> None:
 
 
 async def test_rows_that_all_fail_are_told_of(ask: Ask) -> None:
-    pipeline = await trips(ask)
-    made = await created(ask, pipelineId=pipeline, mode="INLINE", rows=[{"x": 1}])
+    pipeline = await create_pipeline(ask)
+    made = await create_execution(ask, pipelineId=pipeline, mode="INLINE", rows=[{"x": 1}])
     assert (made["state"], made["code"]) == ("FAILED", "ALL_ROWS_FAILED")
     assert made["results"]["rows"] == []
     assert [one["code"] for one in made["results"]["problems"]] == ["UNKNOWN_COLUMN"]
@@ -165,12 +165,12 @@ async def test_rows_that_all_fail_are_told_of(ask: Ask) -> None:
     ],
 )
 async def test_rows_and_mode_go_together(ask: Ask, input: dict[str, Any], path: list[str]) -> None:
-    told = await ask.input(CREATE, pipelineId=await trips(ask), **input)
+    told = await ask.input(CREATE, pipelineId=await create_pipeline(ask), **input)
     assert (told["__typename"], told["path"]) == ("ValidationProblem", path)
 
 
 async def test_a_reader_sees_an_execution_without_its_form(ask: Ask) -> None:
-    made = await created(ask, pipelineId=await trips(ask))
+    made = await create_execution(ask, pipelineId=await create_pipeline(ask))
     document = "query($id: ID!) { execution(id: $id) { state upload { url } } }"
     shown = (await ask(document, {"id": made["id"]}, READER)).value
     assert shown == {"state": "WAITING", "upload": None}
@@ -178,7 +178,7 @@ async def test_a_reader_sees_an_execution_without_its_form(ask: Ask) -> None:
 
 @pytest.mark.parametrize("seconds", [0, -1, 604801])
 async def test_a_url_is_valid_for_a_sensible_time(ask: Ask, store: Store, seconds: int) -> None:
-    id = await uploaded(ask, await trips(ask))
+    id = await create_uploaded_execution(ask, await create_pipeline(ask))
     await store.runner("w").run_all()
     document = (
         "query($id: ID!, $s: Int) { execution(id: $id) { outputDownload(expiresIn: $s) { url } } }"
@@ -188,15 +188,15 @@ async def test_a_url_is_valid_for_a_sensible_time(ask: Ask, store: Store, second
 
 
 async def test_a_worker_elsewhere_runs_an_execution(ask: Ask, store: Store) -> None:
-    id = await uploaded(ask, await trips(ask))
+    id = await create_uploaded_execution(ask, await create_pipeline(ask))
     claim = """mutation($input: ClaimExecutionInput!) { claimExecution(input: $input) {
       ...on ClaimExecutionPayload { fence plan inputUrl output { fields { value } }
         errors { url } execution { state } } } }"""
     claimed = await ask.input(claim, id=id, worker="far")
     assert (claimed["fence"], claimed["execution"]) == (1, {"state": "IN_PROGRESS"})
     assert [step["name"] for step in claimed["plan"]["steps"]] == ["return", "far"]
-    kept = await record(store, id)
-    assert claimed["output"]["fields"][0] == {"value": staged(output_key(kept), 1)}
+    kept = await read_record(store, id)
+    assert claimed["output"]["fields"][0] == {"value": staged_key(output_key(kept), 1)}
     progress = {"rowsSucceeded": 2, "rowsFailed": 1, "bytesRead": 40, "bytesWritten": 50}
     beat = """mutation($input: HeartbeatExecutionInput!) { heartbeatExecution(input: $input) {
       ...on HeartbeatExecutionPayload { execution { progress { rowsRead bytesWritten } } } } }"""
@@ -207,8 +207,8 @@ async def test_a_worker_elsewhere_runs_an_execution(ask: Ask, store: Store) -> N
       ...on CompleteExecutionPayload { execution { state } } } }"""
     early = await ask.input(complete, id=id, fence=1, progress=progress)
     assert early == {"__typename": "IllegalState", "message": "output.txt was not uploaded yet."}
-    await put(store.files, staged(output_key(kept), 1), b"x")
-    await put(store.files, staged(errors_key(kept), 1), b"y")
+    await put_file(store.files, staged_key(output_key(kept), 1), b"x")
+    await put_file(store.files, staged_key(errors_key(kept), 1), b"y")
     done = await ask.input(complete, id=id, fence=1, progress=progress)
     assert done["execution"] == {"state": "SUCCESS"}
 
@@ -227,11 +227,11 @@ async def test_datasets_are_shown_and_given_to_workers_elsewhere(ask: Ask) -> No
         ],
     }
     pipeline = await ask.make("/usa", "looking", transformer=transformer)
-    made = await created(ask, pipelineId=pipeline, mode="INLINE", rows=[{"x": "b"}])
+    made = await create_execution(ask, pipelineId=pipeline, mode="INLINE", rows=[{"x": "b"}])
     assert made["results"] == {"rows": [{"y": 5}], "problems": []}
     pins = "query($id: ID!) { execution(id: $id) { pins { kind id version name } } }"
-    id = await uploaded(ask, pipeline)
-    own = key_of("ReferenceDataset", dataset)
+    id = await create_uploaded_execution(ask, pipeline)
+    own = parse_key("ReferenceDataset", dataset)
     assert (await ask(pins, {"id": id})).value["pins"] == [
         {"kind": "D", "id": own, "version": 1, "name": "fuels"}
     ]
@@ -279,8 +279,8 @@ async def test_a_dataset_that_is_gone_is_a_problem_of_the_pipeline(ask: Ask) -> 
 
 
 async def test_an_execution_is_followed_to_its_end(ask: Ask, store: Store) -> None:
-    id = await uploaded(ask, await trips(ask))
-    changes = Changes(store.table)
+    id = await create_uploaded_execution(ask, await create_pipeline(ask))
+    changes = RowChanges(store.table)
     async with aclosing(answers(store, changes, id, ROOT, PROGRESS)) as told:
         progress = {"rowsRead": 0, "bytesTotal": len(CSV)}
         assert await anext(told) == {"state": "WAITING", "progress": progress}

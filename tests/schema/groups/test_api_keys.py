@@ -6,7 +6,7 @@ from typing import Any
 
 from graphql import GraphQLObjectType
 
-from penstock.datastore.clock import canonical
+from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from penstock.schema import schema
@@ -25,7 +25,7 @@ LIST = "{ viewer { userId apiKeys { nodes { id name roles { group role } } } } }
 
 
 def tomorrow() -> str:
-    return canonical(datetime.now(UTC) + timedelta(days=1))
+    return iso_timestamp(datetime.now(UTC) + timedelta(days=1))
 
 
 async def create(ask: Ask, caller: Caller = ANN, **more: Any) -> Any:

@@ -7,7 +7,7 @@ import pytest
 from penstock.datastore.store import Store
 from tests.support.consistency_check import contents, faults
 from tests.support.graphql_client import CREATE, CREATE_GROUP, Ask, as_caller, draft
-from tests.support.table_interceptors import Traced
+from tests.support.table_interceptors import TracedTable
 
 DELETE = """mutation($input: DeleteGroupInput!) { deleteGroup(input: $input) {
   __typename ...on DeleteGroupPayload { group { path } job { id state done total } }
@@ -17,7 +17,7 @@ JOB = """query($id: ID!) { job(id: $id) { __typename id kind state createdBy don
 UMA = as_caller("uma", "/usa=admin")
 
 
-async def grown(ask: Ask) -> str:
+async def grow_tree(ask: Ask) -> str:
     """Make the tree with one pipeline in each group; return the id of a pipeline elsewhere."""
     await ask.grow()
     for group in ("/usa", "/usa/northwest", "/usa/southeast"):
@@ -25,7 +25,7 @@ async def grown(ask: Ask) -> str:
     return await ask.make("/eu", "kept", "a=b")
 
 
-async def asked(ask: Ask) -> str:
+async def start_deletion(ask: Ask) -> str:
     """Start the deletion of `/usa` and everything below; return the id of the job."""
     told = await ask.input(DELETE, UMA, path="/usa", cascade=True)
     assert told["__typename"] == "DeleteGroupPayload", told
@@ -33,12 +33,12 @@ async def asked(ask: Ask) -> str:
     return id
 
 
-async def job(ask: Ask, id: str) -> Any:
+async def read_job(ask: Ask, id: str) -> Any:
     return (await ask(JOB, {"id": id}, UMA)).value
 
 
 async def test_a_job_is_followed_from_its_beginning_to_its_end(ask: Ask, store: Store) -> None:
-    kept = await grown(ask)
+    kept = await grow_tree(ask)
     told = await ask.input(DELETE, UMA, path="/usa", cascade=True)
     id = told["job"]["id"]
     assert told == {
@@ -46,7 +46,7 @@ async def test_a_job_is_followed_from_its_beginning_to_its_end(ask: Ask, store: 
         "group": {"path": "/usa"},
         "job": {"id": id, "state": "PENDING", "done": 0, "total": None},
     }
-    waiting = await job(ask, id)
+    waiting = await read_job(ask, id)
     created = waiting.pop("createdAt")
     assert waiting == {
         "__typename": "Job",
@@ -61,7 +61,7 @@ async def test_a_job_is_followed_from_its_beginning_to_its_end(ask: Ask, store: 
         "finishedAt": None,
     }
     assert await store.run_jobs("w") == 1
-    over = await job(ask, id)
+    over = await read_job(ask, id)
     assert (over["state"], over["done"], over["total"]) == ("DONE", 6, 6)
     assert created <= over["startedAt"] <= over["finishedAt"]
     assert (await ask("query($id: ID!) { node(id: $id) { id } }", {"id": id}, UMA)).value == {
@@ -76,7 +76,7 @@ async def test_a_job_is_followed_from_its_beginning_to_its_end(ask: Ask, store: 
 async def test_without_a_cascade_a_group_that_is_not_empty_is_refused(
     ask: Ask, store: Store
 ) -> None:
-    await grown(ask)
+    await grow_tree(ask)
     before = await contents(store.table)
     for more in ({}, {"cascade": False}, {"cascade": None}):
         told = await ask.input(DELETE, UMA, path="/usa", **more)
@@ -96,8 +96,8 @@ async def test_an_empty_group_goes_at_once_with_or_without_a_cascade(ask: Ask) -
 async def test_who_writes_into_a_group_that_is_being_deleted_is_told_so(
     ask: Ask, store: Store
 ) -> None:
-    kept = await grown(ask)
-    await asked(ask)
+    kept = await grow_tree(ask)
+    await start_deletion(ask)
     before = await contents(store.table)
     grant = """mutation($input: GrantPipelineInput!) { grantPipeline(input: $input) {
       __typename ...on UserError { code message path } } }"""
@@ -112,7 +112,7 @@ async def test_who_writes_into_a_group_that_is_being_deleted_is_told_so(
 
 
 async def test_the_root_is_deleted_by_no_cascade(ask: Ask, store: Store) -> None:
-    await grown(ask)
+    await grow_tree(ask)
     before = await contents(store.table)
     told = await ask.input(DELETE, path="/", cascade=True)
     assert (told["__typename"], told["state"]) == ("IllegalState", "ROOT")
@@ -131,7 +131,7 @@ async def test_the_root_is_deleted_by_no_cascade(ask: Ask, store: Store) -> None
 async def test_only_an_admin_of_the_whole_subtree_deletes_it(
     roles: list[str], code: str, ask: Ask, store: Store
 ) -> None:
-    await grown(ask)
+    await grow_tree(ask)
     before = await contents(store.table)
     told = await ask.input(DELETE, as_caller("ann", *roles), path="/usa", cascade=True)
     assert told["code"] == code
@@ -152,8 +152,8 @@ async def test_only_an_admin_of_the_whole_subtree_deletes_it(
 async def test_a_job_is_shown_to_who_began_it_and_to_who_may_know_the_group(
     user: str, roles: list[str], sees: bool, ask: Ask
 ) -> None:
-    await grown(ask)
-    id, who = await asked(ask), as_caller(user, *roles)
+    await grow_tree(ask)
+    id, who = await start_deletion(ask), as_caller(user, *roles)
     answer = await ask("query($id: ID!) { node(id: $id) { id } }", {"id": id}, who)
     assert answer.data == {"node": {"id": id} if sees else None}
     named = await ask("query($id: ID!) { job(id: $id) { id } }", {"id": id}, who)
@@ -164,7 +164,7 @@ async def test_a_job_is_shown_to_who_began_it_and_to_who_may_know_the_group(
 
 
 async def test_many_jobs_are_read_at_once(store: Store) -> None:
-    traced = Traced(store.table)
+    traced = TracedTable(store.table)
     ask = Ask(Store(traced))
     paths = [f"/g{n}" for n in range(5)]
     await ask.grow(*paths)

@@ -8,7 +8,7 @@ import pytest
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from tests.support.graphql_client import ROOT, Ask, as_caller
-from tests.support.table_interceptors import Traced
+from tests.support.table_interceptors import TracedTable
 
 AT_HOME = as_caller("tom", "/usa=contributor", default_group="/usa")
 SHOWN = """id group manifest runId addedAt addedBy toSkip processedAt shredTypes savedTo loadedAt
@@ -155,7 +155,7 @@ async def test_a_manifest_is_deleted_when_it_is_empty(ask: Ask) -> None:
 
 
 async def test_runs_are_read_in_few_round_trips(store: Store) -> None:
-    traced = Traced(store.table)
+    traced = TracedTable(store.table)
     ask = Ask(Store(traced))
     await ask.grow("/usa")
     for n in range(50):

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from penstock.datastore.ngsi.options import Naming
-from penstock.datastore.resources.changes import Changes
+from penstock.datastore.ngsi.options import NamingOptions
+from penstock.datastore.resources.changes import RowChanges
 from penstock.datastore.store import Store
 from penstock.resolvers.context import Context
-from penstock.schema.engine.engine import OperationRequest, Refused
+from penstock.schema.engine.engine import OperationRequest, RequestRejected
 from tests.datastore.ngsi.sample_sinks import car, notification, open_world
-from tests.datastore.ngsi.stored_samples import stored
+from tests.datastore.ngsi.stored_samples import store_samples
 from tests.support.graphql_client import CURSORS, ROOT, Ask, as_caller, engine
 
 STRANGER = as_caller("eve", "/eu=admin")
@@ -46,7 +46,7 @@ async def preview(ask: Ask, body: Any, **arguments: str) -> list[Any]:
     [("COUNT", "3"), ("SUM", "3"), ("AVG", "1"), ("MIN", "0"), ("MAX", "2")],
 )
 async def test_a_series_is_aggregated_by_period(ask: Ask, method: str, value: str) -> None:
-    await stored(ask.store, samples=3)
+    await store_samples(ask.store, samples=3)
     times = 'from: "2015-04-20T13:00:00Z", to: "2015-04-20T13:16:18Z"'
     shown = f"aggregate(method: {method}, period: MINUTE, {times}) {{ start samples value }}"
     assert (await attribute(ask, shown))["aggregate"] == [
@@ -57,13 +57,13 @@ async def test_a_series_is_aggregated_by_period(ask: Ask, method: str, value: st
 
 
 async def test_the_last_samples_are_had_oldest_first(ask: Ask) -> None:
-    await stored(ask.store, samples=5)
+    await store_samples(ask.store, samples=5)
     found = await attribute(ask, "series(last: 2) { nodes { text } }")
     assert found["series"]["nodes"] == [{"text": "3"}, {"text": "4"}]
 
 
 async def test_what_is_not_there_is_null(ask: Ask) -> None:
-    await stored(ask.store)
+    await store_samples(ask.store)
     path = 'servicePath(path: "/4wheels") { entity(id: "car9", type: "car") { entityId } }'
     assert (await ask(SERVICE % path)).value == {"servicePath": {"entity": None}}
     other = 'servicePath(path: "/9wheels") { path }'
@@ -84,13 +84,13 @@ async def test_what_is_not_there_is_null(ask: Ask) -> None:
     ],
 )
 async def test_arguments_that_cannot_mean_anything_are_refused(ask: Ask, shown: str) -> None:
-    await stored(ask.store)
+    await store_samples(ask.store)
     (error,) = (await ask(SERVICE % shown)).errors
     assert error["extensions"]["code"] == "BAD_USER_INPUT"
 
 
 async def test_names_are_encoded_and_decoded_by_either_rule(ask: Ask) -> None:
-    await stored(ask.store)
+    await store_samples(ask.store)
     name = "vehiclesxffffx002f4wheelsxffffcar1xffffcar"
     shown = (
         'a: encodeName(text: "box/") b: encodeName(text: "box/", encoding: STRICT) '
@@ -104,7 +104,7 @@ async def test_names_are_encoded_and_decoded_by_either_rule(ask: Ask) -> None:
 
 
 async def test_a_preview_says_where_entities_would_be_stored_and_stores_nothing(ask: Ask) -> None:
-    await stored(ask.store)
+    await store_samples(ask.store)
     counts = SERVICE % "counts { received }"
     before = (await ask(counts)).value
     assert await preview(ask, {"data": [car("car2"), {}]}, servicePath="/a, /b") == [
@@ -125,7 +125,7 @@ async def test_a_preview_says_where_entities_would_be_stored_and_stores_nothing(
 
 
 async def test_the_numbers_of_a_search_are_in_its_cost(ask: Ask) -> None:
-    await stored(ask.store)
+    await store_samples(ask.store)
     few = await ask(ATTRIBUTE % "name")
     more = await ask(ATTRIBUTE % "latest { text }")
     assert more.units.calls == few.units.calls + 1
@@ -135,8 +135,8 @@ async def test_the_numbers_of_a_search_are_in_its_cost(ask: Ask) -> None:
 async def refusal(store: Store, caller: Any, **variables: str) -> Any:
     given = {"path": "/4wheels", "attribute": "speed", **variables}
     prepared = engine().prepare(OperationRequest(query=SAMPLES, variables=given))
-    context = Context.open(store, caller, CURSORS, Changes(store.table))
-    with pytest.raises(Refused) as refused:
+    context = Context.open(store, caller, CURSORS, RowChanges(store.table))
+    with pytest.raises(RequestRejected) as refused:
         async with aclosing(engine().events(prepared, context, "a test")) as events:
             await anext(events)
     (error,) = refused.value.errors
@@ -144,7 +144,7 @@ async def refusal(store: Store, caller: Any, **variables: str) -> Any:
 
 
 async def test_a_stranger_cannot_follow_and_cannot_tell_why(store: Store) -> None:
-    await stored(store)
+    await store_samples(store)
     theirs = await refusal(store, STRANGER)
     assert theirs["extensions"]["code"] == "NOT_FOUND"
     absent = await refusal(store, STRANGER, path="/9wheels")
@@ -158,14 +158,14 @@ async def test_a_follower_hears_the_latest_and_then_each_sample(
 ) -> None:
     async with (
         open_world(store.table, store.ingest.destinations, tmp_path) as world,
-        world.sink() as sink,
+        world.open_sink() as sink,
     ):
-        await sink.accept(notification(car("car1", speed=0)), 10)
-        await world.settled()
-        seen = world.store(sink)
+        await sink.accept_notification(notification(car("car1", speed=0)), 10)
+        await world.wait_until_settled()
+        seen = world.store_beside(sink)
         given = {"path": "/4wheels", "attribute": "speed"}
         prepared = engine().prepare(OperationRequest(query=SAMPLES, variables=given))
-        context = Context.open(seen, ROOT, CURSORS, Changes(seen.table))
+        context = Context.open(seen, ROOT, CURSORS, RowChanges(seen.table))
         told = []
         async with aclosing(engine().events(prepared, context, "a test")) as events:
             async for event in events:
@@ -174,13 +174,13 @@ async def test_a_follower_hears_the_latest_and_then_each_sample(
                 if len(told) == 3:
                     break
                 async with asyncio.timeout(5):
-                    await sink.accept(notification(car("car1", speed=len(told))), 10)
-                    await world.settled()
+                    await sink.accept_notification(notification(car("car1", speed=len(told))), 10)
+                    await world.wait_until_settled()
     assert told == ["0", "1", "2"]
 
 
 async def test_names_are_those_of_the_settings(ask: Ask) -> None:
-    await stored(ask.store)
-    assert ask.store.ingest.options.naming == Naming()
+    await store_samples(ask.store)
+    assert ask.store.ingest.options.naming == NamingOptions()
     (found,) = await preview(ask, {"id": "x", "type": "y"}, servicePath="/")
     assert found["table"] == "vehiclesxffffx002fxffffxxffffy"

@@ -6,7 +6,15 @@ import pytest
 
 from penstock.datastore.store import Store
 from tests.support.consistency_check import contents
-from tests.support.graphql_client import CREATE, TRANSFORMER, UPDATE, Ask, as_caller, draft, tagged
+from tests.support.graphql_client import (
+    CREATE,
+    TRANSFORMER,
+    UPDATE,
+    Ask,
+    as_caller,
+    draft,
+    tag_inputs,
+)
 
 CONTENT = """name description state attributes tags { key value } groups version
   createdAt createdBy updatedAt updatedBy
@@ -33,7 +41,7 @@ DOCUMENTED: dict[str, Any] = {
     "name": "sap:emissions:pipeline",
     "description": "Emissions — größer als 0",
     "attributes": ATTRIBUTES,
-    "tags": tagged("source=SAP", "material=Metal/Steel"),
+    "tags": tag_inputs("source=SAP", "material=Metal/Steel"),
     "transformer": {
         "parameters": [PARAMETER],
         "transforms": [
@@ -70,7 +78,7 @@ async def test_an_update_makes_a_version_and_leaves_the_earlier_ones_alone(ask: 
     id = await ask.make("/usa", "one", "a=1", attributes={"n": 1})
     before = await whole(ask, id)
     ben = as_caller("ben", "/usa=contributor")
-    changes = {"name": "two", "tags": tagged("a=2"), "transformer": DOCUMENTED["transformer"]}
+    changes = {"name": "two", "tags": tag_inputs("a=2"), "transformer": DOCUMENTED["transformer"]}
     told = await ask.input(UPDATE, ben, id=id, expectedVersion=1, **changes)
     assert told["pipeline"] == {"id": id, "name": "two", "version": 2}
     after = await whole(ask, id)
@@ -92,12 +100,12 @@ async def test_null_clears_and_what_is_left_out_stays(ask: Ask) -> None:
     id = await ask.make("/usa", "one", "a=b", **more)
     assert await ask.change(id, 1) == 2
     kept = await whole(ask, id)
-    assert {name: kept[name] for name in CLEARED} == {**more, "tags": tagged("a=b")}
+    assert {name: kept[name] for name in CLEARED} == {**more, "tags": tag_inputs("a=b")}
     assert await ask.change(id, 2, description=None, attributes=None, tags=None) == 3
     cleared = await whole(ask, id)
     assert {name: cleared[name] for name in CLEARED} == CLEARED
     assert cleared["name"] == "one"
-    assert await ask.names("/usa", tags={"all": tagged("a=b")}) == []
+    assert await ask.names("/usa", tags={"all": tag_inputs("a=b")}) == []
 
 
 async def test_what_must_have_a_value_takes_no_null(ask: Ask, store: Store) -> None:
@@ -118,7 +126,7 @@ async def test_all_broken_rules_are_told_at_once_with_their_paths(ask: Ask, stor
     number = {"index": 0, "type": "NUMBER"}
     broken = {
         "name": "x" * 129,
-        "tags": tagged("a=b", "A=c", "d=/", "=e"),
+        "tags": tag_inputs("a=b", "A=c", "d=/", "=e"),
         "transformer": {
             "parameters": [
                 {"index": 1, "key": "p", "type": "STRING"},
@@ -198,7 +206,13 @@ async def test_what_is_not_enabled_changes_nothing_but_its_state(state: str, ask
 async def test_all_problems_of_an_input_are_told_with_those_of_its_form(ask: Ask) -> None:
     await ask.grow()
     id = await ask.make("/usa", "one")
-    odd = {"id": id, "expectedVersion": 1, "name": None, "attributes": [1], "tags": tagged("=v")}
+    odd = {
+        "id": id,
+        "expectedVersion": 1,
+        "name": None,
+        "attributes": [1],
+        "tags": tag_inputs("=v"),
+    }
     told = (await ask(UPDATE_PROBLEMS, {"input": odd})).value
     assert [problem["path"] for problem in told["problems"]] == [
         ["name"],

@@ -4,7 +4,7 @@ import pytest
 
 from penstock.datastore.store import Store
 from tests.support.consistency_check import contents
-from tests.support.graphql_client import CREATE, NOUNS, Ask, as_caller, draft, tagged
+from tests.support.graphql_client import CREATE, NOUNS, Ask, as_caller, draft, tag_inputs
 
 UPDATE_PROBLEMS = """mutation($input: UpdatePipelineInput!) { updatePipeline(input: $input) {
   ...on ValidationProblem { problems { path message } } } }"""
@@ -99,7 +99,7 @@ async def test_problems_of_the_form_are_told_with_those_of_the_content(
     await ask.grow()
     id = await ask.make("/usa", "one")
     before = await contents(store.table)
-    odd = {"id": id, "expectedVersion": 1, "name": None, "state": None, "tags": tagged("=v")}
+    odd = {"id": id, "expectedVersion": 1, "name": None, "state": None, "tags": tag_inputs("=v")}
     told = (await ask(UPDATE_PROBLEMS, {"input": odd})).value["problems"]
     assert [problem["path"] for problem in told] == [["name"], ["state"], ["tags", "0", "key"]]
     only_state = {"id": id, "expectedVersion": 1, "name": None, "state": "FROZEN"}

@@ -5,7 +5,7 @@ from typing import Any
 
 from penstock.datastore.store import Store
 from tests.support.consistency_check import faults
-from tests.support.graphql_client import Ask, tagged
+from tests.support.graphql_client import Ask, tag_inputs
 
 KEYS = """query($group: GroupPath) {
   tagKeys(kind: PIPELINE, group: $group) { nodes { key label count } } }"""
@@ -44,7 +44,10 @@ async def test_keys_and_values_are_matched_in_any_writing_and_shown_as_first_wri
     assert below["nodes"] == [
         {**metal, "value": "metal/steel", "label": "STEEL", "hasChildren": False}
     ]
-    assert await ask.names("/usa", tags={"all": tagged("MaTerial=metal/Steel")}) == ["one", "two"]
+    assert await ask.names("/usa", tags={"all": tag_inputs("MaTerial=metal/Steel")}) == [
+        "one",
+        "two",
+    ]
 
 
 async def test_a_value_is_no_prefix_of_another(ask: Ask) -> None:
@@ -53,8 +56,8 @@ async def test_a_value_is_no_prefix_of_another(ask: Ask) -> None:
     await ask.make("/usa", "two", "m=metals/steel")
     await ask.make("/usa", "three", "m=metal#steel")
     await ask.make("/usa", "four", "m=metal/steel")
-    assert await ask.names("/usa", tags={"all": tagged("m=metal")}) == ["one", "four"]
-    assert await ask.names("/usa", tags={"all": tagged("m=metal#steel")}) == ["three"]
+    assert await ask.names("/usa", tags={"all": tag_inputs("m=metal")}) == ["one", "four"]
+    assert await ask.names("/usa", tags={"all": tag_inputs("m=metal#steel")}) == ["three"]
     assert await values(ask, "/usa", "m") == {"metal": 2, "metal#steel": 1, "metals": 1}
     assert await values(ask, "/usa", "m", "metal") == {"metal/steel": 1}
 
@@ -68,7 +71,7 @@ async def test_counts_follow_updates_grants_revokes_and_deletes(ask: Ask, store:
     assert await keys(ask, "/eu") == {}
     await ask.input(GRANT, id=one, group="/eu")
     assert await values(ask, "/eu/france", "m") == {"metal": 1}
-    await ask.change(one, 1, tags=tagged("m=wood"))
+    await ask.change(one, 1, tags=tag_inputs("m=wood"))
     assert await values(ask, "/eu/france", "m") == {"wood": 1}
     assert await values(ask, "/usa/northwest", "m") == {"metal": 1, "wood": 1}
     assert await values(ask, "/usa/northwest", "m", "metal") == {}
@@ -83,9 +86,9 @@ async def test_counts_follow_updates_grants_revokes_and_deletes(ask: Ask, store:
 async def test_a_filter_that_no_tag_can_match_is_refused_with_its_paths(ask: Ask) -> None:
     await ask.grow()
     query = 'query($t: TagFilter) { pipelines(group: "/usa", tags: $t) { nodes { id } } }'
-    bad: dict[str, Any] = {"all": tagged("a=b", "=c"), "none": tagged("d=e//f")}
+    bad: dict[str, Any] = {"all": tag_inputs("a=b", "=c"), "none": tag_inputs("d=e//f")}
     assert (await ask(query, {"t": bad})).code == "BAD_USER_INPUT"
-    many = {"any": tagged(*(f"k{n}=v" for n in range(21)))}
+    many = {"any": tag_inputs(*(f"k{n}=v" for n in range(21)))}
     assert (await ask(query, {"t": many})).code == "BAD_USER_INPUT"
 
 
@@ -111,7 +114,7 @@ async def test_every_filter_finds_what_set_algebra_finds(ask: Ask) -> None:
     for size in range(4):
         for wanted in combinations(CHOICES, size):
             for kind, other in (("none", "a=1/2"), ("none", "c=x"), ("any", "b=1")):
-                filter = {"all": tagged(*wanted), kind: tagged(other)}
+                filter = {"all": tag_inputs(*wanted), kind: tag_inputs(other)}
                 expected = [
                     name
                     for name, tags in seen

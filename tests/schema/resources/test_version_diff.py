@@ -7,7 +7,7 @@ import pytest
 
 from penstock.datastore.clock import Clock
 from penstock.datastore.store import Store
-from tests.support.graphql_client import NOUNS, Ask, as_caller, tagged
+from tests.support.graphql_client import NOUNS, Ask, as_caller, tag_inputs
 from tests.support.sample_resources import Watch
 
 DIFF = """query($id: ID!, $from: Int!, $to: Int!) { pipeline(id: $id) {
@@ -32,7 +32,7 @@ def ask(store: Store, noun: str) -> Ask:
 async def three_versions(ask: Ask) -> str:
     await ask.grow()
     id = await ask.make("/usa", "one", "a=b", "c=d")
-    await ask.change(id, 1, description="words", tags=tagged("a=b/c"))
+    await ask.change(id, 1, description="words", tags=tag_inputs("a=b/c"))
     await ask.change(id, 2, name="two", state="FROZEN")
     return id
 

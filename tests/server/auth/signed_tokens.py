@@ -10,8 +10,8 @@ import pytest
 from joserfc import jwt
 from joserfc.jwk import ECKey, Key
 
-from penstock.datastore.errors import Unauthenticated
-from penstock.server.auth.jwks import pick
+from penstock.datastore.errors import NotAuthenticated
+from penstock.server.auth.jwks import pick_key
 from penstock.server.auth.tokens import Authenticator
 
 ISSUER = "https://issuer.example.org"
@@ -39,9 +39,9 @@ class FixedKeys:
         self._keys = keys
 
     async def find(self, kid: str | None, algorithm: str) -> Key | None:
-        return pick(self._keys, kid, algorithm)
+        return pick_key(self._keys, kid, algorithm)
 
-    def current(self) -> object:
+    def current_keys(self) -> object:
         return self._keys
 
 
@@ -59,7 +59,7 @@ def claims(**changes: Any) -> dict[str, Any]:
     return {name: value for name, value in (usual | changes).items() if value is not None}
 
 
-def signed(key: Key, body: dict[str, Any], alg: str = "ES256", **header: Any) -> str:
+def sign_claims(key: Key, body: dict[str, Any], alg: str = "ES256", **header: Any) -> str:
     head = {"alg": alg, "kid": key.kid} | header
     return jwt.encode(
         {name: value for name, value in head.items() if value is not None},
@@ -69,7 +69,7 @@ def signed(key: Key, body: dict[str, Any], alg: str = "ES256", **header: Any) ->
     )
 
 
-def part(value: object) -> str:
+def encode_part(value: object) -> str:
     """Return one base64url segment of a token."""
     text = value if isinstance(value, bytes) else json.dumps(value).encode()
     return base64.urlsafe_b64encode(text).rstrip(b"=").decode()
@@ -81,6 +81,6 @@ def bearer(token: str) -> dict[str, str]:
 
 async def refusal(authenticator: Authenticator, headers: Mapping[str, object]) -> str:
     """Return the message of the refusal of these headers."""
-    with pytest.raises(Unauthenticated) as raised:
+    with pytest.raises(NotAuthenticated) as raised:
         await authenticator.caller_of(headers)
     return raised.value.message

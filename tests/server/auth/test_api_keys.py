@@ -17,7 +17,7 @@ from penstock.server.app import open_app
 from penstock.server.auth.api_keys import SESSION_SECONDS, ApiKeyAuthenticator
 from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
 from penstock.server.auth.tokens import Authentication
-from penstock.server.runtime.stores import store_over
+from penstock.server.runtime.stores import build_store
 from penstock.server.settings.settings import Settings
 from tests.server.auth.signed_tokens import bearer, refusal
 from tests.support.sample_resources import Watch
@@ -31,7 +31,7 @@ TOKEN_CALLER = Caller("tom", {})
 HOUR = timedelta(hours=1)
 
 
-class Tokens:
+class AnyTokenAuthenticator:
     """Accepts any token."""
 
     async def caller_of(self, _headers: object) -> Caller:
@@ -52,14 +52,14 @@ class World:
         roles = {NORTHWEST: Role.READER, USA: Role.ADMIN}
         self.keys = {ID: Credential(ID, "ann", roles, TEXT.digest, expires)}
         self.authenticator = ApiKeyAuthenticator(
-            Tokens(), self._find, seconds, now=self.wall, clock=lambda: self.clock
+            AnyTokenAuthenticator(), self._find, seconds, now=self.wall, clock=lambda: self.clock
         )
 
     async def _find(self, id: str) -> Credential | None:
         self.reads.append(id)
         return self.keys.get(id)
 
-    async def refused(self, text: object = TEXT) -> str:
+    async def refusal_of(self, text: object = TEXT) -> str:
         return await refusal(self.authenticator, bearer(str(text)))
 
     async def user(self) -> str:
@@ -120,13 +120,13 @@ async def test_whatever_is_wrong_with_a_key_is_told_in_the_same_words(world: Wor
         f"{TEXT}s",
         f"penstock_{'x' * 100_000}",
     ):
-        assert await world.refused(text) == REFUSED
+        assert await world.refusal_of(text) == REFUSED
     assert world.reads == [OTHER_ID, ID]
     world.wall.move(HOUR)
-    assert await world.refused() == REFUSED
+    assert await world.refusal_of() == REFUSED
     del world.keys[ID]
     world.clock += 5
-    assert await world.refused() == REFUSED
+    assert await world.refusal_of() == REFUSED
 
 
 async def test_a_key_is_looked_up_again_after_five_seconds(world: World) -> None:
@@ -146,15 +146,15 @@ async def test_a_revoked_key_works_for_five_seconds_at_most(world: World) -> Non
     world.clock += 4.999
     assert await world.user() == "ann"
     world.clock += 0.001
-    assert await world.refused() == REFUSED
+    assert await world.refusal_of() == REFUSED
     world.clock += 100
-    assert await world.refused() == REFUSED
+    assert await world.refusal_of() == REFUSED
 
 
 async def test_an_expired_key_does_not_work_although_it_is_kept(world: World) -> None:
     assert await world.user() == "ann"
     world.wall.move(HOUR)
-    assert await world.refused() == REFUSED
+    assert await world.refusal_of() == REFUSED
     assert world.reads == [ID]
 
 
@@ -162,13 +162,13 @@ async def test_with_no_seconds_to_keep_a_key_it_is_looked_up_each_time() -> None
     world = World(seconds=0)
     assert (await world.user(), await world.user()) == ("ann", "ann")
     del world.keys[ID]
-    assert await world.refused() == REFUSED
+    assert await world.refusal_of() == REFUSED
     assert world.reads == [ID, ID, ID]
 
 
 async def test_a_key_that_was_not_there_is_looked_up_again(world: World) -> None:
     kept = world.keys.pop(ID)
-    assert await world.refused() == REFUSED
+    assert await world.refusal_of() == REFUSED
     world.keys[ID] = kept
     assert await world.user() == "ann"
 
@@ -191,13 +191,13 @@ async def test_a_store_that_is_away_refuses_nobody() -> None:
         raise Unavailable("The store did not answer.")
 
     with pytest.raises(Unavailable):
-        await ApiKeyAuthenticator(Tokens(), away, 5).caller_of(bearer(str(TEXT)))
+        await ApiKeyAuthenticator(AnyTokenAuthenticator(), away, 5).caller_of(bearer(str(TEXT)))
 
 
 async def test_the_settings_bound_the_life_of_a_key(store: Store) -> None:
-    assert store_over(store.table, Settings.load()).longest_api_key == timedelta(days=365)
+    assert build_store(store.table, Settings.load()).longest_api_key == timedelta(days=365)
     settings = Settings.load(api_key_max_days=7)
-    assert store_over(store.table, settings).longest_api_key == timedelta(days=7)
+    assert build_store(store.table, settings).longest_api_key == timedelta(days=7)
 
 
 CREATE = """mutation($in: CreateApiKeyInput!) { createApiKey(input: $in) { __typename

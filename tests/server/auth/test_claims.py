@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from penstock.datastore.errors import Unauthenticated
+from penstock.datastore.errors import NotAuthenticated
 from penstock.datastore.roles import Role
 from penstock.server.auth.tokens import TokenAuthenticator, TokenRules
 from tests.server.auth.signed_tokens import (
@@ -16,7 +16,7 @@ from tests.server.auth.signed_tokens import (
     bearer,
     claims,
     refusal,
-    signed,
+    sign_claims,
 )
 
 AUDIENCE_AND_MORE = ["other", RULES["audience"]]
@@ -26,7 +26,7 @@ ACCEPTED = TokenAuthenticator(TokenRules(**RULES), FixedKeys(KEY))
 
 
 async def refusal_of(**changes: Any) -> str:
-    return await refusal(ACCEPTED, bearer(signed(KEY, claims(**changes))))
+    return await refusal(ACCEPTED, bearer(sign_claims(KEY, claims(**changes))))
 
 
 @pytest.mark.parametrize(
@@ -63,15 +63,15 @@ async def test_a_claim_that_does_not_hold_is_refused(changes: dict[str, Any], wo
 async def test_the_clocks_may_differ_by_the_skew() -> None:
     now = int(time.time())
     late = claims(exp=now - 50, nbf=now + 50, iat=now + 50)
-    assert (await ACCEPTED.caller_of(bearer(signed(KEY, late)))).user_id == "ana"
+    assert (await ACCEPTED.caller_of(bearer(sign_claims(KEY, late)))).user_id == "ana"
     strict = TokenAuthenticator(TokenRules(**(RULES | {"clock_skew": 0})), FixedKeys(KEY))
-    with pytest.raises(Unauthenticated, match="expired"):
-        await strict.caller_of(bearer(signed(KEY, claims(exp=now - 1))))
+    with pytest.raises(NotAuthenticated, match="expired"):
+        await strict.caller_of(bearer(sign_claims(KEY, claims(exp=now - 1))))
 
 
 async def test_one_of_several_audiences_suffices() -> None:
     body = claims(aud=AUDIENCE_AND_MORE)
-    assert (await ACCEPTED.caller_of(bearer(signed(KEY, body)))).user_id == "ana"
+    assert (await ACCEPTED.caller_of(bearer(sign_claims(KEY, body)))).user_id == "ana"
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ async def test_one_of_several_audiences_suffices() -> None:
 )
 async def test_roles_are_read_in_each_of_their_forms(claim: Any, roles: dict[str, Role]) -> None:
     body = claims(**{"penstock:roles": claim})
-    caller = await ACCEPTED.caller_of(bearer(signed(KEY, body)))
+    caller = await ACCEPTED.caller_of(bearer(sign_claims(KEY, body)))
     assert dict(caller.roles) == roles
 
 
@@ -136,7 +136,7 @@ async def test_without_the_claim_the_shallowest_group_is_the_default(
     roles: dict[str, str], group: str | None
 ) -> None:
     body = claims(**{"penstock:roles": roles})
-    assert (await ACCEPTED.caller_of(bearer(signed(KEY, body)))).default_group == group
+    assert (await ACCEPTED.caller_of(bearer(sign_claims(KEY, body)))).default_group == group
 
 
 @pytest.mark.parametrize("group", ["/", "/usa2", "/emea", "usa", "/usa/", "", 7, ["/usa"]])
@@ -147,5 +147,7 @@ async def test_a_default_group_that_the_roles_do_not_cover_is_refused(group: obj
 async def test_claims_may_have_other_names() -> None:
     rules = TokenRules(**RULES, roles_claim="groups", default_group_claim="home")
     body = claims(groups=["/emea=reader"], home="/emea/x")
-    caller = await TokenAuthenticator(rules, FixedKeys(KEY)).caller_of(bearer(signed(KEY, body)))
+    caller = await TokenAuthenticator(rules, FixedKeys(KEY)).caller_of(
+        bearer(sign_claims(KEY, body))
+    )
     assert (dict(caller.roles), caller.default_group) == ({"/emea": Role.READER}, "/emea/x")

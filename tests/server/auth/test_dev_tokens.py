@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from joserfc.jwk import OKPKey
 
-from penstock.datastore.errors import Unauthenticated
+from penstock.datastore.errors import NotAuthenticated
 from penstock.datastore.roles import GroupPath, Role
 from penstock.server.auth.dev_tokens import BadDevKey, dev_key, sign_dev_token
 from penstock.server.auth.tokens import open_authenticator
@@ -121,7 +121,7 @@ async def test_a_development_token_expires_and_belongs_to_its_key(tmp_path: Path
     old = sign_dev_token(dev_key(tmp_path), "ana", {}, None, timedelta(hours=-1))
     foreign = sign_dev_token(dev_key(tmp_path / "other"), "ana", {}, None, timedelta(hours=1))
     async with open_authenticator(Settings.load(data_dir=tmp_path)) as authenticator:
-        with pytest.raises(Unauthenticated, match="has expired"):
+        with pytest.raises(NotAuthenticated, match="has expired"):
             await authenticator.caller_of(bearer(old))
-        with pytest.raises(Unauthenticated, match="unknown key"):
+        with pytest.raises(NotAuthenticated, match="unknown key"):
             await authenticator.caller_of(bearer(foreign))

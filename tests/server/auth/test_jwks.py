@@ -9,14 +9,14 @@ from typing import Any
 import httpx
 import pytest
 
-from penstock.datastore.errors import Unauthenticated, Unavailable
+from penstock.datastore.errors import NotAuthenticated, Unavailable
 from penstock.datastore.roles import ROOT, Role
 from penstock.server.auth.dev_tokens import DEV_ISSUER, dev_key, sign_dev_token
 from penstock.server.auth.jwks import MAX_BYTES, Jwks
 from penstock.server.auth.tokens import TokenAuthenticator, TokenRules, open_authenticator
 from penstock.server.settings.settings import Settings
 from tests.server.auth.fake_issuer import DISCOVERY, Issuer, open_issuer
-from tests.server.auth.signed_tokens import AUDIENCE, bearer, claims, ec_key, signed
+from tests.server.auth.signed_tokens import AUDIENCE, bearer, claims, ec_key, sign_claims
 from tests.support.server_process import PLAIN
 
 
@@ -245,10 +245,10 @@ async def test_a_token_of_the_issuer_makes_a_caller(
     issuer.keys = [key]
     rules = TokenRules(issuer=issuer.url, audience=AUDIENCE, algorithms=("ES256",), clock_skew=60)
     authenticator = TokenAuthenticator(rules, Jwks(http, issuer.url))
-    caller = await authenticator.caller_of(bearer(signed(key, claims(iss=issuer.url))))
+    caller = await authenticator.caller_of(bearer(sign_claims(key, claims(iss=issuer.url))))
     assert (caller.user_id, caller.default_group) == ("ana", "/usa")
-    with pytest.raises(Unauthenticated, match="unknown key"):
-        await authenticator.caller_of(bearer(signed(ec_key("two"), claims(iss=issuer.url))))
+    with pytest.raises(NotAuthenticated, match="unknown key"):
+        await authenticator.caller_of(bearer(sign_claims(ec_key("two"), claims(iss=issuer.url))))
 
 
 async def test_a_token_with_a_refused_algorithm_never_reaches_the_issuer(
@@ -256,8 +256,8 @@ async def test_a_token_with_a_refused_algorithm_never_reaches_the_issuer(
 ) -> None:
     rules = TokenRules(issuer=issuer.url, audience=AUDIENCE, algorithms=("RS256",), clock_skew=60)
     authenticator = TokenAuthenticator(rules, Jwks(http, issuer.url))
-    with pytest.raises(Unauthenticated, match="not allowed"):
-        await authenticator.caller_of(bearer(signed(ec_key("one"), claims(iss=issuer.url))))
+    with pytest.raises(NotAuthenticated, match="not allowed"):
+        await authenticator.caller_of(bearer(sign_claims(ec_key("one"), claims(iss=issuer.url))))
     assert issuer.requests == []
 
 
@@ -268,7 +268,7 @@ async def test_the_settings_open_an_authenticator_before_the_issuer_is_up(issuer
     settings = Settings.load(issuer=issuer.url, audience=AUDIENCE, jwks_url=f"{issuer.url}/jwks")
     async with open_authenticator(settings) as authenticator:
         assert issuer.requests == []
-        token = bearer(signed(key, claims(iss=issuer.url)))
+        token = bearer(sign_claims(key, claims(iss=issuer.url)))
         with pytest.raises(Unavailable):
             await authenticator.caller_of(token)
     issuer.down = False
@@ -283,9 +283,9 @@ async def test_a_server_with_an_issuer_takes_no_development_token(
     token = sign_dev_token(dev_key(tmp_path), "ana", {ROOT: Role.ADMIN}, None, timedelta(hours=1))
     settings = Settings.load(issuer=issuer.url, audience=DEV_ISSUER, data_dir=tmp_path)
     async with open_authenticator(settings) as authenticator:
-        with pytest.raises(Unauthenticated, match="unknown key"):
+        with pytest.raises(NotAuthenticated, match="unknown key"):
             await authenticator.caller_of(bearer(token))
         issuer.keys = [dev_key(tmp_path)]
     async with open_authenticator(settings) as authenticator:
-        with pytest.raises(Unauthenticated, match="iss"):
+        with pytest.raises(NotAuthenticated, match="iss"):
             await authenticator.caller_of(bearer(token))

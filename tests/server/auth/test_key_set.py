@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from joserfc.jwk import OctKey, OKPKey, RSAKey
 
-from penstock.server.auth.jwks import keys_from, pick
+from penstock.server.auth.jwks import keys_from, pick_key
 from tests.server.auth.signed_tokens import ec_key
 
 
@@ -26,7 +26,7 @@ def test_keys_that_cannot_verify_are_left_out() -> None:
         key.as_dict(private=False),
     ]
     keys = keys_from({"keys": entries})
-    assert pick(keys, "one", "ES256") is keys[-1]
+    assert pick_key(keys, "one", "ES256") is keys[-1]
     assert [key.kid for key in keys] == ["one"]
 
 
@@ -49,7 +49,7 @@ def test_no_entry_of_a_key_set_spoils_the_others(
 ) -> None:
     good = ec_key("one").as_dict(private=False)
     keys = keys_from({"keys": [{"kty": kty, "crv": crv} | members, good]})
-    assert [pick([key], None, "ES256") for key in keys][-1] is not None
+    assert [pick_key([key], None, "ES256") for key in keys][-1] is not None
 
 
 def test_a_key_must_be_meant_for_the_algorithm() -> None:
@@ -57,20 +57,20 @@ def test_a_key_must_be_meant_for_the_algorithm() -> None:
     key = ec_key("e")
     edwards = OKPKey.generate_key("Ed25519", {"kid": "o", "use": "enc"})
     keys = (rsa, key, edwards)
-    assert pick(keys, "r", "RS256") is rsa
-    assert pick(keys, "r", "PS256") is None
-    assert pick(keys, "r", "ES256") is None
-    assert pick(keys, "e", "ES256") is key
-    assert pick(keys, "e", "ES384") is None
-    assert pick(keys, "o", "Ed25519") is None
+    assert pick_key(keys, "r", "RS256") is rsa
+    assert pick_key(keys, "r", "PS256") is None
+    assert pick_key(keys, "r", "ES256") is None
+    assert pick_key(keys, "e", "ES256") is key
+    assert pick_key(keys, "e", "ES384") is None
+    assert pick_key(keys, "o", "Ed25519") is None
 
 
 def test_without_an_id_only_the_one_fitting_key_is_taken() -> None:
     one, two = ec_key("one"), ec_key("two")
     rsa = RSAKey.generate_key(2048, {"kid": "r"})
-    assert pick((one, rsa), None, "ES256") is one
-    assert pick((one, two), None, "ES256") is None
-    assert pick((), None, "ES256") is None
+    assert pick_key((one, rsa), None, "ES256") is one
+    assert pick_key((one, two), None, "ES256") is None
+    assert pick_key((), None, "ES256") is None
 
 
 def test_a_key_set_may_be_empty() -> None:

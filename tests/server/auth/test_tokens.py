@@ -22,9 +22,9 @@ from tests.server.auth.signed_tokens import (
     bearer,
     claims,
     ec_key,
-    part,
+    encode_part,
     refusal,
-    signed,
+    sign_claims,
 )
 
 RSA = RSAKey.generate_key(2048, {"kid": "rsa"})
@@ -37,14 +37,14 @@ ACCEPTED = TokenAuthenticator(
 )
 
 
-async def refused(headers: Mapping[str, object]) -> str:
+async def refusal_of(headers: Mapping[str, object]) -> str:
     return await refusal(ACCEPTED, headers)
 
 
 async def test_a_token_names_its_user_and_roles() -> None:
     roles = {"/USA": "admin", "/usa/Northwest": "reader"}
     body = claims(**{"penstock:roles": roles, "penstock:defaultGroup": "/usa/northwest/x"})
-    caller = await ACCEPTED.caller_of(bearer(signed(KEY, body)))
+    caller = await ACCEPTED.caller_of(bearer(sign_claims(KEY, body)))
     assert caller.user_id == "ana"
     assert dict(caller.roles) == {"/usa": Role.ADMIN, "/usa/northwest": Role.READER}
     assert caller.default_group == "/usa/northwest/x"
@@ -56,23 +56,23 @@ async def test_a_token_names_its_user_and_roles() -> None:
 )
 async def test_every_allowed_algorithm_is_accepted(key: Key, algorithm: str) -> None:
     with pytest.warns() if algorithm == "EdDSA" else nullcontext():  # when signing
-        token = signed(key, claims(), algorithm)
+        token = sign_claims(key, claims(), algorithm)
     assert (await ACCEPTED.caller_of(bearer(token))).user_id == "ana"
 
 
 @pytest.mark.parametrize("name", ["authorization", "Authorization", "AUTHORIZATION"])
 @pytest.mark.parametrize("scheme", ["Bearer ", "bearer ", " BEARER  "])
 async def test_the_header_and_its_scheme_are_read_in_any_case(name: str, scheme: str) -> None:
-    caller = await ACCEPTED.caller_of({name: scheme + signed(KEY, claims())})
+    caller = await ACCEPTED.caller_of({name: scheme + sign_claims(KEY, claims())})
     assert caller.user_id == "ana"
 
 
 async def test_headers_of_a_request_are_understood_and_must_not_repeat() -> None:
-    value = f"Bearer {signed(KEY, claims())}".encode()
+    value = f"Bearer {sign_claims(KEY, claims())}".encode()
     once = Headers(raw=[(b"authorization", value)])
     assert (await ACCEPTED.caller_of(once)).user_id == "ana"
     twice = Headers(raw=[(b"authorization", value), (b"authorization", value)])
-    assert "not one 'Bearer'" in await refused(twice)
+    assert "not one 'Bearer'" in await refusal_of(twice)
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ async def test_headers_of_a_request_are_understood_and_must_not_repeat() -> None
     ],
 )
 async def test_what_is_not_a_token_is_refused(headers: dict[str, object]) -> None:
-    assert await refused(headers)
+    assert await refusal_of(headers)
 
 
 JSON = st.recursive(
@@ -112,25 +112,27 @@ HEADERS = st.dictionaries(HEADER_NAMES, st.sampled_from(["ES256", "one", "none"]
 async def test_no_header_or_signature_does_more_than_be_refused(
     header: object, payload: bytes, signature: bytes
 ) -> None:
-    assert await refused(bearer(f"{part(header)}.{part(payload)}.{part(signature)}"))
+    assert await refusal_of(
+        bearer(f"{encode_part(header)}.{encode_part(payload)}.{encode_part(signature)}")
+    )
 
 
 @pytest.mark.parametrize("header", [b"[" * 380, b"\xff", b'{"alg":' + b"9" * 370 + b"}", b"alg"])
 async def test_a_header_that_is_hard_to_read_is_refused(header: bytes) -> None:
-    assert "malformed" in await refused(bearer(f"{part(header)}.e30.AA"))
+    assert "malformed" in await refusal_of(bearer(f"{encode_part(header)}.e30.AA"))
 
 
 @given(JSON)
 async def test_signed_claims_of_any_form_make_no_caller(body: object) -> None:
     token = signed_bytes(json.dumps(body).encode())
-    assert await refused(bearer(token))
+    assert await refusal_of(bearer(token))
 
 
 @pytest.mark.parametrize(
     "payload", [b"", b"\xff", b"null", b"[]", b"{}", b"[" * 90_000, b'{"sub":"\xed\xa0\x80"}']
 )
 async def test_signed_bytes_that_are_no_claims_make_no_caller(payload: bytes) -> None:
-    assert await refused(bearer(signed_bytes(payload)))
+    assert await refusal_of(bearer(signed_bytes(payload)))
 
 
 def signed_bytes(payload: bytes) -> str:
@@ -139,54 +141,56 @@ def signed_bytes(payload: bytes) -> str:
 
 @pytest.mark.parametrize("algorithm", ["none", "None", "NONE", "", "HS256", "RS1"])
 async def test_an_algorithm_off_the_list_is_refused(algorithm: str) -> None:
-    head, body = part({"alg": algorithm, "kid": "one"}), part(claims())
-    assert "not allowed" in await refused(bearer(f"{head}.{body}."))
+    head, body = encode_part({"alg": algorithm, "kid": "one"}), encode_part(claims())
+    assert "not allowed" in await refusal_of(bearer(f"{head}.{body}."))
 
 
 @pytest.mark.parametrize("key", [KEY, RSA, EDWARDS])
 async def test_a_public_key_is_no_secret_to_sign_with(key: ECKey | RSAKey | OKPKey) -> None:
     secrets = [key.as_pem(private=False), json.dumps(key.as_dict(private=False)).encode()]
     for secret in secrets:
-        message = f"{part({'alg': 'HS256', 'kid': key.kid})}.{part(claims())}"
+        message = f"{encode_part({'alg': 'HS256', 'kid': key.kid})}.{encode_part(claims())}"
         mac = hmac.new(secret, message.encode(), hashlib.sha256).digest()
-        assert "not allowed" in await refused(bearer(f"{message}.{part(mac)}"))
+        assert "not allowed" in await refusal_of(bearer(f"{message}.{encode_part(mac)}"))
 
 
 async def test_a_key_of_one_kind_does_not_verify_for_another_algorithm() -> None:
-    token = signed(ec_key("rsa"), claims())
-    assert await refused(bearer(token)) == "The token is signed with an unknown key."
-    token = signed(KEY, claims(), kid="edwards")
-    assert await refused(bearer(token)) == "The token is signed with an unknown key."
+    token = sign_claims(ec_key("rsa"), claims())
+    assert await refusal_of(bearer(token)) == "The token is signed with an unknown key."
+    token = sign_claims(KEY, claims(), kid="edwards")
+    assert await refusal_of(bearer(token)) == "The token is signed with an unknown key."
 
 
 async def test_a_changed_payload_breaks_the_signature() -> None:
-    head, _, signature = signed(KEY, claims()).split(".")
-    forged = f"{head}.{part(claims(sub='eve'))}.{signature}"
-    assert await refused(bearer(forged)) == "The token's signature does not hold."
-    other = signed(ec_key("one"), claims())
-    assert await refused(bearer(other)) == "The token's signature does not hold."
+    head, _, signature = sign_claims(KEY, claims()).split(".")
+    forged = f"{head}.{encode_part(claims(sub='eve'))}.{signature}"
+    assert await refusal_of(bearer(forged)) == "The token's signature does not hold."
+    other = sign_claims(ec_key("one"), claims())
+    assert await refusal_of(bearer(other)) == "The token's signature does not hold."
 
 
 async def test_a_key_carried_by_the_token_is_not_trusted() -> None:
     eve = ec_key("one")
-    token = signed(eve, claims(), jwk=eve.as_dict(private=False, use="sig"))
-    assert await refused(bearer(token))
+    token = sign_claims(eve, claims(), jwk=eve.as_dict(private=False, use="sig"))
+    assert await refusal_of(bearer(token))
 
 
 async def test_headers_that_are_not_known_are_ignored_unless_critical() -> None:
     token = signed_with_header({"alg": "ES256", "kid": "one", "client": "x"})
     assert (await ACCEPTED.caller_of(bearer(token))).user_id == "ana"
-    assert await refused(bearer(signed_with_header({"alg": "ES256", "kid": "one", "crit": ["x"]})))
+    assert await refusal_of(
+        bearer(signed_with_header({"alg": "ES256", "kid": "one", "crit": ["x"]}))
+    )
 
 
 def signed_with_header(header: dict[str, object]) -> str:
-    message = f"{part(header)}.{part(claims())}"
+    message = f"{encode_part(header)}.{encode_part(claims())}"
     signature = jws.JWSRegistry.algorithms["ES256"].sign(message.encode(), KEY)
-    return f"{message}.{part(signature)}"
+    return f"{message}.{encode_part(signature)}"
 
 
 async def test_a_token_without_key_id_needs_a_key_that_stands_alone() -> None:
-    token = signed(KEY, claims(), kid=None)
+    token = sign_claims(KEY, claims(), kid=None)
     assert (await ACCEPTED.caller_of(bearer(token))).user_id == "ana"
     two = TokenAuthenticator(TokenRules(**RULES), FixedKeys(KEY, ec_key("two")))
     assert await refusal(two, bearer(token)) == "The token is signed with an unknown key."

@@ -18,7 +18,7 @@ TOMBSTONE: Item = {"pk": "P:1", "sk": "PV:latest", "siKey1": "X:P", "taken": 0}
 
 
 @contextmanager
-def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def isolate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Remove this machine's settings and credentials, and use a separate directory."""
     monkeypatch.chdir(tmp_path)
     for name in Settings.model_fields:

@@ -13,7 +13,7 @@ from penstock.datastore.roles import Role
 from penstock.schema import sdl
 from penstock.server.__main__ import app, run
 from penstock.server.auth.tokens import open_authenticator
-from penstock.server.core.command_output import CommandFailed, ExitCode, failure_of
+from penstock.server.core.command_output import CommandFailed, ExitCode, describe_failure
 from penstock.server.settings.settings import InvalidSettings, Settings
 from tests.server.auth.signed_tokens import bearer
 
@@ -166,14 +166,14 @@ def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().out) == {"sdl": sdl()}
 
 
-def broken() -> str:
+def fail_unforeseen() -> str:
     raise RuntimeError("something\nunforeseen")
 
 
 def test_an_unforeseen_failure_shows_no_traceback_unless_asked_to(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("penstock.server.commands.schema.sdl", broken)
+    monkeypatch.setattr("penstock.server.commands.schema.sdl", fail_unforeseen)
     line = "penstock: RuntimeError: something unforeseen (--debug shows where)\n"
     assert run(["schema"]) == 1
     assert capsys.readouterr().err == line
@@ -201,7 +201,7 @@ def test_an_unforeseen_failure_shows_no_traceback_unless_asked_to(
 def test_every_foreseen_failure_has_its_exit_code(
     error: Exception, code: int, lines: tuple[str, ...]
 ) -> None:
-    failure = failure_of(error)
+    failure = describe_failure(error)
     assert (failure.code, tuple(failure.lines), failure.expected) == (code, lines, True)
 
 

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import pytest
 
-from penstock.datastore.clock import Clock, canonical
+from penstock.datastore.clock import Clock, iso_timestamp
 from penstock.datastore.manifest.records import ManifestName
 from penstock.datastore.manifest.runs import Discovery
 from penstock.datastore.objects.directory import LocalFiles
@@ -25,14 +25,18 @@ from penstock.datastore.table.port import Put
 from penstock.schema.core.relay import GlobalId
 from penstock.server.__main__ import run
 from penstock.server.commands import doctor
-from penstock.server.commands.checks.bucket import cors
-from penstock.server.commands.checks.embedded_store import room
-from penstock.server.commands.checks.finding import Level
-from penstock.server.core.command_output import shown
-from tests.datastore.executions.sample_executions import begun, planted, ready
+from penstock.server.commands.checks.bucket import judge_cors
+from penstock.server.commands.checks.embedded_store import judge_free_space
+from penstock.server.commands.checks.finding import Severity
+from penstock.server.core.command_output import show_progress
+from tests.datastore.executions.sample_executions import (
+    begin_execution,
+    plant_pipeline,
+    ready_execution,
+)
 from tests.server.auth.fake_issuer import open_issuer
 from tests.server.auth.signed_tokens import ec_key
-from tests.server.commands.doctor_report import TOMBSTONE, alone, examine
+from tests.server.commands.doctor_report import TOMBSTONE, examine, isolate
 from tests.support.stores import REGION, moto_endpoint
 
 Usage = namedtuple("Usage", "total used free")
@@ -40,7 +44,7 @@ Usage = namedtuple("Usage", "total used free")
 
 @pytest.fixture(autouse=True)
 def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    with alone(tmp_path, monkeypatch):
+    with isolate(tmp_path, monkeypatch):
         yield
 
 
@@ -77,9 +81,9 @@ async def test_jobs_that_nobody_works_on_are_noticed(
     now, clock = datetime.now(UTC), Clock()
 
     async def jobs_of(begun: timedelta, held: timedelta | None) -> str:
-        times = {"createdAt": canonical(now - begun)}
+        times = {"createdAt": iso_timestamp(now - begun)}
         if held is not None:
-            times["heldUntil"] = canonical(now + held)
+            times["heldUntil"] = iso_timestamp(now + held)
         await table.write([Put({**JOB.item(id=clock.new_id()), **times})])
         return (await examine(capsys, "--data-dir", str(tmp_path)))["jobs"]
 
@@ -103,14 +107,15 @@ async def test_executions_that_no_worker_takes_are_noticed_with_the_way_out(
     async def executions() -> str:
         return (await examine(capsys, "--data-dir", str(tmp_path)))["executions"]
 
-    pipeline = await planted(store)
-    await begun(store, pipeline)
+    pipeline = await plant_pipeline(store)
+    await begin_execution(store, pipeline)
     assert await executions() == "No execution waits for a worker."
-    made = await ready(store, pipeline)
+    made = await ready_execution(store, pipeline)
     report = await examine(capsys, "--data-dir", str(tmp_path))
     assert (report.code, report.levels["executions"]) == (0, "warn")
     assert report["executions"] == (
-        f"1 executions wait for a worker: {GlobalId('Execution', made.id).text()}. Start a server "
+        f"1 executions wait for a worker: {GlobalId('Execution', made.id).encode()}. Start a "
+        "server "
         "or `penstock worker`: either takes them up, and nothing is lost. `cancelExecution` ends "
         "one that is not wanted any more."
     )
@@ -175,14 +180,14 @@ async def test_a_directory_that_cannot_be_written_fails(
 @pytest.mark.parametrize(
     ("free", "level"),
     [
-        (2**30, Level.OK),
-        (2**30 - 1, Level.WARN),
-        (100 * 2**20, Level.WARN),
-        (100 * 2**20 - 1, Level.FAIL),
+        (2**30, Severity.OK),
+        (2**30 - 1, Severity.WARN),
+        (100 * 2**20, Severity.WARN),
+        (100 * 2**20 - 1, Severity.FAIL),
     ],
 )
-def test_scarce_room_is_told_before_it_is_gone(free: int, level: Level) -> None:
-    assert room(free).level is level
+def test_scarce_room_is_told_before_it_is_gone(free: int, level: Severity) -> None:
+    assert judge_free_space(free).level is level
 
 
 async def test_a_full_disk_fails(
@@ -221,22 +226,22 @@ ANY = CorsRule(("*",), ("GET", "POST", "PUT"))
 @pytest.mark.parametrize(
     ("rules", "origins", "level"),
     [
-        ([], [], Level.WARN),
-        ([ANY], [], Level.OK),
-        ([ANY], ["https://a.example"], Level.OK),
-        ([CorsRule(("https://a.example",), ("GET",))], ["https://a.example"], Level.WARN),
-        ([CorsRule(("https://b.example",), ("GET", "POST"))], ["https://a.example"], Level.WARN),
+        ([], [], Severity.WARN),
+        ([ANY], [], Severity.OK),
+        ([ANY], ["https://a.example"], Severity.OK),
+        ([CorsRule(("https://a.example",), ("GET",))], ["https://a.example"], Severity.WARN),
+        ([CorsRule(("https://b.example",), ("GET", "POST"))], ["https://a.example"], Severity.WARN),
         (
             [CorsRule(("https://a.example",), ("GET",)), CorsRule(("*",), ("POST",))],
             ["https://a.example"],
-            Level.OK,
+            Severity.OK,
         ),
     ],
 )
 def test_every_allowed_origin_must_be_able_to_down_and_upload(
-    rules: list[CorsRule], origins: list[str], level: Level
+    rules: list[CorsRule], origins: list[str], level: Severity
 ) -> None:
-    assert cors(rules, origins).level is level
+    assert judge_cors(rules, origins).level is level
 
 
 async def test_an_issuer_is_asked_for_its_keys(
@@ -275,10 +280,10 @@ def test_progress_is_shown_while_checks_go_on(
 ) -> None:
     steps: list[tuple[str, int | None]] = []
 
-    def noting(label: str, total: int | None) -> Any:
+    def note_progress(label: str, total: int | None) -> Any:
         steps.append((label, total))
-        return shown(label, total)
+        return show_progress(label, total)
 
-    monkeypatch.setattr(doctor, "shown", noting)
+    monkeypatch.setattr(doctor, "show_progress", note_progress)
     assert run(["doctor", "--data-dir", str(tmp_path)]) == 0
     assert steps == [("Checking", 3)]

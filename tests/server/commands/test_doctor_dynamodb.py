@@ -11,16 +11,16 @@ import pytest
 
 from penstock.datastore.dynamodb.table import DynamoDBTable
 from penstock.datastore.table.port import Put
-from penstock.server.commands.checks.dynamodb import clock
-from penstock.server.commands.checks.finding import Level
-from tests.server.commands.doctor_report import TOMBSTONE, alone, examine
+from penstock.server.commands.checks.dynamodb import judge_clock
+from penstock.server.commands.checks.finding import Severity
+from tests.server.commands.doctor_report import TOMBSTONE, examine, isolate
 from tests.support.loopback_server import Answer, Connection, LoopbackServer, Request
 from tests.support.stores import NOBODY, REGION, moto_endpoint, open_dynamodb
 
 
 @pytest.fixture(autouse=True)
 def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    with alone(tmp_path, monkeypatch):
+    with isolate(tmp_path, monkeypatch):
         yield
 
 
@@ -168,15 +168,15 @@ async def test_a_wrong_clock_is_seen_in_the_refusal_it_causes(
 @pytest.mark.parametrize(
     ("seconds", "level", "words"),
     [
-        (0, Level.OK, "It agrees with the store's."),
-        (29, Level.OK, "It agrees with the store's."),
-        (-30, Level.WARN, "It is 30 s ahead of the store's."),
-        (30, Level.WARN, "It is 30 s behind the store's."),
-        (239, Level.WARN, "It is 239 s behind the store's."),
-        (-240, Level.FAIL, "It is 240 s ahead of the store's."),
+        (0, Severity.OK, "It agrees with the store's."),
+        (29, Severity.OK, "It agrees with the store's."),
+        (-30, Severity.WARN, "It is 30 s ahead of the store's."),
+        (30, Severity.WARN, "It is 30 s behind the store's."),
+        (239, Severity.WARN, "It is 239 s behind the store's."),
+        (-240, Severity.FAIL, "It is 240 s ahead of the store's."),
     ],
 )
-def test_clocks_may_differ_a_little(seconds: int, level: Level, words: str) -> None:
+def test_clocks_may_differ_a_little(seconds: int, level: Severity, words: str) -> None:
     now = datetime(2026, 1, 1, tzinfo=UTC)
-    found = clock(now + timedelta(seconds=seconds), now)
+    found = judge_clock(now + timedelta(seconds=seconds), now)
     assert (found.level, found.message) == (level, words)

@@ -9,13 +9,13 @@ from uuid import uuid4
 
 import pytest
 
-from penstock.datastore.dynamodb.protocol import Client
+from penstock.datastore.dynamodb.protocol import DynamoDBClient
 from penstock.datastore.dynamodb.table import DynamoDBTable
 from penstock.datastore.dynamodb.wire import Raw
-from penstock.datastore.iam_policy import policy, with_destinations
-from penstock.datastore.ngsi.batch_writer import Persisting
+from penstock.datastore.iam_policy import server_policy, with_destinations
+from penstock.datastore.ngsi.batch_writer import SampleWriter
 from penstock.datastore.ngsi.dynamodb_destinations import DynamoDBDestinations
-from penstock.datastore.ngsi.options import Layout
+from penstock.datastore.ngsi.options import ItemLayout
 from penstock.datastore.objects.s3 import PART_BYTES, S3Files
 from penstock.datastore.resources import delete
 from penstock.datastore.store import Store
@@ -60,66 +60,68 @@ DELETE_GROUP = """mutation($input: DeleteGroupInput!) { deleteGroup(input: $inpu
   __typename } }"""
 
 
-class Needed(NamedTuple):
+class NeededPermission(NamedTuple):
     """A permission that a call needs."""
 
     action: str
     resource: str
 
 
-def needed(operation: str, asked: Mapping[str, Any]) -> list[Needed]:
+def needed_permissions(operation: str, asked: Mapping[str, Any]) -> list[NeededPermission]:
     """Return the permissions that IAM requires for a call."""
     if operation in OF_BUCKET:
-        return [Needed(f"s3:{OF_BUCKET[operation]}", f"arn:aws:s3:::{asked['Bucket']}")]
+        return [NeededPermission(f"s3:{OF_BUCKET[operation]}", f"arn:aws:s3:::{asked['Bucket']}")]
     if operation in OF_FILE:
         file = f"arn:aws:s3:::{asked['Bucket']}/{asked['Key']}"
         source = asked.get("CopySource")
         read = [f"arn:aws:s3:::{source['Bucket']}/{source['Key']}"] if source else []
         return [
-            Needed(f"s3:{OF_FILE[operation]}", file),
-            *(Needed("s3:GetObject", each) for each in read),
+            NeededPermission(f"s3:{OF_FILE[operation]}", file),
+            *(NeededPermission("s3:GetObject", each) for each in read),
         ]
     if operation == "TransactWriteItems":
         parts = [part for item in asked["TransactItems"] for part in item.items()]
         return [
-            Needed(f"dynamodb:{IN_TRANSACTION[kind]}", f"{TABLE}/{part['TableName']}")
+            NeededPermission(f"dynamodb:{IN_TRANSACTION[kind]}", f"{TABLE}/{part['TableName']}")
             for kind, part in parts
         ]
     tables = [asked["TableName"]] if "TableName" in asked else list(asked["RequestItems"])
     index = f"/index/{asked['IndexName']}" if "IndexName" in asked else ""
-    return [Needed(f"dynamodb:{operation}", f"{TABLE}/{table}{index}") for table in tables]
+    return [
+        NeededPermission(f"dynamodb:{operation}", f"{TABLE}/{table}{index}") for table in tables
+    ]
 
 
 class Recorder:
     """Records the permissions of every call, before it is sent or signed."""
 
     def __init__(self) -> None:
-        self.needed: set[Needed] = set()
+        self.needed: set[NeededPermission] = set()
 
     def watch(self, opened: DynamoDBTable | DynamoDBDestinations) -> None:
-        opened._client = Recorded(opened._client, self.needed)
+        opened._client = RecordingClient(opened._client, self.needed)
 
     def watch_files(self, files: S3Files) -> None:
         files._client.meta.events.register("provide-client-params", self._note)
 
     def _note(self, params: Mapping[str, Any], model: Any, **_: object) -> None:
-        self.needed.update(needed(model.name, params))
+        self.needed.update(needed_permissions(model.name, params))
 
     @property
     def actions(self) -> set[str]:
         return {each.action for each in self.needed}
 
 
-class Recorded:
+class RecordingClient:
     """A DynamoDB client that adds the permissions of each request to `found`."""
 
-    def __init__(self, client: Client, found: set[Needed]) -> None:
+    def __init__(self, client: DynamoDBClient, found: set[NeededPermission]) -> None:
         self.endpoint_url = client.endpoint_url
         self._client = client
         self._found = found
 
     async def call(self, operation: str, request: Raw) -> Raw:
-        self._found.update(needed(operation, request))
+        self._found.update(needed_permissions(operation, request))
         return await self._client.call(operation, request)
 
 
@@ -129,7 +131,7 @@ def statements(found: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     return listed
 
 
-def permits(found: Mapping[str, Any], wanted: Needed) -> bool:
+def permits(found: Mapping[str, Any], wanted: NeededPermission) -> bool:
     return any(
         wanted.action in each["Action"]
         and any(fnmatchcase(wanted.resource, pattern) for pattern in each["Resource"])
@@ -146,7 +148,7 @@ async def bytes_of(*sizes: int) -> AsyncIterator[bytes]:
         yield bytes(size)
 
 
-async def broken() -> AsyncIterator[bytes]:
+async def broken_chunks() -> AsyncIterator[bytes]:
     yield bytes(PART_BYTES)
     raise ZeroDivisionError
 
@@ -222,7 +224,7 @@ async def keep_files(files: S3Files) -> None:
     await files.write("a/1", bytes_of(3), content_type="text/csv")
     await files.write("a/2", bytes_of(PART_BYTES, 1), content_type="text/csv")
     with pytest.raises(ZeroDivisionError):
-        await files.write("a/3", broken(), content_type="text/csv")
+        await files.write("a/3", broken_chunks(), content_type="text/csv")
     assert await files.stat("a/1") is not None
     assert await files.stat("a/none") is None
     assert b"".join([chunk async for chunk in files.read("a/1")]) == bytes(3)
@@ -246,10 +248,10 @@ async def test_every_call_is_permitted_and_nothing_that_is_never_called(
     await work(table, monkeypatch)
     await keep_files(files)
 
-    least = policy(table._name, files.bucket, region=REGION)
+    least = server_policy(table._name, files.bucket, region=REGION)
     assert [each for each in working.needed if not permits(least, each)] == []
     assert actions(least) == working.actions
-    whole = policy(table._name, files.bucket, region=REGION, setup=True)
+    whole = server_policy(table._name, files.bucket, region=REGION, setup=True)
     assert [each for each in setting_up.needed if not permits(whole, each)] == []
     assert actions(whole) == setting_up.actions
     assert setting_up.actions - working.actions == {
@@ -261,19 +263,19 @@ async def test_every_call_is_permitted_and_nothing_that_is_never_called(
 
 
 def test_other_tables_and_buckets_are_not_permitted() -> None:
-    found = policy("penstock", "files", region=REGION, setup=True)
+    found = server_policy("penstock", "files", region=REGION, setup=True)
     refused = [
-        Needed("dynamodb:GetItem", f"{TABLE}/penstock2"),
-        Needed("dynamodb:GetItem", f"{TABLE}/other"),
-        Needed("dynamodb:Query", f"{TABLE}/penstock/index/other"),
-        Needed("dynamodb:Scan", f"{TABLE}/penstock"),
-        Needed("dynamodb:DeleteTable", f"{TABLE}/penstock"),
-        Needed("s3:GetObject", "arn:aws:s3:::files2/a"),
-        Needed("s3:DeleteBucket", "arn:aws:s3:::files"),
+        NeededPermission("dynamodb:GetItem", f"{TABLE}/penstock2"),
+        NeededPermission("dynamodb:GetItem", f"{TABLE}/other"),
+        NeededPermission("dynamodb:Query", f"{TABLE}/penstock/index/other"),
+        NeededPermission("dynamodb:Scan", f"{TABLE}/penstock"),
+        NeededPermission("dynamodb:DeleteTable", f"{TABLE}/penstock"),
+        NeededPermission("s3:GetObject", "arn:aws:s3:::files2/a"),
+        NeededPermission("s3:DeleteBucket", "arn:aws:s3:::files"),
     ]
     assert [each for each in refused if permits(found, each)] == []
-    assert permits(found, Needed("dynamodb:GetItem", f"{TABLE}/penstock"))
-    assert permits(found, Needed("s3:GetObject", "arn:aws:s3:::files/a/b"))
+    assert permits(found, NeededPermission("dynamodb:GetItem", f"{TABLE}/penstock"))
+    assert permits(found, NeededPermission("s3:GetObject", "arn:aws:s3:::files/a/b"))
 
 
 @pytest.mark.parametrize(
@@ -287,7 +289,9 @@ def test_other_tables_and_buckets_are_not_permitted() -> None:
     ],
 )
 def test_names_are_those_of_the_partition(region: str | None, partition: str) -> None:
-    table, _, bucket, files = statements(policy("t-t", "files", region=region, account="1" * 12))
+    table, _, bucket, files = statements(
+        server_policy("t-t", "files", region=region, account="1" * 12)
+    )
     where = f"arn:{partition}:dynamodb:{region or '*'}:{'1' * 12}:table/t-t"
     assert table["Resource"] == [where]
     assert bucket["Resource"] == [f"arn:{partition}:s3:::files"]
@@ -308,11 +312,11 @@ def test_the_policy_of_the_settings_is_printed(
     monkeypatch.setenv("PENSTOCK_TABLE", "things")
     assert run(["iam"]) == 0
     printed = capsys.readouterr().out
-    assert json.loads(printed) == policy("things")
+    assert json.loads(printed) == server_policy("things")
     assert "s3:" not in printed
     command = ["iam", "--bucket", "files", "--region", REGION, "--account", "1" * 12, "--setup"]
     assert run([*command, "--json"]) == 0
-    wanted = policy("things", "files", region=REGION, account="1" * 12, setup=True)
+    wanted = server_policy("things", "files", region=REGION, account="1" * 12, setup=True)
     with_sink = with_destinations(wanted, "eu-central-1", "1" * 12)
     assert json.loads(capsys.readouterr().out) == with_sink
     monkeypatch.setenv("PENSTOCK_NGSI", "false")
@@ -325,15 +329,15 @@ async def test_every_call_for_a_destination_is_permitted_and_no_other() -> None:
     name = f"{service}xffffx002f"
     destinations, recorder = await open_destinations(moto_endpoint()), Recorder()
     recorder.watch(destinations)
-    persisting = Persisting(destinations, Layout())
-    await persisting.store([event(name)])
+    persisting = SampleWriter(destinations, ItemLayout())
+    await persisting.store_events([event(name)])
     await destinations.table(name).query(Query(partition="p"))
     await destinations.close()
-    least = with_destinations(policy("penstock"), REGION)
+    least = with_destinations(server_policy("penstock"), REGION)
     assert [each for each in recorder.needed if not permits(least, each)] == []
     (statement,) = [each for each in statements(least) if each["Sid"] == "Destinations"]
     assert set(statement["Action"]) == recorder.actions
-    assert not permits(least, Needed("dynamodb:Query", f"{TABLE}/other"))
+    assert not permits(least, NeededPermission("dynamodb:Query", f"{TABLE}/other"))
 
 
 @pytest.mark.usefixtures("_no_settings")

@@ -21,7 +21,7 @@ from tests.datastore.manifest.sample_runs import (
     one_chunk,
     run_faults,
 )
-from tests.server.commands.doctor_report import alone
+from tests.server.commands.doctor_report import isolate
 from tests.support.consistency_check import contents, faults
 from tests.support.stores import REGION, moto_endpoint
 
@@ -31,13 +31,13 @@ SAVED_TO = "s3://penstock/stage/run=1/"
 
 @pytest.fixture(autouse=True)
 def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    with alone(tmp_path, monkeypatch):
+    with isolate(tmp_path, monkeypatch):
         monkeypatch.setenv("PENSTOCK_DATA_DIR", str(tmp_path / "data"))
         assert run(["table", "create"]) == 0
         yield
 
 
-class Printed:
+class CommandResult:
     """The result of a command: its exit code, its text and its JSON."""
 
     def __init__(self, code: int, out: str, err: str) -> None:
@@ -53,11 +53,11 @@ def manifest(capsys: pytest.CaptureFixture[str]) -> Any:
     """Run a command on the manifest `snowplow` of the root."""
     capsys.readouterr()
 
-    def command(name: str, *more: str, of: str | None = "snowplow") -> Printed:
+    def command(name: str, *more: str, of: str | None = "snowplow") -> CommandResult:
         named = [] if of is None else ["--manifest", of]
         code = run(["manifest", name, *named, *more])
         printed = capsys.readouterr()
-        return Printed(code, printed.out, printed.err)
+        return CommandResult(code, printed.out, printed.err)
 
     return command
 
@@ -148,13 +148,13 @@ def test_a_stuck_run_is_recovered_reset_or_deleted(manifest: Any, tmp_path: Path
     assert manifest("recover", RUN, *where).err.startswith("penstock: BAD_USER_INPUT: shredTypes")
     assert manifest("reset", RUN, "--saved-to", SAVED_TO, "--reason", "r").out.startswith("Reset")
 
-    async def succeed() -> None:
+    async def write_success() -> None:
         path = tmp_path / "data" / FILES
         files = await LocalFiles.open(path, base_url="http://x", key=b"k" * 32)
         await files.write("stage/run=1/_SUCCESS", one_chunk(b""), content_type="text/plain")
         await files.close()
 
-    asyncio.run(succeed())
+    asyncio.run(write_success())
     assert manifest("reset", RUN, *where).err.startswith("penstock: OUTPUT_EXISTS: ")
     recovered = manifest("recover", RUN, *where, "--shred-type", "a", "--json").data["run"]
     assert (recovered["state"], recovered["savedTo"]) == ("PROCESSED", SAVED_TO)
@@ -169,19 +169,21 @@ def test_runs_are_listed_as_asked(manifest: Any) -> None:
     manifest("discover", *ids, "--added-by", "t")
     manifest("claim", ids[3], "--stage", "transform", "--owner", "w")
 
-    def listed(*more: str) -> list[str]:
+    def listed_ids(*more: str) -> list[str]:
         return [each["runId"] for each in manifest("list", "--json", *more).data["runs"]]
 
-    assert listed() == ids[:100]
-    assert listed("--limit", "1000") == ids
-    assert listed("--limit", "3", "--newest-first") == ids[:-4:-1]
-    assert listed("--state", "processing") == [ids[3]]
+    assert listed_ids() == ids[:100]
+    assert listed_ids("--limit", "1000") == ids
+    assert listed_ids("--limit", "3", "--newest-first") == ids[:-4:-1]
+    assert listed_ids("--state", "processing") == [ids[3]]
     today = datetime.now(UTC).date()
     tomorrow = str(today + timedelta(days=1))
-    assert listed("--since", tomorrow) == []
-    assert listed("--until", str(today - timedelta(days=1))) == []
-    assert listed("--since", str(today - timedelta(days=1)), "--until", f"{tomorrow}T12:00+02:00")
-    assert listed("--stale") == []
+    assert listed_ids("--since", tomorrow) == []
+    assert listed_ids("--until", str(today - timedelta(days=1))) == []
+    assert listed_ids(
+        "--since", str(today - timedelta(days=1)), "--until", f"{tomorrow}T12:00+02:00"
+    )
+    assert listed_ids("--stale") == []
     assert manifest("list", "--since", tomorrow).out == "There are no such runs.\n"
     assert len(manifest("list", "--limit", "5").out.splitlines()) == 5
 

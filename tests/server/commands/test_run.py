@@ -19,9 +19,9 @@ import pytest
 from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
-from penstock.server.samples.catalogue import BAD_EVERY, sample_rows, total
+from penstock.server.samples.catalogue import BAD_EVERY, sample_rows, total_emissions
 from penstock.server.streams.messages import PROTOCOL
-from tests.support.penstock_command import Server, client, penstock, started, token_of
+from tests.support.penstock_command import Server, client, penstock, start_server, token_of
 from tests.support.server_process import PLAIN, environment, free_port
 
 pytestmark = pytest.mark.xdist_group("run")
@@ -34,7 +34,7 @@ POLLS = {"PENSTOCK_EXECUTION_POLL_SECONDS": "0.2", "PENSTOCK_UPLOAD_POLL_SECONDS
 """Short poll intervals, so that servers soon find unannounced work."""
 
 
-def written(folder: Path, rows: int = ROWS) -> Path:
+def write_rows(folder: Path, rows: int = ROWS) -> Path:
     file = folder / "rows.csv"
     file.write_text("".join(f"{line}\n" for line in sample_rows(rows)))
     return file
@@ -55,14 +55,14 @@ def run(
     )
 
 
-def assert_is_right(file: Path, told: dict[str, object], rows: int = ROWS) -> None:
+def assert_output_is_right(file: Path, told: dict[str, object], rows: int = ROWS) -> None:
     """Check that the output is exact, and that the rejected rows are the bad ones."""
     bad = rows // BAD_EVERY
     assert told["state"] == "SUCCESS", told
     counts = told["rowsRead"], told["rowsSucceeded"], told["rowsFailed"]
     assert counts == (rows, rows - bad, bad)
     with file.with_name("rows.csv.output.csv").open(newline="") as output:
-        assert sum(Decimal(row["co2e"]) for row in csv.DictReader(output)) == total(rows)
+        assert sum(Decimal(row["co2e"]) for row in csv.DictReader(output)) == total_emissions(rows)
     with file.with_name("rows.csv.errors.csv").open(newline="") as errors:
         found = [(row["row"], row["column"], row["code"]) for row in csv.DictReader(errors)]
     assert found == [
@@ -79,12 +79,12 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_file_goes_through_a_pipeline_and_comes_out_exact(data_dir: Path, tmp_path: Path) -> None:
-    file = written(tmp_path)
-    with started(tmp_path / "log", "--port", "0", "--data-dir", str(data_dir)) as server:
+    file = write_rows(tmp_path)
+    with start_server(tmp_path / "log", "--port", "0", "--data-dir", str(data_dir)) as server:
         process = run(server, data_dir, file)
         told, said = process.communicate(timeout=SECONDS)
         assert process.returncode == 0, said
-        assert_is_right(file, json.loads(told))
+        assert_output_is_right(file, json.loads(told))
         for wrong, code, words in (
             (("nothing.csv",), 2, "nothing.csv is no file."),
             ((file.name, "--errors", f"{tmp_path}/none/e.csv"), 2, "/none is no directory."),
@@ -98,37 +98,37 @@ def test_a_file_goes_through_a_pipeline_and_comes_out_exact(data_dir: Path, tmp_
 
 def test_a_pipeline_may_be_named_by_its_global_id(data_dir: Path, tmp_path: Path) -> None:
     rows = 20
-    file = written(tmp_path, rows)
-    with started(tmp_path / "log", "--port", "0", "--data-dir", str(data_dir)) as server:
+    file = write_rows(tmp_path, rows)
+    with start_server(tmp_path / "log", "--port", "0", "--data-dir", str(data_dir)) as server:
         with client(server, data_dir, "/=admin") as asking:
             id = asking.ask(PIPELINE_ID, name=PIPELINE, group=GROUP)["id"]
         process = run(server, data_dir, file, pipeline=id)
         told, said = process.communicate(timeout=SECONDS)
         assert process.returncode == 0, said
-        assert_is_right(file, json.loads(told), rows)
+        assert_output_is_right(file, json.loads(told), rows)
 
 
 def test_a_run_of_100_000_rows_is_watched_elsewhere_and_survives_its_worker(
     data_dir: Path, tmp_path: Path
 ) -> None:
     rows = 100_000
-    file = written(tmp_path, rows)
+    file = write_rows(tmp_path, rows)
     arguments = ("--port", "0", "--data-dir", str(data_dir))
     with (
-        started(tmp_path / "a", *arguments, **POLLS) as server,
-        started(tmp_path / "b", *arguments, **POLLS) as other,
+        start_server(tmp_path / "a", *arguments, **POLLS) as server,
+        start_server(tmp_path / "b", *arguments, **POLLS) as other,
     ):
         process = run(server, data_dir, file)
         until_running(server, data_dir)
         token = token_of(data_dir, "/=reader")
-        (id,) = unfinished(server, data_dir, "id")
+        (id,) = unfinished_executions(server, data_dir, "id")
         with ThreadPoolExecutor(2) as threads:
-            over_socket = threads.submit(watched_over_a_socket, other, token, id)
-            over_events = threads.submit(watched_over_events, server, token, id)
+            over_socket = threads.submit(watch_over_socket, other, token, id)
+            over_events = threads.submit(watch_over_events, server, token, id)
             kill_workers(server, other)
             told, said = process.communicate(timeout=SECONDS)
             assert process.returncode == 0, said
-            assert_is_right(file, json.loads(told), rows)
+            assert_output_is_right(file, json.loads(told), rows)
             for seen in (over_socket.result(SECONDS), over_events.result(SECONDS)):
                 assert_tells_of(seen, rows)
 
@@ -139,18 +139,18 @@ def test_a_run_is_finished_by_the_next_server(
 ) -> None:
     # A file that has been processed before would not be processed again.
     rows = 30_000 + how
-    file = written(tmp_path, rows)
+    file = write_rows(tmp_path, rows)
     arguments = ("--port", "0", "--data-dir", str(data_dir))
-    with started(tmp_path / "log", *arguments) as server:
+    with start_server(tmp_path / "log", *arguments) as server:
         process = run(server, data_dir, file)
         until_running(server, data_dir)
-        (id,) = unfinished(server, data_dir, "id")
+        (id,) = unfinished_executions(server, data_dir, "id")
         server.end(how)
         assert process.wait(SECONDS) != 0
         process.communicate()
-    with started(tmp_path / "log", *arguments, **POLLS) as server:
+    with start_server(tmp_path / "log", *arguments, **POLLS) as server:
         until = time.monotonic() + SECONDS
-        while unfinished(server, data_dir, "id") and time.monotonic() < until:
+        while unfinished_executions(server, data_dir, "id") and time.monotonic() < until:
             time.sleep(0.1)
         with client(server, data_dir, "/=reader") as asking:
             found = asking.ask(OVER, id=id)
@@ -159,7 +159,7 @@ def test_a_run_is_finished_by_the_next_server(
         assert (found["state"], found["progress"]) == ("SUCCESS", progress)
         output = httpx.get(found["outputDownload"]["url"], trust_env=False, verify=PLAIN).text
         told = csv.DictReader(StringIO(output, newline=""))
-        assert sum(Decimal(row["co2e"]) for row in told) == total(rows)
+        assert sum(Decimal(row["co2e"]) for row in told) == total_emissions(rows)
 
 
 @pytest.mark.parametrize("uploaded", [False, True], ids=["before its input", "after its input"])
@@ -168,15 +168,15 @@ def test_an_execution_outlives_a_server_that_is_killed_while_it_waits(
 ) -> None:
     """The client never confirms the upload: the next server finds it."""
     rows = 10 + uploaded
-    content = written(tmp_path, rows).read_bytes()
+    content = write_rows(tmp_path, rows).read_bytes()
     # A server without workers leaves ready executions to the next one.
     arguments = ("--port", str(free_port()), "--data-dir", str(data_dir))
-    with started(tmp_path / "log", *arguments, PENSTOCK_EXECUTION_WORKERS="0") as server:
-        made = executed(server, data_dir)
+    with start_server(tmp_path / "log", *arguments, PENSTOCK_EXECUTION_WORKERS="0") as server:
+        made = create_execution(server, data_dir)
         if uploaded:
             send(made["upload"], content)
         server.end(signal.SIGKILL)
-    with started(tmp_path / "log", *arguments, **POLLS) as server:
+    with start_server(tmp_path / "log", *arguments, **POLLS) as server:
         if not uploaded:
             send(made["upload"], content)
         until = time.monotonic() + SECONDS
@@ -197,7 +197,7 @@ PROGRESS = """subscription($id: ID!) { executionProgress(id: $id) {
   state progress { rowsRead bytesTotal rowsPerSecond etaSeconds } } }"""
 
 
-def executed(server: Server, data_dir: Path) -> Any:
+def create_execution(server: Server, data_dir: Path) -> Any:
     """Create an execution that waits for its input."""
     with client(server, data_dir, "/=admin") as asking:
         pipeline = asking.ask(PIPELINE_ID, name=PIPELINE, group=GROUP)["id"]
@@ -213,7 +213,7 @@ def send(form: Any, content: bytes) -> None:
     assert answer.is_success, answer.text
 
 
-def watched_over_a_socket(server: Server, token: str, id: str) -> list[Any]:
+def watch_over_socket(server: Server, token: str, id: str) -> list[Any]:
     """Return the events of a subscription over graphql-transport-ws, until it completes."""
     url = f"{server.url.replace('http', 'ws')}/graphql"
     with connect(url, subprotocols=[Subprotocol(PROTOCOL)], proxy=None) as socket:
@@ -229,7 +229,7 @@ def watched_over_a_socket(server: Server, token: str, id: str) -> list[Any]:
         return told
 
 
-def watched_over_events(server: Server, token: str, id: str) -> list[Any]:
+def watch_over_events(server: Server, token: str, id: str) -> list[Any]:
     """Return the events of the same subscription over server-sent events."""
     headers = {"authorization": f"Bearer {token}", "accept": "text/event-stream"}
     body = {"query": PROGRESS, "variables": {"id": id}}
@@ -266,7 +266,7 @@ RUNNING = """query($name: String!, $group: GroupPath) { pipelineByName(name: $na
   executions(states: [WAITING, IN_PROGRESS]) { nodes { id state } } } }"""
 
 
-def unfinished(server: Server, data_dir: Path, field: str) -> list[str]:
+def unfinished_executions(server: Server, data_dir: Path, field: str) -> list[str]:
     """Return the ids or the states of the unfinished executions."""
     with client(server, data_dir, "/=reader") as asking:
         found = asking.ask(RUNNING, name=PIPELINE, group=GROUP)
@@ -275,7 +275,7 @@ def unfinished(server: Server, data_dir: Path, field: str) -> list[str]:
 
 def until_running(server: Server, data_dir: Path) -> None:
     until = time.monotonic() + SECONDS
-    while "IN_PROGRESS" not in unfinished(server, data_dir, "state"):
+    while "IN_PROGRESS" not in unfinished_executions(server, data_dir, "state"):
         assert time.monotonic() < until
         time.sleep(0.05)
 

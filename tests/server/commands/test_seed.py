@@ -12,15 +12,15 @@ from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
 from penstock.server.__main__ import run
-from penstock.server.samples.catalogue import GROUPS, samples
+from penstock.server.samples.catalogue import GROUPS, sample_pipelines
 from penstock.server.samples.manifest_runs import MANIFEST
 from penstock.server.samples.seeding import SEEDER, purge, seed
 from tests.datastore.manifest.sample_runs import run_faults
 from tests.support.consistency_check import contents, faults
-from tests.support.graphql_client import Ask, as_caller, tagged
+from tests.support.graphql_client import Ask, as_caller, tag_inputs
 
 
-def nothing() -> None:
+def ignore_progress() -> None:
     """A progress callback that does nothing."""
 
 
@@ -74,10 +74,10 @@ async def test_what_others_made_stays_when_the_samples_go(store: Store, ask: Ask
     await store.open_session(Caller("uma", {ROOT: Role.ADMIN})).groups.create(GroupPath(mine), None)
     await ask.make(mine, "mine", "source=SAP", caller=uma)
     before = await contents(store.table)
-    await seed(store, 25, nothing)
+    await seed(store, 25, ignore_progress)
     seeded = await ask.names("/", below=True)
     assert len(seeded) == 26
-    assert await purge(store, nothing) == 25
+    assert await purge(store, ignore_progress) == 25
     assert counting(await contents(store.table)) == counting(before)
     await ask(
         "mutation($i: DeletePipelineInput!) { deletePipeline(input: $i) { __typename } }",
@@ -89,28 +89,28 @@ async def test_what_others_made_stays_when_the_samples_go(store: Store, ask: Ask
             }
         },
     )
-    await seed(store, 3, nothing)
-    assert await purge(store, nothing) == 3
+    await seed(store, 3, ignore_progress)
+    assert await purge(store, ignore_progress) == 3
     kept = (await ask('{ group(path: "/") { children { nodes { path } } } }')).value
     assert kept["children"]["nodes"] == [{"path": mine}]
     assert await faults(store.table) == []
 
 
 async def test_calculations_are_seeded_and_call_each_other(store: Store, ask: Ask) -> None:
-    await seed(store, 1, nothing)
+    await seed(store, 1, ignore_progress)
     calculations = Ask(store, "calculation")
     named = await calculations.names("/", below=True)
     assert named == ["vehicle_emissions", "miles_to_kilometres", "freight_emissions"]
     assert await calculations.names("/usa") == named[:2]
-    await seed(store, 1, nothing)
+    await seed(store, 1, ignore_progress)
     assert await calculations.names("/", below=True) == named
-    await purge(store, nothing)
+    await purge(store, ignore_progress)
     assert await calculations.names("/", below=True) == []
 
 
 async def test_runs_are_seeded_in_several_states_none_of_them_stuck(store: Store, ask: Ask) -> None:
     listed = """{ runs(manifest: "snowplow", group: "/usa") { nodes { state toSkip addedAt } } }"""
-    await seed(store, 1, nothing)
+    await seed(store, 1, ignore_progress)
     runs = (await ask(listed)).value["nodes"]
     assert [(run["state"], run["toSkip"]) for run in runs] == [
         ("LOADED", False),
@@ -127,25 +127,25 @@ async def test_runs_are_seeded_in_several_states_none_of_them_stuck(store: Store
 
 
 async def test_a_run_of_somebody_else_keeps_its_manifest_when_the_samples_go(store: Store) -> None:
-    await seed(store, 1, nothing)
+    await seed(store, 1, ignore_progress)
     session = store.open_session(SEEDER)
     await session.runs.discover(MANIFEST, Discovery(run_id="mine/", added_by="mine"))
-    await purge(store, nothing)
+    await purge(store, ignore_progress)
     assert (await session.manifests.one(MANIFEST)).runs == 1
     assert await run_faults(store.table) == []
     assert await faults(store.table) == []
 
 
 def test_the_catalogue_is_the_same_each_time_and_grows_at_its_end() -> None:
-    assert list(samples(40))[:10] == list(samples(10))
-    names = [sample.content["name"] for sample in samples(500)]
+    assert list(sample_pipelines(40))[:10] == list(sample_pipelines(10))
+    names = [sample.content["name"] for sample in sample_pipelines(500)]
     assert len({*names}) == 500
-    assert {sample.group for sample in samples(500)} == {*GROUPS}
-    assert list(samples(0)) == []
+    assert {sample.group for sample in sample_pipelines(500)} == {*GROUPS}
+    assert list(sample_pipelines(0)) == []
 
 
 async def test_the_seeder_may_do_everything_and_is_nobody_else(store: Store, ask: Ask) -> None:
-    await seed(store, 1, nothing)
+    await seed(store, 1, ignore_progress)
     named = '{ pipelineByName(name: "sap:emissions:pipeline", group: "/usa") { createdBy } }'
     assert (await ask(named)).value == {"createdBy": SEEDER.user_id}
 
@@ -175,8 +175,8 @@ ROWS: list[tuple[dict[str, Any], str | None]] = [
 async def test_the_emissions_of_vehicles_are_found_evaluated_versioned_and_explained(
     store: Store, ask: Ask
 ) -> None:
-    await seed(store, 1, nothing)
-    tags = {"all": tagged("datasource=ghg protocol", "type=transportation")}
+    await seed(store, 1, ignore_progress)
+    tags = {"all": tag_inputs("datasource=ghg protocol", "type=transportation")}
     found = (await ask(FOUND, {"tags": tags}, NORTHWEST)).value["nodes"]
     assert [(node["name"], node["version"]) for node in found] == [
         ("freight_emissions", 1),
@@ -209,7 +209,7 @@ async def test_the_emissions_of_vehicles_are_found_evaluated_versioned_and_expla
 
 
 async def test_sample_calculations_that_call_others_are_evaluated(store: Store, ask: Ask) -> None:
-    await seed(store, 1, nothing)
+    await seed(store, 1, ignore_progress)
     rows = [{"miles": "100", "tonnes": "2.5"}]
     asked = {"name": "freight_emissions", "group": "/usa/northwest", "rows": rows}
     told = (await ask(EVALUATE, {"input": asked}, NORTHWEST)).value
@@ -219,13 +219,13 @@ async def test_sample_calculations_that_call_others_are_evaluated(store: Store, 
 async def test_reference_data_is_seeded_once_and_not_without_a_place_for_files(
     store: Store, ask: Ask
 ) -> None:
-    await seed(store, 1, nothing)
-    await seed(store, 1, nothing)
+    await seed(store, 1, ignore_progress)
+    await seed(store, 1, ignore_progress)
     named = await Ask(store, "reference dataset").names("/usa")
     assert named == ["vehicles", "passenger_vehicles", "vehicle_type"]
     assert len(await store.files.list("datasets/")) == 3
-    await purge(store, nothing)
+    await purge(store, ignore_progress)
     assert await store.files.list("datasets/") == ()
-    await seed(Store(store.table), 1, nothing)
+    await seed(Store(store.table), 1, ignore_progress)
     assert await Ask(store, "reference dataset").names("/usa") == []
-    assert await purge(Store(store.table), nothing) == 1
+    assert await purge(Store(store.table), ignore_progress) == 1

@@ -12,7 +12,12 @@ from penstock.datastore.audio.records import AudioFormat
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from penstock.server.__main__ import run
-from penstock.server.samples.audio import Shelved, library, shelve, unshelve
+from penstock.server.samples.audio import (
+    AudioSeedCounts,
+    add_samples,
+    audio_samples,
+    remove_samples,
+)
 from tests.datastore.audio.sample_library import draft, drift, listener
 from tests.datastore.audio.sample_uploads import open_files
 from tests.support.sample_resources import walk
@@ -28,7 +33,7 @@ async def shelves(store: Store, tmp_path: Path) -> AsyncIterator[Store]:
 
 async def test_the_sample_library_has_every_format_and_comes_and_goes(shelves: Store) -> None:
     own = await listener(shelves, ANA).adding.add(*draft("x", "own", user="ana"))
-    assert await shelve(shelves, "ana") == Shelved(created=8)
+    assert await add_samples(shelves, "ana") == AudioSeedCounts(created=8)
     audio = listener(shelves, ANA)
     tracks = [track for track in await walk(audio.lists.audios, 100) if track != own]
     assert {track.format for track in tracks} == {*AudioFormat} - {
@@ -46,14 +51,14 @@ async def test_the_sample_library_has_every_format_and_comes_and_goes(shelves: S
     }
     assert counts["Tone Poets"] == 3
     assert await drift(shelves.table) == []
-    assert await shelve(shelves, "ana") == Shelved(found=8)
-    assert await unshelve(shelves, "ana") == 8
+    assert await add_samples(shelves, "ana") == AudioSeedCounts(found=8)
+    assert await remove_samples(shelves, "ana") == 8
     assert [track.title for track in await walk(audio.lists.audios)] == ["own"]
     assert await shelves.files.list("audio/ana/uploads/") == ()
 
 
 def test_every_sample_has_another_content() -> None:
-    assert len({sample.content for sample in library()}) == 8
+    assert len({sample.content for sample in audio_samples()}) == 8
 
 
 def answer(capsys: pytest.CaptureFixture[str], *words: str) -> Any:

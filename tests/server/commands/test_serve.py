@@ -15,8 +15,8 @@ import pytest
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.server.samples.catalogue import DEFAULT_SIZE
 from tests.support.consistency_check import faults
-from tests.support.graphql_client import CREATE, CREATE_GROUP, UPDATE, draft, tagged
-from tests.support.penstock_command import Client, Server, client, penstock, started
+from tests.support.graphql_client import CREATE, CREATE_GROUP, UPDATE, draft, tag_inputs
+from tests.support.penstock_command import Client, Server, client, penstock, start_server
 from tests.support.server_process import PLAIN, free_port
 
 # The tests share a server whose catalogue takes a while to seed.
@@ -67,7 +67,7 @@ def server(data_dir: Path) -> Iterator[Server]:
     assert (made.returncode, made.stderr) == (0, "")
     where = {"PENSTOCK_HOST": "127.0.0.1", "PENSTOCK_PORT": str(free_port())}
     log = data_dir.parent / "log"
-    with started(log, PENSTOCK_DATA_DIR=str(data_dir), **where) as server:
+    with start_server(log, PENSTOCK_DATA_DIR=str(data_dir), **where) as server:
         assert server.url == f"http://127.0.0.1:{where['PENSTOCK_PORT']}"
         yield server
         assert server.end() == 0
@@ -135,7 +135,7 @@ def test_a_pipeline_is_found_by_three_tags_among_thousands_from_a_group_below(
     with client(server, data_dir, "/usa=admin") as ana:
         made = create(ana, "the one", *tags)["pipeline"]
         with client(server, data_dir, "/usa/northwest=reader", user="nora") as nora:
-            wanted = {"all": tagged("source=sap", "material=material/metal", "audit=2022")}
+            wanted = {"all": tag_inputs("source=sap", "material=material/metal", "audit=2022")}
             found = nora.ask(FIND, group="/usa/northwest", tags=wanted)
             assert found["nodes"] == [{"id": made["id"], "name": "the one"}]
             changes = {"description": "audited", "expectedVersion": 1}
@@ -150,7 +150,7 @@ def test_a_pipeline_is_found_by_three_tags_among_thousands_from_a_group_below(
         answer = sibling.answer(VERSIONS, id=made["id"])
         assert answer["errors"][0]["extensions"]["code"] == "NOT_FOUND"
         assert answer["data"] == {"pipeline": None}
-        found = sibling.ask(FIND, group="/eu/germany", tags={"all": tagged("audit=2022")})
+        found = sibling.ask(FIND, group="/eu/germany", tags={"all": tag_inputs("audit=2022")})
         assert found["nodes"] == []
 
 
@@ -159,13 +159,13 @@ def test_two_servers_share_one_data_directory(
 ) -> None:
     options = ("--port", "0", "--data-dir", str(data_dir))
     with (
-        started(tmp_path / "log", *options) as second,
+        start_server(tmp_path / "log", *options) as second,
         client(server, data_dir, "/=admin") as one,
         client(second, data_dir, "/=admin") as two,
         ThreadPoolExecutor() as threads,
     ):
         assert create(one, "seen by both", "shared=yes")["pipeline"]["version"] == 1
-        found = two.ask(FIND, group="/usa", tags={"all": tagged("shared=yes")})
+        found = two.ask(FIND, group="/usa", tags={"all": tag_inputs("shared=yes")})
         assert [node["name"] for node in found["nodes"]] == ["seen by both"]
         for n in range(10):
             told = threads.map(lambda asks, n=n: create(asks, f"raced {n}"), (one, two))
@@ -179,8 +179,8 @@ def test_servers_that_start_on_an_empty_directory_at_once_fill_it_once(tmp_path:
     data_dir = tmp_path / "data"
     options = ("--port", "0", "--data-dir", str(data_dir))
     with (
-        started(tmp_path / "one", *options) as first,
-        started(tmp_path / "two", *options) as second,
+        start_server(tmp_path / "one", *options) as first,
+        start_server(tmp_path / "two", *options) as second,
         client(second, data_dir, "/=admin") as one,
     ):
         found = names(one)
@@ -204,7 +204,7 @@ def test_what_was_acknowledged_survives_kill_9_and_a_restart(tmp_path: Path) -> 
             acknowledged.append(made["pipeline"]["name"])
 
     with (
-        started(tmp_path / "log", *options) as server,
+        start_server(tmp_path / "log", *options) as server,
         client(server, data_dir, "/=admin") as one,
         ThreadPoolExecutor() as threads,
     ):
@@ -218,7 +218,7 @@ def test_what_was_acknowledged_survives_kill_9_and_a_restart(tmp_path: Path) -> 
         for writer in writers:
             writer.result()
     with (
-        started(tmp_path / "log", *options) as again,
+        start_server(tmp_path / "log", *options) as again,
         client(again, data_dir, "/=admin") as one,
     ):
         kept = names(one)

@@ -7,7 +7,7 @@ import pytest
 
 from penstock.server.__main__ import run
 from tests.support.graphql_client import CREATE, CREATE_GROUP, draft
-from tests.support.penstock_command import client, penstock, started
+from tests.support.penstock_command import client, penstock, start_server
 from tests.support.stores import REGION, aws_environment, moto_endpoint
 
 pytestmark = pytest.mark.xdist_group("serving dynamodb")
@@ -33,7 +33,7 @@ def test_a_table_that_was_created_is_served(tmp_path: Path) -> None:
     assert codes == [3, 0, 0]
     options = ("--port", "0", "--data-dir", str(tmp_path), *chosen)
     with (
-        started(tmp_path / "log", *options) as server,
+        start_server(tmp_path / "log", *options) as server,
         client(server, tmp_path, "/=admin") as one,
     ):
         assert server.said["Data"] == f"DynamoDB table {chosen[-1]} at {moto_endpoint()}"

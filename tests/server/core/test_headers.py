@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.datastructures import Headers
 
-from penstock.server.core.headers import Fields, fields_of
+from penstock.server.core.headers import IndexedHeaders, request_headers
 
 NAMES = st.sampled_from(["accept", "host", "authorization", "x-a", "x-b"])
 RAW = st.lists(st.tuples(NAMES, st.text("aä ,;=", max_size=5)))
@@ -14,7 +14,7 @@ ASKED = ("accept", "Accept", "HOST", "authorization", "x-a", "X-B", "none", "ä"
 @given(RAW)
 def test_fields_are_those_of_starlette(raw: list[tuple[str, str]]) -> None:
     scope = {"type": "http", "headers": [(n.encode(), v.encode("latin-1")) for n, v in raw]}
-    fields, headers = Fields(scope), Headers(scope=scope)
+    fields, headers = IndexedHeaders(scope), Headers(scope=scope)
     for name in ASKED:
         assert fields.get(name) == headers.get(name)
         assert fields.get(name, "absent") == headers.get(name, "absent")
@@ -26,4 +26,4 @@ def test_fields_are_those_of_starlette(raw: list[tuple[str, str]]) -> None:
 
 def test_fields_of_a_scope_are_read_once() -> None:
     scope = {"type": "http", "headers": [(b"host", b"a")]}
-    assert fields_of(scope) is fields_of(scope)
+    assert request_headers(scope) is request_headers(scope)

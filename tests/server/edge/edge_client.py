@@ -14,10 +14,10 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from penstock.datastore.errors import Unauthenticated, Unavailable
+from penstock.datastore.errors import NotAuthenticated, Unavailable
 from penstock.datastore.roles import ROOT, Caller, Role
-from penstock.schema.engine.documents import Persisted
-from penstock.schema.engine.engine import Engine, Executor
+from penstock.schema.engine.documents import PersistedDocuments
+from penstock.schema.engine.engine import Executor, GraphQLEngine
 from penstock.schema.engine.limits import Limits
 from penstock.server.edge.graphql import Admission, GraphQLApp
 from penstock.server.edge.response import Statuses
@@ -37,8 +37,8 @@ async def by_token(headers: Headers) -> Caller:
         case "Bearer crash":
             raise RuntimeError("secret of the house")
         case None:
-            raise Unauthenticated("There is no token.")
-    raise Unauthenticated("The token is not accepted.")
+            raise NotAuthenticated("There is no token.")
+    raise NotAuthenticated("The token is not accepted.")
 
 
 class Edge:
@@ -50,12 +50,12 @@ class Edge:
         *,
         statuses: Statuses = "2025",
         introspection: bool = True,
-        persisted: Persisted | None = None,
+        persisted: PersistedDocuments | None = None,
         executor: Executor | None = None,
     ) -> None:
         self.notes = Notes()
         self.admitted: list[Admission] = []
-        engine = Engine(shelves_schema(), limits, persisted=persisted, executor=executor)
+        engine = GraphQLEngine(shelves_schema(), limits, persisted=persisted, executor=executor)
         self.app: ASGIApp = GraphQLApp(
             engine,
             authenticate=by_token,
@@ -150,7 +150,7 @@ def _names(headers: dict[str, str | None]) -> dict[str, str | None]:
 
 
 @asynccontextmanager
-async def served(app: ASGIApp) -> AsyncIterator[int]:
+async def serve_app(app: ASGIApp) -> AsyncIterator[int]:
     """Serve an application as in production, in this event loop; yields the port."""
     config = uvicorn.Config(
         app,
@@ -179,7 +179,7 @@ async def served(app: ASGIApp) -> AsyncIterator[int]:
 
 @asynccontextmanager
 async def client_of(edge: Edge) -> AsyncIterator[Client]:
-    async with served(edge.app) as port:
+    async with serve_app(edge.app) as port:
         client = Client(port)
         try:
             yield client

@@ -11,8 +11,8 @@ from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from tests.datastore.audio.sample_library import BOB, listener
-from tests.datastore.audio.sample_uploads import TAGS, registered, sound
-from tests.support.application import Whole, whole
+from tests.datastore.audio.sample_uploads import TAGS, sound, upload_and_register
+from tests.support.application import ApplicationClient, open_application
 
 CONTENT = sound("flac", 2, TAGS)
 
@@ -25,17 +25,21 @@ async def files(tmp_path: Path) -> AsyncIterator[LocalFiles]:
 
 
 @pytest.fixture
-async def served(store: Store, files: LocalFiles, tmp_path: Path) -> AsyncIterator[Whole]:
-    async with whole(Store(store.table, files=files), tmp_path) as client:
+async def served(
+    store: Store, files: LocalFiles, tmp_path: Path
+) -> AsyncIterator[ApplicationClient]:
+    async with open_application(Store(store.table, files=files), tmp_path) as client:
         yield client
 
 
 async def track_of(store: Store, files: LocalFiles, caller: Caller) -> Audio:
-    return await registered(listener(Store(store.table, files=files), caller), "1.flac", CONTENT)
+    return await upload_and_register(
+        listener(Store(store.table, files=files), caller), "1.flac", CONTENT
+    )
 
 
 async def test_a_stream_leads_to_bytes_that_can_be_sought_in(
-    store: Store, files: LocalFiles, served: Whole
+    store: Store, files: LocalFiles, served: ApplicationClient
 ) -> None:
     track = await track_of(store, files, Caller("ann", {}))
     answer = await served.client.get(f"/stream/{track.id}")
@@ -55,7 +59,7 @@ async def test_a_stream_leads_to_bytes_that_can_be_sought_in(
 
 
 async def test_a_foreign_track_and_an_absent_one_are_answered_alike(
-    store: Store, files: LocalFiles, served: Whole
+    store: Store, files: LocalFiles, served: ApplicationClient
 ) -> None:
     foreign = await track_of(store, files, BOB)
     answers = [
@@ -67,7 +71,9 @@ async def test_a_foreign_track_and_an_absent_one_are_answered_alike(
     assert "location" not in answers[0].headers
 
 
-async def test_a_stream_asks_for_a_token(store: Store, files: LocalFiles, served: Whole) -> None:
+async def test_a_stream_asks_for_a_token(
+    store: Store, files: LocalFiles, served: ApplicationClient
+) -> None:
     track = await track_of(store, files, Caller("ann", {}))
     for token in ("", "Bearer nonsense"):
         answer = await served.client.get(f"/stream/{track.id}", headers={"authorization": token})
@@ -81,6 +87,8 @@ async def test_a_stream_counts_for_the_rate_limit(
 ) -> None:
     track = await track_of(store, files, Caller("ann", {}))
     over = Store(store.table, files=files)
-    async with whole(over, tmp_path, rate_limit_per_second=0.001, rate_limit_burst=2) as served:
+    async with open_application(
+        over, tmp_path, rate_limit_per_second=0.001, rate_limit_burst=2
+    ) as served:
         statuses = [(await served.client.get(f"/stream/{track.id}")).status_code for _ in range(3)]
     assert statuses == [307, 307, 429]

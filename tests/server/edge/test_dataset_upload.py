@@ -11,13 +11,13 @@ import pytest
 
 from penstock.datastore.clock import Clock
 from penstock.datastore.datasets.csv import MAX_BYTES
-from penstock.datastore.datasets.files import KEPT
+from penstock.datastore.datasets.files import UPLOAD_RETENTION
 from penstock.datastore.errors import Unavailable
 from penstock.datastore.store import Store
-from penstock.server.runtime.maintenance import sweeping
+from penstock.server.runtime.maintenance import sweep_files_periodically
 from penstock.server.runtime.stores import open_files
 from penstock.server.settings.settings import Settings
-from tests.support.application import Whole, whole
+from tests.support.application import ApplicationClient, open_application
 from tests.support.sample_resources import Watch
 
 UPLOAD = """mutation { createDatasetUpload(input: {group: "/"}) { ...on CreateDatasetUploadPayload {
@@ -29,14 +29,14 @@ CONFIRM = """mutation($upload: ID!) { createReferenceDataset(input: {group: "/",
   ...on ValidationProblem { problems { code line column message } } } }"""
 
 
-async def ask(app: Whole, query: str, **variables: Any) -> Any:
+async def ask(app: ApplicationClient, query: str, **variables: Any) -> Any:
     body = (await app.ask(query, variables)).json()
     assert "errors" not in body, body
     (value,) = body["data"].values()
     return value
 
 
-async def send(app: Whole, form: Any, content: bytes) -> int:
+async def send(app: ApplicationClient, form: Any, content: bytes) -> int:
     fields = {field["name"]: field["value"] for field in form["fields"]}
     sent = await app.client.request(
         form["method"], form["url"], data=fields, files={"file": content}
@@ -50,7 +50,7 @@ async def test_an_upload_is_sent_confirmed_corrected_and_downloaded(
     settings = Settings.load(data_dir=tmp_path, public_url="http://localhost")
     async with (
         open_files(settings) as files,
-        whole(replace(store, files=files), tmp_path) as app,
+        open_application(replace(store, files=files), tmp_path) as app,
     ):
         upload = (await ask(app, UPLOAD))["upload"]
         assert await send(app, upload["form"], bytes(MAX_BYTES + 1)) == 413
@@ -82,9 +82,9 @@ async def test_a_server_sweeps_at_its_start_and_again_and_again(store: Store) ->
         key = f"datasets/uploads/a/{name}.csv"
         await store.files.write(key, chunks(), content_type="text/csv")
 
-    watch.time = datetime.now(UTC) + KEPT + timedelta(hours=1)
+    watch.time = datetime.now(UTC) + UPLOAD_RETENTION + timedelta(hours=1)
     await leave("one")
-    async with sweeping(replace(store, clock=Clock(now=watch)), seconds=0.01):
+    async with sweep_files_periodically(replace(store, clock=Clock(now=watch)), seconds=0.01):
         await until_empty(store)
         await leave("two")
         await until_empty(store)
@@ -104,7 +104,7 @@ async def test_a_sweep_that_fails_is_told_and_tried_again(
 
     away, third = Away(), asyncio.Event()
     with caplog.at_level(logging.WARNING, "penstock.files"):
-        async with sweeping(replace(store, table=away), seconds=0.01):  # type: ignore[arg-type]
+        async with sweep_files_periodically(replace(store, table=away), seconds=0.01):  # type: ignore[arg-type]
             await asyncio.wait_for(third.wait(), 10)
     told = [record.getMessage() for record in caplog.records]
     assert told[:2] == [

@@ -6,7 +6,7 @@ import pytest
 from graphql import ExecutionResult
 from starlette.types import Message
 
-from penstock.schema.engine.engine import Prepared
+from penstock.schema.engine.engine import PreparedOperation
 from penstock.schema.engine.limits import Limits
 from penstock.server.edge.graphql import GraphQLApp
 from tests.server.edge.edge_client import Client, Edge, client_of
@@ -164,7 +164,9 @@ async def test_a_request_without_a_fit_id_gets_a_new_one(
 
 
 async def test_what_cannot_be_written_is_an_internal_error() -> None:
-    def odd(_prepared: Prepared, _context: object, _root: object = None) -> ExecutionResult:
+    def odd(
+        _prepared: PreparedOperation, _context: object, _root: object = None
+    ) -> ExecutionResult:
         return ExecutionResult(data={"a": "\ud800"})
 
     async with client_of(Edge(executor=odd)) as client:
@@ -173,9 +175,11 @@ async def test_what_cannot_be_written_is_an_internal_error() -> None:
 
 
 async def test_another_executor_can_take_over() -> None:
-    seen: list[Prepared] = []
+    seen: list[PreparedOperation] = []
 
-    async def mine(prepared: Prepared, _context: object, _root: object = None) -> ExecutionResult:
+    async def mine(
+        prepared: PreparedOperation, _context: object, _root: object = None
+    ) -> ExecutionResult:
         seen.append(prepared)
         return ExecutionResult(data={"mine": prepared.variables})
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from penstock.schema.engine.documents import Persisted, PersistedMode
-from penstock.server.edge.response import encode
+from penstock.schema.engine.documents import PersistedDocuments, PersistedMode
+from penstock.server.edge.response import encode_json
 from tests.server.edge.edge_client import GRAPHQL, JSON, Client, Edge, client_of
 
 HELLO = {"query": "{ hello }"}
@@ -216,7 +216,7 @@ async def test_a_persisted_query_goes_over_get(client: Client) -> None:
 
 
 async def test_trusted_documents_are_the_only_ones() -> None:
-    persisted = Persisted(PersistedMode.TRUSTED, {"menu": "{ a: hello }"})
+    persisted = PersistedDocuments(PersistedMode.TRUSTED, {"menu": "{ a: hello }"})
     edge = Edge(persisted=persisted)
     async with client_of(edge) as client:
         assert (await client.post({"documentId": "menu"})).json == {"data": {"a": "world"}}
@@ -240,4 +240,4 @@ async def test_numbers_in_json_keep_every_digit(client: Client) -> None:
 
 def test_nothing_but_json_is_written() -> None:
     with pytest.raises(TypeError):
-        encode({"a": object()})
+        encode_json({"a": object()})

@@ -9,7 +9,7 @@ import pytest
 from penstock.server.edge.response import Statuses
 from penstock.server.graphiql.build import find_tools
 from tests.install import skip_reason
-from tests.server.edge.edge_client import TOKEN, Edge, served
+from tests.server.edge.edge_client import TOKEN, Edge, serve_app
 
 AUDIT = Path(__file__).parents[2] / "http_audit"
 FOLDER = "tests/http_audit"
@@ -25,7 +25,7 @@ FOLDER = "tests/http_audit"
     ],
 )
 async def test_the_published_audits_pass(statuses: Statuses, passed: dict[str, list[int]]) -> None:
-    async with served(Edge(statuses=statuses).app) as port:
+    async with serve_app(Edge(statuses=statuses).app) as port:
         process = await asyncio.create_subprocess_exec(
             *find_tools().node,
             str(AUDIT / "run.mjs"),

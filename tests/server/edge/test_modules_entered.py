@@ -11,7 +11,7 @@ from typing import Final
 import penstock
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
-from tests.support.application import whole
+from tests.support.application import open_application
 from tests.support.sample_resources import NORTHWEST, USA, grow, make
 
 MOST: Final = 50
@@ -70,7 +70,7 @@ async def test_a_warm_list_query_enters_at_most_fifty_modules(tmp_path: Path) ->
             session = await grow(store, USA, NORTHWEST)
             for n in range(3):
                 await make(session, NORTHWEST, f"n{n}", "source=sap", f"scope={n}")
-            async with whole(store, tmp_path, metrics=True, access_log=True) as app:
+            async with open_application(store, tmp_path, metrics=True, access_log=True) as app:
                 variables = {"first": 10, "tags": TAGS}
                 for _ in range(2):
                     await app.ask(LIST, variables)

@@ -13,20 +13,20 @@ from typing import Any
 import pytest
 from httpx import ASGITransport, AsyncClient, Response
 
-from penstock.datastore.clock import canonical, wall_clock
-from penstock.datastore.ngsi.counts import Counts
+from penstock.datastore.clock import iso_timestamp, wall_clock
+from penstock.datastore.ngsi.counts import IngestCounts
 from penstock.datastore.ngsi.options import Ack, SinkOptions
 from penstock.datastore.records import GroupRole
 from penstock.datastore.roles import GroupPath, Role
 from penstock.datastore.table.port import Table
-from penstock.server.app import Beside, open_app, streams_of
+from penstock.server.app import Runtime, open_app, streams_of
 from penstock.server.auth.claims import roles_from
 from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
-from penstock.server.runtime.stores import store_over
+from penstock.server.runtime.stores import build_store
 from penstock.server.settings.settings import Settings
-from tests.datastore.ngsi.failing_destinations import Chance
+from tests.datastore.ngsi.failing_destinations import FaultInjector
 from tests.datastore.ngsi.sample_destinations import open_destinations
-from tests.datastore.ngsi.sample_sinks import QUICK, World, car, open_world
+from tests.datastore.ngsi.sample_sinks import QUICK, SinkWorld, car, open_world
 from tests.support.stores import open_table
 
 HEADERS = {
@@ -42,11 +42,11 @@ DOCUMENTED = """{"subscriptionId": "s", "contextResponses": [{"contextElement": 
 
 
 @dataclass(frozen=True, slots=True)
-class Notified:
+class NotifyClient:
     """A client of the application, and the world of its sink."""
 
     client: AsyncClient
-    world: World
+    world: SinkWorld
     data_dir: Path
 
     def bearer(self, *roles: str, user: str = "orion") -> str:
@@ -65,7 +65,7 @@ class Notified:
         text = body if isinstance(body, str | bytes) else json.dumps(body or default)
         return await self.client.post(path, content=text, headers=sent)
 
-    async def refused(self, status: int, code: str, body: Any = None, **sent: Any) -> str:
+    async def refusal(self, status: int, code: str, body: Any = None, **sent: Any) -> str:
         """Return the message of a refusal, after checking that it changed nothing."""
         before = await self.world.counts()
         answer = await self.send(body, **sent)
@@ -78,18 +78,20 @@ class Notified:
 
 
 @asynccontextmanager
-async def serving(
+async def open_notify_client(
     table: Table, tmp_path: Path, options: SinkOptions = QUICK, **settings: Any
-) -> AsyncIterator[Notified]:
+) -> AsyncIterator[NotifyClient]:
     chosen = Settings.load(data_dir=tmp_path / "data", **settings)
     async with (
         open_destinations("sqlite", tmp_path) as destinations,
         open_world(table, destinations, tmp_path) as world,
-        world.sink(options) as sink,
-        open_app(chosen, store_over(table, chosen), None, Beside(streams_of(chosen), sink)) as app,
+        world.open_sink(options) as sink,
+        open_app(
+            chosen, build_store(table, chosen), None, Runtime(streams_of(chosen), sink)
+        ) as app,
         AsyncClient(transport=ASGITransport(app), base_url="http://localhost") as client,
     ):
-        yield Notified(client, world, chosen.data_dir)
+        yield NotifyClient(client, world, chosen.data_dir)
 
 
 @pytest.fixture
@@ -99,26 +101,28 @@ async def table(tmp_path: Path) -> AsyncIterator[Table]:
 
 
 @pytest.fixture
-async def notified(table: Table, tmp_path: Path) -> AsyncIterator[Notified]:
-    async with serving(table, tmp_path) as opened:
+async def notified(table: Table, tmp_path: Path) -> AsyncIterator[NotifyClient]:
+    async with open_notify_client(table, tmp_path) as opened:
         yield opened
 
 
 @pytest.mark.parametrize("path", ["/notify", "/v2/notify"])
 async def test_a_notification_is_kept_and_answered_with_nothing(
-    notified: Notified, path: str
+    notified: NotifyClient, path: str
 ) -> None:
     answer = await notified.send(path=path)
     assert (answer.status_code, answer.content) == (200, b"")
     assert answer.headers["x-request-id"]
-    assert await notified.world.recounted() == Counts(received=1, persisted=1, items=2)
+    assert await notified.world.recount() == IngestCounts(received=1, persisted=1, items=2)
 
 
-async def test_the_documents_example_gives_the_documented_rows(notified: Notified) -> None:
+async def test_the_documents_example_gives_the_documented_rows(notified: NotifyClient) -> None:
     answer = await notified.send(DOCUMENTED, ngsiv2_attrsformat=None)
     assert answer.status_code == 200
-    await notified.world.settled()
-    speed = next(each for each in await notified.world.samples() if each["attrName"] == "speed")
+    await notified.world.wait_until_settled()
+    speed = next(
+        each for each in await notified.world.read_samples() if each["attrName"] == "speed"
+    )
     assert {name: speed[name] for name in ("fiwareServicePath", "entityId", "entityType")} == {
         "fiwareServicePath": "/4wheels",
         "entityId": "car1",
@@ -127,15 +131,15 @@ async def test_the_documents_example_gives_the_documented_rows(notified: Notifie
     assert (speed["attrType"], speed["attrValue"], speed["attrMd"]) == ("float", "112.9", "[]")
 
 
-async def test_what_is_sent_again_is_acknowledged_and_stored_once(notified: Notified) -> None:
+async def test_what_is_sent_again_is_acknowledged_and_stored_once(notified: NotifyClient) -> None:
     for _ in range(2):
         answer = await notified.send(fiware_correlator="c; cbnotif=1")
         assert (answer.status_code, answer.content) == (200, b"")
-    counts = Counts(received=2, persisted=1, duplicates=1, items=2)
-    assert await notified.world.recounted() == counts
+    counts = IngestCounts(received=2, persisted=1, duplicates=1, items=2)
+    assert await notified.world.recount() == counts
 
 
-async def test_poison_beside_others_is_told_and_kept_as_a_letter(notified: Notified) -> None:
+async def test_poison_beside_others_is_told_and_kept_as_a_letter(notified: NotifyClient) -> None:
     answer = await notified.send({"data": [car("car1"), {"type": "car"}]})
     assert answer.status_code == 200
     assert answer.json() == {
@@ -147,31 +151,33 @@ async def test_poison_beside_others_is_told_and_kept_as_a_letter(notified: Notif
             }
         ],
     }
-    expected = Counts(received=2, persisted=1, dead_lettered=1, items=2)
-    assert await notified.world.recounted() == expected
+    expected = IngestCounts(received=2, persisted=1, dead_lettered=1, items=2)
+    assert await notified.world.recount() == expected
 
 
-async def test_nothing_but_poison_is_refused_and_kept_as_a_letter(notified: Notified) -> None:
+async def test_nothing_but_poison_is_refused_and_kept_as_a_letter(notified: NotifyClient) -> None:
     answer = await notified.send({"data": [{}]})
     assert answer.status_code == 400
     assert (answer.json()["accepted"], len(answer.json()["errors"])) == (0, 1)
-    assert await notified.world.recounted() == Counts(received=1, dead_lettered=1)
+    assert await notified.world.recount() == IngestCounts(received=1, dead_lettered=1)
 
 
 async def test_a_queued_notification_is_answered_202(table: Table, tmp_path: Path) -> None:
-    async with serving(table, tmp_path, replace(QUICK, ack=Ack.QUEUED)) as notified:
+    async with open_notify_client(table, tmp_path, replace(QUICK, ack=Ack.QUEUED)) as notified:
         answer = await notified.send()
         assert (answer.status_code, answer.content) == (202, b"")
         for _ in range(200):
             if (await notified.world.counts()).persisted:
                 break
             await asyncio.sleep(0.01)
-        assert (await notified.world.recounted()).persisted == 1
+        assert (await notified.world.recount()).persisted == 1
 
 
 async def test_a_full_sink_says_when_to_come_again(table: Table, tmp_path: Path) -> None:
     slow = replace(QUICK.batching, size=100, timeout=1000.0)
-    async with serving(table, tmp_path, replace(QUICK, batching=slow, max_pending=1)) as notified:
+    async with open_notify_client(
+        table, tmp_path, replace(QUICK, batching=slow, max_pending=1)
+    ) as notified:
         assert (await notified.send()).status_code == 200
         answer = await notified.send()
         assert answer.status_code == 503
@@ -181,14 +187,14 @@ async def test_a_full_sink_says_when_to_come_again(table: Table, tmp_path: Path)
 
 
 async def test_a_store_that_fails_is_said_to_fail(table: Table, tmp_path: Path) -> None:
-    broken: Any = Chance(table, random.Random(0), 2.0, "transact")
-    async with serving(broken, tmp_path) as notified:
+    broken: Any = FaultInjector(table, random.Random(0), 2.0, "transact")
+    async with open_notify_client(broken, tmp_path) as notified:
         answer = await notified.send()
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH"])
-async def test_other_methods_are_not_allowed(notified: Notified, method: str) -> None:
+async def test_other_methods_are_not_allowed(notified: NotifyClient, method: str) -> None:
     answer = await notified.client.request(method, "/notify")
     assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
     assert answer.json()["errors"][0]["extensions"]["code"] == "METHOD_NOT_ALLOWED"
@@ -213,9 +219,9 @@ async def test_other_methods_are_not_allowed(notified: Notified, method: str) ->
     ],
 )
 async def test_what_is_no_notification_is_refused_and_changes_nothing(
-    notified: Notified, status: int, code: str, sent: dict[str, Any]
+    notified: NotifyClient, status: int, code: str, sent: dict[str, Any]
 ) -> None:
-    assert await notified.refused(status, code, **sent)
+    assert await notified.refusal(status, code, **sent)
 
 
 @pytest.mark.parametrize(
@@ -232,55 +238,57 @@ async def test_what_is_no_notification_is_refused_and_changes_nothing(
     ],
 )
 async def test_a_service_path_is_a_group_and_its_roles_count(
-    notified: Notified, roles: tuple[str, ...], status: int
+    notified: NotifyClient, roles: tuple[str, ...], status: int
 ) -> None:
     answer = await notified.send(None, *roles)
     assert answer.status_code == status, answer.text
-    counts = await notified.world.settled()
+    counts = await notified.world.wait_until_settled()
     assert counts.received == (status == 200)
 
 
-async def test_an_api_key_for_the_service_path_is_enough(notified: Notified) -> None:
+async def test_an_api_key_for_the_service_path_is_enough(notified: NotifyClient) -> None:
     admin = notified.world.caller("ann", "/vehicles=admin")
-    expiry = canonical(wall_clock() + timedelta(days=1))
+    expiry = iso_timestamp(wall_clock() + timedelta(days=1))
     for role, status in ((Role.CONTRIBUTOR, 200), (Role.READER, 403)):
         roles = [GroupRole(group=GroupPath("/vehicles/4wheels"), role=role)]
         _, text = await admin.api_keys.create("orion", roles, expiry)
         answer = await notified.send(authorization=f"Bearer {text}")
         assert answer.status_code == status
-    assert (await notified.world.settled()).received == 1
+    assert (await notified.world.wait_until_settled()).received == 1
 
 
-async def test_every_service_path_of_a_notification_must_be_allowed(notified: Notified) -> None:
+async def test_every_service_path_of_a_notification_must_be_allowed(notified: NotifyClient) -> None:
     body = {"data": [car("car1"), car("car2")]}
     answer = await notified.send(body, "/vehicles/a=contributor", fiware_servicepath="/a, /b")
     assert answer.status_code == 404
     assert (await notified.world.counts(("vehicles", "/a"))).received == 0
 
 
-async def test_names_of_services_meet_groups_in_comparison_form(notified: Notified) -> None:
+async def test_names_of_services_meet_groups_in_comparison_form(notified: NotifyClient) -> None:
     answer = await notified.send(None, "/vehicles/4wheels=contributor", fiware_service="Vehicles")
     assert answer.status_code == 200
-    assert (await notified.world.settled(("Vehicles", "/4wheels"))).persisted == 1
+    assert (await notified.world.wait_until_settled(("Vehicles", "/4wheels"))).persisted == 1
 
 
 async def test_absent_headers_have_the_defaults_of_the_settings(
     table: Table, tmp_path: Path
 ) -> None:
-    async with serving(
+    async with open_notify_client(
         table, tmp_path, ngsi_default_service="cars", ngsi_default_service_path="/all"
     ) as notified:
         answer = await notified.send(
             None, "/cars=contributor", fiware_service=None, fiware_servicepath=None
         )
         assert answer.status_code == 200
-        assert (await notified.world.settled(("cars", "/all"))).persisted == 1
+        assert (await notified.world.wait_until_settled(("cars", "/all"))).persisted == 1
 
 
 async def test_a_caller_who_sends_too_much_is_told_when_to_go_on(
     table: Table, tmp_path: Path
 ) -> None:
-    async with serving(table, tmp_path, rate_limit_burst=1, rate_limit_per_second=0.5) as notified:
+    async with open_notify_client(
+        table, tmp_path, rate_limit_burst=1, rate_limit_per_second=0.5
+    ) as notified:
         assert (await notified.send()).status_code == 200
         answer = await notified.send()
         assert (answer.status_code, answer.headers["retry-after"]) == (429, "2")
@@ -289,7 +297,7 @@ async def test_a_caller_who_sends_too_much_is_told_when_to_go_on(
 async def test_without_a_sink_there_is_nowhere_to_notify(table: Table, tmp_path: Path) -> None:
     chosen = Settings.load(data_dir=tmp_path)
     async with (
-        open_app(chosen, store_over(table, chosen), None) as app,
+        open_app(chosen, build_store(table, chosen), None) as app,
         AsyncClient(transport=ASGITransport(app), base_url="http://localhost") as client,
     ):
         assert (await client.post("/notify")).status_code == 404

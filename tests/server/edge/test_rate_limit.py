@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.datastore.clock import canonical
+from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import RateLimited
 from penstock.datastore.roles import ROOT, Role
 from penstock.datastore.store import Store
 from penstock.server.app import open_app
 from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
-from penstock.server.edge.rate_limit import OwnBuckets, RateLimiter
+from penstock.server.edge.rate_limit import LocalBuckets, RateLimiter
 from penstock.server.settings.settings import Settings
 from tests.server.auth.signed_tokens import bearer
 
@@ -26,7 +26,7 @@ class Bucket:
 
     def __init__(self, per_second: float = 10, burst: int = 100, callers: int = 10) -> None:
         self.now = 1000.0
-        self.own = OwnBuckets(callers)
+        self.own = LocalBuckets(callers)
         self.limiter = RateLimiter(per_second, burst, self.own, clock=lambda: self.now)
 
     def wait_of(self, cost: int, user: str = "ann") -> int:
@@ -197,7 +197,7 @@ async def test_a_page_is_counted_by_its_size(api: Api) -> None:
 
 
 async def test_a_key_spends_what_its_user_has(api: Api) -> None:
-    soon = canonical(datetime.now(UTC) + timedelta(hours=1))
+    soon = iso_timestamp(datetime.now(UTC) + timedelta(hours=1))
     made = await api(
         'mutation { createApiKey(input: {name: "k", roles: [{group: "/", role: READER}], '
         f'expiresAt: "{soon}"}}) {{ ...on CreateApiKeyPayload {{ secret }} }} }}'

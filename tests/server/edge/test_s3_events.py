@@ -13,13 +13,13 @@ from penstock.datastore.executions.records import Execution
 from penstock.datastore.store import Store
 from tests.datastore.executions.sample_executions import (
     INPUT,
-    begun,
-    now,
+    begin_execution,
+    current_execution,
     pipeline_in,
-    planted,
-    put,
+    plant_pipeline,
+    put_file,
 )
-from tests.support.application import whole
+from tests.support.application import open_application
 from tests.support.consistency_check import contents
 
 STRANGER = {"authorization": "Bearer nobody"}
@@ -29,39 +29,39 @@ def notification(*keys: str) -> dict[str, Any]:
     return {"Records": [{"s3": {"object": {"key": quote_plus(key)}}} for key in keys]}
 
 
-def of_eventbridge(*keys: str) -> dict[str, Any]:
+def eventbridge_event(*keys: str) -> dict[str, Any]:
     (key,) = keys
     return {"detail-type": "Object Created", "detail": {"object": {"key": key, "size": 1}}}
 
 
-async def waiting(store: Store) -> Execution:
+async def waiting_execution(store: Store) -> Execution:
     """Return an execution with an uploaded input that is not yet confirmed."""
-    made = await begun(store, await planted(store))
-    await put(store.files, ingest_key(made), INPUT)
+    made = await begin_execution(store, await plant_pipeline(store))
+    await put_file(store.files, ingest_key(made), INPUT)
     return made
 
 
-@pytest.mark.parametrize("form", [notification, of_eventbridge])
+@pytest.mark.parametrize("form", [notification, eventbridge_event])
 async def test_an_event_makes_an_execution_ready_once(
     store: Store, tmp_path: Path, form: Any
 ) -> None:
-    made = await waiting(store)
+    made = await waiting_execution(store)
     woken: list[int] = []
     watched = replace(store, execution_ready=lambda: woken.append(1))
-    async with whole(watched, tmp_path) as server:
+    async with open_application(watched, tmp_path) as server:
         for _ in range(2):
             answer = await server.client.post("/events/s3", json=form(ingest_key(made)))
             assert (answer.status_code, answer.json()) == (200, {"started": 1, "ignored": 0})
-    after = await now(store, made)
+    after = await current_execution(store, made)
     assert after.ready_at is not None
     assert after.events == 2
     assert woken == [1]
 
 
 async def test_what_is_no_input_of_an_execution_is_ignored(store: Store, tmp_path: Path) -> None:
-    made = await waiting(store)
+    made = await waiting_execution(store)
     pipeline = await pipeline_in(store, name="other")
-    other = await begun(store, pipeline)
+    other = await begin_execution(store, pipeline)
     keys = [
         ingest_key(made).replace("ingest", "executions"),
         ingest_key(made).replace(".txt", ".csv"),
@@ -70,7 +70,7 @@ async def test_what_is_no_input_of_an_execution_is_ignored(store: Store, tmp_pat
         "audio/ann/song.flac",
     ]
     before = await contents(store.table)
-    async with whole(store, tmp_path) as server:
+    async with open_application(store, tmp_path) as server:
         answer = await server.client.post("/events/s3", json=notification(*keys))
         assert answer.json() == {"started": 0, "ignored": len(keys)}
     assert await contents(store.table) == before
@@ -90,14 +90,14 @@ async def test_what_is_no_input_of_an_execution_is_ignored(store: Store, tmp_pat
     ],
 )
 async def test_what_is_no_event_is_refused(store: Store, tmp_path: Path, body: bytes) -> None:
-    async with whole(store, tmp_path) as server:
+    async with open_application(store, tmp_path) as server:
         answer = await server.client.post("/events/s3", content=body)
     assert answer.status_code == 400
     assert answer.json()["errors"][0]["extensions"]["code"] == "BAD_REQUEST"
 
 
 async def test_an_event_of_too_many_files_is_refused(store: Store, tmp_path: Path) -> None:
-    async with whole(store, tmp_path, max_body_bytes=20_000) as server:
+    async with open_application(store, tmp_path, max_body_bytes=20_000) as server:
         many = notification(*(f"a/{n}" for n in range(101)))
         assert (await server.client.post("/events/s3", json=many)).status_code == 400
         large = json.dumps(notification("x" * 30_000))
@@ -105,9 +105,9 @@ async def test_an_event_of_too_many_files_is_refused(store: Store, tmp_path: Pat
 
 
 async def test_nothing_is_told_by_strangers(store: Store, tmp_path: Path) -> None:
-    made = await waiting(store)
+    made = await waiting_execution(store)
     before = await contents(store.table)
-    async with whole(store, tmp_path) as server:
+    async with open_application(store, tmp_path) as server:
         event = notification(ingest_key(made))
         answer = await server.client.post("/events/s3", json=event, headers=STRANGER)
         assert answer.status_code == 401

@@ -16,8 +16,8 @@ from penstock.server.core.siblings import RATES_BYTES
 from penstock.server.edge.rate_limit import (
     _SETS,
     _WAYS,
-    Bucket,
-    OwnBuckets,
+    LocalBuckets,
+    RateBucket,
     RateLimiter,
     SharedBuckets,
     _digest,
@@ -34,7 +34,7 @@ def file() -> Iterator[int]:
     os.close(made)
 
 
-def opened(file: int) -> SharedBuckets:
+def open_buckets(file: int) -> SharedBuckets:
     return SharedBuckets(mmap.mmap(file, RATES_BYTES), file)
 
 
@@ -44,15 +44,16 @@ def test_shared_buckets_allow_what_own_ones_do(asked: list[tuple[str, int, float
     os.ftruncate(file, RATES_BYTES)
     now = 0.0
     own, shared = (
-        RateLimiter(1, 10, buckets, clock=lambda: now) for buckets in (OwnBuckets(), opened(file))
+        RateLimiter(1, 10, buckets, clock=lambda: now)
+        for buckets in (LocalBuckets(), open_buckets(file))
     )
     for caller, cost, later in asked:
         now += later
-        assert told(own, caller, cost) == told(shared, caller, cost)
+        assert wait_of(own, caller, cost) == wait_of(shared, caller, cost)
     os.close(file)
 
 
-def told(limiter: RateLimiter, caller: str, cost: int) -> int:
+def wait_of(limiter: RateLimiter, caller: str, cost: int) -> int:
     try:
         limiter.spend(caller, cost)
     except RateLimited as refused:
@@ -61,7 +62,7 @@ def told(limiter: RateLimiter, caller: str, cost: int) -> int:
 
 
 def test_what_one_process_takes_another_does_not_have(file: int) -> None:
-    one, other = (RateLimiter(1, 10, opened(file), clock=lambda: 5.0) for _ in range(2))
+    one, other = (RateLimiter(1, 10, open_buckets(file), clock=lambda: 5.0) for _ in range(2))
     one.spend("ann", 7)
     with pytest.raises(RateLimited):
         other.spend("ann", 4)
@@ -70,7 +71,7 @@ def test_what_one_process_takes_another_does_not_have(file: int) -> None:
 
 
 def test_a_refusal_takes_nothing(file: int) -> None:
-    limiter = RateLimiter(1, 10, opened(file), clock=lambda: 5.0)
+    limiter = RateLimiter(1, 10, open_buckets(file), clock=lambda: 5.0)
     limiter.spend("ann", 9)
     before = os.pread(file, RATES_BYTES, 0)
     with pytest.raises(RateLimited):
@@ -79,23 +80,23 @@ def test_a_refusal_takes_nothing(file: int) -> None:
 
 
 def test_who_asked_least_recently_is_forgotten_first(file: int) -> None:
-    buckets = opened(file)
+    buckets = open_buckets(file)
     callers = _of_one_set(_WAYS + 1)
     for at, caller in enumerate(callers):
-        buckets.update(caller, partial(given_bucket, Bucket(at, 1.0 + at)))
-    found: list[Bucket | None] = []
+        buckets.update(caller, partial(given_bucket, RateBucket(at, 1.0 + at)))
+    found: list[RateBucket | None] = []
 
-    def look(bucket: Bucket | None) -> Bucket:
+    def look(bucket: RateBucket | None) -> RateBucket:
         found.append(bucket)
         raise LookupError
 
     for caller in callers:
         with suppress(LookupError):
             buckets.update(caller, look)
-    assert found == [None, *(Bucket(at, 1.0 + at) for at in range(1, _WAYS + 1))]
+    assert found == [None, *(RateBucket(at, 1.0 + at) for at in range(1, _WAYS + 1))]
 
 
-def given_bucket(bucket: Bucket, _: Bucket | None) -> Bucket:
+def given_bucket(bucket: RateBucket, _: RateBucket | None) -> RateBucket:
     return bucket
 
 
@@ -105,8 +106,8 @@ def _of_one_set(count: int) -> list[str]:
 
 
 def spend(file: int, times: int) -> None:
-    limiter = RateLimiter(1, 1_000, opened(file), clock=lambda: 5.0)
-    allowed = sum(told(limiter, "ann", 1) == 0 for _ in range(times))
+    limiter = RateLimiter(1, 1_000, open_buckets(file), clock=lambda: 5.0)
+    allowed = sum(wait_of(limiter, "ann", 1) == 0 for _ in range(times))
     os._exit(0 if os.write(file_of_counts(), allowed.to_bytes(4)) == 4 else 1)
 
 

@@ -33,7 +33,7 @@ CURSOR = '{ pipelines(group: "/eu", first: 1) { pageInfo { endCursor } } }'
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class AttackedServer:
     """The attacked server, the attacker's token, and the texts for the words in requests.
 
     No answer to the attacker may contain one of the `secrets`.
@@ -49,12 +49,12 @@ class Place:
     def host(self) -> str:
         return self.url.removeprefix("http://")
 
-    def logged(self) -> str:
+    def log_text(self) -> str:
         return self.log.read_text()
 
 
 @contextmanager
-def place(directory: Path) -> Iterator[Place]:
+def open_attacked_server(directory: Path) -> Iterator[AttackedServer]:
     """Start the server, and add two tenants that share nothing."""
     data_dir, log = directory / "data", directory / "log"
     arguments = ("--port", "0", "--data-dir", str(data_dir), "--no-seed")
@@ -66,14 +66,14 @@ def place(directory: Path) -> Iterator[Place]:
             stderr=output,
         )
     try:
-        server = Server(process, _said(process, log))
-        yield _filled(server, data_dir, log)
+        server = Server(process, _announced_lines(process, log))
+        yield _fill(server, data_dir, log)
     finally:
         process.terminate()
         process.wait()
 
 
-def _said(process: "subprocess.Popen[bytes]", log: Path) -> Mapping[str, str]:
+def _announced_lines(process: "subprocess.Popen[bytes]", log: Path) -> Mapping[str, str]:
     until = time.monotonic() + START_SECONDS
     while LAST_LINE not in log.read_text():
         assert process.poll() is None, log.read_text()
@@ -83,15 +83,15 @@ def _said(process: "subprocess.Popen[bytes]", log: Path) -> Mapping[str, str]:
     return {label: text.strip() for label, _, text in lines}
 
 
-def _filled(server: Server, data_dir: Path, log: Path) -> Place:
+def _fill(server: Server, data_dir: Path, log: Path) -> AttackedServer:
     root, mine, theirs = (
         _token(data_dir, user, role)
         for user, role in (("root", "/=admin"), ("me", "/usa=admin"), ("them", "/eu=admin"))
     )
-    with _asking(server, root) as one:
+    with _client(server, root) as one:
         for path in ("/usa", "/eu"):
             assert one.ask(CREATE_GROUP, input={"path": path})["group"]
-    with _asking(server, theirs) as one:
+    with _client(server, theirs) as one:
         made = one.ask(CREATE, input=draft("theirs", f"{SECRET}=a", group="/eu"))["pipeline"]
         told = one.ask(
             UPDATE, input={"id": made["id"], "expectedVersion": 1, "description": SECRET}
@@ -100,7 +100,7 @@ def _filled(server: Server, data_dir: Path, log: Path) -> Place:
         roles = [{"group": "/eu", "role": "READER"}]
         key = one.ask(MAKE_KEY, input={"name": SECRET, "roles": roles, "expiresAt": _tomorrow()})
         cursor = one.ask(CURSOR)["pageInfo"]["endCursor"]
-    with _asking(server, mine) as one:
+    with _client(server, mine) as one:
         ids = [
             one.ask(CREATE, input=draft(f"mine {n}", "a=b", group="/usa"))["pipeline"]["id"]
             for n in range(PIPELINES)
@@ -112,7 +112,7 @@ def _filled(server: Server, data_dir: Path, log: Path) -> Place:
         "MY_ID": ids[0],
         "TOKEN": mine,
     }
-    return Place(server.url, log, mine, meant, (theirs, key["secret"], str(data_dir)))
+    return AttackedServer(server.url, log, mine, meant, (theirs, key["secret"], str(data_dir)))
 
 
 def _token(data_dir: Path, user: str, role: str) -> str:
@@ -126,7 +126,7 @@ def _tomorrow() -> str:
 
 
 @contextmanager
-def _asking(server: Server, token: str) -> Iterator[Client]:
+def _client(server: Server, token: str) -> Iterator[Client]:
     one = Client(server, token)
     try:
         yield one

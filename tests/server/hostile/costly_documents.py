@@ -1,6 +1,6 @@
 """Documents that exceed a limit."""
 
-from tests.server.hostile.hostile_request import Offence, asks
+from tests.server.hostile.hostile_request import Offence, hostile_document
 
 
 def times(count: int, text: str, between: str = " ") -> str:
@@ -9,7 +9,7 @@ def times(count: int, text: str, between: str = " ") -> str:
 
 
 def doc(name: str, document: str, says: str = "GRAPHQL_VALIDATION_FAILED") -> Offence:
-    return asks(f"document: {name}", document, says)
+    return hostile_document(f"document: {name}", document, says)
 
 
 TOO_LARGE, TOO_DEEP, TOO_COMPLEX = "QUERY_TOO_LARGE", "QUERY_TOO_DEEP", "QUERY_TOO_COMPLEX"

@@ -1,7 +1,7 @@
 """The checks of graphql-cop; its entry in the package index holds no code."""
 
 from tests.server.hostile.costly_documents import TOO_LARGE, times
-from tests.server.hostile.hostile_request import ABSENT, Offence, asks
+from tests.server.hostile.hostile_request import ABSENT, Offence, hostile_document
 
 TYPENAME = "/graphql?query=query%20cop%20%7B__typename%7D"
 HTML = (("accept", "text/html"),)
@@ -15,7 +15,7 @@ def got(name: str, target: str, status: int, *headers: tuple[str, str], says: st
 
 
 COP = (
-    asks(
+    hostile_document(
         "cop: alias overloading", "query cop {" + times(101, "alias#N: __typename") + "}", TOO_LARGE
     ),
     Offence(
@@ -24,30 +24,36 @@ COP = (
         status=400,
         says="Batches are not answered",
     ),
-    asks("cop: directive overloading", "query cop { __typename " + "@aa" * 51 + "}", TOO_LARGE),
-    asks(
+    hostile_document(
+        "cop: directive overloading", "query cop { __typename " + "@aa" * 51 + "}", TOO_LARGE
+    ),
+    hostile_document(
         "cop: directives that are not there", "query cop { __typename @aa@aa }", "Unknown directive"
     ),
-    asks("cop: field duplication", "query cop {" + "__typename " * 500 + "}", TOO_LARGE),
-    asks(
+    hostile_document(
+        "cop: field duplication", "query cop {" + "__typename " * 500 + "}", TOO_LARGE
+    ),
+    hostile_document(
         "cop: circular introspection",
         "query cop { __schema { types {" + "fields { type {" * 4 + "name" + "}" * 11,
         "Maximum introspection depth exceeded",
     ),
-    asks(
+    hostile_document(
         "cop: field suggestions",
         "query cop { __schema { directive } }",
         "Cannot query field 'directive'",
     ),
-    asks("cop: an error that is not handled", "qwerty cop { abc }", "GRAPHQL_PARSE_FAILED"),
-    asks(
+    hostile_document(
+        "cop: an error that is not handled", "qwerty cop { abc }", "GRAPHQL_PARSE_FAILED"
+    ),
+    hostile_document(
         "cop: introspection without proof",
         "query cop { __schema { types { name fields { name } } } }",
         "UNAUTHENTICATED",
         status=401,
         headers=(STRANGER,),
     ),
-    asks(
+    hostile_document(
         "cop: trace mode",
         "query cop { __typename }",
         '{"data":{"__typename":"Query"}}',

@@ -22,11 +22,11 @@ def head(name: str, status: int, says: str, *headers: tuple[str, str]) -> Offenc
     return Offence(name=f"headers: {name}", body=GOOD, status=status, says=says, headers=headers)
 
 
-def typed(content_type: str) -> Offence:
+def with_content_type(content_type: str) -> Offence:
     return head(content_type, 415, "UNSUPPORTED_MEDIA_TYPE", ("content-type", content_type))
 
 
-def proved(name: str, authorization: str) -> Offence:
+def with_authorization(name: str, authorization: str) -> Offence:
     return head(name, 401, "UNAUTHENTICATED", ("authorization", authorization))
 
 
@@ -37,14 +37,14 @@ def got(name: str, target: str, status: int, says: str, *headers: tuple[str, str
 
 
 HEADERS = (
-    typed(""),
-    typed("text/plain"),
-    typed("text/plain; a=application/json"),
-    typed("application/x-www-form-urlencoded"),
-    typed("multipart/form-data; boundary=application/json"),
-    typed("application/json, text/plain"),
-    typed("application/json; charset=utf-7"),
-    typed("application/graphql"),
+    with_content_type(""),
+    with_content_type("text/plain"),
+    with_content_type("text/plain; a=application/json"),
+    with_content_type("application/x-www-form-urlencoded"),
+    with_content_type("multipart/form-data; boundary=application/json"),
+    with_content_type("application/json, text/plain"),
+    with_content_type("application/json; charset=utf-7"),
+    with_content_type("application/graphql"),
     head("no type", 415, "UNSUPPORTED_MEDIA_TYPE", ("content-type", ABSENT)),
     head("gzip", 415, "UNSUPPORTED_MEDIA_TYPE", ("content-encoding", "gzip")),
     head("many codings", 415, "UNSUPPORTED", ("content-encoding", "gzip, " * 1_000 + "br")),
@@ -53,17 +53,17 @@ HEADERS = (
     head("no quality", 406, "NOT_ACCEPTABLE", ("accept", "application/json;q=nan")),
     head("3,000 wishes", 200, "userId", ("accept", "a/b;q=0.1, " * 3_000 + "*/*")),
     head("only commas are accepted", 406, "NOT_ACCEPTABLE", ("accept", "," * 30_000)),
-    proved("no proof", ABSENT),
-    proved("an empty token", "Bearer "),
-    proved("a password", "Basic cm9vdDpyb290"),
-    proved("no token", "Bearer null"),
-    proved("dots", "Bearer " + "." * 30_000),
-    proved("a token that is not signed", f"Bearer {UNSIGNED}"),
-    proved("a token signed with a known secret", f"Bearer {SYMMETRIC}"),
-    proved("a token of 60,000 letters", "Bearer " + "e" * 60_000 + ".e.e"),
-    proved("a token in Latin-1", "Bearer \xe9\xff"),
-    proved("a key that was never given out", f"Bearer {NEVER_GIVEN}"),
-    proved("half a key", "Bearer penstock_"),
+    with_authorization("no proof", ABSENT),
+    with_authorization("an empty token", "Bearer "),
+    with_authorization("a password", "Basic cm9vdDpyb290"),
+    with_authorization("no token", "Bearer null"),
+    with_authorization("dots", "Bearer " + "." * 30_000),
+    with_authorization("a token that is not signed", f"Bearer {UNSIGNED}"),
+    with_authorization("a token signed with a known secret", f"Bearer {SYMMETRIC}"),
+    with_authorization("a token of 60,000 letters", "Bearer " + "e" * 60_000 + ".e.e"),
+    with_authorization("a token in Latin-1", "Bearer \xe9\xff"),
+    with_authorization("a key that was never given out", f"Bearer {NEVER_GIVEN}"),
+    with_authorization("half a key", "Bearer penstock_"),
     head(
         "two proofs",
         401,

@@ -36,13 +36,13 @@ class Offence:
         sent = {"host": host, "authorization": f"Bearer {token}", "accept": "application/json"}
         if self.method == "POST":
             sent |= {"content-type": "application/json"}
-            sent |= {"content-length": str(len(_meant(self.body, meant)))}
+            sent |= {"content-length": str(len(_replace_words(self.body, meant)))}
         given = [name.lower() for name, _ in self.headers]
         lines = [(name, value) for name, value in sent.items() if name not in given]
         lines += [(name, value) for name, value in self.headers if value != ABSENT]
         head = "".join(f"{name}: {value}\r\n" for name, value in lines)
         first = f"{self.method} {self.target} HTTP/1.1\r\n{head}\r\n".encode("latin-1")
-        return _meant(first + self.body, meant)
+        return _replace_words(first + self.body, meant)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ class Garbage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Talked:
+class HostileTalk:
     """Hostile WebSocket messages, texts or whole frames, after `connection_init` if `opened`.
 
     The server closes with the code, or keeps the connection if that is None; it sends `says`.
@@ -74,7 +74,7 @@ class Talked:
         return self.name
 
 
-def asks(
+def hostile_document(
     name: str,
     document: str,
     says: str,
@@ -89,7 +89,7 @@ def asks(
     return Offence(name=name, body=raw, status=status, says=says, headers=headers)
 
 
-def _meant(raw: bytes, meant: Mapping[str, str]) -> bytes:
+def _replace_words(raw: bytes, meant: Mapping[str, str]) -> bytes:
     for word, text in meant.items():
         raw = raw.replace(word.encode(), text.encode())
     return raw

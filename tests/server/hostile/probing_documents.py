@@ -3,7 +3,7 @@
 from graphql import get_introspection_query
 
 from tests.server.hostile.costly_documents import TOO_COMPLEX, TYPE, UNREADABLE, doc, times
-from tests.server.hostile.hostile_request import asks
+from tests.server.hostile.hostile_request import hostile_document
 
 ODD_ONES = (
     doc("nothing", "", UNREADABLE),
@@ -29,7 +29,7 @@ ODD_ONES = (
         "entities to federate",
         '{ _entities(representations: [{__typename: "Pipeline"}]) { __typename } }',
     ),
-    asks(
+    hostile_document(
         "document: a subscription at once",
         'subscription { pipelineChanged(id: "a") { id } }',
         "NOT_ACCEPTABLE",

@@ -12,7 +12,7 @@ from tests.server.hostile.stream_messages import frame
 PATIENCE_SECONDS = 20.0
 
 
-class Ended(Exception):
+class ConnectionEnded(Exception):
     """The server closed the connection before the expected bytes came."""
 
 
@@ -88,7 +88,7 @@ class Talk:
         while self.open:
             try:
                 self._more()
-            except Ended:
+            except ConnectionEnded:
                 break
         return self.take(len(self._unread))
 
@@ -109,11 +109,11 @@ class Talk:
             more = b""
         if not more:
             self.open = False
-            raise Ended
+            raise ConnectionEnded
         self._unread += more
 
 
-class Closed(NamedTuple):
+class CloseFrame(NamedTuple):
     """The close code and reason of a WebSocket."""
 
     code: int
@@ -130,7 +130,7 @@ class Conversation:
         """Send a text, or bytes that are already frames."""
         self._talk.say(message if isinstance(message, bytes) else frame(message.encode()))
 
-    def hear(self) -> str | Closed:
+    def hear(self) -> str | CloseFrame:
         """Wait for the next text, or for the end."""
         while True:
             first, size = self._talk.take(2)
@@ -144,4 +144,4 @@ class Conversation:
                     return payload.decode()
                 case 8:
                     code = struct.unpack("!H", payload[:2])[0] if payload else 1005
-                    return Closed(code, payload[2:].decode())
+                    return CloseFrame(code, payload[2:].decode())

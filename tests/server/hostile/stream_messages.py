@@ -4,7 +4,7 @@ import json
 import struct
 from collections.abc import Mapping
 
-from tests.server.hostile.hostile_request import Offence, Talked, asks
+from tests.server.hostile.hostile_request import HostileTalk, Offence, hostile_document
 
 EVENTS = (("accept", "text/event-stream"),)
 MASK = b"\x01\x02\x03\x04"
@@ -33,8 +33,8 @@ def subscribes(query: object, id: object = "1", **more: object) -> str:
     return says(type="subscribe", id=id, payload={"query": query, **more})
 
 
-def talk(name: str, *messages: str | bytes, **how: object) -> Talked:
-    return Talked(name=f"socket: {name}", messages=messages, **how)  # type: ignore[arg-type]
+def talk(name: str, *messages: str | bytes, **how: object) -> HostileTalk:
+    return HostileTalk(name=f"socket: {name}", messages=messages, **how)  # type: ignore[arg-type]
 
 
 def greeting(name: str, status: int, **headers: str) -> Offence:
@@ -185,7 +185,7 @@ SOCKETS = (
 def event(
     name: str, document: str, told: str, variables: Mapping[str, object] | None = None
 ) -> Offence:
-    return asks(f"events: {name}", document, told, variables, headers=EVENTS)
+    return hostile_document(f"events: {name}", document, told, variables, headers=EVENTS)
 
 
 STREAMED = (

@@ -8,16 +8,16 @@ from itertools import count
 
 import pytest
 
-from tests.server.hostile.attacked_server import OWN, SECRET, Place, place
+from tests.server.hostile.attacked_server import OWN, SECRET, AttackedServer, open_attacked_server
 from tests.server.hostile.bodies import BODIES
 from tests.server.hostile.costly_documents import LARGE
 from tests.server.hostile.foreign_data import FOREIGN
 from tests.server.hostile.graphql_cop_checks import COP
 from tests.server.hostile.headers import HEADERS, URLS
-from tests.server.hostile.hostile_request import MARK, Garbage, Offence, Talked
+from tests.server.hostile.hostile_request import MARK, Garbage, HostileTalk, Offence
 from tests.server.hostile.malformed_http import GARBAGE
 from tests.server.hostile.probing_documents import INTROSPECTION, ODD_ONES
-from tests.server.hostile.raw_connection import Closed, Conversation, Talk
+from tests.server.hostile.raw_connection import CloseFrame, Conversation, Talk
 from tests.server.hostile.stream_messages import (
     HANDSHAKES,
     INIT,
@@ -60,28 +60,28 @@ ANSWER = '{"data":{"viewer":{"userId":"me"}}}'
 
 
 @pytest.fixture(scope="module")
-def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    with place(tmp_path_factory.mktemp("hostile")) as found:
+def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AttackedServer]:
+    with open_attacked_server(tmp_path_factory.mktemp("hostile")) as found:
         yield found
 
 
-def tell(offence: Offence, at: Place) -> bytes:
+def write_offence(offence: Offence, at: AttackedServer) -> bytes:
     return offence.request(at.host, at.token, {**at.meant, MARK: f"{next(_marks)}"})
 
 
-def assert_good_request_is_served(talk: Talk, at: Place) -> None:
-    talk.say(tell(GOOD, at))
+def assert_good_request_is_served(talk: Talk, at: AttackedServer) -> None:
+    talk.say(write_offence(GOOD, at))
     reply = talk.reply()
     assert (reply.status, reply.json) == (200, {"data": {"viewer": {"userId": "me"}}})
 
 
-def assert_nothing_leaks(heard: bytes, at: Place) -> None:
+def assert_nothing_leaks(heard: bytes, at: AttackedServer) -> None:
     assert LEAKS.findall(heard) == []
     hidden = (SECRET, OWN, *at.secrets)
     assert [text for text in hidden if text.encode() in heard] == []
 
 
-def longest_pause(at: Place) -> float:
+def longest_pause(at: AttackedServer) -> float:
     """Return the longest pause of the loop since the last request, in yardsticks."""
     with Talk(at.url) as talk:
         talk.say(f"GET /longest HTTP/1.1\r\nhost: {at.host}\r\n\r\n".encode())
@@ -90,7 +90,7 @@ def longest_pause(at: Place) -> float:
         return ratio
 
 
-def assert_loop_goes_on(at: Place, attack: Callable[[], None]) -> None:
+def assert_loop_goes_on(at: AttackedServer, attack: Callable[[], None]) -> None:
     """Repeat the attack until the loop was not blocked.
 
     One pause may come from garbage collection or from other work of the loop.
@@ -114,11 +114,11 @@ def test_there_are_enough_of_them() -> None:
 
 @pytest.mark.parametrize("offence", OFFENCES, ids=str)
 def test_a_request_is_answered_without_harm_and_the_next_one_served(
-    offence: Offence, target: Place
+    offence: Offence, target: AttackedServer
 ) -> None:
     def attack() -> None:
         with Talk(target.url) as talk:
-            talk.say(tell(offence, target))
+            talk.say(write_offence(offence, target))
             reply = talk.reply(to_head=offence.method == "HEAD")
             assert reply.status == offence.status, reply.raw[:1000]
             assert offence.says.encode() in reply.body, reply.body[:1000]
@@ -133,7 +133,9 @@ def test_a_request_is_answered_without_harm_and_the_next_one_served(
 
 
 @pytest.mark.parametrize("garbage", GARBAGE, ids=str)
-def test_bytes_that_are_no_request_end_their_connection(garbage: Garbage, target: Place) -> None:
+def test_bytes_that_are_no_request_end_their_connection(
+    garbage: Garbage, target: AttackedServer
+) -> None:
     def attack() -> None:
         with Talk(target.url) as talk:
             talk.say(garbage.raw)
@@ -148,10 +150,10 @@ def test_bytes_that_are_no_request_end_their_connection(garbage: Garbage, target
 
 
 @pytest.mark.parametrize("offence", HANDSHAKES, ids=str)
-def test_a_handshake_is_refused(offence: Offence, target: Place) -> None:
+def test_a_handshake_is_refused(offence: Offence, target: AttackedServer) -> None:
     def attack() -> None:
         with Talk(target.url) as talk:
-            talk.say(tell(offence, target))
+            talk.say(write_offence(offence, target))
             heard = talk.rest()
             assert heard.startswith(f"HTTP/1.1 {offence.status} ".encode()), heard[:1000]
             assert_nothing_leaks(heard, target)
@@ -162,12 +164,14 @@ def test_a_handshake_is_refused(offence: Offence, target: Place) -> None:
 
 
 @pytest.mark.parametrize("talked", SOCKETS, ids=str)
-def test_a_socket_is_closed_with_a_reason_or_goes_on(talked: Talked, target: Place) -> None:
+def test_a_socket_is_closed_with_a_reason_or_goes_on(
+    talked: HostileTalk, target: AttackedServer
+) -> None:
     def attack() -> None:
         with Talk(target.url) as talk:
-            conversation = opened(talk, talked, target)
+            conversation = open_conversation(talk, talked, target)
             for message in talked.messages:
-                conversation.say(told(message, target))
+                conversation.say(replace_words(message, target))
             if talked.closes is None:
                 assert_still_converses(conversation, talked)
             else:
@@ -179,21 +183,21 @@ def test_a_socket_is_closed_with_a_reason_or_goes_on(talked: Talked, target: Pla
     assert_loop_goes_on(target, attack)
 
 
-def test_the_log_holds_no_unexpected_exception_and_no_secret(target: Place) -> None:
+def test_the_log_holds_no_unexpected_exception_and_no_secret(target: AttackedServer) -> None:
     with Talk(target.url) as talk:
         assert_good_request_is_served(talk, target)
-    lines = [json.loads(line) for line in target.logged().splitlines() if line.startswith("{")]
+    lines = [json.loads(line) for line in target.log_text().splitlines() if line.startswith("{")]
     assert len(lines) > 0
     # The HTTP server below ours logs a traceback for a frame that is not UTF-8.
     raised = {line["event"] for line in lines if "exception" in line} - {UNDER_OURS}
     assert raised == set()
     hidden = (SECRET, OWN, target.token, *target.secrets[:2])
-    assert [text for text in hidden if text in target.logged()] == []
+    assert [text for text in hidden if text in target.log_text()] == []
 
 
-def opened(talk: Talk, talked: Talked, at: Place) -> Conversation:
+def open_conversation(talk: Talk, talked: HostileTalk, at: AttackedServer) -> Conversation:
     """Do the handshake, and send `connection_init` if the messages begin after it."""
-    talk.say(tell(handshake(), at))
+    talk.say(write_offence(handshake(), at))
     assert talk.reply().status == 101
     conversation = Conversation(talk)
     if talked.opened:
@@ -207,26 +211,26 @@ def handshake() -> Offence:
     return Offence(name="handshake", method="GET", headers=tuple(usual.items()), status=101)
 
 
-def told(message: str | bytes, at: Place) -> str | bytes:
+def replace_words(message: str | bytes, at: AttackedServer) -> str | bytes:
     if isinstance(message, str):
         for word, text in at.meant.items():
             message = message.replace(word, text)
     return message
 
 
-def last_heard(conversation: Conversation) -> Closed:
-    while not isinstance(heard := conversation.hear(), Closed):
+def last_heard(conversation: Conversation) -> CloseFrame:
+    while not isinstance(heard := conversation.hear(), CloseFrame):
         pass
     return heard
 
 
-def assert_still_converses(conversation: Conversation, talked: Talked) -> None:
+def assert_still_converses(conversation: Conversation, talked: HostileTalk) -> None:
     """Read the answer to the offence, then send a good request and read its answer."""
     heard: list[str] = []
 
     def hear() -> str:
         one = conversation.hear()
-        assert not isinstance(one, Closed), (one, heard[-3:])
+        assert not isinstance(one, CloseFrame), (one, heard[-3:])
         heard.append(one)
         return one
 

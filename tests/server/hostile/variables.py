@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.server.hostile.costly_documents import ODD, TOO_LARGE, times
-from tests.server.hostile.hostile_request import Offence, asks
+from tests.server.hostile.hostile_request import Offence, hostile_document
 from tests.support.graphql_client import CREATE, CREATE_GROUP
 
 MARKS = "\u0301\u0323"
@@ -16,14 +16,14 @@ group: "/usa") { nodes { value } } }'
 NUMBER = {"index": 0, "type": "NUMBER"}
 
 
-def made(name: str, says: str, /, **more: Any) -> Offence:
+def odd_pipeline(name: str, says: str, /, **more: Any) -> Offence:
     """Return a request that creates a pipeline with one odd part."""
     whole = {"name": "odd", "group": "/usa", "transformer": transformer("1")}
-    return asks(f"variables: {name}", CREATE, says, {"input": whole | more})
+    return hostile_document(f"variables: {name}", CREATE, says, {"input": whole | more})
 
 
-def given(name: str, document: str, says: str, /, **variables: Any) -> Offence:
-    return asks(f"variables: {name}", document, says, variables)
+def odd_variables(name: str, document: str, says: str, /, **variables: Any) -> Offence:
+    return hostile_document(f"variables: {name}", document, says, variables)
 
 
 def transformer(*formulas: str, columns: int = 1) -> dict[str, Any]:
@@ -53,23 +53,33 @@ FORMULAS = {
     "ifs": "IF(1=1," * 30,
 }
 VARIABLES = (
-    made("30,000 tags", TOO_LARGE, tags=tags(30_000, "b")),
-    made("1,300 tags", "tags are allowed", tags=tags(1_300, "b")),
-    made("900,000 levels of a tag", "longer than", tags=tags(1, "/" * 900_000)),
-    made("2,000 levels of a tag", "more than 10 levels", tags=tags(1, "a/" * 1_000)),
-    made("440,000 marks on a letter of a tag", "longer than", tags=tags(1, "a" + MARKS * 220_000)),
-    made("2,500 marks on a letter of each tag", "marks on one", tags=tags(30, "a" + MARKS * 1_250)),
-    made("as many marks as allowed", "longer than 128", tags=tags(30, ("a" + MARKS * 15) * 80)),
-    made("marks on the key of a tag", "longer than", tags=[{"key": MARKS * 200_000, "value": "a"}]),
-    made("marks on a name", "longer than", name="a" + MARKS * 200_000),
-    made("a name of nothing", ODD, name=" "),
-    made("a name that controls", ODD, name="a\x1b[2J"),
-    made("a name turned around", "__typename", name="a\u202eb"),
-    made("a key of nothing", ODD, idempotencyKey=""),
-    made("a key of 900,000 letters", "longer than", idempotencyKey="a" * 900_000),
-    made("JSON of 60,000 values", "10000 values", attributes={"a": [1] * 60_000}),
-    made("JSON of 9,999 values", "__typename", attributes={str(n): n for n in range(9_900)}),
-    given(
+    odd_pipeline("30,000 tags", TOO_LARGE, tags=tags(30_000, "b")),
+    odd_pipeline("1,300 tags", "tags are allowed", tags=tags(1_300, "b")),
+    odd_pipeline("900,000 levels of a tag", "longer than", tags=tags(1, "/" * 900_000)),
+    odd_pipeline("2,000 levels of a tag", "more than 10 levels", tags=tags(1, "a/" * 1_000)),
+    odd_pipeline(
+        "440,000 marks on a letter of a tag", "longer than", tags=tags(1, "a" + MARKS * 220_000)
+    ),
+    odd_pipeline(
+        "2,500 marks on a letter of each tag", "marks on one", tags=tags(30, "a" + MARKS * 1_250)
+    ),
+    odd_pipeline(
+        "as many marks as allowed", "longer than 128", tags=tags(30, ("a" + MARKS * 15) * 80)
+    ),
+    odd_pipeline(
+        "marks on the key of a tag", "longer than", tags=[{"key": MARKS * 200_000, "value": "a"}]
+    ),
+    odd_pipeline("marks on a name", "longer than", name="a" + MARKS * 200_000),
+    odd_pipeline("a name of nothing", ODD, name=" "),
+    odd_pipeline("a name that controls", ODD, name="a\x1b[2J"),
+    odd_pipeline("a name turned around", "__typename", name="a\u202eb"),
+    odd_pipeline("a key of nothing", ODD, idempotencyKey=""),
+    odd_pipeline("a key of 900,000 letters", "longer than", idempotencyKey="a" * 900_000),
+    odd_pipeline("JSON of 60,000 values", "10000 values", attributes={"a": [1] * 60_000}),
+    odd_pipeline(
+        "JSON of 9,999 values", "__typename", attributes={str(n): n for n in range(9_900)}
+    ),
+    odd_variables(
         "30 variables of 9,990 values of JSON",
         "mutation("
         + times(30, "$a#N: JSON")
@@ -79,26 +89,38 @@ VARIABLES = (
         "10000 values",
         **{f"a{n}": [1] * 9_990 for n in range(30)},
     ),
-    made("JSON of one text", "an object", attributes="a" * 900_000),
-    made("a number no store can keep", ODD, attributes={"a": 1e300}),
-    made("keys of an object that are none of ours", "code", attributes={"$where": "1", "": {}}),
-    made("60,000 fields of our own making", TOO_LARGE, **{f"x{n}": 1 for n in range(60_000)}),
-    made("a field of our own making", "code", owner="/eu"),
-    made("no object at all", "code", transformer=7),
-    made("7,000 columns", TOO_LARGE, transformer=transformer("1", columns=7_000)),
-    made("500 columns", "at most 200", transformer=transformer("1", columns=500)),
-    made("the most that may be", "__typename", transformer=transformer(*["1"] * 200, columns=200)),
-    made("a formula of 900,000 letters", "longer than", transformer=transformer("1+" * 450_000)),
-    made(
+    odd_pipeline("JSON of one text", "an object", attributes="a" * 900_000),
+    odd_pipeline("a number no store can keep", ODD, attributes={"a": 1e300}),
+    odd_pipeline(
+        "keys of an object that are none of ours", "code", attributes={"$where": "1", "": {}}
+    ),
+    odd_pipeline(
+        "60,000 fields of our own making", TOO_LARGE, **{f"x{n}": 1 for n in range(60_000)}
+    ),
+    odd_pipeline("a field of our own making", "code", owner="/eu"),
+    odd_pipeline("no object at all", "code", transformer=7),
+    odd_pipeline("7,000 columns", TOO_LARGE, transformer=transformer("1", columns=7_000)),
+    odd_pipeline("500 columns", "at most 200", transformer=transformer("1", columns=500)),
+    odd_pipeline(
+        "the most that may be", "__typename", transformer=transformer(*["1"] * 200, columns=200)
+    ),
+    odd_pipeline(
+        "a formula of 900,000 letters", "longer than", transformer=transformer("1+" * 450_000)
+    ),
+    odd_pipeline(
         "formulas of 100,000 letters", "longer than", transformer=transformer(*["1+" * 4_000] * 12)
     ),
     *(
-        made(f"200 formulas of {name}", "code", transformer=transformer(*[text] * 200), name=" ")
+        odd_pipeline(
+            f"200 formulas of {name}", "code", transformer=transformer(*[text] * 200), name=" "
+        )
         for name, text in FORMULAS.items()
     ),
-    given("1,300 terms of a filter", FIND, "at most 20 terms", t={"any": tags(1_300, "b")}),
-    given("marks in a filter", FIND, "longer than", t={"all": tags(1, "a" + MARKS * 200_000)}),
-    given(
+    odd_variables("1,300 terms of a filter", FIND, "at most 20 terms", t={"any": tags(1_300, "b")}),
+    odd_variables(
+        "marks in a filter", FIND, "longer than", t={"all": tags(1, "a" + MARKS * 200_000)}
+    ),
+    odd_variables(
         "30 filters of 1,300 terms",
         "query($t: TagFilter) {"
         + times(30, 'a#N: pipelines(group: "/usa", tags: $t) { nodes { id } }')
@@ -106,31 +128,31 @@ VARIABLES = (
         TOO_LARGE,
         t={"any": tags(1_300, "b")},
     ),
-    given("3,990 ids", NODES, "At most 100 ids", i=["a"] * 3_990),
-    given("100,000 ids", NODES, TOO_LARGE, i=["a"] * 100_000),
-    given("ids that are objects", NODES, "code", i=[{"$gt": ""}] * 3),
-    given("an id of 900,000 letters", NODES, '"nodes":[null]', i=["A" * 900_000]),
-    given("marks in a key", VALUES, "longer than", k=MARKS * 200_000),
-    given("marks in a parent", VALUES, "longer than", k="a", p=MARKS * 200_000),
-    given(
+    odd_variables("3,990 ids", NODES, "At most 100 ids", i=["a"] * 3_990),
+    odd_variables("100,000 ids", NODES, TOO_LARGE, i=["a"] * 100_000),
+    odd_variables("ids that are objects", NODES, "code", i=[{"$gt": ""}] * 3),
+    odd_variables("an id of 900,000 letters", NODES, '"nodes":[null]', i=["A" * 900_000]),
+    odd_variables("marks in a key", VALUES, "longer than", k=MARKS * 200_000),
+    odd_variables("marks in a parent", VALUES, "longer than", k="a", p=MARKS * 200_000),
+    odd_variables(
         "marks in a name to find",
         "query($n: String!) { pipelineByName(name: $n) { id } }",
         "code",
         n=MARKS * 200_000,
     ),
-    given(
+    odd_variables(
         "marks in a path",
         "query($p: GroupPath!) { group(path: $p) { id } }",
         "code",
         p="/a" + MARKS * 200_000,
     ),
-    given(
+    odd_variables(
         "marks in the name of a group",
         CREATE_GROUP,
         "longer than",
         input={"path": "/usa/x", "name": MARKS * 200_000},
     ),
-    given(
+    odd_variables(
         "a cursor of 900,000 letters",
         "query($a: String) {"
         + times(30, 'a#N: pipelines(group: "/usa", after: $a) { nodes { id } }')
@@ -138,7 +160,7 @@ VARIABLES = (
         "Invalid cursor",
         a="A" * 900_000,
     ),
-    given(
+    odd_variables(
         "1,300 roles",
         KEY,
         "must be 1 to 50",
@@ -148,19 +170,19 @@ VARIABLES = (
             "roles": [{"group": "/" + "a" * 60 + str(n), "role": "READER"} for n in range(1_300)],
         },
     ),
-    given(
+    odd_variables(
         "a time of 900,000 digits",
         KEY,
         ODD,
         input={"name": "n", "roles": [], "expiresAt": "2027-01-01T00:00:00." + "0" * 900_000 + "Z"},
     ),
-    given(
+    odd_variables(
         "60,000 variables of no use",
         "{ viewer { userId } }",
         "userId",
         **{f"x{n}": 1 for n in range(60_000)},
     ),
-    given(
+    odd_variables(
         "a secret in the wrong place",
         "query($i: Int!) { pipelines(first: $i) { nodes { id } } }",
         ODD,

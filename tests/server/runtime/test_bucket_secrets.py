@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from penstock.datastore.access.kms_vault import KmsVault
-from penstock.datastore.access.vault import NO_VAULT, Tampered
+from penstock.datastore.access.vault import NO_VAULT, TamperedSecret
 from penstock.datastore.audio.assumed_roles import StsRoles
 from penstock.datastore.audio.sources import NO_ROLES
 from penstock.datastore.errors import Unavailable
@@ -29,7 +29,7 @@ async def test_an_embedded_server_seals_with_a_key_of_its_own_that_stays(tmp_pat
     async with open_buckets(settings) as again:
         assert await again.vault.open(sealed, CONTEXT) == b"secret"
     async with open_buckets(Settings.load(data_dir=tmp_path / "other")) as other:
-        with pytest.raises(Tampered):
+        with pytest.raises(TamperedSecret):
             await other.vault.open(sealed, CONTEXT)
     assert stat.S_IMODE((tmp_path / "vault-key").stat().st_mode) == 0o600
 

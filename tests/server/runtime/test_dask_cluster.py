@@ -15,24 +15,37 @@ import pytest
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import Unavailable
 from penstock.datastore.executions.files import errors_key, input_key, output_key
-from penstock.datastore.executions.plans import plan_of
+from penstock.datastore.executions.plans import build_plan
 from penstock.datastore.executions.records import (
     Execution,
     ExecutionMode,
     ExecutionRules,
     ExecutionState,
 )
-from penstock.datastore.executions.row_engine import CHUNK, HERE, Engine, Step, Task
+from penstock.datastore.executions.row_engine import (
+    LOCAL_ENGINE,
+    STEP_BYTES,
+    EngineStep,
+    RowEngine,
+    RowTask,
+)
 from penstock.datastore.objects.port import Files
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table
 from penstock.transform.csv_records import MAX_RECORD
-from penstock.transform.outcome import Counts, Ending
+from penstock.transform.outcome import RowCounts, TransformEnding
 from penstock.transform.program import Program
 from tests.datastore.conftest import implementation, table
-from tests.datastore.executions.lookup_pipelines import looking_up
-from tests.datastore.executions.sample_executions import TRIPS, content, now, planted, put, ready
-from tests.datastore.objects.conftest import files, local, local_store, s3, s3_store, until
+from tests.datastore.executions.lookup_pipelines import lookup_pipeline
+from tests.datastore.executions.sample_executions import (
+    TRIPS,
+    current_execution,
+    plant_pipeline,
+    put_file,
+    read_content,
+    ready_execution,
+)
+from tests.datastore.objects.conftest import files, local, local_store, s3, s3_store, wait_until
 from tests.support.consistency_check import faults
 from tests.support.sample_resources import SUPER, Watch, on_sqlite
 
@@ -58,7 +71,7 @@ KINDS = (
 MIXED = HEADER + b"".join(Random(5).choices(KINDS, k=4000))
 LONG = b"1.5," + b"gas " * 60 + b"\n"
 LARGE = HEADER + LONG * 2_000 + b"far,gas\n" + LONG * 500 + b"far,gas\n" * 2 + LONG * 1_000
-OPEN = HEADER + LONG * 500 + b'2,"' + b"x" * (MAX_RECORD + CHUNK) + b"\n1,gas\n"
+OPEN = HEADER + LONG * 500 + b'2,"' + b"x" * (MAX_RECORD + STEP_BYTES) + b"\n1,gas\n"
 
 
 Machine = Callable[[str], Any]
@@ -84,7 +97,7 @@ async def machines(machine: Machine) -> AsyncIterator[Any]:
         yield found
 
 
-async def task_of(files: Files, data: bytes, most: int | None = None, id: str = "e") -> Task:
+async def task_of(files: Files, data: bytes, most: int | None = None, id: str = "e") -> RowTask:
     """Return the task of the pipeline `trips` over stored data."""
     execution = Execution(
         id=id,
@@ -98,15 +111,17 @@ async def task_of(files: Files, data: bytes, most: int | None = None, id: str = 
         created_at="",
         created_by="",
     )
-    await put(files, input_key(execution), data)
-    plan = plan_of(TRIPS)
-    return Task(execution, plan, (), Program(plan), len(data))
+    await put_file(files, input_key(execution), data)
+    plan = build_plan(TRIPS)
+    return RowTask(execution, plan, (), Program(plan), len(data))
 
 
-Made = tuple[str, str, Ending]
+Made = tuple[str, str, TransformEnding]
 
 
-async def drained(steps: AsyncGenerator[Step], first: Sequence[Step] = ()) -> Made:
+async def collect_steps(
+    steps: AsyncGenerator[EngineStep], first: Sequence[EngineStep] = ()
+) -> Made:
     """Return the digests of both files and the ending; `first` holds steps read before."""
     output, errors = sha256(), sha256()
     found = [*first, *[step async for step in steps]]
@@ -116,26 +131,26 @@ async def drained(steps: AsyncGenerator[Step], first: Sequence[Step] = ()) -> Ma
     return output.hexdigest(), errors.hexdigest(), found[-1].ending
 
 
-async def made(engine: Engine, files: Files, task: Task) -> Made:
+async def run_task(engine: RowEngine, files: Files, task: RowTask) -> Made:
     async with aclosing(engine.steps(files, task)) as steps:
-        return await drained(steps)
+        return await collect_steps(steps)
 
 
 async def test_parts_give_what_the_whole_gives(machines: Any, files: Files) -> None:
     task = await task_of(files, MIXED)
-    whole = await made(HERE, files, task)
-    assert whole[2].counts == Counts(3490, 1481, 2009, 33_912, 171_055)
+    whole = await run_task(LOCAL_ENGINE, files, task)
+    assert whole[2].counts == RowCounts(3490, 1481, 2009, 33_912, 171_055)
     far = cluster.Cluster(machines.address, part_bytes=3_000)
-    assert await made(far, files, task) == whole
+    assert await run_task(far, files, task) == whole
 
 
 @pytest.mark.parametrize("most", [0, 1, 2, 3])
 async def test_it_stops_where_one_machine_stops(machines: Any, local: Files, most: int) -> None:
     task = await task_of(local, LARGE, most)
-    whole = await made(HERE, local, task)
+    whole = await run_task(LOCAL_ENGINE, local, task)
     assert (whole[2].refusal is None) == (most == 3)
     for size in (100_000, 500_001):
-        assert await made(cluster.Cluster(machines.address, size), local, task) == whole
+        assert await run_task(cluster.Cluster(machines.address, size), local, task) == whole
 
 
 @pytest.mark.parametrize(
@@ -148,7 +163,7 @@ async def test_it_stops_where_one_machine_stops(machines: Any, local: Files, mos
         b"distance,fuel,more\n" + b"1,gas,x\n" * 100,
         b"\xef\xbb\xbf" + HEADER.replace(b"\n", b"\r\n") + b"1,gas\r\n" * 100 + b"2,wood",
         b'distance,"Fuel type' + b"\n1,gas" * 100,
-        b"x" * (MAX_RECORD + CHUNK),
+        b"x" * (MAX_RECORD + STEP_BYTES),
         HEADER + b"far,gas\n" * 50,
         HEADER + b'1,"' + b"a\n" * 200 + b'"\n2,gas\n',
     ],
@@ -156,22 +171,22 @@ async def test_it_stops_where_one_machine_stops(machines: Any, local: Files, mos
 )
 async def test_odd_files_are_as_odd_in_parts(machines: Any, local: Files, data: bytes) -> None:
     task = await task_of(local, data)
-    whole = await made(HERE, local, task)
+    whole = await run_task(LOCAL_ENGINE, local, task)
     for size in (max(10, len(data) // 7), max(1, len(data) - 1)):
-        assert await made(cluster.Cluster(machines.address, size), local, task) == whole
+        assert await run_task(cluster.Cluster(machines.address, size), local, task) == whole
 
 
 async def test_what_a_lost_machine_took_along_is_done_again(machine: Machine, local: Files) -> None:
     task = await task_of(local, MIXED)
-    whole = await made(HERE, local, task)
+    whole = await run_task(LOCAL_ENGINE, local, task)
     async with scheduler() as lone:
         first = await machine(lone.address)
         async with aclosing(cluster.Cluster(lone.address, 2_000).steps(local, task)) as steps:
             taken = [await anext(steps) for _ in range(4)]
-            await until(lambda: len(first.data) > 0)
+            await wait_until(lambda: len(first.data) > 0)
             async with machine(lone.address):
                 await first.close()
-                assert await drained(steps, taken) == whole
+                assert await collect_steps(steps, taken) == whole
 
 
 async def test_who_stops_reading_leaves_no_work_behind(machines: Any, local: Files) -> None:
@@ -180,7 +195,7 @@ async def test_who_stops_reading_leaves_no_work_behind(machines: Any, local: Fil
     await anext(steps)
     await anext(steps)
     await steps.aclose()
-    await until(lambda: not machines.tasks)
+    await wait_until(lambda: not machines.tasks)
 
 
 @pytest.fixture
@@ -190,22 +205,22 @@ def watch() -> Watch:
 
 @pytest.fixture
 def store(table: Table, local: Files, watch: Watch) -> Store:
-    rules = ExecutionRules(beat=timedelta(milliseconds=20))
+    rules = ExecutionRules(heartbeat=timedelta(milliseconds=20))
     return Store(table, clock=Clock(watch), files=local, rules=rules)
 
 
 @on_sqlite
 async def test_an_execution_ends_alike_wherever_it_is_run(store: Store, machines: Any) -> None:
-    pipeline = await planted(store)
+    pipeline = await plant_pipeline(store)
     found: list[tuple[object, ...]] = []
-    for engine in (HERE, cluster.Cluster(machines.address, 3_000)):
+    for engine in (LOCAL_ENGINE, cluster.Cluster(machines.address, 3_000)):
         # The bounds differ, or the second execution would reuse the result of the first.
         most = 100_000 + len(found)
-        made = await ready(store, pipeline, MIXED, max_failed_rows=most)
+        made = await ready_execution(store, pipeline, MIXED, max_failed_rows=most)
         assert await store.runner("w", engine).run_all() == 1
-        over = await now(store, made)
-        output = await content(store.files, output_key(over))
-        errors = await content(store.files, errors_key(over))
+        over = await current_execution(store, made)
+        output = await read_content(store.files, output_key(over))
+        errors = await read_content(store.files, errors_key(over))
         found.append((over.state, over.counts, over.message, output, errors))
     assert found[0] == found[1]
     assert (found[0][0], found[0][2]) == ("success", None)
@@ -214,65 +229,67 @@ async def test_an_execution_ends_alike_wherever_it_is_run(store: Store, machines
 
 @on_sqlite
 async def test_datasets_are_read_by_the_machines(store: Store, machines: Any) -> None:
-    made = await ready(store, await looking_up(store), b"fuel\n" + b"gas\noil\n" * 500)
+    made = await ready_execution(
+        store, await lookup_pipeline(store), b"fuel\n" + b"gas\noil\n" * 500
+    )
     await store.runner("w", cluster.Cluster(machines.address, 1_000)).run_all()
-    over = await now(store, made)
+    over = await current_execution(store, made)
     assert (over.state, over.code, over.counts.succeeded) == ("success", None, 1000)
-    output = await content(store.files, output_key(over))
+    output = await read_content(store.files, output_key(over))
     assert output == b"y\r\n" + b"27.5\r\n44\r\n" * 500
 
 
 @on_sqlite
 async def test_a_cancelled_execution_is_taken_back_from_the_cluster(store: Store) -> None:
-    made = await ready(store, await planted(store), MIXED)
+    made = await ready_execution(store, await plant_pipeline(store), MIXED)
     async with scheduler() as idle:
         running = asyncio.create_task(
             store.runner("w", cluster.Cluster(idle.address, 3_000)).run_one()
         )
-        await until(lambda: bool(idle.tasks))
+        await wait_until(lambda: bool(idle.tasks))
         await store.open_session(SUPER).executions.changing.cancel(made.id)
         assert await running
-        await until(lambda: not idle.tasks)
-    assert (await now(store, made)).state == "cancelled"
-    assert await content(store.files, output_key(made)) is None
+        await wait_until(lambda: not idle.tasks)
+    assert (await current_execution(store, made)).state == "cancelled"
+    assert await read_content(store.files, output_key(made)) is None
 
 
 @on_sqlite
 async def test_without_a_cluster_an_execution_waits_for_one(store: Store, watch: Watch) -> None:
-    made = await ready(store, await planted(store), MIXED)
+    made = await ready_execution(store, await plant_pipeline(store), MIXED)
     nowhere = cluster.Cluster("tcp://127.0.0.1:9", 3_000, connect_seconds=0.1)
     assert await store.runner("w", nowhere).run_one()
-    after = await now(store, made)
+    after = await current_execution(store, made)
     assert (after.attempts, after.code) == (1, None)
     watch.move(timedelta(minutes=5))
     assert await store.runner("heir").run_all() == 1
-    assert (await now(store, made)).state == "success"
+    assert (await current_execution(store, made)).state == "success"
 
 
 async def test_rows_of_a_request_and_small_files_need_no_cluster(local: Files) -> None:
     nowhere = cluster.Cluster("tcp://127.0.0.1:9", connect_seconds=0.1)
     task = await task_of(local, MIXED)
-    assert await made(nowhere, local, task) == await made(HERE, local, task)
+    assert await run_task(nowhere, local, task) == await run_task(LOCAL_ENGINE, local, task)
     few = replace(task, execution=task.execution, size=10**9)
     with pytest.raises(Unavailable):
-        await made(nowhere, local, few)
+        await run_task(nowhere, local, few)
 
 
 async def test_machines_without_penstock_live_and_do_not_work(
     machine: Machine, local: Files, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster, "packed", lambda *_: b"cserver.gone\nsurvey\n.")
+    monkeypatch.setattr(cluster, "pack_call", lambda *_: b"cserver.gone\nsurvey\n.")
     task = await task_of(local, MIXED)
     async with scheduler() as found, machine(found.address) as only:
         with pytest.raises(Unavailable, match=r"No module named 'server\.gone'"):
-            await made(cluster.Cluster(found.address, 3_000), local, task)
+            await run_task(cluster.Cluster(found.address, 3_000), local, task)
         assert only.status.name == "running"
 
 
 async def test_machines_of_another_version_are_found_out(
     machines: Any, local: Files, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster, "installed", lambda: "0.0.1")
+    monkeypatch.setattr(cluster, "installed_version", lambda: "0.0.1")
     task = await task_of(local, MIXED)
     with pytest.raises(Unavailable, match=r"cluster has Penstock .*, the worker 0\.0\.1"):
-        await made(cluster.Cluster(machines.address, 3_000), local, task)
+        await run_task(cluster.Cluster(machines.address, 3_000), local, task)

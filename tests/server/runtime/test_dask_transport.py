@@ -7,12 +7,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from penstock.datastore.executions.row_engine import CHUNK
+from penstock.datastore.executions.row_engine import STEP_BYTES
 from penstock.server.runtime import dask_transport
-from penstock.server.runtime.dask_transport import ATTEMPTS, PartFailed, Source, fetched
+from penstock.server.runtime.dask_transport import ATTEMPTS, PartFailed, SourceUrl, fetch_range
 from tests.support.loopback_server import Answer, Connection, LoopbackServer, Request
 
-DATA = bytes(range(256)) * (3 * CHUNK // 256)
+DATA = bytes(range(256)) * (3 * STEP_BYTES // 256)
 
 
 @pytest.fixture(autouse=True)
@@ -43,34 +43,34 @@ class Serving:
 @asynccontextmanager
 async def serving(
     cut: Callable[[int, bytes], bytes | Answer],
-) -> AsyncIterator[tuple[Source, Serving]]:
+) -> AsyncIterator[tuple[SourceUrl, Serving]]:
     behaviour = Serving(cut)
     server = LoopbackServer(behaviour)
-    yield Source(await server.start()), behaviour
+    yield SourceUrl(await server.start()), behaviour
     await server.stop()
 
 
-async def blocks_of(source: Source, start: int, end: int) -> list[bytes]:
-    return await asyncio.to_thread(lambda: list(fetched(source, start, end)))
+async def blocks_of(source: SourceUrl, start: int, end: int) -> list[bytes]:
+    return await asyncio.to_thread(lambda: list(fetch_range(source, start, end)))
 
 
 async def test_a_range_is_cut_where_the_whole_file_is_cut() -> None:
     async with serving(lambda _, data: data) as (source, behaviour):
-        found = await blocks_of(source, 10, 2 * CHUNK + 5)
-    assert [len(block) for block in found] == [CHUNK - 10, CHUNK, 5]
-    assert b"".join(found) == DATA[10 : 2 * CHUNK + 5]
-    assert behaviour.ranges == [f"bytes=10-{2 * CHUNK + 4}"]
+        found = await blocks_of(source, 10, 2 * STEP_BYTES + 5)
+    assert [len(block) for block in found] == [STEP_BYTES - 10, STEP_BYTES, 5]
+    assert b"".join(found) == DATA[10 : 2 * STEP_BYTES + 5]
+    assert behaviour.ranges == [f"bytes=10-{2 * STEP_BYTES + 4}"]
 
 
 async def test_what_breaks_off_is_taken_up_where_it_did() -> None:
     def cut(count: int, data: bytes) -> bytes | Answer:
-        return data[: CHUNK + 7] if count == 1 else Answer(503, b"") if count == 2 else data
+        return data[: STEP_BYTES + 7] if count == 1 else Answer(503, b"") if count == 2 else data
 
     async with serving(cut) as (source, behaviour):
-        found = await blocks_of(source, 0, 2 * CHUNK)
-    assert b"".join(found) == DATA[: 2 * CHUNK]
-    again = f"bytes={CHUNK}-{2 * CHUNK - 1}"
-    assert behaviour.ranges == [f"bytes=0-{2 * CHUNK - 1}", again, again]
+        found = await blocks_of(source, 0, 2 * STEP_BYTES)
+    assert b"".join(found) == DATA[: 2 * STEP_BYTES]
+    again = f"bytes={STEP_BYTES}-{2 * STEP_BYTES - 1}"
+    assert behaviour.ranges == [f"bytes=0-{2 * STEP_BYTES - 1}", again, again]
 
 
 @pytest.mark.parametrize(
@@ -94,4 +94,4 @@ async def test_what_cannot_be_read_is_told_without_the_url(
 
 async def test_where_nobody_answers_a_part_fails() -> None:
     with pytest.raises(PartFailed, match="Connection refused"):
-        await blocks_of(Source("http://127.0.0.1:9/secret"), 0, 10)
+        await blocks_of(SourceUrl("http://127.0.0.1:9/secret"), 0, 10)

@@ -15,11 +15,11 @@ from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
 from penstock.datastore.table.layout import JOB
 from penstock.datastore.table.port import Table, Update
-from penstock.schema.core.relay import parsed
-from penstock.server.runtime.maintenance import running_jobs
-from tests.datastore.jobs.sample_subtree import assert_only_the_rest, begun, follow, plant
+from penstock.schema.core.relay import parse_global_id
+from penstock.server.runtime.maintenance import run_jobs_in_background
+from tests.datastore.jobs.sample_subtree import assert_only_the_rest, begin_deletion, follow, plant
 from tests.support.consistency_check import contents, faults
-from tests.support.penstock_command import Client, client, started
+from tests.support.penstock_command import Client, client, start_server
 from tests.support.sample_resources import NORTHWEST, USA, grow, make
 
 pytestmark = pytest.mark.xdist_group("jobs")
@@ -42,33 +42,33 @@ async def until(found: Callable[[], Awaitable[bool]]) -> None:
             await asyncio.sleep(0.01)
 
 
-async def over(store: Store, id: str) -> bool:
+async def is_job_over(store: Store, id: str) -> bool:
     return (await follow(store, id)).is_over
 
 
 async def test_a_job_that_is_begun_runs_at_once(store: Store) -> None:
     await plant(store)
-    async with running_jobs(store, seconds=3600) as served:
+    async with run_jobs_in_background(store, seconds=3600) as served:
         await asyncio.sleep(0.05)  # by now it has looked for jobs, and waits
-        job = await begun(served)
-        await until(lambda: over(store, job.id))
+        job = await begin_deletion(served)
+        await until(lambda: is_job_over(store, job.id))
     await assert_only_the_rest(store)
 
 
 async def test_a_job_that_waits_runs_when_the_server_starts(store: Store) -> None:
     await plant(store)
-    job = await begun(store)
-    async with running_jobs(store, seconds=3600):
-        await until(lambda: over(store, job.id))
+    job = await begin_deletion(store)
+    async with run_jobs_in_background(store, seconds=3600):
+        await until(lambda: is_job_over(store, job.id))
     await assert_only_the_rest(store)
 
 
 async def test_a_job_that_was_begun_elsewhere_is_found(store: Store) -> None:
     await plant(store)
-    async with running_jobs(store, seconds=0.05):
+    async with run_jobs_in_background(store, seconds=0.05):
         await asyncio.sleep(0.02)
-        job = await begun(store)
-        await until(lambda: over(store, job.id))
+        job = await begin_deletion(store)
+        await until(lambda: is_job_over(store, job.id))
     await assert_only_the_rest(store)
 
 
@@ -85,9 +85,9 @@ async def test_a_store_that_does_not_answer_ends_nothing(
         return await run(self, worker)
 
     monkeypatch.setattr(Store, "run_jobs", failing)
-    job = await begun(store)
-    async with running_jobs(store, seconds=0.01):
-        await until(lambda: over(store, job.id))
+    job = await begin_deletion(store)
+    async with run_jobs_in_background(store, seconds=0.01):
+        await until(lambda: is_job_over(store, job.id))
     assert "The store is away." in caplog.text
     assert "a slip" in caplog.text
     await assert_only_the_rest(store)
@@ -97,13 +97,13 @@ async def test_a_job_amid_which_the_server_stops_goes_on_in_the_next_one(store: 
     session = await grow(store)
     for n in range(60):
         await make(session, NORTHWEST, f"n{n}")
-    job = await begun(store)
-    async with running_jobs(store, seconds=3600):
+    job = await begin_deletion(store)
+    async with run_jobs_in_background(store, seconds=3600):
         await until(lambda: _has_begun_to_delete(store))
     stopped = await follow(store, job.id)
     assert stopped.state is JobState.RUNNING
-    async with running_jobs(store, seconds=3600):
-        await until(lambda: over(store, job.id))
+    async with run_jobs_in_background(store, seconds=3600):
+        await until(lambda: is_job_over(store, job.id))
     ended = await follow(store, job.id)
     assert (ended.state, ended.done, ended.total) == (JobState.DONE, 63, 63)
     assert await faults(store.table) == []
@@ -117,7 +117,7 @@ async def _count_left(table: Table) -> int:
     return sum(key.sk == "PV:latest" for key in await contents(table))
 
 
-async def opened(data_dir: Path, act: Callable[[Table], Awaitable[Any]]) -> Any:
+async def with_table(data_dir: Path, act: Callable[[Table], Awaitable[Any]]) -> Any:
     """Do something with the data file of stopped or not yet started servers."""
     table = SqliteTable.open(data_dir / "penstock.db")
     try:
@@ -154,33 +154,33 @@ def test_a_cascade_amid_which_the_server_is_killed_is_finished_after_a_restart(
 ) -> None:
     data_dir = tmp_path / "data"
     data_dir.mkdir()
-    asyncio.run(opened(data_dir, fill))
+    asyncio.run(with_table(data_dir, fill))
     options = ("--port", "0", "--data-dir", str(data_dir), "--no-seed")
     with (
-        started(tmp_path / "one", *options) as first,
+        start_server(tmp_path / "one", *options) as first,
         client(first, data_dir, "/=admin") as one,
     ):
         id = one.ask(CASCADE)["job"]["id"]
         wait_for(lambda: has_lost_some(one))
         assert first.end(signal.SIGKILL) == -signal.SIGKILL
-    key = parsed(id)
+    key = parse_global_id(id)
     assert key is not None
-    left = asyncio.run(opened(data_dir, lambda table: crashed(table, key.key)))
+    left = asyncio.run(with_table(data_dir, lambda table: expire_lease(table, key.key)))
     assert 0 < left < PIPELINES
     with (
-        started(tmp_path / "two", *options) as second,
-        started(tmp_path / "three", *options) as third,
+        start_server(tmp_path / "two", *options) as second,
+        start_server(tmp_path / "three", *options) as third,
         client(third, data_dir, "/=admin") as one,
     ):
         wait_for(lambda: is_over(one, id))
         ended = one.ask(JOB_STATE, id=id)
         assert ended == {"state": "DONE", "done": STEPS, "total": STEPS}
         assert [second.end(), third.end()] == [0, 0]
-    assert asyncio.run(opened(data_dir, _count_left)) == 0
-    assert asyncio.run(opened(data_dir, faults)) == []
+    assert asyncio.run(with_table(data_dir, _count_left)) == 0
+    assert asyncio.run(with_table(data_dir, faults)) == []
 
 
-async def crashed(table: Table, id: str) -> int:
+async def expire_lease(table: Table, id: str) -> int:
     """Let the lease expire; returns the number of remaining pipelines."""
     assert await faults(table) == []
     assert not (await follow(Store(table), id)).is_over

@@ -4,22 +4,22 @@ from pathlib import Path
 
 import pytest
 
-from penstock.datastore.executions.row_engine import HERE
+from penstock.datastore.executions.row_engine import LOCAL_ENGINE
 from penstock.server.core.command_output import CommandFailed, ExitCode
 from penstock.server.runtime import worker
-from penstock.server.runtime.stores import open_table, store_over
-from penstock.server.runtime.worker import engine_of
-from penstock.server.runtime.worker_pool import running_workers
+from penstock.server.runtime.stores import build_store, open_table
+from penstock.server.runtime.worker import row_engine_of
+from penstock.server.runtime.worker_pool import run_workers
 from penstock.server.settings.settings import InvalidSettings, Settings
 
 
 def test_without_a_cluster_rows_are_worked_on_here() -> None:
-    assert engine_of(Settings.load()) is HERE
+    assert row_engine_of(Settings.load()) is LOCAL_ENGINE
 
 
 def test_a_cluster_is_reached_at_its_address() -> None:
     pytest.importorskip("distributed", reason="penstock[dask]")
-    found = engine_of(Settings.load(dask="tcp://scheduler:8786"))
+    found = row_engine_of(Settings.load(dask="tcp://scheduler:8786"))
     assert getattr(found, "address", None) == "tcp://scheduler:8786"
 
 
@@ -36,7 +36,7 @@ def test_without_the_extra_the_worker_says_what_to_install(
 ) -> None:
     monkeypatch.setattr(worker, "find_spec", lambda _: None)
     with pytest.raises(CommandFailed, match=r"pip install 'penstock\[dask\]'") as failed:
-        engine_of(Settings.load(dask="tcp://scheduler:8786"))
+        row_engine_of(Settings.load(dask="tcp://scheduler:8786"))
     assert failed.value.code is ExitCode.USAGE
 
 
@@ -47,5 +47,5 @@ async def test_without_the_extra_a_server_does_not_start_to_run_executions(
     settings = Settings.load(dask="tcp://scheduler:8786", data_dir=tmp_path)
     async with open_table(settings) as table:
         with pytest.raises(CommandFailed, match="distributed is not installed"):
-            async with running_workers(store_over(table, settings), settings):
+            async with run_workers(build_store(table, settings), settings):
                 raise AssertionError("nothing may run")

@@ -16,7 +16,7 @@ import pytest
 
 from penstock.datastore.roles import ROOT, Role
 from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
-from tests.support.penstock_command import Server, started
+from tests.support.penstock_command import Server, start_server
 from tests.support.server_process import PLAIN
 
 pytestmark = pytest.mark.xdist_group("shutdown")
@@ -63,7 +63,7 @@ class SlowRequest:
 def slow_request(tmp_path: Path, **settings: str) -> Iterator[tuple[Server, SlowRequest]]:
     data_dir = tmp_path / "data"
     options = ("--port", "0", "--data-dir", str(data_dir), "--no-seed")
-    with started(tmp_path / "log", *options, **settings) as server:
+    with start_server(tmp_path / "log", *options, **settings) as server:
         key = dev_key(data_dir)
         token = sign_dev_token(key, "ann", {ROOT: Role.READER}, ROOT, timedelta(minutes=5))
         request = SlowRequest(server, token)

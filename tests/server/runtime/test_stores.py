@@ -15,10 +15,10 @@ from penstock.datastore.errors import Unavailable
 from penstock.datastore.objects.port import NO_FILES, Files
 from penstock.datastore.objects.s3 import S3Files
 from penstock.datastore.store import Store
-from penstock.server.runtime.stores import open_files, store_over, url_at
+from penstock.server.runtime.stores import build_store, open_files, server_url
 from penstock.server.settings.key_files import BadKeyFile, url_key
 from penstock.server.settings.settings import InvalidSettings, Settings
-from tests.support.application import whole
+from tests.support.application import open_application
 from tests.support.stores import REGION, aws_environment, moto_endpoint
 
 
@@ -35,7 +35,7 @@ async def test_what_is_uploaded_by_form_is_downloaded_from_the_same_application(
         form = await files.presign_upload(
             "datasets/a", max_bytes=3, content_type="text/csv", expires_in=60
         )
-        async with whole(replace(store, files=files), tmp_path) as app:
+        async with open_application(replace(store, files=files), tmp_path) as app:
             sent = await app.client.post(form.url, data=dict(form.fields), files={"file": b"k,v"})
             assert sent.status_code == 204
             download = await files.presign_download("datasets/a", expires_in=60)
@@ -50,7 +50,7 @@ async def test_urls_outlive_the_process_that_signed_them(store: Store, tmp_path:
         download = await files.presign_download("a", expires_in=60)
     async with (
         open_files(settings) as files,
-        whole(replace(store, files=files), tmp_path) as app,
+        open_application(replace(store, files=files), tmp_path) as app,
     ):
         assert (await app.client.get(download.url)).content == b"x"
 
@@ -58,7 +58,7 @@ async def test_urls_outlive_the_process_that_signed_them(store: Store, tmp_path:
 async def test_an_application_without_a_directory_has_no_urls_of_files(
     store: Store, tmp_path: Path
 ) -> None:
-    async with whole(Store(store.table), tmp_path) as app:
+    async with open_application(Store(store.table), tmp_path) as app:
         assert (await app.client.get("/files/a.b")).status_code == 404
 
 
@@ -105,14 +105,14 @@ async def first(files: Files) -> bytes:
 
 
 def test_the_store_of_a_server_has_the_files(store: Store) -> None:
-    assert store_over(store.table, Settings.load()).files is NO_FILES
+    assert build_store(store.table, Settings.load()).files is NO_FILES
 
 
 def test_the_address_is_the_public_url_or_else_where_the_server_listens() -> None:
-    assert url_at(Settings.load(), "127.0.0.1", 80) == "http://127.0.0.1:80"
-    assert url_at(Settings.load(), "::1", 80) == "http://[::1]:80"
+    assert server_url(Settings.load(), "127.0.0.1", 80) == "http://127.0.0.1:80"
+    assert server_url(Settings.load(), "::1", 80) == "http://[::1]:80"
     public = Settings.load(public_url="https://api.example.org/penstock")
-    assert url_at(public, "127.0.0.1", 80) == "https://api.example.org/penstock"
+    assert server_url(public, "127.0.0.1", 80) == "https://api.example.org/penstock"
 
 
 @pytest.mark.parametrize("url", ["", "ftp://x", "http://", "http://x/", "http://x?y", "x y"])

@@ -17,7 +17,7 @@ from penstock.server.core.siblings import Siblings
 from penstock.server.runtime.supervisor import Supervisor
 from penstock.server.settings.settings import Settings
 from tests.support.graphql_client import CREATE_GROUP
-from tests.support.penstock_command import Server, started, token_of
+from tests.support.penstock_command import Server, start_server, token_of
 from tests.support.server_process import PLAIN
 
 pytestmark = pytest.mark.xdist_group("processes")
@@ -36,7 +36,7 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def server(data_dir: Path, tmp_path: Path) -> Iterator[Server]:
     arguments = ("--workers", "2", "--port", "0", "--data-dir", str(data_dir), "--no-seed")
     limits = {"PENSTOCK_RATE_LIMIT_PER_SECOND": "0.001", "PENSTOCK_RATE_LIMIT_BURST": f"{BURST}"}
-    with started(tmp_path / "log", *arguments, **limits) as server:
+    with start_server(tmp_path / "log", *arguments, **limits) as server:
         yield server
 
 
@@ -53,7 +53,7 @@ def until(happened: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-def asked(server: Server, data_dir: Path, user: str, body: object = ASK) -> httpx.Response:
+def send_query(server: Server, data_dir: Path, user: str, body: object = ASK) -> httpx.Response:
     """Send a request over a new connection, which any of the processes may accept."""
     headers = {"authorization": f"Bearer {token_of(data_dir, '/=admin', user=user)}"}
     url = f"{server.url}/graphql"
@@ -62,7 +62,7 @@ def asked(server: Server, data_dir: Path, user: str, body: object = ASK) -> http
     )
 
 
-def counted(server: Server) -> Counter[str]:
+def operation_counts(server: Server) -> Counter[str]:
     """Return the number of operations that each process has answered, from the metrics."""
     text = httpx.get(f"{server.url}/metrics", trust_env=False, verify=PLAIN).text
     found = re.findall(r'penstock_operations_total\{.*process="(\d)".*\} (\d+)', text)
@@ -88,13 +88,13 @@ def alive(process: int) -> bool:
 def test_a_caller_has_one_allowance_and_metrics_tell_of_every_process(
     server: Server, data_dir: Path
 ) -> None:
-    statuses = Counter(asked(server, data_dir, "ann").status_code for _ in range(BURST + 10))
+    statuses = Counter(send_query(server, data_dir, "ann").status_code for _ in range(BURST + 10))
     assert statuses == {200: BURST, 429: 10}
     assert processes_told(server) == {"0", "1"}
-    told = counted(server)
+    told = operation_counts(server)
     assert sum(told.values()) == BURST + 10
     assert min(told["0"], told["1"]) > 0
-    assert asked(server, data_dir, "bob").status_code == 200
+    assert send_query(server, data_dir, "bob").status_code == 200
 
 
 def test_a_process_that_is_killed_is_replaced_and_the_others_serve_on(
@@ -102,12 +102,12 @@ def test_a_process_that_is_killed_is_replaced_and_the_others_serve_on(
 ) -> None:
     first, second = members(server)
     made = {"query": CREATE_GROUP, "variables": {"input": {"path": "/kept"}}}
-    assert asked(server, data_dir, "ann", made).json()["data"]["createGroup"]["group"]
+    assert send_query(server, data_dir, "ann", made).json()["data"]["createGroup"]["group"]
     os.kill(first, signal.SIGKILL)
     until(lambda: not alive(first))
     read = {"query": '{ group(path: "/kept") { path } }'}
     for _ in range(5):
-        answer = asked(server, data_dir, "ann", read).json()
+        answer = send_query(server, data_dir, "ann", read).json()
         assert answer == {"data": {"group": {"path": "/kept"}}}
     until(lambda: len({*members(server)} - {first, second}) == 1)
     until(lambda: processes_told(server) == {"0", "1"})
@@ -127,7 +127,7 @@ async def test_a_process_that_cannot_start_is_told_of_and_the_others_are_ended(
     (tmp_path / "data").write_text("a file, and no directory")
     settings = Settings.load(data_dir=tmp_path / "data", seed=False)
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        siblings = Siblings.first(2)
+        siblings = Siblings.create(2)
         supervisor = Supervisor(settings, listener, siblings)
         with pytest.raises(CommandFailed, match=r"Process [01] of the server did not start"):
             await supervisor.start()

@@ -16,20 +16,20 @@ from penstock.datastore.executions.files import errors_key, output_key
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store
-from penstock.server.runtime.stores import open_files, open_table, store_over
-from penstock.server.runtime.worker import Orders
-from penstock.server.runtime.worker_pool import Pool, running_workers
+from penstock.server.runtime.stores import build_store, open_files, open_table
+from penstock.server.runtime.worker import WorkerProcessConfig
+from penstock.server.runtime.worker_pool import WorkerPool, run_workers
 from penstock.server.settings.settings import Settings
-from tests.datastore.executions.lookup_pipelines import looking_up
+from tests.datastore.executions.lookup_pipelines import lookup_pipeline
 from tests.datastore.executions.sample_executions import (
     ANN,
     ERRORS,
     INPUT,
     OUTPUT,
-    content,
-    now,
-    planted,
-    ready,
+    current_execution,
+    plant_pipeline,
+    read_content,
+    ready_execution,
 )
 from tests.support.consistency_check import faults
 
@@ -51,18 +51,18 @@ def settings(tmp_path: Path) -> Settings:
 async def store(settings: Settings) -> AsyncIterator[Store]:
     async with open_table(settings) as table, open_files(settings) as files:
         await table.create()
-        yield store_over(table, settings, files)
+        yield build_store(table, settings, files)
 
 
 @pytest.fixture
 async def pipeline(store: Store) -> Pipeline:
-    return await planted(store)
+    return await plant_pipeline(store)
 
 
-async def reached(store: Store, execution: Execution, *states: str) -> Execution:
+async def wait_for_state(store: Store, execution: Execution, *states: str) -> Execution:
     async with asyncio.timeout(SECONDS):
         while True:
-            found = await now(store, execution)
+            found = await current_execution(store, execution)
             if found.state in states:
                 return found
             await asyncio.sleep(0.05)
@@ -71,43 +71,43 @@ async def reached(store: Store, execution: Execution, *states: str) -> Execution
 async def test_no_process_is_there_without_work_and_one_comes_with_it(
     store: Store, pipeline: Pipeline, settings: Settings
 ) -> None:
-    async with running_workers(store, settings) as pooled:
+    async with run_workers(store, settings) as pooled:
         await asyncio.sleep(0.05)
-        made = await ready(pooled, pipeline)
-        over = await reached(store, made, "success", "failed")
+        made = await ready_execution(pooled, pipeline)
+        over = await wait_for_state(store, made, "success", "failed")
     assert (over.state, over.counts.failed) == ("success", 1)
-    assert await content(store.files, output_key(made)) == OUTPUT
-    assert await content(store.files, errors_key(made)) == ERRORS
+    assert await read_content(store.files, output_key(made)) == OUTPUT
+    assert await read_content(store.files, errors_key(made)) == ERRORS
     assert await faults(store.table) == []
 
 
 async def test_a_process_looks_values_up_in_the_datasets_of_the_plan(
     store: Store, settings: Settings
 ) -> None:
-    pipeline = await looking_up(store)
-    async with running_workers(store, settings) as pooled:
-        made = await ready(pooled, pipeline, b"fuel\ngas\noil\n")
-        over = await reached(store, made, "success", "failed")
+    pipeline = await lookup_pipeline(store)
+    async with run_workers(store, settings) as pooled:
+        made = await ready_execution(pooled, pipeline, b"fuel\ngas\noil\n")
+        over = await wait_for_state(store, made, "success", "failed")
     assert (over.state, over.counts.succeeded) == ("success", 2)
-    assert await content(store.files, output_key(made)) == b"y\r\n27.5\r\n44\r\n"
+    assert await read_content(store.files, output_key(made)) == b"y\r\n27.5\r\n44\r\n"
 
 
 async def test_a_killed_worker_is_noticed_and_its_run_finished_by_the_next(
     store: Store, pipeline: Pipeline, settings: Settings
 ) -> None:
-    made = await ready(store, pipeline, LONG)
-    pool = Pool(store, settings)
+    made = await ready_execution(store, pipeline, LONG)
+    pool = WorkerPool(store, settings)
     running = asyncio.create_task(pool.run())
-    await reached(store, made, "in_progress")
+    await wait_for_state(store, made, "in_progress")
     killed = pool.processes
     for process in killed:
         os.kill(process, signal.SIGKILL)
-    over = await reached(store, made, "success", "failed")
+    over = await wait_for_state(store, made, "success", "failed")
     running.cancel()
     await asyncio.wait([running])
     await pool.stop()
     assert (over.state, over.fence, over.rows) == ("success", 2, 60_000)
-    assert await content(store.files, output_key(made)) == LONG_OUTPUT
+    assert await read_content(store.files, output_key(made)) == LONG_OUTPUT
     assert pool.processes == ()
     assert await faults(store.table) == []
 
@@ -115,13 +115,13 @@ async def test_a_killed_worker_is_noticed_and_its_run_finished_by_the_next(
 async def test_a_stopped_pool_leaves_its_runs_to_others_and_no_process_behind(
     store: Store, pipeline: Pipeline, settings: Settings
 ) -> None:
-    async with running_workers(store, settings) as pooled:
-        made = await ready(pooled, pipeline, LONG)
-        await reached(store, made, "in_progress")
-    left = await now(store, made)
+    async with run_workers(store, settings) as pooled:
+        made = await ready_execution(pooled, pipeline, LONG)
+        await wait_for_state(store, made, "in_progress")
+    left = await current_execution(store, made)
     assert (left.state, left.attempts) == ("in_progress", 0)
     assert await store.runner("w").run_one()
-    assert (await now(store, made)).state == "success"
+    assert (await current_execution(store, made)).state == "success"
 
 
 async def test_a_worker_process_ends_when_its_server_is_gone(settings: Settings) -> None:
@@ -132,7 +132,7 @@ async def test_a_worker_process_ends_when_its_server_is_gone(settings: Settings)
     )
     assert process.stdin is not None
     given = settings.model_dump(mode="json", exclude_unset=True)
-    orders = Orders("w", given, poll=60, idle=600)
+    orders = WorkerProcessConfig("w", given, poll=60, idle=600)
     process.stdin.write(msgspec.json.encode(orders) + b"\n\n")
     await asyncio.sleep(0.5)
     assert process.returncode is None
@@ -144,12 +144,12 @@ async def test_a_worker_process_ends_when_its_server_is_gone(settings: Settings)
 async def test_workers_of_their_own_run_what_is_ready_once_and_end(
     store: Store, pipeline: Pipeline, settings: Settings
 ) -> None:
-    made = [await ready(store, pipeline, INPUT + b"%d,gas\n" % n) for n in range(20)]
+    made = [await ready_execution(store, pipeline, INPUT + b"%d,gas\n" % n) for n in range(20)]
     command = ("-m", "penstock.server", "worker", "--once", "--data-dir", str(settings.data_dir))
     processes = [await asyncio.create_subprocess_exec(sys.executable, *command) for _ in range(2)]
     async with asyncio.timeout(SECONDS):
         assert [await process.wait() for process in processes] == [0, 0]
-    over = [await now(store, one) for one in made]
+    over = [await current_execution(store, one) for one in made]
     assert [(one.state, one.fence, one.rows) for one in over] == [("success", 1, 4)] * 20
     assert await faults(store.table) == []
 
@@ -157,15 +157,15 @@ async def test_workers_of_their_own_run_what_is_ready_once_and_end(
 async def test_a_worker_of_its_own_stops_when_it_is_told_to(
     store: Store, pipeline: Pipeline, settings: Settings
 ) -> None:
-    made = await ready(store, pipeline, LONG)
+    made = await ready_execution(store, pipeline, LONG)
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "penstock.server", "worker", "--data-dir", str(settings.data_dir)
     )
-    await reached(store, made, "in_progress")
+    await wait_for_state(store, made, "in_progress")
     with suppress(ProcessLookupError):
         process.terminate()
     async with asyncio.timeout(SECONDS):
         assert await process.wait() == 0
-    assert (await now(store, made)).attempts == 0
+    assert (await current_execution(store, made)).attempts == 0
     cancelled = await store.open_session(ANN).executions.changing.cancel(made.id)
     assert cancelled.state == "cancelled"

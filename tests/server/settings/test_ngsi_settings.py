@@ -3,7 +3,7 @@
 import pytest
 
 from penstock.datastore.ngsi.options import SinkOptions
-from penstock.server.settings.docs_page import page
+from penstock.server.settings.docs_page import render_page
 from penstock.server.settings.settings import Settings
 from tests.server.settings.test_settings import problems
 
@@ -59,4 +59,4 @@ def test_the_secret_key_is_shown_nowhere() -> None:
     key = settings.access_key
     assert key is not None
     assert (key.id, key.secret) == ("AK", "hidden")
-    assert "hidden" not in f"{settings!r} {key!r} {key} {page()}"
+    assert "hidden" not in f"{settings!r} {key!r} {key} {render_page()}"

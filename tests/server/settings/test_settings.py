@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from penstock.server.settings.docs_page import page
+from penstock.server.settings.docs_page import render_page
 from penstock.server.settings.settings import PREFIX, InvalidSettings, Settings, is_secure
 
 ROOT = Path(__file__).parents[3]
@@ -168,7 +168,9 @@ def test_every_setting_has_its_section_in_the_documentation() -> None:
     headings = re.findall(r"^## (\w+)$", written, re.MULTILINE)
     assert headings == [f"{PREFIX}{name.upper()}" for name in Settings.model_fields]
     assert all(field.description for field in Settings.model_fields.values())
-    assert written == page(), "run python -m penstock.server.settings.docs_page > docs/settings.md"
+    assert written == render_page(), (
+        "run python -m penstock.server.settings.docs_page > docs/settings.md"
+    )
 
 
 @pytest.mark.parametrize("name", ["Dockerfile", "docs/cli.md", "docs/authentication.md"])

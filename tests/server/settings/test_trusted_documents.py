@@ -8,31 +8,31 @@ import pytest
 from graphql import GraphQLError
 
 from penstock.schema.engine.documents import PersistedMode
-from penstock.server.app import persisted_of
+from penstock.server.app import read_persisted
 from penstock.server.settings.settings import InvalidSettings, Settings
 
 TEXT = "{ viewer { userId } }"
 DIGEST = sha256(TEXT.encode()).hexdigest()
 
 
-def trusting(path: Path) -> Settings:
+def trusted_settings(path: Path) -> Settings:
     return Settings.load(persisted_queries="trusted", trusted_documents=path)
 
 
 def test_documents_are_remembered_automatically_unless_told_otherwise() -> None:
-    assert persisted_of(Settings.load()).mode is PersistedMode.AUTOMATIC
-    assert persisted_of(Settings.load(persisted_queries="off")).mode is PersistedMode.OFF
+    assert read_persisted(Settings.load()).mode is PersistedMode.AUTOMATIC
+    assert read_persisted(Settings.load(persisted_queries="off")).mode is PersistedMode.OFF
 
 
 def test_only_the_documents_of_the_file_run(tmp_path: Path) -> None:
     file = tmp_path / "persisted-documents.json"
     file.write_text(json.dumps({f"sha256:{DIGEST}": TEXT}))
-    persisted = persisted_of(trusting(file))
+    persisted = read_persisted(trusted_settings(file))
     assert persisted.mode is PersistedMode.TRUSTED
-    assert persisted.text_of(DIGEST) == TEXT
-    persisted.check(TEXT, None)
+    assert persisted.find_text(DIGEST) == TEXT
+    persisted.check_text(TEXT, None)
     with pytest.raises(GraphQLError, match="Only trusted documents"):
-        persisted.check("{ __typename }", None)
+        persisted.check_text("{ __typename }", None)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_an_odd_file_is_told_at_start(tmp_path: Path, content: str | None, reaso
     if content is not None:
         file.write_text(content)
     with pytest.raises(InvalidSettings, match=reason):
-        persisted_of(trusting(file))
+        read_persisted(trusted_settings(file))
 
 
 def test_the_file_and_the_mode_go_together(tmp_path: Path) -> None:

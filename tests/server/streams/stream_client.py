@@ -11,21 +11,21 @@ from typing import Any
 import strawberry
 from starlette.types import ASGIApp, Message
 
-from penstock.datastore.errors import NotFound, Unauthenticated, Unavailable
+from penstock.datastore.errors import NotAuthenticated, NotFound, Unavailable
 from penstock.datastore.roles import ROOT, Caller, Role
 from penstock.datastore.table.instrumentation import Units
-from penstock.schema.engine.engine import Engine
+from penstock.schema.engine.engine import GraphQLEngine
 from penstock.schema.engine.limits import Limits
 from penstock.server.auth.tokens import Authentication
 from penstock.server.edge.graphql import Admission, GraphQLApp
 from penstock.server.edge.rate_limit import RateLimiter
 from penstock.server.streams.backpressure import StreamLimits
 from penstock.server.streams.messages import PROTOCOL
-from penstock.server.streams.operations import Runner, StreamService
-from penstock.server.streams.registry import Streams
-from penstock.server.streams.sse import EventStreams
+from penstock.server.streams.operations import OperationRunner, StreamService
+from penstock.server.streams.registry import StreamRegistry
+from penstock.server.streams.sse import EventStreamApp
 from penstock.server.streams.websocket import WebSocketApp
-from penstock.server.telemetry.operation import OperationEnded, Seen
+from penstock.server.telemetry.operation import OperationEnded, OperationRecord
 
 PATIENCE = 5.0
 QUICK = StreamLimits(messages_per_second=100_000)
@@ -113,7 +113,7 @@ class Subscription:
 SCHEMA = strawberry.Schema(Query, Mutation, Subscription)
 
 
-class House:
+class StreamHouse:
     """The service with its two transports; `Bearer NAME` is the user NAME, valid for `valid`.
 
     Each caller may spend `share` in all; None means no limit.
@@ -132,17 +132,17 @@ class House:
     ) -> None:
         self.world = World()
         self.opened: list[Admission] = []
-        self.seen: list[Seen] = []
+        self.seen: list[OperationRecord] = []
         self.valid = valid
-        self.streams = Streams(per_caller, unproven)
+        self.streams = StreamRegistry(per_caller, unproven)
         self.limiter = RateLimiter(1 if share else 0, share or 1, clock=lambda: 0.0)
-        self.engine = Engine(SCHEMA, engine)
-        runner = Runner(self.engine, self._open, introspection)
+        self.engine = GraphQLEngine(SCHEMA, engine)
+        runner = OperationRunner(self.engine, self._open, introspection)
         service = StreamService(runner, self.authenticate, self.streams, limits)
         self.service = replace(service, watchers=(self._watch,))
         plain = GraphQLApp(self.engine, authenticate=self._caller_of, open_context=self._open)
         self.websocket: ASGIApp = WebSocketApp(self.service, origins=["https://app.example.org"])
-        self.http: ASGIApp = EventStreams(self.service, plain)
+        self.http: ASGIApp = EventStreamApp(self.service, plain)
 
     async def authenticate(self, headers: Mapping[str, object]) -> Authentication:
         match [value for name, value in headers.items() if name.lower() == "authorization"]:
@@ -155,7 +155,7 @@ class House:
                 return Authentication(
                     caller, None if self.valid is None else time.time() + self.valid
                 )
-        raise Unauthenticated("There is no one token.")
+        raise NotAuthenticated("There is no one token.")
 
     async def _caller_of(self, headers: Mapping[str, object]) -> Caller:
         return (await self.authenticate(headers)).caller
@@ -165,11 +165,11 @@ class House:
         self.opened.append(admission)
         return self.world
 
-    def _watch(self, _seen: Seen) -> OperationEnded:
+    def _watch(self, _seen: OperationRecord) -> OperationEnded:
         return self.seen.append
 
 
-class Line:
+class AsgiConnection:
     """One connection as the application sees it; `blocked` stops its outgoing messages."""
 
     def __init__(self) -> None:
@@ -183,11 +183,11 @@ class Line:
         await self.free.wait()
         self.outgoing.put_nowait(message)
 
-    async def sent(self) -> Message:
+    async def next_sent(self) -> Message:
         async with asyncio.timeout(PATIENCE):
             return await self.outgoing.get()
 
-    async def ended(self) -> None:
+    async def wait_until_returned(self) -> None:
         """Wait until the application has returned."""
         assert self.task is not None
         async with asyncio.timeout(PATIENCE):
@@ -196,7 +196,9 @@ class Line:
 
 
 @asynccontextmanager
-async def running(line: Line, app: ASGIApp, scope: Mapping[str, Any]) -> AsyncIterator[None]:
+async def run_app(
+    line: AsgiConnection, app: ASGIApp, scope: Mapping[str, Any]
+) -> AsyncIterator[None]:
     line.task = asyncio.create_task(_call(app, line, dict(scope)))
     try:
         yield
@@ -205,12 +207,12 @@ async def running(line: Line, app: ASGIApp, scope: Mapping[str, Any]) -> AsyncIt
         await asyncio.wait([line.task])
 
 
-async def _call(app: ASGIApp, line: Line, scope: dict[str, Any]) -> None:
+async def _call(app: ASGIApp, line: AsgiConnection, scope: dict[str, Any]) -> None:
     call: Awaitable[None] = app(scope, line.incoming.get, line.send)
     await call
 
 
-class Talk(Line):
+class ProtocolClient(AsgiConnection):
     """A client of graphql-transport-ws."""
 
     def say(self, message: object) -> None:
@@ -223,28 +225,28 @@ class Talk(Line):
     def leave(self) -> None:
         self.incoming.put_nowait({"type": "websocket.disconnect", "code": 1001})
 
-    async def heard(self) -> Any:
-        message = await self.sent()
+    async def next_message(self) -> Any:
+        message = await self.next_sent()
         assert set(message) == {"type", "text"}, message
         return json.loads(message["text"])
 
-    async def heard_all(self, id: str) -> list[Any]:
+    async def all_messages(self, id: str) -> list[Any]:
         """Return all messages of an operation, to its end."""
         messages: list[Any] = []
         while not messages or messages[-1]["type"] == "next":
-            messages.append(await self.heard())
+            messages.append(await self.next_message())
             assert messages[-1]["id"] == id
         return messages
 
     async def is_served(self) -> bool:
         self.ask("still here?", "{ hello }")
-        messages = await self.heard_all("still here?")
+        messages = await self.all_messages("still here?")
         return [one.get("payload") for one in messages] == [{"data": {"hello": "world"}}, None]
 
-    async def closed(self) -> tuple[int, str]:
-        message = await self.sent()
+    async def wait_for_close(self) -> tuple[int, str]:
+        message = await self.next_sent()
         assert message["type"] == "websocket.close", message
-        await self.ended()
+        await self.wait_until_returned()
         return message["code"], message["reason"]
 
 
@@ -255,26 +257,26 @@ def header_list(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
 
 @asynccontextmanager
 async def handshake(
-    house: House, protocols: tuple[str, ...] = (PROTOCOL,), **headers: str
-) -> AsyncIterator[Talk]:
+    house: StreamHouse, protocols: tuple[str, ...] = (PROTOCOL,), **headers: str
+) -> AsyncIterator[ProtocolClient]:
     sent = header_list({"host": "api.example.org", **headers})
     scope = {"type": "websocket", "headers": sent, "subprotocols": list(protocols)}
-    talk = Talk()
+    talk = ProtocolClient()
     talk.incoming.put_nowait({"type": "websocket.connect"})
-    async with running(talk, house.websocket, scope):
+    async with run_app(talk, house.websocket, scope):
         yield talk
 
 
 @asynccontextmanager
-async def accepted(house: House, **headers: str) -> AsyncIterator[Talk]:
+async def accepted_client(house: StreamHouse, **headers: str) -> AsyncIterator[ProtocolClient]:
     async with handshake(house, (PROTOCOL,), **headers) as talk:
-        assert await talk.sent() == {"type": "websocket.accept", "subprotocol": PROTOCOL}
+        assert await talk.next_sent() == {"type": "websocket.accept", "subprotocol": PROTOCOL}
         yield talk
 
 
 @asynccontextmanager
-async def connected(house: House, user: str = "ann") -> AsyncIterator[Talk]:
-    async with accepted(house) as talk:
+async def connected_client(house: StreamHouse, user: str = "ann") -> AsyncIterator[ProtocolClient]:
+    async with accepted_client(house) as talk:
         talk.say({"type": "connection_init", "payload": {"authorization": f"Bearer {user}"}})
-        assert await talk.heard() == ACK
+        assert await talk.next_message() == ACK
         yield talk

@@ -16,8 +16,8 @@ from websockets.exceptions import ConnectionClosed
 from penstock.datastore.roles import ROOT, Role
 from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
 from penstock.server.streams.messages import PROTOCOL
-from tests.server.streams.stream_client import House, accepted, connected
-from tests.server.streams.test_sse import SILENCE, posted
+from tests.server.streams.stream_client import StreamHouse, accepted_client, connected_client
+from tests.server.streams.test_sse import SILENCE, post_stream
 from tests.support.graphql_client import draft
 from tests.support.server_process import PLAIN, Serving, serving
 
@@ -29,44 +29,44 @@ CHANGED = "subscription($id: ID!) { pipelineChanged(id: $id) { name } }"
 
 
 async def test_a_subscription_is_closed_so_that_its_client_comes_back() -> None:
-    house = House()
-    async with connected(house) as talk, posted(house, {"query": SILENCE}) as stream:
+    house = StreamHouse()
+    async with connected_client(house) as talk, post_stream(house, {"query": SILENCE}) as stream:
         talk.ask("1", SILENCE)
-        assert (await talk.heard())["type"] == "next"
-        await stream.opened()
+        assert (await talk.next_message())["type"] == "next"
+        await stream.expect_open()
         await stream.part()
         house.streams.stop()
-        assert await talk.closed() == (1012, "The server is stopping")
+        assert await talk.wait_for_close() == (1012, "The server is stopping")
         assert await stream.rest() == [b": the server is stopping\n\n"]
-        await asyncio.wait_for(house.streams.ended(), 1)
+        await asyncio.wait_for(house.streams.wait_until_none(), 1)
     assert house.world.closed_sources == 2
 
 
 async def test_what_is_answered_once_is_still_answered() -> None:
-    house = House()
-    async with connected(house) as talk, posted(house, {"query": "{ wait }"}) as stream:
+    house = StreamHouse()
+    async with connected_client(house) as talk, post_stream(house, {"query": "{ wait }"}) as stream:
         talk.ask("1", 'mutation { write(text: "x") }')
         talk.ask("2", SILENCE)
-        assert (await talk.heard())["id"] == "2"
-        await stream.opened()
+        assert (await talk.next_message())["id"] == "2"
+        await stream.expect_open()
         house.streams.stop()
         await asyncio.sleep(0.02)
         assert (talk.outgoing.empty(), stream.outgoing.empty()) == (True, True)
         house.world.go.set()
-        assert [one["type"] for one in await talk.heard_all("1")] == ["next", "complete"]
-        assert await talk.closed() == (1012, "The server is stopping")
+        assert [one["type"] for one in await talk.all_messages("1")] == ["next", "complete"]
+        assert await talk.wait_for_close() == (1012, "The server is stopping")
         assert (await stream.rest())[0] == b'event: next\ndata: {"data":{"wait":"waited"}}\n\n'
     assert house.world.written == ["x"]
 
 
 async def test_no_stream_is_opened_any_more() -> None:
-    house = House()
+    house = StreamHouse()
     house.streams.stop()
-    async with posted(house, {"query": "{ hello }"}) as stream:
+    async with post_stream(house, {"query": "{ hello }"}) as stream:
         status, headers = await stream.head()
         assert (status, headers["retry-after"]) == (503, "1")
-    async with accepted(house) as talk:
-        assert await talk.closed() == (1012, "The server is stopping")
+    async with accepted_client(house) as talk:
+        assert await talk.wait_for_close() == (1012, "The server is stopping")
     assert house.opened == []
 
 

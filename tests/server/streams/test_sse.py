@@ -12,8 +12,15 @@ import pytest
 from starlette.types import Message
 
 from penstock.schema.engine.limits import Limits
-from tests.server.edge.edge_client import Client, served
-from tests.server.streams.stream_client import QUICK, House, Line, connected, header_list, running
+from tests.server.edge.edge_client import Client, serve_app
+from tests.server.streams.stream_client import (
+    QUICK,
+    AsgiConnection,
+    StreamHouse,
+    connected_client,
+    header_list,
+    run_app,
+)
 
 OPENED = b":\n\n"
 COMPLETE = b"event: complete\ndata:\n\n"
@@ -22,22 +29,22 @@ FIRST = b'event: next\ndata: {"data":{"silence":{"number":0}}}\n\n'
 SOON = 0.05
 
 
-class Stream(Line):
+class Stream(AsgiConnection):
     """A client that reads the answer, message by message."""
 
     async def head(self) -> tuple[int, dict[str, str]]:
-        message = await self.sent()
+        message = await self.next_sent()
         assert message["type"] == "http.response.start"
         headers = {name.decode(): value.decode() for name, value in message["headers"]}
         assert len(headers) == len(message["headers"])
         return message["status"], headers
 
-    async def opened(self) -> None:
+    async def expect_open(self) -> None:
         assert (await self.head())[0] == 200
         assert await self.part() == OPENED
 
     async def part(self) -> bytes:
-        message: Message = await self.sent()
+        message: Message = await self.next_sent()
         assert message["type"] == "http.response.body"
         assert message["more_body"] == bool(message["body"])
         body: bytes = message["body"]
@@ -48,13 +55,13 @@ class Stream(Line):
         parts = [await self.part()]
         while parts[-1]:
             parts.append(await self.part())
-        await self.ended()
+        await self.wait_until_returned()
         return parts[:-1]
 
     async def answer(self) -> dict[str, Any]:
         """Return the whole of an answer that is no stream."""
-        message = await self.sent()
-        await self.ended()
+        message = await self.next_sent()
+        await self.wait_until_returned()
         answer: dict[str, Any] = json.loads(message["body"])
         return answer
 
@@ -63,7 +70,7 @@ class Stream(Line):
 
 
 @asynccontextmanager
-async def posted(house: House, body: object, **headers: str) -> AsyncIterator[Stream]:
+async def post_stream(house: StreamHouse, body: object, **headers: str) -> AsyncIterator[Stream]:
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
     sent = {
         "accept": "text/event-stream",
@@ -71,31 +78,33 @@ async def posted(house: House, body: object, **headers: str) -> AsyncIterator[St
         "content_length": str(len(raw)),
         "authorization": "Bearer ann",
     }
-    async with requested(house, "POST", b"", raw, sent | headers) as stream:
+    async with request_stream(house, "POST", b"", raw, sent | headers) as stream:
         yield stream
 
 
 @asynccontextmanager
-async def got(house: House, parameters: dict[str, str], **headers: str) -> AsyncIterator[Stream]:
+async def get_stream(
+    house: StreamHouse, parameters: dict[str, str], **headers: str
+) -> AsyncIterator[Stream]:
     sent = {"accept": "text/event-stream", "authorization": "Bearer ann"}
     query = urlencode(parameters).encode()
-    async with requested(house, "GET", query, b"", sent | headers) as stream:
+    async with request_stream(house, "GET", query, b"", sent | headers) as stream:
         yield stream
 
 
 @asynccontextmanager
-async def requested(
-    house: House, method: str, query: bytes, body: bytes, headers: dict[str, str]
+async def request_stream(
+    house: StreamHouse, method: str, query: bytes, body: bytes, headers: dict[str, str]
 ) -> AsyncIterator[Stream]:
     scope = {"type": "http", "method": method, "path": "/graphql", "query_string": query}
     stream = Stream()
     stream.incoming.put_nowait({"type": "http.request", "body": body, "more_body": False})
-    async with running(stream, house.http, scope | {"headers": header_list(headers)}):
+    async with run_app(stream, house.http, scope | {"headers": header_list(headers)}):
         yield stream
 
 
 async def test_a_stream_has_these_headers_and_no_others() -> None:
-    async with posted(House(), {"query": SILENCE}, x_request_id="r-1") as stream:
+    async with post_stream(StreamHouse(), {"query": SILENCE}, x_request_id="r-1") as stream:
         assert await stream.head() == (
             200,
             {
@@ -110,9 +119,9 @@ async def test_a_stream_has_these_headers_and_no_others() -> None:
 
 
 async def test_a_subscription_is_a_next_for_each_event_and_a_complete() -> None:
-    house = House()
-    async with posted(house, {"query": "subscription { ticks(to: 2) { number } }"}) as stream:
-        await stream.opened()
+    house = StreamHouse()
+    async with post_stream(house, {"query": "subscription { ticks(to: 2) { number } }"}) as stream:
+        await stream.expect_open()
         assert await stream.rest() == [
             b'event: next\ndata: {"data":{"ticks":{"number":0}}}\n\n',
             b'event: next\ndata: {"data":{"ticks":{"number":1}}}\n\n',
@@ -124,9 +133,11 @@ async def test_a_subscription_is_a_next_for_each_event_and_a_complete() -> None:
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
 async def test_a_query_is_one_next_and_a_complete(method: str) -> None:
-    house, asked = House(), {"query": "{ hello }"}
-    async with posted(house, asked) if method == "POST" else got(house, asked) as stream:
-        await stream.opened()
+    house, asked = StreamHouse(), {"query": "{ hello }"}
+    async with (
+        post_stream(house, asked) if method == "POST" else get_stream(house, asked) as stream
+    ):
+        await stream.expect_open()
         assert await stream.rest() == [
             b'event: next\ndata: {"data":{"hello":"world"}}\n\n',
             COMPLETE,
@@ -134,15 +145,15 @@ async def test_a_query_is_one_next_and_a_complete(method: str) -> None:
 
 
 async def test_a_mutation_is_answered_by_post_and_refused_by_get() -> None:
-    house, asked = House(), {"query": 'mutation { write(text: "a\\nb") }'}
+    house, asked = StreamHouse(), {"query": 'mutation { write(text: "a\\nb") }'}
     house.world.go.set()
-    async with got(house, asked) as stream:
+    async with get_stream(house, asked) as stream:
         status, headers = await stream.head()
         assert (status, headers["allow"]) == (405, "POST")
         assert (await stream.answer())["errors"][0]["extensions"] == {"code": "METHOD_NOT_ALLOWED"}
     assert (house.world.written, house.opened) == ([], [])
-    async with posted(house, asked) as stream:
-        await stream.opened()
+    async with post_stream(house, asked) as stream:
+        await stream.expect_open()
         written = rb"event: next" + b"\n" + rb'data: {"data":{"write":"a\nb"}}' + b"\n\n"
         assert await stream.rest() == [written, COMPLETE]
     assert house.world.written == ["a\nb"]
@@ -161,9 +172,9 @@ async def test_a_mutation_is_answered_by_post_and_refused_by_get() -> None:
 async def test_what_graphql_refuses_is_told_within_the_stream(
     body: dict[str, Any], code: str
 ) -> None:
-    house = House(introspection=False, engine=Limits(aliases=1))
-    async with posted(house, body) as stream:
-        await stream.opened()
+    house = StreamHouse(introspection=False, engine=Limits(aliases=1))
+    async with post_stream(house, body) as stream:
+        await stream.expect_open()
         event, last = await stream.rest()
         answer = json.loads(event.removeprefix(b"event: next\ndata: "))
         assert ([*answer], last) == (["errors"], COMPLETE)
@@ -185,8 +196,8 @@ async def test_what_graphql_refuses_is_told_within_the_stream(
 async def test_what_http_refuses_is_no_stream(
     body: object, headers: dict[str, str], status: int, code: str
 ) -> None:
-    house = House()
-    async with posted(house, body, **headers) as stream:
+    house = StreamHouse()
+    async with post_stream(house, body, **headers) as stream:
         found, sent = await stream.head()
         assert (found, sent["content-type"]) == (status, "application/json; charset=utf-8")
         (error,) = (await stream.answer())["errors"]
@@ -211,29 +222,29 @@ async def test_what_http_refuses_is_no_stream(
     ],
 )
 async def test_events_are_for_clients_that_prefer_them_to_json(accept: str, events: bool) -> None:
-    async with posted(House(), {"query": "{ hello }"}, accept=accept) as stream:
+    async with post_stream(StreamHouse(), {"query": "{ hello }"}, accept=accept) as stream:
         status, headers = await stream.head()
         assert status == 200
         assert headers["content-type"].startswith("text/event-stream") == events
 
 
 async def test_a_quiet_stream_is_kept_alive_by_comments() -> None:
-    house = House(replace(QUICK, keep_alive_seconds=SOON))
-    async with posted(house, {"query": SILENCE}) as stream:
-        await stream.opened()
+    house = StreamHouse(replace(QUICK, keep_alive_seconds=SOON))
+    async with post_stream(house, {"query": SILENCE}) as stream:
+        await stream.expect_open()
         assert await stream.part() == FIRST
         assert [await stream.part(), await stream.part()] == [b":\n\n", b":\n\n"]
 
 
 async def test_the_deadline_is_for_queries_and_the_token_is_for_all() -> None:
     deadline = Limits(deadline_seconds=SOON)
-    async with posted(House(engine=deadline), {"query": "{ wait }"}) as stream:
-        await stream.opened()
+    async with post_stream(StreamHouse(engine=deadline), {"query": "{ wait }"}) as stream:
+        await stream.expect_open()
         event, last = await stream.rest()
         assert (b'"TIMEOUT"' in event, last) == (True, COMPLETE)
-    house = House(engine=deadline, valid=4 * SOON)
-    async with posted(house, {"query": SILENCE}) as stream:
-        await stream.opened()
+    house = StreamHouse(engine=deadline, valid=4 * SOON)
+    async with post_stream(house, {"query": SILENCE}) as stream:
+        await stream.expect_open()
         assert await stream.part() == FIRST
         await asyncio.sleep(2 * SOON)
         assert stream.outgoing.empty()
@@ -242,41 +253,41 @@ async def test_the_deadline_is_for_queries_and_the_token_is_for_all() -> None:
 
 
 async def test_a_client_that_leaves_ends_its_subscription_and_not_its_mutation() -> None:
-    house = House()
+    house = StreamHouse()
     async with (
-        posted(house, {"query": SILENCE}) as stream,
-        posted(house, {"query": 'mutation { write(text: "x") }'}) as mutation,
+        post_stream(house, {"query": SILENCE}) as stream,
+        post_stream(house, {"query": 'mutation { write(text: "x") }'}) as mutation,
     ):
-        await stream.opened()
+        await stream.expect_open()
         assert await stream.part() == FIRST
         stream.leave()
-        await stream.ended()
+        await stream.wait_until_returned()
         assert house.world.closed_sources == 1
-        await mutation.opened()
+        await mutation.expect_open()
         mutation.leave()
         await asyncio.sleep(0)
         house.world.go.set()
-        await mutation.ended()
+        await mutation.wait_until_returned()
         assert house.world.written == ["x"]
     assert len(house.streams) == 0
 
 
 async def test_streams_and_connections_count_together() -> None:
-    house = House(per_caller=2)
-    async with connected(house), posted(house, {"query": SILENCE}) as held:
-        await held.opened()
-        async with posted(house, {"query": "{ hello }"}) as stream:
+    house = StreamHouse(per_caller=2)
+    async with connected_client(house), post_stream(house, {"query": SILENCE}) as held:
+        await held.expect_open()
+        async with post_stream(house, {"query": "{ hello }"}) as stream:
             assert (await stream.head())[0] == 429
             (error,) = (await stream.answer())["errors"]
             assert error["extensions"]["code"] == "RATE_LIMITED"
-        async with posted(house, {"query": "{ hello }"}, authorization="Bearer bob") as stream:
-            await stream.opened()
+        async with post_stream(house, {"query": "{ hello }"}, authorization="Bearer bob") as stream:
+            await stream.expect_open()
 
 
 async def test_what_a_caller_may_not_spend_is_refused_in_the_stream() -> None:
-    house = House(share=2)
-    async with posted(house, {"query": "subscription { ticks(to: 9) { number } }"}) as stream:
-        await stream.opened()
+    house = StreamHouse(share=2)
+    async with post_stream(house, {"query": "subscription { ticks(to: 9) { number } }"}) as stream:
+        await stream.expect_open()
         tick, refused, *_ = await stream.rest()
         assert tick == FIRST.replace(b"silence", b"ticks")
         assert b'"code":"RATE_LIMITED","retryAfter":1' in refused
@@ -284,17 +295,17 @@ async def test_what_a_caller_may_not_spend_is_refused_in_the_stream() -> None:
 
 
 async def test_a_reader_that_takes_nothing_is_given_up() -> None:
-    house = House(replace(QUICK, queue=1, stall_seconds=SOON))
-    async with posted(house, {"query": "subscription { ticks(to: 50) { number } }"}) as stream:
+    house = StreamHouse(replace(QUICK, queue=1, stall_seconds=SOON))
+    async with post_stream(house, {"query": "subscription { ticks(to: 50) { number } }"}) as stream:
         await stream.head()
         stream.free.clear()
-        await stream.ended()
+        await stream.wait_until_returned()
         assert (house.world.closed_sources, len(house.streams)) == (1, 0)
 
 
 async def test_the_next_request_finds_the_connection_usable() -> None:
-    house = House()
-    async with served(house.http) as port:
+    house = StreamHouse()
+    async with serve_app(house.http) as port:
         client = Client(port)
         head = "POST /graphql HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ann\r\n"
         body = json.dumps({"query": "subscription { ticks(to: 1) { number } }"}).encode()

@@ -14,9 +14,9 @@ from tests.server.streams.stream_client import (
     ACK,
     INIT,
     QUICK,
-    House,
-    accepted,
-    connected,
+    StreamHouse,
+    accepted_client,
+    connected_client,
     handshake,
 )
 
@@ -25,14 +25,14 @@ TICKS = "subscription T($to: Int!) { ticks(to: $to) { number } }"
 
 @pytest.mark.parametrize("protocols", [(), ("graphql-ws",), ("graphql-ws", "soap")])
 async def test_other_protocols_are_not_spoken(protocols: tuple[str, ...]) -> None:
-    async with handshake(House(), protocols) as talk:
-        assert await talk.sent() == {"type": "websocket.accept"}
-        assert await talk.closed() == (4406, "Subprotocol not acceptable")
+    async with handshake(StreamHouse(), protocols) as talk:
+        assert await talk.next_sent() == {"type": "websocket.accept"}
+        assert await talk.wait_for_close() == (4406, "Subprotocol not acceptable")
 
 
 async def test_the_protocol_is_found_among_others() -> None:
-    async with handshake(House(), ("graphql-ws", PROTOCOL)) as talk:
-        assert (await talk.sent())["subprotocol"] == PROTOCOL
+    async with handshake(StreamHouse(), ("graphql-ws", PROTOCOL)) as talk:
+        assert (await talk.next_sent())["subprotocol"] == PROTOCOL
 
 
 @pytest.mark.parametrize(
@@ -41,9 +41,9 @@ async def test_the_protocol_is_found_among_others() -> None:
 )
 async def test_our_own_page_an_allowed_one_and_no_page_may_connect(origin: str | None) -> None:
     headers = {} if origin is None else {"origin": origin}
-    async with accepted(House(), **headers) as talk:
+    async with accepted_client(StreamHouse(), **headers) as talk:
         talk.say(INIT)
-        assert await talk.heard() == ACK
+        assert await talk.next_message() == ACK
 
 
 @pytest.mark.parametrize(
@@ -60,9 +60,9 @@ async def test_our_own_page_an_allowed_one_and_no_page_may_connect(origin: str |
     ],
 )
 async def test_the_page_of_another_site_may_not(origin: str) -> None:
-    async with handshake(House(), origin=origin) as talk:
-        assert await talk.sent() == {"type": "websocket.close"}
-        await talk.ended()
+    async with handshake(StreamHouse(), origin=origin) as talk:
+        assert await talk.next_sent() == {"type": "websocket.close"}
+        await talk.wait_until_returned()
 
 
 @pytest.mark.parametrize(
@@ -70,72 +70,72 @@ async def test_the_page_of_another_site_may_not(origin: str) -> None:
     [("example.org:443", "https://example.org"), ("example.org", "http://example.org:80")],
 )
 async def test_the_usual_port_may_be_named_or_left_out(host: str, origin: str) -> None:
-    async with accepted(House(), host=host, origin=origin):
+    async with accepted_client(StreamHouse(), host=host, origin=origin):
         pass
 
 
 async def test_the_connection_has_to_be_initialised_in_time() -> None:
-    house = House(replace(QUICK, init_seconds=0.05))
-    async with accepted(house) as talk:
+    house = StreamHouse(replace(QUICK, init_seconds=0.05))
+    async with accepted_client(house) as talk:
         talk.say({"type": "ping"})
-        assert await talk.heard() == {"type": "pong"}
-        assert await talk.closed() == (4408, "Connection initialisation timeout")
+        assert await talk.next_message() == {"type": "pong"}
+        assert await talk.wait_for_close() == (4408, "Connection initialisation timeout")
     assert len(house.streams) == 0
 
 
 async def test_nothing_runs_before_the_acknowledgement() -> None:
-    house = House()
-    async with accepted(house) as talk:
+    house = StreamHouse()
+    async with accepted_client(house) as talk:
         talk.ask("1", "{ hello }")
-        assert await talk.closed() == (4401, "Unauthorized")
+        assert await talk.wait_for_close() == (4401, "Unauthorized")
     assert house.opened == []
 
 
 async def test_few_may_connect_without_saying_who_they_are() -> None:
-    house = House(unproven=1)
-    async with accepted(house) as first:
-        async with accepted(house) as second:
-            assert await second.closed() == (1013, "Too many clients are connecting")
+    house = StreamHouse(unproven=1)
+    async with accepted_client(house) as first:
+        async with accepted_client(house) as second:
+            assert await second.wait_for_close() == (1013, "Too many clients are connecting")
         first.say(INIT)
-        assert await first.heard() == ACK
-        async with connected(house) as third:
+        assert await first.next_message() == ACK
+        async with connected_client(house) as third:
             assert await third.is_served()
         assert await first.is_served()
     assert len(house.streams) == 0
 
 
 async def test_who_leaves_without_a_word_makes_room_for_the_next() -> None:
-    house = House(unproven=1)
+    house = StreamHouse(unproven=1)
     for _ in range(3):
-        async with accepted(house) as talk:
+        async with accepted_client(house) as talk:
             talk.leave()
-            await talk.ended()
+            await talk.wait_until_returned()
 
 
 async def test_a_connection_is_initialised_once() -> None:
-    async with connected(House()) as talk:
+    async with connected_client(StreamHouse()) as talk:
         talk.say(INIT)
-        assert await talk.closed() == (4429, "Too many initialisation requests")
+        assert await talk.wait_for_close() == (4429, "Too many initialisation requests")
 
 
 @pytest.mark.parametrize("name", ["authorization", "Authorization", "AUTHORIZATION"])
 async def test_the_payload_names_the_token_in_any_case(name: str) -> None:
-    async with accepted(House()) as talk:
+    async with accepted_client(StreamHouse()) as talk:
         talk.say({"type": "connection_init", "payload": {name: "Bearer ann", "other": [1]}})
-        assert await talk.heard() == ACK
+        assert await talk.next_message() == ACK
 
 
 @pytest.mark.parametrize("payload", [{}, {"payload": None}, {"payload": {"authorization": None}}])
 async def test_without_one_the_handshake_is_asked_for_it(payload: dict[str, Any]) -> None:
-    async with accepted(House(), authorization="Bearer ann") as talk:
+    async with accepted_client(StreamHouse(), authorization="Bearer ann") as talk:
         talk.say({"type": "connection_init", **payload})
-        assert await talk.heard() == ACK
+        assert await talk.next_message() == ACK
 
 
 async def test_the_payload_wins_over_the_handshake() -> None:
-    async with accepted(House(), authorization="Bearer ann") as talk:
+    async with accepted_client(StreamHouse(), authorization="Bearer ann") as talk:
         talk.say({"type": "connection_init", "payload": {"authorization": "Basic x"}})
-        assert (await talk.closed())[0] == 4401
+        assert (await talk.wait_for_close())[0] == 4401
 
 
 @pytest.mark.parametrize(
@@ -152,10 +152,10 @@ async def test_the_payload_wins_over_the_handshake() -> None:
 async def test_without_a_caller_there_is_no_connection(
     payload: dict[str, Any], code: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    house = House()
-    async with accepted(house) as talk:
+    house = StreamHouse()
+    async with accepted_client(house) as talk:
         talk.say({"type": "connection_init", "payload": payload})
-        closed = await talk.closed()
+        closed = await talk.wait_for_close()
     assert (closed[0], "secret" in closed[1]) == (code, False)
     assert ("secret of the house" in caplog.text) == (code == 1011)
     assert (len(house.streams), house.opened) == (0, [])
@@ -192,25 +192,25 @@ INVALID = [
 
 @pytest.mark.parametrize("text", INVALID)
 async def test_an_invalid_message_ends_the_connection(text: str) -> None:
-    house = House()
-    async with connected(house) as talk:
+    house = StreamHouse()
+    async with connected_client(house) as talk:
         talk.say(text)
-        assert (await talk.closed())[0] == 4400
+        assert (await talk.wait_for_close())[0] == 4400
     assert house.opened == []
 
 
 async def test_a_binary_frame_ends_the_connection() -> None:
-    async with connected(House()) as talk:
+    async with connected_client(StreamHouse()) as talk:
         talk.incoming.put_nowait({"type": "websocket.receive", "bytes": b'{"type":"ping"}'})
-        assert await talk.closed() == (4400, "Messages are text")
+        assert await talk.wait_for_close() == (4400, "Messages are text")
 
 
 async def test_a_message_has_a_largest_size_in_bytes() -> None:
-    async with connected(House(engine=Limits(body_bytes=100))) as talk:
+    async with connected_client(StreamHouse(engine=Limits(body_bytes=100))) as talk:
         talk.say('{"type":"ping","payload":{"a":"' + "ä" * 33 + '"}}')
-        assert await talk.heard() == {"type": "pong"}
+        assert await talk.next_message() == {"type": "pong"}
         talk.say('{"type":"ping","payload":{"a":"' + "ä" * 34 + '"}}')
-        assert await talk.closed() == (1009, "A message has at most 100 bytes.")
+        assert await talk.wait_for_close() == (1009, "A message has at most 100 bytes.")
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
@@ -225,45 +225,45 @@ async def test_a_message_has_a_largest_size_in_bytes() -> None:
     ).map(json.dumps)
 )
 async def test_no_message_does_more_than_be_answered_or_end_the_connection(text: str) -> None:
-    house = House()
-    async with connected(house) as talk:
+    house = StreamHouse()
+    async with connected_client(house) as talk:
         talk.say(text)
         talk.say({"type": "ping"})
-        answers = [await talk.sent()]
+        answers = [await talk.next_sent()]
         while answers[-1].get("text") != '{"type":"pong"}' and "code" not in answers[-1]:
-            answers.append(await talk.sent())
+            answers.append(await talk.next_sent())
         assert answers[-1].get("code", 4400) in (4400, 4429)
         if "code" in answers[-1]:
-            await talk.ended()
+            await talk.wait_until_returned()
     assert len(house.streams) == 0
 
 
 async def test_pings_are_answered_and_pongs_are_not() -> None:
-    async with accepted(House()) as talk:
+    async with accepted_client(StreamHouse()) as talk:
         talk.say({"type": "pong"})
         talk.say({"type": "complete", "id": "1"})
         talk.say({"type": "ping", "payload": {"a": 1}})
-        assert await talk.heard() == {"type": "pong"}
+        assert await talk.next_message() == {"type": "pong"}
         talk.say(INIT)
-        assert await talk.heard() == ACK
+        assert await talk.next_message() == ACK
         talk.say({"type": "pong", "payload": {}})
         talk.say({"type": "ping"})
-        assert await talk.heard() == {"type": "pong"}
+        assert await talk.next_message() == {"type": "pong"}
 
 
 async def test_a_query_a_mutation_and_a_subscription_are_answered() -> None:
-    house = House()
+    house = StreamHouse()
     house.world.go.set()
-    async with connected(house) as talk:
+    async with connected_client(house) as talk:
         assert await talk.is_served()
         talk.ask("2", 'mutation { write(text: "x") }')
-        first, last = await talk.heard_all("2")
+        first, last = await talk.all_messages("2")
         assert (first["payload"], last) == (
             {"data": {"write": "x"}},
             {"id": "2", "type": "complete"},
         )
         talk.ask("3", TICKS, variables={"to": 3})
-        *ticks, last = await talk.heard_all("3")
+        *ticks, last = await talk.all_messages("3")
         assert [t["payload"]["data"]["ticks"]["number"] for t in ticks] == [0, 1, 2]
         assert last == {"id": "3", "type": "complete"}
     assert (house.world.written, house.world.closed_sources) == (["x"], 1)
@@ -292,10 +292,10 @@ async def test_a_query_a_mutation_and_a_subscription_are_answered() -> None:
 async def test_what_cannot_be_run_ends_with_an_error_and_never_a_bare_complete(
     payload: dict[str, Any], code: str
 ) -> None:
-    house = House(introspection=False, engine=Limits(aliases=2, introspection_fields=500))
-    async with connected(house) as talk:
+    house = StreamHouse(introspection=False, engine=Limits(aliases=2, introspection_fields=500))
+    async with connected_client(house) as talk:
         talk.say({"type": "subscribe", "id": "1", "payload": payload})
-        *before, last = await talk.heard_all("1")
+        *before, last = await talk.all_messages("1")
         assert last["type"] == "error"
         assert last["payload"][0]["extensions"]["code"] == code
         assert [one["payload"] for one in before] == (

@@ -7,85 +7,85 @@ from dataclasses import replace
 import pytest
 
 from penstock.schema.engine.limits import Limits
-from tests.server.streams.stream_client import QUICK, House, accepted, connected
+from tests.server.streams.stream_client import QUICK, StreamHouse, accepted_client, connected_client
 
 SILENCE = "subscription { silence { number } }"
 WRITE = 'mutation { write(text: "x") }'
 SOON = 0.05
 
 
-async def settled() -> None:
+async def let_tasks_run() -> None:
     """Let every ready task run."""
     for _ in range(50):
         await asyncio.sleep(0)
 
 
 async def test_an_id_is_taken_while_its_operation_runs() -> None:
-    house = House()
-    async with connected(house) as talk:
+    house = StreamHouse()
+    async with connected_client(house) as talk:
         talk.ask("1", SILENCE)
-        await talk.heard()
+        await talk.next_message()
         talk.ask("1", "{ hello }")
-        assert await talk.closed() == (4409, "Subscriber for 1 already exists")
+        assert await talk.wait_for_close() == (4409, "Subscriber for 1 already exists")
     assert house.world.closed_sources == 1
 
 
 async def test_a_long_id_leaves_the_reason_within_what_a_frame_holds() -> None:
-    async with connected(House()) as talk:
+    async with connected_client(StreamHouse()) as talk:
         talk.ask("ä" * 100, SILENCE)
-        await talk.heard()
+        await talk.next_message()
         talk.ask("ä" * 100, SILENCE)
-        reason = (await talk.closed())[1]
+        reason = (await talk.wait_for_close())[1]
         assert reason.startswith("Subscriber for ää")
         assert len(reason.encode()) <= 123
 
 
 async def test_a_completed_operation_says_no_more_and_its_id_is_free() -> None:
-    house = House()
-    async with connected(house) as talk:
+    house = StreamHouse()
+    async with connected_client(house) as talk:
         talk.ask("1", SILENCE)
-        await talk.heard()
+        await talk.next_message()
         talk.say({"type": "complete", "id": "1"})
         talk.say({"type": "complete", "id": "unknown"})
         talk.ask("1", "{ hello }")
-        assert [m["type"] for m in await talk.heard_all("1")] == ["next", "complete"]
+        assert [m["type"] for m in await talk.all_messages("1")] == ["next", "complete"]
         assert house.world.closed_sources == 1
 
 
 async def test_a_client_that_leaves_takes_its_subscriptions_with_it() -> None:
-    house = House()
-    async with connected(house) as talk:
+    house = StreamHouse()
+    async with connected_client(house) as talk:
         for id in "123":
             talk.ask(id, SILENCE)
-            await talk.heard()
+            await talk.next_message()
         talk.leave()
-        await talk.ended()
+        await talk.wait_until_returned()
     assert (house.world.closed_sources, len(house.streams)) == (3, 0)
 
 
 async def test_what_a_caller_may_not_spend_is_refused_and_the_connection_stays() -> None:
-    house = House(share=2)
-    async with connected(house) as talk, connected(house, "bob") as other:
+    house = StreamHouse(share=2)
+    async with connected_client(house) as talk, connected_client(house, "bob") as other:
         for id in "12":
             talk.ask(id, "{ hello }")
-            assert [m["type"] for m in await talk.heard_all(id)] == ["next", "complete"]
+            assert [m["type"] for m in await talk.all_messages(id)] == ["next", "complete"]
         talk.ask("3", WRITE)
-        (refused,) = await talk.heard_all("3")
+        (refused,) = await talk.all_messages("3")
         assert refused["type"] == "error"
         message = "You asked for more than your share; try again in 1 s."
         extensions = {"code": "RATE_LIMITED", "retryAfter": 1}
         assert refused["payload"] == [{"message": message, "extensions": extensions}]
         assert await other.is_served()
         talk.say({"type": "ping"})
-        assert await talk.heard() == {"type": "pong"}
+        assert await talk.next_message() == {"type": "pong"}
     assert house.world.written == []
 
 
 async def test_a_subscription_ends_when_its_events_cost_more_than_the_caller_has() -> None:
-    house = House(share=3)
-    async with connected(house) as talk:
+    house = StreamHouse(share=3)
+    async with connected_client(house) as talk:
         talk.ask("1", "subscription { ticks(to: 9) { number } }")
-        messages = await talk.heard_all("1")
+        messages = await talk.all_messages("1")
         assert [m["type"] for m in messages] == ["next", "next", "error"]
         assert messages[-1]["payload"][0]["extensions"]["code"] == "RATE_LIMITED"
     assert house.world.closed_sources == 1
@@ -93,44 +93,44 @@ async def test_a_subscription_ends_when_its_events_cost_more_than_the_caller_has
 
 @pytest.mark.parametrize("how", ["complete", "leave"])
 async def test_a_mutation_runs_to_its_end_although_nobody_waits_for_it(how: str) -> None:
-    house = House()
-    async with connected(house) as talk:
+    house = StreamHouse()
+    async with connected_client(house) as talk:
         talk.ask("1", WRITE)
-        await settled()
+        await let_tasks_run()
         if how == "leave":
             talk.leave()
         else:
             talk.say({"type": "complete", "id": "1"})
-        await settled()
+        await let_tasks_run()
         assert house.world.written == []
         house.world.go.set()
-        await settled()
+        await let_tasks_run()
         assert house.world.written == ["x"]
         if how == "leave":
-            await talk.ended()
+            await talk.wait_until_returned()
         else:
             assert await talk.is_served()  # and got no message about the mutation
 
 
 async def test_a_query_nobody_waits_for_is_given_up() -> None:
-    house = House()
-    async with connected(house) as talk:
+    house = StreamHouse()
+    async with connected_client(house) as talk:
         talk.ask("1", "{ wait }")
-        await settled()
+        await let_tasks_run()
         assert len(house.opened) == 1
         talk.say({"type": "complete", "id": "1"})
-        await settled()
+        await let_tasks_run()
 
 
 async def test_so_many_operations_run_at_once_and_no_more() -> None:
-    house = House(replace(QUICK, operations=2))
-    async with connected(house) as talk:
+    house = StreamHouse(replace(QUICK, operations=2))
+    async with connected_client(house) as talk:
         for id in "12":
             talk.ask(id, SILENCE)
-            await talk.heard()
+            await talk.next_message()
         opened = len(house.opened)
         talk.ask("3", 'mutation { write(text: "no") }')
-        refused = await talk.heard()
+        refused = await talk.next_message()
         assert (refused["id"], refused["type"]) == ("3", "error")
         assert refused["payload"][0]["extensions"]["code"] == "LIMIT_EXCEEDED"
         assert (len(house.opened), house.world.written) == (opened, [])
@@ -139,63 +139,67 @@ async def test_so_many_operations_run_at_once_and_no_more() -> None:
 
 
 async def test_a_mutation_that_was_abandoned_still_counts() -> None:
-    house = House(replace(QUICK, operations=1))
-    async with connected(house) as talk:
+    house = StreamHouse(replace(QUICK, operations=1))
+    async with connected_client(house) as talk:
         talk.ask("1", WRITE)
         talk.say({"type": "complete", "id": "1"})
         talk.ask("2", "{ hello }")
-        assert (await talk.heard())["type"] == "error"
+        assert (await talk.next_message())["type"] == "error"
         house.world.go.set()
-        await settled()
+        await let_tasks_run()
         assert await talk.is_served()
 
 
 async def test_a_caller_holds_so_many_connections_and_others_as_many() -> None:
-    house = House(per_caller=2)
-    async with connected(house) as first, connected(house), connected(house, "bob"):
-        async with accepted(house) as third:
+    house = StreamHouse(per_caller=2)
+    async with (
+        connected_client(house) as first,
+        connected_client(house),
+        connected_client(house, "bob"),
+    ):
+        async with accepted_client(house) as third:
             third.say({"type": "connection_init", "payload": {"authorization": "Bearer ann"}})
             reason = "You hold 2 streams already; that is the most."
-            assert await third.closed() == (4403, reason)
+            assert await third.wait_for_close() == (4403, reason)
         first.leave()
-        await first.ended()
-        async with connected(house) as third:
+        await first.wait_until_returned()
+        async with connected_client(house) as third:
             assert await third.is_served()
     assert len(house.streams) == 0
 
 
 async def test_messages_are_read_at_a_pace_and_none_is_lost() -> None:
-    async with connected(House(replace(QUICK, messages_per_second=40))) as talk:
+    async with connected_client(StreamHouse(replace(QUICK, messages_per_second=40))) as talk:
         started = time.monotonic()
         for _ in range(60):
             talk.say({"type": "ping"})
-        answers = [await talk.heard() for _ in range(60)]
+        answers = [await talk.next_message() for _ in range(60)]
         seconds = time.monotonic() - started
         assert answers == [{"type": "pong"}] * 60
         assert seconds >= 0.5 - 0.05  # 40 at once with the one that initialised, then 40 a second
 
 
 async def test_the_connection_ends_with_the_token() -> None:
-    house = House(valid=SOON)
-    async with connected(house) as talk:
+    house = StreamHouse(valid=SOON)
+    async with connected_client(house) as talk:
         talk.ask("1", SILENCE)
-        await talk.heard()
-        assert await talk.closed() == (4403, "The token has expired")
+        await talk.next_message()
+        assert await talk.wait_for_close() == (4403, "The token has expired")
     assert (house.world.closed_sources, len(house.streams)) == (1, 0)
 
 
 async def test_a_token_for_ages_makes_no_trouble() -> None:
-    async with connected(House(valid=1e300)) as talk:
+    async with connected_client(StreamHouse(valid=1e300)) as talk:
         assert await talk.is_served()
 
 
 async def test_an_operation_has_a_deadline_and_a_subscription_has_none() -> None:
-    house = House(engine=Limits(deadline_seconds=SOON))
-    async with connected(house) as talk:
+    house = StreamHouse(engine=Limits(deadline_seconds=SOON))
+    async with connected_client(house) as talk:
         talk.ask("1", SILENCE)
-        await talk.heard()
+        await talk.next_message()
         talk.ask("2", "{ wait }")
-        late = await talk.heard()
+        late = await talk.next_message()
         assert (late["id"], late["type"]) == ("2", "error")
         assert late["payload"] == [
             {
@@ -219,10 +223,10 @@ async def test_an_operation_has_a_deadline_and_a_subscription_has_none() -> None
 async def test_what_crashes_is_masked_and_named_by_its_request(
     query: str, kinds: list[str], caplog: pytest.LogCaptureFixture
 ) -> None:
-    house = House()
-    async with connected(house) as talk:
+    house = StreamHouse()
+    async with connected_client(house) as talk:
         talk.ask("1", query)
-        messages = await talk.heard_all("1")
+        messages = await talk.all_messages("1")
         assert [one["type"] for one in messages] == kinds
         answers = [one["payload"] for one in messages if "payload" in one]
         errors = answers[-1] if kinds[-1] == "error" else answers[-1]["errors"]
@@ -237,53 +241,53 @@ async def test_what_crashes_is_masked_and_named_by_its_request(
 
 
 async def test_a_slow_reader_holds_up_the_source_and_nobody_else() -> None:
-    house = House(replace(QUICK, queue=3))
-    async with connected(house) as slow, connected(house, "bob") as quick:
+    house = StreamHouse(replace(QUICK, queue=3))
+    async with connected_client(house) as slow, connected_client(house, "bob") as quick:
         slow.free.clear()
         slow.ask("1", "subscription { ticks(to: 100) { number } }")
-        await settled()
+        await let_tasks_run()
         # Three messages wait in the queue, one is being sent, one waits for a place.
         assert house.world.produced == 5
         assert await quick.is_served()
         assert house.world.produced == 5
         slow.free.set()
-        *ticks, last = await slow.heard_all("1")
+        *ticks, last = await slow.all_messages("1")
         numbers = [one["payload"]["data"]["ticks"]["number"] for one in ticks]
         assert (numbers, last["type"]) == (list(range(100)), "complete")
 
 
 async def test_a_reader_that_takes_nothing_is_given_up() -> None:
-    house = House(replace(QUICK, queue=1, stall_seconds=SOON))
-    async with connected(house) as talk:
+    house = StreamHouse(replace(QUICK, queue=1, stall_seconds=SOON))
+    async with connected_client(house) as talk:
         talk.free.clear()
         talk.ask("1", "subscription { ticks(to: 100) { number } }")
-        await talk.ended()
+        await talk.wait_until_returned()
         assert (house.world.closed_sources, len(house.streams)) == (1, 0)
 
 
 async def test_a_mutation_whose_answer_cannot_be_sent_does_not_hold_the_connection() -> None:
-    house = House(replace(QUICK, queue=1, stall_seconds=SOON))
+    house = StreamHouse(replace(QUICK, queue=1, stall_seconds=SOON))
     house.world.go.set()
-    async with connected(house) as talk:
+    async with connected_client(house) as talk:
         talk.free.clear()
         for id in "1234":
             talk.ask(id, WRITE)
-        await settled()
+        await let_tasks_run()
         talk.leave()
-        await talk.ended()
+        await talk.wait_until_returned()
     assert (house.world.written, len(house.streams)) == (["x"] * 4, 0)
 
 
 async def test_every_operation_is_shown_with_how_it_went() -> None:
-    house = House()
-    async with connected(house) as talk:
+    house = StreamHouse()
+    async with connected_client(house) as talk:
         talk.ask("1", "query Q { hello }")
-        await talk.heard_all("1")
+        await talk.all_messages("1")
         talk.ask("2", "{")
-        await talk.heard_all("2")
+        await talk.all_messages("2")
         talk.ask("3", "subscription { ticks(to: 2) { number } }")
-        await talk.heard_all("3")
-        await settled()
+        await talk.all_messages("3")
+        await let_tasks_run()
     shown = [(one.transport, one.kind, one.name, one.outcome) for one in house.seen]
     assert shown == [
         ("websocket", "query", "Q", "OK"),
@@ -296,9 +300,9 @@ async def test_every_operation_is_shown_with_how_it_went() -> None:
 
 
 async def test_documents_are_checked_once_whatever_they_come_over() -> None:
-    house = House()
-    async with connected(house) as one, connected(house, "bob") as other:
+    house = StreamHouse()
+    async with connected_client(house) as one, connected_client(house, "bob") as other:
         assert await one.is_served()
-        kept = house.engine.documents_kept
+        kept = house.engine.cached_documents
         assert await other.is_served()
-        assert house.engine.documents_kept == kept == 1
+        assert house.engine.cached_documents == kept == 1

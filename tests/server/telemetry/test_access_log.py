@@ -11,9 +11,9 @@ import pytest
 
 from penstock.datastore.store import Store
 from penstock.datastore.table.instrumentation import Units
-from penstock.schema.engine.documents import _digest
-from penstock.server.telemetry.operation import NAME_CHARS, AccessLog, Seen
-from tests.support.application import CREATE, FIND, SECRET, whole
+from penstock.schema.engine.documents import _digest_of_text
+from penstock.server.telemetry.operation import NAME_CHARS, AccessLog, OperationRecord
+from tests.support.application import CREATE, FIND, SECRET, open_application
 
 TIMES = ("timestamp", "milliseconds")
 
@@ -25,7 +25,7 @@ def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
 async def test_an_operation_is_one_line_with_what_it_was_and_what_it_cost(
     store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async with whole(store, tmp_path, log_format="json") as app:
+    async with open_application(store, tmp_path, log_format="json") as app:
         await app.ask(FIND, headers={"x-request-id": "r-1"})
     (line,) = lines(capsys)
     assert 0 < line["milliseconds"] < 10_000
@@ -37,7 +37,7 @@ async def test_an_operation_is_one_line_with_what_it_was_and_what_it_cost(
         "transport": "http",
         "type": "query",
         "operation": "Find",
-        "document": _digest(FIND),
+        "document": _digest_of_text(FIND),
         "status": 200,
         "outcome": "NOT_FOUND",
         "codes": ["NOT_FOUND", "NOT_FOUND", "NOT_FOUND"],
@@ -51,7 +51,7 @@ async def test_an_operation_is_one_line_with_what_it_was_and_what_it_cost(
 async def test_a_refused_request_has_its_line_as_well(
     store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async with whole(store, tmp_path, log_format="json") as app:
+    async with open_application(store, tmp_path, log_format="json") as app:
         await app.client.post("/graphql", headers={"authorization": "Bearer no"})
         await app.ask("{ nothing }")
         await app.client.put("/graphql")
@@ -61,7 +61,7 @@ async def test_a_refused_request_has_its_line_as_well(
     ]
     assert found == [
         ("unknown", None, 401, "UNAUTHENTICATED"),
-        ("unknown", _digest("{ nothing }"), 200, "GRAPHQL_VALIDATION_FAILED"),
+        ("unknown", _digest_of_text("{ nothing }"), 200, "GRAPHQL_VALIDATION_FAILED"),
         ("unknown", None, 405, "METHOD_NOT_ALLOWED"),
     ]
 
@@ -69,7 +69,7 @@ async def test_a_refused_request_has_its_line_as_well(
 async def test_nothing_that_was_sent_or_stored_is_logged(
     store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async with whole(store, tmp_path, log_format="json") as app:
+    async with open_application(store, tmp_path, log_format="json") as app:
         token = app.client.headers["authorization"].removeprefix("Bearer ")
         await app.ask(CREATE, {"path": f"/{SECRET}"})
         assert SECRET in (await app.ask(FIND)).text
@@ -86,7 +86,7 @@ async def test_nothing_that_was_sent_or_stored_is_logged(
 async def test_a_long_name_is_cut(
     store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async with whole(store, tmp_path, log_format="json") as app:
+    async with open_application(store, tmp_path, log_format="json") as app:
         await app.ask(f"query {'N' * 5_000} {{ viewer {{ __typename }} }}")
     (line,) = lines(capsys)
     assert line["operation"] == "N" * NAME_CHARS
@@ -96,20 +96,22 @@ async def test_a_long_name_is_cut(
 async def test_the_log_of_operations_can_be_off(
     store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async with whole(store, tmp_path, log_format="json", access_log=False) as app:
+    async with open_application(store, tmp_path, log_format="json", access_log=False) as app:
         assert (await app.ask(FIND)).status_code == 200
     assert lines(capsys) == []
 
 
-def ended_operation() -> Seen:
-    seen = Seen(request_id="a=b", transport="http", kind="query", name="Find", cost=3, text="{ a }")
+def ended_operation() -> OperationRecord:
+    seen = OperationRecord(
+        request_id="a=b", transport="http", kind="query", name="Find", cost=3, text="{ a }"
+    )
     seen.units, seen.seconds = Units(1.5, 0.0, 2), 0.0123456
-    seen.failed([{"extensions": {"code": "NOT_FOUND"}}])
-    seen.answered(200)
+    seen.note_errors([{"extensions": {"code": "NOT_FOUND"}}])
+    seen.note_answer(200)
     return seen
 
 
-def log(seen: Seen) -> None:
+def log(seen: OperationRecord) -> None:
     AccessLog("text").operation(seen)(seen)
 
 
@@ -139,9 +141,9 @@ def test_text_is_coloured_on_a_terminal_only(
 
 
 def test_a_log_that_cannot_be_written_fails_no_operation(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Broken(io.BytesIO):
+    class BrokenStream(io.BytesIO):
         def write(self, _line: object) -> int:
             raise BrokenPipeError
 
-    monkeypatch.setattr(sys, "stderr", io.TextIOWrapper(Broken()))
+    monkeypatch.setattr(sys, "stderr", io.TextIOWrapper(BrokenStream()))
     log(ended_operation())

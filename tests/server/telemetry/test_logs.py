@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 import structlog
 
-from penstock.server.telemetry.logs import configure
+from penstock.server.telemetry.logs import configure_logging
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +22,7 @@ def restore_logging() -> Iterator[None]:
 def test_json_lines_hold_the_event_its_level_and_its_facts(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    configure("json")
+    configure_logging("json")
     logging.getLogger("penstock.test").warning("slow", extra={"request_id": "abc"})
     line = json.loads(capsys.readouterr().err)
     assert line.pop("timestamp").endswith("Z")
@@ -35,7 +35,7 @@ def test_json_lines_hold_the_event_its_level_and_its_facts(
 
 
 def test_a_failure_is_one_json_line_with_its_traceback(capsys: pytest.CaptureFixture[str]) -> None:
-    configure("json")
+    configure_logging("json")
     try:
         raise ValueError("broken")
     except ValueError as error:
@@ -45,7 +45,7 @@ def test_a_failure_is_one_json_line_with_its_traceback(capsys: pytest.CaptureFix
 
 
 def test_a_traceback_shows_no_variables(capsys: pytest.CaptureFixture[str]) -> None:
-    configure("text")
+    configure_logging("text")
 
     secret = "-".join(("of", "the", "caller"))
 
@@ -63,7 +63,7 @@ def test_a_traceback_shows_no_variables(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_text_lines_are_for_people(capsys: pytest.CaptureFixture[str]) -> None:
-    configure("text")
+    configure_logging("text")
     structlog.get_logger("penstock.test").info("started", port=8000)
     shown = capsys.readouterr().err
     assert "[info" in shown
@@ -72,7 +72,7 @@ def test_text_lines_are_for_people(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_libraries_stay_quiet_below_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
-    configure("json")
+    configure_logging("json")
     logging.getLogger("botocore").info("a request")
     logging.getLogger("httpx").info("another")
     assert capsys.readouterr().err == ""

@@ -8,15 +8,15 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from penstock.datastore import errors
-from penstock.datastore.errors import ErrorCode, Refused
+from penstock.datastore.errors import ErrorCode, RequestRefused
 from penstock.datastore.store import Store
-from penstock.datastore.table.instrumentation import Again, Call
+from penstock.datastore.table.instrumentation import RetryReason, StoreCall
 from penstock.datastore.table.port import ConditionFailed
-from penstock.graphql_jit import Reason
+from penstock.graphql_jit import FallbackReason
 from penstock.server.telemetry.metrics import Metrics
-from penstock.server.telemetry.operation import Seen, Transport
+from penstock.server.telemetry.operation import OperationRecord, Transport
 from tests.faults.dynamodb_proxy import Fault
-from tests.support.application import CREATE, FIND, SECRET, faulty, whole
+from tests.support.application import CREATE, FIND, SECRET, open_application, open_faulty_table
 
 CODES = {*(code.value for code in ErrorCode), "OK", "ABORTED"}
 LABELS = {
@@ -25,7 +25,10 @@ LABELS = {
     "code": CODES,
     "method": {"get", "query", "transact", "write"},
     "outcome": {"ok", "condition_failed", "limit_exceeded", "refused", "unavailable", "failed"},
-    "reason": {*(again.value for again in Again), *(reason.value for reason in Reason)},
+    "reason": {
+        *(again.value for again in RetryReason),
+        *(reason.value for reason in FallbackReason),
+    },
     "loader": {"pipelines", "groups", "jobs", "pipeline_versions", "pipeline_version_pages"},
     "cache": {"documents", "persisted"},
 }
@@ -42,12 +45,12 @@ def samples(metrics: Metrics, name: str) -> dict[tuple[str, ...], float]:
     }
 
 
-def seen(transport: Transport = "http", **more: Any) -> Seen:
-    return Seen(request_id="r", transport=transport, **more)
+def make_record(transport: Transport = "http", **more: Any) -> OperationRecord:
+    return OperationRecord(request_id="r", transport=transport, **more)
 
 
 async def test_what_was_asked_is_counted(store: Store, tmp_path: Path) -> None:
-    async with whole(store, tmp_path) as app:
+    async with open_application(store, tmp_path) as app:
         for path in ("/usa", f"/{SECRET}", f"/{SECRET}"):
             assert (await app.ask(CREATE, {"path": path})).status_code == 200
         assert "data" in (await app.ask(FIND)).json()
@@ -70,7 +73,7 @@ async def test_what_was_asked_is_counted(store: Store, tmp_path: Path) -> None:
 
 
 async def test_no_label_holds_what_a_client_chose(store: Store, tmp_path: Path) -> None:
-    async with whole(store, tmp_path) as app:
+    async with open_application(store, tmp_path) as app:
         await app.ask(CREATE, {"path": f"/{SECRET}"}, headers={"x-request-id": SECRET})
         await app.ask(FIND)
         await app.ask(f"query {SECRET.replace('-', '_')} {{ viewer {{ __typename }} }}")
@@ -86,14 +89,14 @@ async def test_no_label_holds_what_a_client_chose(store: Store, tmp_path: Path) 
 
 async def test_two_applications_count_apart(store: Store, tmp_path: Path) -> None:
     name = 'penstock_operations_total{code="OK",transport="http",type="query"}'
-    async with whole(store, tmp_path) as one, whole(store, tmp_path) as other:
+    async with open_application(store, tmp_path) as one, open_application(store, tmp_path) as other:
         await one.ask("{ viewer { __typename } }")
         assert (await one.metrics())[name] == 1
         assert name not in await other.metrics()
 
 
 async def test_metrics_can_be_off(store: Store, tmp_path: Path) -> None:
-    async with whole(store, tmp_path, metrics=False) as app:
+    async with open_application(store, tmp_path, metrics=False) as app:
         assert (await app.client.get("/metrics")).status_code == 404
         assert (await app.ask("{ viewer { __typename } }")).status_code == 200
 
@@ -101,7 +104,7 @@ async def test_metrics_can_be_off(store: Store, tmp_path: Path) -> None:
 async def test_metrics_come_in_open_metrics_where_that_is_asked_for(
     store: Store, tmp_path: Path
 ) -> None:
-    async with whole(store, tmp_path) as app:
+    async with open_application(store, tmp_path) as app:
         wanted = {"accept": "application/openmetrics-text; version=1.0.0"}
         answer = await app.client.get("/metrics", headers=wanted)
     assert answer.headers["content-type"].startswith("application/openmetrics-text; version=1.0.0")
@@ -125,14 +128,17 @@ async def test_metrics_come_in_open_metrics_where_that_is_asked_for(
 async def test_a_scraper_may_use_any_address_but_no_unknown_name(
     host: str, status: int, store: Store, tmp_path: Path
 ) -> None:
-    async with whole(store, tmp_path, allowed_hosts=("api.example.org",)) as app:
+    async with open_application(store, tmp_path, allowed_hosts=("api.example.org",)) as app:
         answer = await app.client.get("/metrics", headers={"host": host})
     assert answer.status_code == status
     assert ("penstock_" in answer.text) == (status == 200)
 
 
 async def test_what_the_store_refused_is_counted_by_reason(tmp_path: Path) -> None:
-    async with faulty() as (proxy, table), whole(Store(table), tmp_path) as app:
+    async with (
+        open_faulty_table() as (proxy, table),
+        open_application(Store(table), tmp_path) as app,
+    ):
         proxy.script("TransactWriteItems", Fault.THROTTLED, Fault.CONFLICT, Fault.INTERNAL)
         proxy.script("TransactWriteItems", Fault.RESET_BEFORE)
         await app.ask(CREATE, {"path": "/usa"})
@@ -154,7 +160,7 @@ async def test_what_the_store_refused_is_counted_by_reason(tmp_path: Path) -> No
         (ConditionFailed, "condition_failed"),
         (errors.LimitExceeded, "limit_exceeded"),
         (errors.Unavailable, "unavailable"),
-        (Refused, "refused"),
+        (RequestRefused, "refused"),
         (ValueError, "failed"),
     ],
 )
@@ -162,7 +168,7 @@ def test_a_call_is_counted_by_how_it_ended(
     raised: type[BaseException] | None, outcome: str
 ) -> None:
     metrics = Metrics()
-    call = Call("transact", 2)
+    call = StoreCall("transact", 2)
     ended = metrics.call(call)
     assert samples(metrics, "penstock_store_calls_total") == {}
     call.raised = raised
@@ -174,7 +180,7 @@ def test_a_call_is_counted_by_how_it_ended(
 
 def test_a_call_for_a_file_is_counted_apart() -> None:
     metrics = Metrics()
-    call = Call("read", 1)
+    call = StoreCall("read", 1)
     ended = metrics.file_call(call)
     call.raised = errors.Unavailable
     ended()
@@ -185,12 +191,12 @@ def test_a_call_for_a_file_is_counted_apart() -> None:
 
 def test_an_operation_that_nobody_waits_for_is_counted_as_aborted() -> None:
     metrics = Metrics()
-    gone = seen("websocket")
+    gone = make_record("websocket")
     metrics.operation(gone)(gone)
-    finished = seen("sse", kind="subscription")
+    finished = make_record("sse", kind="subscription")
     ended = metrics.operation(finished)
     assert samples(metrics, "penstock_operations_running") == {("sse",): 1}
-    finished.answered(200)
+    finished.note_answer(200)
     ended(finished)
     assert samples(metrics, "penstock_operations_running") == {}
     assert samples(metrics, "penstock_operations_total") == {
@@ -212,7 +218,7 @@ async def test_operations_that_are_not_compiled_are_counted_by_reason(
     store: Store, tmp_path: Path
 ) -> None:
     name = 'penstock_interpreted_operations_total{reason="%s"}'
-    async with whole(store, tmp_path, executor="compiled") as app:
+    async with open_application(store, tmp_path, executor="compiled") as app:
         for _ in range(3):
             assert "data" in (await app.ask("{ viewer { userId } }")).json()
             await app.ask("{ __schema { queryType { name } } }")
@@ -222,7 +228,7 @@ async def test_operations_that_are_not_compiled_are_counted_by_reason(
 
 
 async def test_nothing_is_compiled_where_the_settings_say_so(store: Store, tmp_path: Path) -> None:
-    async with whole(store, tmp_path, executor="reference") as app:
+    async with open_application(store, tmp_path, executor="reference") as app:
         for _ in range(3):
             assert "data" in (await app.ask("{ viewer { userId } }")).json()
         found = await app.metrics()

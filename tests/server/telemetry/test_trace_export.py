@@ -15,8 +15,8 @@ from opentelemetry.trace import ProxyTracerProvider
 from penstock.datastore.store import Store
 from penstock.server.core.command_output import CommandFailed, ExitCode
 from penstock.server.telemetry import tracing
-from penstock.server.telemetry.tracing import exporting
-from tests.support.application import CREATE, SECRET, whole
+from penstock.server.telemetry.tracing import export_spans
+from tests.support.application import CREATE, SECRET, open_application
 from tests.support.loopback_server import Answer, Connection, LoopbackServer, Request
 
 HERE = "http://127.0.0.1:9"
@@ -59,7 +59,7 @@ async def test_without_a_collector_nothing_is_configured(
 ) -> None:
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    async with exporting():
+    async with export_spans():
         assert len(tracer_providers) == 1
 
 
@@ -72,7 +72,7 @@ async def test_a_missing_sdk_is_told_with_what_to_install(
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", HERE)
     monkeypatch.setattr(tracing, "import_module", missing)
     with pytest.raises(CommandFailed, match=r"pip install 'penstock\[otel\]'") as raised:
-        async with exporting():
+        async with export_spans():
             pass
     assert raised.value.code is ExitCode.USAGE
     assert len(tracer_providers) == 1
@@ -89,7 +89,7 @@ async def test_what_is_left_is_sent_in_the_end(
     provider = Provider(may_stop)
     monkeypatch.setenv(variable, HERE)
     monkeypatch.setattr(tracing, "_provider", lambda: provider)
-    async with exporting():
+    async with export_spans():
         assert tracer_providers[1:] == [provider]
         assert not provider.stopped
     assert provider.stopped
@@ -104,7 +104,7 @@ async def test_a_collector_that_does_not_answer_is_given_up(
     monkeypatch.setattr(tracing, "_provider", lambda: provider)
     monkeypatch.setattr(tracing, "FLUSH_SECONDS", 0.05)
     before = time.monotonic()
-    async with exporting():
+    async with export_spans():
         pass
     assert 0.05 <= time.monotonic() - before < 5
     assert not provider.stopped
@@ -117,7 +117,7 @@ async def test_an_agent_that_configured_the_sdk_is_left_in_charge(
     agents = TracerProvider(shutdown_on_exit=False)
     tracer_providers.append(agents)
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", HERE)
-    async with exporting():
+    async with export_spans():
         assert tracer_providers[-1] is agents
 
 
@@ -134,7 +134,7 @@ async def test_a_collector_receives_the_spans_without_what_they_were_about(
     collector = LoopbackServer(collect)
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", await collector.start())
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "none")
-    async with exporting(), whole(store, tmp_path) as app:
+    async with export_spans(), open_application(store, tmp_path) as app:
         assert "GroupPayload" in (await app.ask(CREATE, {"path": f"/{SECRET}"})).text
     await collector.stop()
     (request,) = requests

@@ -15,13 +15,13 @@ from opentelemetry.trace import NoOpTracerProvider, SpanKind, StatusCode
 from penstock.datastore.errors import NotFound
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.store import Store
-from penstock.datastore.table.instrumentation import Observed
-from penstock.schema.engine.documents import _digest
+from penstock.datastore.table.instrumentation import InstrumentedTable
+from penstock.schema.engine.documents import _digest_of_text
 from penstock.server.settings.settings import Settings
-from penstock.server.telemetry.instrument import Watching
-from penstock.server.telemetry.tracing import tracing
+from penstock.server.telemetry.instrument import Instrumentation
+from penstock.server.telemetry.tracing import open_tracing
 from tests.faults.dynamodb_proxy import Fault
-from tests.support.application import CREATE, FIND, SECRET, faulty, whole
+from tests.support.application import CREATE, FIND, SECRET, open_application, open_faulty_table
 
 CALLER_TRACE = "0af7651916cd43dd8448eb211c80319c"
 
@@ -60,7 +60,7 @@ def facts(span: ReadableSpan) -> dict[str, Any]:
 async def test_an_operation_has_its_batches_below_it_and_those_their_calls(
     store: Store, tmp_path: Path, exporter: InMemorySpanExporter
 ) -> None:
-    async with whole(store, tmp_path) as app:
+    async with open_application(store, tmp_path) as app:
         await app.ask(FIND, headers={"x-request-id": "r1"})
     spans = exporter.get_finished_spans()
     assert tree(spans) == {"query": [{"load groups": [{"get penstock.db": []}]}]}
@@ -69,7 +69,7 @@ async def test_an_operation_has_its_batches_below_it_and_those_their_calls(
     assert facts(operation) == {
         "graphql.operation.type": "query",
         "graphql.operation.name": "Find",
-        "penstock.document.sha256": _digest(FIND),
+        "penstock.document.sha256": _digest_of_text(FIND),
         "penstock.request_id": "r1",
         "penstock.transport": "http",
         "penstock.cost": 3,
@@ -95,7 +95,7 @@ async def test_an_operation_has_its_batches_below_it_and_those_their_calls(
 async def test_no_span_holds_a_literal_or_a_variable_or_a_stored_value(
     store: Store, tmp_path: Path, exporter: InMemorySpanExporter
 ) -> None:
-    async with whole(store, tmp_path) as app:
+    async with open_application(store, tmp_path) as app:
         assert "GroupPayload" in (await app.ask(CREATE, {"path": f"/{SECRET}"})).text
         assert f"{SECRET}-name" in (await app.ask(FIND)).text
         assert "NotFound" in (await app.ask(CREATE, {"path": f"/no/{SECRET}"})).text
@@ -115,7 +115,7 @@ async def test_a_caller_s_trace_is_continued(
     store: Store, tmp_path: Path, exporter: InMemorySpanExporter
 ) -> None:
     parent = f"00-{CALLER_TRACE}-b7ad6b7169203331-01"
-    async with whole(store, tmp_path) as app:
+    async with open_application(store, tmp_path) as app:
         await app.ask("{ viewer { __typename } }", headers={"traceparent": parent})
         await app.ask("{ viewer { __typename } }", headers={"traceparent": "nonsense"})
     first, second = exporter.get_finished_spans()
@@ -130,7 +130,7 @@ async def test_a_line_of_log_names_the_trace_that_it_is_part_of(
     exporter: InMemorySpanExporter,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    async with whole(store, tmp_path, log_format="json") as app:
+    async with open_application(store, tmp_path, log_format="json") as app:
         await app.ask("{ viewer { __typename } }", headers={"x-request-id": "r1"})
         await app.ask(FIND, headers={"traceparent": f"00-{CALLER_TRACE}-b7ad6b7169203331-01"})
     lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
@@ -149,7 +149,7 @@ async def test_a_span_that_is_part_of_no_trace_is_not_named(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(trace, "get_tracer_provider", NoOpTracerProvider)
-    async with whole(store, tmp_path, log_format="json") as app:
+    async with open_application(store, tmp_path, log_format="json") as app:
         await app.ask(FIND)
     (line,) = capsys.readouterr().err.splitlines()
     assert "trace_id" not in json.loads(line)
@@ -159,8 +159,8 @@ async def test_what_the_store_went_through_is_on_the_span_of_its_call(
     tmp_path: Path, exporter: InMemorySpanExporter
 ) -> None:
     async with (
-        faulty(deadline=1.0) as (proxy, table),
-        whole(Store(table), tmp_path, store="dynamodb", table="things") as app,
+        open_faulty_table(deadline=1.0) as (proxy, table),
+        open_application(Store(table), tmp_path, store="dynamodb", table="things") as app,
     ):
         proxy.script("BatchGetItem", Fault.THROTTLED)
         await app.ask(FIND)
@@ -182,8 +182,8 @@ async def test_a_call_for_a_file_has_a_span_below_its_operation_and_names_no_fil
     store: Store, tmp_path: Path, exporter: InMemorySpanExporter
 ) -> None:
     local = await LocalFiles.open(tmp_path, base_url="http://localhost", key=b"k" * 32)
-    watching = Watching.of(Settings.load(metrics=False, access_log=False))
-    files = watching.store(replace(store, files=local)).files
+    watching = Instrumentation.of(Settings.load(metrics=False, access_log=False))
+    files = watching.instrument_store(replace(store, files=local)).files
     assert await files.list("") == ()
     with trace.get_tracer_provider().get_tracer("test").start_as_current_span("query"):
         with pytest.raises(NotFound):
@@ -200,21 +200,21 @@ async def test_a_call_for_a_file_has_a_span_below_its_operation_and_names_no_fil
 async def test_a_readiness_probe_leaves_no_span(
     store: Store, tmp_path: Path, exporter: InMemorySpanExporter
 ) -> None:
-    async with whole(store, tmp_path) as app:
+    async with open_application(store, tmp_path) as app:
         assert (await app.client.get("/readyz")).status_code == 200
         assert (await app.client.options("/graphql")).status_code == 204
     assert exporter.get_finished_spans() == ()
 
 
 def test_without_the_sdk_nothing_is_watched(store: Store) -> None:
-    assert tracing("sqlite", "penstock.db") is None
-    watching = Watching.of(Settings.load(metrics=False, access_log=False))
-    assert watching.store(store) is store
-    assert watching.operations == ()
+    assert open_tracing("sqlite", "penstock.db") is None
+    watching = Instrumentation.of(Settings.load(metrics=False, access_log=False))
+    assert watching.instrument_store(store) is store
+    assert watching.operation_watchers == ()
 
 
 def test_with_the_sdk_the_store_is_watched(store: Store, exporter: InMemorySpanExporter) -> None:
-    watching = Watching.of(Settings.load(metrics=False, access_log=False))
-    assert isinstance(watching.store(store).table, Observed)
-    assert len(watching.operations) == 1
+    watching = Instrumentation.of(Settings.load(metrics=False, access_log=False))
+    assert isinstance(watching.instrument_store(store).table, InstrumentedTable)
+    assert len(watching.operation_watchers) == 1
     assert exporter.get_finished_spans() == ()

@@ -1,0 +1,132 @@
+"""Names and sentences that a stranger understands: the rules that a machine can check.
+
+A function is a verb with an object or the noun it gives, a class a noun with a role: one participle
+alone (`told`, `Taken`) is neither. A docstring or a description is a sentence about the thing, not
+a riddle that opens with What or Whoever, and a description has three words or more.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple, TypeAlias
+
+import pytest
+
+from tests.test_docs import FLOORS
+
+ROOT: Final = Path(__file__).parents[1]
+FOLDERS: Final = sorted({*FLOORS, "benchmarks", "examples", "tests"})
+SDL: Final = ROOT / "schema.graphql"
+ALLOWED: Final[dict[str, str]] = {}
+"""Names that break the rule, each with its reason; ten at most."""
+
+PARTICIPLES: Final = frozenset(
+    re.findall(
+        r"\w+",
+        """
+    begun borne bought bound broken brought built chosen dealt done drawn driven fed felt
+    forgotten found frozen given gone grown heard held hidden hung kept known laid led left
+    lent lost made meant met paid proven ridden risen said seen sent shaken shown sold
+    sought spent spoken stood sworn taken taught thought thrown told torn understood undone
+    withheld woken won worn wound woven written
+    """,
+    )
+)
+VERBS: Final = frozenset(
+    re.findall(r"\w+", "bleed breed embed exceed feed heed need proceed seed shed speed weed")
+)
+RIDDLE: Final = re.compile(
+    r"(What|Who|Whoever|Whom|Whose|Where|How(?! (many|much|long)\b)|Which|Why)\b"
+)
+PROPERTIES: Final = frozenset({"property", "cached_property", "fixture", "setter"})
+
+Definition: TypeAlias = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class Finding(NamedTuple):
+    """A name or a sentence that breaks a rule."""
+
+    place: str
+    text: str
+
+
+def sources(folder: str) -> list[Path]:
+    skipped = {"node_modules", "generated", "dist"}
+    return [path for path in sorted((ROOT / folder).rglob("*.py")) if not skipped & set(path.parts)]
+
+
+def definitions(path: Path) -> Iterator[tuple[str, ast.Module | Definition]]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}", node
+
+
+def is_participle(name: str) -> bool:
+    """Whether a name is one past participle and nothing else."""
+    word = name.strip("_").lower()
+    if "_" in word or word in VERBS or word.startswith("test"):
+        return False
+    return word in PARTICIPLES or (len(word) > 3 and word.endswith("ed"))
+
+
+def names_a_participle(node: Definition) -> bool:
+    if isinstance(node, ast.ClassDef):
+        return len(re.findall("[A-Z]?[a-z]+", node.name)) == 1 and is_participle(node.name)
+    decorators = {getattr(one, "id", getattr(one, "attr", "")) for one in node.decorator_list}
+    return not decorators & PROPERTIES and is_participle(node.name)
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_no_function_or_class_is_named_by_a_participle_alone(folder: str) -> None:
+    found = [
+        Finding(place, node.name)
+        for path in sources(folder)
+        for place, node in definitions(path)
+        if not isinstance(node, ast.Module) and names_a_participle(node)
+    ]
+    assert [one for one in found if one.text not in ALLOWED] == []
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_no_docstring_opens_as_a_riddle(folder: str) -> None:
+    found = [
+        Finding(place, words.splitlines()[0])
+        for path in sources(folder)
+        for place, node in definitions(path)
+        if RIDDLE.match(words := ast.get_docstring(node) or "")
+    ]
+    assert found == []
+
+
+def descriptions() -> Iterator[Finding]:
+    text = SDL.read_text()
+    for found in re.finditer(r'"""\s*(.+?)\s*"""', text, re.DOTALL):
+        yield Finding(f"{SDL.name}:{text.count(chr(10), 0, found.start()) + 1}", found[1])
+
+
+def test_every_description_of_the_schema_is_a_sentence() -> None:
+    found = [one for one in descriptions() if RIDDLE.match(one.text) or len(one.text.split()) < 3]
+    assert found == []
+
+
+def test_names_that_are_allowed_are_few_and_in_use() -> None:
+    names = {
+        node.name
+        for folder in FOLDERS
+        for path in sources(folder)
+        for _, node in definitions(path)
+        if not isinstance(node, ast.Module)
+    }
+    assert len(ALLOWED) <= 10
+    assert set(ALLOWED) <= names
+
+
+@pytest.mark.parametrize("name", ["told", "_asked", "Taken", "reached", "Frozen"])
+def test_a_participle_is_known(name: str) -> None:
+    assert is_participle(name)
+
+
+@pytest.mark.parametrize("name", ["seed", "is_closed", "read", "proceed", "red", "test_told"])
+def test_a_verb_or_a_phrase_is_no_participle(name: str) -> None:
+    assert not is_participle(name)
