@@ -96,7 +96,7 @@ def main() -> None:
         arguments = ("--port", "0", "--data-dir", str(data_dir), "--no-seed")
         with start_server(Path(directory, "log"), *arguments) as server:
             prepare(server, data_dir)
-            command = [sys.executable, "-m", "penstock.server", "run", "large", str(file), "--url"]
+            command = [sys.executable, "-m", "penstock", "run", "large", str(file), "--url"]
             begun = time.monotonic()
             process = subprocess.Popen(
                 [*command, server.url, "--data-dir", str(data_dir), "--group", "/usa"]

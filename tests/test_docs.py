@@ -7,7 +7,7 @@ import pytest
 from cyclopts import App
 
 from penstock.datastore.errors import ErrorCode
-from penstock.server.__main__ import app
+from penstock.server.command_line import app
 from penstock.server.settings.settings import PREFIX, Settings
 
 ROOT = Path(__file__).parents[1]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from functools import partial
 
-from penstock.datastore.dynamodb import reads, writes
+from penstock.datastore.dynamodb import reads, transactions
 from penstock.datastore.dynamodb.client import connect
 from penstock.datastore.dynamodb.create_table import TableDefinition
 from penstock.datastore.dynamodb.protocol import DEFAULT_CLIENT, ClientKind, DynamoDBClient
@@ -62,12 +62,14 @@ class DynamoDBTable:
     async def transact(self, operations: Sequence[Operation]) -> float:
         sizes = limits.guard_transact(operations)
         attempts = Attempts(self._deadline)
-        return await writes.transact(self._client, self._name, attempts, operations, sizes)
+        return await transactions.transact(self._client, self._name, attempts, operations, sizes)
 
     async def write(self, operations: Sequence[Put | Delete]) -> float:
         sizes = limits.guard_write(operations)
-        await writes.write_all(self._client, Attempts(self._deadline), {self._name: operations})
-        return writes.sum_write_units(operations, sizes, transactional=False)
+        await transactions.write_all(
+            self._client, Attempts(self._deadline), {self._name: operations}
+        )
+        return transactions.sum_write_units(operations, sizes, transactional=False)
 
     async def create(self) -> None:
         await self._definition().create()

@@ -14,7 +14,7 @@ from penstock.datastore.dynamodb.protocol import (
 )
 from penstock.datastore.dynamodb.retry import DEADLINE, Attempts
 from penstock.datastore.dynamodb.table import DynamoDBTable
-from penstock.datastore.dynamodb.writes import write_all
+from penstock.datastore.dynamodb.transactions import write_all
 from penstock.datastore.errors import RequestRefused
 from penstock.datastore.ngsi.destinations import FailureKind, TableItem
 from penstock.datastore.table import limits

@@ -28,7 +28,7 @@ def penstock(*arguments: str, **settings: str) -> subprocess.CompletedProcess[st
     """Run a command to its end."""
     with aws_environment():
         return subprocess.run(
-            [sys.executable, "-m", "penstock.server", *arguments],
+            [sys.executable, "-m", "penstock", *arguments],
             env=environment(**settings),
             capture_output=True,
             text=True,
@@ -59,7 +59,7 @@ def start_server(log: Path, *arguments: str, **settings: str) -> Iterator[Server
     """Start a server, wait for its URLs, and stop it at the end if it still runs."""
     with log.open("wb") as standard_error, aws_environment():
         process = subprocess.Popen(
-            [sys.executable, "-m", "penstock.server", "serve", *arguments],
+            [sys.executable, "-m", "penstock", "serve", *arguments],
             env=environment(**settings),
             stdout=subprocess.DEVNULL,
             stderr=standard_error,

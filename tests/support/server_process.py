@@ -37,7 +37,7 @@ def serving(
 ) -> Iterator[Serving]:
     """Start the server, wait until it is ready, and stop it at the end if it still runs."""
     port = port or free_port()
-    command = [sys.executable, "-m", "penstock.server", "serve", "--port", str(port)]
+    command = [sys.executable, "-m", "penstock", "serve", "--port", str(port)]
     # A full pipe without a reader would block the server.
     log = TemporaryFile()  # noqa: SIM115 - closed below, after the process
     process = subprocess.Popen(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from penstock.datastore.table.port import Item
-from penstock.server.__main__ import run
+from penstock.server.command_line import run
 from penstock.server.settings.settings import Settings
 from tests.support.stores import aws_environment
 

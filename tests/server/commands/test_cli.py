@@ -11,8 +11,8 @@ import pytest
 from penstock.datastore.errors import NotFound, Unavailable
 from penstock.datastore.roles import Role
 from penstock.schema import sdl
-from penstock.server.__main__ import app, run
 from penstock.server.auth.tokens import open_authenticator
+from penstock.server.command_line import app, run
 from penstock.server.core.command_output import CommandFailed, ExitCode, describe_failure
 from penstock.server.settings.settings import InvalidSettings, Settings
 from tests.server.auth.signed_tokens import bearer
@@ -236,7 +236,7 @@ def test_the_documentation_has_a_section_for_every_command_and_exit_code() -> No
 
 def penstock(*command: str) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(
-        [sys.executable, "-m", "penstock.server", *command],
+        [sys.executable, "-m", "penstock", *command],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

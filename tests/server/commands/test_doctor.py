@@ -23,7 +23,7 @@ from penstock.datastore.store import Store
 from penstock.datastore.table.layout import JOB
 from penstock.datastore.table.port import Put
 from penstock.schema.core.relay import GlobalId
-from penstock.server.__main__ import run
+from penstock.server.command_line import run
 from penstock.server.commands import doctor
 from penstock.server.commands.checks.bucket import judge_cors
 from penstock.server.commands.checks.embedded_store import judge_free_space

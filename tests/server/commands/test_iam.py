@@ -20,7 +20,7 @@ from penstock.datastore.objects.s3 import PART_BYTES, S3Files
 from penstock.datastore.resources import delete
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Query
-from penstock.server.__main__ import run
+from penstock.server.command_line import run
 from penstock.server.settings.settings import Settings
 from tests.datastore.ngsi.sample_destinations import event
 from tests.datastore.ngsi.sample_destinations import open_dynamodb as open_destinations

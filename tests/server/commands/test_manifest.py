@@ -11,7 +11,7 @@ import pytest
 
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.sqlite.table import SqliteTable
-from penstock.server.__main__ import run
+from penstock.server.command_line import run
 from penstock.server.runtime.stores import FILES
 from tests.datastore.manifest.legacy_table import make_manifest_table
 from tests.datastore.manifest.sample_runs import (

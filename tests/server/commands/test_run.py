@@ -47,7 +47,7 @@ def run(
     group = () if "--group" in more else ("--group", GROUP)
     options = ["--url", server.url, "--data-dir", str(data_dir), *group, *more]
     return Popen(
-        [executable, "-m", "penstock.server", "run", pipeline, str(file), "--json", *options],
+        [executable, "-m", "penstock", "run", pipeline, str(file), "--json", *options],
         env=environment(),
         stdout=PIPE,
         stderr=PIPE,

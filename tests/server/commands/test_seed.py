@@ -11,7 +11,7 @@ from penstock.datastore.manifest.runs import Discovery
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
-from penstock.server.__main__ import run
+from penstock.server.command_line import run
 from penstock.server.samples.catalogue import GROUPS, sample_pipelines
 from penstock.server.samples.manifest_runs import MANIFEST
 from penstock.server.samples.seeding import SEEDER, purge, seed

@@ -11,7 +11,7 @@ import pytest
 from penstock.datastore.audio.records import AudioFormat
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
-from penstock.server.__main__ import run
+from penstock.server.command_line import run
 from penstock.server.samples.audio import (
     AudioSeedCounts,
     add_samples,

@@ -5,7 +5,7 @@ from uuid import uuid4
 
 import pytest
 
-from penstock.server.__main__ import run
+from penstock.server.command_line import run
 from tests.support.graphql_client import CREATE, CREATE_GROUP, draft
 from tests.support.penstock_command import client, penstock, start_server
 from tests.support.stores import REGION, aws_environment, moto_endpoint

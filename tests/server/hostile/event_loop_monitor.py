@@ -16,8 +16,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from penstock.server.__main__ import run
 from penstock.server.app import open_app
+from penstock.server.command_line import run
 
 STEP_SECONDS = 0.001
 YARDSTICK = 50_000

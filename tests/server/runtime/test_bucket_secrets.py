@@ -11,7 +11,7 @@ from penstock.datastore.access.vault import NO_VAULT, TamperedSecret
 from penstock.datastore.audio.assumed_roles import StsRoles
 from penstock.datastore.audio.sources import NO_ROLES
 from penstock.datastore.errors import Unavailable
-from penstock.server.__main__ import run
+from penstock.server.command_line import run
 from penstock.server.runtime.stores import open_buckets
 from penstock.server.settings.key_files import BadKeyFile, vault_key
 from penstock.server.settings.settings import Settings

@@ -145,7 +145,7 @@ async def test_workers_of_their_own_run_what_is_ready_once_and_end(
     store: Store, pipeline: Pipeline, settings: Settings
 ) -> None:
     made = [await ready_execution(store, pipeline, INPUT + b"%d,gas\n" % n) for n in range(20)]
-    command = ("-m", "penstock.server", "worker", "--once", "--data-dir", str(settings.data_dir))
+    command = ("-m", "penstock", "worker", "--once", "--data-dir", str(settings.data_dir))
     processes = [await asyncio.create_subprocess_exec(sys.executable, *command) for _ in range(2)]
     async with asyncio.timeout(SECONDS):
         assert [await process.wait() for process in processes] == [0, 0]
@@ -159,7 +159,7 @@ async def test_a_worker_of_its_own_stops_when_it_is_told_to(
 ) -> None:
     made = await ready_execution(store, pipeline, LONG)
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "penstock.server", "worker", "--data-dir", str(settings.data_dir)
+        sys.executable, "-m", "penstock", "worker", "--data-dir", str(settings.data_dir)
     )
     await wait_for_state(store, made, "in_progress")
     with suppress(ProcessLookupError):

@@ -121,7 +121,3 @@ def _is_debugging() -> bool:
         return Settings.load().debug
     except InvalidSettings:
         return False
-
-
-if __name__ == "__main__":
-    main()
