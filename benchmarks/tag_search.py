@@ -75,7 +75,7 @@ def summary(compared: Sequence[Comparison]) -> str:
         for answers in ([one.whole for one in compared], [one.page for one in compared])
     )
     return (
-        f"The document's way on bare rows reads less than ours in {len(whole)} of {len(compared)} "
+        f"The search over bare rows reads less than ours in {len(whole)} of {len(compared)} "
         f"whole lists (ours reads up to {max(whole, default=1):.1f} times as much) and in "
         f"{len(page)} first pages (up to {max(page, default=1):.1f} times)."
     )
