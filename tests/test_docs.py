@@ -80,6 +80,12 @@ def test_every_page_is_reached_from_the_readme_or_the_index() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=names_of)
+def test_a_line_of_a_page_is_short_enough_to_review(page: Path) -> None:
+    lines = [line for line in prose(page).splitlines() if not line.startswith("|")]
+    assert [line for line in lines if len(line) > 160] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=names_of)
 def test_a_page_has_one_title_and_it_comes_first(page: Path) -> None:
     text = prose(page)
     assert text.startswith("# ")

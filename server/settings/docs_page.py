@@ -1,6 +1,7 @@
 """Writes the page docs/settings.md: `python -m penstock.server.settings.docs_page`."""
 
 import sys
+import textwrap
 from typing import Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
@@ -28,7 +29,8 @@ def render_page() -> str:
 
 
 def _render_section(name: str, field: FieldInfo) -> str:
-    lines = [f"## {PREFIX}{name.upper()}", "", f"{field.description}", ""]
+    description = textwrap.fill(field.description or "", 120, break_on_hyphens=False)
+    lines = [f"## {PREFIX}{name.upper()}", "", description, ""]
     if choices := _choices(field.annotation):
         lines.append(f"- one of: {', '.join(f'`{choice}`' for choice in choices)}")
     lines.append(f"- default: {_format_default(field.default)}")
