@@ -60,7 +60,7 @@ IDLE = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class Repository(Generic[R]):
-    """The reads, lists, writes and deletes of one kind, bound to a caller."""
+    """The reads, lists, writes and deletes of one kind of resource for one caller."""
 
     kind: KindDefinition[R]
     reading: ResourceReader[R]
@@ -84,11 +84,11 @@ class Repository(Generic[R]):
 
 
 class Session:
-    """One caller's repositories, opened by `Store.open_session` for one request.
+    """The repositories of one caller, opened by `Store.open_session` for one request.
 
-    `units` counts what it costs to look, and `watch` is shown each batch that is read. A request
-    uses few of the repositories, so that making all of them would be most of what a small one
-    costs.
+    `units` counts the read and write units that the session uses. `watch` is called with each batch
+    that a loader reads. A session makes a repository when it is first used, because a request uses
+    few of them.
     """
 
     def __init__(self, store: "Store", caller: Caller) -> None:
@@ -97,8 +97,8 @@ class Session:
         self.units: Final = table.units
         self.watch: Final = store.watch
         self._store: Final = store
-        # Repositories hold this and not the session, which holds them: a circle would outlive
-        # its request.
+        # Repositories hold the access and not the session: session and repositories would refer to
+        # each other, and only the garbage collector would free them after the request.
         self._access: Final = Access(table, caller, store.clock, store.budget, store.files)
         self._repositories: Final[dict[str, Repository[Any]]] = {}
 
@@ -126,8 +126,8 @@ class Session:
         return Groups(self._access)
 
     @cached_property
-    def cascades(self) -> GroupDeletions:
-        return GroupDeletions(self._access, self._store.job_begun)
+    def group_deletions(self) -> GroupDeletions:
+        return GroupDeletions(self._access, self._store.on_job_created)
 
     @cached_property
     def jobs(self) -> Jobs:
@@ -148,13 +148,13 @@ class Session:
     @cached_property
     def audio(self) -> AudioLibrary:
         store = self._store
-        return AudioLibrary.of(self._access, store.files, store.buckets, store.job_begun)
+        return AudioLibrary.of(self._access, store.files, store.buckets, store.on_job_created)
 
     @cached_property
     def executions(self) -> Executions:
         store = self._store
         return Executions.of(
-            self._access, store.rules, store.files, store.tables, store.execution_ready
+            self._access, store.rules, store.files, store.tables, store.on_execution_ready
         )
 
     @cached_property
@@ -186,17 +186,17 @@ class Session:
         return Listening.of(self._access)
 
     @cached_property
-    def notified(self) -> IngestRepository:
+    def notifications(self) -> IngestRepository:
         return IngestRepository(self._access, self._store.ingest, self._store.files, self.units)
 
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """A table and the files beside it, and the clock and bounds that its sessions work with.
+    """The table, the files, the clock and the limits that sessions work with.
 
-    `bucket` is the name by which runs know the place of the files, `buckets` what it takes to reach
-    those of the users' own, `ingest` what is known of the sink. `job_begun` is called whenever a
-    session begins a job, `execution_ready` when one makes an execution ready to be run.
+    `bucket` is the name of the bucket in the paths of manifest runs. `buckets` opens the buckets of
+    users, and `ingest` is the state of the NGSI sink. `on_job_created` is called when a session
+    creates a job, `on_execution_ready` when a session makes an execution ready for a worker.
     """
 
     table: Table
@@ -209,92 +209,94 @@ class Store:
     bucket: str | None = None
     tables: DatasetTableCache = field(default_factory=DatasetTableCache)
     longest_api_key: timedelta = timedelta(days=365)
-    job_begun: Callable[[], None] = notify_nobody
-    execution_ready: Callable[[], None] = notify_nobody
+    on_job_created: Callable[[], None] = notify_nobody
+    on_execution_ready: Callable[[], None] = notify_nobody
     ingest: SinkAccess = field(default_factory=SinkAccess)
 
     def open_session(self, caller: Caller) -> Session:
-        """Open the session of one request; the only way to a repository."""
+        """Open the session of a caller for one request; repositories come only from sessions."""
         return Session(self, caller)
 
-    async def credential(self, api_key: str) -> Credential | None:
-        """Read what an API key is held against, by its id; the caller is known only afterwards."""
+    async def find_credential(self, api_key: str) -> Credential | None:
+        """Read the stored hash, roles and expiry of an API key, before its caller is known."""
         return await find_credential(self.table, api_key)
 
     async def ping(self) -> None:
-        """Read one key, to learn whether the table answers; raises Unavailable."""
+        """Read one key to check that the table answers; raises Unavailable."""
         await self.table.get([Key("ping", "ping")])
 
     async def finish_deletes(self) -> int:
-        """Go on with deletes that were cut short; return how many there were.
+        """Continue deletes that were interrupted; return the number of them.
 
-        What hangs on the deleted goes first, and what is kept no longer goes as well.
+        Executions of deleted pipelines, and executions that expired, are removed first.
         """
-        await self._sweeping().remove_obsolete()
-        return sum([await deleting.sweep() for deleting in self._deleting()])
+        await self._execution_maintenance().remove_obsolete()
+        return sum([await deleting.sweep() for deleting in self._deleters()])
 
-    async def look_for_uploads(self) -> int:
-        """Make executions ready whose input was uploaded; how many those were."""
-        return await self._sweeping().find_uploads()
+    async def confirm_uploads(self) -> int:
+        """Make executions ready whose input is uploaded; return the number of them."""
+        return await self._execution_maintenance().find_uploads()
 
-    def runner(self, worker: str, engine: RowEngine = LOCAL_ENGINE) -> ExecutionWorker:
-        """Whoever runs executions; `worker` tells them from all others."""
+    def execution_worker(self, worker: str, engine: RowEngine = LOCAL_ENGINE) -> ExecutionWorker:
+        """Create a worker that runs executions; `worker` is its unique name."""
         return ExecutionWorker(
             self.table, self.files, self.clock, self.rules, worker, self.tables, engine
         )
 
-    async def ready_executions(self, most: int) -> int:
-        """Count the executions that a worker could take now, up to so many."""
+    async def count_ready_executions(self, most: int) -> int:
+        """Count the executions that a worker can claim now, up to `most`."""
         return await Claims(self.table, self.clock, self.rules).count_ready(most)
 
-    async def stuck_executions(self) -> list[str]:
-        """The ids of executions that a worker could have taken minutes ago, and none did."""
+    async def find_stuck_executions(self) -> list[str]:
+        """Find the ids of executions that have been ready for minutes without a worker."""
         return await Claims(self.table, self.clock, self.rules).stuck_ids()
 
-    async def held_executions(self, workers: Set[str]) -> int:
-        """Count the executions that one of the workers holds."""
+    async def count_held_executions(self, workers: Set[str]) -> int:
+        """Count the executions that the workers of these names have claimed."""
         return await Claims(self.table, self.clock, self.rules).count_held(workers)
 
     async def release_executions(self, worker: str) -> int:
-        """Leave what a dead worker ran to the others; how many executions those were."""
+        """Release the executions of a dead worker; return the number of them."""
         return await Claims(self.table, self.clock, self.rules).release_worker(worker)
 
-    async def pending_deletes(self) -> int:
-        """Count the deletes that were cut short, as far as one page of each kind's goes."""
-        return sum([await deleting.pending() for deleting in self._deleting()])
+    async def count_pending_deletes(self) -> int:
+        """Count interrupted deletes, at most one page for each kind."""
+        return sum([await deleting.pending() for deleting in self._deleters()])
 
     async def sweep_files(self) -> int:
-        """Remove the files that were uploaded or written and never used; how many there were."""
+        """Remove files that were uploaded or written but never used; return the number of them."""
         if self.files is NO_FILES:
             return 0
-        return await sweep_staged_files(self._nobody()) + await sweep_uploads(self._nobody())
+        return await sweep_staged_files(self._system_access()) + await sweep_uploads(
+            self._system_access()
+        )
 
-    async def idle_jobs(self) -> int:
-        """Count the jobs nobody has worked on for a minute, as far as one page of them goes."""
+    async def count_idle_jobs(self) -> int:
+        """Count the jobs without a worker for a minute, at most one page of them."""
         return await count_unheld_jobs(self.table, iso_timestamp(self.clock.now() - IDLE))
 
-    async def stale_manifests(self) -> list[StaleManifest]:
-        """Find the manifests in which runs got stuck."""
-        looker = Caller("", {ROOT: Role.READER})
-        return await stale_manifests(Access(self.table, looker, self.clock, self.budget))
+    async def find_stale_manifests(self) -> list[StaleManifest]:
+        """Find the manifests that have stuck runs."""
+        reader = Caller("", {ROOT: Role.READER})
+        return await stale_manifests(Access(self.table, reader, self.clock, self.budget))
 
     async def run_jobs(self, worker: str) -> int:
-        """Run the jobs that nobody works on; how many came to an end.
+        """Run the jobs that have no worker; return the number of jobs that ended.
 
-        `worker` tells this process from the others, and makes at most one such call at a time.
+        `worker` is the unique name of this process, which makes one such call at a time.
         """
         more = {JobKind.IMPORT_AUDIO: self._import_audio}
-        return await JobWorker(self._nobody(), worker, more).run()
+        return await JobWorker(self._system_access(), worker, more).run()
 
-    def _deleting(self) -> list[ResourceDeleter[Any] | PlaylistDeleting]:
-        nobody = self._nobody()
+    def _deleters(self) -> list[ResourceDeleter[Any] | PlaylistDeleting]:
+        nobody = self._system_access()
         return [*(ResourceDeleter(kind, nobody) for kind in KINDS), PlaylistDeleting(nobody)]
 
-    def _sweeping(self) -> ExecutionMaintenance:
-        return ExecutionMaintenance(self._nobody(), self.rules, self.files)
+    def _execution_maintenance(self) -> ExecutionMaintenance:
+        return ExecutionMaintenance(self._system_access(), self.rules, self.files)
 
     async def _import_audio(self, access: Access, lease: JobLease) -> None:
         await import_audio(access, lease, self.buckets.sources(access, self.files))
 
-    def _nobody(self) -> Access:
+    def _system_access(self) -> Access:
         return Access(self.table, Caller("", {}), self.clock, self.budget, self.files)

@@ -27,7 +27,7 @@ async def delete(context: Context, path: GroupPath, cascade: bool) -> tuple[Grou
     _clear_loaders(context, path)
     with blame_field("path"):
         if cascade:
-            return await context.session.cascades.delete(path)
+            return await context.session.group_deletions.delete(path)
         return await context.session.groups.delete(path), None
 
 

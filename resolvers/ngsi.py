@@ -24,7 +24,7 @@ MAX_TEXT = 2000
 
 
 async def load_path(context: Context, of: Service, path: str) -> ServicePath:
-    return await context.session.notified.directory.path(of.name, check_path(path))
+    return await context.session.notifications.directory.path(of.name, check_path(path))
 
 
 async def list_entities(
@@ -32,24 +32,24 @@ async def list_entities(
 ) -> Slice[Entity]:
     _check_length(prefix)
     _check_length(type or "")
-    return await context.session.notified.directory.entities(of, window, prefix, type)
+    return await context.session.notifications.directory.entities(of, window, prefix, type)
 
 
 async def find_entity(context: Context, of: ServicePath, id: str, type: str) -> Entity | None:
     _check_length(id)
     _check_length(type)
-    return await context.session.notified.directory.entity(of, id, type)
+    return await context.session.notifications.directory.entity(of, id, type)
 
 
 async def find_attribute(context: Context, of: Entity, name: str) -> Attribute | None:
     _check_length(name)
-    return await context.session.notified.directory.attribute(of, name)
+    return await context.session.notifications.directory.attribute(of, name)
 
 
 async def aggregate(
     context: Context, of: Attribute, span: TimeSpan, method: Method, period: Period, *, fill: bool
 ) -> list[AggregateBucket]:
-    samples = context.session.notified.series.walk_samples(of, span)
+    samples = context.session.notifications.series.walk_samples(of, span)
     return await aggregate_samples(samples, method, period, fill=fill)
 
 
@@ -64,20 +64,20 @@ def decode_name(context: Context, name: str, encoding: Encoding | None) -> list[
 
 
 async def put_mappings(context: Context, document: str) -> NamingDocuments:
-    await context.session.notified.rules.put_mappings(document.encode())
-    return await context.session.notified.rules.documents()
+    await context.session.notifications.rules.put_mappings(document.encode())
+    return await context.session.notifications.rules.documents()
 
 
 async def put_rules(context: Context, document: str) -> NamingDocuments:
-    await context.session.notified.rules.put_rules(document.encode())
-    return await context.session.notified.rules.documents()
+    await context.session.notifications.rules.put_rules(document.encode())
+    return await context.session.notifications.rules.documents()
 
 
 async def follow_samples(
     context: Context, at: ServicePath, entity: tuple[str, str], name: str
 ) -> AsyncIterator[Sample]:
     """Yield the latest sample of an attribute, then each new one; raises NotFound."""
-    notified = context.session.notified
+    notified = context.session.notifications
     path = await notified.directory.path(at.service, check_path(at.path))
     found = await notified.directory.entity(path, *entity)
     of = None if found is None else await notified.directory.attribute(found, name)
@@ -96,7 +96,7 @@ def parse_span(start: str | None, end: str | None) -> TimeSpan:
 
 
 def _default_encoding(context: Context) -> Encoding:
-    return context.session.notified.ingest.options.naming.encoding
+    return context.session.notifications.ingest.options.naming.encoding
 
 
 def _check_length(text: str) -> None:

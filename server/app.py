@@ -187,7 +187,9 @@ async def open_app(
         watching.share_with_workers(),
     ):
         seconds = settings.api_key_cache_seconds
-        authenticator = ApiKeyAuthenticator(tokens, store.credential, seconds, now=store.clock.now)
+        authenticator = ApiKeyAuthenticator(
+            tokens, store.find_credential, seconds, now=store.clock.now
+        )
         limiter = _rate_limiter(settings, beside.siblings)
         open_context = _context_opener(settings, store, changes, limiter)
         events = S3Events(store, authenticator, limits_of(settings), limiter)

@@ -34,7 +34,7 @@ def split_fields(text: str) -> list[str]:
 
 
 def read_header(record: bytes, columns: Sequence[Column]) -> tuple[int, ...]:
-    """Return the place of each column in the file; raises Refused for missing and unknown ones."""
+    """Return the place of each column in the file; InputRefused for missing or unknown columns."""
     headings = _headings(record)
     names = columns_by_heading(columns)
     places: dict[int, int] = {}

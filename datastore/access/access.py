@@ -15,7 +15,7 @@ from penstock.datastore.table.port import Key, Table
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """How much one page of a list may cost: read units, requests, round trips, groups it spans."""
+    """The most that one page of a list may use: read units, requests, round trips, groups."""
 
     units: float = 500.0
     reads: int = 1000
@@ -24,7 +24,7 @@ class Budget:
 
 
 class Access(msgspec.Struct, frozen=True):
-    """One caller at one table, and what the caller may see and do there."""
+    """The rights of one caller at one table, given to every repository."""
 
     table: Table
     caller: Caller
@@ -33,43 +33,43 @@ class Access(msgspec.Struct, frozen=True):
     files: Files = NO_FILES
 
     def group_or_default(self, group: GroupPath | None) -> GroupPath:
-        """The group named, or the caller's default."""
+        """Return the given group, or the caller's default; BadInput if there is neither."""
         chosen = group or self.caller.default_group
         if chosen is None:
             raise BadInput("Name a group: the caller has no default group.")
         return chosen
 
     def seen_group(self, group: GroupPath | None) -> GroupPath:
-        """The group named or the default; NotFound where the caller may not know of it."""
+        """Return the given group or the default; NotFound if the caller may not know of it."""
         chosen = self.group_or_default(group)
         if not self.caller.sees(chosen):
             raise unknown_group(chosen)
         return chosen
 
     async def require_group(self, group: GroupPath) -> None:
-        """Refuse a group that is not there; the root always is."""
+        """Raise NotFound for a group that does not exist; the root always exists."""
         if group != ROOT and not (await self.table.get([key_of_group(group)])).items:
             raise unknown_group(group)
 
     def require_at(self, role: Role, group: GroupPath) -> None:
-        """Refuse a caller who may not know the group, or whose effective role there is too low."""
+        """Raise NotFound for a group unknown to the caller, NotPermitted for too low a role."""
         if not self.caller.sees(group):
             raise unknown_group(group)
         if not self.caller.has_role(role, group):
             raise NotPermitted(f"This needs the role {role.name} at {group}.")
 
     def sees(self, resource: Resource) -> bool:
-        """Whether one of the caller's groups lies on one line with one of the grants."""
+        """Whether a group of the caller is above, below or equal to a group with a grant."""
         return any(self.caller.sees(group) for group in resource.groups)
 
     def require_owner(self, role: Role, resource: Resource) -> None:
-        """Refuse a caller who sees the resource without holding the role at its owner group."""
+        """Raise NotPermitted if the caller does not have the role at the owner group."""
         if not self.caller.has_role(role, resource.owner):
             raise NotPermitted(f"This needs the role {role.name} at {resource.owner}.")
 
 
 def absent(noun: str) -> NotFound:
-    """The one answer for a resource that is not there or that the caller may not know of."""
+    """The error for a resource that does not exist or that the caller may not know of."""
     return NotFound(f"There is no {noun} with this id.", ("id",))
 
 

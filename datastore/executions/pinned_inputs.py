@@ -33,7 +33,7 @@ DATASET_GONE: Final = "DATASET_GONE"
 
 
 async def find_datasets(table: Table, plan: TransformPlan) -> Mapping[str, ReferenceDataset]:
-    """The dataset versions of a plan by identity; raises Refused if one was deleted.
+    """The dataset versions of a plan by identity; raises InputRefused if one was deleted.
 
     Get version: `pk = D:<id>, sk = DV:<version>`, batched.
     """
@@ -57,7 +57,7 @@ async def find_datasets(table: Table, plan: TransformPlan) -> Mapping[str, Refer
 async def load_rows(
     datasets: Mapping[str, ReferenceDataset], files: Files, tables: DatasetTableCache
 ) -> Mapping[str, DatasetRows]:
-    """The rows of the datasets, by the same identities; raises Refused if a file is gone."""
+    """The rows of the datasets, by the same identities; raises InputRefused if a file is gone."""
     reading = (tables.rows(files, one) for one in datasets.values())
     try:
         return dict(zip(datasets, await gather(*reading), strict=True))

@@ -29,7 +29,7 @@ async def pin_plan(access: Access, pipeline: Pipeline) -> PinnedPlan:
     """Build the plan of a pipeline, pinned to the current versions of what its formulas use.
 
     Raises Invalid if a dataset does not exist, IllegalState if a dataset or calculation is
-    disabled, LimitExceeded if there are too many, and Moved if one of them is being written
+    disabled, LimitExceeded if there are too many, and StaleRead if one of them is being written
     meanwhile.
     """
     formulas = PIPELINE.formulas(pipeline)

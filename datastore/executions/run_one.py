@@ -106,7 +106,7 @@ class RunOne:
         )
 
     async def _prepare_task(self, plan: TransformPlan, size: int) -> RowTask:
-        """Compile the plan; raises Refused if a formula or a dataset cannot be used."""
+        """Compile the plan; raises InputRefused if a formula or a dataset cannot be used."""
         datasets = await find_datasets(self.table, plan)
         data = await load_rows(datasets, self.files, self.tables)
         program = await asyncio.to_thread(Program, plan, data)

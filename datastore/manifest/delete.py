@@ -46,7 +46,7 @@ FENCE_RETENTION = timedelta(days=30)
 
 
 async def delete_run(access: Access, run: Run) -> None:
-    """Delete a run as it was read; raises Moved if it has changed since.
+    """Delete a run as it was read; raises StaleRead if it has changed since.
 
     The oldest part of a long history is deleted beforehand. If the run was ever claimed, a
     tombstone keeps its highest fence for thirty days.

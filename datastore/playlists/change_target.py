@@ -33,7 +33,7 @@ class ChangeTarget:
 
 
 async def require_room(order: EntryOrder, gap: Gap, behind: str | None, count: int) -> None:
-    """Check that the gap has `count` free ranks; if not, make room and raise Moved."""
+    """Check that the gap has `count` free ranks; if not, make room and raise StaleRead."""
     if not ranks.gap_fits(gap.low, gap.high, count):
         await order.make_room(behind, count)
         raise StaleRead

@@ -54,7 +54,7 @@ class PlaylistChange:
         """The update of the header, which also applies if others changed the playlist meanwhile.
 
         It fails with VersionConflict if the caller expected a version that has changed. It
-        fails with Moved if entries got new ranks, because a chosen rank may now be at the
+        fails with StaleRead if entries got new ranks, because a chosen rank may now be at the
         wrong place.
         """
         conditions: list[Condition] = [*IS_ALIVE, Compare("ranked", "=", playlist.ranked)]
@@ -85,7 +85,7 @@ class PlaylistChange:
 
 
 def rerank_write(playlist: Playlist, ranked: int) -> Write:
-    """The update of the header for new ranks; it fails with Moved if the playlist has changed."""
+    """The update of the header for new ranks; it fails with StaleRead if the playlist has changed."""
     unchanged = (Compare("version", "=", playlist.version), Compare("ranked", "=", ranked))
     condition = AllOf((*IS_ALIVE, *unchanged))
     return Write(Update(key=header_key(playlist.id), add={"ranked": 1}, condition=condition))

@@ -94,7 +94,7 @@ class EntryOrder:
     async def make_room(self, behind: str | None, count: int) -> None:
         """Change the ranks around the gap after an entry, or at the start, to fit `count` more.
 
-        It uses its own transactions, each of which preserves the order. Raises Moved if
+        It uses its own transactions, each of which preserves the order. Raises StaleRead if
         another client writes the playlist meanwhile.
         """
         entries = await self.read_entries()
@@ -120,7 +120,7 @@ class EntryOrder:
         )
 
     async def _require_unchanged(self) -> None:
-        """Raise Moved if the playlist has changed: a moving entry may have been missed."""
+        """Raise StaleRead if the playlist has changed: a moving entry may have been missed."""
         now = await PlaylistReader(self.access).one(self.playlist.id, consistent=True)
         if (now.version, now.ranked) != (self.playlist.version, self.playlist.ranked):
             raise StaleRead

@@ -96,7 +96,7 @@ class NgsiDeadLetter:
     )
     @staticmethod
     async def entities(letter: strawberry.Parent[DeadLetter], info: Info) -> list[DeadEvent]:
-        return await info.context.session.notified.letter_events(letter)
+        return await info.context.session.notifications.letter_events(letter)
 
 
 @strawberry.type(

@@ -111,7 +111,7 @@ class NgsiAttribute:
     async def latest(
         attribute: strawberry.Parent[directory.Attribute], info: Info
     ) -> Sample | None:
-        return await info.context.session.notified.series.latest(attribute)
+        return await info.context.session.notifications.series.latest(attribute)
 
     @strawberry.field(
         graphql_type=Connection[NgsiSample],
@@ -139,7 +139,7 @@ class NgsiAttribute:
             ngsi.parse_span(unset_to_none(start), unset_to_none(end)),
             order is Order.NEWEST_FIRST,
         )
-        samples = info.context.session.notified.series
+        samples = info.context.session.notifications.series
         return await read_connection(
             info,
             ("series", attribute.entity, attribute.name, span, newest),
@@ -206,7 +206,7 @@ class NgsiEntity:
             info,
             ("attributes", entity),
             page_from_arguments(first, after, last, before),
-            lambda window: info.context.session.notified.directory.attributes(entity, window),
+            lambda window: info.context.session.notifications.directory.attributes(entity, window),
         )
 
     @strawberry.field(

@@ -106,7 +106,7 @@ class NgsiMutation:
     async def replay_dead_letters(
         info: Info, input: InputOf[ReplayDeadLettersInput]
     ) -> ReplayDeadLettersPayload:
-        replayed = await info.context.session.notified.replay(input.ids)
+        replayed = await info.context.session.notifications.replay(input.ids)
         return ReplayDeadLettersPayload(replayed=replayed)
 
     @strawberry.mutation(

@@ -104,7 +104,7 @@ class NgsiServicePath:
     )
     @staticmethod
     async def counts(of: strawberry.Parent[directory.ServicePath], info: Info) -> IngestCounts:
-        return await info.context.session.notified.counts(of)
+        return await info.context.session.notifications.counts(of)
 
     @strawberry.field(
         graphql_type=Connection[NgsiDeadLetter],
@@ -124,7 +124,7 @@ class NgsiServicePath:
             info,
             ("deadLetters", of),
             page_from_arguments(first, after, last, before),
-            lambda window: info.context.session.notified.letters(of, window),
+            lambda window: info.context.session.notifications.letters(of, window),
         )
 
 
@@ -154,7 +154,7 @@ class NgsiService:
             info,
             ("servicePaths", service),
             page_from_arguments(first, after, last, before),
-            lambda window: info.context.session.notified.directory.paths(service, window),
+            lambda window: info.context.session.notifications.directory.paths(service, window),
         )
 
     @strawberry.field(
@@ -178,7 +178,7 @@ class NgsiService:
     )
     @staticmethod
     async def counts(service: strawberry.Parent[directory.Service], info: Info) -> IngestCounts:
-        return await info.context.session.notified.service_counts(service)
+        return await info.context.session.notifications.service_counts(service)
 
     @strawberry.field(
         graphql_type=Connection[NgsiDestination] | None,
@@ -198,7 +198,7 @@ class NgsiService:
             info,
             ("destinations", service),
             page_from_arguments(first, after, last, before),
-            lambda window: info.context.session.notified.destinations(service, window),
+            lambda window: info.context.session.notifications.destinations(service, window),
         )
 
     @strawberry.field(
@@ -229,7 +229,7 @@ class NgsiService:
         ] = UNSET,
     ) -> list[repository.Preview]:
         path, form = service_path or "/", unset_to_none(attrs_format)
-        return await info.context.session.notified.preview(service, path, notification, form)
+        return await info.context.session.notifications.preview(service, path, notification, form)
 
     @strawberry.field(
         graphql_type=str | None,
@@ -276,7 +276,7 @@ class NgsiQuery:
             info,
             ("ngsiServices",),
             page_from_arguments(first, after, last, before),
-            info.context.session.notified.directory.services,
+            info.context.session.notifications.directory.services,
         )
 
     @strawberry.field(
@@ -293,7 +293,7 @@ class NgsiQuery:
             ),
         ],
     ) -> directory.Service:
-        return await info.context.session.notified.directory.service(name)
+        return await info.context.session.notifications.directory.service(name)
 
     @strawberry.field(
         graphql_type=NgsiNamingRules | None,
@@ -302,4 +302,4 @@ class NgsiQuery:
     )
     @staticmethod
     async def ngsi_naming_rules(info: Info) -> naming_rules.NamingDocuments:
-        return await info.context.session.notified.rules.documents()
+        return await info.context.session.notifications.rules.documents()

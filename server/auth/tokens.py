@@ -79,7 +79,7 @@ class Authenticator(Protocol):
     async def caller_of(self, headers: Mapping[str, object]) -> Caller:
         """Return the caller from the `Authorization` header, whose name may be in any case.
 
-        Raises Unauthenticated, and Unavailable while the issuer's keys cannot be fetched.
+        Raises NotAuthenticated, and Unavailable while the issuer's keys cannot be fetched.
         """
 
     def authenticate(self, headers: Mapping[str, object]) -> Awaitable[Authentication]:
@@ -235,7 +235,7 @@ def dev_authenticator(settings: Settings) -> Authenticator:
 
 
 def bearer_token(headers: Mapping[str, object]) -> bytes:
-    """Return the token after `Bearer`, in ASCII; raises Unauthenticated for any other header."""
+    """Return the token after `Bearer`, in ASCII; raises NotAuthenticated for any other header."""
     if isinstance(headers, Headers):
         found: Sequence[object] = headers.getlist("authorization")
     else:

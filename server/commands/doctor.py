@@ -5,19 +5,19 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from penstock.server.commands.checks.bucket import bucket
-from penstock.server.commands.checks.dynamodb import dynamodb
-from penstock.server.commands.checks.embedded_store import embedded_store
+from penstock.server.commands.checks.bucket import check_bucket
+from penstock.server.commands.checks.dynamodb import check_dynamodb
+from penstock.server.commands.checks.embedded_store import check_embedded_store
 from penstock.server.commands.checks.finding import Finding, Findings, Severity, fail
-from penstock.server.commands.checks.issuer import issuer
+from penstock.server.commands.checks.issuer import check_issuer
 from penstock.server.commands.options import StoreOptions
 from penstock.server.core.command_output import CommandOutput, ExitCode, show_progress
 from penstock.server.settings.settings import Settings
 
 Check: TypeAlias = Callable[[Settings], Findings]
 
-_STORE_CHECKS: Final[Mapping[str, Check]] = MappingProxyType(
-    {"sqlite": embedded_store, "dynamodb": dynamodb}
+_STORE_CHECKS: Final[Mapping[str, tuple[str, Check]]] = MappingProxyType(
+    {"sqlite": ("embedded", check_embedded_store), "dynamodb": ("dynamodb", check_dynamodb)}
 )
 
 
@@ -27,7 +27,8 @@ def doctor(*, options: StoreOptions = StoreOptions()) -> CommandOutput:  # noqa:
     Nothing is changed. Each check prints one line: `ok`, `warn` or `fail`, and advice.
     """
     settings = options.settings()
-    found = asyncio.run(_run_checks(settings, (_STORE_CHECKS[settings.store], bucket, issuer)))
+    checks = (_STORE_CHECKS[settings.store], ("bucket", check_bucket), ("issuer", check_issuer))
+    found = asyncio.run(_run_checks(settings, checks))
     failed = any(finding.level is Severity.FAIL for finding in found)
     data = {
         "ok": not failed,
@@ -45,16 +46,16 @@ def doctor(*, options: StoreOptions = StoreOptions()) -> CommandOutput:  # noqa:
     return CommandOutput("\n".join(map(_format_finding, found)), data, code)
 
 
-async def _run_checks(settings: Settings, checks: Sequence[Check]) -> list[Finding]:
+async def _run_checks(settings: Settings, checks: Sequence[tuple[str, Check]]) -> list[Finding]:
     found: list[Finding] = []
     with show_progress("Checking", len(checks)) as progress:
-        for check in checks:
+        for name, check in checks:
             try:
                 async for finding in check(settings):
                     found.append(finding)  # noqa: PERF401 - what came before a failure counts
             except Exception as error:  # the next check may still find more
                 words = f"{type(error).__name__}: {error}"
-                found.append(fail(check.__name__, words, "Nobody foresaw this; please report it."))
+                found.append(fail(name, words, "Nobody foresaw this; please report it."))
             progress()
     return found
 

@@ -40,7 +40,7 @@ async def _run_worker(settings: Settings, once: bool) -> None:
         if problems := [*await table.verify(), *await files.verify()]:
             raise CommandFailed(*problems, code=ExitCode.STORE)
         store = build_store(table, settings, files)
-        runner = store.runner(store.clock.new_id(), engine)
+        runner = store.execution_worker(store.clock.new_id(), engine)
         working = WorkerLoop(
             runner, poll=settings.execution_poll_seconds, idle=0.0 if once else None
         )

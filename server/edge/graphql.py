@@ -63,7 +63,7 @@ _ALLOW: Final = encode_headers({"allow": ALLOWED_METHODS})
 class GraphQLApp:
     """Serves one engine at any path.
 
-    `authenticate` returns the caller of a request or raises Unauthenticated. `open_context` opens
+    `authenticate` returns the caller of a request or raises NotAuthenticated. `open_context` opens
     the context value for the resolvers, and may refuse the operation with a PenstockError.
     """
 

@@ -35,7 +35,7 @@ async def run_jobs_in_background(
     chore = PeriodicTask(work, seconds, job_logger, "no job could be run")
     running = asyncio.create_task(repeat_when_set(wanted, chore))
     try:
-        yield replace(store, job_begun=wanted.set)
+        yield replace(store, on_job_created=wanted.set)
     finally:
         await cancel_tasks([running])
 
@@ -64,8 +64,8 @@ def maintain_executions(store: Store, settings: Settings) -> AbstractAsyncContex
     """Find uploaded inputs, remove expired executions, and finish interrupted deletes."""
 
     async def start_uploaded() -> None:
-        if await store.look_for_uploads():
-            store.execution_ready()
+        if await store.confirm_uploads():
+            store.on_execution_ready()
 
     trouble = "executions could not be looked after"
     return run_periodically(

@@ -110,7 +110,9 @@ class WorkerProcessConfig(msgspec.Struct, frozen=True):
 
 async def _run_worker(orders: WorkerProcessConfig, settings: Settings) -> None:
     async with open_table(settings) as table, open_files(settings) as files:
-        runner = build_store(table, settings, files).runner(orders.worker, row_engine_of(settings))
+        runner = build_store(table, settings, files).execution_worker(
+            orders.worker, row_engine_of(settings)
+        )
         worker = WorkerLoop(runner, poll=orders.poll, idle=orders.idle)
         listening = asyncio.create_task(_obey_lines(worker))
         await worker.work()

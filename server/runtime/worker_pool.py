@@ -32,7 +32,7 @@ async def run_workers(store: Store, settings: Settings) -> AsyncIterator[Store]:
     pool = WorkerPool(store, settings)
     running = asyncio.create_task(pool.run())
     try:
-        yield replace(store, execution_ready=pool.wake)
+        yield replace(store, on_execution_ready=pool.wake)
     finally:
         await cancel_tasks([running])
         await pool.stop()
@@ -82,13 +82,13 @@ class WorkerPool:
 
     async def _fill(self) -> None:
         """Start a process for each ready execution, up to the limit."""
-        ready = await self._store.ready_executions(self._settings.execution_workers)
+        ready = await self._store.count_ready_executions(self._settings.execution_workers)
         if not ready:
             return
         for process in self._processes.values():
             if process.stdin is not None:
                 process.stdin.write(b"\n")
-        busy = await self._store.held_executions(set(self._processes))
+        busy = await self._store.count_held_executions(set(self._processes))
         for _ in range(min(ready + busy, self._settings.execution_workers) - len(self._processes)):
             await self._start()
 

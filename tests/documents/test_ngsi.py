@@ -156,7 +156,7 @@ async def test_try_dead_letters_again(store: Store, tmp_path: Path) -> None:
             ]
             again = await ask(REPLAY, {"input": {"ids": [letter["id"]]}}, CARLA)
             assert again.value["code"] == "NOT_FOUND"
-        counts = await world.caller("carla", "/=reader").notified.counts(
+        counts = await world.caller("carla", "/=reader").notifications.counts(
             ServicePath("vehicles", "/4wheels")
         )
         assert (counts.received, counts.dead_lettered) == (2, 1)

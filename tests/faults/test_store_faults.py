@@ -220,7 +220,7 @@ async def test_a_delete_in_many_steps_ends_through_any_faults(
         assert await at.damage() == []
         found = await at.ask(FOUND, tags={"all": [{"key": "all", "value": "yes"}]})
         assert {node["id"] for node in found["nodes"]} == writer.kept.keys()
-        assert await Store(at.table).pending_deletes() == 0
+        assert await Store(at.table).count_pending_deletes() == 0
 
 
 async def test_keys_are_made_and_ended_through_any_faults(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ METHODS = ("GET", "POST")
 _RULE = "Give the bucket a CORS rule with the page's origin and the methods GET and POST."
 
 
-async def bucket(settings: Settings) -> Findings:
+async def check_bucket(settings: Settings) -> Findings:
     """Check the bucket, if one is set."""
     if settings.bucket is None:
         yield ok("bucket", "None is set.")

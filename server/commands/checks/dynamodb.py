@@ -36,7 +36,7 @@ _BAD_CREDENTIALS = frozenset(
 )
 
 
-async def dynamodb(settings: Settings) -> Findings:
+async def check_dynamodb(settings: Settings) -> Findings:
     """Check the connection to DynamoDB, and the table if the connection works."""
     found = await diagnose_table(settings.table, settings.region, settings.endpoint_url)
     for finding in judge_connection(found):

@@ -14,7 +14,7 @@ SCARCE_BYTES = 2**30
 TOO_FEW_BYTES = 100 * 2**20
 
 
-async def embedded_store(settings: Settings) -> Findings:
+async def check_embedded_store(settings: Settings) -> Findings:
     """Check the directory and file of the embedded store without creating either."""
     yield _check_writable(settings.data_dir)
     yield judge_free_space(shutil.disk_usage(_nearest_existing(settings.data_dir)).free)

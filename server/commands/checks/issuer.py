@@ -18,7 +18,7 @@ from penstock.server.commands.checks.finding import Finding, Findings, fail, ok,
 from penstock.server.settings.settings import Settings
 
 
-async def issuer(settings: Settings) -> Findings:
+async def check_issuer(settings: Settings) -> Findings:
     """Check that the keys can be fetched, and that they fit the accepted algorithms."""
     if settings.issuer is None:
         yield ok("issuer", "None is set: development tokens are accepted, and no others.")

@@ -287,7 +287,7 @@ async def test_a_session_goes_with_its_request_and_not_with_a_garbage_collection
     session = store.open_session(SUPER)
     held = [session.pipelines, session.groups, session.jobs, session.executions, session.run_lists]
     held += [session.recovery, session.audio, session.playlists, session.listening]
-    held += [session.evaluations, session.dataset_files, session.notified]
+    held += [session.evaluations, session.dataset_files, session.notifications]
     gone = weakref.ref(session)
     del session, held
     assert gone() is None

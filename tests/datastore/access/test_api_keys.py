@@ -55,7 +55,7 @@ SOUTH_READER = roles({SOUTH: Role.READER})
 
 
 async def credential(store: Store, text: KeyText) -> Credential:
-    found = await store.credential(text.id)
+    found = await store.find_credential(text.id)
     assert found is not None
     return found
 
@@ -96,7 +96,7 @@ async def test_a_key_proves_its_user_until_it_expires(store: Store, watch: Watch
     assert not found.admits(text, end)
     assert not found.admits(text, end + SECOND)
     assert not found.admits(KeyText(text.id, "A" * 43), watch())
-    assert await store.credential(ABSENT) is None
+    assert await store.find_credential(ABSENT) is None
 
 
 @on_sqlite
@@ -111,7 +111,7 @@ async def test_a_key_is_read_consistently_in_one_request(store: Store) -> None:
 
     _, text = await store.open_session(ANN).api_keys.create("k", SOUTH_READER, LATER)
     table = Consistent(store.table)
-    assert await Store(table).credential(text.id) is not None  # type: ignore[arg-type]
+    assert await Store(table).find_credential(text.id) is not None  # type: ignore[arg-type]
     assert table.seen == 1
 
 
@@ -133,7 +133,7 @@ async def test_a_revoked_key_is_gone_and_the_others_stay(store: Store) -> None:
     first, _ = await keys.create("first", SOUTH_READER, LATER)
     second, text = await keys.create("second", SOUTH_READER, LATER)
     assert await keys.revoke(second.id) == second
-    assert await store.credential(text.id) is None
+    assert await store.find_credential(text.id) is None
     assert await walk(keys.page) == [first]
     with pytest.raises(NotFound, match="There is no API key with this id"):
         await keys.revoke(second.id)

@@ -72,7 +72,7 @@ async def test_every_object_below_a_prefix_is_taken_in_once(store: Store) -> Non
     await uploads(store, 25)
     await store.files.write("audio/ann/artwork/x", single_chunk(b"x"), content_type="image/png")
     begun = asyncio.Event()
-    library = listener(replace(store, job_begun=begun.set))
+    library = listener(replace(store, on_job_created=begun.set))
     job = await library.importing.begin(None, "")
     assert begun.is_set()
     assert await store.run_jobs("worker") == 1

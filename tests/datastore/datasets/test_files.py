@@ -269,7 +269,7 @@ async def test_a_delete_that_is_killed_is_finished_with_its_files(
     with pytest.raises(NotFound):
         await session.datasets.reading.one(made.id)
     assert len(await all_keys(store.files)) == 2 - deletes
-    assert await store.pending_deletes() == 1
+    assert await store.count_pending_deletes() == 1
     assert await store.finish_deletes() == 1
     assert await all_keys(store.files) == []
     assert (await contents(store.table)).keys() == rows.keys()
@@ -280,7 +280,7 @@ async def test_a_delete_that_is_killed_is_finished_with_its_files(
 async def test_a_group_that_is_deleted_takes_the_files_of_its_datasets_along(store: Store) -> None:
     session = await grow(store)
     await create(session)
-    await session.cascades.delete(USA)
+    await session.group_deletions.delete(USA)
     assert await store.run_jobs("worker") == 1
     assert await all_keys(store.files) == []
 

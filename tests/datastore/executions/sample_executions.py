@@ -87,7 +87,7 @@ async def finished_execution(
 ) -> Execution:
     """Create an execution and run it to its end."""
     execution = await ready_execution(store, pipeline, data, **more)
-    assert await store.runner("w").run_all() == 1
+    assert await store.execution_worker("w").run_all() == 1
     return await current_execution(store, execution)
 
 

@@ -38,7 +38,7 @@ async def test_what_is_not_over_can_be_cancelled_and_that_twice(
         "cancelled",
         "ann",
     )
-    assert await store.runner("w").run_all() == 0
+    assert await store.execution_worker("w").run_all() == 0
     assert await faults(store.table) == []
 
 
@@ -85,7 +85,7 @@ async def test_what_failed_begins_anew_with_what_was_pinned(
         0,
     )
     assert again.fence == 1
-    assert await store.runner("w").run_all() == 1
+    assert await store.execution_worker("w").run_all() == 1
     assert [event for event, _, _ in await event_history(session, failed)] == [
         "created",
         "uploaded",
@@ -107,8 +107,8 @@ async def test_what_was_cancelled_before_its_input_came_waits_for_it_again(
     again = await changing.retry(made.id)
     assert again.upload_until == "2022-08-11T00:55:20.322Z"
     await put_file(store.files, ingest_key(made), INPUT)
-    await store.look_for_uploads()
-    assert await store.runner("w").run_all() == 1
+    await store.confirm_uploads()
+    assert await store.execution_worker("w").run_all() == 1
     assert (await current_execution(store, made)).state == "success"
 
 

@@ -25,7 +25,7 @@ async def test_whatever_goes_wrong_with_the_table_a_run_ends_once(
         pipeline = await plant_pipeline(store)
         proxy.chance(0.3, ANYWHERE - {Fault.SILENT_AFTER, Fault.SLOW}, seed=7)
         made = [await ready_execution(store, pipeline, max_failed_rows=n) for n in range(1, 4)]
-        assert await store.runner("w").run_all() == 3
+        assert await store.execution_worker("w").run_all() == 3
         proxy.chance(0.0, (), seed=0)
         for one in made:
             after = await current_execution(store, one)

@@ -20,20 +20,20 @@ async def test_what_no_worker_took_for_minutes_is_stuck(
     await begin_execution(store, pipeline)
     await finished_execution(store, pipeline)
     made = await ready_execution(store, pipeline)
-    assert await store.stuck_executions() == []
+    assert await store.find_stuck_executions() == []
     watch.move(timedelta(minutes=5, seconds=1))
-    assert await store.stuck_executions() == [made.id]
-    await store.runner("w").run_all()
-    assert await store.stuck_executions() == []
+    assert await store.find_stuck_executions() == [made.id]
+    await store.execution_worker("w").run_all()
+    assert await store.find_stuck_executions() == []
 
 
 async def test_what_lost_its_worker_is_stuck_after_some_time(
     store: Store, pipeline: Pipeline, watch: Watch
 ) -> None:
     made = await ready_execution(store, pipeline)
-    claims = store.runner("dead")._claims
+    claims = store.execution_worker("dead")._claims
     assert await claims.take(made, "dead") is not None
     watch.move(timedelta(minutes=5))
-    assert await store.stuck_executions() == []
+    assert await store.find_stuck_executions() == []
     watch.move(timedelta(minutes=2))
-    assert await store.stuck_executions() == [made.id]
+    assert await store.find_stuck_executions() == [made.id]

@@ -69,8 +69,8 @@ async def test_calculations_are_pinned_however_deep_they_are_called(store: Store
     session = store.open_session(SUPER)
     await session.calculations.writing.update(double.id, 1, {"formula": ":n * 3"})
     await put_file(store.files, ingest_key(made), b"x\n1\n")
-    await store.look_for_uploads()
-    await store.runner("w").run_all()
+    await store.confirm_uploads()
+    await store.execution_worker("w").run_all()
     assert await read_content(store.files, output_key(made)) == b"y\r\n4\r\n"
     after = await finished_execution(store, pipeline, b"x\n1\n")
     assert after.pins[0].version == 2
@@ -88,8 +88,8 @@ async def test_a_calculation_that_is_deleted_is_still_pinned(store: Store) -> No
     )
     await store.open_session(SUPER).calculations.deleting.delete(quadruple.id)
     await put_file(store.files, ingest_key(made), b"x\n2\n")
-    await store.look_for_uploads()
-    await store.runner("w").run_all()
+    await store.confirm_uploads()
+    await store.execution_worker("w").run_all()
     assert (await current_execution(store, made)).state == "success"
     assert await read_content(store.files, output_key(made)) == b"y\r\n8\r\n"
 
@@ -172,7 +172,7 @@ async def test_what_is_disabled_later_changes_nothing(store: Store) -> None:
         store, await pipeline_in(store, name="Calling", transformer=CALLING), b"x\n1\n"
     )
     await session.calculations.writing.update(double.id, 1, {"state": State.DISABLED})
-    await store.runner("w").run_all()
+    await store.execution_worker("w").run_all()
     assert (await current_execution(store, made)).state == "success"
 
 

@@ -49,8 +49,8 @@ PROBLEM = "line 1, column 1: there is no dataset 'fuels'"
 
 async def run_to_end(store: Store, made: Execution, data: bytes = INPUT) -> Execution:
     await put_file(store.files, ingest_key(made), data)
-    await store.look_for_uploads()
-    assert await store.runner("w").run_all() == 1
+    await store.confirm_uploads()
+    assert await store.execution_worker("w").run_all() == 1
     return await current_execution(store, made)
 
 

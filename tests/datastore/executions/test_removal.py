@@ -114,7 +114,7 @@ async def test_a_group_is_deleted_with_the_executions_of_its_pipelines(
 ) -> None:
     await finished_execution(store, pipeline)
     session = store.open_session(SUPER)
-    _, job = await session.cascades.delete(USA)
+    _, job = await session.group_deletions.delete(USA)
     assert job is not None
     assert await store.run_jobs("w") == 1
     await store.finish_deletes()
@@ -154,7 +154,7 @@ async def test_a_run_whose_pipeline_is_deleted_meanwhile_leaves_no_file(
     store: Store, pipeline: Pipeline
 ) -> None:
     made = await ready_execution(store, pipeline)
-    await replace(store, files=DeletingFiles(store, pipeline)).runner("w").run_all()
+    await replace(store, files=DeletingFiles(store, pipeline)).execution_worker("w").run_all()
     assert await rows_left(store) == set()
     assert not any(await files_of(store, made))
     assert await faults(store.table) == []

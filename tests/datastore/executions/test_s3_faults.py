@@ -119,7 +119,7 @@ async def test_what_passes_is_sent_again_and_changes_nothing(
     assert len(OUTPUT) > PART_BYTES
     made = await ready_execution(far, tenfold, INPUT)
     proxy.script(operation, *faults_met)
-    assert await far.runner("w").run_all() == 1
+    assert await far.execution_worker("w").run_all() == 1
     after = await current_execution(far, made)
     assert (after.state, after.attempts, after.failed) == ("success", 1, 1)
     assert proxy.left == 0
@@ -143,7 +143,7 @@ async def test_what_is_denied_fails_the_run_and_leaves_no_parts_behind(
 ) -> None:
     made = await ready_execution(far, tenfold, INPUT)
     proxy.script(operation, S3Fault.DENIED)
-    await far.runner("w").run_all()
+    await far.execution_worker("w").run_all()
     after = await current_execution(far, made)
     assert (after.state, after.code) == ("failed", "INTERNAL_ERROR")
     assert await read_content(far.files, output_key(made)) is None
@@ -156,14 +156,14 @@ async def test_an_outage_is_waited_for(
     made = await ready_execution(far, tenfold, INPUT)
     monkeypatch.setattr("penstock.datastore.objects.s3.Attempts", lambda _: Attempts(0.2))
     proxy.script("GetObject", *[S3Fault.SLOW_DOWN] * 30)
-    assert await far.runner("w").run_one()
+    assert await far.execution_worker("w").run_one()
     waiting = await current_execution(far, made)
     assert (waiting.state, waiting.attempts) == ("in_progress", 1)
-    assert not await far.runner("w").run_one()
+    assert not await far.execution_worker("w").run_one()
     proxy._scripts.clear()
     monkeypatch.undo()
     watch.move(timedelta(seconds=3))
-    assert await far.runner("w").run_one()
+    assert await far.execution_worker("w").run_one()
     assert (await current_execution(far, made)).state == "success"
     assert await read_content(far.files, output_key(made)) == OUTPUT
 
@@ -180,7 +180,7 @@ async def test_the_parts_of_a_dead_worker_are_taken_away_by_its_heir(
     held = await Claims(far.table, far.clock, far.rules).take(made, "dead")
     assert held is not None
     watch.move(timedelta(minutes=5))
-    assert await far.runner("heir").run_one()
+    assert await far.execution_worker("heir").run_one()
     assert await unfinished_uploads(bucket) == 1
     assert (await event_history(far.open_session(ANN), made))[-1] == (
         "succeeded",

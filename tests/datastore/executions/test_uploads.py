@@ -78,8 +78,8 @@ async def test_nothing_is_confirmed_for_what_was_cancelled(
 async def test_an_upload_that_nobody_confirms_is_found(store: Store, pipeline: Pipeline) -> None:
     found, waits = await begin_execution(store, pipeline), await begin_execution(store, pipeline)
     await put_file(store.files, ingest_key(found), INPUT)
-    assert await store.look_for_uploads() == 1
-    assert await store.look_for_uploads() == 0
+    assert await store.confirm_uploads() == 1
+    assert await store.confirm_uploads() == 0
     assert (await event_history(store.open_session(ANN), found))[-1] == (
         "uploaded",
         "waiting",
@@ -94,10 +94,10 @@ async def test_who_never_uploads_ends_in_failure(
 ) -> None:
     made = await begin_execution(store, pipeline)
     watch.move(timedelta(hours=1, minutes=9))
-    await store.look_for_uploads()
+    await store.confirm_uploads()
     assert (await current_execution(store, made)).state == "waiting"
     watch.move(timedelta(minutes=2))
-    await store.look_for_uploads()
+    await store.confirm_uploads()
     after = await current_execution(store, made)
     assert (after.state, after.code) == ("failed", "NO_INPUT")
     assert await faults(store.table) == []
@@ -109,7 +109,7 @@ async def test_an_upload_that_came_late_still_counts(
     made = await begin_execution(store, pipeline)
     watch.move(timedelta(hours=5))
     await put_file(store.files, ingest_key(made), INPUT)
-    assert await store.look_for_uploads() == 1
+    assert await store.confirm_uploads() == 1
 
 
 async def test_what_was_uploaded_runs_although_its_pipeline_is_frozen(
@@ -117,5 +117,5 @@ async def test_what_was_uploaded_runs_although_its_pipeline_is_frozen(
 ) -> None:
     made = await ready_execution(store, pipeline)
     await store.open_session(ANN).pipelines.writing.update(pipeline.id, 1, {"state": State.FROZEN})
-    assert await store.runner("w").run_all() == 1
+    assert await store.execution_worker("w").run_all() == 1
     assert (await current_execution(store, made)).state == "success"

@@ -56,7 +56,7 @@ async def test_what_is_uploaded_later_does_not_reach_a_run(
     failed = await finished_execution(store, pipeline, b"nonsense\n")
     await put_file(store.files, ingest_key(failed), INPUT)
     await store.open_session(ANN).executions.changing.retry(failed.id)
-    await store.runner("w").run_all()
+    await store.execution_worker("w").run_all()
     assert (await current_execution(store, failed)).state == "failed"
 
 
@@ -152,8 +152,8 @@ async def test_rows_of_a_request_whose_server_died_are_run_by_another_or_given_u
         with suppress(ProcessDied):
             await mortal.open_session(ANN).executions.inline.run(wanted, [{"distance": calls}])
         watch.move(timedelta(minutes=11))
-        await store.runner("heir").run_all()
-        await store.look_for_uploads()
+        await store.execution_worker("heir").run_all()
+        await store.confirm_uploads()
         page = await store.open_session(ANN).executions.listing.page(
             pipeline, ExecutionFilter(), Window(size=1)
         )
@@ -194,6 +194,6 @@ async def test_work_is_done_again_where_its_files_are_gone(
 async def test_an_input_that_is_gone_is_told(store: Store, pipeline: Pipeline) -> None:
     made = await ready_execution(store, pipeline)
     await store.files.delete(ingest_key(made))
-    await store.runner("w").run_all()
+    await store.execution_worker("w").run_all()
     after = await current_execution(store, made)
     assert (after.state, after.code) == ("failed", "INPUT_GONE")

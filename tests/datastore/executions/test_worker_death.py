@@ -46,12 +46,12 @@ async def test_wherever_a_worker_dies_the_next_one_finishes(
             store, table=MortalTable(store.table, life), files=MortalFiles(store.files, life)
         )
         try:
-            await mortal.runner("mortal").run_all()
+            await mortal.execution_worker("mortal").run_all()
             break
         except ProcessDied:
             deaths += 1
         watch.move(MINUTES)
-        await store.runner("heir").run_all()
+        await store.execution_worker("heir").run_all()
         after = await current_execution(store, made)
         assert (after.state, after.rows) == ("success", 4)
         output = await read_content(store.files, output_key(made))
@@ -89,7 +89,7 @@ async def test_a_cancellation_is_noticed_at_the_next_sign_of_life(
 ) -> None:
     made = await ready_execution(store, pipeline)
     slowed, waiting = slow_store(store)
-    running = asyncio.create_task(slowed.runner("w").run_all())
+    running = asyncio.create_task(slowed.execution_worker("w").run_all())
     await waiting.begun.wait()
     await store.open_session(ANN).executions.changing.cancel(made.id)
     assert await asyncio.wait_for(running, 5) == 1
@@ -104,10 +104,10 @@ async def test_a_zombie_that_wakes_up_publishes_nothing(
 ) -> None:
     made = await ready_execution(store, pipeline)
     waiting = WaitingFiles(store.files)
-    zombie = asyncio.create_task(replace(store, files=waiting).runner("zombie").run_all())
+    zombie = asyncio.create_task(replace(store, files=waiting).execution_worker("zombie").run_all())
     await waiting.begun.wait()
     watch.move(MINUTES)
-    assert await store.runner("heir").run_all() == 1
+    assert await store.execution_worker("heir").run_all() == 1
     after = await current_execution(store, made)
     await store.files.delete(output_key(made))
     waiting.go.set()
@@ -127,12 +127,12 @@ async def test_who_is_told_to_stop_leaves_the_run_to_others_at_once(
 ) -> None:
     made = await ready_execution(store, pipeline)
     slowed, waiting = slow_store(store)
-    running = asyncio.create_task(slowed.runner("w").run_all())
+    running = asyncio.create_task(slowed.execution_worker("w").run_all())
     await waiting.begun.wait()
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    assert await store.runner("other").run_all() == 1
+    assert await store.execution_worker("other").run_all() == 1
     after = await current_execution(store, made)
     assert (after.state, after.attempts) == ("success", 1)
 
@@ -158,7 +158,7 @@ async def test_a_store_that_does_not_answer_is_asked_again_within_bounds(
     store: Store, pipeline: Pipeline, watch: Watch, times: int, state: str
 ) -> None:
     made = await ready_execution(store, pipeline)
-    runner = replace(store, files=BrokenFiles(store.files, times)).runner("w")
+    runner = replace(store, files=BrokenFiles(store.files, times)).execution_worker("w")
     pauses = 0
     for _ in range(1000):
         if (await current_execution(store, made)).state in ("success", "failed"):
@@ -186,7 +186,7 @@ async def test_a_bug_fails_the_run_and_not_the_worker(
         raise ZeroDivisionError
 
     monkeypatch.setattr("penstock.datastore.executions.run_one.Program", raise_bug)
-    assert await store.runner("w").run_all() == 1
+    assert await store.execution_worker("w").run_all() == 1
     after = await current_execution(store, made)
     assert (after.state, after.code) == ("failed", "INTERNAL_ERROR")
     assert "ZeroDivisionError" in caplog.text

@@ -55,7 +55,7 @@ def kind_of(name: str) -> KindDefinition[Any]:
 
 async def begin_deletion(store: Store, group: GroupPath = USA) -> Job:
     """Begin the job that deletes the group and all below it."""
-    _, job = await store.open_session(SUPER).cascades.delete(group)
+    _, job = await store.open_session(SUPER).group_deletions.delete(group)
     assert job is not None
     return job
 

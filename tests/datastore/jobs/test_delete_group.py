@@ -47,7 +47,7 @@ CLOSING = 5
 
 async def test_a_cascade_takes_the_subtree_away_and_leaves_the_rest(store: Store) -> None:
     await plant(store)
-    group, job = await store.open_session(ANN).cascades.delete(USA)
+    group, job = await store.open_session(ANN).group_deletions.delete(USA)
     assert (group.path, group.children, group.grants) == (USA, 2, 2)
     assert job is not None
     assert (job.kind, job.state, job.group) == (JobKind.DELETE_GROUP, JobState.PENDING, USA)
@@ -65,7 +65,7 @@ async def test_a_cascade_takes_the_subtree_away_and_leaves_the_rest(store: Store
 
 async def test_an_empty_group_goes_at_once_and_without_a_job(store: Store) -> None:
     session = await grow(store)
-    group, job = await session.cascades.delete(EU)
+    group, job = await session.group_deletions.delete(EU)
     assert (group.path, job) == (EU, None)
     with pytest.raises(NotFound):
         await session.groups.one(EU)
@@ -91,7 +91,7 @@ async def test_a_cascade_needs_an_admin_of_the_group_and_wherever_below_they_hav
     await plant(store)
     before = await contents(store.table)
     with pytest.raises(failure):
-        await store.open_session(caller(roles)).cascades.delete(group)
+        await store.open_session(caller(roles)).group_deletions.delete(group)
     assert await contents(store.table) == before
 
 
@@ -227,10 +227,10 @@ async def test_deletes_that_were_cut_short_in_the_subtree_are_finished(store: St
     session = await grow(store)
     for kind in KINDS:
         assert await cut_short(store, kind, await make_widely_granted(session, kind), 2)
-    assert await store.pending_deletes() == len(KINDS)
+    assert await store.count_pending_deletes() == len(KINDS)
     await begin_deletion(store)
     assert await store.run_jobs("w") == 1
-    assert await store.pending_deletes() == 0
+    assert await store.count_pending_deletes() == 0
     assert (await session.groups.one(EU)).grants == 0
     assert await faults(store.table) == []
 

@@ -150,7 +150,7 @@ async def test_a_job_is_followed_by_who_began_it_and_by_who_may_know_the_group(
 ) -> None:
     await plant(store)
     ann = caller({NORTHWEST: Role.ADMIN})
-    _, job = await store.open_session(ann).cascades.delete(NORTHWEST)
+    _, job = await store.open_session(ann).group_deletions.delete(NORTHWEST)
     assert job is not None
     for who, sees in (
         (SUPER, True),

@@ -151,7 +151,7 @@ async def test_a_group_goes_with_its_manifests(store: Store) -> None:
         await bring_to(session, RunState.FAILED, f"r{n}/")
     await session.runs.discover(ManifestName(USA, "b"), Discovery(run_id="r", added_by="t"))
     await session.runs.discover(ManifestName(EU, "b"), Discovery(run_id="r", added_by="t"))
-    _, job = await session.cascades.delete(USA)
+    _, job = await session.group_deletions.delete(USA)
     assert job is not None
     with pytest.raises(NotFound, match="being deleted"):
         await session.runs.discover(ManifestName(USA, "c"), Discovery(run_id="r", added_by="t"))

@@ -36,7 +36,7 @@ def reader(world: SinkWorld, caller: Caller = SUPER, **ingest: Any) -> IngestRep
     return (
         Store(world.context.table, files=world.context.files, ingest=found)
         .open_session(caller)
-        .notified
+        .notifications
     )
 
 

@@ -159,7 +159,7 @@ async def test_whatever_fails_everything_is_stored_once(world: SinkWorld, seed: 
         cars = waiting[number]
         made = notification(*cars, correlator=f"c{number}")
         try:
-            return (await sink.accept(made, 100)) is not None
+            return (await sink.accept_notification(made, 100)) is not None
         except Unavailable:
             return False
 

@@ -25,7 +25,7 @@ async def send(world: SinkWorld, left: list[int], sink: Any) -> list[int]:
     async def one(number: int) -> int | None:
         cars = [car(f"car{number % 3}", speed=number), car(f"bus{number % 2}", speed=number)]
         try:
-            await sink.accept(notification(*cars, correlator=f"c{number}"), 100)
+            await sink.accept_notification(notification(*cars, correlator=f"c{number}"), 100)
         except Unavailable:
             return number
         return None

@@ -54,10 +54,10 @@ async def test_a_delete_cut_short_anywhere_is_gone_for_readers_and_finished_late
             (track,) = await add_tracks(session, 1)
             with pytest.raises(NotFound):
                 await session.playlists.adding.add(ChangeTarget(id=playlist.id), [track])
-            assert await store.pending_deletes() == 1
+            assert await store.count_pending_deletes() == 1
             assert await store.finish_deletes() == 1
         assert await remains(store) == 0
-        assert await store.pending_deletes() == 0
+        assert await store.count_pending_deletes() == 0
 
 
 @on_sqlite

@@ -101,9 +101,9 @@ async def test_deletes_of_every_kind_that_were_cut_short_are_finished(tmp_path: 
                 await stopping.of(kind).deleting.delete(made.id)
             with pytest.raises(NotFound):
                 await session.of(kind).reading.one(made.id)
-        assert await store.pending_deletes() == 3
+        assert await store.count_pending_deletes() == 3
         assert await store.finish_deletes() == 3
-        assert await store.pending_deletes() == 0
+        assert await store.count_pending_deletes() == 0
         assert await store.finish_deletes() == 0
 
 

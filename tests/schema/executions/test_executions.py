@@ -100,7 +100,7 @@ async def test_an_execution_goes_from_its_form_to_its_output(ask: Ask, store: St
     assert told["execution"]["readyAt"] is not None
     waiting = (await ask(SHOWN, {"id": made["id"]})).value
     assert waiting["outputDownload"] == {"status": "NOT_READY", "url": None, "sizeBytes": None}
-    assert await store.runner("w").run_all() == 1
+    assert await store.execution_worker("w").run_all() == 1
     over = (await ask(SHOWN, {"id": made["id"]}, READER)).value
     assert (over["state"], over["code"], over["maxFailedRows"]) == ("SUCCESS", None, 5)
     assert over["progress"] == {
@@ -179,7 +179,7 @@ async def test_a_reader_sees_an_execution_without_its_form(ask: Ask) -> None:
 @pytest.mark.parametrize("seconds", [0, -1, 604801])
 async def test_a_url_is_valid_for_a_sensible_time(ask: Ask, store: Store, seconds: int) -> None:
     id = await create_uploaded_execution(ask, await create_pipeline(ask))
-    await store.runner("w").run_all()
+    await store.execution_worker("w").run_all()
     document = (
         "query($id: ID!, $s: Int) { execution(id: $id) { outputDownload(expiresIn: $s) { url } } }"
     )
@@ -284,7 +284,7 @@ async def test_an_execution_is_followed_to_its_end(ask: Ask, store: Store) -> No
     async with aclosing(answers(store, changes, id, ROOT, PROGRESS)) as told:
         progress = {"rowsRead": 0, "bytesTotal": len(CSV)}
         assert await anext(told) == {"state": "WAITING", "progress": progress}
-        await store.runner("w").run_all()
+        await store.execution_worker("w").run_all()
         following = asyncio.ensure_future(anext(told))
         while not following.done():
             await asyncio.wait({following}, timeout=0.01)

@@ -119,7 +119,7 @@ async def test_executions_that_no_worker_takes_are_noticed_with_the_way_out(
         "or `penstock worker`: either takes them up, and nothing is lost. `cancelExecution` ends "
         "one that is not wanted any more."
     )
-    await store.runner("w").run_all()
+    await store.execution_worker("w").run_all()
     assert await executions() == "No execution waits for a worker."
     await table.close()
     await files.close()

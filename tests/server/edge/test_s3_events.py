@@ -47,7 +47,7 @@ async def test_an_event_makes_an_execution_ready_once(
 ) -> None:
     made = await waiting_execution(store)
     woken: list[int] = []
-    watched = replace(store, execution_ready=lambda: woken.append(1))
+    watched = replace(store, on_execution_ready=lambda: woken.append(1))
     async with open_application(watched, tmp_path) as server:
         for _ in range(2):
             answer = await server.client.post("/events/s3", json=form(ingest_key(made)))

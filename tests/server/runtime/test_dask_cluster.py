@@ -217,7 +217,7 @@ async def test_an_execution_ends_alike_wherever_it_is_run(store: Store, machines
         # The bounds differ, or the second execution would reuse the result of the first.
         most = 100_000 + len(found)
         made = await ready_execution(store, pipeline, MIXED, max_failed_rows=most)
-        assert await store.runner("w", engine).run_all() == 1
+        assert await store.execution_worker("w", engine).run_all() == 1
         over = await current_execution(store, made)
         output = await read_content(store.files, output_key(over))
         errors = await read_content(store.files, errors_key(over))
@@ -232,7 +232,7 @@ async def test_datasets_are_read_by_the_machines(store: Store, machines: Any) ->
     made = await ready_execution(
         store, await lookup_pipeline(store), b"fuel\n" + b"gas\noil\n" * 500
     )
-    await store.runner("w", cluster.Cluster(machines.address, 1_000)).run_all()
+    await store.execution_worker("w", cluster.Cluster(machines.address, 1_000)).run_all()
     over = await current_execution(store, made)
     assert (over.state, over.code, over.counts.succeeded) == ("success", None, 1000)
     output = await read_content(store.files, output_key(over))
@@ -244,7 +244,7 @@ async def test_a_cancelled_execution_is_taken_back_from_the_cluster(store: Store
     made = await ready_execution(store, await plant_pipeline(store), MIXED)
     async with scheduler() as idle:
         running = asyncio.create_task(
-            store.runner("w", cluster.Cluster(idle.address, 3_000)).run_one()
+            store.execution_worker("w", cluster.Cluster(idle.address, 3_000)).run_one()
         )
         await wait_until(lambda: bool(idle.tasks))
         await store.open_session(SUPER).executions.changing.cancel(made.id)
@@ -258,11 +258,11 @@ async def test_a_cancelled_execution_is_taken_back_from_the_cluster(store: Store
 async def test_without_a_cluster_an_execution_waits_for_one(store: Store, watch: Watch) -> None:
     made = await ready_execution(store, await plant_pipeline(store), MIXED)
     nowhere = cluster.Cluster("tcp://127.0.0.1:9", 3_000, connect_seconds=0.1)
-    assert await store.runner("w", nowhere).run_one()
+    assert await store.execution_worker("w", nowhere).run_one()
     after = await current_execution(store, made)
     assert (after.attempts, after.code) == (1, None)
     watch.move(timedelta(minutes=5))
-    assert await store.runner("heir").run_all() == 1
+    assert await store.execution_worker("heir").run_all() == 1
     assert (await current_execution(store, made)).state == "success"
 
 

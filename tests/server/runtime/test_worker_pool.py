@@ -120,7 +120,7 @@ async def test_a_stopped_pool_leaves_its_runs_to_others_and_no_process_behind(
         await wait_for_state(store, made, "in_progress")
     left = await current_execution(store, made)
     assert (left.state, left.attempts) == ("in_progress", 0)
-    assert await store.runner("w").run_one()
+    assert await store.execution_worker("w").run_one()
     assert (await current_execution(store, made)).state == "success"
 
 
