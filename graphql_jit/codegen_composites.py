@@ -234,7 +234,7 @@ def entry_writer(writer: SourceWriter, place: str) -> WriteEntry:
 
 
 def loop_entry_writer(writer: SourceWriter, place: str) -> WriteEntry:
-    """Return the same for code within a loop, which uses the variables of `write_waiting`."""
+    """Return the same for code within a loop, which uses the variables of `write_waiting_lists`."""
 
     def write_entry(field: Field, answer: str) -> None:
         writer.line(f"w_{writer.constant(field, 'F')}.append(({answer}, {place}, v))")

@@ -186,8 +186,8 @@ ExecutionOutcome: TypeAlias = ExecutionResult | Awaitable[ExecutionResult]
 class ExecutionOptions:
     """The schema, and the options that `graphql.execute` takes.
 
-    `most_fields` limits the fields of a plan, which has a copy of an abstract type's selection for
-    each possible type. `most_plans` limits the plans of one operation; there is one for each set of
+    `max_fields` limits the fields of a plan, which has a copy of an abstract type's selection for
+    each possible type. `max_plans` limits the plans of one operation; there is one for each set of
     values of the variables in `@skip` and `@include`. An operation is compiled after
     `interpreted_runs` runs. `lists` may complete lists of plain objects as a whole. `coercions` are
     cached by type.

@@ -17,7 +17,7 @@ class SourceWriter:
     """A module of functions under construction; `names` maps the names they use to values.
 
     `coercions` caches the coercions of the schema's leaf types; `lists` is the same as in
-    `Options`.
+    `ExecutionOptions`.
     """
 
     def __init__(

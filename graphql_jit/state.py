@@ -85,7 +85,7 @@ class OperationState:
     """The state of one execution; `data` is the answer so far.
 
     `crowd` is not 0 while several groups are awaited, and `watched` holds these groups. `odd`
-    counts the values that generated code left to graphql-core. `arguments_kept` are shared by all
+    counts the values that generated code left to graphql-core. `cached_arguments` are shared by all
     objects of a field; those in `arguments_passed` have exactly the field's `parameters`.
     """
 

@@ -60,8 +60,8 @@ class OutputColumn(NamedTuple):
 class Program:
     """A plan ready to run for any number of rows; it keeps no state between them.
 
-    `data` has the rows of the plan's datasets, by identity. Raises Refused where a formula cannot
-    be used. `cost` bounds the operations of one row.
+    `data` has the rows of the plan's datasets, by identity. Raises InputRefused where a formula
+    cannot be used. `cost` bounds the operations of one row.
     """
 
     def __init__(self, plan: TransformPlan, data: Mapping[str, DatasetRows] = NO_DATA) -> None:

@@ -22,9 +22,9 @@ class BlockLimitExceeded(Exception):
 class PartialFile:
     """A binary file of `size` bytes to read and seek in; `blocks` are in memory, by number.
 
-    Raises Missing if the parser needs others. Raises Exhausted if these would be more than
-    `most`, or after so many calls that the parser must be in a loop. The error is stored as
-    `failure`, because a parser may hide it.
+    Raises MissingBlocks if the parser needs others. Raises BlockLimitExceeded if these would be
+    more than `most`, or after so many calls that the parser must be in a loop. The error is stored
+    as `failure`, because a parser may hide it.
     """
 
     def __init__(self, size: int, blocks: dict[int, bytes], most: int) -> None:

@@ -91,7 +91,7 @@ def parse_tags(
 ) -> ParsedTags:
     """Read the tags; `title` is used for a track without one.
 
-    Raises Unreadable, also if the excerpt has stored a failure. Blocks its thread, for at most
+    Raises UnreadableTags, also if the excerpt has stored a failure. Blocks its thread, for at most
     CPU_SECONDS of CPU time.
     """
     in_ogg = format in (AudioFormat.OGG, AudioFormat.OPUS)

@@ -132,7 +132,7 @@ def _list_changes(before: Run, after: Run) -> list[Operation]:
 
 
 def _conflict_describer(event: RunEvent) -> Refusal:
-    """The error if the event's row exists: AlreadyDone if the same call wrote it, else StaleRead."""
+    """The error if the row exists: AlreadyDone if the same call wrote it, else StaleRead."""
 
     def describe_conflict(standing: Item | None) -> Exception:
         same = standing is not None and standing["call"] == event.call

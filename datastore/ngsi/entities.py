@@ -144,7 +144,7 @@ def _check_text(text: str, words: str) -> str:
 
 
 def _check_depth(value: Json, words: str, level: int = 0) -> Json:
-    """Return the value; raises _Unreadable if it is nested too deeply."""
+    """Return the value; raises _UnreadableEntity if it is nested too deeply."""
     if level > MAX_NESTING:
         raise _UnreadableEntity(f"{words} is nested more than {MAX_NESTING} levels deep.")
     if isinstance(value, dict):

@@ -44,7 +44,7 @@ class Pattern:
 
 @lru_cache(maxsize=4096)
 def compile_pattern(text: str) -> Pattern:
-    """Compile a pattern; raises BadPattern, also for a pattern that needs backtracking."""
+    """Compile a pattern; raises PatternError, also for a pattern that needs backtracking."""
     if len(text) > MAX_PATTERN:
         raise PatternError(f"is longer than {MAX_PATTERN} characters")
     try:

@@ -85,7 +85,7 @@ class PlaylistChange:
 
 
 def rerank_write(playlist: Playlist, ranked: int) -> Write:
-    """The update of the header for new ranks; it fails with StaleRead if the playlist has changed."""
+    """Update the header for new ranks; fails with StaleRead if the playlist has changed."""
     unchanged = (Compare("version", "=", playlist.version), Compare("ranked", "=", ranked))
     condition = AllOf((*IS_ALIVE, *unchanged))
     return Write(Update(key=header_key(playlist.id), add={"ranked": 1}, condition=condition))

@@ -259,7 +259,7 @@ class GraphQLEngine:
     def prepare(
         self, request: OperationRequest, *, introspection: bool = True
     ) -> PreparedOperation:
-        """Choose the operation and check its cost; Refused if it may not run.
+        """Choose the operation and check its cost; RequestRejected if it may not run.
 
         Parses the document itself if `read` was not awaited before.
         """
@@ -300,7 +300,7 @@ class GraphQLEngine:
     async def events(
         self, prepared: PreparedOperation, context: object, request_id: str
     ) -> AsyncGenerator[object]:
-        """Yield the events of a prepared subscription; Refused where none can be had any more."""
+        """Yield the events of a prepared subscription; RequestRejected if there can be no more."""
         try:
             source = self._interpreter.open_events(prepared, context)
             if isawaitable(source):

@@ -76,7 +76,7 @@ class OperationRunner(NamedTuple):
     async def answers(
         self, caller: Caller, prepared: PreparedOperation, seen: OperationRecord
     ) -> AsyncGenerator[OperationAnswer]:
-        """Yield the answers of an operation; raises Refused if it cannot go on."""
+        """Yield the answers of an operation; raises RequestRejected if it cannot go on."""
         id = seen.request_id
         admission = Admission(id, prepared.operation, prepared.cost)
         seen.units = spent = Units()

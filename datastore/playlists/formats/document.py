@@ -50,7 +50,7 @@ class PlaylistDocument(StoredRecord, frozen=True, kw_only=True):
 
 
 TrackFields: TypeAlias = "dict[str, str | int | None]"
-"""The fields of one track in a file, by the names of Track's fields."""
+"""The fields of one track in a file, by the names of FileTrack's fields."""
 
 
 class UnreadablePlaylist(Exception):
@@ -75,7 +75,7 @@ def location_fields(location: str) -> TrackFields:
 
 
 def build_track(said: TrackFields, line: int | None = None) -> FileTrack:
-    """Make the track of a file's fields; raises Unreadable if a field is too long."""
+    """Make the track of a file's fields; raises UnreadablePlaylist if a field is too long."""
     said = {name: value for name, value in said.items() if value not in (None, "")}
     for name, value in said.items():
         _check_field(name, value, line)

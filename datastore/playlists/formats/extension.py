@@ -37,7 +37,7 @@ def write_extension(extension: dict[str, str | int | None]) -> str:
 
 
 def parse_extension(text: str, line: int | None = None) -> object:
-    """Decode an extension; raises Unreadable if it is not JSON."""
+    """Decode an extension; raises UnreadablePlaylist if it is not JSON."""
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError):
@@ -45,7 +45,7 @@ def parse_extension(text: str, line: int | None = None) -> object:
 
 
 def read_fields(extension: object, line: int | None = None) -> TrackFields:
-    """The fields in an extension, by Track's field names; unknown names are ignored."""
+    """The fields in an extension, by FileTrack's field names; unknown names are ignored."""
     if not isinstance(extension, dict):
         raise UnreadablePlaylist("Our own extension of a track is no object.", line)
     found: TrackFields = {}

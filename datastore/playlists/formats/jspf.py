@@ -42,7 +42,7 @@ class _File(msgspec.Struct):
 
 
 def read(data: str | bytes) -> PlaylistDocument:
-    """Read a playlist from a text or from UTF-8 bytes; raises Unreadable and TooManyTracks."""
+    """Read a playlist from text or UTF-8 bytes; raises UnreadablePlaylist and TooManyTracks."""
     text = (
         data.removeprefix("\ufeff") if isinstance(data, str) else data.removeprefix(b"\xef\xbb\xbf")
     )

@@ -44,7 +44,7 @@ def decode_text(data: bytes) -> str:
 
 
 def read(text: str) -> PlaylistDocument:
-    """Read a playlist from a text with any line ends; raises Unreadable and TooManyTracks."""
+    """Read a playlist from text with any line ends; raises UnreadablePlaylist and TooManyTracks."""
     title: str | None = None
     tracks: list[FileTrack] = []
     said: dict[str, str] = {}

@@ -39,7 +39,7 @@ _WHOLE = re.compile(r"\d{1,12}", re.ASCII)
 def read(data: str | bytes) -> PlaylistDocument:
     """Read a playlist from a text, or from bytes in the encoding that they declare.
 
-    Raises Unreadable and TooManyTracks.
+    Raises UnreadablePlaylist and TooManyTracks.
     """
     if isinstance(data, str):
         return _XspfReader("utf-8").read(data.encode())
