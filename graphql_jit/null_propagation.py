@@ -1,4 +1,8 @@
-"""Null propagation of late errors, which remove values that are in the answer already."""
+"""Null propagation: an error makes the nearest nullable field or list item above it null.
+
+Here it is for late errors, whose values are in the answer already. An error that comes while an
+object is completed is raised up to the nearest nullable place by `state.OperationState`.
+"""
 
 from typing import Any, TypeAlias
 

@@ -25,7 +25,8 @@ from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.resources.changes import RowChanges, open_changes
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
-from penstock.resolvers.context import Context, Cursors
+from penstock.resolvers.context import Context
+from penstock.resolvers.cursors import Cursors
 from penstock.schema import schema
 from penstock.schema.engine.documents import PersistedDocuments, PersistedMode
 from penstock.schema.engine.engine import CompiledExecutor, GraphQLEngine, Interpreter

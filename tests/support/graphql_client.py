@@ -9,7 +9,8 @@ from penstock.datastore.resources.changes import RowChanges
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from penstock.datastore.table.instrumentation import Units
-from penstock.resolvers.context import Context, Cursors
+from penstock.resolvers.context import Context
+from penstock.resolvers.cursors import Cursors
 from penstock.schema import schema
 from penstock.schema.engine.engine import GraphQLEngine, OperationRequest, RequestRejected
 from penstock.server.auth.claims import default_group_from, roles_from

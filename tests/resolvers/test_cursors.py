@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.datastore.errors import BadInput
-from penstock.resolvers.context import Cursors
+from penstock.resolvers.cursors import Cursors
 from penstock.schema.core.context import PageArguments, page_arguments
 
 CURSORS = Cursors(b"k" * 32)
