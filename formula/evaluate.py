@@ -61,7 +61,7 @@ class CompiledFormula:
     def __init__(self, linked: LinkedFormula) -> None:
         self.linked = linked
         self.steps = linked.steps
-        self._routine = generator.row_routine(linked)
+        self._routine = generator.routine_for_rows(linked)
         self._run = self._routine.run
 
     @property

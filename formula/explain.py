@@ -66,7 +66,7 @@ def explain(
     linked = link(parse(text), surroundings)
     environment = (datasets.lookup, datasets.impact, earlier.get, WorkMeter())
     return _explain_linked(
-        linked, generator.row_routine(linked, traced=True), (row.get,), environment
+        linked, generator.routine_for_rows(linked, traced=True), (row.get,), environment
     )
 
 
@@ -127,7 +127,7 @@ class _ExplanationBuilder:
         if len(given) < len(node.arguments) or not all(fitting):
             return ()
         arguments = [*given, *([None] * (len(parameters) - len(given)))]
-        routine = generator.argument_routine(linked, traced=True)
+        routine = generator.routine_for_calls(linked, traced=True)
         return _explain_linked(linked, routine, arguments, self._environment).lines
 
 

@@ -48,7 +48,7 @@ class FieldInfo(Info[Any, Any]):
 
     @property
     def _field(self) -> Any:  # type: ignore[override]
-        reading = self.planned.reading
+        reading = self.planned.source
         return reading.field if isinstance(reading, DirectSource) else None
 
     @property
@@ -120,7 +120,7 @@ def _has_default(definition: GraphQLArgument) -> bool:
 
 
 def _coerce_arguments(run: OperationState, field: Field, place: Place) -> CallArguments:
-    details, reading = field.details[0], field.reading
+    details, reading = field.details[0], field.source
     values = get_argument_values(
         field.definition, details.node, run.variables, None, run.hide_suggestions
     )
@@ -157,7 +157,7 @@ def _is_leaf(definition: GraphQLArgument) -> bool:
 
 def _parameter_namer(field: Field) -> Callable[[str, GraphQLArgument], str]:
     """Return the function that maps an argument's GraphQL name to the resolver's parameter."""
-    reading = field.reading
+    reading = field.source
     if not isinstance(reading, DirectSource):
         return lambda name, definition: definition.out_name or name
     convert = reading.schema.config.name_converter.from_argument

@@ -84,7 +84,7 @@ class CompositeWriter:
         if is_abstract_type(kind):
             self._write_abstract(field, site)
             return
-        self._write_object(field, field.selections[field.innermost_type.name], site)
+        self._write_object(field, field.selections[field.named_type.name], site)
 
     def _write_object(self, field: Field, selection: Selection, site: CompletionSite) -> None:
         writer, test = self._writer, selection.type.is_type_of
@@ -98,7 +98,7 @@ class CompositeWriter:
         write_object(writer, selection, body, self._complete)
 
     def _write_abstract(self, field: Field, site: CompletionSite) -> None:
-        writer, kind = self._writer, field.innermost_type
+        writer, kind = self._writer, field.named_type
         resolve = kind.resolve_type or self._type_resolver  # type: ignore[attr-defined]
         if resolve is default_type_resolver:
             # It calls functions that may be awaitable, and these cannot be called a second time.
@@ -243,7 +243,7 @@ def loop_entry_writer(writer: SourceWriter, place: str) -> WriteEntry:
 
 
 def _can_raise(field: Field, depth: int) -> bool:
-    if is_list_type(field.types[depth]) or is_abstract_type(field.innermost_type):
+    if is_list_type(field.types[depth]) or is_abstract_type(field.named_type):
         return True
-    selection = field.selections[field.innermost_type.name]
+    selection = field.selections[field.named_type.name]
     return selection.type.is_type_of is not None or can_raise(selection)

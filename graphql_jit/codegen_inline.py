@@ -13,24 +13,24 @@ from penstock.graphql_jit.source_writer import SourceWriter
 
 def is_pure(field: Field, level: int = 0) -> bool:
     """Return whether a field of ordinary values can be read without a call or an await."""
-    if isinstance(field.reading, TypeNameSource):
+    if isinstance(field.source, TypeNameSource):
         return True
-    if not isinstance(field.reading, AttributeSource | MemberSource) or level > MAX_NESTING:
+    if not isinstance(field.source, AttributeSource | MemberSource) or level > MAX_NESTING:
         return False
-    if field.definition.args or (isinstance(field.reading, MemberSource) and field.above is None):
+    if field.definition.args or (isinstance(field.source, MemberSource) and field.parent_field is None):
         # The root values of schemas built with graphql-core alone are mostly functions.
         return False
-    if is_leaf_type(field.innermost_type):
+    if is_leaf_type(field.named_type):
         return True
-    if not is_object_type(field.innermost_type) or field.innermost_type.is_type_of is not None:
+    if not is_object_type(field.named_type) or field.named_type.is_type_of is not None:
         return False
-    below = field.selections[field.innermost_type.name].fields
+    below = field.selections[field.named_type.name].fields
     return all(is_pure(each, level + len(field.types)) for each in below)
 
 
 def read_expression(field: Field, source: str) -> str:
     """Return the expression that reads a field of the object in the variable `source`."""
-    match field.reading:
+    match field.source:
         case TypeNameSource(text):
             return repr(text)
         case AttributeSource(name):
@@ -47,7 +47,7 @@ def _attribute(source: str, name: str) -> str:
 
 def reads_mapping(selection: Selection) -> bool:
     """Return whether the objects of a selection may also be mappings."""
-    return any(isinstance(field.reading, MemberSource) for field in selection.fields)
+    return any(isinstance(field.source, MemberSource) for field in selection.fields)
 
 
 def write_pure(writer: SourceWriter, field: Field, source: str) -> str:
@@ -56,7 +56,7 @@ def write_pure(writer: SourceWriter, field: Field, source: str) -> str:
     The code raises where a value is not what inlined code handles.
     """
     value = read_expression(field, source)
-    if isinstance(field.reading, TypeNameSource):
+    if isinstance(field.source, TypeNameSource):
         return value
     held = writer.new_name("v")
     writer.line(f"{held} = {value}")

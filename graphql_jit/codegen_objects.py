@@ -28,7 +28,7 @@ from penstock.graphql_jit.source_writer import SourceWriter
 
 def write_call(writer: SourceWriter, field: Field, source: str, place: str, result: str) -> None:
     """Write the call that gets a field's value; it may raise any exception."""
-    name, reading = writer.constant(field, "F"), field.reading
+    name, reading = writer.constant(field, "F"), field.source
     info = f"run.info({name}, {place})"
     arguments = f", **arguments_of(run, {name}, {place})" if field.definition.args else ""
     match reading:
@@ -128,7 +128,7 @@ def write_object(
     write_mapping_test(writer, selection, source)
     answers: dict[str, str] = {}
     pure = [field for field in selection.fields if is_pure(field)]
-    if all(isinstance(field.reading, TypeNameSource) for field in pure):
+    if all(isinstance(field.source, TypeNameSource) for field in pure):
         answers = {field.key: write_pure(writer, field, source) for field in pure}
     else:
         with writer.block("try:"):
@@ -151,12 +151,12 @@ def write_object(
 
 
 def is_batched(field: Field) -> bool:
-    return isinstance(field.reading, DirectSource) and field.reading.many is not None
+    return isinstance(field.source, DirectSource) and field.source.many is not None
 
 
 def is_awaited(field: Field) -> bool:
     """Return whether every value of a field is awaited."""
-    match field.reading:
+    match field.source:
         case DirectSource(function=function, many=many):
             return many is not None or iscoroutinefunction(function)
         case ResolverSource(resolve):

@@ -25,7 +25,7 @@ from penstock.graphql_jit.plan import (
     Unplannable,
 )
 from penstock.graphql_jit.planner import Planner
-from penstock.graphql_jit.scheduler import WaitingGroup, abandon, complete_ready_batches, settle
+from penstock.graphql_jit.scheduler import WaitingGroup, abandon_waiting, complete_ready_batches, complete_waiting
 from penstock.graphql_jit.state import OperationState, PlanStep
 from penstock.graphql_jit.variables import OperationVariables
 
@@ -114,7 +114,7 @@ class CompiledOperation:
             return FallbackReason.FIRST_RUN
         key = self._key(values)
         if key not in self._plans and len(self._plans) >= self._options.max_plans:
-            return FallbackReason.CONDITIONS
+            return FallbackReason.TOO_MANY_CONDITIONS
         return None
 
     def _key(self, values: VariableValues) -> tuple[Any, ...]:
@@ -142,16 +142,16 @@ class CompiledOperation:
         except Unplannable as unplannable:
             return unplannable.reason
         except GraphQLError:
-            return FallbackReason.ERROR
+            return FallbackReason.INVALID_DIRECTIVE
         except (RecursionError, SyntaxError, MemoryError):
-            return FallbackReason.DEPTH
+            return FallbackReason.TOO_DEEP
 
     def _run_steps(self, plan: OperationPlan, run: OperationState) -> ExecutionOutcome:
         """Run the steps until one has to be awaited."""
         done: dict[str, Any] = {}
         for index, step in enumerate(plan.steps):
             if not run.begin_step(step):
-                abandon(run)
+                abandon_waiting(run)
                 return self._result(run, None)
             if (run.waiting or run.pending_values) and (groups := complete_ready_batches(run)):
                 return self._finish_steps(plan.steps[index + 1 :], run, done, groups)
@@ -168,15 +168,15 @@ class CompiledOperation:
         groups: list[WaitingGroup],
     ) -> ExecutionResult:
         """Await the current step, then run and await each of the others."""
-        await settle(run, groups)
+        await complete_waiting(run, groups)
         for step in steps:
             if run.data is None:
                 break
             done.update(run.data)
             if not run.begin_step(step):
-                abandon(run)
+                abandon_waiting(run)
                 break
-            await settle(run)
+            await complete_waiting(run)
         return self._result(run, None if run.data is None else {**done, **run.data})
 
     def _result(self, run: OperationState, data: dict[str, Any] | None) -> ExecutionResult:

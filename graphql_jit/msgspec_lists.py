@@ -118,15 +118,15 @@ def _struct_type(selection: Selection) -> Any:
 
 
 def _attribute_name(field: Field) -> str | None:
-    if not isinstance(field.reading, AttributeSource) or field.definition.args:
+    if not isinstance(field.source, AttributeSource) or field.definition.args:
         return None
-    name = field.reading.name
+    name = field.source.name
     return None if name.startswith("__") or iskeyword(name) else name
 
 
 def _msgspec_type(field: Field) -> Any:
     """Return the msgspec type of a field's values; None where there is none."""
-    named: Any = field.innermost_type
+    named: Any = field.named_type
     kind = _LEAVES.get(named)
     if kind is None and is_object_type(named):
         kind = _struct_type(field.selections[named.name])
@@ -145,12 +145,12 @@ def _list_of(kind: Any) -> Any:
 def _nested_attributes(selection: Selection) -> tuple[_NestedAttribute, ...]:
     found = []
     for field in selection.fields:
-        is_leaf, is_list = is_leaf_type(field.innermost_type), is_list_type(field.types[0])
-        if isinstance(field.reading, AttributeSource) and not (is_leaf and not is_list):
+        is_leaf, is_list = is_leaf_type(field.named_type), is_list_type(field.types[0])
+        if isinstance(field.source, AttributeSource) and not (is_leaf and not is_list):
             below = (
-                None if is_leaf else _nested_attributes(field.selections[field.innermost_type.name])
+                None if is_leaf else _nested_attributes(field.selections[field.named_type.name])
             )
-            found.append(_NestedAttribute(attrgetter(field.reading.name), is_list, below))
+            found.append(_NestedAttribute(attrgetter(field.source.name), is_list, below))
     return tuple(found)
 
 

@@ -22,7 +22,7 @@ def nearest_nullable(field: Field | None, place: Place) -> Place:
             place, depth = _parent_place(place), depth - 1
         if field.nullable[depth]:
             return place
-        field, place = field.above, _parent_place(place)
+        field, place = field.parent_field, _parent_place(place)
     return None
 
 

@@ -93,8 +93,8 @@ class Field:
     definition: GraphQLField
     details: FieldDetailsList
     parent: GraphQLObjectType
-    above: "Field | None"
-    reading: FieldSource
+    parent_field: "Field | None"
+    source: FieldSource
     types: tuple[GraphQLOutputType, ...]
     nullable: tuple[bool, ...]
     selections: dict[str, "Selection"] = field(default_factory=dict)
@@ -106,7 +106,7 @@ class Field:
     @property
     def is_repeated(self) -> bool:
         """Whether the objects that have the field come in lists."""
-        above = self.above
+        above = self.parent_field
         return above is not None and (len(above.types) > 1 or above.is_repeated)
 
     @property
@@ -118,7 +118,7 @@ class Field:
         return [detail.node for detail in self.details]
 
     @property
-    def innermost_type(self) -> GraphQLNamedType:
+    def named_type(self) -> GraphQLNamedType:
         """The innermost type: a leaf, an object or an abstract type."""
         return self.types[-1]  # type: ignore[return-value]
 
@@ -143,7 +143,7 @@ class Selection:
     type: GraphQLObjectType
     grouped: GroupedFieldSet
     fields: tuple[Field, ...]
-    above: Field | None
+    parent_field: Field | None
 
 
 def type_layers(kind: GraphQLOutputType) -> tuple[tuple[GraphQLOutputType, ...], tuple[bool, ...]]:
@@ -211,10 +211,10 @@ class ExecutionOptions:
 class FallbackReason(StrEnum):
     """The reasons why graphql-core runs an operation, listed in docs/compiled-execution.md."""
 
-    CONDITIONS = "conditions"
+    TOO_MANY_CONDITIONS = "conditions"
     DEFER = "defer"
-    DEPTH = "depth"
-    ERROR = "error"
+    TOO_DEEP = "depth"
+    INVALID_DIRECTIVE = "error"
     ERROR_PROPAGATION = "error_propagation"
     FIRST_RUN = "first_run"
     FRAGMENT_VARIABLES = "fragment_variables"

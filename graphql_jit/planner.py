@@ -95,7 +95,7 @@ class Planner:
         return field
 
     def _possible_types(self, field: Field) -> tuple[GraphQLObjectType, ...]:
-        named: Any = field.innermost_type
+        named: Any = field.named_type
         if is_object_type(named):
             return (named,)
         if is_abstract_type(named):

@@ -63,7 +63,7 @@ def _selections_below(field: Field) -> Iterator[Selection]:
 
 
 def _attributes_read_by(field: Field, type_name: str) -> Collection[str] | None:
-    reading = field.reading
+    reading = field.source
     match reading:
         case TypeNameSource():
             return ()

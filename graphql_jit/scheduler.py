@@ -38,7 +38,7 @@ class WaitingGroup(NamedTuple):
 
     @property
     def answers_many(self) -> bool:
-        reading = self.field.reading if self.field is not None else None
+        reading = self.field.source if self.field is not None else None
         return isinstance(reading, DirectSource) and reading.many is not None
 
 
@@ -57,7 +57,7 @@ def complete_ready_batches(run: OperationState) -> list[WaitingGroup]:
     return groups
 
 
-async def settle(run: OperationState, groups: list[WaitingGroup] | None = None) -> None:
+async def complete_waiting(run: OperationState, groups: list[WaitingGroup] | None = None) -> None:
     """Await and complete all waiting values of an execution, level by level, until none is left.
 
     `groups` is the first level, if the caller has it.
@@ -86,7 +86,7 @@ async def settle(run: OperationState, groups: list[WaitingGroup] | None = None) 
         run.groups_awaited -= 1
 
 
-def abandon(run: OperationState) -> None:
+def abandon_waiting(run: OperationState) -> None:
     """Settle in the background what still waits, because the answer no longer needs it."""
     waiting, later = run.take_waiting()
     entries = [entry for found in waiting.values() for entry in found]
@@ -129,7 +129,7 @@ async def _settle_group(
     else:
         values = await (watched or _gather_group(run, group)).outcomes()
     _complete_group(run, group, values)
-    await settle(run)
+    await complete_waiting(run)
 
 
 def _complete_group(run: OperationState, group: WaitingGroup, values: list[Any]) -> None:
@@ -168,13 +168,13 @@ async def _await_batch(run: OperationState, group: WaitingGroup) -> list[Any]:
 def _call_batch(run: OperationState, group: WaitingGroup) -> list[Any] | Awaitable[Any]:
     """Call a batched field's function for a whole level; the result may have to be awaited."""
     field = group.field
-    if field is None or not isinstance(field.reading, DirectSource) or field.reading.many is None:
+    if field is None or not isinstance(field.source, DirectSource) or field.source.many is None:
         raise TypeError("only a batched field is asked for many values")
     first = group.place(group.entries[0])
     info = FieldInfo(run, field, first)
     try:
         arguments = arguments_of(run, field, first) if field.definition.args else {}
-        result: Any = field.reading.many([entry[2] for entry in group.entries], info, **arguments)
+        result: Any = field.source.many([entry[2] for entry in group.entries], info, **arguments)
         return result if run.is_awaitable(result) else _check_count(group, result)
     except Exception as error:
         return [RaisedError(error)] * len(group.entries)

@@ -39,7 +39,7 @@ from penstock.server.core.headers import request_headers
 from penstock.server.core.siblings import Siblings
 from penstock.server.edge import local_files, ngsi_notifications
 from penstock.server.edge.audio_streams import audio_stream_routes
-from penstock.server.edge.graphql import Admission, GraphQLApp, OpenContext
+from penstock.server.edge.graphql import AdmittedOperation, GraphQLApp, OpenContext
 from penstock.server.edge.health import health_routes
 from penstock.server.edge.ngsi_notifications import NotifyApp
 from penstock.server.edge.rate_limit import RateLimiter, shared_buckets
@@ -185,7 +185,7 @@ async def open_app(
     async with (
         open_authenticator(settings) as tokens,
         open_changes(store.table, settings.change_poll_seconds) as changes,
-        watching.share_with_workers(),
+        watching.share_with_siblings(),
     ):
         seconds = settings.api_key_cache_seconds
         authenticator = ApiKeyAuthenticator(
@@ -263,7 +263,7 @@ def _context_opener(
 ) -> OpenContext:
     cursors = cursors_of(settings)
 
-    def open_context(caller: Caller, admission: Admission) -> Context:
+    def open_context(caller: Caller, admission: AdmittedOperation) -> Context:
         limiter.spend(caller.user_id, admission.cost)
         return Context.open(store, caller, cursors, changes)
 
@@ -281,7 +281,7 @@ def _graphql_apps(
     limits = limits_of(settings)
     executor = executor_of(settings, limits)
     engine = GraphQLEngine(schema, limits, persisted=read_persisted(settings), executor=executor)
-    watching.count_holdings(engine, streams)
+    watching.report_gauges(engine, streams)
     if isinstance(executor, CompiledExecutor):
         watching.count_fallbacks(executor.fallbacks)
     introspection = settings.introspection == "authenticated"

@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 from penstock.transform.csv_records import MAX_RECORD, RecordSplitter
 from penstock.transform.header import read_header, split_fields
-from penstock.transform.outcome import OutputChunk, ResultCollector, TransformEnding, headings
+from penstock.transform.outcome import OutputChunk, RowRunner, TransformEnding, headings
 from penstock.transform.problems import InputRefused, TransformCode, TransformProblem
 from penstock.transform.program import Program
 
@@ -49,7 +49,7 @@ class CsvTransform:
         self, program: Program, max_failed: int | None = None, above: PartContext | None = None
     ) -> None:
         self._program = program
-        self._outcome = ResultCollector(max_failed, above.failed if above else 0)
+        self._outcome = RowRunner(max_failed, above.failed if above else 0)
         self._records = RecordSplitter()
         self._places = above.places if above else ()
         self._awaits_header = above is None

@@ -64,7 +64,7 @@ def headings(names: Sequence[str]) -> OutputChunk:
     return OutputChunk(csv_lines([names]), csv_lines([ERROR_HEADINGS]))
 
 
-class ResultCollector:
+class RowRunner:
     """Collects the results of rows until they are taken as bytes.
 
     More than `max_failed` failed rows, those `failed_above` included, are a refusal; no row may be

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from penstock.formula.checking.calculation_library import Callee, ResolvedCall, Signature
+from penstock.formula.checking.calculation_library import Callee, ResolvedCall, ResolvedCalculation
 from penstock.formula.core.datasets import DatasetRows, RowsByName, VersionPin, unknown_dataset
 from penstock.formula.core.values import FormulaType
 
@@ -30,7 +30,7 @@ class FormulaStep(msgspec.Struct, frozen=True):
     key: str | None = None
 
 
-class Dataset(msgspec.Struct, frozen=True):
+class PinnedDataset(msgspec.Struct, frozen=True):
     """A dataset as a formula names it; `identity` is the id and version that the name resolves to.
 
     `within` is the identity of the calculation that contains the formula, None for the plan's own.
@@ -48,7 +48,7 @@ class TransformPlan(msgspec.Struct, frozen=True):
     columns: tuple[Column, ...]
     steps: tuple[FormulaStep, ...]
     calls: tuple[ResolvedCall, ...] = ()
-    datasets: tuple[Dataset, ...] = ()
+    datasets: tuple[PinnedDataset, ...] = ()
 
 
 class PinnedCalculations:
@@ -57,7 +57,7 @@ class PinnedCalculations:
     def __init__(self, calls: tuple[ResolvedCall, ...]) -> None:
         self._known = {(call.within, call.callee): call.signature for call in calls}
 
-    def find_callee(self, callee: Callee, within: str | None) -> Signature | None:
+    def find_callee(self, callee: Callee, within: str | None) -> ResolvedCalculation | None:
         return self._known.get((within, callee))
 
 
@@ -68,7 +68,7 @@ class PinnedDatasets(RowsByName):
     literally.
     """
 
-    def __init__(self, datasets: Iterable[Dataset], data: Mapping[str, DatasetRows]) -> None:
+    def __init__(self, datasets: Iterable[PinnedDataset], data: Mapping[str, DatasetRows]) -> None:
         self._rows = {(one.within, one.name, one.pin): data[one.identity] for one in datasets}
 
     def find_rows(self, name: str, pin: VersionPin, within: str | None) -> DatasetRows:

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from penstock.formula.checking.check import Surroundings
 from penstock.formula.checking.linker import link
 from penstock.formula.codegen.emitter import FAULTS, Routine
-from penstock.formula.codegen.generator import argument_routine
+from penstock.formula.codegen.generator import routine_for_calls
 from penstock.formula.core.datasets import DatasetRows
 from penstock.formula.core.errors import Fault, FormulaInvalid
 from penstock.formula.core.limits import MAX_STRING, WorkMeter
@@ -23,7 +23,7 @@ from penstock.formula.syntax.parser import parse
 from penstock.transform.plan import FormulaStep, PinnedCalculations, PinnedDatasets, TransformPlan
 from penstock.transform.problems import MAX_MESSAGE, InputRefused, TransformCode, TransformProblem
 
-_plain: Final = re.compile(r"-?[0-9]{1,40}(?:\.[0-9]{1,40})?").fullmatch
+_is_plain_number: Final = re.compile(r"-?[0-9]{1,40}(?:\.[0-9]{1,40})?").fullmatch
 """Numbers that are within all limits."""
 
 
@@ -32,7 +32,7 @@ def entry_reader(parameter: FormulaParameter) -> Callable[[object], Value]:
     bind = binder(parameter)
 
     def number(entry: object) -> Value:
-        return Decimal(entry) if type(entry) is str and _plain(entry) else bind(entry)
+        return Decimal(entry) if type(entry) is str and _is_plain_number(entry) else bind(entry)
 
     def text(entry: object) -> Value:
         return entry if type(entry) is str and len(entry) <= MAX_STRING else bind(entry)
@@ -125,7 +125,7 @@ class Program:
         except FormulaInvalid as invalid:
             raise _unusable_formula(step, invalid) from None
         self.cost += linked.steps
-        return OutputColumn(step.name, step.key, argument_routine(linked))
+        return OutputColumn(step.name, step.key, routine_for_calls(linked))
 
 
 def _unusable_formula(step: FormulaStep, invalid: FormulaInvalid) -> InputRefused:

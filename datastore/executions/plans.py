@@ -14,7 +14,7 @@ from penstock.datastore.resources.dataset_refs import resolve_datasets, unknown_
 from penstock.datastore.table.layout import CALCULATION, PIPELINE, REFERENCE_DATASET
 from penstock.formula.checking.calculation_library import ResolvedCall
 from penstock.formula.core.values import FormulaType
-from penstock.transform.plan import Column, Dataset, FormulaStep, TransformPlan
+from penstock.transform.plan import Column, PinnedDataset, FormulaStep, TransformPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ async def pin_plan(access: Access, pipeline: Pipeline) -> PinnedPlan:
 def build_plan(
     transformer: Transformer,
     calls: tuple[ResolvedCall, ...] = (),
-    datasets: tuple[Dataset, ...] = (),
+    datasets: tuple[PinnedDataset, ...] = (),
 ) -> TransformPlan:
     """The plan of a valid transformer, with the calls and datasets of its formulas."""
     columns = [
@@ -86,14 +86,14 @@ def _calculation_pins(calls: Iterable[ResolvedCall]) -> Sequence[Pin]:
     return [pin for _, pin in sorted(found.items())]
 
 
-def _usable_datasets(found: FoundDatasets) -> tuple[Dataset, ...]:
+def _usable_datasets(found: FoundDatasets) -> tuple[PinnedDataset, ...]:
     """The dataset of each name; refuses a disabled one, which no new execution may use."""
     for meant in found.values():
         if meant is not None and meant.latest.state is State.DISABLED:
             name = meant.latest.name
             raise IllegalState(f"The reference dataset {name!r} is disabled.", State.DISABLED.name)
     return tuple(
-        Dataset(use.within, use.name, use.pin, dataset_identity(meant.version))
+        PinnedDataset(use.within, use.name, use.pin, dataset_identity(meant.version))
         for use, meant in found.items()
         if meant is not None
     )

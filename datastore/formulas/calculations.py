@@ -19,7 +19,7 @@ from penstock.datastore.formulas.transformers import (
 )
 from penstock.datastore.records import Calculation, Output, Parameter
 from penstock.datastore.text import prose_problem
-from penstock.formula.checking.calculation_library import CalculationLibrary, Signature
+from penstock.formula.checking.calculation_library import CalculationLibrary, ResolvedCalculation
 from penstock.formula.core.values import FormulaType
 
 MAX_SUMMARY = 1024
@@ -52,12 +52,12 @@ def calculation_identity(calculation: Calculation) -> str:
     return f"{calculation.id}:{calculation.version}"
 
 
-def signature_of(calculation: Calculation, *, shown: bool = True) -> Signature:
+def signature_of(calculation: Calculation, *, shown: bool = True) -> ResolvedCalculation:
     """The calculation as formulas call it.
 
     Error messages quote its formula only if `shown` is true.
     """
-    return Signature(
+    return ResolvedCalculation(
         identity=calculation_identity(calculation),
         parameters=formula_parameters(calculation.parameters),
         formula=calculation.formula,

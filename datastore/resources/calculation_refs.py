@@ -18,7 +18,7 @@ from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.layout import CALCULATION
 from penstock.datastore.table.port import Compare, Update
 from penstock.datastore.table.transaction import Write, stale_read
-from penstock.formula.checking.calculation_library import Callee, Signature
+from penstock.formula.checking.calculation_library import Callee, ResolvedCalculation
 from penstock.formula.checking.linker import calls_of
 from penstock.formula.core.errors import FormulaSyntax
 from penstock.formula.core.limits import MAX_CALCULATIONS, MAX_CALL_DEPTH
@@ -53,12 +53,12 @@ class CalledCalculations:
     calculations that a calculation to be saved reaches.
     """
 
-    found: Mapping[tuple[str | None, Callee], Signature]
+    found: Mapping[tuple[str | None, Callee], ResolvedCalculation]
     owners: Mapping[str | None, GroupPath]
     latest: Mapping[str, Calculation]
     standing: Mapping[str, int]
 
-    def find_callee(self, callee: Callee, within: str | None) -> Signature | None:
+    def find_callee(self, callee: Callee, within: str | None) -> ResolvedCalculation | None:
         return self.found.get((within, callee))
 
     def formulas(self) -> list[tuple[str, str]]:
@@ -131,7 +131,7 @@ class _CallSearch:
     """Follows calls from one formula to the next."""
 
     named: NameResolver[Calculation]
-    found: dict[tuple[str | None, Callee], Signature] = field(default_factory=dict)
+    found: dict[tuple[str | None, Callee], ResolvedCalculation] = field(default_factory=dict)
     owners: dict[str | None, GroupPath] = field(default_factory=dict)
     latest: dict[str, Calculation] = field(default_factory=dict)
     standing: dict[str, int] = field(default_factory=dict)

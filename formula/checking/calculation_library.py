@@ -16,7 +16,7 @@ class Callee(msgspec.Struct, frozen=True):
     pin: VersionPin = LATEST
 
 
-class Signature(msgspec.Struct, frozen=True):
+class ResolvedCalculation(msgspec.Struct, frozen=True):
     """A calculation that was found; `identity` is its id and version and is unique.
 
     Problems do not quote the content of a calculation whose `shown` is false.
@@ -29,7 +29,7 @@ class Signature(msgspec.Struct, frozen=True):
     shown: bool = True
 
     @property
-    def required(self) -> int:
+    def required_count(self) -> int:
         """The least number of arguments of a call: all up to the last required parameter."""
         places = [place for place, one in enumerate(self.parameters, start=1) if one.required]
         return places[-1] if places else 0
@@ -38,7 +38,7 @@ class Signature(msgspec.Struct, frozen=True):
 class CalculationLibrary(Protocol):
     """Finds calculations by name."""
 
-    def find_callee(self, callee: Callee, within: str | None) -> Signature | None:
+    def find_callee(self, callee: Callee, within: str | None) -> ResolvedCalculation | None:
         """Find the calculation that a formula names; None if no visible one has the name.
 
         `within` is the identity of the calculation that contains the formula, whose groups decide;
@@ -50,7 +50,7 @@ class CalculationLibrary(Protocol):
 class NoLibrary:
     """A library without calculations."""
 
-    def find_callee(self, callee: Callee, within: str | None) -> Signature | None:
+    def find_callee(self, callee: Callee, within: str | None) -> ResolvedCalculation | None:
         return None
 
 
@@ -59,7 +59,7 @@ class ResolvedCall(msgspec.Struct, frozen=True):
 
     within: str | None
     callee: Callee
-    signature: Signature | None
+    signature: ResolvedCalculation | None
 
 
 def find_cycle(graph: Mapping[str, Iterable[str]]) -> tuple[str, ...] | None:

@@ -11,7 +11,7 @@ from penstock.formula.checking.calculation_library import (
     CalculationLibrary,
     Callee,
     ResolvedCall,
-    Signature,
+    ResolvedCalculation,
     find_cycle,
 )
 from penstock.formula.checking.check import CheckReport, Surroundings, check
@@ -124,7 +124,7 @@ def calls_of(formula: Formula) -> tuple[Callee, ...]:
     return tuple(dict.fromkeys(Callee(node.name, pin_of(node.options)) for node in calls))
 
 
-def _parse_or_none(signature: Signature) -> Formula | None:
+def _parse_or_none(signature: ResolvedCalculation) -> Formula | None:
     try:
         return parse(signature.formula)
     except FormulaSyntax:
@@ -164,7 +164,7 @@ class _Linker:
         length = sum(len(signature.formula) for signature in called)
         return len(called) > MAX_CALCULATIONS or length > MAX_CALLED_TEXT
 
-    def _identities(self) -> Mapping[str, Signature]:
+    def _identities(self) -> Mapping[str, ResolvedCalculation]:
         return {signature.identity: signature for signature in self._signatures.values()}
 
     def _graph(self) -> Mapping[str, list[str]]:
@@ -200,21 +200,21 @@ class _Linker:
                 problems.append(self._at_call(FormulaCode.INVALID_CALCULATION, message))
         return problems
 
-    def _is_shown(self, signature: Signature) -> bool:
+    def _is_shown(self, signature: ResolvedCalculation) -> bool:
         """Whether problems in a calculation, or in its calls, may be quoted to the reader."""
         called = (
             one for (owner, _), one in self._signatures.items() if owner == signature.identity
         )
         return signature.shown and all(one.shown for one in called)
 
-    def _first_problem(self, signature: Signature) -> FormulaProblem | None:
+    def _first_problem(self, signature: ResolvedCalculation) -> FormulaProblem | None:
         try:
             report = check(parse(signature.formula), self._surroundings_of(signature))
         except FormulaSyntax as error:
             return error.problem
         return next((p for p in report.problems if p.code != FormulaCode.UNUSED_PARAMETER), None)
 
-    def _surroundings_of(self, signature: Signature) -> Surroundings:
+    def _surroundings_of(self, signature: ResolvedCalculation) -> Surroundings:
         library, identity = self._around.library, signature.identity
         return Surroundings(signature.parameters, signature.output, library, identity)
 
@@ -242,7 +242,7 @@ class _Linker:
             raise FormulaInvalid([self._at_call(FormulaCode.FORMULA_TOO_DEEP, message)])
         return LinkedFormula(formula, around, callees, _steps(formula, callees), depth)
 
-    def _link_calculation(self, signature: Signature, level: int) -> LinkedFormula:
+    def _link_calculation(self, signature: ResolvedCalculation, level: int) -> LinkedFormula:
         if signature.identity not in self._known:
             formula = parse(signature.formula)
             linked = self._link(formula, self._surroundings_of(signature), level)

@@ -40,7 +40,7 @@ _ARITHMETIC: Final[Mapping[str, Callable[..., object]]] = {
 _SAME: Final = frozenset((ValueKind.NUMBER, ValueKind.TEXT, ValueKind.BOOLEAN))
 
 
-def row_routine(linked: LinkedFormula, traced: bool = False) -> Routine:
+def routine_for_rows(linked: LinkedFormula, traced: bool = False) -> Routine:
     """Return the routine that takes a row's `get` and converts the parameters first."""
     generator = FormulaGenerator(linked, traced)
     for place, parameter in enumerate(linked.surroundings.parameters):
@@ -48,7 +48,7 @@ def row_routine(linked: LinkedFormula, traced: bool = False) -> Routine:
     return generator.finish(["get"])
 
 
-def argument_routine(linked: LinkedFormula, traced: bool = False) -> Routine:
+def routine_for_calls(linked: LinkedFormula, traced: bool = False) -> Routine:
     """Return the routine that takes values of the parameters' kinds, for calls."""
     parameters = linked.surroundings.parameters
     return FormulaGenerator(linked, traced).finish(
@@ -201,7 +201,7 @@ class FormulaGenerator(ExpressionEmitter):
         callee = Callee(node.name, pin_of(node.options))
         linked = self._linked.callees[callee]
         if callee not in self._routines:
-            self._routines[callee] = argument_routine(linked)
+            self._routines[callee] = routine_for_calls(linked)
         parameters = linked.surroundings.parameters
         names = ["None"] * len(parameters)
         for place, argument in enumerate(node.arguments):

@@ -19,11 +19,11 @@ Span = tuple[int, int]
 _MATCH_COST: Final = 20  # units for a match
 _COMPILE_COST: Final = 8  # units for a compiled instruction
 _SCAN_RATE: Final = 64  # characters that RE2 scans for one unit
-_SMALL: Final = 18  # instructions; the automaton of such a pattern fits into MAX_REGEX_MEMORY
-_INNER_BYTES: Final = frozenset(bytes([byte]) for byte in range(0x80, 0xC0))  # of a character
+_MAX_SMALL_SIZE: Final = 18  # instructions; the automaton of such a pattern fits into MAX_REGEX_MEMORY
+_CONTINUATION_BYTES: Final = frozenset(bytes([byte]) for byte in range(0x80, 0xC0))  # of a character
 _ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
 _PLAIN: Final = re.compile(r"[^\\.^$*+?()\[\]{}|]+")
-_ENDLESS: Final = re.compile(r"[*+]|,\}")
+_UNBOUNDED: Final = re.compile(r"[*+]|,\}")
 _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _INVALID: Final = "the regular expression is invalid"
 _MESSAGES: Final = {
@@ -64,7 +64,7 @@ class Regex:
     def __init__(self, pattern: str) -> None:
         self._compiled = _compile(pattern)
         self._plain = pattern if _PLAIN.fullmatch(pattern) else ""
-        self._endless = bool(_ENDLESS.search(pattern))
+        self._endless = bool(_UNBOUNDED.search(pattern))
         self.groups = self._compiled.groups
         self.names = self._compiled.groupindex
         self.size = self._compiled.programsize
@@ -106,7 +106,7 @@ class Regex:
         for match in self._compiled.finditer(encoded):
             before, found = found, match.span()
             begin, end = found
-            if before != found and (begin < end or encoded[begin : begin + 1] not in _INNER_BYTES):
+            if before != found and (begin < end or encoded[begin : begin + 1] not in _CONTINUATION_BYTES):
                 yield found
 
     def _scan_cost(self, rest: int, passed: int) -> int:
@@ -117,7 +117,7 @@ class Regex:
         follows it instruction by instruction.
         """
         looked = rest if self._endless else min(rest, passed + self.size)
-        return looked * (2 * self.size if self.size > _SMALL else 1) // _SCAN_RATE
+        return looked * (2 * self.size if self.size > _MAX_SMALL_SIZE else 1) // _SCAN_RATE
 
 
 @lru_cache(maxsize=256)

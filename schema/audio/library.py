@@ -60,7 +60,7 @@ class AudioOrder(Enum):
     )
 
 
-async def _list_shelf(
+async def _read_names(
     info: Info,
     name: str,
     prefix: str | None,
@@ -168,7 +168,7 @@ class AudioLibrary:
             page_from_arguments(first, after, last, before),
             info.context.session.audio.lists,
         )
-        return await _list_shelf(
+        return await _read_names(
             info, "getArtistsByUserId", prefix, page, lists.get_artists_by_user_id
         )
 
@@ -189,7 +189,7 @@ class AudioLibrary:
             page_from_arguments(first, after, last, before),
             info.context.session.audio.lists,
         )
-        return await _list_shelf(info, "getAlbumByUserId", prefix, page, lists.get_album_by_user_id)
+        return await _read_names(info, "getAlbumByUserId", prefix, page, lists.get_album_by_user_id)
 
     @strawberry.field(
         graphql_type=Audio | None, description="The track with the given id, with all its fields."
@@ -249,7 +249,7 @@ class AudioQuery:
             page_from_arguments(first, after, last, before),
             info.context.session.audio.lists,
         )
-        return await _list_shelf(info, "artists", prefix, page, lists.get_artists_by_user_id)
+        return await _read_names(info, "artists", prefix, page, lists.get_artists_by_user_id)
 
     @strawberry.field(
         graphql_type=Connection[Album],
@@ -268,7 +268,7 @@ class AudioQuery:
             page_from_arguments(first, after, last, before),
             info.context.session.audio.lists,
         )
-        return await _list_shelf(info, "albums", prefix, page, lists.get_album_by_user_id)
+        return await _read_names(info, "albums", prefix, page, lists.get_album_by_user_id)
 
     @strawberry.field(
         graphql_type=Connection[Genre],
@@ -287,7 +287,7 @@ class AudioQuery:
             page_from_arguments(first, after, last, before),
             info.context.session.audio.lists,
         )
-        return await _list_shelf(info, "genres", prefix, page, lists.genres)
+        return await _read_names(info, "genres", prefix, page, lists.genres)
 
     @strawberry.field(
         description="The caller's own audio library, with the queries of the audio document."

@@ -111,7 +111,7 @@ async def read_connection(
     `scope` holds everything that decides the content of the list, except the caller, who is added
     here.
     """
-    cursors, bound = info.context.cursors, _scope_digest(info, scope)
+    cursors, bound = info.context.cursors, _list_digest(info, scope)
     after = None if page.cursor is None else cursors.open(bound, page.cursor)
     found = await read(Window(size=page.size, after=after, backward=page.backward))
     if len(found.entries) > _SHORT_PAGE:
@@ -129,14 +129,14 @@ def read_positions(
     info: Info, scope: tuple[object, ...], cursors: Sequence[str]
 ) -> tuple[str, ...]:
     """Return the positions of the cursors of a list; cursors of other lists are ignored."""
-    bound, found = _scope_digest(info, scope), []
+    bound, found = _list_digest(info, scope), []
     for cursor in cursors:
         with suppress(BadInput):
             found.append(info.context.cursors.open(bound, cursor))
     return tuple(found)
 
 
-def _scope_digest(info: Info, scope: tuple[object, ...]) -> str:
+def _list_digest(info: Info, scope: tuple[object, ...]) -> str:
     return sha256(repr((info.context.caller.user_id, *scope)).encode()).hexdigest()
 
 

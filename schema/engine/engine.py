@@ -211,7 +211,7 @@ class RequestRejected(Exception):
         self.errors = list(errors)
 
 
-class OperationAnswer(msgspec.Struct, frozen=True):
+class OperationResult(msgspec.Struct, frozen=True):
     """The `data` and `errors` of a response, and the seconds to wait if the store was away."""
 
     body: dict[str, Any]
@@ -279,7 +279,7 @@ class GraphQLEngine:
 
     async def run(
         self, prepared: PreparedOperation, context: object, request_id: str
-    ) -> OperationAnswer:
+    ) -> OperationResult:
         """Execute a prepared operation; errors are masked, and only cancellation is raised."""
         measure = prepared.operation.measure
         if measure.introspection_values > self.limits.introspection_beside:
@@ -319,21 +319,21 @@ class GraphQLEngine:
 
     async def run_event(
         self, prepared: PreparedOperation, event: object, context: object, request_id: str
-    ) -> OperationAnswer:
+    ) -> OperationResult:
         """Execute a prepared subscription for one of its events."""
         result = self._executor(prepared, context, event)
         if isawaitable(result):
             result = await result
         return self.format_answer(result, request_id)
 
-    def format_answer(self, result: ExecutionResult, request_id: str) -> OperationAnswer:
+    def format_answer(self, result: ExecutionResult, request_id: str) -> OperationResult:
         """Format a result as an answer; `data` is absent if execution never began."""
         if not result.errors:
-            return OperationAnswer({"data": result.data})
+            return OperationResult({"data": result.data})
         errors, retry_after = report_errors(result.errors, request_id, self.limits.errors)
         began = result.data is not None or any(error.path for error in result.errors)
         body = {"errors": errors, "data": result.data} if began else {"errors": errors}
-        return OperationAnswer(body, retry_after)
+        return OperationResult(body, retry_after)
 
     def _find_document(self, request: OperationRequest) -> ParsedDocument:
         digest = read_digest(request.extensions)

@@ -23,8 +23,8 @@ from penstock.server.auth.dev_tokens import DEV_ALGORITHM, DEV_ISSUER, DevKeys, 
 from penstock.server.auth.jwks import Jwks
 from penstock.server.settings.settings import Settings
 
-MAX_KEPT: Final = 10_000
-MAX_KEPT_ROLES: Final = 50_000
+MAX_CACHED_TOKENS: Final = 10_000
+MAX_CACHED_ROLES: Final = 50_000
 
 
 class VerifiedToken(NamedTuple):
@@ -44,7 +44,7 @@ class TokenCache:
 
     def __init__(self, now: Callable[[], float] = time.time) -> None:
         self._now = now
-        self._kept = LRUCache[bytes, VerifiedToken](MAX_KEPT_ROLES, _role_weight)
+        self._kept = LRUCache[bytes, VerifiedToken](MAX_CACHED_ROLES, _role_weight)
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -63,7 +63,7 @@ class TokenCache:
 
 def _role_weight(proven: VerifiedToken) -> int:
     """Return the number of roles, with a minimum that bounds the cache to MAX_KEPT tokens."""
-    return max(MAX_KEPT_ROLES // MAX_KEPT, len(proven.caller.roles))
+    return max(MAX_CACHED_ROLES // MAX_CACHED_TOKENS, len(proven.caller.roles))
 
 
 class Authentication(msgspec.Struct, frozen=True):

@@ -56,7 +56,7 @@ class ServerOptions:
     data_dir: Annotated[Path | None, setting_option("data_dir")] = None
 
     def client(self) -> GraphQLClient:
-        return GraphQLClient(self.url, self.token or _own_token(self.data_dir))
+        return GraphQLClient(self.url, self.token or _development_token(self.data_dir))
 
 
 def run(
@@ -86,7 +86,7 @@ def run(
     for path in (wanted.output, wanted.errors):
         if not path.parent.is_dir():
             raise CommandFailed(f"{path.parent} is no directory.", code=ExitCode.USAGE)
-    return _run_answer(asyncio.run(_run_file(where, wanted)), wanted)
+    return _run_output(asyncio.run(_run_file(where, wanted)), wanted)
 
 
 async def _run_file(where: ServerOptions, wanted: FileRun) -> Any:
@@ -95,7 +95,7 @@ async def _run_file(where: ServerOptions, wanted: FileRun) -> Any:
             return await run_file(client, wanted, tell)
 
 
-def _own_token(data_dir: Path | None) -> str:
+def _development_token(data_dir: Path | None) -> str:
     settings = Settings.load(data_dir=data_dir)
     if settings.issuer is not None:
         raise CommandFailed("PENSTOCK_ISSUER is set: give a --token.", code=ExitCode.USAGE)
@@ -103,7 +103,7 @@ def _own_token(data_dir: Path | None) -> str:
     return sign_dev_token(key, DEV_USER, {ROOT: Role.ADMIN}, PREFERRED_GROUP, DEV_TOKEN_LIFETIME)
 
 
-def _run_answer(over: Any, wanted: FileRun) -> CommandOutput:
+def _run_output(over: Any, wanted: FileRun) -> CommandOutput:
     progress = over["progress"] or dict.fromkeys(("rowsRead", "rowsSucceeded", "rowsFailed"), 0)
     lines = [
         f"{over['state'].lower()}: {progress['rowsRead']} rows, "

@@ -10,7 +10,7 @@ import httpx
 
 from penstock.server.core.command_output import CommandFailed, ExitCode
 
-SECONDS = 60.0
+TIMEOUT_SECONDS = 60.0
 
 
 class GraphQLClient:
@@ -21,33 +21,33 @@ class GraphQLClient:
         headers = {"authorization": f"Bearer {token}"}
         # Loading the certificates of the system takes a while.
         trusted = httpx.create_ssl_context()
-        self._asking = httpx.AsyncClient(headers=headers, timeout=SECONDS, verify=trusted)
+        self._graphql_client = httpx.AsyncClient(headers=headers, timeout=TIMEOUT_SECONDS, verify=trusted)
         # Signed URLs need no token, and their hosts must not see it.
-        self._files = httpx.AsyncClient(timeout=SECONDS, verify=trusted)
+        self._file_client = httpx.AsyncClient(timeout=TIMEOUT_SECONDS, verify=trusted)
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._asking.aclose()
-        await self._files.aclose()
+        await self._graphql_client.aclose()
+        await self._file_client.aclose()
 
-    async def ask(self, query: str, **variables: Any) -> Any:
+    async def execute(self, query: str, **variables: Any) -> Any:
         """Return the value of the one root field; raises CommandFailed with the error."""
         try:
-            answer = await self._asking.post(
+            answer = await self._graphql_client.post(
                 self._url, json={"query": query, "variables": variables}
             )
         except httpx.TransportError as error:
             raise _unreachable_server(self._url, error) from None
         return _root_value(answer.json())
 
-    async def follow(self, query: str, **variables: Any) -> AsyncIterator[Any]:
+    async def subscribe(self, query: str, **variables: Any) -> AsyncIterator[Any]:
         """Yield the values of a subscription's one field, over server-sent events."""
         request = {"query": query, "variables": variables}
         headers = {"accept": "text/event-stream"}
         try:
-            async with self._asking.stream(
+            async with self._graphql_client.stream(
                 "POST", self._url, json=request, headers=headers
             ) as events:
                 async for line in events.aiter_lines():
@@ -62,7 +62,7 @@ class GraphQLClient:
         headers = {field["name"]: field["value"] for field in form["headers"]}
         try:
             with file.open("rb") as content:
-                answer = await self._files.request(
+                answer = await self._file_client.request(
                     form["method"],
                     form["url"],
                     data=fields,
@@ -77,7 +77,7 @@ class GraphQLClient:
     async def download(self, url: str, to: Path) -> None:
         """Save the content of a URL."""
         try:
-            async with self._files.stream("GET", url) as answer:
+            async with self._file_client.stream("GET", url) as answer:
                 answer.raise_for_status()
                 with to.open("wb") as file:
                     async for chunk in answer.aiter_bytes():
@@ -141,11 +141,11 @@ async def run_file(client: GraphQLClient, wanted: FileRun, tell: ReportProgress)
     size = wanted.file.stat().st_size
     pipeline = await _find_pipeline(client, wanted)
     given = {"pipelineId": pipeline, "maxFailedRows": wanted.max_failed_rows}
-    made = (await client.ask(CREATE, input=given))["execution"]
+    made = (await client.execute(CREATE, input=given))["execution"]
     tell("Uploading", 0, size)
     await client.upload(made["upload"], wanted.file)
-    await client.ask(START, input={"id": made["id"]})
-    async for told in client.follow(FOLLOW, id=made["id"]):
+    await client.execute(START, input={"id": made["id"]})
+    async for told in client.subscribe(FOLLOW, id=made["id"]):
         progress = told["progress"] or {}
         words = told["state"].replace("_", " ").capitalize()
         tell(words, progress.get("bytesRead", 0), progress.get("bytesTotal") or size)
@@ -154,10 +154,10 @@ async def run_file(client: GraphQLClient, wanted: FileRun, tell: ReportProgress)
 
 async def _find_pipeline(client: GraphQLClient, wanted: FileRun) -> str:
     try:
-        found = await client.ask(FIND, name=wanted.pipeline, group=wanted.group)
+        found = await client.execute(FIND, name=wanted.pipeline, group=wanted.group)
     except CommandFailed:
         # A global id is a name that no pipeline has.
-        found = await client.ask(NODE, id=wanted.pipeline)
+        found = await client.execute(NODE, id=wanted.pipeline)
         if not found:
             raise
     id: str = found["id"]
@@ -165,7 +165,7 @@ async def _find_pipeline(client: GraphQLClient, wanted: FileRun) -> str:
 
 
 async def _download_results(client: GraphQLClient, wanted: FileRun, id: str) -> Any:
-    over = await client.ask(RESULT, id=id)
+    over = await client.execute(RESULT, id=id)
     if over["state"] not in FINAL_STATES:
         raise CommandFailed("The server stopped telling of the execution; it goes on.")
     for name, path in (("outputDownload", wanted.output), ("errorsDownload", wanted.errors)):

@@ -11,14 +11,14 @@ from starlette.types import Receive, Scope, Send
 
 from penstock.datastore.errors import ErrorCode, PenstockError
 from penstock.datastore.roles import Caller
-from penstock.schema.engine.engine import GraphQLEngine, OperationAnswer, RequestRejected
+from penstock.schema.engine.engine import GraphQLEngine, OperationResult, RequestRejected
 from penstock.schema.engine.limits import MeasuredOperation
 from penstock.server.core.headers import MediaType
 from penstock.server.edge.deadline import Deadline
 from penstock.server.edge.request import (
     ALLOWED_METHODS,
     ClientGone,
-    Exchange,
+    IncomingRequest,
     check_method,
     read_request,
 )
@@ -39,7 +39,7 @@ from penstock.server.edge.response import (
 from penstock.server.telemetry.operation import MeasuredUnits
 
 
-class Admission(msgspec.Struct, frozen=True):
+class AdmittedOperation(msgspec.Struct, frozen=True):
     """The facts about an operation before it runs; `cost` is an upper bound in objects."""
 
     request_id: str
@@ -55,7 +55,7 @@ class MeteredContext(Protocol):
 
 
 Authenticate: TypeAlias = Callable[[Headers], Awaitable[Caller]]
-OpenContext: TypeAlias = Callable[[Caller, Admission], MeteredContext]
+OpenContext: TypeAlias = Callable[[Caller, AdmittedOperation], MeteredContext]
 
 _ALLOW: Final = encode_headers({"allow": ALLOWED_METHODS})
 
@@ -89,7 +89,7 @@ class GraphQLApp:
             await receive()
             await send({"type": "websocket.close", "code": 1000})
             return
-        exchange = Exchange.of(scope, receive)
+        exchange = IncomingRequest.of(scope, receive)
         try:
             response = await Deadline(
                 self._seconds, self._response(exchange), self._timeout_problem
@@ -106,21 +106,21 @@ class GraphQLApp:
         exchange.record.note_answer(response.status)
         await response.send(send, exchange.request_id)
 
-    async def _response(self, exchange: Exchange) -> HttpResponse:
+    async def _response(self, exchange: IncomingRequest) -> HttpResponse:
         check_method(exchange.scope)
         if exchange.method == "OPTIONS":
             return HttpResponse(204, headers=_ALLOW)
         if exchange.media is None:
             raise HttpProblem(ErrorCode.NOT_ACCEPTABLE, f"Answers are {' or '.join(MediaType)}.")
         try:
-            answer = await self._answer_operation(exchange)
+            answer = await self._run_operation(exchange)
         except RequestRejected as error:
-            answer = OperationAnswer({"errors": error.errors})
+            answer = OperationResult({"errors": error.errors})
         except PenstockError as error:
             raise refusal_problem(error, with_token="authorization" in exchange.headers) from None
-        return self._answer_response(answer, exchange, exchange.media)
+        return self._result_response(answer, exchange, exchange.media)
 
-    async def _answer_operation(self, exchange: Exchange) -> OperationAnswer:
+    async def _run_operation(self, exchange: IncomingRequest) -> OperationResult:
         engine, seen = self._engine, exchange.record
         caller = await self._authenticate(exchange.headers)
         request = await read_request(exchange, engine.limits)
@@ -130,7 +130,7 @@ class GraphQLApp:
         prepared = engine.prepare(request, introspection=self._introspection)
         seen.note_prepared(prepared)
         check_operation_kind(prepared.operation, exchange)
-        admission = Admission(exchange.request_id, prepared.operation, prepared.cost)
+        admission = AdmittedOperation(exchange.request_id, prepared.operation, prepared.cost)
         context = self._open_context(caller, admission)
         seen.units = context.units
         answer = await engine.run(prepared, context, exchange.request_id)
@@ -151,8 +151,8 @@ class GraphQLApp:
             "calls": units.calls,
         }
 
-    def _answer_response(
-        self, answer: OperationAnswer, exchange: Exchange, media: MediaType
+    def _result_response(
+        self, answer: OperationResult, exchange: IncomingRequest, media: MediaType
     ) -> HttpResponse:
         errors = answer.body.get("errors")
         exchange.record.note_errors(errors or ())
@@ -165,7 +165,7 @@ class GraphQLApp:
         headers = {} if answer.retry_after is None else {"retry-after": str(answer.retry_after)}
         return graphql_response(status, body, media, headers)
 
-    def refusal_response(self, problem: HttpProblem, exchange: Exchange) -> HttpResponse:
+    def refusal_response(self, problem: HttpProblem, exchange: IncomingRequest) -> HttpResponse:
         """Build the response for a problem."""
         exchange.record.note_errors([problem.error])
         status = 422 if self._draft and isinstance(problem, MalformedRequest) else problem.status
@@ -179,7 +179,7 @@ class GraphQLApp:
         return MediaType.GRAPHQL if self._draft and status >= 300 else media
 
 
-def check_operation_kind(operation: MeasuredOperation, exchange: Exchange) -> None:
+def check_operation_kind(operation: MeasuredOperation, exchange: IncomingRequest) -> None:
     """Refuse operations that plain HTTP cannot run: mutations by GET, and subscriptions."""
     if operation.kind is OperationType.SUBSCRIPTION:
         raise HttpProblem(
@@ -188,7 +188,7 @@ def check_operation_kind(operation: MeasuredOperation, exchange: Exchange) -> No
     check_no_mutation_by_get(operation, exchange)
 
 
-def check_no_mutation_by_get(operation: MeasuredOperation, exchange: Exchange) -> None:
+def check_no_mutation_by_get(operation: MeasuredOperation, exchange: IncomingRequest) -> None:
     """Refuse mutations by GET."""
     if operation.kind is OperationType.MUTATION and exchange.method == "GET":
         raise HttpProblem(

@@ -48,7 +48,7 @@ class ClientGone(Exception):
     """The client disconnected before its request was read: no answer is needed."""
 
 
-class Exchange(msgspec.Struct, frozen=True):
+class IncomingRequest(msgspec.Struct, frozen=True):
     """An incoming HTTP request; `media` is the answer's type, None if the client accepts none.
 
     `record` is the record of the operation, shared with the instrumentation if there is some.
@@ -63,10 +63,10 @@ class Exchange(msgspec.Struct, frozen=True):
     record: OperationRecord
 
     @classmethod
-    def of(cls, scope: Scope, receive: Receive) -> "Exchange":
+    def of(cls, scope: Scope, receive: Receive) -> "IncomingRequest":
         headers = request_headers(scope)
         seen = scope.get(RECORD_KEY) or OperationRecord.of(request_id_of(headers), "http", headers)
-        media = answer_media_type(headers)
+        media = response_media_type(headers)
         return cls(scope, scope["method"], headers, receive, media, seen.request_id, seen)
 
     @property
@@ -74,7 +74,7 @@ class Exchange(msgspec.Struct, frozen=True):
         return self.headers.get("x-penstock-cost") == "1"
 
 
-def answer_media_type(headers: Headers) -> MediaType | None:
+def response_media_type(headers: Headers) -> MediaType | None:
     """Choose the answer's type; None if the client accepts none of ours."""
     return negotiate_media_type(",".join(headers.getlist("accept")))
 
@@ -88,7 +88,7 @@ def check_method(scope: Scope) -> None:
         )
 
 
-async def read_request(exchange: Exchange, limits: Limits) -> OperationRequest:
+async def read_request(exchange: IncomingRequest, limits: Limits) -> OperationRequest:
     """Read the request of a GET or POST. Raises HttpProblem, and ClientGone after a disconnect."""
     scope, headers = exchange.scope, exchange.headers
     if len(scope["query_string"]) + len(scope["path"]) > limits.url_bytes:

@@ -18,13 +18,13 @@ from penstock.schema.core.errors import (
 )
 from penstock.schema.engine.engine import (
     GraphQLEngine,
-    OperationAnswer,
+    OperationResult,
     OperationRequest,
     PreparedOperation,
     RequestRejected,
 )
 from penstock.server.auth.tokens import Authentication
-from penstock.server.edge.graphql import Admission, MeteredContext, OpenContext
+from penstock.server.edge.graphql import AdmittedOperation, MeteredContext, OpenContext
 from penstock.server.streams.backpressure import StreamLimits
 from penstock.server.streams.registry import StreamRegistry
 from penstock.server.telemetry.operation import (
@@ -75,10 +75,10 @@ class OperationRunner(NamedTuple):
 
     async def answers(
         self, caller: Caller, prepared: PreparedOperation, seen: OperationRecord
-    ) -> AsyncGenerator[OperationAnswer]:
+    ) -> AsyncGenerator[OperationResult]:
         """Yield the answers of an operation; raises RequestRejected if it cannot go on."""
         id = seen.request_id
-        admission = Admission(id, prepared.operation, prepared.cost)
+        admission = AdmittedOperation(id, prepared.operation, prepared.cost)
         seen.units = spent = Units()
         if not prepared.is_subscription:
             run = partial(self.engine.run, prepared, request_id=id)
@@ -93,10 +93,10 @@ class OperationRunner(NamedTuple):
     async def _within_deadline(
         self,
         caller: Caller,
-        admission: Admission,
-        run: Callable[[object], Awaitable[OperationAnswer]],
+        admission: AdmittedOperation,
+        run: Callable[[object], Awaitable[OperationResult]],
         spent: Units,
-    ) -> OperationAnswer:
+    ) -> OperationResult:
         seconds = self.engine.limits.deadline_seconds
         try:
             async with asyncio.timeout(seconds) as deadline:
@@ -110,7 +110,7 @@ class OperationRunner(NamedTuple):
 
     @contextmanager
     def _open_metered(
-        self, caller: Caller, admission: Admission, spent: Units
+        self, caller: Caller, admission: AdmittedOperation, spent: Units
     ) -> Iterator[MeteredContext]:
         """Open a context, and add its units to `spent` when it closes."""
         context = self.open_context(caller, admission)

@@ -14,7 +14,7 @@ from penstock.schema.engine.engine import RequestRejected
 from penstock.server.auth.tokens import Authentication
 from penstock.server.core.headers import MediaType, request_headers
 from penstock.server.edge.graphql import GraphQLApp, check_no_mutation_by_get
-from penstock.server.edge.request import ClientGone, Exchange, read_request
+from penstock.server.edge.request import ClientGone, IncomingRequest, read_request
 from penstock.server.edge.response import (
     HttpProblem,
     encode_json,
@@ -55,7 +55,7 @@ class EventStreamApp:
         return answer(scope, receive, send)
 
     async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
-        exchange = Exchange.of(scope, receive)
+        exchange = IncomingRequest.of(scope, receive)
         exchange.record.transport = "sse"
         with ExitStack() as held:
             try:
@@ -71,7 +71,7 @@ class EventStreamApp:
             await stream.serve(operation)
 
     async def _open_stream(
-        self, exchange: Exchange, send: Send, held: ExitStack
+        self, exchange: IncomingRequest, send: Send, held: ExitStack
     ) -> "tuple[EventStream, StreamedOperation]":
         runner = self._service.runner
         authentication = await self._authenticate(exchange, held)
@@ -83,12 +83,12 @@ class EventStreamApp:
             check_no_mutation_by_get(asked.operation, exchange)
         return stream, StreamedOperation(runner, authentication.caller, asked, exchange.record)
 
-    async def _refuse(self, problem: HttpProblem, exchange: Exchange, send: Send) -> None:
+    async def _refuse(self, problem: HttpProblem, exchange: IncomingRequest, send: Send) -> None:
         response = self._plain.refusal_response(problem, exchange)
         exchange.record.note_answer(response.status)
         await response.send(send, exchange.request_id)
 
-    async def _authenticate(self, exchange: Exchange, held: ExitStack) -> Authentication:
+    async def _authenticate(self, exchange: IncomingRequest, held: ExitStack) -> Authentication:
         streams = self._service.streams
         if streams.stopping:
             headers = {"retry-after": "1"}
@@ -108,7 +108,7 @@ class EventStream:
     """One answer in events, which is also the sink of its operation."""
 
     def __init__(
-        self, service: StreamService, exchange: Exchange, send: Send, expires_at: float | None
+        self, service: StreamService, exchange: IncomingRequest, send: Send, expires_at: float | None
     ) -> None:
         self._streams = service.streams
         self._exchange = exchange

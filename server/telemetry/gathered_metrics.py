@@ -13,7 +13,7 @@ from prometheus_client.registry import Collector
 
 from penstock.server.core.siblings import Siblings
 
-SECONDS: Final = 1.0
+TIMEOUT_SECONDS: Final = 1.0
 LABEL: Final = "process"
 
 logger = logging.getLogger("penstock.metrics")
@@ -103,7 +103,7 @@ def _connect(address: str) -> socket.socket:
 
 async def _fetch_metrics(siblings: Siblings, index: int) -> bytes | None:
     try:
-        async with asyncio.timeout(SECONDS):
+        async with asyncio.timeout(TIMEOUT_SECONDS):
             asking = _connect(siblings.address_of(index))
             reader, writer = await asyncio.open_unix_connection(sock=asking)
             try:

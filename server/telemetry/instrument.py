@@ -63,10 +63,10 @@ class Instrumentation:
         """Return an application that shows its operations."""
         return ObservedApp(app, self.operation_watchers) if self.operation_watchers else app
 
-    def count_holdings(self, engine: GraphQLEngine, streams: Sized) -> None:
+    def report_gauges(self, engine: GraphQLEngine, streams: Sized) -> None:
         """Count the documents in the engine's caches, and the open streams."""
         if self.metrics is not None:
-            holdings = self.metrics.holdings
+            holdings = self.metrics.gauges
             holdings.count_cache("documents", lambda: engine.cached_documents)
             holdings.count_cache("persisted", lambda: engine.cached_persisted_texts)
             holdings.count_streams(lambda: len(streams))
@@ -76,9 +76,9 @@ class Instrumentation:
         if self.metrics is not None:
             self.metrics.count_fallbacks(reasons)
 
-    def share_with_workers(self) -> AbstractAsyncContextManager[None]:
+    def share_with_siblings(self) -> AbstractAsyncContextManager[None]:
         """Share the metrics of this process with the server's other processes."""
-        return nullcontext() if self.metrics is None else self.metrics.share_with_workers()
+        return nullcontext() if self.metrics is None else self.metrics.share_with_siblings()
 
     def routes(self) -> Iterator[BaseRoute]:
         if self.metrics is not None:

@@ -86,7 +86,7 @@ class OperationMetrics:
         self._seconds, self._cost = cache(seconds.labels), cache(cost.labels)
         self._ends = {each: partial(self._count_end, each) for each in TRANSPORTS}
 
-    def watch(self, seen: OperationRecord) -> OperationEnded:
+    def start(self, seen: OperationRecord) -> OperationEnded:
         began_as = seen.transport
         self._running(began_as).inc()
         return self._ends[began_as]
@@ -116,7 +116,7 @@ class FileCallMetrics:
         )
         self._total, self._seconds = cache(total.labels), cache(seconds.labels)
 
-    def watch(self, call: StoreCall) -> EndCallback:
+    def start(self, call: StoreCall) -> EndCallback:
         return partial(self._count_end, call, perf_counter())
 
     def _count_end(self, call: StoreCall, started: float) -> None:
@@ -147,7 +147,7 @@ class TableCallMetrics:
         self._total, self._seconds = cache(total.labels), cache(seconds.labels)
         self._units, self._retries = cache(units.labels), cache(retries.labels)
 
-    def watch(self, call: StoreCall) -> EndCallback:
+    def start(self, call: StoreCall) -> EndCallback:
         return partial(self._count_end, call, perf_counter())
 
     def _count_end(self, call: StoreCall, started: float) -> None:
@@ -159,7 +159,7 @@ class TableCallMetrics:
             self._retries(reason.value).inc()
 
 
-class MemoryMetrics:
+class GaugeMetrics:
     """The metrics of caches and streams, read from callbacks at each scrape."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
@@ -206,10 +206,10 @@ class Metrics:
         self.registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
         PlatformCollector(registry=registry)
-        self.operation = OperationMetrics(registry).watch
-        self.call = TableCallMetrics(registry).watch
-        self.file_call = FileCallMetrics(registry).watch
-        self.holdings = MemoryMetrics(registry)
+        self.operation = OperationMetrics(registry).start
+        self.call = TableCallMetrics(registry).start
+        self.file_call = FileCallMetrics(registry).start
+        self.gauges = GaugeMetrics(registry)
         batches = Histogram(
             "penstock_loader_batch_size",
             "Keys in each batch that a loader read.",
@@ -226,7 +226,7 @@ class Metrics:
         """Report the counters in `reasons`, which change elsewhere."""
         self.registry.register(FallbackMetrics(reasons))
 
-    def share_with_workers(self) -> AbstractAsyncContextManager[None]:
+    def share_with_siblings(self) -> AbstractAsyncContextManager[None]:
         """Share the metrics with the server's other processes, if there are any."""
         if self._siblings is None:
             return nullcontext()

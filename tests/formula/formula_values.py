@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from penstock.formula.checking.calculation_library import Callee, Signature
+from penstock.formula.checking.calculation_library import Callee, ResolvedCalculation
 from penstock.formula.checking.check import Surroundings
 from penstock.formula.checking.linker import examine
 from penstock.formula.core.datasets import (
@@ -93,9 +93,9 @@ class SampleCalculations:
 
     def __init__(self, **calculations: tuple[tuple[FormulaParameter, ...], str]) -> None:
         self.signatures = {
-            name: Signature(f"{name}:1", parameters, text)
+            name: ResolvedCalculation(f"{name}:1", parameters, text)
             for name, (parameters, text) in calculations.items()
         }
 
-    def find_callee(self, callee: Callee, within: str | None) -> Signature | None:
+    def find_callee(self, callee: Callee, within: str | None) -> ResolvedCalculation | None:
         return self.signatures.get(callee.name) if callee.pin == LATEST else None

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from hypothesis import strategies as st
 
-from penstock.formula.checking.calculation_library import Callee, Signature
+from penstock.formula.checking.calculation_library import Callee, ResolvedCalculation
 from penstock.formula.checking.check import Surroundings
 from penstock.formula.core.datasets import LATEST, DatasetRows, InMemoryDatasets
 from penstock.formula.core.values import FormulaParameter, FormulaType, Scalar
@@ -35,8 +35,8 @@ class SampleLibrary:
     """Three calculations; `#twice` calls `#half`."""
 
     signatures: ClassVar = {
-        "half": Signature("half:1", (FormulaParameter("x", FormulaType.NUMBER),), ":x / 2"),
-        "twice": Signature(
+        "half": ResolvedCalculation("half:1", (FormulaParameter("x", FormulaType.NUMBER),), ":x / 2"),
+        "twice": ResolvedCalculation(
             "twice:1",
             (
                 FormulaParameter("x", FormulaType.NUMBER),
@@ -45,14 +45,14 @@ class SampleLibrary:
             "SET :h = #half(:x)\nCOALESCE(:y, 4) * :h",
             FormulaType.NUMBER,
         ),
-        "word": Signature(
+        "word": ResolvedCalculation(
             "word:1",
             (FormulaParameter("x", FormulaType.STRING, required=False),),
             "SPLIT(:x, 'b')[1]",
         ),
     }
 
-    def find_callee(self, callee: Callee, within: str | None) -> Signature | None:
+    def find_callee(self, callee: Callee, within: str | None) -> ResolvedCalculation | None:
         return self.signatures.get(callee.name) if callee.pin == LATEST else None
 
 

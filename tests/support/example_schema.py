@@ -14,7 +14,7 @@ from penstock.schema.core.scalars import JSON, SCALARS, DateTime, Long
 from penstock.schema.engine.cost import price_metadata
 
 
-class Notes:
+class FakeContext:
     """The effects of mutations, and the calls that a store would have received."""
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class Notes:
         self.units = self
 
 
-Info = strawberry.Info[Notes, None]
+Info = strawberry.Info[FakeContext, None]
 
 
 @strawberry.type

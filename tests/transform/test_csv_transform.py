@@ -8,7 +8,7 @@ import pytest
 from penstock.formula.core.datasets import LATEST, DatasetRows
 from penstock.transform.csv_records import MAX_RECORD
 from penstock.transform.csv_transform import CsvTransform
-from penstock.transform.plan import Column, Dataset, FormulaStep, TransformPlan
+from penstock.transform.plan import Column, PinnedDataset, FormulaStep, TransformPlan
 from penstock.transform.problems import InputRefused, TransformCode
 from penstock.transform.program import Program
 from tests.transform.sample_files import (
@@ -229,7 +229,7 @@ def test_datasets_are_asked() -> None:
     plan = TransformPlan(
         columns=(Column("fuel", STRING),),
         steps=(FormulaStep("LOOKUP('fuels', :fuel)", "factor", STRING),),
-        datasets=(Dataset(None, "fuels", LATEST, "id:1"),),
+        datasets=(PinnedDataset(None, "fuels", LATEST, "id:1"),),
     )
     fuels = {"id:1": DatasetRows(("fuel", "factor"), [("gas", "2.3")])}
     assert run(b"fuel\ngas\nair\n", plan, datasets=fuels)[0] == 'factor\r\n2.3\r\n""\r\n'

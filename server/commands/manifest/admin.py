@@ -7,7 +7,7 @@ from cyclopts import Parameter
 from penstock.datastore.manifest import transitions
 from penstock.datastore.manifest.recovery import OutputLocation
 from penstock.datastore.store import Session
-from penstock.server.commands.manifest.context import ManifestOptions, RunId, run_in_store
+from penstock.server.commands.manifest.context import ManifestOptions, RunId, run_with_session
 from penstock.server.commands.manifest.printing import change_answer
 from penstock.server.commands.options import StoreOptions
 from penstock.server.core.command_output import CommandOutput
@@ -34,8 +34,8 @@ def skip(
 ) -> CommandOutput:
     """Keep workers from a run that is not claimed and not loaded."""
     ask = transitions.Skip(reason=reason)
-    run = run_in_store(
-        options, place.user, lambda session: session.runs.change(place.run(run_id), ask)
+    run = run_with_session(
+        options, place.user, lambda session: session.runs.change(place.run_name(run_id), ask)
     )
     return change_answer(run, "To be skipped")
 
@@ -50,8 +50,8 @@ def unskip(
 ) -> CommandOutput:
     """Let workers claim a skipped run again."""
     ask = transitions.Unskip(reason=reason)
-    run = run_in_store(
-        options, place.user, lambda session: session.runs.change(place.run(run_id), ask)
+    run = run_with_session(
+        options, place.user, lambda session: session.runs.change(place.run_name(run_id), ask)
     )
     return change_answer(run, "To be worked on")
 
@@ -74,10 +74,10 @@ def recover(
     """Move a stuck or failed run to PROCESSED, if its folder holds a `_SUCCESS`."""
     types = shred_type or ([] if no_shred_types else None)
     output = OutputLocation(saved_to, stage_path)
-    run = run_in_store(
+    run = run_with_session(
         options,
         place.user,
-        lambda session: session.recovery.recover(place.run(run_id), types, output, reason),
+        lambda session: session.recovery.recover(place.run_name(run_id), types, output, reason),
         with_files=True,
     )
     return change_answer(run, "Recovered")
@@ -96,7 +96,7 @@ def reset(
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
 ) -> CommandOutput:
     """Move a stuck or failed run to NEW, or delete it, if its folder has no `_SUCCESS`."""
-    output, name = OutputLocation(saved_to, stage_path), place.run(run_id)
+    output, name = OutputLocation(saved_to, stage_path), place.run_name(run_id)
 
     async def work(session: Session) -> CommandOutput:
         if delete:
@@ -107,7 +107,7 @@ def reset(
             await session.recovery.reset(name, output, reason, force=force), "Reset"
         )
 
-    return run_in_store(options, place.user, work, with_files=not force)
+    return run_with_session(options, place.user, work, with_files=not force)
 
 
 def reload(
@@ -123,7 +123,7 @@ def reload(
 ) -> CommandOutput:
     """Let a loaded run be loaded again."""
     ask = transitions.Reload(reason=reason, force=force)
-    run = run_in_store(
-        options, place.user, lambda session: session.runs.change(place.run(run_id), ask)
+    run = run_with_session(
+        options, place.user, lambda session: session.runs.change(place.run_name(run_id), ask)
     )
     return change_answer(run, "To be loaded again")

@@ -39,7 +39,7 @@ class ManifestOptions:
     def name(self) -> ManifestName:
         return ManifestName(parse_group_option(self.group), self.manifest)
 
-    def run(self, run_id: str) -> RunName:
+    def run_name(self, run_id: str) -> RunName:
         return RunName(self.name, run_id)
 
 
@@ -51,7 +51,7 @@ def parse_group_option(text: str) -> GroupPath:
         raise CommandFailed(f"--group: {error.message}", code=ExitCode.USAGE) from error
 
 
-def run_in_store(
+def run_with_session(
     options: StoreOptions,
     user: str,
     work: Callable[[Session], Awaitable[T]],

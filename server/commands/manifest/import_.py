@@ -16,7 +16,7 @@ from penstock.datastore.manifest.import_runs import (
     read_typed,
 )
 from penstock.datastore.store import Session
-from penstock.server.commands.manifest.context import ManifestOptions, run_in_store
+from penstock.server.commands.manifest.context import ManifestOptions, run_with_session
 from penstock.server.commands.options import StoreOptions
 from penstock.server.core.command_output import (
     CommandFailed,
@@ -67,7 +67,7 @@ def import_runs(
                     progress()
         return total
 
-    return _import_answer(run_in_store(options, place.user, work), dry_run=dry_run)
+    return _import_answer(run_with_session(options, place.user, work), dry_run=dry_run)
 
 
 async def _read_file(file: Path) -> AsyncIterator[Sequence[SourceItem]]:

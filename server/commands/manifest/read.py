@@ -18,7 +18,7 @@ from penstock.server.commands.manifest.context import (
     ManifestOptions,
     RunId,
     parse_group_option,
-    run_in_store,
+    run_with_session,
 )
 from penstock.server.commands.manifest.printing import (
     event_data,
@@ -88,14 +88,14 @@ def list_runs(
     path = parse_group_option(group)
     if manifest is None:
         return manifests_answer(
-            run_in_store(options, READING_USER, lambda session: _list_manifests(session, path))
+            run_with_session(options, READING_USER, lambda session: _list_manifests(session, path))
         )
     read = choice.page_reader(ManifestName(path, manifest))
 
     async def work(session: Session) -> list[Run]:
         return await _read_all(lambda window: read(session, window), choice.limit)
 
-    runs = run_in_store(options, READING_USER, work)
+    runs = run_with_session(options, READING_USER, work)
     text = "\n".join(map(format_run, runs)) or "There are no such runs."
     return CommandOutput(text, {"runs": [run_data(run) for run in runs]})
 
@@ -110,11 +110,11 @@ def show(
     """Show all fields of a run, and its history, newest first."""
 
     async def read(session: Session) -> tuple[Run, list[RunEvent]]:
-        run = await session.runs.one(place.run(run_id), consistent=True)
+        run = await session.runs.one(place.run_name(run_id), consistent=True)
         page = await session.run_lists.history(run, Window(size=HISTORY))
         return run, [event for _, event in page.entries]
 
-    run, events = run_in_store(options, place.user, read)
+    run, events = run_with_session(options, place.user, read)
     data = {"run": run_data(run), "history": [event_data(event) for event in events]}
     return CommandOutput(format_run_with_history(run, events), data)
 

@@ -9,7 +9,7 @@ from penstock.datastore.manifest import transitions
 from penstock.datastore.manifest.records import Run, Stage
 from penstock.datastore.manifest.runs import Discovery
 from penstock.datastore.store import Session
-from penstock.server.commands.manifest.context import ManifestOptions, RunId, run_in_store
+from penstock.server.commands.manifest.context import ManifestOptions, RunId, run_with_session
 from penstock.server.commands.manifest.printing import change_answer, format_run, run_data
 from penstock.server.commands.options import StoreOptions, parse_duration
 from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
@@ -46,7 +46,7 @@ def discover(
         )
         return [await session.runs.discover(place.name, each) for each in found]
 
-    runs = run_in_store(options, place.user, work)
+    runs = run_with_session(options, place.user, work)
     return CommandOutput(
         "\n".join(map(format_run, runs)), {"runs": [run_data(run) for run in runs]}
     )
@@ -142,8 +142,8 @@ def report_failed(
 def _request_transition(
     options: StoreOptions, place: ManifestOptions, run_id: str, ask: transitions.Transition
 ) -> Run:
-    return run_in_store(
-        options, place.user, lambda session: session.runs.change(place.run(run_id), ask)
+    return run_with_session(
+        options, place.user, lambda session: session.runs.change(place.run_name(run_id), ask)
     )
 
 

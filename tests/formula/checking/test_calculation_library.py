@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.formula.checking.calculation_library import Callee, Signature, find_cycle
+from penstock.formula.checking.calculation_library import Callee, ResolvedCalculation, find_cycle
 from penstock.formula.checking.check import Surroundings
 from penstock.formula.checking.linker import calls_of, examine
 from penstock.formula.core.datasets import LATEST, NoDatasets, VersionPin
@@ -103,9 +103,9 @@ def test_a_failure_inside_a_calculation_says_where_in_both_formulas() -> None:
 
 def test_a_call_may_name_a_version_which_the_library_finds() -> None:
     class Versions:
-        def find_callee(self, callee: Callee, within: str | None) -> Signature | None:
+        def find_callee(self, callee: Callee, within: str | None) -> ResolvedCalculation | None:
             version = callee.pin.version or 9
-            return Signature(f"f:{version}", X, f":x * {version}")
+            return ResolvedCalculation(f"f:{version}", X, f":x * {version}")
 
     around = Surroundings(library=Versions())
 
@@ -116,10 +116,10 @@ def test_what_a_name_means_is_asked_from_where_it_is_written() -> None:
     asked = []
 
     class Groups:
-        def find_callee(self, callee: Callee, within: str | None) -> Signature | None:
+        def find_callee(self, callee: Callee, within: str | None) -> ResolvedCalculation | None:
             asked.append((callee.name, within))
             text = {"f": "#g()", "g": "1" if within else "2"}[callee.name]
-            return Signature(f"{callee.name}:{within}", (), text)
+            return ResolvedCalculation(f"{callee.name}:{within}", (), text)
 
     assert compile_formula("#f() + #g()", Surroundings(library=Groups())).run({}) == Decimal(3)
     assert {("f", None), ("g", None), ("g", "f:None")} == set(asked)

@@ -8,7 +8,7 @@ from joserfc.jwk import Key
 
 from penstock.server.auth.jwks import pick_key
 from penstock.server.auth.tokens import (
-    MAX_KEPT_ROLES,
+    MAX_CACHED_ROLES,
     TokenAuthenticator,
     TokenCache,
     TokenRules,
@@ -125,7 +125,7 @@ async def test_tokens_of_many_roles_push_each_other_out() -> None:
     kept = TokenCache(lambda: 0.0)
     world = World()
     caller = await world.authenticator.caller_of(bearer(sign_claims(KEY, world.body)))
-    roles = {f"/g{n}": next(iter(caller.roles.values())) for n in range(MAX_KEPT_ROLES // 2)}
+    roles = {f"/g{n}": next(iter(caller.roles.values())) for n in range(MAX_CACHED_ROLES // 2)}
     large = type(caller)("ana", roles)  # type: ignore[arg-type]
     for token in (b"one", b"two", b"three"):
         kept.put(token, VerifiedToken(large, 0, 1, (KEY,)))

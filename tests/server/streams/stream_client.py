@@ -17,7 +17,7 @@ from penstock.datastore.table.instrumentation import Units
 from penstock.schema.engine.engine import GraphQLEngine
 from penstock.schema.engine.limits import Limits
 from penstock.server.auth.tokens import Authentication
-from penstock.server.edge.graphql import Admission, GraphQLApp
+from penstock.server.edge.graphql import AdmittedOperation, GraphQLApp
 from penstock.server.edge.rate_limit import RateLimiter
 from penstock.server.streams.backpressure import StreamLimits
 from penstock.server.streams.messages import PROTOCOL
@@ -131,7 +131,7 @@ class StreamHouse:
         engine: Limits | None = None,
     ) -> None:
         self.world = World()
-        self.opened: list[Admission] = []
+        self.opened: list[AdmittedOperation] = []
         self.seen: list[OperationRecord] = []
         self.valid = valid
         self.streams = StreamRegistry(per_caller, unproven)
@@ -160,7 +160,7 @@ class StreamHouse:
     async def _caller_of(self, headers: Mapping[str, object]) -> Caller:
         return (await self.authenticate(headers)).caller
 
-    def _open(self, caller: Caller, admission: Admission) -> World:
+    def _open(self, caller: Caller, admission: AdmittedOperation) -> World:
         self.limiter.spend(caller.user_id, admission.cost)
         self.opened.append(admission)
         return self.world

@@ -208,7 +208,7 @@ def test_an_operation_that_nobody_waits_for_is_counted_as_aborted() -> None:
 def test_open_streams_are_counted_when_they_are_asked_for() -> None:
     metrics = Metrics()
     streams = [1, 2, 3]
-    metrics.holdings.count_streams(lambda: len(streams))
+    metrics.gauges.count_streams(lambda: len(streams))
     assert samples(metrics, "penstock_open_streams") == {(): 3}
     streams.pop()
     assert samples(metrics, "penstock_open_streams") == {(): 2}
