@@ -1,5 +1,9 @@
 """A GraphQL executor that compiles each operation to Python functions.
 
+An *odd* value is one that generated code does not complete, because its type is not one that the
+field's type expects. graphql-core completes it or the object that has it, and writes the error if
+there is one.
+
 The package depends on graphql-core and Strawberry and not on the rest of Penstock. Only the module
 `msgspec_lists`, which servers use, also needs msgspec and orjson.
 """

@@ -1,7 +1,7 @@
 """The arguments and the `info` that a field's resolver is called with.
 
 Arguments have the values that graphql-core coerces them to. A field whose arguments are constants
-and variables remembers a recipe, which builds them faster for later requests.
+and variables caches an ArgumentRecipe, which builds them faster for later requests.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -100,7 +100,7 @@ def arguments_of(run: OperationState, field: Field, place: Place) -> CallArgumen
 
 
 def parameters_of(field: Field) -> frozenset[str]:
-    """Return the parameters that get a value when no variable is absent.
+    """Return the parameters that always get a value if all variables are given.
 
     The set is empty where one of them cannot be written as a keyword argument in Python.
     """
@@ -141,7 +141,7 @@ def _derive_recipe(
         value, known_as = nodes.get(name), name_of(name, definition)
         if isinstance(value, VariableNode) and _is_leaf(definition):
             variable = value.name.value
-            # Strawberry makes other objects of some leaf values; null would not show that.
+            # Strawberry converts some leaf values, which cannot be detected with null.
             if variables.get(variable) is None or made[known_as] is not variables[variable]:
                 return None
             passed.append(PassedVariable(known_as, variable, is_non_null_type(definition.type)))

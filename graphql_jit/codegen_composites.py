@@ -33,9 +33,9 @@ from penstock.graphql_jit.source_writer import SourceWriter
 class CompletionSite:
     """The code around a value `v` that is completed, with expressions of its place and its field's.
 
-    `others` writes tests for values that are neither an object nor a list that the code handles;
-    they end in jumps. `odd` writes how values that the code does not handle are completed, and ends
-    in a jump. `finish` writes the use of the answer; `ask` is the same as in `Body`.
+    `write_others` writes tests for values that are neither an object nor a list that the code
+    handles; they end in jumps. `write_odd` writes the completion of odd values, and ends in a jump.
+    `write_answer` writes the use of the answer; `write_entry` is the same as in `ObjectSite`.
     """
 
     place: str
@@ -234,7 +234,7 @@ def entry_writer(writer: SourceWriter, place: str) -> WriteEntry:
 
 
 def loop_entry_writer(writer: SourceWriter, place: str) -> WriteEntry:
-    """Return the same for code within a loop, which uses the variables of `write_waiting_lists`."""
+    """Return the same as `entry_writer` for loops, with the variables of `write_waiting_lists`."""
 
     def write_entry(field: Field, answer: str) -> None:
         writer.line(f"w_{writer.constant(field, 'F')}.append(({answer}, {place}, v))")

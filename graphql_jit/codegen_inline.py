@@ -17,7 +17,9 @@ def is_pure(field: Field, level: int = 0) -> bool:
         return True
     if not isinstance(field.source, AttributeSource | MemberSource) or level > MAX_NESTING:
         return False
-    if field.definition.args or (isinstance(field.source, MemberSource) and field.parent_field is None):
+    if field.definition.args or (
+        isinstance(field.source, MemberSource) and field.parent_field is None
+    ):
         # The root values of schemas built with graphql-core alone are mostly functions.
         return False
     if is_leaf_type(field.named_type):
@@ -133,7 +135,7 @@ def write_list_check(writer: SourceWriter, value: str) -> None:
 
 
 def write_mapping_test(writer: SourceWriter, selection: Selection, source: str) -> None:
-    """Write the test that expressions of `getter` use, where they use one."""
+    """Write the test that expressions of `read_expression` use for mappings."""
     if reads_mapping(selection):
         writer.line(f"{source}_m = isinstance({source}, Mapping)")
 

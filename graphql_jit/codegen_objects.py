@@ -89,10 +89,10 @@ WriteEntry: TypeAlias = Callable[[Field, str], None]
 class ObjectSite:
     """The code around an object that is completed.
 
-    `source` is a variable with the object, `place` an expression of its place. `odd` writes how an
-    object that inlined code does not handle is completed, and ends in a jump; `finish` writes the
-    use of the answer, whose fields may be added later. `ask` writes the entry of a batched field
-    for the answer in a variable.
+    `source` is a variable with the object, `place` an expression of its place. `write_odd` writes
+    the completion of an odd object, and ends in a jump. `write_answer` writes the use of the
+    answer, whose fields may be added later. `write_entry` writes the entry of a batched field for
+    the answer in a variable.
     """
 
     source: str

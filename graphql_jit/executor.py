@@ -25,7 +25,12 @@ from penstock.graphql_jit.plan import (
     Unplannable,
 )
 from penstock.graphql_jit.planner import Planner
-from penstock.graphql_jit.scheduler import WaitingGroup, abandon_waiting, complete_ready_batches, complete_waiting
+from penstock.graphql_jit.scheduler import (
+    WaitingGroup,
+    abandon_waiting,
+    complete_ready_batches,
+    complete_waiting,
+)
 from penstock.graphql_jit.state import OperationState, PlanStep
 from penstock.graphql_jit.variables import OperationVariables
 
@@ -34,7 +39,7 @@ class CompiledOperation:
     """One operation of a document, for one schema.
 
     `fallbacks` counts by reason the executions that graphql-core ran instead. ODD_VALUE counts
-    those in which it completed a part, because a value was not one that inlined code handles.
+    those in which it completed some values, because generated code does not handle their types.
     """
 
     __slots__ = (

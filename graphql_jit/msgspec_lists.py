@@ -147,9 +147,7 @@ def _nested_attributes(selection: Selection) -> tuple[_NestedAttribute, ...]:
     for field in selection.fields:
         is_leaf, is_list = is_leaf_type(field.named_type), is_list_type(field.types[0])
         if isinstance(field.source, AttributeSource) and not (is_leaf and not is_list):
-            below = (
-                None if is_leaf else _nested_attributes(field.selections[field.named_type.name])
-            )
+            below = None if is_leaf else _nested_attributes(field.selections[field.named_type.name])
             found.append(_NestedAttribute(attrgetter(field.source.name), is_list, below))
     return tuple(found)
 

@@ -1,7 +1,8 @@
 """Null propagation: an error makes the nearest nullable field or list item above it null.
 
-Here it is for late errors, whose values are in the answer already. An error that comes while an
-object is completed is raised up to the nearest nullable place by `state.OperationState`.
+This module is for late errors: those of awaited values, whose places are in the answer already. An
+error that occurs while an object is completed is raised instead, and caught at the nearest nullable
+place by the code that `codegen`, `codegen_objects` and `codegen_composites` generate.
 """
 
 from typing import Any, TypeAlias

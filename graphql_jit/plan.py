@@ -81,12 +81,13 @@ class ArgumentRecipe(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class Field:
-    """One key of an object of the answer, with the source of its value and its types.
+    """A planned field: its key in the answer, the source of its value and its types.
 
     `types` holds the field's type without non-null, then that of its items, and so on; `nullable`
-    says for each whether null is allowed. `above` is the field that returns the object. `recipe`
-    builds its arguments, once it is known; `parameters` are the arguments that generated code
-    passes by keyword. `asked` caches, by type name, the attributes that are read of objects below.
+    says for each whether null is allowed. `parent_field` is the field that returns the object.
+    `recipe` builds its arguments, once it is known; `parameters` are the arguments that generated
+    code passes by keyword. `read_attributes` caches, by type name, the attributes that are read of
+    objects below.
     """
 
     key: str
@@ -106,8 +107,8 @@ class Field:
     @property
     def is_repeated(self) -> bool:
         """Whether the objects that have the field come in lists."""
-        above = self.parent_field
-        return above is not None and (len(above.types) > 1 or above.is_repeated)
+        parent = self.parent_field
+        return parent is not None and (len(parent.types) > 1 or parent.is_repeated)
 
     @property
     def name(self) -> str:
@@ -119,7 +120,7 @@ class Field:
 
     @property
     def named_type(self) -> GraphQLNamedType:
-        """The innermost type: a leaf, an object or an abstract type."""
+        """The type without lists and non-null: a leaf, an object or an abstract type."""
         return self.types[-1]  # type: ignore[return-value]
 
     def null_error(self) -> TypeError:

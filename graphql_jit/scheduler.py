@@ -14,8 +14,8 @@ from penstock.graphql_jit.state import OperationState, PendingValue, RaisedError
 class WaitingGroup(NamedTuple):
     """The waiting entries of one field at one level.
 
-    Without a field, graphql-core completes the entries. `asked` is the awaitable that the function
-    of a batched field has returned.
+    Without a field, graphql-core completes the entries. `pending_batch` is the awaitable that the
+    function of a batched field has returned.
     """
 
     field: Field | None
@@ -49,10 +49,10 @@ def complete_ready_batches(run: OperationState) -> list[WaitingGroup]:
     """
     groups = _take_groups(run)
     while len(groups) == 1 and groups[0].answers_many:
-        asked = _call_batch(run, groups[0])
-        if not isinstance(asked, list):
-            return [groups[0]._replace(pending_batch=asked)]
-        _complete_group(run, groups[0], asked)
+        values = _call_batch(run, groups[0])
+        if not isinstance(values, list):
+            return [groups[0]._replace(pending_batch=values)]
+        _complete_group(run, groups[0], values)
         groups = _take_groups(run)
     return groups
 
@@ -87,7 +87,7 @@ async def complete_waiting(run: OperationState, groups: list[WaitingGroup] | Non
 
 
 def abandon_waiting(run: OperationState) -> None:
-    """Settle in the background what still waits, because the answer no longer needs it."""
+    """Await all waiting values in the background, because the answer no longer needs them."""
     waiting, later = run.take_waiting()
     entries = [entry for found in waiting.values() for entry in found]
     _settle_in_background(
@@ -156,11 +156,11 @@ async def _await_outcome(awaitable: Awaitable[Any]) -> Any:
 
 async def _await_batch(run: OperationState, group: WaitingGroup) -> list[Any]:
     """Await the values of a batched field for a whole level."""
-    asked = _call_batch(run, group) if group.pending_batch is None else group.pending_batch
-    if isinstance(asked, list):
-        return asked
+    values = _call_batch(run, group) if group.pending_batch is None else group.pending_batch
+    if isinstance(values, list):
+        return values
     try:
-        return _check_count(group, await asked)
+        return _check_count(group, await values)
     except Exception as error:
         return [RaisedError(error)] * len(group.entries)
 

@@ -75,18 +75,19 @@ class PlaceErrors(CollectedErrors):
 
 
 class Releasable(Protocol):
-    """Futures that are let go of once their places in the answer are gone."""
+    """Futures that are released when their places in the answer have become null."""
 
     def release_dead(self) -> None:
-        """Stop waiting for values whose places are gone."""
+        """Stop waiting for values whose places have become null."""
 
 
 class OperationState:
     """The state of one execution; `data` is the answer so far.
 
-    `crowd` is not 0 while several groups are awaited, and `watched` holds these groups. `odd`
-    counts the values that generated code left to graphql-core. `cached_arguments` are shared by all
-    objects of a field; those in `arguments_passed` have exactly the field's `parameters`.
+    `groups_awaited` is not 0 while several groups are awaited, and `gather_groups` holds these
+    groups. `odd_values` counts the values that generated code left to graphql-core.
+    `cached_arguments` are shared by all objects of a field; those in `arguments_passed` have
+    exactly the field's `parameters`.
     """
 
     __slots__ = (
@@ -109,13 +110,13 @@ class OperationState:
     def __init__(
         self,
         options: ExecutionOptions,
-        asked: OperationInfo,
+        operation: OperationInfo,
         variables: VariableValues,
         context: object,
         root: object,
     ) -> None:
         self._options = options
-        self._operation = asked
+        self._operation = operation
         self._core: Executor[Any] | None = None
         self.cached_arguments: dict[Field, dict[str, Any]] = {}
         self.arguments_passed: dict[Field, dict[str, Any]] = {}

@@ -65,10 +65,10 @@ def headings(names: Sequence[str]) -> OutputChunk:
 
 
 class RowRunner:
-    """Collects the results of rows until they are taken as bytes.
+    """Runs a program on rows, and keeps their results until they are taken as bytes.
 
-    More than `max_failed` failed rows, those `failed_above` included, are a refusal; no row may be
-    added after one.
+    More than `max_failed` failed rows, those `failed_above` included, are a refusal; no row may
+    follow it.
     """
 
     __slots__ = (

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from penstock.formula.checking.calculation_library import Callee, ResolvedCall, ResolvedCalculation
+from penstock.formula.checking.calculation_library import Callee, ResolvedCalculation, ResolvedCall
 from penstock.formula.core.datasets import DatasetRows, RowsByName, VersionPin, unknown_dataset
 from penstock.formula.core.values import FormulaType
 
@@ -64,8 +64,8 @@ class PinnedCalculations:
 class PinnedDatasets(RowsByName):
     """Answers formulas from the rows of the datasets they name, given by identity.
 
-    A name that a row computes is known only if a formula of the same resource contains it
-    literally.
+    A dataset name that is computed from a row works only if it also occurs as a literal in a
+    formula of the same resource.
     """
 
     def __init__(self, datasets: Iterable[PinnedDataset], data: Mapping[str, DatasetRows]) -> None:

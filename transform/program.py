@@ -24,7 +24,7 @@ from penstock.transform.plan import FormulaStep, PinnedCalculations, PinnedDatas
 from penstock.transform.problems import MAX_MESSAGE, InputRefused, TransformCode, TransformProblem
 
 _is_plain_number: Final = re.compile(r"-?[0-9]{1,40}(?:\.[0-9]{1,40})?").fullmatch
-"""Numbers that are within all limits."""
+"""Matches a number that is within all limits, so that nothing else checks it."""
 
 
 def entry_reader(parameter: FormulaParameter) -> Callable[[object], Value]:
@@ -73,7 +73,7 @@ class Program:
         self._library = PinnedCalculations(plan.calls)
         self.cost = 0
         self._outputs = tuple(self._compile_step(plan, n) for n in range(len(plan.steps)))
-        self._is_metered = any(filled.routine.metered for filled in self._outputs)
+        self._is_metered = any(output.routine.metered for output in self._outputs)
 
     def read_values(
         self, row: int, entries: Sequence[object], problems: list[TransformProblem]
@@ -96,15 +96,15 @@ class Program:
         lookup, impact = self._datasets.lookup, self._datasets.impact
         earlier: dict[str, Scalar] = {}
         cells: list[str] = []
-        for filled in self._outputs:
+        for output in self._outputs:
             try:
-                value = filled.routine.run(*values, lookup, impact, earlier.get, work)
+                value = output.routine.run(*values, lookup, impact, earlier.get, work)
                 cells.append(csv_cell(value))
             except FAULTS as error:
-                problems.append(_evaluation_problem(row, filled, error))
+                problems.append(_evaluation_problem(row, output, error))
                 return cells
-            if filled.key is not None:
-                earlier[filled.key] = cells[-1] if isinstance(value, tuple) else value
+            if output.key is not None:
+                earlier[output.key] = cells[-1] if isinstance(value, tuple) else value
         return cells
 
     def _reading_problems(self, row: int, entries: Sequence[object]) -> Iterator[TransformProblem]:
@@ -135,10 +135,10 @@ def _unusable_formula(step: FormulaStep, invalid: FormulaInvalid) -> InputRefuse
 
 
 def _evaluation_problem(
-    row: int, filled: OutputColumn, error: Fault | DecimalException
+    row: int, output: OutputColumn, error: Fault | DecimalException
 ) -> TransformProblem:
-    failure = failure_of(error, filled.routine)
-    return TransformProblem(row, filled.name, failure.code, str(failure)[:MAX_MESSAGE])
+    failure = failure_of(error, output.routine)
+    return TransformProblem(row, output.name, failure.code, str(failure)[:MAX_MESSAGE])
 
 
 def csv_cell(value: Value) -> str:

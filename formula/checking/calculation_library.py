@@ -1,4 +1,4 @@
-"""Calculations that call calculations: names, the library that finds them, circles of calls."""
+"""Calculations that call calculations: names, the library that finds them, cycles of calls."""
 
 from collections.abc import Iterable, Mapping
 from typing import Protocol
@@ -19,7 +19,7 @@ class Callee(msgspec.Struct, frozen=True):
 class ResolvedCalculation(msgspec.Struct, frozen=True):
     """A calculation that was found; `identity` is its id and version and is unique.
 
-    Problems do not quote the content of a calculation whose `shown` is false.
+    `shown` tells whether the caller may see it; problems quote no content of one that is hidden.
     """
 
     identity: str
@@ -63,7 +63,7 @@ class ResolvedCall(msgspec.Struct, frozen=True):
 
 
 def find_cycle(graph: Mapping[str, Iterable[str]]) -> tuple[str, ...] | None:
-    """Return a circle of the graph, its first name repeated at the end, or None."""
+    """Return a cycle of the graph, its first name repeated at the end, or None."""
     done: set[str] = set()
     for start in graph:
         path: dict[str, None] = {}

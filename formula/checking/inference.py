@@ -5,7 +5,11 @@ from difflib import get_close_matches
 from functools import singledispatchmethod
 from typing import Final
 
-from penstock.formula.checking.calculation_library import CalculationLibrary, Callee, ResolvedCalculation
+from penstock.formula.checking.calculation_library import (
+    CalculationLibrary,
+    Callee,
+    ResolvedCalculation,
+)
 from penstock.formula.checking.dataset_uses import (
     DatasetUse,
     dataset_use,
@@ -255,7 +259,9 @@ class KindInference:
             return ANY
         return self._check_calculation_call(node, signature)
 
-    def _check_calculation_call(self, node: CalculationCall, signature: ResolvedCalculation) -> ValueKind:
+    def _check_calculation_call(
+        self, node: CalculationCall, signature: ResolvedCalculation
+    ) -> ValueKind:
         count, parameters = len(node.arguments), signature.parameters
         if not signature.required_count <= count <= len(parameters):
             self._visit_all(node.arguments)

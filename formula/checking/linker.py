@@ -10,8 +10,8 @@ import msgspec
 from penstock.formula.checking.calculation_library import (
     CalculationLibrary,
     Callee,
-    ResolvedCall,
     ResolvedCalculation,
+    ResolvedCall,
     find_cycle,
 )
 from penstock.formula.checking.check import CheckReport, Surroundings, check
@@ -65,8 +65,8 @@ def examine(text: str, surroundings: Surroundings | None = None) -> CheckReport:
     """Return all problems of a formula, with those of the calculations it calls.
 
     A text that cannot be parsed gives a report with one problem. When a calculation is being saved,
-    `within` is its identity, and the library must return the new text for its own name; otherwise a
-    calculation that calls itself is not detected.
+    `surroundings.within` is its identity, and the library must return the new text for its own
+    name; otherwise a calculation that calls itself is not detected.
     """
     around = surroundings or Surroundings()
     try:

@@ -1,4 +1,4 @@
-"""Collects the lines of a generated Python function, and maps them to places of the formula.
+"""Builds and compiles the source of one Python function; maps its lines to the formula.
 
 No text of a formula enters the source: names are numbered, and constants are passed as objects in
 the namespace.

@@ -41,7 +41,7 @@ _SAME: Final = frozenset((ValueKind.NUMBER, ValueKind.TEXT, ValueKind.BOOLEAN))
 
 
 def routine_for_rows(linked: LinkedFormula, traced: bool = False) -> Routine:
-    """Return the routine that takes a row's `get` and converts the parameters first."""
+    """Return the routine that takes a function which reads a column, and converts the values."""
     generator = FormulaGenerator(linked, traced)
     for place, parameter in enumerate(linked.surroundings.parameters):
         generator.bind_parameter(f"p{place}", parameter)
@@ -49,7 +49,7 @@ def routine_for_rows(linked: LinkedFormula, traced: bool = False) -> Routine:
 
 
 def routine_for_calls(linked: LinkedFormula, traced: bool = False) -> Routine:
-    """Return the routine that takes values of the parameters' kinds, for calls."""
+    """Return the routine that takes values of the parameters' kinds, as calls pass them."""
     parameters = linked.surroundings.parameters
     return FormulaGenerator(linked, traced).finish(
         [f"p{place}" for place in range(len(parameters))]
@@ -85,7 +85,11 @@ class FormulaGenerator(ExpressionEmitter):
             self.emit(f"{name} = {bind}(get({key}))", None)
 
     def finish(self, parameters: list[str]) -> Routine:
-        """Return the finished routine, which takes the parameters and then the environment."""
+        """Return the finished routine, which takes the parameters and then the environment.
+
+        The environment: `lookup` and `impact` read datasets, `earlier` returns the value of an
+        output above, `work` is the WorkMeter, and `seen` receives the values of traced parts.
+        """
         result = self._lines(self._linked.formula)
         self.emit(f"return {result.name}", None)
         names = [*parameters, "lookup", "impact", "earlier", "work"]

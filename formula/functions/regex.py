@@ -19,8 +19,10 @@ Span = tuple[int, int]
 _MATCH_COST: Final = 20  # units for a match
 _COMPILE_COST: Final = 8  # units for a compiled instruction
 _SCAN_RATE: Final = 64  # characters that RE2 scans for one unit
-_MAX_SMALL_SIZE: Final = 18  # instructions; the automaton of such a pattern fits into MAX_REGEX_MEMORY
-_CONTINUATION_BYTES: Final = frozenset(bytes([byte]) for byte in range(0x80, 0xC0))  # of a character
+# In instructions; the automaton of a pattern up to this size fits into MAX_REGEX_MEMORY.
+_MAX_SMALL_SIZE: Final = 18
+_CONTINUATION_BYTES: Final = frozenset(bytes([byte]) for byte in range(0x80, 0xC0))
+"""The bytes of a character in UTF-8 after its first."""
 _ESCAPE: Final = re.compile(r"\\(.)", re.DOTALL)
 _PLAIN: Final = re.compile(r"[^\\.^$*+?()\[\]{}|]+")
 _UNBOUNDED: Final = re.compile(r"[*+]|,\}")
@@ -28,10 +30,12 @@ _LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _INVALID: Final = "the regular expression is invalid"
 _MESSAGES: Final = {
     "bad repetition operator": "the repetition `{}` follows another one",
-    "invalid character class range": "the range `{}` ends before it starts, or is none",
+    "invalid character class range": "`{}` is not a valid range",
     "invalid escape sequence": "`{}` is not understood",
-    "invalid perl operator": "`{}` is not understood, nor is anything that needs backtracking",
-    "invalid repetition size": "the repetition `{}` is too large, or needs m no larger than n",
+    "invalid perl operator": "`{}` is not supported; nothing that needs backtracking is",
+    "invalid repetition size": (
+        "the repetition `{}` is too large, or its minimum exceeds its maximum"
+    ),
     "missing )": "a group is not closed",
     "missing ]": "a class is not closed",
     "no argument for repetition operator": "`{}` has nothing to repeat",
@@ -59,12 +63,12 @@ class _CompiledPattern(Protocol):
 class Regex:
     """A compiled pattern; positions in a text count characters."""
 
-    __slots__ = ("_compiled", "_endless", "_plain", "groups", "names", "size")
+    __slots__ = ("_compiled", "_plain", "_unbounded", "groups", "names", "size")
 
     def __init__(self, pattern: str) -> None:
         self._compiled = _compile(pattern)
         self._plain = pattern if _PLAIN.fullmatch(pattern) else ""
-        self._endless = bool(_UNBOUNDED.search(pattern))
+        self._unbounded = bool(_UNBOUNDED.search(pattern))
         self.groups = self._compiled.groups
         self.names = self._compiled.groupindex
         self.size = self._compiled.programsize
@@ -106,7 +110,9 @@ class Regex:
         for match in self._compiled.finditer(encoded):
             before, found = found, match.span()
             begin, end = found
-            if before != found and (begin < end or encoded[begin : begin + 1] not in _CONTINUATION_BYTES):
+            if before != found and (
+                begin < end or encoded[begin : begin + 1] not in _CONTINUATION_BYTES
+            ):
                 yield found
 
     def _scan_cost(self, rest: int, passed: int) -> int:
@@ -116,7 +122,7 @@ class Regex:
         by at most its own size. A large one may have more states than its memory holds; RE2 then
         follows it instruction by instruction.
         """
-        looked = rest if self._endless else min(rest, passed + self.size)
+        looked = rest if self._unbounded else min(rest, passed + self.size)
         return looked * (2 * self.size if self.size > _MAX_SMALL_SIZE else 1) // _SCAN_RATE
 
 

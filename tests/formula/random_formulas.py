@@ -35,7 +35,9 @@ class SampleLibrary:
     """Three calculations; `#twice` calls `#half`."""
 
     signatures: ClassVar = {
-        "half": ResolvedCalculation("half:1", (FormulaParameter("x", FormulaType.NUMBER),), ":x / 2"),
+        "half": ResolvedCalculation(
+            "half:1", (FormulaParameter("x", FormulaType.NUMBER),), ":x / 2"
+        ),
         "twice": ResolvedCalculation(
             "twice:1",
             (

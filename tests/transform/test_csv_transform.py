@@ -8,7 +8,7 @@ import pytest
 from penstock.formula.core.datasets import LATEST, DatasetRows
 from penstock.transform.csv_records import MAX_RECORD
 from penstock.transform.csv_transform import CsvTransform
-from penstock.transform.plan import Column, PinnedDataset, FormulaStep, TransformPlan
+from penstock.transform.plan import Column, FormulaStep, PinnedDataset, TransformPlan
 from penstock.transform.problems import InputRefused, TransformCode
 from penstock.transform.program import Program
 from tests.transform.sample_files import (
