@@ -1,4 +1,4 @@
-"""The query fields of the caller's audio library, and the queries that the audio document names."""
+"""The queries of the caller's audio library, also under the names of the audio specification."""
 
 from collections.abc import Awaitable, Callable
 from enum import Enum
@@ -73,8 +73,9 @@ async def _read_names(
 
 
 @strawberry.type(
-    description="The audio library of the caller. Its fields have the names of the use cases in "
-    "the audio document, one query each. The access token alone decides whose library is read."
+    description="The audio library of the caller. Its fields are the queries of the audio "
+    "specification, under their original names. The access token alone decides whose library "
+    "is read."
 )
 class AudioLibrary:
     @strawberry.field(
@@ -290,7 +291,7 @@ class AudioQuery:
         return await _read_names(info, "genres", prefix, page, lists.genres)
 
     @strawberry.field(
-        description="The caller's own audio library, with the queries of the audio document."
+        description="The caller's own audio library, with the queries of the audio specification."
     )
     @staticmethod
     def audio_library() -> AudioLibrary:
@@ -367,9 +368,9 @@ async def _load_totals(info: Info) -> records.LibraryTotals:
 def _is_newest_first(wanted: dict[str, str], order: AudioOrder | None) -> bool:
     """Tell whether the newest come first; raises BadInput if the arguments exclude each other."""
     if len(wanted) > 1:
-        raise BadInput(f"Give one of {' and '.join(wanted)}.")
+        raise BadInput(f"Give only one of {' and '.join(wanted)}.")
     if order is not None and wanted and "genre" not in wanted:
-        raise BadInput("This list has an order of its own.", ("order",))
+        raise BadInput("`order` cannot be used with artist, album or bucket.", ("order",))
     return order is not AudioOrder.OLDEST_FIRST
 
 
@@ -387,6 +388,10 @@ async def _read_page(
         case (("genre", name),):
             links = lists.by_genre(name, window, newest_first=newest_first)
         case _:
-            asked = projected_attributes(info, "Audio")
-            return await audio.list_tracks(info.context, window, asked, newest_first=newest_first)
+            return await audio.list_tracks(
+                info.context,
+                window,
+                projected_attributes(info, "Audio"),
+                newest_first=newest_first,
+            )
     return await audio.load_linked_tracks(info.context, links)

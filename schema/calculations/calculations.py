@@ -143,7 +143,8 @@ class CalculationQuery:
         graphql_type=Calculation | None,
         description=(
             "Find a calculation by its global id, as it is now or as it was at a given "
-            "time. The answer is null where the caller sees none."
+            "time. The result is null if the calculation does not exist or the caller "
+            "cannot see it."
         ),
     )
     @staticmethod
@@ -156,7 +157,7 @@ class CalculationQuery:
         graphql_type=Calculation | None,
         description=(
             "Find the calculation that has a name in the group or, if there is none, in the "
-            "nearest group above it. The answer is null where there is none."
+            "nearest group above it. The result is null if there is none."
         ),
     )
     @staticmethod

@@ -74,7 +74,7 @@ class EvaluatePayload:
 EvaluateResult = Annotated[
     EvaluatePayload | NotFound | ValidationProblem | LimitExceeded | IllegalState,
     strawberry.union(
-        "EvaluateResult", description="Either the values, or the reason that nothing was evaluated."
+        "EvaluateResult", description="The values, or the reason why nothing was evaluated."
     ),
 ]
 

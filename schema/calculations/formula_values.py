@@ -95,8 +95,8 @@ class ExplainedPart:
     )
     parent: int | None = strawberry.field(
         description=(
-            "The position, counted from 0, of the enclosing part in the list `parts`; null "
-            "for a line of the formula."
+            "The index, counted from 0, in `parts` of the part that contains this one; null for "
+            "a top-level line of the formula."
         )
     )
     called: bool = strawberry.field(

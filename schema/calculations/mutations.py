@@ -168,7 +168,7 @@ CreateCalculationResult = Annotated[
     | LimitExceeded,
     strawberry.union(
         "CreateCalculationResult",
-        description="Either the new calculation, or the reason that none was created.",
+        description="The new calculation, or the reason why none was created.",
     ),
 ]
 UpdateCalculationResult = Annotated[
@@ -182,30 +182,28 @@ UpdateCalculationResult = Annotated[
     | IllegalState,
     strawberry.union(
         "UpdateCalculationResult",
-        description=(
-            "Either the calculation with its new version, or the reason that nothing changed."
-        ),
+        description=("The calculation with its new version, or the reason why nothing changed."),
     ),
 ]
 DeleteCalculationResult = Annotated[
     DeleteCalculationPayload | NotFound | NotPermitted | VersionConflict,
     strawberry.union(
         "DeleteCalculationResult",
-        description="Either the deleted calculation, or the reason that it was not deleted.",
+        description="The deleted calculation, or the reason why it was not deleted.",
     ),
 ]
 GrantCalculationResult = Annotated[
     GrantCalculationPayload | NotFound | NotPermitted | NameTaken | LimitExceeded,
     strawberry.union(
         "GrantCalculationResult",
-        description="Either the calculation with the grant, or the reason that nothing changed.",
+        description="The calculation with the grant, or the reason why nothing changed.",
     ),
 ]
 RevokeCalculationResult = Annotated[
     RevokeCalculationPayload | NotFound | NotPermitted | LimitExceeded | IllegalState,
     strawberry.union(
         "RevokeCalculationResult",
-        description="Either the calculation without the grant, or the reason that nothing changed.",
+        description="The calculation without the grant, or the reason why nothing changed.",
     ),
 ]
 

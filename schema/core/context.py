@@ -114,8 +114,8 @@ strawberry.enum(
 strawberry.enum(
     RunState,
     description=(
-        "The progress of a manifest run. In the manifest table itself, tools that know "
-        "the documented attributes alone see `PROCESSING` as `NEW`, `LOADING` as "
+        "The progress of a manifest run. In the manifest table itself, tools that read "
+        "only the documented attributes see `PROCESSING` as `NEW`, `LOADING` as "
         "`PROCESSED`, and `FAILED` as the state before it."
     ),
 )
@@ -164,7 +164,7 @@ describe_values(
         RunState.PROCESSED: "The Transformer finished its output, and the run waits for a Loader.",
         RunState.LOADING: "A Loader works on the run.",
         RunState.LOADED: "The Loader finished the run.",
-        RunState.FAILED: "A Transformer or a Loader gave the run up with an error.",
+        RunState.FAILED: "A Transformer or a Loader failed to process the run.",
     },
 )
 describe_values(

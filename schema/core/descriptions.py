@@ -12,9 +12,7 @@ E = TypeVar("E", bound=Enum)
 
 InputOf: TypeAlias = Annotated[
     T,
-    strawberry.argument(
-        description="The values that the operation works with; its type says what each one means."
-    ),
+    strawberry.argument(description="The input of the mutation."),
 ]
 """The argument `input` of a mutation: `input: InputOf[CreateGroupInput]`."""
 

@@ -39,7 +39,7 @@ describe_values(
         records.JobState.PENDING: "The job waits for a server to start it.",
         records.JobState.RUNNING: "A server works on the job.",
         records.JobState.DONE: "The job finished all its steps.",
-        records.JobState.FAILED: "The job was given up; its `message` says why.",
+        records.JobState.FAILED: "The job failed; its `message` says why.",
     },
 )
 
@@ -71,7 +71,7 @@ class Job(Node):
         )
     )
     finished_at: DateTime | None = strawberry.field(
-        description="The time when the job ended or was given up, in UTC; null before that."
+        description="The time when the job finished or failed, in UTC; null before that."
     )
     done: int = strawberry.field(
         description="The number of steps that are finished. It is updated about once a second."
@@ -83,7 +83,7 @@ class Job(Node):
         )
     )
     message: str | None = strawberry.field(
-        description="The reason that the job was given up; null otherwise."
+        description="The reason why the job failed; null otherwise."
     )
 
     @strawberry.field(
@@ -116,7 +116,10 @@ class Job(Node):
 class JobQuery:
     @strawberry.field(
         graphql_type=Job | None,
-        description="Find a job by its global id. The answer is null where the caller sees none.",
+        description=(
+            "Find a job by its global id. The result is null if the job does not exist or the "
+            "caller cannot see it."
+        ),
     )
     @staticmethod
     async def job(

@@ -1,5 +1,6 @@
-"""Relay connections with sealed cursors, and Relay nodes with their global ids.
+"""Relay connections, and Relay nodes with their global ids.
 
+Cursors are sealed by `resolvers/cursors.py`, so that clients cannot make them up.
 A global id is the base64 of `Type:key`.
 """
 
@@ -78,19 +79,21 @@ class Connection(Generic[T]):
     nodes: list[T] = strawberry.field(
         description="The entries of the page without cursors, in the same order as `edges`."
     )
-    page_info: PageInfo = strawberry.field(description="The position of the page in the list.")
+    page_info: PageInfo = strawberry.field(
+        description="Whether more pages exist, and the cursors at both ends of the page."
+    )
 
 
 class _LazyEdge(msgspec.Struct, Generic[T], frozen=True):
     """An edge that computes its cursor when it is read; most requests read no cursors of edges."""
 
     node: T
-    at: str
-    seal: Callable[[str], str]
+    position: str
+    seal_cursor: Callable[[str], str]
 
     @property
     def cursor(self) -> str:
-        return self.seal(self.at)
+        return self.seal_cursor(self.position)
 
 
 def page_from_arguments(first: First, after: After, last: Last, before: Before) -> PageArguments:
@@ -102,56 +105,67 @@ def page_from_arguments(first: First, after: After, last: Last, before: Before) 
 
 async def read_connection(
     info: Info,
-    scope: tuple[object, ...],
+    list_identity: tuple[object, ...],
     page: PageArguments,
-    read: Callable[[Window], Awaitable[Slice[T]]],
+    read_page: Callable[[Window], Awaitable[Slice[T]]],
 ) -> Connection[T]:
-    """Read a page of the list that `scope` names and return it as a connection.
+    """Read a page of a list and return it as a connection.
 
-    `scope` holds everything that decides the content of the list, except the caller, who is added
-    here.
+    `list_identity` holds everything that decides the content of the list, except the caller, who is
+    added here. Cursors of a list with another identity are refused.
     """
-    cursors, bound = info.context.cursors, _list_digest(info, scope)
-    after = None if page.cursor is None else cursors.open(bound, page.cursor)
-    found = await read(Window(size=page.size, after=after, backward=page.backward))
-    if len(found.entries) > _SHORT_PAGE:
+    cursors, digest = info.context.cursors, _list_digest(info, list_identity)
+    after = None if page.cursor is None else cursors.open(digest, page.cursor)
+    result = await read_page(Window(size=page.size, after=after, backward=page.backward))
+    if len(result.entries) > _SHORT_PAGE:
         await info.context.turns.take()
-    seal = partial(cursors.seal, bound)
-    edges = [_LazyEdge(node, at, seal) for at, node in found.entries]
+    seal_cursor = partial(cursors.seal, digest)
+    edges = [_LazyEdge(node, position, seal_cursor) for position, node in result.entries]
     return Connection(
         edges=cast("list[Edge[T]]", edges),
-        nodes=[node for _, node in found.entries],
-        page_info=_page_info(page, found, edges, seal),
+        nodes=[node for _, node in result.entries],
+        page_info=_page_info(page, result, edges, seal_cursor),
     )
 
 
 def read_positions(
-    info: Info, scope: tuple[object, ...], cursors: Sequence[str]
+    info: Info, list_identity: tuple[object, ...], cursors: Sequence[str]
 ) -> tuple[str, ...]:
     """Return the positions of the cursors of a list; cursors of other lists are ignored."""
-    bound, found = _list_digest(info, scope), []
+    digest = _list_digest(info, list_identity)
+    positions = []
     for cursor in cursors:
         with suppress(BadInput):
-            found.append(info.context.cursors.open(bound, cursor))
-    return tuple(found)
+            positions.append(info.context.cursors.open(digest, cursor))
+    return tuple(positions)
 
 
-def _list_digest(info: Info, scope: tuple[object, ...]) -> str:
-    return sha256(repr((info.context.caller.user_id, *scope)).encode()).hexdigest()
+def _list_digest(info: Info, list_identity: tuple[object, ...]) -> str:
+    return sha256(repr((info.context.caller.user_id, *list_identity)).encode()).hexdigest()
 
 
 def _page_info(
-    page: PageArguments, found: Slice[T], edges: "list[_LazyEdge[T]]", seal: Callable[[str], str]
+    page: PageArguments,
+    result: Slice[T],
+    edges: "list[_LazyEdge[T]]",
+    seal_cursor: Callable[[str], str],
 ) -> PageInfo:
-    start, end = (edges[0].cursor, edges[-1].cursor) if edges else (None, None)
-    reached = None if found.reached is None else seal(found.reached)
-    beyond = page.cursor is not None
+    first_cursor, last_cursor = (edges[0].cursor, edges[-1].cursor) if edges else (None, None)
+    # The search may have gone further than the last entry that it found.
+    search_end = None if result.reached is None else seal_cursor(result.reached)
+    is_continued = page.cursor is not None
     if page.backward:
         return PageInfo(
-            has_next_page=beyond, has_previous_page=found.more, start_cursor=reached, end_cursor=end
+            has_next_page=is_continued,
+            has_previous_page=result.more,
+            start_cursor=search_end,
+            end_cursor=last_cursor,
         )
     return PageInfo(
-        has_next_page=found.more, has_previous_page=beyond, start_cursor=start, end_cursor=reached
+        has_next_page=result.more,
+        has_previous_page=is_continued,
+        start_cursor=first_cursor,
+        end_cursor=search_end,
     )
 
 
@@ -246,11 +260,11 @@ def parse_global_id(text: str) -> GlobalId | None:
     if len(text) > MAX_ID_LENGTH:
         return None
     try:
-        kind, found, key = urlsafe_b64decode(text.encode()).decode().partition(":")
+        type, separator, key = urlsafe_b64decode(text.encode()).decode().partition(":")
     except (binascii.Error, UnicodeError):
         return None
-    id = GlobalId(kind, key)
-    return id if found and id.encode() == text else None
+    id = GlobalId(type, key)
+    return id if separator and id.encode() == text else None
 
 
 def parse_key(type: str, text: str) -> str:

@@ -31,11 +31,11 @@ from penstock.schema.core.json_scalar import (
 )
 
 MAX_NUMBER: Final = 1_200
-"""The most characters of a number in the document; formulas take a thousand digits."""
+"""The maximum length of a number literal; formulas accept 1,000 digits."""
 
 
 def read_row(value: object) -> dict[str, object]:
-    """Read the value of a variable; a float stays one, and the formula checks that it is exact."""
+    """Read the value of a variable; a float is not converted, and the formula checks it."""
     if not isinstance(value, dict):
         raise _row_error()
     if not all(isinstance(key, str) and _is_flat(entry) for key, entry in value.items()):

@@ -55,7 +55,7 @@ from penstock.schema.resources.resource import (
 @strawberry.type(description="A column of a reference dataset.")
 class DatasetColumn:
     name: str = strawberry.field(
-        description="The name of the column, as the header of the file has it."
+        description="The name of the column, as written in the header of the file."
     )
     description: str | None = strawberry.field(description="The meaning of the column, for people.")
     type: ValueType = strawberry.field(description="The type of the values in the column.")
@@ -83,7 +83,7 @@ class _WithContent:
     @strawberry.field(
         graphql_type=FileDownload,
         metadata=price_metadata(1),
-        description="The download of the file, exactly as it was given.",
+        description="A download of the original uploaded file.",
     )
     @staticmethod
     async def download(
@@ -169,8 +169,8 @@ class ReferenceDatasetVersion(_WithContent, ResourceVersion):
     async def reference_dataset(
         version: strawberry.Parent[records.ReferenceDatasetVersion], info: Info
     ) -> records.ReferenceDataset:
-        asked = projected_attributes(info, "ReferenceDataset")
-        return await info.context.loaders.of(REFERENCE_DATASET).latest(version.id, asked)
+        projection = projected_attributes(info, "ReferenceDataset")
+        return await info.context.loaders.of(REFERENCE_DATASET).latest(version.id, projection)
 
 
 @strawberry.type
@@ -179,7 +179,8 @@ class ReferenceDatasetQuery:
         graphql_type=ReferenceDataset | None,
         description=(
             "Find a reference dataset by its global id, as it is now or as it was at a "
-            "given time. The answer is null where the caller sees none."
+            "given time. The result is null if the dataset does not exist or the caller "
+            "cannot see it."
         ),
     )
     @staticmethod
@@ -192,7 +193,7 @@ class ReferenceDatasetQuery:
         graphql_type=ReferenceDataset | None,
         description=(
             "Find the reference dataset that has a name in the group or, if there is none, "
-            "in the nearest group above it. The answer is null where there is none."
+            "in the nearest group above it. The result is null if there is none."
         ),
     )
     @staticmethod

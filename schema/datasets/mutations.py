@@ -176,7 +176,7 @@ CreateDatasetUploadResult = Annotated[
     CreateDatasetUploadPayload | NotFound | NotPermitted,
     strawberry.union(
         "CreateDatasetUploadResult",
-        description="Either the place to upload to, or the reason that there is none.",
+        description="The place to upload to, or the reason why there is none.",
     ),
 ]
 
@@ -259,7 +259,7 @@ CreateReferenceDatasetResult = Annotated[
     | LimitExceeded,
     strawberry.union(
         "CreateReferenceDatasetResult",
-        description="Either the new reference dataset, or the reason that none was created.",
+        description="The new reference dataset, or the reason why none was created.",
     ),
 ]
 UpdateReferenceDatasetResult = Annotated[
@@ -274,7 +274,7 @@ UpdateReferenceDatasetResult = Annotated[
     strawberry.union(
         "UpdateReferenceDatasetResult",
         description=(
-            "Either the reference dataset with its new version, or the reason that nothing changed."
+            "The reference dataset with its new version, or the reason why nothing changed."
         ),
     ),
 ]
@@ -282,25 +282,21 @@ DeleteReferenceDatasetResult = Annotated[
     DeleteReferenceDatasetPayload | NotFound | NotPermitted | VersionConflict,
     strawberry.union(
         "DeleteReferenceDatasetResult",
-        description="Either the deleted reference dataset, or the reason that it was not deleted.",
+        description="The deleted reference dataset, or the reason why it was not deleted.",
     ),
 ]
 GrantReferenceDatasetResult = Annotated[
     GrantReferenceDatasetPayload | NotFound | NotPermitted | NameTaken | LimitExceeded,
     strawberry.union(
         "GrantReferenceDatasetResult",
-        description=(
-            "Either the reference dataset with the grant, or the reason that nothing changed."
-        ),
+        description=("The reference dataset with the grant, or the reason why nothing changed."),
     ),
 ]
 RevokeReferenceDatasetResult = Annotated[
     RevokeReferenceDatasetPayload | NotFound | NotPermitted | LimitExceeded | IllegalState,
     strawberry.union(
         "RevokeReferenceDatasetResult",
-        description=(
-            "Either the reference dataset without the grant, or the reason that nothing changed."
-        ),
+        description=("The reference dataset without the grant, or the reason why nothing changed."),
     ),
 ]
 

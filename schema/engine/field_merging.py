@@ -44,7 +44,7 @@ def count_pairs(document: DocumentNode) -> int:
 
 
 class _PairCounter:
-    """Counts the fields at each position; `visits` bounds the work."""
+    """Counts the fields at each position; `_MAX_VISITS` bounds the work."""
 
     def __init__(self, document: DocumentNode) -> None:
         self._fragments = {

@@ -183,7 +183,8 @@ class ExecutionPin:
 @strawberry.type(description="The reason why a row was rejected.")
 class RowProblem:
     row: int = strawberry.field(
-        description="The number of the row, counted from 1; 0 means that all rows have the problem."
+        description="The number of the row, counted from 1; 0 if the problem concerns the whole "
+        "input."
     )
     column: str | None = strawberry.field(
         description="The parameter or output that has the problem; null if it concerns the whole "

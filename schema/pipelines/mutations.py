@@ -147,7 +147,7 @@ CreatePipelineResult = Annotated[
     CreatePipelinePayload | NotFound | NotPermitted | ValidationProblem | NameTaken | LimitExceeded,
     strawberry.union(
         "CreatePipelineResult",
-        description="Either the new pipeline, or the reason that none was created.",
+        description="The new pipeline, or the reason why none was created.",
     ),
 ]
 UpdatePipelineResult = Annotated[
@@ -161,28 +161,28 @@ UpdatePipelineResult = Annotated[
     | IllegalState,
     strawberry.union(
         "UpdatePipelineResult",
-        description="Either the pipeline with its new version, or the reason that nothing changed.",
+        description="The pipeline with its new version, or the reason why nothing changed.",
     ),
 ]
 DeletePipelineResult = Annotated[
     DeletePipelinePayload | NotFound | NotPermitted | VersionConflict,
     strawberry.union(
         "DeletePipelineResult",
-        description="Either the deleted pipeline, or the reason that it was not deleted.",
+        description="The deleted pipeline, or the reason why it was not deleted.",
     ),
 ]
 GrantPipelineResult = Annotated[
     GrantPipelinePayload | NotFound | NotPermitted | NameTaken | LimitExceeded,
     strawberry.union(
         "GrantPipelineResult",
-        description="Either the pipeline with the grant, or the reason that nothing changed.",
+        description="The pipeline with the grant, or the reason why nothing changed.",
     ),
 ]
 RevokePipelineResult = Annotated[
     RevokePipelinePayload | NotFound | NotPermitted | LimitExceeded | IllegalState,
     strawberry.union(
         "RevokePipelineResult",
-        description="Either the pipeline without the grant, or the reason that nothing changed.",
+        description="The pipeline without the grant, or the reason why nothing changed.",
     ),
 ]
 

@@ -127,13 +127,13 @@ class HasExecutions:
             until=_parse_time(unset_to_none(until)),
             newest_first=order is not Order.OLDEST_FIRST,
         )
-        asked = projected_attributes(info, "Execution")
+        projection = projected_attributes(info, "Execution")
         return await read_connection(
             info,
             ("executions", pipeline.id, listed.tags, sorted(listed.states), since, until, order),
             page_from_arguments(first, after, last, before),
             lambda window: executions.list_executions(
-                info.context, pipeline, listed, window, asked
+                info.context, pipeline, listed, window, projection
             ),
         )
 
@@ -263,8 +263,8 @@ class PipelineVersion(ResourceVersion):
     async def pipeline(
         version: strawberry.Parent[records.PipelineVersion], info: Info
     ) -> records.Pipeline:
-        asked = projected_attributes(info, "Pipeline")
-        return await info.context.loaders.of(PIPELINE).latest(version.id, asked)
+        projection = projected_attributes(info, "Pipeline")
+        return await info.context.loaders.of(PIPELINE).latest(version.id, projection)
 
 
 @strawberry.type
@@ -273,7 +273,7 @@ class PipelineQuery:
         graphql_type=Pipeline | None,
         description=(
             "Find a pipeline by its global id, as it is now or as it was at a given time. "
-            "The answer is null where the caller sees none."
+            "The result is null if the pipeline does not exist or the caller cannot see it."
         ),
     )
     @staticmethod
@@ -286,7 +286,7 @@ class PipelineQuery:
         graphql_type=Pipeline | None,
         description=(
             "Find the pipeline that has a name in the group or, if there is none, in the "
-            "nearest group above it. The answer is null where there is none."
+            "nearest group above it. The result is null if there is none."
         ),
     )
     @staticmethod

@@ -77,14 +77,14 @@ class TagFilter:
 
 @strawberry.type(description="A tag key that resources use.")
 class TagKey:
-    key: str = strawberry.field(description="The key in the form in which keys are compared.")
+    key: str = strawberry.field(description="The normalized key: trimmed, and in lower case.")
     label: str = strawberry.field(description="The key as its first author wrote it.")
     count: int = strawberry.field(description="The exact number of resources that have the key.")
 
 
 @strawberry.type(description="A tag value that resources use, at one level of the hierarchy.")
 class TagValue:
-    key: str = strawberry.field(description="The key in the form in which keys are compared.")
+    key: str = strawberry.field(description="The normalized key: trimmed, and in lower case.")
     value: str = strawberry.field(
         description=(
             "The value with all levels above it, in the form in which values are compared. "
@@ -176,8 +176,8 @@ TimeArgument: TypeAlias = Annotated[
     DateTime | None,
     strawberry.argument(
         description=(
-            "The time at which to look, for the version that was the latest then. There was "
-            "none before the first. The grants of the latest version decide who may see it. "
+            "Return the version that was the latest at this time. Before the creation of the "
+            "resource there is none. The grants of the latest version decide who may see it. "
             "The default is now."
         )
     ),

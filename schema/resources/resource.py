@@ -23,7 +23,7 @@ from penstock.schema.groups.groups import Group
 strawberry.enum(
     ChangeOperation,
     name="ChangeOperation",
-    description="The kind of change to a value, in the words of JSON Patch (RFC 6902).",
+    description="The kind of change to a value, with the operation names of JSON Patch (RFC 6902).",
 )
 describe_values(
     ChangeOperation,
@@ -63,8 +63,8 @@ ToVersionArgument: TypeAlias = Annotated[
 
 DIFF_DESCRIPTION: Final = (
     "The changes that turn the content of the version `from` into that of the "
-    "version `to`, in the order of the fields. Entries of lists are compared by "
-    f"their positions. A field with more than {MAX_CHANGES} changes is given as one "
+    "version `to`, in the order of the fields. List entries are compared index "
+    f"by index. A field with more than {MAX_CHANGES} changes is given as one "
     "change."
 )
 
@@ -77,8 +77,8 @@ class Resource(Node):
 
     name: str = strawberry.field(
         description=(
-            "The name, which is unique along the line of groups above and below each group "
-            "that has access."
+            "The name. No other resource of the same kind has it in a group that has access, or "
+            "in a group above or below that one."
         )
     )
     description: str | None = strawberry.field(
@@ -132,7 +132,7 @@ class Resource(Node):
         info: Info,
         group: Annotated[
             GroupPath,
-            strawberry.argument(description="The path of the group whose access is in question."),
+            strawberry.argument(description="The path of the group to check."),
         ],
     ) -> GroupPath | None:
         return await resources.find_granting_group(info.context, resource, group)
