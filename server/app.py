@@ -158,7 +158,7 @@ LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """The parts that run next to the application.
+    """The services that an application uses and its starter owns.
 
     A caller that stops the server stops `streams` first, or waits for clients to leave. Without a
     `sink` the application takes no notifications. `siblings` are the other processes that serve the
@@ -175,39 +175,39 @@ async def open_app(
     settings: Settings,
     store: Store,
     identity: DevIdentity | None,
-    beside: Runtime | None = None,
+    runtime: Runtime | None = None,
 ) -> AsyncIterator[Starlette]:
     """Build the application over an open store; its GraphiQL page acts as `identity`."""
-    beside = Runtime(streams_of(settings)) if beside is None else beside
-    watching = Instrumentation.of(settings, beside.siblings)
+    runtime = Runtime(streams_of(settings)) if runtime is None else runtime
+    instrumentation = Instrumentation.of(settings, runtime.siblings)
     own_files = store.files if isinstance(store.files, LocalFiles) else None
-    store = watching.instrument_store(store)
+    store = instrumentation.instrument_store(store)
     async with (
         open_authenticator(settings) as tokens,
         open_changes(store.table, settings.change_poll_seconds) as changes,
-        watching.share_with_siblings(),
+        instrumentation.share_with_siblings(),
     ):
         seconds = settings.api_key_cache_seconds
         authenticator = ApiKeyAuthenticator(
             tokens, store.find_credential, seconds, now=store.clock.now
         )
-        limiter = _rate_limiter(settings, beside.siblings)
+        limiter = _rate_limiter(settings, runtime.siblings)
         open_context = _context_opener(settings, store, changes, limiter)
         events = S3Events(store, authenticator, limits_of(settings), limiter)
         graphql, over_socket = _graphql_apps(
-            settings, authenticator, open_context, beside.streams, watching
+            settings, authenticator, open_context, runtime.streams, instrumentation
         )
         yield FastRouteApp(
             GRAPHQL_PATH,
             graphql,
             routes=[
                 *health_routes(store.ping),
-                *watching.routes(),
+                *instrumentation.routes(),
                 events.route(),
                 *(local_files.file_routes(own_files) if own_files else ()),
                 *audio_stream_routes(store, authenticator.caller_of, limiter),
                 WebSocketRoute(GRAPHQL_PATH, over_socket),
-                *_notify_routes(settings, authenticator, limiter, beside.sink),
+                *_notify_routes(settings, authenticator, limiter, runtime.sink),
                 *_graphiql_routes(settings, identity),
             ],
             middleware=list(_middleware(settings)),
@@ -275,15 +275,15 @@ def _graphql_apps(
     authenticator: Authenticator,
     open_context: OpenContext,
     streams: StreamRegistry,
-    watching: Instrumentation,
+    instrumentation: Instrumentation,
 ) -> tuple[ASGIApp, ASGIApp]:
     """Build the apps that serve one engine: HTTP with server-sent events, and WebSocket."""
     limits = limits_of(settings)
     executor = executor_of(settings, limits)
     engine = GraphQLEngine(schema, limits, persisted=read_persisted(settings), executor=executor)
-    watching.report_gauges(engine, streams)
+    instrumentation.report_gauges(engine, streams)
     if isinstance(executor, CompiledExecutor):
-        watching.count_fallbacks(executor.fallbacks)
+        instrumentation.count_fallbacks(executor.fallbacks)
     introspection = settings.introspection == "authenticated"
     plain = GraphQLApp(
         engine,
@@ -297,10 +297,10 @@ def _graphql_apps(
         authenticator.authenticate,
         streams,
         stream_limits_of(settings),
-        watching.operation_watchers,
+        instrumentation.operation_watchers,
     )
     return (
-        watching.instrument_app(EventStreamApp(service, plain)),
+        instrumentation.instrument_app(EventStreamApp(service, plain)),
         WebSocketApp(service, origins=settings.allowed_origins),
     )
 

@@ -30,7 +30,7 @@ MAX_CACHED_ROLES: Final = 50_000
 class VerifiedToken(NamedTuple):
     """The caller that a token proves from `since` until `until`, in seconds since 1970.
 
-    It holds only while the issuer's current keys are the same object `keys` that verified it.
+    It is valid only while the key source's `current_keys` still returns the object `keys`.
     """
 
     caller: Caller
@@ -67,7 +67,7 @@ def _role_weight(proven: VerifiedToken) -> int:
 
 
 class Authentication(msgspec.Struct, frozen=True):
-    """A caller, and the end of their proof: seconds since 1970, None for no end."""
+    """A caller, and the time when their token expires: seconds since 1970, None for never."""
 
     caller: Caller
     expires_at: float | None
@@ -245,7 +245,7 @@ def bearer_token(headers: Mapping[str, object]) -> bytes:
     scheme, _, token = str(found[0]).strip().partition(" ")
     token = token.strip()
     if len(found) > 1 or scheme.lower() != "bearer" or not token.isascii() or not token:
-        raise NotAuthenticated("The Authorization header is not one 'Bearer' and a token.")
+        raise NotAuthenticated("The Authorization header must be 'Bearer <token>', given once.")
     return token.encode()
 
 

@@ -66,7 +66,7 @@ def run(
     *,
     group: Annotated[str | None, Parameter(help=_GROUP_HELP)] = None,
     result: ResultOptions = ResultOptions(),
-    where: ServerOptions = ServerOptions(),
+    server: ServerOptions = ServerOptions(),
 ) -> CommandOutput:
     """Run a pipeline of a running server, given by name or id, on a CSV file.
 
@@ -74,8 +74,8 @@ def run(
     exits with 1 if the execution did not succeed.
     """
     if not file.is_file():
-        raise CommandFailed(f"{file} is no file.", code=ExitCode.USAGE)
-    wanted = FileRun(
+        raise CommandFailed(f"{file} is not a file.", code=ExitCode.USAGE)
+    file_run = FileRun(
         pipeline=pipeline,
         group=group,
         file=file,
@@ -83,39 +83,48 @@ def run(
         errors=result.errors or file.with_name(f"{file.name}.errors.csv"),
         max_failed_rows=result.max_failed_rows,
     )
-    for path in (wanted.output, wanted.errors):
+    for path in (file_run.output, file_run.errors):
         if not path.parent.is_dir():
-            raise CommandFailed(f"{path.parent} is no directory.", code=ExitCode.USAGE)
-    return _run_output(asyncio.run(_run_file(where, wanted)), wanted)
+            raise CommandFailed(f"{path.parent} is not a directory.", code=ExitCode.USAGE)
+    return _run_output(asyncio.run(_run_file(server, file_run)), file_run)
 
 
-async def _run_file(where: ServerOptions, wanted: FileRun) -> Any:
-    async with where.client() as client:
-        with show_byte_progress(wanted.file.name) as tell:
-            return await run_file(client, wanted, tell)
+async def _run_file(server: ServerOptions, file_run: FileRun) -> Any:
+    async with server.client() as client:
+        with show_byte_progress(file_run.file.name) as report_progress:
+            return await run_file(client, file_run, report_progress)
 
 
 def _development_token(data_dir: Path | None) -> str:
     settings = Settings.load(data_dir=data_dir)
     if settings.issuer is not None:
-        raise CommandFailed("PENSTOCK_ISSUER is set: give a --token.", code=ExitCode.USAGE)
+        message = "PENSTOCK_ISSUER is set, so a development token does not work: pass --token."
+        raise CommandFailed(message, code=ExitCode.USAGE)
     key = dev_key(settings.data_dir)
     return sign_dev_token(key, DEV_USER, {ROOT: Role.ADMIN}, PREFERRED_GROUP, DEV_TOKEN_LIFETIME)
 
 
-def _run_output(over: Any, wanted: FileRun) -> CommandOutput:
-    progress = over["progress"] or dict.fromkeys(("rowsRead", "rowsSucceeded", "rowsFailed"), 0)
+def _run_output(execution: Any, file_run: FileRun) -> CommandOutput:
+    progress = execution["progress"] or dict.fromkeys(
+        ("rowsRead", "rowsSucceeded", "rowsFailed"), 0
+    )
     lines = [
-        f"{over['state'].lower()}: {progress['rowsRead']} rows, "
+        f"{execution['state'].lower()}: {progress['rowsRead']} rows, "
         f"{progress['rowsSucceeded']} succeeded, {progress['rowsFailed']} failed"
     ]
-    data = {"id": over["id"], "state": over["state"], "message": over["stateMessage"], **progress}
-    if over["stateMessage"]:
-        lines.append(over["stateMessage"])
-    for name, path in (("output", wanted.output), ("errors", wanted.errors)):
-        there = over[f"{name}Download"] is not None and over[f"{name}Download"]["status"] == "READY"
-        data[name] = str(path) if there else None
-        if there:
+    data = {
+        "id": execution["id"],
+        "state": execution["state"],
+        "message": execution["stateMessage"],
+        **progress,
+    }
+    if execution["stateMessage"]:
+        lines.append(execution["stateMessage"])
+    for name, path in (("output", file_run.output), ("errors", file_run.errors)):
+        download = execution[f"{name}Download"]
+        is_available = download is not None and download["status"] == "READY"
+        data[name] = str(path) if is_available else None
+        if is_available:
             lines.append(f"{name}  {path}")
-    code = ExitCode.OK if over["state"] == "SUCCESS" else ExitCode.FAILED
+    code = ExitCode.OK if execution["state"] == "SUCCESS" else ExitCode.FAILED
     return CommandOutput("\n".join(lines), data, code)

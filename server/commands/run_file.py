@@ -21,7 +21,9 @@ class GraphQLClient:
         headers = {"authorization": f"Bearer {token}"}
         # Loading the certificates of the system takes a while.
         trusted = httpx.create_ssl_context()
-        self._graphql_client = httpx.AsyncClient(headers=headers, timeout=TIMEOUT_SECONDS, verify=trusted)
+        self._graphql_client = httpx.AsyncClient(
+            headers=headers, timeout=TIMEOUT_SECONDS, verify=trusted
+        )
         # Signed URLs need no token, and their hosts must not see it.
         self._file_client = httpx.AsyncClient(timeout=TIMEOUT_SECONDS, verify=trusted)
 
@@ -97,8 +99,8 @@ def _root_value(answer: Any) -> Any:
 
 
 def _unreachable_server(url: str, error: Exception) -> CommandFailed:
-    words = str(error) or type(error).__name__
-    return CommandFailed(f"{url.partition('?')[0]}: {words}", code=ExitCode.STORE)
+    text = str(error) or type(error).__name__
+    return CommandFailed(f"{url.partition('?')[0]}: {text}", code=ExitCode.STORE)
 
 
 FIND = (
@@ -133,42 +135,44 @@ class FileRun:
     max_failed_rows: int | None = None
 
 
-async def run_file(client: GraphQLClient, wanted: FileRun, tell: ReportProgress) -> Any:
+async def run_file(
+    client: GraphQLClient, file_run: FileRun, report_progress: ReportProgress
+) -> Any:
     """Run the pipeline and return the finished execution.
 
-    `tell` gets the state, the bytes done and their total.
+    `report_progress` gets the state, the bytes done and their total.
     """
-    size = wanted.file.stat().st_size
-    pipeline = await _find_pipeline(client, wanted)
-    given = {"pipelineId": pipeline, "maxFailedRows": wanted.max_failed_rows}
-    made = (await client.execute(CREATE, input=given))["execution"]
-    tell("Uploading", 0, size)
-    await client.upload(made["upload"], wanted.file)
-    await client.execute(START, input={"id": made["id"]})
-    async for told in client.subscribe(FOLLOW, id=made["id"]):
-        progress = told["progress"] or {}
-        words = told["state"].replace("_", " ").capitalize()
-        tell(words, progress.get("bytesRead", 0), progress.get("bytesTotal") or size)
-    return await _download_results(client, wanted, made["id"])
+    size = file_run.file.stat().st_size
+    pipeline = await _find_pipeline(client, file_run)
+    arguments = {"pipelineId": pipeline, "maxFailedRows": file_run.max_failed_rows}
+    execution = (await client.execute(CREATE, input=arguments))["execution"]
+    report_progress("Uploading", 0, size)
+    await client.upload(execution["upload"], file_run.file)
+    await client.execute(START, input={"id": execution["id"]})
+    async for event in client.subscribe(FOLLOW, id=execution["id"]):
+        progress = event["progress"] or {}
+        text = event["state"].replace("_", " ").capitalize()
+        report_progress(text, progress.get("bytesRead", 0), progress.get("bytesTotal") or size)
+    return await _download_results(client, file_run, execution["id"])
 
 
-async def _find_pipeline(client: GraphQLClient, wanted: FileRun) -> str:
+async def _find_pipeline(client: GraphQLClient, file_run: FileRun) -> str:
     try:
-        found = await client.execute(FIND, name=wanted.pipeline, group=wanted.group)
+        found = await client.execute(FIND, name=file_run.pipeline, group=file_run.group)
     except CommandFailed:
         # A global id is a name that no pipeline has.
-        found = await client.execute(NODE, id=wanted.pipeline)
+        found = await client.execute(NODE, id=file_run.pipeline)
         if not found:
             raise
     id: str = found["id"]
     return id
 
 
-async def _download_results(client: GraphQLClient, wanted: FileRun, id: str) -> Any:
-    over = await client.execute(RESULT, id=id)
-    if over["state"] not in FINAL_STATES:
-        raise CommandFailed("The server stopped telling of the execution; it goes on.")
-    for name, path in (("outputDownload", wanted.output), ("errorsDownload", wanted.errors)):
-        if over[name] is not None and over[name]["status"] == "READY":
-            await client.download(over[name]["url"], path)
-    return over
+async def _download_results(client: GraphQLClient, file_run: FileRun, id: str) -> Any:
+    execution = await client.execute(RESULT, id=id)
+    if execution["state"] not in FINAL_STATES:
+        raise CommandFailed("The server closed the progress stream; the execution continues.")
+    for name, path in (("outputDownload", file_run.output), ("errorsDownload", file_run.errors)):
+        if execution[name] is not None and execution[name]["status"] == "READY":
+            await client.download(execution[name]["url"], path)
+    return execution

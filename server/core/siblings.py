@@ -7,11 +7,11 @@ from typing import Any, Final, Self
 import msgspec
 
 RATES_BYTES: Final = 384 * 1024
-"""How large the file is in which processes share what callers have left to ask for."""
+"""The size of the shared file with the rate limit buckets of callers."""
 
 
 class Siblings(msgspec.Struct, frozen=True):
-    """One process among `count`, with its `index`; it inherits files by their numbers."""
+    """One of `count` processes that serve the same port; it inherits files by their numbers."""
 
     index: int
     count: int

@@ -40,7 +40,7 @@ from penstock.server.telemetry.operation import MeasuredUnits
 
 
 class AdmittedOperation(msgspec.Struct, frozen=True):
-    """The facts about an operation before it runs; `cost` is an upper bound in objects."""
+    """An operation that may run; `cost` is an upper bound in objects."""
 
     request_id: str
     operation: MeasuredOperation
@@ -61,7 +61,7 @@ _ALLOW: Final = encode_headers({"allow": ALLOWED_METHODS})
 
 
 class GraphQLApp:
-    """Serves one engine at any path.
+    """Serves GraphQL over HTTP with one engine; the path does not matter.
 
     `authenticate` returns the caller of a request or raises NotAuthenticated. `open_context` opens
     the context value for the resolvers, and may refuse the operation with a PenstockError.
@@ -89,52 +89,55 @@ class GraphQLApp:
             await receive()
             await send({"type": "websocket.close", "code": 1000})
             return
-        exchange = IncomingRequest.of(scope, receive)
+        incoming = IncomingRequest.of(scope, receive)
         try:
             response = await Deadline(
-                self._seconds, self._response(exchange), self._timeout_problem
+                self._seconds, self._response(incoming), self._timeout_problem
             )
         except ClientGone:
             return
         except HttpProblem as problem:
-            response = self.refusal_response(problem, exchange)
+            response = self.refusal_response(problem, incoming)
         except asyncio.CancelledError:
             # A stopping server cancels slow requests, and nothing else would answer them.
-            response = self.refusal_response(stopping_problem(), exchange)
+            response = self.refusal_response(stopping_problem(), incoming)
         except Exception as error:
-            response = self.refusal_response(internal_problem(error, exchange.request_id), exchange)
-        exchange.record.note_answer(response.status)
-        await response.send(send, exchange.request_id)
+            response = self.refusal_response(internal_problem(error, incoming.request_id), incoming)
+        incoming.record.note_answer(response.status)
+        await response.send(send, incoming.request_id)
 
-    async def _response(self, exchange: IncomingRequest) -> HttpResponse:
-        check_method(exchange.scope)
-        if exchange.method == "OPTIONS":
+    async def _response(self, incoming: IncomingRequest) -> HttpResponse:
+        check_method(incoming.scope)
+        if incoming.method == "OPTIONS":
             return HttpResponse(204, headers=_ALLOW)
-        if exchange.media is None:
-            raise HttpProblem(ErrorCode.NOT_ACCEPTABLE, f"Answers are {' or '.join(MediaType)}.")
+        if incoming.media is None:
+            raise HttpProblem(
+                ErrorCode.NOT_ACCEPTABLE,
+                f"The Accept header allows none of: {', '.join(MediaType)}.",
+            )
         try:
-            answer = await self._run_operation(exchange)
+            answer = await self._run_operation(incoming)
         except RequestRejected as error:
             answer = OperationResult({"errors": error.errors})
         except PenstockError as error:
-            raise refusal_problem(error, with_token="authorization" in exchange.headers) from None
-        return self._result_response(answer, exchange, exchange.media)
+            raise refusal_problem(error, with_token="authorization" in incoming.headers) from None
+        return self._result_response(answer, incoming, incoming.media)
 
-    async def _run_operation(self, exchange: IncomingRequest) -> OperationResult:
-        engine, seen = self._engine, exchange.record
-        caller = await self._authenticate(exchange.headers)
-        request = await read_request(exchange, engine.limits)
-        seen.note_request(request)
+    async def _run_operation(self, incoming: IncomingRequest) -> OperationResult:
+        engine, record = self._engine, incoming.record
+        caller = await self._authenticate(incoming.headers)
+        request = await read_request(incoming, engine.limits)
+        record.note_request(request)
         if engine.reads_in_thread(request):
             await engine.read(request)
         prepared = engine.prepare(request, introspection=self._introspection)
-        seen.note_prepared(prepared)
-        check_operation_kind(prepared.operation, exchange)
-        admission = AdmittedOperation(exchange.request_id, prepared.operation, prepared.cost)
+        record.note_prepared(prepared)
+        check_operation_kind(prepared.operation, incoming)
+        admission = AdmittedOperation(incoming.request_id, prepared.operation, prepared.cost)
         context = self._open_context(caller, admission)
-        seen.units = context.units
-        answer = await engine.run(prepared, context, exchange.request_id)
-        if exchange.wants_cost:
+        record.units = context.units
+        answer = await engine.run(prepared, context, incoming.request_id)
+        if incoming.wants_cost:
             answer.body["extensions"] = {"cost": self._cost_extension(prepared.cost, context.units)}
         return answer
 
@@ -152,24 +155,24 @@ class GraphQLApp:
         }
 
     def _result_response(
-        self, answer: OperationResult, exchange: IncomingRequest, media: MediaType
+        self, answer: OperationResult, incoming: IncomingRequest, media: MediaType
     ) -> HttpResponse:
         errors = answer.body.get("errors")
-        exchange.record.note_errors(errors or ())
+        incoming.record.note_errors(errors or ())
         code = errors[0]["extensions"]["code"] if errors else None
         plain = media is MediaType.JSON
         status = status_of(answer.body, code, json=plain, draft=self._draft)
         media, body = self._media_type(media, status), encode_json(answer.body)
-        if exchange.method == "GET" and not errors:
-            return cacheable_response(body, media, exchange.headers.get("if-none-match"))
+        if incoming.method == "GET" and not errors:
+            return cacheable_response(body, media, incoming.headers.get("if-none-match"))
         headers = {} if answer.retry_after is None else {"retry-after": str(answer.retry_after)}
         return graphql_response(status, body, media, headers)
 
-    def refusal_response(self, problem: HttpProblem, exchange: IncomingRequest) -> HttpResponse:
+    def refusal_response(self, problem: HttpProblem, incoming: IncomingRequest) -> HttpResponse:
         """Build the response for a problem."""
-        exchange.record.note_errors([problem.error])
+        incoming.record.note_errors([problem.error])
         status = 422 if self._draft and isinstance(problem, MalformedRequest) else problem.status
-        media = self._media_type(exchange.media or MediaType.JSON, status)
+        media = self._media_type(incoming.media or MediaType.JSON, status)
         return graphql_response(
             status, encode_json({"errors": [problem.error]}), media, problem.headers
         )
@@ -179,18 +182,18 @@ class GraphQLApp:
         return MediaType.GRAPHQL if self._draft and status >= 300 else media
 
 
-def check_operation_kind(operation: MeasuredOperation, exchange: IncomingRequest) -> None:
+def check_operation_kind(operation: MeasuredOperation, incoming: IncomingRequest) -> None:
     """Refuse operations that plain HTTP cannot run: mutations by GET, and subscriptions."""
     if operation.kind is OperationType.SUBSCRIPTION:
         raise HttpProblem(
-            ErrorCode.NOT_ACCEPTABLE, "Subscriptions are not answered over plain HTTP."
+            ErrorCode.NOT_ACCEPTABLE, "Subscriptions need server-sent events or WebSocket."
         )
-    check_no_mutation_by_get(operation, exchange)
+    check_no_mutation_by_get(operation, incoming)
 
 
-def check_no_mutation_by_get(operation: MeasuredOperation, exchange: IncomingRequest) -> None:
+def check_no_mutation_by_get(operation: MeasuredOperation, incoming: IncomingRequest) -> None:
     """Refuse mutations by GET."""
-    if operation.kind is OperationType.MUTATION and exchange.method == "GET":
+    if operation.kind is OperationType.MUTATION and incoming.method == "GET":
         raise HttpProblem(
             ErrorCode.METHOD_NOT_ALLOWED, "Mutations are sent by POST.", headers={"allow": "POST"}
         )

@@ -1,4 +1,7 @@
-"""Serves the signed URLs of the local file store: range downloads, and form uploads as on S3."""
+"""Receives the uploads and serves the downloads of the directory store, at signed URLs.
+
+Uploads are forms as on S3; downloads may request a byte range.
+"""
 
 import asyncio
 import re

@@ -139,8 +139,9 @@ def _error_response(
 
 
 def _refusal_response(problem: HttpProblem) -> HttpResponse:
-    told = _error_response(problem.status, [problem.error])
-    return HttpResponse(told.status, told.body, (*told.headers, *encode_headers(problem.headers)))
+    response = _error_response(problem.status, [problem.error])
+    headers = (*response.headers, *encode_headers(problem.headers))
+    return HttpResponse(response.status, response.body, headers)
 
 
 def _problem_of(error: PenstockError, headers: Headers) -> HttpProblem:

@@ -65,9 +65,11 @@ class IncomingRequest(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, scope: Scope, receive: Receive) -> "IncomingRequest":
         headers = request_headers(scope)
-        seen = scope.get(RECORD_KEY) or OperationRecord.of(request_id_of(headers), "http", headers)
+        record = scope.get(RECORD_KEY) or OperationRecord.of(
+            request_id_of(headers), "http", headers
+        )
         media = response_media_type(headers)
-        return cls(scope, scope["method"], headers, receive, media, seen.request_id, seen)
+        return cls(scope, scope["method"], headers, receive, media, record.request_id, record)
 
     @property
     def wants_cost(self) -> bool:
@@ -83,24 +85,24 @@ def check_method(scope: Scope) -> None:
     if scope["method"] not in ("GET", "POST", "OPTIONS"):
         raise HttpProblem(
             ErrorCode.METHOD_NOT_ALLOWED,
-            "GraphQL is asked by GET or POST.",
+            "Send GraphQL requests by GET or POST.",
             headers={"allow": ALLOWED_METHODS},
         )
 
 
-async def read_request(exchange: IncomingRequest, limits: Limits) -> OperationRequest:
+async def read_request(incoming: IncomingRequest, limits: Limits) -> OperationRequest:
     """Read the request of a GET or POST. Raises HttpProblem, and ClientGone after a disconnect."""
-    scope, headers = exchange.scope, exchange.headers
+    scope, headers = incoming.scope, incoming.headers
     if len(scope["query_string"]) + len(scope["path"]) > limits.url_bytes:
         raise HttpProblem(
             ErrorCode.PAYLOAD_TOO_LARGE,
             f"The URL is longer than {limits.url_bytes} bytes.",
             status=414,
         )
-    if exchange.method == "GET":
+    if incoming.method == "GET":
         return request_from_url(scope, headers)
     _check_body_type(headers)
-    return request_from_json(await read_body(headers, exchange.receive, limits))
+    return request_from_json(await read_body(headers, incoming.receive, limits))
 
 
 def request_from_url(scope: Scope, headers: Headers) -> OperationRequest:
@@ -111,7 +113,7 @@ def request_from_url(scope: Scope, headers: Headers) -> OperationRequest:
     if not _is_preflighted(headers):
         raise HttpProblem(
             ErrorCode.CSRF_PREVENTED,
-            "A GET needs a header that browsers ask leave for, such as Apollo-Require-Preflight.",
+            "A GET needs a header that forces a CORS preflight, such as Apollo-Require-Preflight.",
         )
     try:
         pairs = parse_qsl(
@@ -127,16 +129,18 @@ def request_from_url(scope: Scope, headers: Headers) -> OperationRequest:
         if name in parameters:
             raise MalformedRequest("A parameter of the URL is given twice.")
         parameters[name] = (
-            _parse_json(value.encode()) if _PARAMETER_TYPES.get(name) is dict else value
+            _parse_json(value.encode(), f"The parameter `{name}`")
+            if _PARAMETER_TYPES.get(name) is dict
+            else value
         )
     return _build_request(parameters)
 
 
 def request_from_json(body: bytes) -> OperationRequest:
     """Read a JSON body; raises HttpProblem, or MalformedRequest for JSON that is no request."""
-    found = _parse_json(body)
+    found = _parse_json(body, "The body")
     if isinstance(found, list):
-        raise MalformedRequest("Batches are not answered; send one operation a request.")
+        raise MalformedRequest("Batches are not supported; send one operation per request.")
     if not isinstance(found, dict):
         raise MalformedRequest("The body must be a JSON object.")
     return _build_request(found)
@@ -163,11 +167,12 @@ def _build_request(found: dict[str, Any]) -> OperationRequest:
     )
 
 
-def _parse_json(text: bytes) -> Any:
+def _parse_json(text: bytes, subject: str) -> Any:
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
-        raise HttpProblem(ErrorCode.BAD_REQUEST, "That is not JSON in UTF-8.") from None
+        message = f"{subject} is not valid JSON in UTF-8."
+        raise HttpProblem(ErrorCode.BAD_REQUEST, message) from None
 
 
 def _check_body_type(headers: Headers) -> None:
@@ -186,8 +191,8 @@ def _unsupported_media_type(message: str) -> HttpProblem:
 def _is_preflighted(headers: Headers) -> bool:
     """Tell whether a page of another site would need a preflight to send this request.
 
-    Browsers attach Basic credentials by themselves, so these prove nothing; they never attach
-    tokens.
+    Browsers attach Basic credentials by themselves, so a Basic header does not prove that the page
+    asked for permission; they never attach tokens.
     """
     if any(name in headers for name in (*_PREFLIGHTED, "content-type")):
         return True

@@ -79,7 +79,7 @@ def _read_keys(body: bytes) -> list[str]:
         message = "The body is neither a notification of S3 nor an event of EventBridge."
         raise HttpProblem(ErrorCode.BAD_REQUEST, message) from None
     if len(found) > MAX_FILES:
-        raise HttpProblem(ErrorCode.BAD_REQUEST, f"An event tells of at most {MAX_FILES} files.")
+        raise HttpProblem(ErrorCode.BAD_REQUEST, f"An event lists at most {MAX_FILES} files.")
     return list(found)
 
 

@@ -35,7 +35,7 @@ class SourceUrl(msgspec.Struct, frozen=True):
     url: str
 
     def __repr__(self) -> str:
-        return "Source()"
+        return "SourceUrl()"
 
 
 def fetch_range(source: SourceUrl, start: int, end: int) -> Iterator[bytes]:

@@ -1,6 +1,6 @@
 """The calculations of the sample catalogue; a calculation comes before its callers."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -8,6 +8,14 @@ from penstock.datastore.records import Output, Parameter, Tag, ValueType
 from penstock.server.samples.catalogue import GROUPS, SampleResource
 
 _NUMBER, _STRING = ValueType.NUMBER, ValueType.STRING
+
+
+class _Labels(NamedTuple):
+    """The data source and the type of a calculation, and the unit of its output."""
+
+    source: str
+    type: str
+    unit: str
 
 
 def sample_calculations() -> tuple[SampleResource, ...]:
@@ -22,7 +30,7 @@ def sample_calculations() -> tuple[SampleResource, ...]:
                 "Converts a distance.",
                 ":miles*1.609344",
                 (_parameter("miles", "Distance (Miles)", _NUMBER),),
-                ("International yard and pound", "Conversion", "km"),
+                _Labels("International yard and pound", "Conversion", "km"),
             ),
         ),
         SampleResource(
@@ -35,7 +43,7 @@ def sample_calculations() -> tuple[SampleResource, ...]:
                     _parameter("miles", "Distance (Miles)", _NUMBER),
                     _parameter("tonnes", "Weight (Tonnes)", _NUMBER),
                 ),
-                ("GHG Protocol", "Transportation/freight", "kg CO2eq"),
+                _Labels("GHG Protocol", "Transportation/freight", "kg CO2eq"),
             ),
         ),
     )
@@ -53,7 +61,7 @@ def _vehicle_emissions() -> dict[str, Any]:
             _parameter("distance", "Distance (Miles)", _NUMBER),
             _parameter("passengers", "Passengers", _NUMBER, required=False),
         ),
-        ("GHG Protocol", "Transportation", "kg CO2eq"),
+        _Labels("GHG Protocol", "Transportation", "kg CO2eq"),
     )
 
 
@@ -66,15 +74,14 @@ def _content(
     summary: str,
     formula: str,
     parameters: tuple[Parameter, ...],
-    described: tuple[str, str, str],
+    labels: _Labels,
 ) -> dict[str, Any]:
-    """Return a calculation's input; `described` are the data source, the type and the unit."""
-    source, type, unit = described
+    """Return a calculation's input; two labels become tags, and the unit labels the output."""
     return {
         "name": name,
         "summary": summary,
         "formula": formula,
         "parameters": tuple(replace(one, index=n) for n, one in enumerate(parameters)),
-        "outputs": (Output(index=0, label=unit, type=_NUMBER),),
-        "tags": (Tag(key="Datasource", value=source), Tag(key="Type", value=type)),
+        "outputs": (Output(index=0, label=labels.unit, type=_NUMBER),),
+        "tags": (Tag(key="Datasource", value=labels.source), Tag(key="Type", value=labels.type)),
     }

@@ -18,8 +18,8 @@ from penstock.schema.core.errors import (
 )
 from penstock.schema.engine.engine import (
     GraphQLEngine,
-    OperationResult,
     OperationRequest,
+    OperationResult,
     PreparedOperation,
     RequestRejected,
 )
@@ -132,17 +132,17 @@ class StreamedOperation:
         self,
         runner: OperationRunner,
         caller: Caller,
-        asked: PreparedOperation | RequestRejected,
+        prepared: PreparedOperation | RequestRejected,
         seen: OperationRecord,
         watchers: Sequence[WatchOperation] = (),
     ) -> None:
         self._runner = runner
         self._caller = caller
-        self._prepared = asked
+        self._prepared = prepared
         self._record = seen
         self._watchers = watchers
         self._task: asyncio.Task[None] | None = None
-        self._must_finish = not isinstance(asked, RequestRejected) and asked.is_mutation
+        self._must_finish = not isinstance(prepared, RequestRejected) and prepared.is_mutation
         self._muted = False
 
     @property

@@ -55,50 +55,50 @@ class EventStreamApp:
         return answer(scope, receive, send)
 
     async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
-        exchange = IncomingRequest.of(scope, receive)
-        exchange.record.transport = "sse"
+        incoming = IncomingRequest.of(scope, receive)
+        incoming.record.transport = "sse"
         with ExitStack() as held:
             try:
-                stream, operation = await self._open_stream(exchange, send, held)
+                stream, operation = await self._open_stream(incoming, send, held)
             except ClientGone:
                 return
             except HttpProblem as problem:
-                await self._refuse(problem, exchange, send)
+                await self._refuse(problem, incoming, send)
                 return
             except Exception as error:
-                await self._refuse(internal_problem(error, exchange.request_id), exchange, send)
+                await self._refuse(internal_problem(error, incoming.request_id), incoming, send)
                 return
             await stream.serve(operation)
 
     async def _open_stream(
-        self, exchange: IncomingRequest, send: Send, held: ExitStack
+        self, incoming: IncomingRequest, send: Send, held: ExitStack
     ) -> "tuple[EventStream, StreamedOperation]":
         runner = self._service.runner
-        authentication = await self._authenticate(exchange, held)
-        request = await read_request(exchange, runner.engine.limits)
-        stream = EventStream(self._service, exchange, send, authentication.expires_at)
+        authentication = await self._authenticate(incoming, held)
+        request = await read_request(incoming, runner.engine.limits)
+        stream = EventStream(self._service, incoming, send, authentication.expires_at)
         await runner.engine.read(request)
-        asked = runner.prepare(request, exchange.record)
-        if not isinstance(asked, RequestRejected):
-            check_no_mutation_by_get(asked.operation, exchange)
-        return stream, StreamedOperation(runner, authentication.caller, asked, exchange.record)
+        prepared = runner.prepare(request, incoming.record)
+        if not isinstance(prepared, RequestRejected):
+            check_no_mutation_by_get(prepared.operation, incoming)
+        return stream, StreamedOperation(runner, authentication.caller, prepared, incoming.record)
 
-    async def _refuse(self, problem: HttpProblem, exchange: IncomingRequest, send: Send) -> None:
-        response = self._plain.refusal_response(problem, exchange)
-        exchange.record.note_answer(response.status)
-        await response.send(send, exchange.request_id)
+    async def _refuse(self, problem: HttpProblem, incoming: IncomingRequest, send: Send) -> None:
+        response = self._plain.refusal_response(problem, incoming)
+        incoming.record.note_answer(response.status)
+        await response.send(send, incoming.request_id)
 
-    async def _authenticate(self, exchange: IncomingRequest, held: ExitStack) -> Authentication:
+    async def _authenticate(self, incoming: IncomingRequest, held: ExitStack) -> Authentication:
         streams = self._service.streams
         if streams.stopping:
             headers = {"retry-after": "1"}
             message = "The server is stopping."
             raise HttpProblem(ErrorCode.SERVICE_UNAVAILABLE, message, headers=headers)
         try:
-            authentication = await self._service.authenticate(exchange.headers)
+            authentication = await self._service.authenticate(incoming.headers)
             held.enter_context(streams.hold_for(authentication.caller))
         except PenstockError as error:
-            raise refusal_problem(error, with_token="authorization" in exchange.headers) from None
+            raise refusal_problem(error, with_token="authorization" in incoming.headers) from None
         except TooManyStreams as error:
             raise HttpProblem(ErrorCode.RATE_LIMITED, str(error)) from None
         return authentication
@@ -108,10 +108,14 @@ class EventStream:
     """One answer in events, which is also the sink of its operation."""
 
     def __init__(
-        self, service: StreamService, exchange: IncomingRequest, send: Send, expires_at: float | None
+        self,
+        service: StreamService,
+        incoming: IncomingRequest,
+        send: Send,
+        expires_at: float | None,
     ) -> None:
         self._streams = service.streams
-        self._exchange = exchange
+        self._incoming = incoming
         self._send = send
         self._expires_at = expires_at
         self._lifetime = StreamLifetime()
@@ -123,7 +127,7 @@ class EventStream:
         A client may request a stream again that ended without `complete`.
         """
         with self._streams.register(self._lifetime):
-            id = (b"x-request-id", self._exchange.request_id.encode())
+            id = (b"x-request-id", self._incoming.request_id.encode())
             head = {"type": "http.response.start", "status": 200, "headers": [*HEADERS, id]}
             await self._send(head)
             async with asyncio.TaskGroup() as tasks:
@@ -162,7 +166,7 @@ class EventStream:
         await self._outbox.wait_until_sent()
 
     async def _wait_for_disconnect(self) -> None:
-        while (await self._exchange.receive())["type"] != "http.disconnect":
+        while (await self._incoming.receive())["type"] != "http.disconnect":
             pass
 
     async def _write(self, message: bytes) -> None:

@@ -29,8 +29,8 @@ class _Family(msgspec.Struct, frozen=True, array_like=True):
 class ProcessMetrics(Collector):
     """The metrics of several processes, each sample labelled with its process number.
 
-    They are not added up: the series of a replaced process restarts at zero, which a sum must not
-    do.
+    They are not added up: a process that was replaced starts at zero again, so that a sum would
+    fall.
     """
 
     def __init__(self, encoded: Iterable[tuple[int, bytes]]) -> None:
@@ -91,25 +91,25 @@ async def share_metrics(registry: Collector, siblings: Siblings) -> AsyncIterato
 
 def _connect(address: str) -> socket.socket:
     """Connect a socket by Python itself: libuv does not support the abstract namespace."""
-    asking = socket.socket(socket.AF_UNIX)
-    asking.setblocking(False)
+    connection = socket.socket(socket.AF_UNIX)
+    connection.setblocking(False)
     try:
-        asking.connect(address)
+        connection.connect(address)
     except OSError:
-        asking.close()
+        connection.close()
         raise
-    return asking
+    return connection
 
 
 async def _fetch_metrics(siblings: Siblings, index: int) -> bytes | None:
     try:
         async with asyncio.timeout(TIMEOUT_SECONDS):
-            asking = _connect(siblings.address_of(index))
-            reader, writer = await asyncio.open_unix_connection(sock=asking)
+            connection = _connect(siblings.address_of(index))
+            reader, writer = await asyncio.open_unix_connection(sock=connection)
             try:
                 return await reader.read()
             finally:
                 writer.close()
     except (OSError, TimeoutError):
-        logger.warning("process %d does not tell its metrics", index)
+        logger.warning("process %d did not send its metrics", index)
         return None

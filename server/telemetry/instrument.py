@@ -64,20 +64,20 @@ class Instrumentation:
         return ObservedApp(app, self.operation_watchers) if self.operation_watchers else app
 
     def report_gauges(self, engine: GraphQLEngine, streams: Sized) -> None:
-        """Count the documents in the engine's caches, and the open streams."""
+        """Report the numbers of documents in the engine's caches, and of open streams."""
         if self.metrics is not None:
-            holdings = self.metrics.gauges
-            holdings.count_cache("documents", lambda: engine.cached_documents)
-            holdings.count_cache("persisted", lambda: engine.cached_persisted_texts)
-            holdings.count_streams(lambda: len(streams))
+            gauges = self.metrics.gauges
+            gauges.count_cache("documents", lambda: engine.cached_documents)
+            gauges.count_cache("persisted", lambda: engine.cached_persisted_texts)
+            gauges.count_streams(lambda: len(streams))
 
     def count_fallbacks(self, reasons: Mapping[FallbackReason, int]) -> None:
-        """Count the reasons for which operations were not run compiled."""
+        """Report the counters in `reasons`, of operations that ran interpreted."""
         if self.metrics is not None:
             self.metrics.count_fallbacks(reasons)
 
     def share_with_siblings(self) -> AbstractAsyncContextManager[None]:
-        """Share the metrics of this process with the server's other processes."""
+        """Send the metrics of this process to the server's other processes on request."""
         return nullcontext() if self.metrics is None else self.metrics.share_with_siblings()
 
     def routes(self) -> Iterator[BaseRoute]:

@@ -86,16 +86,17 @@ class OperationMetrics:
         self._seconds, self._cost = cache(seconds.labels), cache(cost.labels)
         self._ends = {each: partial(self._count_end, each) for each in TRANSPORTS}
 
-    def start(self, seen: OperationRecord) -> OperationEnded:
-        began_as = seen.transport
+    def start(self, record: OperationRecord) -> OperationEnded:
+        """Count an operation as running; return the function to call at its end."""
+        began_as = record.transport
         self._running(began_as).inc()
         return self._ends[began_as]
 
-    def _count_end(self, began_as: Transport, seen: OperationRecord) -> None:
+    def _count_end(self, began_as: Transport, record: OperationRecord) -> None:
         self._running(began_as).dec()
-        kind, cost = seen.kind, seen.cost
-        self._total(kind, seen.transport, seen.outcome).inc()
-        self._seconds(kind).observe(seen.seconds)
+        kind, cost = record.kind, record.cost
+        self._total(kind, record.transport, record.outcome).inc()
+        self._seconds(kind).observe(record.seconds)
         if cost is not None:
             self._cost(kind).observe(cost)
 
@@ -117,6 +118,7 @@ class FileCallMetrics:
         self._total, self._seconds = cache(total.labels), cache(seconds.labels)
 
     def start(self, call: StoreCall) -> EndCallback:
+        """Return the function to call at the end of a call that starts now."""
         return partial(self._count_end, call, perf_counter())
 
     def _count_end(self, call: StoreCall, started: float) -> None:
@@ -129,11 +131,11 @@ class TableCallMetrics:
 
     def __init__(self, registry: CollectorRegistry) -> None:
         total = Counter(
-            "penstock_store_calls", "Calls of the store.", ("method", "outcome"), registry=registry
+            "penstock_store_calls", "Calls of the table.", ("method", "outcome"), registry=registry
         )
         seconds = Histogram(
             "penstock_store_call_seconds",
-            "Time of a call of the store, with all that was sent again.",
+            "Time of a call of the table, including retries.",
             ("method",),
             registry=registry,
             buckets=_SECONDS,
@@ -148,6 +150,7 @@ class TableCallMetrics:
         self._units, self._retries = cache(units.labels), cache(retries.labels)
 
     def start(self, call: StoreCall) -> EndCallback:
+        """Return the function to call at the end of a call that starts now."""
         return partial(self._count_end, call, perf_counter())
 
     def _count_end(self, call: StoreCall, started: float) -> None:
@@ -182,7 +185,7 @@ class GaugeMetrics:
 
 
 class FallbackMetrics(Collector):
-    """Counts the reasons for which operations were not run compiled; the executor keeps them."""
+    """Exports the executor's counters of operations that ran interpreted, by reason."""
 
     def __init__(self, reasons: Mapping[FallbackReason, int]) -> None:
         self._reasons = reasons
@@ -190,7 +193,7 @@ class FallbackMetrics(Collector):
     def collect(self) -> Iterator[CounterMetricFamily]:
         total = CounterMetricFamily(
             "penstock_interpreted_operations",
-            "Operations that graphql-core ran; for an odd value, only a part of them.",
+            "Operations that graphql-core ran; for odd_value, it completed only some values.",
             labels=("reason",),
         )
         for reason, count in sorted(self._reasons.items()):
@@ -227,7 +230,7 @@ class Metrics:
         self.registry.register(FallbackMetrics(reasons))
 
     def share_with_siblings(self) -> AbstractAsyncContextManager[None]:
-        """Share the metrics with the server's other processes, if there are any."""
+        """Send the metrics to the server's other processes on request, if there are any."""
         if self._siblings is None:
             return nullcontext()
         return share_metrics(self.registry, self._siblings)

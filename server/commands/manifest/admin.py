@@ -28,14 +28,16 @@ def skip(
     run_id: RunId,
     /,
     *,
-    place: ManifestOptions,
+    manifest: ManifestOptions,
     reason: Reason,
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
 ) -> CommandOutput:
     """Keep workers from a run that is not claimed and not loaded."""
-    ask = transitions.Skip(reason=reason)
+    transition = transitions.Skip(reason=reason)
     run = run_with_session(
-        options, place.user, lambda session: session.runs.change(place.run_name(run_id), ask)
+        options,
+        manifest.user,
+        lambda session: session.runs.change(manifest.run_name(run_id), transition),
     )
     return change_answer(run, "To be skipped")
 
@@ -44,14 +46,16 @@ def unskip(
     run_id: RunId,
     /,
     *,
-    place: ManifestOptions,
+    manifest: ManifestOptions,
     reason: OptionalReason = None,
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
 ) -> CommandOutput:
     """Let workers claim a skipped run again."""
-    ask = transitions.Unskip(reason=reason)
+    transition = transitions.Unskip(reason=reason)
     run = run_with_session(
-        options, place.user, lambda session: session.runs.change(place.run_name(run_id), ask)
+        options,
+        manifest.user,
+        lambda session: session.runs.change(manifest.run_name(run_id), transition),
     )
     return change_answer(run, "To be worked on")
 
@@ -60,7 +64,7 @@ def recover(
     run_id: RunId,
     /,
     *,
-    place: ManifestOptions,
+    manifest: ManifestOptions,
     saved_to: SavedTo = None,
     stage_path: StagePath = None,
     shred_type: Annotated[
@@ -76,8 +80,8 @@ def recover(
     output = OutputLocation(saved_to, stage_path)
     run = run_with_session(
         options,
-        place.user,
-        lambda session: session.recovery.recover(place.run_name(run_id), types, output, reason),
+        manifest.user,
+        lambda session: session.recovery.recover(manifest.run_name(run_id), types, output, reason),
         with_files=True,
     )
     return change_answer(run, "Recovered")
@@ -87,7 +91,7 @@ def reset(
     run_id: RunId,
     /,
     *,
-    place: ManifestOptions,
+    manifest: ManifestOptions,
     saved_to: SavedTo = None,
     stage_path: StagePath = None,
     force: Annotated[bool, Parameter(help="Do not look for a `_SUCCESS`.")] = False,
@@ -96,7 +100,7 @@ def reset(
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
 ) -> CommandOutput:
     """Move a stuck or failed run to NEW, or delete it, if its folder has no `_SUCCESS`."""
-    output, name = OutputLocation(saved_to, stage_path), place.run_name(run_id)
+    output, name = OutputLocation(saved_to, stage_path), manifest.run_name(run_id)
 
     async def work(session: Session) -> CommandOutput:
         if delete:
@@ -107,14 +111,14 @@ def reset(
             await session.recovery.reset(name, output, reason, force=force), "Reset"
         )
 
-    return run_with_session(options, place.user, work, with_files=not force)
+    return run_with_session(options, manifest.user, work, with_files=not force)
 
 
 def reload(
     run_id: RunId,
     /,
     *,
-    place: ManifestOptions,
+    manifest: ManifestOptions,
     reason: Reason,
     force: Annotated[
         bool, Parameter(help="Required: the rows of the first load stay, and may be there twice.")
@@ -122,8 +126,10 @@ def reload(
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
 ) -> CommandOutput:
     """Let a loaded run be loaded again."""
-    ask = transitions.Reload(reason=reason, force=force)
+    transition = transitions.Reload(reason=reason, force=force)
     run = run_with_session(
-        options, place.user, lambda session: session.runs.change(place.run_name(run_id), ask)
+        options,
+        manifest.user,
+        lambda session: session.runs.change(manifest.run_name(run_id), transition),
     )
     return change_answer(run, "To be loaded again")

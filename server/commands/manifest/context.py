@@ -22,7 +22,7 @@ from penstock.server.settings.settings import Settings
 T = TypeVar("T")
 
 RunId = Annotated[
-    str, Parameter(help="Path of the folder inside of its bucket, as the manifest has it.")
+    str, Parameter(help="Path of the run's folder in its bucket, as written in the manifest.")
 ]
 
 
@@ -32,8 +32,8 @@ class ManifestOptions:
     """The options of the manifest, its group and the acting user."""
 
     manifest: Annotated[str, Parameter(help="Name of the manifest in its group.")]
-    group: Annotated[str, Parameter(help="Group in which the manifest lies.")] = "/"
-    user: Annotated[str, Parameter(help="User that the history names.")] = "penstock-cli"
+    group: Annotated[str, Parameter(help="Group of the manifest.")] = "/"
+    user: Annotated[str, Parameter(help="User to record in the history.")] = "penstock-cli"
 
     @property
     def name(self) -> ManifestName:

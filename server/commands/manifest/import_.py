@@ -36,7 +36,7 @@ def import_runs(
     file: Annotated[Path | None, Parameter(help=_FILE)] = None,
     /,
     *,
-    place: ManifestOptions,
+    manifest: ManifestOptions,
     from_table: Annotated[
         str | None, Parameter(help="DynamoDB table to read, in place of a file.")
     ] = None,
@@ -61,13 +61,13 @@ def import_runs(
         total = RunImportResult()
         with show_progress("Importing", None) as progress:
             async for items in source:
-                part = await session.importing.batch(place.name, items, dry_run=dry_run)
+                part = await session.importing.batch(manifest.name, items, dry_run=dry_run)
                 total = total.plus(part)
                 for _ in items:
                     progress()
         return total
 
-    return _import_answer(run_with_session(options, place.user, work), dry_run=dry_run)
+    return _import_answer(run_with_session(options, manifest.user, work), dry_run=dry_run)
 
 
 async def _read_file(file: Path) -> AsyncIterator[Sequence[SourceItem]]:

@@ -104,17 +104,17 @@ def show(
     run_id: RunId,
     /,
     *,
-    place: ManifestOptions,
+    manifest: ManifestOptions,
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
 ) -> CommandOutput:
     """Show all fields of a run, and its history, newest first."""
 
     async def read(session: Session) -> tuple[Run, list[RunEvent]]:
-        run = await session.runs.one(place.run_name(run_id), consistent=True)
+        run = await session.runs.one(manifest.run_name(run_id), consistent=True)
         page = await session.run_lists.history(run, Window(size=HISTORY))
         return run, [event for _, event in page.entries]
 
-    run, events = run_with_session(options, place.user, read)
+    run, events = run_with_session(options, manifest.user, read)
     data = {"run": run_data(run), "history": [event_data(event) for event in events]}
     return CommandOutput(format_run_with_history(run, events), data)
 

@@ -29,7 +29,7 @@ def discover(
     run_ids: Annotated[list[str], Parameter(help="Paths of the folders inside of their bucket.")],
     /,
     *,
-    place: ManifestOptions,
+    manifest: ManifestOptions,
     added_by: Annotated[str, Parameter(help="Version of the Transformer that found the runs.")],
     pipeline: Annotated[str | None, Parameter(help="Pipeline that the runs come from.")] = None,
     skip_reason: Annotated[
@@ -44,9 +44,9 @@ def discover(
             Discovery(run_id=id, added_by=added_by, pipeline=pipeline, skip_reason=skip_reason)
             for id in run_ids
         )
-        return [await session.runs.discover(place.name, each) for each in found]
+        return [await session.runs.discover(manifest.name, each) for each in found]
 
-    runs = run_with_session(options, place.user, work)
+    runs = run_with_session(options, manifest.user, work)
     return CommandOutput(
         "\n".join(map(format_run, runs)), {"runs": [run_data(run) for run in runs]}
     )
@@ -56,7 +56,7 @@ def claim(
     run_id: RunId,
     /,
     *,
-    place: ManifestOptions,
+    manifest: ManifestOptions,
     stage: Annotated[Stage, Parameter(help="Stage to work on.")],
     owner: Annotated[str, Parameter(help="Unique name of the worker.")],
     lease: Lease = "5m",
@@ -64,8 +64,8 @@ def claim(
 ) -> CommandOutput:
     """Claim a run, to transform or to load it. The answer holds the fence."""
     seconds = int(parse_duration("lease", lease).total_seconds())
-    ask = transitions.Claim(stage=stage, owner=owner, seconds=seconds)
-    run = _request_transition(options, place, run_id, ask)
+    transition = transitions.Claim(stage=stage, owner=owner, seconds=seconds)
+    run = _request_transition(options, manifest, run_id, transition)
     return change_answer(run, f"In hand, fence {run.fence}")
 
 
@@ -73,23 +73,25 @@ def heartbeat(
     run_id: RunId,
     /,
     *,
-    place: ManifestOptions,
+    manifest: ManifestOptions,
     fence: Fence,
     lease: Lease = "5m",
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
 ) -> CommandOutput:
     """Extend the lease of a claimed run, from now."""
-    ask = transitions.Heartbeat(
+    transition = transitions.Heartbeat(
         fence=fence, seconds=int(parse_duration("lease", lease).total_seconds())
     )
-    return change_answer(_request_transition(options, place, run_id, ask), "Still in hand")
+    return change_answer(
+        _request_transition(options, manifest, run_id, transition), "Still in hand"
+    )
 
 
 def report_processed(
     run_id: RunId,
     /,
     *,
-    place: ManifestOptions,
+    manifest: ManifestOptions,
     fence: Fence,
     saved_to: Annotated[str, Parameter(help="Folder of the output, `s3://bucket/path/`.")],
     shred_type: Annotated[
@@ -99,51 +101,58 @@ def report_processed(
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
 ) -> CommandOutput:
     """Report that a run was transformed, once its output is complete."""
-    ask = transitions.MarkProcessed(
+    transition = transitions.MarkProcessed(
         fence=fence,
         shred_types=tuple(shred_type or ()),
         saved_to=saved_to,
         counts=_parse_counts(count),
     )
-    return change_answer(_request_transition(options, place, run_id, ask), "Processed")
+    return change_answer(_request_transition(options, manifest, run_id, transition), "Processed")
 
 
 def report_loaded(
     run_id: RunId,
     /,
     *,
-    place: ManifestOptions,
+    manifest: ManifestOptions,
     fence: Fence,
     loaded_by: Annotated[str, Parameter(help="Version of the Loader.")],
     count: Counts = None,
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
 ) -> CommandOutput:
     """Report that a run was loaded, once the load can no longer be undone."""
-    ask = transitions.MarkLoaded(fence=fence, loaded_by=loaded_by, counts=_parse_counts(count))
-    return change_answer(_request_transition(options, place, run_id, ask), "Loaded")
+    transition = transitions.MarkLoaded(
+        fence=fence, loaded_by=loaded_by, counts=_parse_counts(count)
+    )
+    return change_answer(_request_transition(options, manifest, run_id, transition), "Loaded")
 
 
 def report_failed(
     run_id: RunId,
     /,
     *,
-    place: ManifestOptions,
+    manifest: ManifestOptions,
     fence: Fence,
     error: Annotated[str, Parameter(help="Description of the error.")],
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
 ) -> CommandOutput:
     """Report that the current stage failed; any worker may then claim the run again."""
     return change_answer(
-        _request_transition(options, place, run_id, transitions.Fail(fence=fence, error=error)),
+        _request_transition(options, manifest, run_id, transitions.Fail(fence=fence, error=error)),
         "Failed",
     )
 
 
 def _request_transition(
-    options: StoreOptions, place: ManifestOptions, run_id: str, ask: transitions.Transition
+    options: StoreOptions,
+    manifest: ManifestOptions,
+    run_id: str,
+    transition: transitions.Transition,
 ) -> Run:
     return run_with_session(
-        options, place.user, lambda session: session.runs.change(place.run_name(run_id), ask)
+        options,
+        manifest.user,
+        lambda session: session.runs.change(manifest.run_name(run_id), transition),
     )
 
 

@@ -86,8 +86,8 @@ def test_a_file_goes_through_a_pipeline_and_comes_out_exact(data_dir: Path, tmp_
         assert process.returncode == 0, said
         assert_output_is_right(file, json.loads(told))
         for wrong, code, words in (
-            (("nothing.csv",), 2, "nothing.csv is no file."),
-            ((file.name, "--errors", f"{tmp_path}/none/e.csv"), 2, "/none is no directory."),
+            (("nothing.csv",), 2, "nothing.csv is not a file."),
+            ((file.name, "--errors", f"{tmp_path}/none/e.csv"), 2, "/none is not a directory."),
             ((file.name, "--group", "/eu"), 1, f"There is no pipeline named '{PIPELINE}'."),
         ):
             name, *more = wrong

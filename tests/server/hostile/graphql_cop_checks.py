@@ -22,7 +22,7 @@ COP = (
         name="cop: array-based query batching",
         body=b"[" + b",".join([b'{"query":"query cop { __typename }"}'] * 10) + b"]",
         status=400,
-        says="Batches are not answered",
+        says="Batches are not supported",
     ),
     hostile_document(
         "cop: directive overloading", "query cop { __typename " + "@aa" * 51 + "}", TOO_LARGE

@@ -77,7 +77,9 @@ def slow_request(tmp_path: Path, **settings: str) -> Iterator[tuple[Server, Slow
 def _until_begun(server: Server) -> None:
     """Wait until the server has read the request's head: it never answers an unread one."""
     until = time.monotonic() + 10
-    while RUNNING not in httpx.get(f"{server.url}/metrics", trust_env=False, verify=VERIFY_TLS).text:
+    while (
+        RUNNING not in httpx.get(f"{server.url}/metrics", trust_env=False, verify=VERIFY_TLS).text
+    ):
         assert time.monotonic() < until
         time.sleep(0.02)
 
