@@ -74,10 +74,11 @@ def summary(compared: Sequence[Comparison]) -> str:
         [a.ours.units / a.bare.units for a in answers if a.ours.units > a.bare.units]
         for answers in ([one.whole for one in compared], [one.page for one in compared])
     )
+    pages = "page" if len(page) == 1 else "pages"
     return (
         f"The search over bare rows reads less than ours in {len(whole)} of {len(compared)} "
         f"whole lists (ours reads up to {max(whole, default=1):.1f} times as much) and in "
-        f"{len(page)} first pages (up to {max(page, default=1):.1f} times)."
+        f"{len(page)} first {pages} (up to {max(page, default=1):.1f} times)."
     )
 
 

@@ -136,7 +136,9 @@ def ask_once(python: Path, variables: Mapping[str, str], data_dir: Path) -> obje
         while server.poll() is None:
             try:
                 body = {"query": "{ __typename }"}
-                return httpx.post(url, json=body, headers=headers, timeout=30, verify=VERIFY_TLS).json()
+                return httpx.post(
+                    url, json=body, headers=headers, timeout=30, verify=VERIFY_TLS
+                ).json()
             except httpx.ConnectError:
                 time.sleep(0.05)
         raise AssertionError("the server ended before it answered")

@@ -14,7 +14,7 @@ from penstock.datastore.resources.dataset_refs import resolve_datasets, unknown_
 from penstock.datastore.table.layout import CALCULATION, PIPELINE, REFERENCE_DATASET
 from penstock.formula.checking.calculation_library import ResolvedCall
 from penstock.formula.core.values import FormulaType
-from penstock.transform.plan import Column, PinnedDataset, FormulaStep, TransformPlan
+from penstock.transform.plan import Column, FormulaStep, PinnedDataset, TransformPlan
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""A small schema with nested lists, for tests of the edge."""
+"""A small schema with nested lists, for tests of `server/edge`."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -15,7 +15,7 @@ from penstock.schema.engine.cost import price_metadata
 
 
 class FakeContext:
-    """The effects of mutations, and the calls that a store would have received."""
+    """Keeps the effects of mutations; also plays the units that a store would have counted."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []

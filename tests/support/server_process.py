@@ -19,7 +19,7 @@ EXECUTOR = os.environ.get("PENSTOCK_TEST_EXECUTOR")
 """The executor of the servers, if the environment of the test run sets one."""
 STOP_SECONDS = 20.0
 VERIFY_TLS = False
-"""The clients' `verify`: no server uses TLS, and reading the certificates takes 80 ms."""
+"""The `verify` of clients: no server uses TLS, and reading the certificates takes 80 ms."""
 
 
 @dataclass(frozen=True, slots=True)
