@@ -201,7 +201,7 @@ def compile_operation(
 
 def _root_field_by_field(root: Selection) -> tuple[Selection, ...]:
     return tuple(
-        Selection(root.type, {field.key: root.grouped[field.key]}, (field,), None)
+        Selection(root.type, {field.key: root.grouped[field.key]}, (field,))
         for field in root.fields
     )
 

@@ -89,8 +89,8 @@ class CompositeWriter:
     def _write_object(self, field: Field, selection: Selection, site: CompletionSite) -> None:
         writer, test = self._writer, selection.type.is_type_of
         if test is not None:
-            told = f"TypeInfo(run, {writer.constant(field, 'F')}, {site.field_place})"
-            writer.line(f"t = {writer.constant(test, 'is_type_of')}(v, {told})")
+            type_info = f"TypeInfo(run, {writer.constant(field, 'F')}, {site.field_place})"
+            writer.line(f"t = {writer.constant(test, 'is_type_of')}(v, {type_info})")
             with writer.block("if t is not True:"):
                 writer.line("unasked(t)")
                 site.write_odd()
@@ -104,9 +104,9 @@ class CompositeWriter:
             # It calls functions that may be awaitable, and these cannot be called a second time.
             site.write_odd()
             return
-        told = f"TypeInfo(run, {writer.constant(field, 'F')}, {site.field_place})"
+        type_info = f"TypeInfo(run, {writer.constant(field, 'F')}, {site.field_place})"
         function = writer.constant(resolve, "resolve_type")
-        writer.line(f"t = {function}(v, {told}, {writer.constant(kind, 'T')})")
+        writer.line(f"t = {function}(v, {type_info}, {writer.constant(kind, 'T')})")
         table = writer.require_function(self.write_types, field)
         writer.line(f"f = {table}.get(t) if type(t) is str else None")
         with writer.block("if f is None:"):

@@ -144,7 +144,6 @@ class Selection:
     type: GraphQLObjectType
     grouped: GroupedFieldSet
     fields: tuple[Field, ...]
-    parent_field: Field | None
 
 
 def type_layers(kind: GraphQLOutputType) -> tuple[tuple[GraphQLOutputType, ...], tuple[bool, ...]]:

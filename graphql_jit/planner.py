@@ -42,18 +42,18 @@ class Planner:
     def __init__(
         self,
         schema: GraphQLSchema,
-        asked: OperationInfo,
+        operation: OperationInfo,
         variables: VariableValues,
         default: GraphQLFieldResolver,
         most_fields: int,
     ) -> None:
         self._schema = schema
-        self._operation = asked
+        self._operation = operation
         self._variables = variables
         self._default = default
         self._fields_left = most_fields
         self._fragments = {
-            name: FragmentDetails(fragment) for name, fragment in asked.fragments.items()
+            name: FragmentDetails(fragment) for name, fragment in operation.fragments.items()
         }
 
     def plan_root(self) -> Selection:
@@ -66,17 +66,21 @@ class Planner:
         return self._plan_selection(kind, collected, None)
 
     def _plan_selection(
-        self, kind: GraphQLObjectType, collected: CollectedFields, above: Field | None
+        self, kind: GraphQLObjectType, collected: CollectedFields, parent_field: Field | None
     ) -> Selection:
         fields = []
         for key, details in collected.grouped_field_set.items():
-            planned = self._plan_field(kind, key, details, above)
+            planned = self._plan_field(kind, key, details, parent_field)
             if planned is not None:
                 fields.append(planned)
-        return Selection(kind, collected.grouped_field_set, tuple(fields), above)
+        return Selection(kind, collected.grouped_field_set, tuple(fields))
 
     def _plan_field(
-        self, kind: GraphQLObjectType, key: str, details: FieldDetailsList, above: Field | None
+        self,
+        kind: GraphQLObjectType,
+        key: str,
+        details: FieldDetailsList,
+        parent_field: Field | None,
     ) -> Field | None:
         self._fields_left -= 1
         if self._fields_left < 0:
@@ -89,7 +93,7 @@ class Planner:
             raise Unplannable(FallbackReason.INTROSPECTION)
         reading = field_source_of(definition, name, kind, self._schema, self._default)
         types, nullable = type_layers(definition.type)
-        field = Field(key, definition, details, kind, above, reading, types, nullable)
+        field = Field(key, definition, details, kind, parent_field, reading, types, nullable)
         for possible in self._possible_types(field):
             field.selections[possible.name] = self._plan_subfields(field, possible)
         return field

@@ -169,7 +169,7 @@ def _call_batch(run: OperationState, group: WaitingGroup) -> list[Any] | Awaitab
     """Call a batched field's function for a whole level; the result may have to be awaited."""
     field = group.field
     if field is None or not isinstance(field.source, DirectSource) or field.source.many is None:
-        raise TypeError("only a batched field is asked for many values")
+        raise TypeError("only a batched field returns many values at once")
     first = group.place(group.entries[0])
     info = FieldInfo(run, field, first)
     try:

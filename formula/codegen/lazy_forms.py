@@ -140,8 +140,8 @@ def _lookup_form(code: ExpressionEmitter, node: FunctionCall) -> Operand:
     columns = "None"
     if "keyColumn" in operands:
         columns = f"({operands['keyColumn'].name}, {operands['outputColumn'].name})"
-    target, asked = code.new_variable(), f"{operands['dataset'].name}, {key}, {columns}"
-    code.emit(f"{target} = lookup({asked}, {_data_source(code, node)})", node.at)
+    target, arguments = code.new_variable(), f"{operands['dataset'].name}, {key}, {columns}"
+    code.emit(f"{target} = lookup({arguments}, {_data_source(code, node)})", node.at)
     types, refuse = code.shared_name(_SCALARS), code.shared_name(_not_a_value)
     code.emit(f"if type({target}) not in {types}: {refuse}({target})", node.at)
     return Operand(target, SCALAR)

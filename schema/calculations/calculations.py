@@ -133,8 +133,8 @@ class CalculationVersion(ResourceVersion):
     async def calculation(
         version: strawberry.Parent[records.CalculationVersion], info: Info
     ) -> records.Calculation:
-        asked = projected_attributes(info, "Calculation")
-        return await info.context.loaders.of(CALCULATION).latest(version.id, asked)
+        projection = projected_attributes(info, "Calculation")
+        return await info.context.loaders.of(CALCULATION).latest(version.id, projection)
 
 
 @strawberry.type

@@ -62,7 +62,7 @@ class FormulaPosition:
         return cls(line=at.line, column=at.column)
 
 
-@strawberry.type(description="The reason that a row has no value.")
+@strawberry.type(description="The reason why a row has no value.")
 class EvaluationError:
     row: int = strawberry.field(description="The position of the row in the input, counted from 0.")
     column: str | None = strawberry.field(
@@ -152,7 +152,7 @@ class Explanation:
     )
     value: FormulaValue = strawberry.field(description="The value of the row.")
     error: EvaluationError | None = strawberry.field(
-        description="The reason that the row has no value; null if it has one."
+        description="The reason why the row has no value; null if it has one."
     )
 
     @classmethod

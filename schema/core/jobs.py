@@ -62,9 +62,9 @@ class Job(Node):
     kind: records.JobKind = strawberry.field(description="The kind of work that the job does.")
     state: records.JobState = strawberry.field(description="The progress of the job.")
     created_at: DateTime = strawberry.field(
-        description="The time when a user asked for the job, in UTC."
+        description="The time when a user requested the job, in UTC."
     )
-    created_by: str = strawberry.field(description="The id of the user who asked for the job.")
+    created_by: str = strawberry.field(description="The id of the user who requested the job.")
     started_at: DateTime | None = strawberry.field(
         description=(
             "The time when a server first started to work on the job, in UTC; null before that."

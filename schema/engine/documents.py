@@ -104,12 +104,12 @@ class PersistedDocuments:
 
 def read_digest(extensions: Mapping[str, object]) -> str | None:
     """Read `extensions.persistedQuery`; GraphQLError if its form is not that of version 1."""
-    asked = extensions.get("persistedQuery")
-    if asked is None:
+    persisted_query = extensions.get("persistedQuery")
+    if persisted_query is None:
         return None
-    if not isinstance(asked, dict) or asked.get("version") != 1:
+    if not isinstance(persisted_query, dict) or persisted_query.get("version") != 1:
         _reject_persisted_query()
-    digest = asked.get("sha256Hash")
+    digest = persisted_query.get("sha256Hash")
     if not isinstance(digest, str) or not _DIGEST.fullmatch(digest):
         raise rejection_error("`sha256Hash` is a SHA-256 in lower-case hex.", ErrorCode.BAD_REQUEST)
     return digest

@@ -267,8 +267,8 @@ class Execution(Node):
     )
     @staticmethod
     async def pipeline(execution: strawberry.Parent[records.Execution], info: Info) -> Pipeline:
-        asked = projected_attributes(info, "Pipeline")
-        return await info.context.loaders.of(PIPELINE).latest(execution.pipeline_id, asked)
+        projection = projected_attributes(info, "Pipeline")
+        return await info.context.loaders.of(PIPELINE).latest(execution.pipeline_id, projection)
 
     @strawberry.field(description="An explanation of the state, for people; null if there is none.")
     @reads_attributes({"Execution": ("message",)})

@@ -264,7 +264,7 @@ class RunQuery:
         before: Before = UNSET,
     ) -> Connection[records.Run]:
         named = runs.manifest_name(info.context, unset_to_none(group), manifest)
-        asked = RunListFilter(
+        list_filter = RunListFilter(
             state=unset_to_none(state),
             to_skip=unset_to_none(to_skip),
             start=_to_datetime(unset_to_none(start)),
@@ -273,9 +273,9 @@ class RunQuery:
         )
         return await read_connection(
             info,
-            ("runs", named, asked),
+            ("runs", named, list_filter),
             page_from_arguments(first, after, last, before),
-            lambda window: runs.list_runs(info.context, named, asked, window),
+            lambda window: runs.list_runs(info.context, named, list_filter, window),
         )
 
     @strawberry.field(

@@ -87,7 +87,7 @@ class TagValue:
     key: str = strawberry.field(description="The normalized key: trimmed, and in lower case.")
     value: str = strawberry.field(
         description=(
-            "The value with all levels above it, in the form in which values are compared. "
+            "The value with all levels above it, normalized like the key. "
             "Filters and `parent` take it."
         )
     )
@@ -245,10 +245,10 @@ async def list_resources(
     info: Info, kind: KindDefinition[R], selected: ListRequest, page: PageArguments
 ) -> Connection[R]:
     """Read a page of the selected resources."""
-    asked = projected_attributes(info, kind.title)
+    projection = projected_attributes(info, kind.title)
     return await read_connection(
         info,
         (f"{kind.noun}s", selected),
         page,
-        lambda window: info.context.loaders.of(kind).page(selected, window, asked),
+        lambda window: info.context.loaders.of(kind).page(selected, window, projection),
     )

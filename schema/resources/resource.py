@@ -179,7 +179,7 @@ async def list_versions(
     info: Info, kind: KindDefinition[R], resource: R, page: PageArguments
 ) -> Connection[R]:
     """Read a page of the versions of a resource."""
-    pages, asked = (
+    pages, projection = (
         info.context.loaders.of(kind).version_pages,
         projected_attributes(info, kind.version_title),
     )
@@ -187,7 +187,7 @@ async def list_versions(
         info,
         ("versions", resource.id),
         page,
-        lambda window: pages.load((resource, VersionsRequest(window, asked))),
+        lambda window: pages.load((resource, VersionsRequest(window, projection))),
     )
 
 

@@ -18,8 +18,8 @@ from penstock.server.auth.tokens import Authentication, Authenticator, bearer_to
 SESSION_SECONDS: Final = 900
 """The longest session of a stream opened with a key, so that a revocation takes effect."""
 
-MAX_KEPT: Final = 10_000
-MAX_KEPT_ROLES: Final = 50_000
+MAX_CACHED_KEYS: Final = 10_000
+MAX_CACHED_ROLES: Final = 50_000
 _PREFIX: Final = PREFIX.encode()
 
 
@@ -52,7 +52,7 @@ class ApiKeyAuthenticator:
         self._now = now
         self._clock = clock
         self._kept = TLRUCache[str, _CachedCredential, float](
-            MAX_KEPT_ROLES, lambda _id, kept, _now: kept.until, clock, _role_weight
+            MAX_CACHED_ROLES, lambda _id, kept, _now: kept.until, clock, _role_weight
         )
 
     async def caller_of(self, headers: Mapping[str, object]) -> Caller:
@@ -100,5 +100,8 @@ class ApiKeyAuthenticator:
 
 
 def _role_weight(kept: _CachedCredential) -> int:
-    """Return the number of roles, with a minimum that bounds the cache to MAX_KEPT keys."""
-    return max(MAX_KEPT_ROLES // MAX_KEPT, len(kept.credential.roles))
+    """Return the number of roles, which decides the size of a key in memory.
+
+    The minimum bounds the cache to MAX_CACHED_KEYS.
+    """
+    return max(MAX_CACHED_ROLES // MAX_CACHED_KEYS, len(kept.credential.roles))

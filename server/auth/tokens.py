@@ -62,7 +62,10 @@ class TokenCache:
 
 
 def _role_weight(proven: VerifiedToken) -> int:
-    """Return the number of roles, with a minimum that bounds the cache to MAX_KEPT tokens."""
+    """Return the number of roles, which decides the size of a token in memory.
+
+    The minimum bounds the cache to MAX_CACHED_TOKENS.
+    """
     return max(MAX_CACHED_ROLES // MAX_CACHED_TOKENS, len(proven.caller.roles))
 
 

@@ -127,8 +127,8 @@ class RunningOperations:
         self._begun += 1
         seen = OperationRecord.of(f"{self._request_id}.{self._begun}", "websocket", self._headers)
         await self._runner.engine.read(request)
-        asked = self._runner.prepare(request, seen)
-        operation = StreamedOperation(self._runner, caller, asked, seen, self._watchers)
+        prepared = self._runner.prepare(request, seen)
+        operation = StreamedOperation(self._runner, caller, prepared, seen, self._watchers)
         self._start(operation, message.id, sink)
 
     def complete(self, id: str) -> None:

@@ -40,8 +40,8 @@ def _movie(frames: int, offset: int, items: bytes) -> bytes:
         + _full_box(b"hdlr", bytes(4) + b"soun" + bytes(12) + b"\0")
         + _information(frames, offset),
     )
-    told = _full_box(b"meta", _full_box(b"hdlr", bytes(4) + b"mdirappl" + bytes(9)) + items)
-    return _box(b"moov", header + _box(b"trak", track + media) + _box(b"udta", told))
+    metadata = _full_box(b"meta", _full_box(b"hdlr", bytes(4) + b"mdirappl" + bytes(9)) + items)
+    return _box(b"moov", header + _box(b"trak", track + media) + _box(b"udta", metadata))
 
 
 def _information(frames: int, offset: int) -> bytes:

@@ -176,7 +176,7 @@ async def test_a_key_that_was_not_there_is_looked_up_again(world: World) -> None
 async def test_the_keys_that_are_kept_are_bounded(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("penstock.server.auth.api_keys.MAX_KEPT", 2)
+    monkeypatch.setattr("penstock.server.auth.api_keys.MAX_CACHED_KEYS", 2)
     small = World()
     for n in range(3):
         id = f"{ID[:-1]}{n}"
