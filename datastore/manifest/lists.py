@@ -27,7 +27,7 @@ AFTER_ALL_IDS = "~"
 RunPredicate: TypeAlias = Callable[[Run], bool]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class RunListFilter:
     """The filter and order of a list of runs; `start` is inclusive and `end` exclusive."""
 
@@ -36,6 +36,13 @@ class RunListFilter:
     start: datetime | None = None
     end: datetime | None = None
     newest_first: bool = False
+
+    def __repr__(self) -> str:
+        # Cursors are sealed with this text: another one would make those of clients invalid.
+        return (
+            f"Listed(state={self.state!r}, to_skip={self.to_skip!r}, start={self.start!r}, "
+            f"end={self.end!r}, newest_first={self.newest_first!r})"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,7 +136,7 @@ class ResourceReader(Generic[R]):
         return found if self.access.sees(found.record(asked)) else absent(self.kind.noun)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ListRequest:
     """The request for a list: the group (or the caller's default), the tags and the order."""
 
@@ -144,6 +144,14 @@ class ListRequest:
     tags: TagFilter = field(default_factory=TagFilter)
     include_child_groups: bool = False
     newest_first: bool = True
+
+    def __repr__(self) -> str:
+        # Cursors are sealed with this text: another one would make those of clients invalid.
+        return (
+            f"Listed(group={self.group!r}, tags={self.tags!r}, "
+            f"include_child_groups={self.include_child_groups!r}, "
+            f"newest_first={self.newest_first!r})"
+        )
 
 
 @dataclass(frozen=True, slots=True)

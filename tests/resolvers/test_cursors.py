@@ -1,10 +1,18 @@
 """Cursors open only in the list that made them, and page arguments have one meaning."""
 
+from datetime import UTC, datetime
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.datastore.errors import BadInput
+from penstock.datastore.manifest.lists import RunListFilter
+from penstock.datastore.manifest.records import RunState
+from penstock.datastore.records import Tag
+from penstock.datastore.resources.reading import ListRequest
+from penstock.datastore.roles import GroupPath
+from penstock.datastore.tag_search.tags import TagFilter
 from penstock.resolvers.cursors import Cursors
 from penstock.schema.core.context import PageArguments, page_arguments
 
@@ -106,3 +114,20 @@ def test_arguments_that_cannot_stand_are_named(arguments: dict[str, object], mes
     with pytest.raises(BadInput) as caught:
         page_arguments(**arguments)  # type: ignore[arg-type]
     assert caught.value.message == message
+
+
+def test_cursors_of_resources_are_sealed_with_a_text_that_stays() -> None:
+    tags = TagFilter(all=(Tag(key="scope", value="1"),))
+    assert repr(ListRequest(group=GroupPath("/usa"), tags=tags, newest_first=False)) == (
+        "Listed(group='/usa', tags=TagFilter(all=(Tag(key='scope', value='1'),), any=(), none=()), "
+        "include_child_groups=False, newest_first=False)"
+    )
+
+
+def test_cursors_of_runs_are_sealed_with_a_text_that_stays() -> None:
+    noon = datetime(2026, 1, 2, 12, tzinfo=UTC)
+    assert repr(RunListFilter(state=RunState.NEW, start=noon)) == (
+        "Listed(state=<RunState.NEW: 'NEW'>, to_skip=None, "
+        "start=datetime.datetime(2026, 1, 2, 12, 0, tzinfo=datetime.timezone.utc), "
+        "end=None, newest_first=False)"
+    )
