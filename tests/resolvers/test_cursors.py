@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from penstock.datastore.errors import BadInput
 from penstock.datastore.manifest.lists import RunListFilter
-from penstock.datastore.manifest.records import RunState
+from penstock.datastore.manifest.records import ManifestName, RunState
+from penstock.datastore.ngsi.directory import Entity, Service, ServicePath
+from penstock.datastore.ngsi.series import TimeSpan
 from penstock.datastore.records import Tag
 from penstock.datastore.resources.reading import ListRequest
 from penstock.datastore.roles import GroupPath
@@ -130,4 +132,21 @@ def test_cursors_of_runs_are_sealed_with_a_text_that_stays() -> None:
         "Listed(state=<RunState.NEW: 'NEW'>, to_skip=None, "
         "start=datetime.datetime(2026, 1, 2, 12, 0, tzinfo=datetime.timezone.utc), "
         "end=None, newest_first=False)"
+    )
+
+
+def test_cursors_of_series_are_sealed_with_a_text_that_stays() -> None:
+    noon = datetime(2026, 1, 2, 12, tzinfo=UTC)
+    assert repr((Entity("s", "/p", "car1", "car"), TimeSpan(end=noon))) == (
+        "(Entity(service='s', path='/p', entity_id='car1', entity_type='car'), "
+        "Span(start=None, end=datetime.datetime(2026, 1, 2, 12, 0, tzinfo=datetime.timezone.utc)))"
+    )
+
+
+def test_cursors_of_a_service_path_and_a_manifest_are_sealed_with_texts_that_stay() -> None:
+    assert repr((Service("s"), ServicePath("s", "/p"))) == (
+        "(Service(name='s'), ServicePath(service='s', path='/p'))"
+    )
+    assert repr(ManifestName(GroupPath("/usa"), "loads")) == (
+        "ManifestName(group='/usa', name='loads')"
     )
