@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from tests.support.penstock_command import token_of
-from tests.support.server_process import PLAIN, environment, free_port
+from tests.support.server_process import VERIFY_TLS, environment, free_port
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -136,7 +136,9 @@ def ask_once(python: Path, variables: Mapping[str, str], data_dir: Path) -> obje
         while server.poll() is None:
             try:
                 body = {"query": "{ __typename }"}
-                return httpx.post(url, json=body, headers=headers, timeout=30, verify=PLAIN).json()
+                return httpx.post(
+                    url, json=body, headers=headers, timeout=30, verify=VERIFY_TLS
+                ).json()
             except httpx.ConnectError:
                 time.sleep(0.05)
         raise AssertionError("the server ended before it answered")

@@ -22,7 +22,7 @@ from penstock.datastore.executions.records import (
 )
 from penstock.datastore.executions.rows import TransitionEvent, transition_writes
 from penstock.datastore.records import State
-from penstock.datastore.table.transaction import StaleRead, commit
+from penstock.datastore.table.commit import StaleRead, commit
 
 ATTEMPTS = 20
 PAUSE = 0.005
@@ -88,11 +88,11 @@ class ChangeExecutions:
             after = change(found)
             if after is found.execution:
                 return after
-            told = TransitionEvent(
+            event = TransitionEvent(
                 happening, self.access.caller.user_id, self.access.clock.timestamp()
             )
             try:
-                await commit(self.access.table, transition_writes(found.execution, after, told))
+                await commit(self.access.table, transition_writes(found.execution, after, event))
             except StaleRead:
                 continue
             return (await ReadExecutions(self.access).one(id, consistent=True)).execution

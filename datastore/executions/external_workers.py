@@ -27,7 +27,7 @@ from penstock.datastore.executions.reading import ReadExecutions, find_plan
 from penstock.datastore.executions.records import Execution, ExecutionRules, ExecutionState
 from penstock.datastore.objects.port import Download, Files, UploadForm
 from penstock.datastore.records import DatasetContent
-from penstock.datastore.text import prose_problem, text_problem
+from penstock.datastore.text import line_problem, multiline_problem
 from penstock.transform.outcome import RowCounts
 from penstock.transform.problems import InputRefused
 
@@ -87,12 +87,12 @@ class ExternalWorkers:
         Raises IllegalState if it cannot be claimed, NotPermitted if the caller does not see
         everything that it uses.
         """
-        if message := text_problem(worker, MAX_WORKER):
+        if message := line_problem(worker, MAX_WORKER):
             raise Invalid([FieldProblem(["worker"], message)])
         execution = await self._read_permitted(id)
         await require_full_view(self.access, execution)
         name = f"{self.access.caller.user_id}: {worker}"
-        held = await self._claims.take(execution, name)
+        held = await self._claims.claim(execution, name)
         if held is None:
             raise illegal_state_error(await self._read_permitted(id))
         return await self._prepare_claim(held)
@@ -128,8 +128,8 @@ class ExternalWorkers:
     async def fail(self, id: str, fence: int, code: str, message: str) -> Execution:
         """End the execution in failure with a reason; uploaded rejected rows are kept."""
         found = (
-            ("code", text_problem(code, MAX_CODE)),
-            ("message", prose_problem(message, MAX_MESSAGE)),
+            ("code", line_problem(code, MAX_CODE)),
+            ("message", multiline_problem(message, MAX_MESSAGE)),
         )
         if problems := [FieldProblem([field], text) for field, text in found if text]:
             raise Invalid(problems)

@@ -131,9 +131,9 @@ class ExecutionEvent(StoredRecord, frozen=True, kw_only=True):
 class ExecutionRules:
     """The limits that an operator sets.
 
-    A claim is valid for `held` after each heartbeat. Another worker may take the execution over
-    when `skew` more has passed, since clocks may differ by that much. An execution fails after
-    `attempts` claims.
+    A claim is valid for `lease` after each heartbeat. Another worker may take the execution over
+    when `clock_skew` more has passed, since clocks may differ by that much. An execution fails
+    after `max_attempts` claims.
     """
 
     retention: timedelta = timedelta(days=30)

@@ -19,7 +19,7 @@ from penstock.datastore.executions.reading import find_execution
 from penstock.datastore.executions.records import Execution, ExecutionRules, ExecutionState
 from penstock.datastore.executions.row_engine import LOCAL_ENGINE, RowEngine
 from penstock.datastore.executions.rows import DueStage
-from penstock.datastore.executions.run_one import RunOne
+from penstock.datastore.executions.run_one import ExecutionRunner
 from penstock.datastore.objects.port import Files
 from penstock.datastore.periodic import cancel_tasks, check_cancelled
 from penstock.datastore.table.port import Table
@@ -59,7 +59,7 @@ class ExecutionWorker:
         async for execution in due_executions(self.table, DueStage.READY):
             if not is_claimable(execution, now, self.rules):
                 continue
-            if held := await self._claims.take(execution, self.worker):
+            if held := await self._claims.claim(execution, self.worker):
                 await self.run(held)
                 return True
         return False
@@ -82,7 +82,7 @@ class ExecutionWorker:
         except asyncio.CancelledError:
             # A failure to release the claim must not hide the cancellation.
             with suppress(Exception):
-                await self._claims.release_claim(held, forgiven=True)
+                await self._claims.release_claim(held, count_attempt=False)
             raise
         except Exception:
             logger.exception("the execution %s failed", held.id)
@@ -92,7 +92,7 @@ class ExecutionWorker:
         if held.attempts > 1:
             for key in (output_key(held), errors_key(held)):
                 await self.files.drop_unfinished(key)
-        work = RunOne(
+        work = ExecutionRunner(
             self.table, self.files, self.clock, self.rules, self.tables, self.engine, held
         )
         running = asyncio.create_task(work.run())
@@ -108,7 +108,7 @@ class ExecutionWorker:
             beating.exception()
         await running
 
-    async def _send_heartbeats(self, work: RunOne) -> None:
+    async def _send_heartbeats(self, work: ExecutionRunner) -> None:
         """Send heartbeats until they are refused; raises ClaimLost.
 
         If the store is not available for a while, the work goes on: the fence decides at the next
@@ -117,9 +117,9 @@ class ExecutionWorker:
         while True:
             await asyncio.sleep(self.rules.heartbeat.total_seconds())
             try:
-                await self._claims.send_heartbeat(work.held, work.counts)
+                await self._claims.send_heartbeat(work.execution, work.counts)
             except PenstockError as error:
-                logger.warning("no sign of life for %s: %s", work.held.id, error.message)
+                logger.warning("no sign of life for %s: %s", work.execution.id, error.message)
                 check_cancelled()
 
     async def _delete_orphaned_files(self, lost: Execution) -> None:

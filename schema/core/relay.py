@@ -17,7 +17,7 @@ import strawberry
 from penstock.datastore.audio.names import album_place_of, artist_place
 from penstock.datastore.audio.records import Album, Artist, Audio
 from penstock.datastore.audio.records import BucketConnection as StorageConnection
-from penstock.datastore.errors import BadInput, NotFound
+from penstock.datastore.errors import BadArgument, NotFound
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.jobs.jobs import Job
 from penstock.datastore.manifest.records import Manifest, Run
@@ -94,7 +94,7 @@ class _LazyEdge(msgspec.Struct, Generic[T], frozen=True):
 
 
 def page_from_arguments(first: First, after: After, last: Last, before: Before) -> PageArguments:
-    """Read the page that a connection's arguments request; BadInput if they are inconsistent."""
+    """Read the page that a connection's arguments request; BadArgument if they are inconsistent."""
     return page_arguments(
         unset_to_none(first), unset_to_none(after), unset_to_none(last), unset_to_none(before)
     )
@@ -115,7 +115,7 @@ async def read_connection(
     after = None if page.cursor is None else cursors.open(bound, page.cursor)
     found = await read(Window(size=page.size, after=after, backward=page.backward))
     if len(found.entries) > _SHORT_PAGE:
-        await info.context.turns.take()
+        await info.context.turns.wait_for_turn()
     seal = partial(cursors.seal, bound)
     edges = [_LazyEdge(node, at, seal) for at, node in found.entries]
     return Connection(
@@ -131,7 +131,7 @@ def read_positions(
     """Return the positions of the cursors of a list; cursors of other lists are ignored."""
     bound, found = _scope_digest(info, scope), []
     for cursor in cursors:
-        with suppress(BadInput):
+        with suppress(BadArgument):
             found.append(info.context.cursors.open(bound, cursor))
     return tuple(found)
 

@@ -20,7 +20,7 @@ from playwright.async_api import (
 )
 
 from tests.browser.install import chromium
-from tests.support.server_process import serving
+from tests.support.server_process import running_server
 
 LOCAL = ("127.0.0.1", "localhost")
 ARGUMENTS = (
@@ -87,7 +87,7 @@ class Visit:
 @pytest.fixture(scope="session")
 def base_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The server under test, with the sample data."""
-    with serving(tmp_path_factory.mktemp("data")) as server:
+    with running_server(tmp_path_factory.mktemp("data")) as server:
         yield server.url
 
 

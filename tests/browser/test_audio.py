@@ -17,7 +17,7 @@ from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
 from penstock.server.samples.audio import audio_samples
 from penstock.server.samples.sounds.wav_flac_mp3 import tone, wav
 from tests.browser.conftest import PATIENCE
-from tests.support.server_process import Serving, serving
+from tests.support.server_process import RunningServer, running_server
 
 pytestmark = pytest.mark.xdist_group("browser")
 
@@ -54,13 +54,13 @@ LOADED = """async ({ url, tag }) => {
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
-    with serving(tmp_path_factory.mktemp("audio"), ["--no-seed"]) as server:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
+    with running_server(tmp_path_factory.mktemp("audio"), ["--no-seed"]) as server:
         yield server
 
 
 @pytest.fixture
-async def page(browser: Browser, server: Serving) -> AsyncIterator[Page]:
+async def page(browser: Browser, server: RunningServer) -> AsyncIterator[Page]:
     context = await browser.new_context()
     context.set_default_timeout(PATIENCE)
     page = await context.new_page()
@@ -69,7 +69,7 @@ async def page(browser: Browser, server: Serving) -> AsyncIterator[Page]:
     await context.close()
 
 
-def ask(server: Serving, query: str, **input: Any) -> Any:
+def ask(server: RunningServer, query: str, **input: Any) -> Any:
     key = dev_key(server.data_dir)
     token = sign_dev_token(key, "ana", {ROOT: Role.READER}, ROOT, timedelta(minutes=5))
     answer = httpx.post(
@@ -83,7 +83,7 @@ def ask(server: Serving, query: str, **input: Any) -> Any:
     return value
 
 
-def upload_audio(server: Serving, name: str, content: bytes) -> Any:
+def upload_audio(server: RunningServer, name: str, content: bytes) -> Any:
     """Upload a file by the form that the server returns, and add it to the library."""
     upload = ask(server, UPLOAD, fileName=name)
     fields = {field["name"]: field["value"] for field in upload["form"]["fields"]}
@@ -92,7 +92,7 @@ def upload_audio(server: Serving, name: str, content: bytes) -> Any:
     return ask(server, ADD, objectKey=upload["objectKey"])["audio"]
 
 
-async def test_a_track_is_played_and_sought_in(page: Page, server: Serving) -> None:
+async def test_a_track_is_played_and_sought_in(page: Page, server: RunningServer) -> None:
     content = wav(tone(440, MINUTES * 60), Tags(title="Long"))
     track = upload_audio(server, "long.wav", content)
     assert (track["title"], track["durationMs"]) == ("Long", MINUTES * 60_000)
@@ -120,7 +120,7 @@ async def test_a_track_is_played_and_sought_in(page: Page, server: Serving) -> N
 
 
 async def test_the_sample_library_is_played_in_the_formats_that_the_browser_knows(
-    page: Page, server: Serving
+    page: Page, server: RunningServer
 ) -> None:
     played = set()
     for sample in audio_samples():

@@ -122,7 +122,7 @@ async def test_a_run_that_nobody_works_on_is_found(ask: Ask) -> None:
 async def test_a_folder_with_a_success_file_is_recovered(any_store: Store, tmp_path: Path) -> None:
     """manually transit folder from NEW state to PROCESSED"""
     files = await LocalFiles.open(tmp_path / "files", base_url="http://x", key=b"k" * 32)
-    ask = Ask(replace(any_store, files=files, bucket="acme"))
+    ask = Ask(replace(any_store, files=files, bucket_name="acme"))
     await ask.grow("/usa")
     await do(ask, "DiscoverRun", addedBy="0.4.1")
     where = {"shredTypes": TYPES, "stagePath": "s3://acme/stage/"}
@@ -140,7 +140,7 @@ async def test_a_folder_without_a_success_file_is_deleted_from_the_manifest(
 ) -> None:
     """just delete the record"""
     files = await LocalFiles.open(tmp_path / "files", base_url="http://x", key=b"k" * 32)
-    ask = Ask(replace(any_store, files=files, bucket="acme"))
+    ask = Ask(replace(any_store, files=files, bucket_name="acme"))
     await ask.grow("/usa")
     await do(ask, "DiscoverRun", addedBy="0.4.1")
     gone = await do(ask, "ResetRun", savedTo=SAVED_TO, delete=True)
@@ -205,7 +205,7 @@ async def test_a_manifest_of_others_is_taken_over(ask: Ask, any_store: Store) ->
     item: dict[str, Any] = {"RunId": RUN_ID, "AddedAt": 1544529600, "AddedBy": "t", "ToSkip": False}
     broken = {"RunId": "run=2/", "AddedAt": "yesterday"}
     name = ManifestName(GroupPath("/usa"), "snowplow")
-    importing = any_store.open_session(ROOT).importing
+    importing = any_store.open_session(ROOT).run_importer
     items = [SourceItem("line 1", item), SourceItem("line 2", broken)]
     imported = await importing.batch(name, items)
     assert (imported.entered, imported.standing) == (1, 0)

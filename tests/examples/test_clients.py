@@ -17,7 +17,7 @@ from penstock.datastore.roles import Role
 from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
 from penstock.server.graphiql.build import find_tools
 from tests.install import ROOT, skip_reason
-from tests.support.server_process import PLAIN, serving
+from tests.support.server_process import VERIFY_TLS, running_server
 
 pytestmark = pytest.mark.xdist_group("clients")
 
@@ -65,7 +65,7 @@ class Server:
     def ask(self, query: str, **variables: str) -> Any:
         headers = {"Authorization": f"Bearer {self.token(Role.ADMIN)}"}
         body = {"query": query, "variables": variables}
-        return httpx.post(self.url, json=body, headers=headers, verify=PLAIN).json()["data"]
+        return httpx.post(self.url, json=body, headers=headers, verify=VERIFY_TLS).json()["data"]
 
     def tag_keys(self) -> dict[str, int]:
         """Return the number of pipelines for each tag key."""
@@ -79,7 +79,7 @@ class Server:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server with the pipelines to find, and some similar ones."""
-    with serving(tmp_path_factory.mktemp("data"), ["--no-seed"]) as started:
+    with running_server(tmp_path_factory.mktemp("data"), ["--no-seed"]) as started:
         server = Server(f"{started.url}/graphql", started.data_dir)
         server.ask(CREATE, name="Packaging", material="material/plastic")
         for name in NAMES:

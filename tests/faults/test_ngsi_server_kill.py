@@ -29,7 +29,7 @@ from penstock.server.auth.claims import default_group_from, roles_from
 from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
 from tests.support.consistency_check import faults
 from tests.support.penstock_command import Client, Server, client, start_server
-from tests.support.server_process import PLAIN
+from tests.support.server_process import VERIFY_TLS
 
 pytestmark = pytest.mark.xdist_group("kill")
 
@@ -163,7 +163,7 @@ def open_connections(
     headers = {"authorization": f"Bearer {token}"}
     https = [
         httpx.Client(
-            base_url=server.url, headers=headers, timeout=30, trust_env=False, verify=PLAIN
+            base_url=server.url, headers=headers, timeout=30, trust_env=False, verify=VERIFY_TLS
         )
         for _ in senders
     ]

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from penstock.datastore.roles import ROOT, Role
 from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
 from penstock.server.graphiql.build import find_tools
-from tests.support.server_process import serving
+from tests.support.server_process import running_server
 
 HERE = Path(__file__).parent
 
@@ -17,7 +17,7 @@ HERE = Path(__file__).parent
 def main() -> int:
     """Start a server and print the table of its audits; exit with 1 if a required one fails."""
     tools = find_tools()
-    with TemporaryDirectory() as folder, serving(Path(folder), ["--no-seed"]) as server:
+    with TemporaryDirectory() as folder, running_server(Path(folder), ["--no-seed"]) as server:
         key = dev_key(server.data_dir)
         token = sign_dev_token(key, "audit", {ROOT: Role.ADMIN}, ROOT, timedelta(hours=1))
         command = [*tools.node, str(HERE / "run.mjs"), f"{server.url}/graphql"]

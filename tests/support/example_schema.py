@@ -1,4 +1,4 @@
-"""A small schema with nested lists, for tests of the edge."""
+"""A small schema with nested lists, for tests of `server/edge`."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -8,13 +8,13 @@ from functools import cache
 import strawberry
 from strawberry.schema.config import StrawberryConfig
 
-from penstock.datastore.errors import BadInput, NotPermitted, Unavailable
+from penstock.datastore.errors import BadArgument, NotPermitted, Unavailable
 from penstock.datastore.roles import GroupPath
 from penstock.schema.core.scalars import JSON, SCALARS, DateTime, Long
 from penstock.schema.engine.cost import price_metadata
 
 
-class Notes:
+class FakeContext:
     """The effects of mutations, and the calls that a store would have received."""
 
     def __init__(self) -> None:
@@ -22,10 +22,11 @@ class Notes:
         self.rcu = 1.5
         self.wcu = 0.0
         self.calls = 3
+        # The context also plays the part of its session's units.
         self.units = self
 
 
-Info = strawberry.Info[Notes, None]
+Info = strawberry.Info[FakeContext, None]
 
 
 @strawberry.type
@@ -134,7 +135,7 @@ class Query:
 
     @strawberry.field
     def refuse(self) -> str | None:
-        raise BadInput("`first` is 1 to 100, not 0.", ("first",))
+        raise BadArgument("`first` is 1 to 100, not 0.", ("first",))
 
     @strawberry.field
     def forbid(self) -> str | None:

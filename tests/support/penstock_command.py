@@ -15,7 +15,7 @@ import httpx
 
 from penstock.server.auth.claims import default_group_from, roles_from
 from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
-from tests.support.server_process import PLAIN, environment
+from tests.support.server_process import VERIFY_TLS, environment
 from tests.support.stores import aws_environment
 
 START_SECONDS = 60.0
@@ -89,7 +89,7 @@ class Client:
     def __init__(self, server: Server, token: str) -> None:
         self._url = f"{server.url}/graphql"
         headers = {"authorization": f"Bearer {token}"}
-        self._http = httpx.Client(headers=headers, timeout=30, trust_env=False, verify=PLAIN)
+        self._http = httpx.Client(headers=headers, timeout=30, trust_env=False, verify=VERIFY_TLS)
 
     def ask(self, query: str, **variables: Any) -> Any:
         """Return the value of the one root field; the answer holds no errors."""

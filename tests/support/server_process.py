@@ -18,12 +18,12 @@ START_SECONDS = 60.0
 EXECUTOR = os.environ.get("PENSTOCK_TEST_EXECUTOR")
 """The executor of the servers, if the environment of the test run sets one."""
 STOP_SECONDS = 20.0
-PLAIN = False
-"""The clients' `verify`: no server uses TLS, and reading the certificates takes 80 ms."""
+VERIFY_TLS = False
+"""The clients' option `verify`: no server uses TLS, and reading the certificates takes 80 ms."""
 
 
 @dataclass(frozen=True, slots=True)
-class Serving:
+class RunningServer:
     """A running `penstock serve` and its URL."""
 
     process: subprocess.Popen[bytes]
@@ -32,9 +32,9 @@ class Serving:
 
 
 @contextmanager
-def serving(
+def running_server(
     data_dir: Path, options: Sequence[str] = (), port: int | None = None
-) -> Iterator[Serving]:
+) -> Iterator[RunningServer]:
     """Start the server, wait until it is ready, and stop it at the end if it still runs."""
     port = port or free_port()
     command = [sys.executable, "-m", "penstock", "serve", "--port", str(port)]
@@ -48,8 +48,8 @@ def serving(
     )
     try:
         url = f"http://127.0.0.1:{port}"
-        _until_ready(process, url, log)
-        yield Serving(process, url, data_dir)
+        _wait_until_ready(process, url, log)
+        yield RunningServer(process, url, data_dir)
     finally:
         if process.poll() is None:
             process.terminate()
@@ -72,11 +72,11 @@ def free_port() -> int:
         return port
 
 
-def _until_ready(process: subprocess.Popen[bytes], url: str, log: IO[bytes]) -> None:
+def _wait_until_ready(process: subprocess.Popen[bytes], url: str, log: IO[bytes]) -> None:
     until = time.monotonic() + START_SECONDS
     while time.monotonic() < until and process.poll() is None:
         try:
-            if httpx.get(f"{url}/readyz", timeout=5, verify=PLAIN).status_code == 200:
+            if httpx.get(f"{url}/readyz", timeout=5, verify=VERIFY_TLS).status_code == 200:
                 return
         except httpx.TransportError:
             time.sleep(0.05)

@@ -77,7 +77,7 @@ def recover(
     run = run_in_store(
         options,
         place.user,
-        lambda session: session.recovery.recover(place.run(run_id), types, output, reason),
+        lambda session: session.run_recovery.recover(place.run(run_id), types, output, reason),
         with_files=True,
     )
     return change_answer(run, "Recovered")
@@ -101,10 +101,10 @@ def reset(
     async def work(session: Session) -> CommandOutput:
         if delete:
             return change_answer(
-                await session.recovery.delete(name, output, force=force), "Deleted"
+                await session.run_recovery.delete(name, output, force=force), "Deleted"
             )
         return change_answer(
-            await session.recovery.reset(name, output, reason, force=force), "Reset"
+            await session.run_recovery.reset(name, output, reason, force=force), "Reset"
         )
 
     return run_in_store(options, place.user, work, with_files=not force)

@@ -20,7 +20,7 @@ from penstock.datastore.objects.port import Files, UploadForm
 from penstock.datastore.objects.s3 import PART_BYTES, S3Files
 from penstock.server.edge.local_files import file_routes
 from tests.support.loopback_server import Answer, Connection, LoopbackServer, Request
-from tests.support.server_process import PLAIN
+from tests.support.server_process import VERIFY_TLS
 from tests.support.stores import REGION, aws_environment, moto_endpoint
 
 BOUNDARY = "b0undary"
@@ -271,5 +271,5 @@ def files(request: pytest.FixtureRequest) -> Files:
 
 @pytest.fixture(scope="session")
 async def http() -> AsyncIterator[AsyncClient]:
-    async with AsyncClient(trust_env=False, timeout=10, verify=PLAIN) as client:
+    async with AsyncClient(trust_env=False, timeout=10, verify=VERIFY_TLS) as client:
         yield client

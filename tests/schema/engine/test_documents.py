@@ -11,7 +11,7 @@ from penstock.schema.engine import documents as module
 from penstock.schema.engine.documents import DocumentCache, PersistedDocuments, PersistedMode
 from penstock.schema.engine.engine import GraphQLEngine, OperationRequest, RequestRejected
 from penstock.schema.engine.limits import Limits
-from tests.support.example_schema import Notes, shelves_schema
+from tests.support.example_schema import FakeContext, shelves_schema
 
 STRAWBERRY = shelves_schema()
 HELLO = "{ hello }"
@@ -237,7 +237,7 @@ def test_a_document_with_errors_is_never_run() -> None:
     prepared = engine.prepare(OperationRequest(query=HELLO))
     prepared = msgspec.structs.replace(prepared, document=broken)
     with pytest.raises(ValueError, match="cannot be run"):
-        engine._executor(prepared, Notes())
+        engine._executor(prepared, FakeContext())
 
 
 def test_reaching_inside_strawberry_is_checked() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from penstock.schema.engine.engine import GraphQLEngine, OperationRequest
-from tests.support.example_schema import Notes, shelves_schema
+from tests.support.example_schema import FakeContext, shelves_schema
 
 STRAWBERRY = shelves_schema()
 
@@ -13,7 +13,7 @@ async def test_errors_of_an_answer_name_our_codes_and_nothing_else(
 ) -> None:
     engine = GraphQLEngine(STRAWBERRY)
     prepared = engine.prepare(OperationRequest(query="{ crash refuse forbid away tooWide }"))
-    answer = await engine.run(prepared, Notes(), "req-1")
+    answer = await engine.run(prepared, FakeContext(), "req-1")
     assert answer.retry_after == 7
     assert answer.body["data"] == dict.fromkeys(("crash", "refuse", "forbid", "away", "tooWide"))
     masked = {"code": "INTERNAL_SERVER_ERROR", "requestId": "req-1"}
@@ -44,7 +44,7 @@ async def test_more_errors_than_five_are_counted_in_the_log(
     engine = GraphQLEngine(STRAWBERRY)
     fields = " ".join(f"a{n}: refuse" for n in range(8))
     prepared = engine.prepare(OperationRequest(query=f"{{ {fields} }}"))
-    answer = await engine.run(prepared, Notes(), "req-2")
+    answer = await engine.run(prepared, FakeContext(), "req-2")
     assert len(answer.body["errors"]) == 5
     assert len(answer.body["data"]) == 8
     assert "errors left out of an answer: 3" in caplog.text
@@ -54,7 +54,7 @@ async def test_a_refused_variable_leaves_no_data_and_no_echo() -> None:
     engine = GraphQLEngine(STRAWBERRY)
     document = "query ($note: Note!) { note(note: $note) }"
     request = OperationRequest(query=document, variables={"note": {"texd": "secret"}})
-    answer = await engine.run(engine.prepare(request), Notes(), "req-3")
+    answer = await engine.run(engine.prepare(request), FakeContext(), "req-3")
     assert "data" not in answer.body
     assert {error["extensions"]["code"] for error in answer.body["errors"]} == {"BAD_USER_INPUT"}
     assert "secret" not in str(answer.body)
@@ -64,7 +64,7 @@ async def test_a_refused_variable_leaves_no_data_and_no_echo() -> None:
 async def test_a_null_that_reaches_the_root_keeps_its_data_entry() -> None:
     engine = GraphQLEngine(STRAWBERRY)
     prepared = engine.prepare(OperationRequest(query="{ crashHard }"))
-    answer = await engine.run(prepared, Notes(), "req-4")
+    answer = await engine.run(prepared, FakeContext(), "req-4")
     assert answer.body["data"] is None
     assert answer.body["errors"][0]["path"] == ["crashHard"]
 
@@ -76,7 +76,7 @@ async def test_an_argument_that_proves_wrong_while_running_is_the_callers_fault(
     literal = "[" * 32 + "$deep" + "]" * 32
     document = f"query ($deep: JSON) {{ hello same(json: {literal}) {{ json }} }}"
     prepared = engine.prepare(OperationRequest(query=document, variables={"deep": [1]}))
-    answer = await engine.run(prepared, Notes(), "req-5")
+    answer = await engine.run(prepared, FakeContext(), "req-5")
     (error,) = answer.body["errors"]
     assert error["extensions"] == {"code": "BAD_USER_INPUT"}
     assert error["message"].endswith("JSON nests at most 32 levels deep.")

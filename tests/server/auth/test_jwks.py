@@ -17,7 +17,7 @@ from penstock.server.auth.tokens import TokenAuthenticator, TokenRules, open_aut
 from penstock.server.settings.settings import Settings
 from tests.server.auth.fake_issuer import DISCOVERY, Issuer, open_issuer
 from tests.server.auth.signed_tokens import AUDIENCE, bearer, claims, ec_key, sign_claims
-from tests.support.server_process import PLAIN
+from tests.support.server_process import VERIFY_TLS
 
 
 class Clock:
@@ -36,7 +36,7 @@ async def issuer() -> AsyncIterator[Issuer]:
 
 @pytest.fixture
 async def http() -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(verify=PLAIN) as client:
+    async with httpx.AsyncClient(verify=VERIFY_TLS) as client:
         yield client
 
 

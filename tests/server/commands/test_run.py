@@ -22,7 +22,7 @@ from websockets.typing import Subprotocol
 from penstock.server.samples.catalogue import BAD_EVERY, sample_rows, total_emissions
 from penstock.server.streams.messages import PROTOCOL
 from tests.support.penstock_command import Server, client, penstock, start_server, token_of
-from tests.support.server_process import PLAIN, environment, free_port
+from tests.support.server_process import VERIFY_TLS, environment, free_port
 
 pytestmark = pytest.mark.xdist_group("run")
 
@@ -157,7 +157,7 @@ def test_a_run_is_finished_by_the_next_server(
         bad = rows // BAD_EVERY
         progress = {"rowsRead": rows, "rowsSucceeded": rows - bad, "rowsFailed": bad}
         assert (found["state"], found["progress"]) == ("SUCCESS", progress)
-        output = httpx.get(found["outputDownload"]["url"], trust_env=False, verify=PLAIN).text
+        output = httpx.get(found["outputDownload"]["url"], trust_env=False, verify=VERIFY_TLS).text
         told = csv.DictReader(StringIO(output, newline=""))
         assert sum(Decimal(row["co2e"]) for row in told) == total_emissions(rows)
 
@@ -208,7 +208,7 @@ def send(form: Any, content: bytes) -> None:
     """Upload a file as a browser sends the form."""
     fields = {field["name"]: field["value"] for field in form["fields"]}
     answer = httpx.post(
-        form["url"], data=fields, files={"file": content}, trust_env=False, verify=PLAIN
+        form["url"], data=fields, files={"file": content}, trust_env=False, verify=VERIFY_TLS
     )
     assert answer.is_success, answer.text
 

@@ -17,7 +17,7 @@ from penstock.server.samples.catalogue import DEFAULT_SIZE
 from tests.support.consistency_check import faults
 from tests.support.graphql_client import CREATE, CREATE_GROUP, UPDATE, draft, tag_inputs
 from tests.support.penstock_command import Client, Server, client, penstock, start_server
-from tests.support.server_process import PLAIN, free_port
+from tests.support.server_process import VERIFY_TLS, free_port
 
 # The tests share a server whose catalogue takes a while to seed.
 pytestmark = pytest.mark.xdist_group("serving")
@@ -83,7 +83,7 @@ def test_the_server_says_where_everything_is(server: Server, data_dir: Path) -> 
         "Data": str(data_dir / "penstock.db"),
     }
     for url in (server.said["GraphiQL"], *server.said["Health"].split()):
-        assert httpx.get(url, trust_env=False, verify=PLAIN).status_code == 200
+        assert httpx.get(url, trust_env=False, verify=VERIFY_TLS).status_code == 200
 
 
 def test_the_token_command_makes_tokens_for_the_running_server(
@@ -110,7 +110,7 @@ def test_a_request_without_a_token_or_with_a_foreign_one_is_refused(
         answer = stranger.answer("{ viewer { userId } }")
     assert answer["errors"][0]["extensions"]["code"] == "UNAUTHENTICATED"
     assert (
-        httpx.post(f"{server.url}/graphql", trust_env=False, verify=PLAIN, json={}).status_code
+        httpx.post(f"{server.url}/graphql", trust_env=False, verify=VERIFY_TLS, json={}).status_code
         == 401
     )
 
@@ -121,7 +121,7 @@ def test_a_host_name_that_is_not_ours_is_refused_but_by_the_health_endpoints(
     rebound = {"host": "rebound.example"}
     status = {
         path: httpx.get(
-            f"{server.url}/{path}", headers=rebound, trust_env=False, verify=PLAIN
+            f"{server.url}/{path}", headers=rebound, trust_env=False, verify=VERIFY_TLS
         ).status_code
         for path in ("graphql", "graphiql", "healthz", "readyz")
     }

@@ -21,7 +21,7 @@ from penstock.schema.engine.engine import Executor, GraphQLEngine
 from penstock.schema.engine.limits import Limits
 from penstock.server.edge.graphql import Admission, GraphQLApp
 from penstock.server.edge.response import Statuses
-from tests.support.example_schema import Notes, shelves_schema
+from tests.support.example_schema import FakeContext, shelves_schema
 
 TOKEN = "Bearer good"
 JSON = "application/json; charset=utf-8"
@@ -53,7 +53,7 @@ class Edge:
         persisted: PersistedDocuments | None = None,
         executor: Executor | None = None,
     ) -> None:
-        self.notes = Notes()
+        self.notes = FakeContext()
         self.admitted: list[Admission] = []
         engine = GraphQLEngine(shelves_schema(), limits, persisted=persisted, executor=executor)
         self.app: ASGIApp = GraphQLApp(
@@ -64,7 +64,7 @@ class Edge:
             introspection=introspection,
         )
 
-    def _open(self, caller: Caller, admission: Admission) -> Notes:
+    def _open(self, caller: Caller, admission: Admission) -> FakeContext:
         self.admitted.append(admission)
         return self.notes
 

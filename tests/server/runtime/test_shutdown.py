@@ -17,7 +17,7 @@ import pytest
 from penstock.datastore.roles import ROOT, Role
 from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
 from tests.support.penstock_command import Server, start_server
-from tests.support.server_process import PLAIN
+from tests.support.server_process import VERIFY_TLS
 
 pytestmark = pytest.mark.xdist_group("shutdown")
 
@@ -77,7 +77,9 @@ def slow_request(tmp_path: Path, **settings: str) -> Iterator[tuple[Server, Slow
 def _until_begun(server: Server) -> None:
     """Wait until the server has read the request's head: it never answers an unread one."""
     until = time.monotonic() + 10
-    while RUNNING not in httpx.get(f"{server.url}/metrics", trust_env=False, verify=PLAIN).text:
+    while (
+        RUNNING not in httpx.get(f"{server.url}/metrics", trust_env=False, verify=VERIFY_TLS).text
+    ):
         assert time.monotonic() < until
         time.sleep(0.02)
 

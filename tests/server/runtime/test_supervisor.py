@@ -18,7 +18,7 @@ from penstock.server.runtime.supervisor import Supervisor
 from penstock.server.settings.settings import Settings
 from tests.support.graphql_client import CREATE_GROUP
 from tests.support.penstock_command import Server, start_server, token_of
-from tests.support.server_process import PLAIN
+from tests.support.server_process import VERIFY_TLS
 
 pytestmark = pytest.mark.xdist_group("processes")
 
@@ -58,13 +58,13 @@ def send_query(server: Server, data_dir: Path, user: str, body: object = ASK) ->
     headers = {"authorization": f"Bearer {token_of(data_dir, '/=admin', user=user)}"}
     url = f"{server.url}/graphql"
     return httpx.post(
-        url, json=body, headers=headers, timeout=SECONDS, trust_env=False, verify=PLAIN
+        url, json=body, headers=headers, timeout=SECONDS, trust_env=False, verify=VERIFY_TLS
     )
 
 
 def operation_counts(server: Server) -> Counter[str]:
     """Return the number of operations that each process has answered, from the metrics."""
-    text = httpx.get(f"{server.url}/metrics", trust_env=False, verify=PLAIN).text
+    text = httpx.get(f"{server.url}/metrics", trust_env=False, verify=VERIFY_TLS).text
     found = re.findall(r'penstock_operations_total\{.*process="(\d)".*\} (\d+)', text)
     total: Counter[str] = Counter()
     for process, count in found:
@@ -73,7 +73,7 @@ def operation_counts(server: Server) -> Counter[str]:
 
 
 def processes_told(server: Server) -> set[str]:
-    text = httpx.get(f"{server.url}/metrics", trust_env=False, verify=PLAIN).text
+    text = httpx.get(f"{server.url}/metrics", trust_env=False, verify=VERIFY_TLS).text
     return set(re.findall(r'process_start_time_seconds\{process="(\d)"\}', text))
 
 

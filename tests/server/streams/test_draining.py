@@ -19,7 +19,7 @@ from penstock.server.streams.messages import PROTOCOL
 from tests.server.streams.stream_client import StreamHouse, accepted_client, connected_client
 from tests.server.streams.test_sse import SILENCE, post_stream
 from tests.support.graphql_client import draft
-from tests.support.server_process import PLAIN, Serving, serving
+from tests.support.server_process import VERIFY_TLS, RunningServer, running_server
 
 pytestmark = pytest.mark.xdist_group("shutdown")
 
@@ -73,7 +73,7 @@ async def test_no_stream_is_opened_any_more() -> None:
 class Guest:
     """A client with open streams on a real server."""
 
-    def __init__(self, server: Serving) -> None:
+    def __init__(self, server: RunningServer) -> None:
         key = dev_key(server.data_dir)
         token = sign_dev_token(key, "ann", {ROOT: Role.ADMIN}, ROOT, timedelta(minutes=5))
         self.headers = {"authorization": f"Bearer {token}"}
@@ -97,11 +97,11 @@ class Guest:
 async def test_a_real_server_stops_in_time_while_streams_are_open(
     signalled: signal.Signals, tmp_path: Path
 ) -> None:
-    with serving(tmp_path, ["--no-seed"]) as server:
+    with running_server(tmp_path, ["--no-seed"]) as server:
         guest = Guest(server)
         socket_url = guest.url.replace("http://", "ws://")
         async with (
-            httpx.AsyncClient(verify=PLAIN) as http,
+            httpx.AsyncClient(verify=VERIFY_TLS) as http,
             connect(socket_url, subprotocols=[PROTOCOL]) as socket,  # type: ignore[list-item]
         ):
             id = await guest.pipeline(http)
