@@ -106,7 +106,7 @@ class Claims:
             worker=worker,
             claimed_at=iso_timestamp(now),
             held_until=held_until,
-            told_at=iso_timestamp(now),
+            heartbeat_at=iso_timestamp(now),
         )
         claimed = with_counts(claimed, RowCounts())
         waited = execution.state is ExecutionState.WAITING

@@ -198,7 +198,7 @@ async def work(table: DynamoDBTable, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(table)
     await store.ping()
     ask = Ask(store)
-    await ask.grow("/usa", "/usa/northwest", "/usa/southwest")
+    await ask.create_groups("/usa", "/usa/northwest", "/usa/southwest")
     first = await ask.make("/usa", "one", "color=red", idempotencyKey="k")
     second = await ask.make("/usa/northwest", "two", "color=red")
     assert await ask.names("/usa", tags=None) == ["one"]
