@@ -1,7 +1,7 @@
 """Every way a call can fail, as one tree.
 
 PenstockError
-├── Failure                 the caller's code branches on these; they change nothing
+├── ExpectedFailure         the caller's code branches on these; they change nothing
 │   ├── NotFound            absent, or not visible to the caller: the two are indistinguishable
 │   ├── NotPermitted        visible, but the caller's role does not allow it
 │   ├── Invalid             the input breaks rules; all of them are reported at once
@@ -16,14 +16,17 @@ PenstockError
 │       ├── LeaseLost       the caller no longer holds the lease of the run
 │       ├── OutputMissing   the output folder of the run has no `_SUCCESS`
 │       └── OutputExists    the output folder of the run has a `_SUCCESS`
-├── BadInput                an argument without a meaning: a forged cursor, `first: 0`
+├── BadArgument             an argument cannot be used: a forged cursor, `first: 0`
 ├── NotAuthenticated        the request does not prove who the caller is
 └── TryAgain                the same call may succeed a little later
     ├── RateLimited         the caller used up the allowance for now
     └── Unavailable         the store did not answer in time, in spite of retries
 
-RequestRefused stands beside the tree: AWS refused a request that no retry can repair. The module
-needs nothing of AWS's library.
+Some errors stand beside the tree, because they are not answers to a call of the store:
+
+RequestRefused    AWS refused a request that no retry can repair; it goes to the log (this module)
+InputRefused      the input of an execution cannot be processed; the execution fails with its code
+RequestRejected   the GraphQL server does not run an operation; the HTTP server answers with it
 """
 
 from collections.abc import Iterator, Sequence
@@ -88,7 +91,7 @@ class PenstockError(Exception):
         return {"code": self.code.value}
 
 
-class Failure(PenstockError):
+class ExpectedFailure(PenstockError):
     """An expected failure of a call, which changed nothing."""
 
 
@@ -102,13 +105,13 @@ def blame_field(field: str) -> Iterator[None]:
         raise
 
 
-class NotFound(Failure):
+class NotFound(ExpectedFailure):
     """The thing does not exist, or the caller may not know of it."""
 
     code = ErrorCode.NOT_FOUND
 
 
-class NotPermitted(Failure):
+class NotPermitted(ExpectedFailure):
     """The caller sees the thing, but the caller's role does not allow the call."""
 
     code = ErrorCode.FORBIDDEN
@@ -117,9 +120,9 @@ class NotPermitted(Failure):
 class FieldProblem(msgspec.Struct, frozen=True):
     """One broken rule of an input: the path of the field, and a message.
 
-    Problems of a formula or a CSV also have a code, and a line and column from 1 (in a CSV, the
-    place of the field). Problems of a formula have as `excerpt` the line with a caret below the
-    place.
+    Problems of a formula or a CSV also have a code, and a line and column from 1. In a CSV file,
+    line and column are those of the field. Problems of a formula have as `excerpt` the line with a
+    caret below the place.
     """
 
     path: list[str]
@@ -130,7 +133,7 @@ class FieldProblem(msgspec.Struct, frozen=True):
     excerpt: str | None = None
 
 
-class Invalid(Failure):
+class Invalid(ExpectedFailure):
     """The input breaks rules; `problems` lists every broken rule."""
 
     code = ErrorCode.BAD_USER_INPUT
@@ -143,7 +146,7 @@ class Invalid(Failure):
         self.problems = list(problems)
 
 
-class NameTaken(Failure):
+class NameTaken(ExpectedFailure):
     """Another resource of the kind holds the name on the same line of groups.
 
     `group` is the group that holds the name and `holder` the id of the resource there. Without a
@@ -161,7 +164,7 @@ class NameTaken(Failure):
         self.holder = holder
 
 
-class ObjectTaken(Failure):
+class ObjectTaken(ExpectedFailure):
     """The caller's library already has the object of a bucket; `existing` is the audio's id."""
 
     code = ErrorCode.DUPLICATE_OBJECT
@@ -171,7 +174,7 @@ class ObjectTaken(Failure):
         self.existing = existing
 
 
-class VersionConflict(Failure):
+class VersionConflict(ExpectedFailure):
     """The resource is at `current_version`, not at the version that the caller named."""
 
     code = ErrorCode.CONFLICT
@@ -181,7 +184,7 @@ class VersionConflict(Failure):
         self.current_version = current_version
 
 
-class LimitExceeded(Failure):
+class LimitExceeded(ExpectedFailure):
     """The value `actual` is more than the `maximum` of the named limit."""
 
     code = ErrorCode.LIMIT_EXCEEDED
@@ -195,7 +198,7 @@ class LimitExceeded(Failure):
         self.actual = actual
 
 
-class IllegalState(Failure):
+class IllegalState(ExpectedFailure):
     """The resource's `state` does not allow the change."""
 
     code = ErrorCode.ILLEGAL_STATE
@@ -241,8 +244,8 @@ class OutputExists(IllegalState):
     code = ErrorCode.OUTPUT_EXISTS
 
 
-class BadInput(PenstockError):
-    """The argument has no meaning."""
+class BadArgument(PenstockError):
+    """The argument cannot be used."""
 
     code = ErrorCode.BAD_USER_INPUT
 
@@ -271,7 +274,7 @@ class RateLimited(TryAgain):
     code = ErrorCode.RATE_LIMITED
 
     def __init__(self, retry_after: int) -> None:
-        message = f"You asked for more than your share; try again in {retry_after} s."
+        message = f"You used up your rate limit; try again in {retry_after} s."
         super().__init__(message, retry_after)
 
 

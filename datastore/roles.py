@@ -5,7 +5,7 @@ from enum import IntEnum
 from types import MappingProxyType
 from typing import NewType
 
-from penstock.datastore.errors import BadInput
+from penstock.datastore.errors import BadArgument
 from penstock.datastore.text import (
     character_problem,
     comparison_form,
@@ -26,33 +26,33 @@ _MAX_RAW_PATH = 4 * MAX_GROUP_BYTES
 
 
 def parse_group_path(text: str) -> GroupPath:
-    """Parse a group path to comparison form, names trimmed; BadInput names the broken rule."""
+    """Parse a group path to comparison form, names trimmed; BadArgument names the broken rule."""
     if len(text) > _MAX_RAW_PATH:
-        raise BadInput(f"A group path has at most {MAX_GROUP_BYTES} bytes.")
+        raise BadArgument(f"A group path has at most {MAX_GROUP_BYTES} bytes.")
     if problem := normalisation_problem(text, _MAX_RAW_PATH):
-        raise BadInput(f"The group path {problem}.")
+        raise BadArgument(f"The group path {problem}.")
     if problem := character_problem(text):
-        raise BadInput(f"The group path {text!r} {problem}.")
+        raise BadArgument(f"The group path {text!r} {problem}.")
     form = comparison_form(text)
     if form == ROOT:
         return ROOT
     root, *names = (name.strip() for name in form.split("/"))
     if root or not names:
-        raise BadInput(f"The group path {text!r} does not start with '/'.")
+        raise BadArgument(f"The group path {text!r} does not start with '/'.")
     _check_names(text, names)
     return GroupPath("/" + "/".join(names))
 
 
 def _check_names(text: str, names: Sequence[str]) -> None:
     if not all(names):
-        raise BadInput(f"The group path {text!r} has an empty name or ends with '/'.")
+        raise BadArgument(f"The group path {text!r} has an empty name or ends with '/'.")
     if len(names) > MAX_GROUP_LEVELS:
-        raise BadInput(f"The group path {text!r} has more than {MAX_GROUP_LEVELS} levels.")
+        raise BadArgument(f"The group path {text!r} has more than {MAX_GROUP_LEVELS} levels.")
     if any(len(name) > MAX_GROUP_NAME for name in names):
-        raise BadInput(f"A name in {text!r} has more than {MAX_GROUP_NAME} characters.")
+        raise BadArgument(f"A name in {text!r} has more than {MAX_GROUP_NAME} characters.")
     # In keys, `%`, `:` and `#` take three bytes.
     if sum(len(escape(name).encode()) + 1 for name in names) > MAX_GROUP_BYTES:
-        raise BadInput(f"The group path {text!r} has more than {MAX_GROUP_BYTES} bytes.")
+        raise BadArgument(f"The group path {text!r} has more than {MAX_GROUP_BYTES} bytes.")
 
 
 def ancestors(group: GroupPath) -> tuple[GroupPath, ...]:

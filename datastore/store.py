@@ -34,7 +34,7 @@ from penstock.datastore.manifest.recovery import Recovery
 from penstock.datastore.manifest.runs import OutputFolders, Runs
 from penstock.datastore.ngsi.repository import IngestRepository, SinkAccess
 from penstock.datastore.objects.port import NO_FILES, Files
-from penstock.datastore.playlists.delete import PlaylistDeleter as PlaylistDeleting
+from penstock.datastore.playlists.delete import PlaylistDeleter
 from penstock.datastore.playlists.repository import Playlists
 from penstock.datastore.records import Calculation, Pipeline, ReferenceDataset, Resource
 from penstock.datastore.resources.delete import ResourceDeleter
@@ -59,7 +59,7 @@ IDLE = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Repository(Generic[R]):
+class ResourceRepository(Generic[R]):
     """The reads, lists, writes and deletes of one kind of resource for one caller."""
 
     kind: KindDefinition[R]
@@ -71,7 +71,7 @@ class Repository(Generic[R]):
     tags: TagLists
 
     @classmethod
-    def of(cls, kind: KindDefinition[R], access: Access) -> "Repository[R]":
+    def of(cls, kind: KindDefinition[R], access: Access) -> "ResourceRepository[R]":
         return cls(
             kind,
             ResourceReader(kind, access),
@@ -99,27 +99,27 @@ class Session:
         self._store: Final = store
         # Repositories hold the access and not the session: session and repositories would refer to
         # each other, and only the garbage collector would free them after the request.
-        self._access: Final = Access(table, caller, store.clock, store.budget, store.files)
-        self._repositories: Final[dict[str, Repository[Any]]] = {}
+        self._access: Final = Access(table, caller, store.clock, store.list_budget, store.files)
+        self._repositories: Final[dict[str, ResourceRepository[Any]]] = {}
 
-    def of(self, kind: KindDefinition[R]) -> Repository[R]:
+    def repository(self, kind: KindDefinition[R]) -> ResourceRepository[R]:
         """The repository of one kind of resource for the caller."""
         found = self._repositories.get(kind.letter)
         if found is None:
-            found = self._repositories[kind.letter] = Repository.of(kind, self._access)
+            found = self._repositories[kind.letter] = ResourceRepository.of(kind, self._access)
         return found
 
     @property
-    def pipelines(self) -> Repository[Pipeline]:
-        return self.of(PIPELINE)
+    def pipelines(self) -> ResourceRepository[Pipeline]:
+        return self.repository(PIPELINE)
 
     @property
-    def calculations(self) -> Repository[Calculation]:
-        return self.of(CALCULATION)
+    def calculations(self) -> ResourceRepository[Calculation]:
+        return self.repository(CALCULATION)
 
     @property
-    def datasets(self) -> Repository[ReferenceDataset]:
-        return self.of(REFERENCE_DATASET)
+    def datasets(self) -> ResourceRepository[ReferenceDataset]:
+        return self.repository(REFERENCE_DATASET)
 
     @cached_property
     def groups(self) -> Groups:
@@ -139,7 +139,7 @@ class Session:
 
     @cached_property
     def evaluations(self) -> Evaluations:
-        return Evaluations(self._access, self._store.tables)
+        return Evaluations(self._access, self._store.dataset_cache)
 
     @cached_property
     def api_keys(self) -> ApiKeys:
@@ -148,13 +148,17 @@ class Session:
     @cached_property
     def audio(self) -> AudioLibrary:
         store = self._store
-        return AudioLibrary.of(self._access, store.files, store.buckets, store.on_job_created)
+        return AudioLibrary.of(self._access, store.files, store.user_buckets, store.on_job_created)
 
     @cached_property
     def executions(self) -> Executions:
         store = self._store
         return Executions.of(
-            self._access, store.rules, store.files, store.tables, store.on_execution_ready
+            self._access,
+            store.execution_rules,
+            store.files,
+            store.dataset_cache,
+            store.on_execution_ready,
         )
 
     @cached_property
@@ -163,18 +167,18 @@ class Session:
 
     @cached_property
     def runs(self) -> Runs:
-        return Runs(self._access, OutputFolders(self._store.files, self._store.bucket))
+        return Runs(self._access, OutputFolders(self._store.files, self._store.bucket_name))
 
     @cached_property
     def run_lists(self) -> RunLists:
         return RunLists(self.runs)
 
     @cached_property
-    def recovery(self) -> Recovery:
+    def run_recovery(self) -> Recovery:
         return Recovery(self.runs)
 
     @cached_property
-    def importing(self) -> RunImporter:
+    def run_importer(self) -> RunImporter:
         return RunImporter(self.runs)
 
     @cached_property
@@ -187,31 +191,34 @@ class Session:
 
     @cached_property
     def notifications(self) -> IngestRepository:
-        return IngestRepository(self._access, self._store.ingest, self._store.files, self.units)
+        return IngestRepository(
+            self._access, self._store.ngsi_access, self._store.files, self.units
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Store:
     """The table, the files, the clock and the limits that sessions work with.
 
-    `bucket` is the name of the bucket in the paths of manifest runs. `buckets` opens the buckets of
-    users, and `ingest` is the state of the NGSI sink. `on_job_created` is called when a session
-    creates a job, `on_execution_ready` when a session makes an execution ready for a worker.
+    `bucket_name` is the name of the bucket in the paths of manifest runs. `user_buckets` opens the
+    buckets of users, and `ngsi_access` is the state of the NGSI sink. `on_job_created` is
+    called when a session creates a job, `on_execution_ready` when a session makes an execution
+    ready for a worker.
     """
 
     table: Table
     clock: Clock = field(default_factory=Clock)
-    budget: Budget = field(default_factory=Budget)
+    list_budget: Budget = field(default_factory=Budget)
     watch: WatchBatch = watch_nothing
     files: Files = NO_FILES
-    buckets: BucketAccess = field(default_factory=BucketAccess)
-    rules: ExecutionRules = field(default_factory=ExecutionRules)
-    bucket: str | None = None
-    tables: DatasetTableCache = field(default_factory=DatasetTableCache)
+    user_buckets: BucketAccess = field(default_factory=BucketAccess)
+    execution_rules: ExecutionRules = field(default_factory=ExecutionRules)
+    bucket_name: str | None = None
+    dataset_cache: DatasetTableCache = field(default_factory=DatasetTableCache)
     longest_api_key: timedelta = timedelta(days=365)
     on_job_created: Callable[[], None] = notify_nobody
     on_execution_ready: Callable[[], None] = notify_nobody
-    ingest: SinkAccess = field(default_factory=SinkAccess)
+    ngsi_access: SinkAccess = field(default_factory=SinkAccess)
 
     def open_session(self, caller: Caller) -> Session:
         """Open the session of a caller for one request; repositories come only from sessions."""
@@ -240,24 +247,30 @@ class Store:
     def execution_worker(self, worker: str, engine: RowEngine = LOCAL_ENGINE) -> ExecutionWorker:
         """Create a worker that runs executions; `worker` is its unique name."""
         return ExecutionWorker(
-            self.table, self.files, self.clock, self.rules, worker, self.tables, engine
+            self.table,
+            self.files,
+            self.clock,
+            self.execution_rules,
+            worker,
+            self.dataset_cache,
+            engine,
         )
 
     async def count_ready_executions(self, most: int) -> int:
         """Count the executions that a worker can claim now, up to `most`."""
-        return await Claims(self.table, self.clock, self.rules).count_ready(most)
+        return await Claims(self.table, self.clock, self.execution_rules).count_ready(most)
 
     async def find_stuck_executions(self) -> list[str]:
         """Find the ids of executions that have been ready for minutes without a worker."""
-        return await Claims(self.table, self.clock, self.rules).stuck_ids()
+        return await Claims(self.table, self.clock, self.execution_rules).stuck_ids()
 
     async def count_held_executions(self, workers: Set[str]) -> int:
         """Count the executions that the workers of these names have claimed."""
-        return await Claims(self.table, self.clock, self.rules).count_held(workers)
+        return await Claims(self.table, self.clock, self.execution_rules).count_held(workers)
 
     async def release_executions(self, worker: str) -> int:
         """Release the executions of a dead worker; return the number of them."""
-        return await Claims(self.table, self.clock, self.rules).release_worker(worker)
+        return await Claims(self.table, self.clock, self.execution_rules).release_worker(worker)
 
     async def count_pending_deletes(self) -> int:
         """Count interrupted deletes, at most one page for each kind."""
@@ -271,14 +284,14 @@ class Store:
             self._system_access()
         )
 
-    async def count_idle_jobs(self) -> int:
+    async def count_unheld_jobs(self) -> int:
         """Count the jobs without a worker for a minute, at most one page of them."""
         return await count_unheld_jobs(self.table, iso_timestamp(self.clock.now() - IDLE))
 
     async def find_stale_manifests(self) -> list[StaleManifest]:
         """Find the manifests that have stuck runs."""
         reader = Caller("", {ROOT: Role.READER})
-        return await stale_manifests(Access(self.table, reader, self.clock, self.budget))
+        return await stale_manifests(Access(self.table, reader, self.clock, self.list_budget))
 
     async def run_jobs(self, worker: str) -> int:
         """Run the jobs that have no worker; return the number of jobs that ended.
@@ -288,15 +301,15 @@ class Store:
         more = {JobKind.IMPORT_AUDIO: self._import_audio}
         return await JobWorker(self._system_access(), worker, more).run()
 
-    def _deleters(self) -> list[ResourceDeleter[Any] | PlaylistDeleting]:
+    def _deleters(self) -> list[ResourceDeleter[Any] | PlaylistDeleter]:
         nobody = self._system_access()
-        return [*(ResourceDeleter(kind, nobody) for kind in KINDS), PlaylistDeleting(nobody)]
+        return [*(ResourceDeleter(kind, nobody) for kind in KINDS), PlaylistDeleter(nobody)]
 
     def _execution_maintenance(self) -> ExecutionMaintenance:
-        return ExecutionMaintenance(self._system_access(), self.rules, self.files)
+        return ExecutionMaintenance(self._system_access(), self.execution_rules, self.files)
 
     async def _import_audio(self, access: Access, lease: JobLease) -> None:
-        await import_audio(access, lease, self.buckets.sources(access, self.files))
+        await import_audio(access, lease, self.user_buckets.sources(access, self.files))
 
     def _system_access(self) -> Access:
-        return Access(self.table, Caller("", {}), self.clock, self.budget, self.files)
+        return Access(self.table, Caller("", {}), self.clock, self.list_budget, self.files)

@@ -10,8 +10,9 @@ _FORBIDDEN_CHARACTERS = re.compile(
         "".join(chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF))
     )
 )
-# The maximum of Unicode's "stream-safe" form; with more, normalising is not linear in time.
-MAX_MARKS = 30
+# The maximum of Unicode's "stream-safe" form; with more combining marks on one character,
+# normalising takes more than linear time.
+MAX_COMBINING_MARKS = 30
 SHORT_TEXT = 128
 
 _LINES = str.maketrans("\n\r\t", "   ")
@@ -26,7 +27,7 @@ def comparison_form(text: str) -> str:
     return text
 
 
-def text_problem(text: str, maximum: int) -> str | None:
+def line_problem(text: str, maximum: int) -> str | None:
     """Describe the problem of a one-line text of 1 to `maximum` characters; None without one."""
     if len(text) > maximum:
         return f"is longer than {maximum} characters"
@@ -35,7 +36,7 @@ def text_problem(text: str, maximum: int) -> str | None:
     return character_problem(text)
 
 
-def prose_problem(text: str, maximum: int) -> str | None:
+def multiline_problem(text: str, maximum: int) -> str | None:
     """Describe the problem of a text that may be empty and may have several lines."""
     if len(text) > maximum:
         return f"is longer than {maximum} characters"
@@ -59,8 +60,12 @@ def normalisation_problem(text: str, maximum: int) -> str | None:
     """Describe why normalising a text would take too long; None where it takes no time."""
     if len(text) > maximum:
         return f"is longer than {maximum} characters"
-    if len(text) > SHORT_TEXT and not text.isascii() and _longest_mark_run(text) > MAX_MARKS:
-        return f"stacks more than {MAX_MARKS} marks on one character"
+    if (
+        len(text) > SHORT_TEXT
+        and not text.isascii()
+        and _longest_mark_run(text) > MAX_COMBINING_MARKS
+    ):
+        return f"stacks more than {MAX_COMBINING_MARKS} marks on one character"
     return None
 
 
@@ -74,8 +79,8 @@ _UNSAFE = re.compile(r"[%:#\x00-\x1f\x7f-\x9f]")
 
 
 def escape(text: str) -> str:
-    """Percent-encode `%`, `:`, `#` and control characters; the order of other texts is kept."""
-    # Nearly every text is safe, and told so in a fraction of the time of an expression.
+    """Percent-encode `%`, `:`, `#` and control characters; texts without these keep their order."""
+    # Nearly every text is safe; these checks are much faster than the regular expression.
     if text.isprintable() and "%" not in text and ":" not in text and "#" not in text:
         return text
     return _UNSAFE.sub(lambda m: "".join(f"%{byte:02X}" for byte in m[0].encode()), text)

@@ -25,13 +25,13 @@ async def load_linked_track(context: Context, link: AudioLink) -> Audio | None:
 
 
 async def list_tracks(
-    context: Context, window: Window, asked: Projection, *, newest_first: bool
+    context: Context, window: Window, projection: Projection, *, newest_first: bool
 ) -> Slice[Audio]:
     """Read a page of tracks, and put those that are read whole into the loader."""
     lists = context.session.audio.lists
-    found = await lists.audios(window, newest_first=newest_first, asked=asked)
+    found = await lists.audios(window, newest_first=newest_first, projection=projection)
     loader = context.loaders.audio.tracks
-    return prime_page(found, asked, lambda track: loader.prime(track.id, track))
+    return prime_page(found, projection, lambda track: loader.prime(track.id, track))
 
 
 async def load_linked_tracks(context: Context, page: Awaitable[Slice[AudioLink]]) -> Slice[Audio]:

@@ -13,34 +13,34 @@ from penstock.resolvers.cursors import Cursors
 from penstock.resolvers.loaders import Loaders
 
 
-class Turns:
+class ListTurns:
     """Lets only one long list of an answer be assembled at a time, with other work in between."""
 
     @cached_property
     def _lock(self) -> Lock:
         return Lock()
 
-    async def take(self) -> None:
-        """Wait for a turn, which lasts until the caller awaits something else."""
+    async def wait_for_turn(self) -> None:
+        """Wait until no other list is being assembled; the turn ends at the next await."""
         async with self._lock:
             await sleep(0)
 
 
 class Context(msgspec.Struct, frozen=True):
-    """Made inside the request, gone with it; nothing in it is shared between callers.
+    """The objects of one request; only `cursors` and `changes` are shared with other requests.
 
-    `cursors` seal positions in lists, and `changes` tells of what subscriptions follow.
+    `cursors` seals positions in lists, and `changes` reports changes of rows to subscriptions.
     """
 
     session: Session
     loaders: Loaders
     cursors: Cursors
     changes: RowChanges
-    turns: Turns = msgspec.field(default_factory=Turns)
+    turns: ListTurns = msgspec.field(default_factory=ListTurns)
 
     @classmethod
     def open(cls, store: Store, caller: Caller, cursors: Cursors, changes: RowChanges) -> "Context":
-        """Create the context of a request or an event, inside the event loop its loaders need."""
+        """Create the context of a request or an event; call it in the running event loop."""
         session = store.open_session(caller)
         return cls(session, Loaders(session), cursors, changes)
 

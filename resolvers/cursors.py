@@ -5,7 +5,7 @@ import hmac
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from typing import Final
 
-from penstock.datastore.errors import BadInput
+from penstock.datastore.errors import BadArgument
 
 MAX_CURSOR_LENGTH: Final = 4_096
 _SEAL_BYTES: Final = 12
@@ -15,9 +15,9 @@ _MIN_KEY_BYTES: Final = 16
 class Cursors:
     """Seals positions in lists, so that a cursor opens only in the list that gave it.
 
-    A scope names everything that decides the content of the list: the list, its partition, a digest
-    of the filter, and the rights of the caller. Clients can read the position in a cursor but
-    cannot make a cursor themselves.
+    A `list_identity` names everything that decides the content of the list: the list, its
+    partition, a digest of the filter, and the rights of the caller. Clients can read the position
+    in a cursor but cannot make a cursor themselves.
     """
 
     __slots__ = ("_key",)
@@ -27,21 +27,21 @@ class Cursors:
             raise ValueError(f"The cursor key needs at least {_MIN_KEY_BYTES} bytes.")
         self._key = key
 
-    def seal(self, scope: str, position: str) -> str:
+    def seal(self, list_identity: str, position: str) -> str:
         """Make the cursor of a position: 12 bytes of HMAC and the position, in base64url."""
         payload = position.encode()
-        return urlsafe_b64encode(self._seal(scope, payload) + payload).rstrip(b"=").decode()
+        return urlsafe_b64encode(self._seal(list_identity, payload) + payload).rstrip(b"=").decode()
 
-    def open(self, scope: str, cursor: str) -> str:
-        """Read the position of a cursor; BadInput unless this key sealed it for the same scope."""
+    def open(self, list_identity: str, cursor: str) -> str:
+        """Read the position of a cursor; BadArgument unless this key sealed it for this list."""
         raw = _decode_cursor(cursor)
         seal, payload = raw[:_SEAL_BYTES], raw[_SEAL_BYTES:]
-        if not hmac.compare_digest(seal, self._seal(scope, payload)):
+        if not hmac.compare_digest(seal, self._seal(list_identity, payload)):
             raise _invalid_cursor_error()
         return payload.decode()
 
-    def _seal(self, scope: str, payload: bytes) -> bytes:
-        bound = scope.encode()
+    def _seal(self, list_identity: str, payload: bytes) -> bytes:
+        bound = list_identity.encode()
         message = b"%d:%b%b" % (len(bound), bound, payload)
         return hmac.digest(self._key, message, "sha256")[:_SEAL_BYTES]
 
@@ -59,5 +59,5 @@ def _decode_cursor(cursor: str) -> bytes:
     return raw
 
 
-def _invalid_cursor_error() -> BadInput:
-    return BadInput("Invalid cursor.")
+def _invalid_cursor_error() -> BadArgument:
+    return BadArgument("Invalid cursor.")

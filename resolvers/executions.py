@@ -22,12 +22,12 @@ async def list_executions(
     pipeline: Pipeline,
     listed: ExecutionFilter,
     window: Window,
-    asked: Projection,
+    projection: Projection,
 ) -> Slice[Execution]:
     """Read a page of executions, and put those that are read whole into the loader."""
-    found = await context.session.executions.listing.page(pipeline, listed, window, asked)
+    found = await context.session.executions.listing.page(pipeline, listed, window, projection)
     loader = context.loaders.executions
-    return prime_page(found, asked, lambda execution: loader.prime(execution.id, execution))
+    return prime_page(found, projection, lambda execution: loader.prime(execution.id, execution))
 
 
 async def upload_form(context: Context, execution: Execution) -> UploadForm | None:

@@ -20,7 +20,7 @@ from penstock.datastore.records import Group, Resource
 from penstock.datastore.resources.reading import LazyResource, ListRequest
 from penstock.datastore.resources.versions import VersionsRequest
 from penstock.datastore.roles import GroupPath
-from penstock.datastore.store import Repository, Session
+from penstock.datastore.store import ResourceRepository, Session
 from penstock.datastore.table.instrumentation import WatchBatch
 from penstock.datastore.table.items import Projection
 from penstock.datastore.table.layout import KindDefinition
@@ -32,9 +32,9 @@ T = TypeVar("T")
 MAX_BATCH = 100
 
 
-def prime_page(page: Slice[T], asked: Projection, know: Callable[[T], object]) -> Slice[T]:
+def prime_page(page: Slice[T], projection: Projection, know: Callable[[T], object]) -> Slice[T]:
     """Put the entries of a page into a loader, unless only some of their attributes were read."""
-    if asked is None:
+    if projection is None:
         for _, entry in page.entries:
             know(entry)
     return page
@@ -128,22 +128,22 @@ class KindLoaders(Generic[R]):
     """The repository of one kind of resource, and loaders of latest by id and of versions."""
 
     def __init__(self, session: Session, kind: KindDefinition[R]) -> None:
-        self.repository: Final[Repository[R]] = session.of(kind)
+        self.repository: Final[ResourceRepository[R]] = session.repository(kind)
         self._watch: Final = session.watch
         self._name: Final = kind.noun
 
-    async def latest(self, id: str, asked: Projection = None) -> R:
+    async def latest(self, id: str, projection: Projection = None) -> R:
         """Read one; at least what is asked for of it is there."""
-        return (await self._found.load(id)).record(asked)
+        return (await self._found.load(id)).record(projection)
 
     async def as_at(self, id: str, time: str) -> R:
         """Read the version of a resource that was the latest at a time."""
         return await self.repository.versions.as_at(await self.latest(id), time)
 
-    async def page(self, listed: ListRequest, window: Window, asked: Projection) -> Slice[R]:
+    async def page(self, listed: ListRequest, window: Window, projection: Projection) -> Slice[R]:
         """Read a page of resources, and put those that are read whole into the loader."""
         return prime_page(
-            await self.repository.listing.page(listed, window, asked), asked, self.prime
+            await self.repository.listing.page(listed, window, projection), projection, self.prime
         )
 
     def prime(self, resource: R) -> None:

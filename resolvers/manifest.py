@@ -34,8 +34,8 @@ async def discover(context: Context, manifest: ManifestName, found: Discovery) -
     return _renew_run(context, await context.session.runs.discover(manifest, found))
 
 
-async def apply_transition(context: Context, name: RunName, asked: Transition) -> Run:
-    return _renew_run(context, await context.session.runs.change(name, asked))
+async def apply_transition(context: Context, name: RunName, transition: Transition) -> Run:
+    return _renew_run(context, await context.session.runs.change(name, transition))
 
 
 async def recover(
@@ -45,7 +45,7 @@ async def recover(
     output: OutputLocation,
     reason: str | None,
 ) -> Run:
-    recovered = await context.session.recovery.recover(name, shred_types, output, reason)
+    recovered = await context.session.run_recovery.recover(name, shred_types, output, reason)
     return _renew_run(context, recovered)
 
 
@@ -53,14 +53,14 @@ async def reset(
     context: Context, name: RunName, output: OutputLocation, reason: str | None, force: bool
 ) -> Run:
     return _renew_run(
-        context, await context.session.recovery.reset(name, output, reason, force=force)
+        context, await context.session.run_recovery.reset(name, output, reason, force=force)
     )
 
 
 async def delete(context: Context, name: RunName, output: OutputLocation, force: bool) -> Run:
     """Delete a run; later fields of the request find it deleted."""
     context.loaders.runs.clear(name)
-    deleted = await context.session.recovery.delete(name, output, force=force)
+    deleted = await context.session.run_recovery.delete(name, output, force=force)
     context.loaders.runs.clear(deleted.name)
     return deleted
 

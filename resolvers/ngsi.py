@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from datetime import datetime
 
-from penstock.datastore.errors import BadInput, NotFound
+from penstock.datastore.errors import BadArgument, NotFound
 from penstock.datastore.ngsi.directory import Attribute, Entity, Service, ServicePath
 from penstock.datastore.ngsi.name_encoding import Encoding, decode_components, encode
 from penstock.datastore.ngsi.naming_rules import NamingDocuments
@@ -101,4 +101,4 @@ def _default_encoding(context: Context) -> Encoding:
 
 def _check_length(text: str) -> None:
     if len(text) > MAX_TEXT:
-        raise BadInput(f"The text is longer than {MAX_TEXT} characters.")
+        raise BadArgument(f"The text is longer than {MAX_TEXT} characters.")

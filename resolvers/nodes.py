@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from penstock.datastore.audio.records import Album, Artist, Audio, BucketConnection
-from penstock.datastore.errors import BadInput, NotFound
+from penstock.datastore.errors import BadArgument, NotFound
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.jobs.jobs import Job
 from penstock.datastore.manifest.records import Manifest, ManifestName, Run, RunName
@@ -48,26 +48,26 @@ LOADERS_BY_TYPE: Mapping[str, Callable[[Loaders, str], Awaitable[Record]]] = {
 
 
 async def load_nodes(
-    context: Context, ids: Sequence[TypedKey | None], asked: ProjectionByType
+    context: Context, ids: Sequence[TypedKey | None], projections: ProjectionByType
 ) -> list[Record | None]:
     """Load one object for each id, in the same order; None if it is missing, hidden or no id.
 
     Of a resource, at least the attributes that the request reads are loaded.
     """
-    return list(await gather(*(_load_or_none(context, id, asked) for id in ids)))
+    return list(await gather(*(_load_or_none(context, id, projections) for id in ids)))
 
 
 async def _load_or_none(
-    context: Context, id: TypedKey | None, asked: ProjectionByType
+    context: Context, id: TypedKey | None, projections: ProjectionByType
 ) -> Record | None:
     try:
-        return None if id is None else await _load_node(context, *id, asked)
-    except (NotFound, BadInput):
+        return None if id is None else await _load_node(context, *id, projections)
+    except (NotFound, BadArgument):
         return None
 
 
 async def _load_node(
-    context: Context, type: str, key: str, asked: ProjectionByType
+    context: Context, type: str, key: str, projections: ProjectionByType
 ) -> Record | None:
     if type == "Group":
         path = parse_group_path(key)
@@ -80,15 +80,15 @@ async def _load_node(
     if type == "Manifest":
         place = ManifestName.read(key)
         return None if place is None else await context.loaders.manifests.load(place)
-    return await _load_resource(context, type, key, asked)
+    return await _load_resource(context, type, key, projections)
 
 
 async def _load_resource(
-    context: Context, type: str, key: str, asked: ProjectionByType
+    context: Context, type: str, key: str, projections: ProjectionByType
 ) -> Resource | None:
     for kind in KINDS:
         if type == kind.title:
-            latest: Resource = await context.loaders.of(kind).latest(key, asked(type))
+            latest: Resource = await context.loaders.of(kind).latest(key, projections(type))
             return latest
         if type == kind.version_title:
             id, _, version = key.partition(":")

@@ -30,7 +30,7 @@ _KINDS: Final[Mapping[str, KindDefinition[Any]]] = {kind.letter: kind for kind i
 
 def tag_lists(context: Context, kind: ResourceKind) -> TagLists:
     """Return the lists of the tags in use on resources of a kind."""
-    return context.session.of(_KINDS[kind]).tags
+    return context.session.repository(_KINDS[kind]).tags
 
 
 class CalculationDraft(NamedTuple):

@@ -35,7 +35,7 @@ class Subscription:
         id: Annotated[strawberry.ID, strawberry.argument(description="The global id.")],
     ) -> AsyncIterator[records.Pipeline]:
         return follow_resource(
-            info.context.session.of(PIPELINE).reading,
+            info.context.session.repository(PIPELINE).reading,
             info.context.changes,
             parse_key("Pipeline", id),
         )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import msgspec
 
 from penstock.datastore.clock import Clock
-from penstock.datastore.errors import BadInput, NotFound, NotPermitted
+from penstock.datastore.errors import BadArgument, NotFound, NotPermitted
 from penstock.datastore.objects.port import NO_FILES, Files
 from penstock.datastore.records import Resource
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role, parent
@@ -24,7 +24,10 @@ class Budget:
 
 
 class Access(msgspec.Struct, frozen=True):
-    """The rights of one caller at one table, given to every repository."""
+    """The caller, and the table, files, clock and limits that the caller's calls use.
+
+    Every repository has one. Its methods check the caller's roles and grants.
+    """
 
     table: Table
     caller: Caller
@@ -33,28 +36,28 @@ class Access(msgspec.Struct, frozen=True):
     files: Files = NO_FILES
 
     def group_or_default(self, group: GroupPath | None) -> GroupPath:
-        """Return the given group, or the caller's default; BadInput if there is neither."""
+        """Return the given group, or the caller's default; BadArgument if there is neither."""
         chosen = group or self.caller.default_group
         if chosen is None:
-            raise BadInput("Name a group: the caller has no default group.")
+            raise BadArgument("Name a group: the caller has no default group.")
         return chosen
 
-    def seen_group(self, group: GroupPath | None) -> GroupPath:
+    def require_visible_group(self, group: GroupPath | None) -> GroupPath:
         """Return the given group or the default; NotFound if the caller may not know of it."""
         chosen = self.group_or_default(group)
         if not self.caller.sees(chosen):
-            raise unknown_group(chosen)
+            raise group_not_found_error(chosen)
         return chosen
 
     async def require_group(self, group: GroupPath) -> None:
         """Raise NotFound for a group that does not exist; the root always exists."""
         if group != ROOT and not (await self.table.get([key_of_group(group)])).items:
-            raise unknown_group(group)
+            raise group_not_found_error(group)
 
-    def require_at(self, role: Role, group: GroupPath) -> None:
+    def require_role(self, role: Role, group: GroupPath) -> None:
         """Raise NotFound for a group unknown to the caller, NotPermitted for too low a role."""
         if not self.caller.sees(group):
-            raise unknown_group(group)
+            raise group_not_found_error(group)
         if not self.caller.has_role(role, group):
             raise NotPermitted(f"This needs the role {role.name} at {group}.")
 
@@ -68,7 +71,7 @@ class Access(msgspec.Struct, frozen=True):
             raise NotPermitted(f"This needs the role {role.name} at {resource.owner}.")
 
 
-def absent(noun: str) -> NotFound:
+def not_found_error(noun: str) -> NotFound:
     """The error for a resource that does not exist or that the caller may not know of."""
     return NotFound(f"There is no {noun} with this id.", ("id",))
 
@@ -78,6 +81,6 @@ def key_of_group(group: GroupPath) -> Key:
     return GROUP.key(parent=parent(group) or "", group=group)
 
 
-def unknown_group(group: GroupPath) -> NotFound:
+def group_not_found_error(group: GroupPath) -> NotFound:
     """The error for a group that does not exist or that the caller may not know of."""
     return NotFound(f"There is no group {group}.", ("group",))

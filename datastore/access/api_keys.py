@@ -17,7 +17,7 @@ from penstock.datastore.roles import Caller, GroupPath, Role
 from penstock.datastore.table.layout import API_KEY
 from penstock.datastore.table.pages import Slice, Window, make_slice
 from penstock.datastore.table.port import TTL, Attributes, Delete, Item, Put, Query, Table
-from penstock.datastore.text import is_id, text_problem
+from penstock.datastore.text import is_id, line_problem
 
 PREFIX: Final = "penstock_"
 MAX_NAME = 128
@@ -163,7 +163,7 @@ class ApiKeys:
         for group in sorted({*wanted, *self.access.caller.roles}):
             role = key.role_at(group)
             if role is not None:
-                self.access.require_at(role, group)
+                self.access.require_role(role, group)
 
     async def _require_room(self) -> None:
         partition = API_KEY.index_partition(user=self.access.caller.user_id)
@@ -176,7 +176,7 @@ def _problems(
     name: str, roles: Sequence[GroupRole], life: timedelta, longest: timedelta
 ) -> list[FieldProblem]:
     problems = []
-    if message := text_problem(name, MAX_NAME):
+    if message := line_problem(name, MAX_NAME):
         problems.append(FieldProblem(["name"], message))
     if not roles:
         problems.append(FieldProblem(["roles"], _ROLES))

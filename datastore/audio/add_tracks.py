@@ -12,10 +12,10 @@ from penstock.datastore.audio.records import Audio, AudioFile, Tags
 from penstock.datastore.audio.track_rules import file_problems, tag_problems
 from penstock.datastore.audio.tracks import audio_item, new_audio
 from penstock.datastore.errors import FieldProblem, Invalid, ObjectTaken, PenstockError, Unavailable
+from penstock.datastore.table.commit import Write, already_done, commit
 from penstock.datastore.table.items import read_rows
 from penstock.datastore.table.limits import TRANSACTION_OPERATIONS
 from penstock.datastore.table.port import Attributes, Key, Missing, Put, key_of
-from penstock.datastore.table.transaction import Write, already_done, commit
 
 ATTEMPTS = 20
 

@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from penstock.datastore.access.access import Access, absent
+from penstock.datastore.access.access import Access, not_found_error
 from penstock.datastore.access.vault import Vault
 from penstock.datastore.audio.endpoint_rules import EndpointRules
 from penstock.datastore.audio.records import BucketConnection, ConnectionKind
@@ -22,7 +22,7 @@ from penstock.datastore.table.items import load, read_rows
 from penstock.datastore.table.layout import CONNECTION
 from penstock.datastore.table.pages import Slice, Window, make_slice
 from penstock.datastore.table.port import Attributes, Delete, Item, Put, Query, Range
-from penstock.datastore.text import is_id, text_problem
+from penstock.datastore.text import is_id, line_problem
 
 MAX_NAME: Final = 128
 _BUCKET: Final = re.compile(r"[a-z0-9](?!.*\.\.)[a-z0-9.-]{1,61}[a-z0-9]", re.ASCII)
@@ -34,7 +34,7 @@ _SECRET_KEY: Final = re.compile(r"[\x21-\x7e]{8,512}", re.ASCII)
 
 def connection_problems(connection: BucketConnection) -> Iterator[FieldProblem]:
     """Yield every broken rule of a connection, except the rules of its endpoint."""
-    if message := text_problem(connection.name, MAX_NAME):
+    if message := line_problem(connection.name, MAX_NAME):
         yield FieldProblem(["name"], message)
     if not _BUCKET.fullmatch(connection.bucket):
         yield FieldProblem(["bucket"], "is no name of a bucket")
@@ -108,7 +108,10 @@ class BucketConnections:
         keys = {id: CONNECTION.key(user=self._user, connection=id) for id in ids if is_id(id)}
         rows = await read_rows(self.access.table, keys.values(), consistent=True)
         items = [rows.get(keys[id]) if id in keys else None for id in ids]
-        return [absent("connection") if item is None else _read_connection(item) for item in items]
+        return [
+            not_found_error("connection") if item is None else _read_connection(item)
+            for item in items
+        ]
 
     async def page(self, window: Window) -> Slice[BucketConnection]:
         """List connections, newest first: `sk` begins with `CN:`."""
@@ -141,7 +144,7 @@ class BucketConnections:
         key = CONNECTION.key(user=self._user, connection=id)
         item = (await self.access.table.get([key], consistent=True)).items.get(key)
         if item is None or _SEALED not in item:
-            raise absent("connection")
+            raise not_found_error("connection")
         secret = await self.vault.open(str(item[_SEALED]), sealing_context(self._user, id))
         return Credentials(*msgspec.json.decode(secret, type=tuple[str, str]))
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from penstock.datastore.audio import names
 from penstock.datastore.audio.records import Audio
 from penstock.datastore.resources.derived_rows import counter_writes, item_writes
+from penstock.datastore.table.commit import Write
 from penstock.datastore.table.counters import Counter, sum_counters
 from penstock.datastore.table.keys import KeyPart
 from penstock.datastore.table.layout import (
@@ -19,7 +20,6 @@ from penstock.datastore.table.layout import (
     LIBRARY,
 )
 from penstock.datastore.table.port import Item, Key, Value, key_of
-from penstock.datastore.table.transaction import Write
 
 
 @dataclass(frozen=True, slots=True)

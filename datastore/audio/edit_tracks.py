@@ -20,8 +20,8 @@ from penstock.datastore.audio.track_rules import tag_problems
 from penstock.datastore.audio.tracks import TrackReader, audio_item, audio_key
 from penstock.datastore.errors import Invalid, Unavailable, VersionConflict
 from penstock.datastore.objects.port import Files
+from penstock.datastore.table.commit import StaleRead, Write, commit
 from penstock.datastore.table.port import Compare, Delete, Put, key_of
-from penstock.datastore.table.transaction import StaleRead, Write, commit
 
 ATTEMPTS = 20
 PAUSE = 0.005

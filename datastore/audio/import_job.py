@@ -30,11 +30,11 @@ from penstock.datastore.errors import (
 from penstock.datastore.jobs.jobs import Job, JobKind, job_item, new_job
 from penstock.datastore.jobs.leases import JOB_RETENTION, JobLease
 from penstock.datastore.objects.port import LISTING
+from penstock.datastore.table.commit import Write, already_done, commit
 from penstock.datastore.table.items import load, read_rows
 from penstock.datastore.table.layout import AUDIO_BY_BUCKET, IMPORT_FAILURE
 from penstock.datastore.table.pages import Slice, Window, make_slice
 from penstock.datastore.table.port import TTL, Item, Key, Missing, Put, Query, Range
-from penstock.datastore.table.transaction import Write, already_done, commit
 from penstock.datastore.text import character_problem
 
 MAX_PREFIX: Final = 1024
@@ -42,11 +42,11 @@ MAX_PREFIX: Final = 1024
 
 @dataclass(frozen=True, slots=True)
 class AudioImporter:
-    """The imports of the caller; `begun` is called for each new job."""
+    """The imports of the caller; `on_job_created` is called for each new job."""
 
     access: Access
     sources: AudioSources
-    on_begun: Callable[[], None]
+    on_job_created: Callable[[], None]
 
     async def begin(self, connection_id: str | None, prefix: str) -> Job:
         """Begin a job that adds every audio object below the prefix, and reports the others.
@@ -62,7 +62,7 @@ class AudioImporter:
                 raise NotFound(found.message, ("storageId",))
         job = new_job(self.access, JobKind.IMPORT_AUDIO, connection=connection_id, prefix=prefix)
         await commit(self.access.table, [Write(Put(job_item(job), Missing()), already_done)])
-        self.on_begun()
+        self.on_job_created()
         return job
 
     async def failures(self, job: str, window: Window) -> Slice[ImportFailure]:
@@ -83,7 +83,7 @@ class AudioImporter:
 
     def _check_prefix(self, prefix: str, *, own: bool) -> None:
         if len(prefix.encode()) > MAX_PREFIX or character_problem(prefix):
-            raise Invalid([FieldProblem(["prefix"], "is no beginning of a key")])
+            raise Invalid([FieldProblem(["prefix"], "is not a valid prefix of an object key")])
         if own and not prefix.startswith(uploads_prefix(self._user)):
             words = f"must begin with {uploads_prefix(self._user)}"
             raise Invalid([FieldProblem(["prefix"], words)])
@@ -107,20 +107,21 @@ def failure_item(access: Access, job: str, key: str, error: PenstockError) -> It
 MAX_OBJECTS: Final = 100_000
 STEP: Final = 20
 CONCURRENT_READS: Final = 4
-PACE_SECONDS: Final = 0.01
-"""The pause for each track, which uses about 900 of a partition's 1,000 units a second."""
+SECONDS_PER_TRACK: Final = 0.01
+"""The time that each track must take at least: an import then uses about 900 of the 1,000 write
+units that a partition has per second."""
 
-SHARE_SECONDS: Final = 30
+MAX_TURN_SECONDS: Final = 30
 """The seconds that an import runs before it pauses for other jobs."""
 
 
 async def import_audio(access: Access, lease: JobLease, sources: AudioSources) -> None:
-    """Do the job of a lease, in the scope of the user who began it."""
-    await _ImportRun(access, lease, sources, Semaphore(CONCURRENT_READS)).run()
+    """Do the job of a lease, as the user who began it."""
+    await _AudioImport(access, lease, sources, Semaphore(CONCURRENT_READS)).run()
 
 
 @dataclass(frozen=True, slots=True)
-class _ImportRun:
+class _AudioImport:
     """One import; the semaphore `reading` limits the concurrent reads of files."""
 
     access: Access
@@ -129,7 +130,7 @@ class _ImportRun:
     reading: Semaphore
 
     async def run(self) -> None:
-        """Import the objects step by step; after SHARE_SECONDS, pause for other jobs."""
+        """Import the objects step by step; after MAX_TURN_SECONDS, pause for other jobs."""
         clock = get_running_loop().time
         began = clock()
         if self.lease.total is None:
@@ -140,8 +141,8 @@ class _ImportRun:
                 stepped = clock()
                 added = await self._import_objects(step)
                 await self.lease.advance(len(step), step[-1])
-                await sleep(max(0.0, added * PACE_SECONDS - (clock() - stepped)))
-                if clock() - began >= SHARE_SECONDS:
+                await sleep(max(0.0, added * SECONDS_PER_TRACK - (clock() - stepped)))
+                if clock() - began >= MAX_TURN_SECONDS:
                     await self.lease.pause()
 
     async def _count_objects(self) -> int:

@@ -29,7 +29,7 @@ class BucketAccess:
     pool: BucketPool = field(default_factory=BucketPool)
 
     def sources(self, access: Access, files: Files) -> AudioSources:
-        """The buckets that may hold the audio of the scope's caller."""
+        """The buckets that may hold the audio of the caller."""
         connections = BucketConnections(access, self.vault, self.rules, files.bucket)
         return AudioSources(files, connections, self.pool, self.roles)
 
@@ -50,9 +50,9 @@ class AudioLibrary:
 
     @classmethod
     def of(
-        cls, access: Access, files: Files, buckets: BucketAccess, begun: Callable[[], None]
+        cls, access: Access, files: Files, buckets: BucketAccess, on_job_created: Callable[[], None]
     ) -> "AudioLibrary":
-        """Make the library of the scope's caller; `begun` is called for each new job."""
+        """Make the caller's library; `on_job_created` is called for each new job."""
         sources = buckets.sources(access, files)
         return cls(
             TrackReader(access),
@@ -63,5 +63,5 @@ class AudioLibrary:
             UploadRegistrar(access, sources),
             StreamSigner(access, sources),
             sources.connections,
-            AudioImporter(access, sources, begun),
+            AudioImporter(access, sources, on_job_created),
         )

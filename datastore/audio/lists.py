@@ -90,13 +90,13 @@ class LibraryLists:
         return await self._page(_name_prefix(GENRE, prefix), window, genre_of)
 
     async def audios(
-        self, window: Window, *, newest_first: bool = True, asked: Projection = None
+        self, window: Window, *, newest_first: bool = True, projection: Projection = None
     ) -> Slice[Audio]:
         """List tracks by the time they were added: `sk` begins with `AU:`.
 
         Each has at least the requested fields.
         """
-        read = partial(audio_of, asked=asked)
+        read = partial(audio_of, projection=projection)
         return await self._page(AUDIO.sk.prefix({}), window, read, descending=newest_first)
 
     async def by_artist(self, artist_id: str, window: Window) -> Slice[AudioLink]:

@@ -3,7 +3,7 @@
 from typing import Final
 from urllib.parse import quote
 
-from penstock.datastore.errors import BadInput, FieldProblem, Invalid
+from penstock.datastore.errors import BadArgument, FieldProblem, Invalid
 from penstock.datastore.objects.port import check_key
 
 NAME_BYTES: Final = 255
@@ -34,7 +34,7 @@ def is_owned(user: str, key: str) -> bool:
     """Whether the user may register and read an object of the server's bucket."""
     try:
         check_key(key)
-    except BadInput:
+    except BadArgument:
         return False
     return key.startswith(owned_prefix(user))
 
@@ -47,7 +47,7 @@ def check_file_name(name: str) -> None:
     """Raise Invalid if the name cannot be the last segment of a key."""
     try:
         check_key(name)
-    except BadInput as error:
+    except BadArgument as error:
         raise Invalid([FieldProblem(["fileName"], error.message)]) from None
     if "/" in name or "\\" in name or len(name.encode()) > NAME_BYTES:
         words = f"has no slashes and at most {NAME_BYTES} bytes"

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from penstock.datastore.access.access import Access, absent
+from penstock.datastore.access.access import Access, not_found_error
 from penstock.datastore.audio.buckets import AudioSource
 from penstock.datastore.audio.object_keys import artwork_key, is_owned
 from penstock.datastore.audio.records import Audio, BucketConnection
@@ -61,13 +61,13 @@ class StreamSigner:
         self, track: Audio, as_file: bool, connections: Mapping[str, BucketConnection | NotFound]
     ) -> Download | PenstockError:
         if track.owner != self._user:
-            return absent("audio")
+            return not_found_error("audio")
         try:
             if track.connection_id is None:
                 # Registration already refuses foreign objects. If a row is wrong, this check keeps
                 # the server from signing a URL for another user's upload.
                 if not is_owned(self._user, track.object_key):
-                    return absent("audio")
+                    return not_found_error("audio")
                 return await _presign_track(self.sources.files, track, as_file)
             connection = connections[track.connection_id]
             if isinstance(connection, NotFound):

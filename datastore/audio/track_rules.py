@@ -5,7 +5,7 @@ from typing import Final
 
 from penstock.datastore.audio.records import AudioFile, Tags
 from penstock.datastore.errors import FieldProblem
-from penstock.datastore.text import is_id, normalisation_problem, text_problem
+from penstock.datastore.text import is_id, line_problem, normalisation_problem
 
 MAX_TITLE: Final = 512
 MAX_NAME: Final = 256
@@ -32,7 +32,7 @@ def file_problems(file: AudioFile) -> list[FieldProblem]:
         "fileName": (file.file_name, MAX_KEY),
         "etag": (file.etag, MAX_NAME),
     }
-    problems = [FieldProblem([f], m) for f, text in texts.items() if (m := text_problem(*text))]
+    problems = [FieldProblem([f], m) for f, text in texts.items() if (m := line_problem(*text))]
     if not 0 < file.duration_ms <= MAX_DURATION_MS:
         problems.append(FieldProblem(["duration"], "must be more than nothing, at most 7 days"))
     return problems
@@ -67,4 +67,4 @@ def _number_problems(tags: Tags) -> Iterator[FieldProblem]:
 
 
 def _text_problem(text: str, maximum: int) -> str | None:
-    return normalisation_problem(text, maximum) or text_problem(text, maximum)
+    return normalisation_problem(text, maximum) or line_problem(text, maximum)

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
-from penstock.datastore.access.access import Access, absent
+from penstock.datastore.access.access import Access, not_found_error
 from penstock.datastore.audio.records import (
     Album,
     Artist,
@@ -37,10 +37,10 @@ def audio_item(track: Audio) -> Item:
     return {**AUDIO.item(user=track.owner, audio=track.id), **attributes, **lists}
 
 
-def audio_of(item: Attributes, asked: Projection = None) -> Audio:
+def audio_of(item: Attributes, projection: Projection = None) -> Audio:
     """The track in a row, which has at least the requested fields."""
     owner = unescape(AUDIO.pk.parse(str(item["pk"]))["user"])
-    return load(Audio, item, asked, owner=owner, id=AUDIO.sk.parse(str(item["sk"]))["audio"])
+    return load(Audio, item, projection, owner=owner, id=AUDIO.sk.parse(str(item["sk"]))["audio"])
 
 
 def new_audio(access: Access, tags: Tags, file: AudioFile) -> Audio:
@@ -89,7 +89,7 @@ class TrackReader:
         keys = {id: audio_key(self._user, id) for id in ids if is_id(id)}
         rows = await read_rows(self.access.table, keys.values(), consistent=consistent)
         items = [rows.get(keys[id]) if id in keys else None for id in ids]
-        return [absent("audio") if item is None else audio_of(item) for item in items]
+        return [not_found_error("audio") if item is None else audio_of(item) for item in items]
 
     async def get_audio_files_by_audio_id(self, id: str, *, consistent: bool = False) -> Audio:
         """getAudioFilesByAudioId: `Query(ID = :AudioId)`, here one item; raises NotFound."""
@@ -117,7 +117,7 @@ class TrackReader:
         pk, prefix = row.pk.fill({"user": self._user}), row.sk.prefix({})
         keys = [Key(pk, prefix + place) for place in places]
         rows = await read_rows(self.access.table, keys)
-        return [read(rows[key]) if key in rows else absent(noun) for key in keys]
+        return [read(rows[key]) if key in rows else not_found_error(noun) for key in keys]
 
     @property
     def _user(self) -> str:

@@ -24,7 +24,7 @@ from penstock.datastore.audio.object_keys import (
 from penstock.datastore.audio.records import MEDIA_TYPES, Audio, AudioFile
 from penstock.datastore.audio.sources import AudioSources
 from penstock.datastore.audio.tag_reader import TagScan, invalid_object
-from penstock.datastore.errors import BadInput, FieldProblem, Invalid, NotFound, ObjectTaken
+from penstock.datastore.errors import BadArgument, FieldProblem, Invalid, NotFound, ObjectTaken
 from penstock.datastore.objects.port import Files, Stat, UploadForm
 from penstock.datastore.table.layout import AUDIO_BY_BUCKET
 
@@ -120,7 +120,7 @@ class UploadRegistrar:
             raise _no_object()
         try:
             stat = await source.stat(object_key)
-        except BadInput:
+        except BadArgument:
             raise _no_object() from None
         if stat is None:
             raise _no_object()

@@ -13,7 +13,7 @@ from io import StringIO
 
 from penstock.datastore.errors import FieldProblem
 from penstock.datastore.records import DatasetColumn, DatasetContent
-from penstock.datastore.text import prose_problem, text_problem
+from penstock.datastore.text import line_problem, multiline_problem
 from penstock.formula.core.datasets import DatasetRows
 from penstock.formula.core.errors import Fault
 from penstock.formula.core.row_inputs import convert_entry
@@ -38,7 +38,7 @@ def dataset_problems(content: DatasetContent) -> list[FieldProblem]:
     for n, column in enumerate(content.columns):
         found = {
             "name": _name_problem(column, seen),
-            "description": prose_problem(column.description or "", MAX_DESCRIPTION),
+            "description": multiline_problem(column.description or "", MAX_DESCRIPTION),
         }
         seen.add(column.name)
         problems += [
@@ -55,7 +55,7 @@ def dataset_problems(content: DatasetContent) -> list[FieldProblem]:
 def _name_problem(column: DatasetColumn, seen: set[str]) -> str | None:
     if column.name in seen:
         return "is given twice"
-    return text_problem(column.name, MAX_NAME)
+    return line_problem(column.name, MAX_NAME)
 
 
 MAX_PROBLEMS = 50

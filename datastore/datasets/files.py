@@ -24,8 +24,8 @@ from penstock.datastore.formulas.transformers import prefix_paths
 from penstock.datastore.objects.port import LISTING, Download, Files, UploadForm
 from penstock.datastore.records import DatasetColumn, DatasetContent, ReferenceDataset
 from penstock.datastore.roles import GroupPath, Role
+from penstock.datastore.table.commit import Write
 from penstock.datastore.table.layout import REFERENCE_DATASET
-from penstock.datastore.table.transaction import Write
 from penstock.datastore.text import is_id
 
 CONTENT_TYPE = "text/csv"
@@ -82,13 +82,13 @@ class CheckedContent(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DatasetFiles:
-    """The contents of datasets, in the caller's scope; only its uploader can use an upload."""
+    """The contents of datasets for the caller; only its uploader can use an upload."""
 
     access: Access
 
     async def upload(self, group: GroupPath | None) -> UploadTicket:
         """Make an upload form; the caller must be contributor at a group, as for a create."""
-        self.access.require_at(Role.CONTRIBUTOR, self.access.group_or_default(group))
+        self.access.require_role(Role.CONTRIBUTOR, self.access.group_or_default(group))
         id = self.access.clock.new_id()
         form = await self.access.files.presign_upload(
             self._upload_key(id),

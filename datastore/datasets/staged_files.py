@@ -16,6 +16,7 @@ from penstock.datastore.access.access import Access
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import PenstockError, Unavailable
 from penstock.datastore.records import Resource
+from penstock.datastore.table.commit import Write
 from penstock.datastore.table.layout import STAGED
 from penstock.datastore.table.port import (
     AllOf,
@@ -28,7 +29,6 @@ from penstock.datastore.table.port import (
     Query,
     Update,
 )
-from penstock.datastore.table.transaction import Write
 
 R = TypeVar("R", bound=Resource)
 

@@ -30,16 +30,17 @@ async def connect(
 ) -> AsyncIterator[DynamoDBClient]:
     """Open a client; without a key, credentials come from AWS's ordinary chain.
 
-    The stock client knows AWS's rules for regions and endpoints. It also works with proxies, so it
-    takes the place of the thin one where the endpoint is behind a proxy.
+    The botocore client knows AWS's rules for regions and endpoints. It also works with proxies, so
+    it takes the place of the raw client where the endpoint is behind a proxy.
     """
     session = shared_loader_session()
-    async with open_botocore_client(session, region, endpoint_url, key) as stock:
-        if kind == "stock" or _needs_proxy(stock.endpoint_url):
-            yield stock
+    async with open_botocore_client(session, region, endpoint_url, key) as botocore_client:
+        if kind == "stock" or _needs_proxy(botocore_client.endpoint_url):
+            yield botocore_client
             return
-    async with open_raw_client(session, stock.region, stock.endpoint_url, key) as thin:
-        yield thin
+    region, url = botocore_client.region, botocore_client.endpoint_url
+    async with open_raw_client(session, region, url, key) as raw_client:
+        yield raw_client
 
 
 def _needs_proxy(url: str) -> bool:

@@ -25,13 +25,13 @@ NO_SUCH_TABLE = "ResourceNotFoundException"
 class TableDiagnosis(NamedTuple):
     """The result of one DescribeTable: the endpoint, the source of the credentials, the answer.
 
-    `silence` is the reason for which no answer came. `refusal` is DynamoDB's code where it refused,
-    and `date` is the time of the answer by DynamoDB's clock.
+    `no_answer` says why no answer came. `refusal` is DynamoDB's code where it refused, and `date`
+    is the time of the answer by DynamoDB's clock.
     """
 
     endpoint: str | None = None
     credentials: str | None = None
-    silence: str | None = None
+    no_answer: str | None = None
     refusal: str | None = None
     date: datetime | None = None
 
@@ -44,10 +44,10 @@ async def diagnose_table(
         credentials = await AioSession().get_credentials()
         source = None if credentials is None else str(credentials.method)
         async with connect(region, endpoint_url, kind="stock") as client:
-            asked = TableDiagnosis(client.endpoint_url, source)
-            return asked if source is None else await _describe_table(client, table, asked)
+            diagnosis = TableDiagnosis(client.endpoint_url, source)
+            return diagnosis if source is None else await _describe_table(client, table, diagnosis)
     except BotoCoreError as error:
-        return TableDiagnosis(silence=str(error))
+        return TableDiagnosis(no_answer=str(error))
 
 
 async def table_differences(
@@ -62,17 +62,17 @@ async def table_differences(
 
 
 async def _describe_table(
-    client: DynamoDBClient, table: str, asked: TableDiagnosis
+    client: DynamoDBClient, table: str, diagnosis: TableDiagnosis
 ) -> TableDiagnosis:
     try:
         async with asyncio.timeout(SECONDS):
             answer = await client.call("DescribeTable", {"TableName": table})
-        return asked._replace(date=_answer_date(answer["ResponseMetadata"]))
+        return diagnosis._replace(date=_answer_date(answer["ResponseMetadata"]))
     except ClientError as error:
         date = _answer_date(error.response["ResponseMetadata"])
-        return asked._replace(refusal=error_code(error), date=date)
+        return diagnosis._replace(refusal=error_code(error), date=date)
     except LOST_ANSWER as error:
-        return asked._replace(silence=str(error) or type(error).__name__)
+        return diagnosis._replace(no_answer=str(error) or type(error).__name__)
 
 
 def _answer_date(metadata: Mapping[str, Mapping[str, str]]) -> datetime | None:

@@ -6,7 +6,8 @@ from typing import Final, Literal, NamedTuple, Protocol, TypeAlias
 from penstock.datastore.dynamodb.wire import Raw
 
 ClientKind: TypeAlias = Literal["thin", "stock"]
-"""`thin` is Penstock's own client, `stock` that of AWS's library."""
+"""The values of a setting: `thin` is Penstock's own client (`raw_client.py`), `stock` that of AWS's
+library (`botocore_client.py`)."""
 
 DEFAULT_CLIENT: Final[ClientKind] = "thin"
 

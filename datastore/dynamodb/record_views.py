@@ -77,9 +77,9 @@ class _ValueForm(NamedTuple):
 
 
 @lru_cache(_CACHED_DECODERS)
-def decoder_of(record: type, asked: Projection) -> Callable[[bytes], Any]:
+def decoder_of(record: type, projection: Projection) -> Callable[[bytes], Any]:
     """The decoder of rows with a record each: to the record, or to the projected fields."""
-    part = projected_fields(record, asked)
+    part = projected_fields(record, projection)
     wanted = fields(record) if part is None else part
     held, properties = _struct_members(wanted, "")
     decode_part = msgspec.json.Decoder(_make_struct(record, held, properties)).decode
@@ -240,10 +240,10 @@ class WireItem(EncodedItem):
         length = len(self._text)
         return length if length <= READ_BLOCK else self._measure()
 
-    def load(self, record: type, asked: Projection, more: Mapping[str, Value]) -> Any:
-        told = orjson.dumps(encode_item(more)) if more else None
-        text = self._text if told is None else append_attributes(self._text, told)
-        return decoder_of(record, asked)(text)
+    def load(self, record: type, projection: Projection, more: Mapping[str, Value]) -> Any:
+        added = orjson.dumps(encode_item(more)) if more else None
+        text = self._text if added is None else append_attributes(self._text, added)
+        return decoder_of(record, projection)(text)
 
     def _decode_all(self) -> Item:
         return decode_item(orjson.loads(self._text))

@@ -66,7 +66,7 @@ class DynamoDBTable:
 
     async def write(self, operations: Sequence[Put | Delete]) -> float:
         sizes = limits.guard_write(operations)
-        await transactions.write_all(
+        await transactions.batch_write(
             self._client, Attempts(self._deadline), {self._name: operations}
         )
         return transactions.sum_write_units(operations, sizes, transactional=False)

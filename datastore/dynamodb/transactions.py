@@ -1,4 +1,4 @@
-"""Writes of the table port as DynamoDB's requests, and their write units.
+"""Sends transactions and batch writes to DynamoDB, and computes their write units.
 
 DynamoDB charges by the larger of the old and the new item. The old one is not known here, so write
 units are a lower bound: a Put counts the new item as if it replaced none, an Update its key and the
@@ -73,19 +73,21 @@ def _transact_item(table: str, operation: Operation) -> Raw:
     return {kind: body | aliases.arguments()}
 
 
-async def write_all(
+async def batch_write(
     client: DynamoDBClient, attempts: Attempts, operations: Mapping[str, Sequence[Put | Delete]]
 ) -> None:
     """Write to several tables in one request, and repeat the writes that were left undone."""
-    left = {table: [_write_request(each) for each in some] for table, some in operations.items()}
+    pending = {table: [_write_request(each) for each in of] for table, of in operations.items()}
     while True:
-        request = {"RequestItems": left}
+        request = {"RequestItems": pending}
         answer = await attempts.send(partial(client.call, "BatchWriteItem", request))
-        rest = answer.get("UnprocessedItems")
-        if not rest:
+        unprocessed = answer.get("UnprocessedItems")
+        if not unprocessed:
             return
-        await attempts.pause_before_rest(of=_request_count(left), left=_request_count(rest))
-        left = rest
+        await attempts.pause_before_rest(
+            of=_request_count(pending), left=_request_count(unprocessed)
+        )
+        pending = unprocessed
 
 
 def _request_count(requests: Mapping[str, Sequence[Raw]]) -> int:
@@ -124,9 +126,9 @@ def _operation_units(operation: Operation, size: int, *, transactional: bool) ->
 
 def _units_of_failure(operations: Sequence[Operation], failed: Sequence[FailedCheck]) -> float:
     """The write units of a failed transaction; items that are not known count as absent."""
-    there = {check.position: check.item for check in failed}
+    current_items = {check.position: check.item for check in failed}
     footprints = (
-        limits.measure_item(item) if (item := there.get(position)) else None
+        limits.measure_item(item) if (item := current_items.get(position)) else None
         for position in range(len(operations))
     )
     return sum(map(limits.check_units, footprints))

@@ -70,7 +70,7 @@ class Evaluations:
 
         Raises Invalid if it could not be saved.
         """
-        group = self.access.seen_group(group)
+        group = self.access.require_visible_group(group)
         await self.access.require_group(group)
         draft = _draft_calculation(group, formula, parameters, outputs)
         library = await read_visible_callees(self.access, _origin_of(draft), formula)

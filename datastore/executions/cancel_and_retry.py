@@ -22,7 +22,7 @@ from penstock.datastore.executions.records import (
 )
 from penstock.datastore.executions.rows import TransitionEvent, transition_writes
 from penstock.datastore.records import State
-from penstock.datastore.table.transaction import StaleRead, commit
+from penstock.datastore.table.commit import StaleRead, commit
 
 ATTEMPTS = 20
 PAUSE = 0.005
@@ -32,12 +32,12 @@ PAUSE = 0.005
 class ChangeExecutions:
     """Changes of executions, for their creators and contributors at the pipeline's owner group.
 
-    `ready` is called when an execution becomes ready.
+    `on_ready` is called when an execution becomes ready.
     """
 
     access: Access
     rules: ExecutionRules
-    ready: Callable[[], None]
+    on_ready: Callable[[], None]
 
     async def cancel(self, id: str) -> Execution:
         """Cancel an execution that is not over; its worker learns this at its next heartbeat.
@@ -75,11 +75,11 @@ class ChangeExecutions:
             return self._restarted_execution(found.execution)
 
         again = await self._change(id, EventKind.RETRIED, retry_execution)
-        self.ready()
+        self.on_ready()
         return again
 
     async def _change(
-        self, id: str, happening: EventKind, change: Callable[[VisibleExecution], Execution]
+        self, id: str, event_kind: EventKind, change: Callable[[VisibleExecution], Execution]
     ) -> Execution:
         for attempt in range(ATTEMPTS):
             await sleep(uniform(0, attempt * PAUSE))  # noqa: S311 - no secret; 0 the first time
@@ -88,11 +88,11 @@ class ChangeExecutions:
             after = change(found)
             if after is found.execution:
                 return after
-            told = TransitionEvent(
-                happening, self.access.caller.user_id, self.access.clock.timestamp()
+            event = TransitionEvent(
+                event_kind, self.access.caller.user_id, self.access.clock.timestamp()
             )
             try:
-                await commit(self.access.table, transition_writes(found.execution, after, told))
+                await commit(self.access.table, transition_writes(found.execution, after, event))
             except StaleRead:
                 continue
             return (await ReadExecutions(self.access).one(id, consistent=True)).execution
@@ -107,7 +107,7 @@ class ChangeExecutions:
             upload_until=iso_timestamp(now + self.rules.upload_time) if awaited else None,
             started_at=None,
             claimed_at=None,
-            told_at=None,
+            heartbeat_at=None,
             finished_at=None,
             code=None,
             message=None,

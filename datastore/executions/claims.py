@@ -29,6 +29,7 @@ from penstock.datastore.executions.rows import (
     key_of_execution,
     transition_writes,
 )
+from penstock.datastore.table.commit import StaleRead, Write, commit
 from penstock.datastore.table.layout import EXECUTION_RESULT
 from penstock.datastore.table.port import (
     AllOf,
@@ -41,7 +42,6 @@ from penstock.datastore.table.port import (
     Update,
     Value,
 )
-from penstock.datastore.table.transaction import StaleRead, Write, commit
 from penstock.transform.outcome import RowCounts
 
 STUCK_AFTER: Final = timedelta(minutes=5)
@@ -78,26 +78,26 @@ class Claims:
     clock: Clock
     rules: ExecutionRules
 
-    async def take(self, execution: Execution, worker: str) -> Execution | None:
+    async def claim(self, execution: Execution, worker: str) -> Execution | None:
         """Claim an execution in the state in which it was read; None if another write was first."""
         if not is_claimable(execution, self.clock.now(), self.rules):
             return None
         return await self._write_claim(execution, execution, worker)
 
-    async def take_inline(
+    async def claim_inline(
         self, execution: Execution, worker: str, bytes_total: int
     ) -> Execution | None:
         """Claim an execution whose rows were just stored, before other workers can find it."""
         ready_at = self.clock.timestamp()
-        there = msgspec.structs.replace(execution, ready_at=ready_at, bytes_total=bytes_total)
-        return await self._write_claim(execution, there, worker)
+        ready = msgspec.structs.replace(execution, ready_at=ready_at, bytes_total=bytes_total)
+        return await self._write_claim(execution, ready, worker)
 
     async def _write_claim(
-        self, read: Execution, execution: Execution, worker: str
+        self, before: Execution, execution: Execution, worker: str
     ) -> Execution | None:
         now = self.clock.now()
         held_until = iso_timestamp(now + self.rules.lease)
-        taken = msgspec.structs.replace(
+        claimed = msgspec.structs.replace(
             execution,
             state=ExecutionState.IN_PROGRESS,
             started_at=execution.started_at or iso_timestamp(now),
@@ -106,12 +106,12 @@ class Claims:
             worker=worker,
             claimed_at=iso_timestamp(now),
             held_until=held_until,
-            told_at=iso_timestamp(now),
+            heartbeat_at=iso_timestamp(now),
         )
-        taken = with_counts(taken, RowCounts())
+        claimed = with_counts(claimed, RowCounts())
         waited = execution.state is ExecutionState.WAITING
-        happening = EventKind.CLAIMED if waited else EventKind.TAKEN_OVER
-        told = TransitionEvent(happening, worker, iso_timestamp(now))
+        event_kind = EventKind.CLAIMED if waited else EventKind.TAKEN_OVER
+        event = TransitionEvent(event_kind, worker, iso_timestamp(now))
         # A slow worker may have sent a heartbeat since the read.
         guard = (
             None
@@ -119,63 +119,65 @@ class Claims:
             else TransitionGuard(Compare("heldUntil", "=", execution.held_until or ""))
         )
         try:
-            await commit(self.table, transition_writes(read, taken, told, guard))
+            await commit(self.table, transition_writes(before, claimed, event, guard))
         except StaleRead:
             return None
-        return msgspec.structs.replace(taken, events=execution.events + 1)
+        return msgspec.structs.replace(claimed, events=execution.events + 1)
 
-    async def send_heartbeat(self, held: Execution, counts: RowCounts) -> None:
+    async def send_heartbeat(self, claimed: Execution, counts: RowCounts) -> None:
         """Send a heartbeat with the progress; raises ClaimLost."""
         now = self.clock.now()
-        life = {"heldUntil": iso_timestamp(now + self.rules.lease), "toldAt": iso_timestamp(now)}
-        sign = Update(
-            key=key_of_execution(held.id),
-            set={**life, **_progress_attributes(counts)},
+        lease = {"heldUntil": iso_timestamp(now + self.rules.lease), "toldAt": iso_timestamp(now)}
+        heartbeat_update = Update(
+            key=key_of_execution(claimed.id),
+            set={**lease, **_progress_attributes(counts)},
             add={"revision": 1},
-            condition=_still_held(held),
+            condition=_still_held(claimed),
         )
         try:
-            await self.table.transact([sign])
+            await self.table.transact([heartbeat_update])
         except ConditionFailed as failed:
             raise _claim_lost_error(failed.failed[0].item) from None
 
-    async def end(self, held: Execution, after: Execution) -> None:
+    async def end(self, claimed: Execution, ended: Execution) -> None:
         """Write the final state of the execution; raises ClaimLost."""
-        happenings: Mapping[ExecutionState, EventKind] = {
+        event_kinds: Mapping[ExecutionState, EventKind] = {
             ExecutionState.SUCCESS: EventKind.SUCCEEDED,
             ExecutionState.FAILED: EventKind.FAILED,
         }
-        told = TransitionEvent(happenings[after.state], held.worker or "", self.clock.timestamp())
-        # Heartbeats may have changed the counts meanwhile; all final counts are written.
-        before = with_counts(held, UNKNOWN_COUNTS)
-        writes = transition_writes(
-            before, after, told, TransitionGuard(_still_held(held), _claim_lost_error)
+        event = TransitionEvent(
+            event_kinds[ended.state], claimed.worker or "", self.clock.timestamp()
         )
-        if after.state is ExecutionState.SUCCESS and after.digest is not None:
-            row = EXECUTION_RESULT.item(id=after.pipeline_id, digest=after.digest)
-            writes.append(Write(Put({**row, "execution": after.id})))
+        # Heartbeats may have changed the counts meanwhile; all final counts are written.
+        before = with_counts(claimed, UNKNOWN_COUNTS)
+        writes = transition_writes(
+            before, ended, event, TransitionGuard(_still_held(claimed), _claim_lost_error)
+        )
+        if ended.state is ExecutionState.SUCCESS and ended.digest is not None:
+            row = EXECUTION_RESULT.item(id=ended.pipeline_id, digest=ended.digest)
+            writes.append(Write(Put({**row, "execution": ended.id})))
         try:
             await commit(self.table, writes)
         except StaleRead:
-            found = await find_execution(self.table, held.id)
+            found = await find_execution(self.table, claimed.id)
             raise ClaimLost(found.state if found else None) from None
 
     async def release_claim(
-        self, held: Execution, delay: timedelta = timedelta(0), *, forgiven: bool = False
+        self, claimed: Execution, delay: timedelta = timedelta(0), *, count_attempt: bool = True
     ) -> None:
         """Release the claim, if it is still held; others may claim it after the delay.
 
-        A claim that is `forgiven` does not count as an attempt.
+        Without `count_attempt` the claim does not count as one of the attempts.
         """
         until = iso_timestamp(self.clock.now() - self.rules.clock_skew + delay - TICK)
-        past = Update(
-            key=key_of_execution(held.id),
+        release_update = Update(
+            key=key_of_execution(claimed.id),
             set={"heldUntil": until},
-            add={"revision": 1, **({"attempts": -1} if forgiven else {})},
-            condition=_still_held(held),
+            add={"revision": 1, **({} if count_attempt else {"attempts": -1})},
+            condition=_still_held(claimed),
         )
         with suppress(ConditionFailed):
-            await self.table.transact([past])
+            await self.table.transact([release_update])
 
     async def count_ready(self, most: int) -> int:
         """Count the executions that can be claimed now, up to `most`."""
@@ -243,10 +245,10 @@ def _progress_attributes(counts: RowCounts) -> dict[str, Value]:
     }
 
 
-def _still_held(held: Execution) -> Condition:
+def _still_held(claimed: Execution) -> Condition:
     return AllOf(
         (
-            Compare("fence", "=", held.fence),
+            Compare("fence", "=", claimed.fence),
             Compare("state", "=", ExecutionState.IN_PROGRESS.value),
         )
     )

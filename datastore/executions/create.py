@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from penstock.datastore.access.access import Access, absent
+from penstock.datastore.access.access import Access, not_found_error
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import (
     FieldProblem,
@@ -46,9 +46,9 @@ from penstock.datastore.resources.derived_rows import (
 )
 from penstock.datastore.resources.reading import ResourceReader
 from penstock.datastore.roles import GroupPath
+from penstock.datastore.table.commit import StaleRead, Write, already_done, commit
 from penstock.datastore.table.layout import EXECUTION_COUNT, EXECUTION_PLAN, PIPELINE
 from penstock.datastore.table.port import AllOf, AnyOf, Compare, Item, Missing, Put, Update
-from penstock.datastore.table.transaction import StaleRead, Write, already_done, commit
 from penstock.datastore.tag_search import tags
 from penstock.transform.plan import TransformPlan
 
@@ -79,7 +79,7 @@ class ExecutionRequest:
 
 @dataclass(frozen=True, slots=True)
 class CreateExecutions:
-    """The creation of executions, in the caller's scope."""
+    """The creation of executions for the caller."""
 
     access: Access
     rules: ExecutionRules
@@ -157,10 +157,10 @@ class CreateExecutions:
         key: str | None,
     ) -> None:
         text = msgspec.json.encode(plan).decode()
-        told = TransitionEvent(EventKind.CREATED, execution.created_by, execution.created_at)
+        event = TransitionEvent(EventKind.CREATED, execution.created_by, execution.created_at)
         writes = [
             Write(Put(execution_item(execution), Missing()), already_done),
-            event_write(execution, told),
+            event_write(execution, event),
             Write(Put({**EXECUTION_PLAN.item(id=execution.id), "plan": text})),
             Write(Put(due_item(execution))),
             _require_runnable(pipeline),
@@ -204,7 +204,7 @@ def _require_runnable(pipeline: Pipeline) -> Write:
 
     def describe_conflict(standing: Item | None) -> Exception:
         if standing is None or "deletedAt" in standing:
-            return absent(PIPELINE.noun)
+            return not_found_error(PIPELINE.noun)
         state = State(str(standing["state"]))
         if state is not State.ENABLED:
             return IllegalState(

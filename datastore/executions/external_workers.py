@@ -27,7 +27,7 @@ from penstock.datastore.executions.reading import ReadExecutions, find_plan
 from penstock.datastore.executions.records import Execution, ExecutionRules, ExecutionState
 from penstock.datastore.objects.port import Download, Files, UploadForm
 from penstock.datastore.records import DatasetContent
-from penstock.datastore.text import prose_problem, text_problem
+from penstock.datastore.text import line_problem, multiline_problem
 from penstock.transform.outcome import RowCounts
 from penstock.transform.problems import InputRefused
 
@@ -87,15 +87,15 @@ class ExternalWorkers:
         Raises IllegalState if it cannot be claimed, NotPermitted if the caller does not see
         everything that it uses.
         """
-        if message := text_problem(worker, MAX_WORKER):
+        if message := line_problem(worker, MAX_WORKER):
             raise Invalid([FieldProblem(["worker"], message)])
         execution = await self._read_permitted(id)
         await require_full_view(self.access, execution)
         name = f"{self.access.caller.user_id}: {worker}"
-        held = await self._claims.take(execution, name)
-        if held is None:
+        claimed = await self._claims.claim(execution, name)
+        if claimed is None:
             raise illegal_state_error(await self._read_permitted(id))
-        return await self._prepare_claim(held)
+        return await self._prepare_claim(claimed)
 
     async def heartbeat(self, id: str, fence: int, counts: RowCounts) -> Execution:
         """Renew the claim and report the progress; IllegalState if the claim is lost."""
@@ -109,98 +109,98 @@ class ExternalWorkers:
         A repeated call changes nothing.
         """
         _require_counts(counts)
-        held = await self._read_permitted(id)
-        if held.fence == fence and held.state is ExecutionState.SUCCESS:
-            return held
-        _require_held(held, fence)
-        keys = (output_key(held), errors_key(held))
+        claimed = await self._read_permitted(id)
+        if claimed.fence == fence and claimed.state is ExecutionState.SUCCESS:
+            return claimed
+        _require_held(claimed, fence)
+        keys = (output_key(claimed), errors_key(claimed))
         for key in keys:
-            if not await self._is_uploaded(held, key):
+            if not await self._is_uploaded(claimed, key):
                 name = key.rpartition("/")[2]
-                raise IllegalState(f"{name} was not uploaded yet.", held.state.name)
-        await self._publish(held, counts, keys)
-        over = await self._end(held, ExecutionState.SUCCESS, counts)
+                raise IllegalState(f"{name} was not uploaded yet.", claimed.state.name)
+        await self._publish(claimed, counts, keys)
+        ended = await self._end(claimed, ExecutionState.SUCCESS, counts)
         with suppress(Unavailable):  # They are then removed with the execution.
             for key in keys:
                 await self.files.delete(staged_key(key, fence))
-        return over
+        return ended
 
     async def fail(self, id: str, fence: int, code: str, message: str) -> Execution:
         """End the execution in failure with a reason; uploaded rejected rows are kept."""
         found = (
-            ("code", text_problem(code, MAX_CODE)),
-            ("message", prose_problem(message, MAX_MESSAGE)),
+            ("code", line_problem(code, MAX_CODE)),
+            ("message", multiline_problem(message, MAX_MESSAGE)),
         )
         if problems := [FieldProblem([field], text) for field, text in found if text]:
             raise Invalid(problems)
-        held = await self._read_held(id, fence)
-        if await self._is_uploaded(held, errors_key(held)):
-            await self._publish(held, held.counts, [errors_key(held)])
-        why = replace(held, code=code, message=message)
-        return await self._end(why, ExecutionState.FAILED, held.counts)
+        claimed = await self._read_held(id, fence)
+        if await self._is_uploaded(claimed, errors_key(claimed)):
+            await self._publish(claimed, claimed.counts, [errors_key(claimed)])
+        failing = replace(claimed, code=code, message=message)
+        return await self._end(failing, ExecutionState.FAILED, claimed.counts)
 
-    async def _end(self, held: Execution, state: ExecutionState, counts: RowCounts) -> Execution:
+    async def _end(self, claimed: Execution, state: ExecutionState, counts: RowCounts) -> Execution:
         after = with_counts(
-            with_end_state(held, state, self.access.clock.now(), self.rules), counts
+            with_end_state(claimed, state, self.access.clock.now(), self.rules), counts
         )
         try:
-            await self._claims.end(replace(held, code=None, message=None), after)
+            await self._claims.end(replace(claimed, code=None, message=None), after)
         except ClaimLost as lost:
             raise _claim_lost_error(lost) from None
-        return await self._read_permitted(held.id)
+        return await self._read_permitted(claimed.id)
 
-    async def _is_uploaded(self, held: Execution, key: str) -> bool:
-        return await self.files.stat(staged_key(key, held.fence)) is not None
+    async def _is_uploaded(self, claimed: Execution, key: str) -> bool:
+        return await self.files.stat(staged_key(key, claimed.fence)) is not None
 
-    async def _publish(self, held: Execution, counts: RowCounts, keys: Iterable[str]) -> None:
+    async def _publish(self, claimed: Execution, counts: RowCounts, keys: Iterable[str]) -> None:
         """Copy the uploads into place, if the claim is still held.
 
         The uploads stay, so that an interrupted call can be repeated.
         """
-        await self._send_heartbeat(held, counts)
+        await self._send_heartbeat(claimed, counts)
         for key in keys:
-            await self.files.copy(staged_key(key, held.fence), key)
+            await self.files.copy(staged_key(key, claimed.fence), key)
 
-    async def _send_heartbeat(self, held: Execution, counts: RowCounts) -> None:
+    async def _send_heartbeat(self, claimed: Execution, counts: RowCounts) -> None:
         try:
-            await self._claims.send_heartbeat(held, counts)
+            await self._claims.send_heartbeat(claimed, counts)
         except ClaimLost as lost:
             raise _claim_lost_error(lost) from None
 
-    async def _prepare_claim(self, held: Execution) -> ClaimedExecution:
+    async def _prepare_claim(self, claimed: Execution) -> ClaimedExecution:
         """The claimed execution with its plan, the URLs of its files and the upload forms."""
         plan, content = (
-            await find_plan(self.access.table, held.id),
-            await pin_input(self.files, held),
+            await find_plan(self.access.table, claimed.id),
+            await pin_input(self.files, claimed),
         )
         if plan is None or content is None:
             raise await self._fail_unrunnable(
-                held, "INPUT_GONE", "The input of the execution is gone."
+                claimed, "INPUT_GONE", "The input of the execution is gone."
             )
         try:
             datasets = await find_datasets(self.access.table, plan)
         except InputRefused as refused:
             raise await self._fail_unrunnable(
-                held, refused.problem.code, refused.problem.message
+                claimed, refused.problem.code, refused.problem.message
             ) from None
         return ClaimedExecution(
-            held,
+            claimed,
             to_builtins(plan),
-            await self._download(input_key(held)),
+            await self._download(input_key(claimed)),
             tuple(
                 [
                     ClaimedDataset(identity, one.content, await self._download(key_of_file(one)))
                     for identity, one in datasets.items()
                 ]
             ),
-            await self._upload_form(staged_key(output_key(held), held.fence)),
-            await self._upload_form(staged_key(errors_key(held), held.fence)),
+            await self._upload_form(staged_key(output_key(claimed), claimed.fence)),
+            await self._upload_form(staged_key(errors_key(claimed), claimed.fence)),
         )
 
-    async def _fail_unrunnable(self, held: Execution, code: str, message: str) -> IllegalState:
+    async def _fail_unrunnable(self, claimed: Execution, code: str, message: str) -> IllegalState:
         """Fail an execution that no worker could run."""
-        why = replace(held, code=code, message=message)
-        return illegal_state_error(await self._end(why, ExecutionState.FAILED, RowCounts()))
+        failing = replace(claimed, code=code, message=message)
+        return illegal_state_error(await self._end(failing, ExecutionState.FAILED, RowCounts()))
 
     async def _download(self, key: str) -> Download:
         return await self.files.presign_download(key, expires_in=URL_SECONDS)

@@ -112,7 +112,7 @@ class FileDownload(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ExecutionDownloads:
-    """Download URLs of the files that executions wrote, in the caller's scope."""
+    """Download URLs of the files that executions wrote for the caller."""
 
     access: Access
     rules: ExecutionRules

@@ -98,7 +98,7 @@ MAX_BYTES: Final = 4 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class InlineExecutions:
-    """Executions of rows from the request, in the caller's scope."""
+    """Executions of rows from the request for the caller."""
 
     access: Access
     rules: ExecutionRules
@@ -135,7 +135,7 @@ class InlineExecutions:
 
         await self.files.write(input_key(execution), chunks(), content_type=JSON)
         table, clock, worker = self.access.table, self.access.clock, self.access.clock.new_id()
-        held = await Claims(table, clock, self.rules).take_inline(execution, worker, len(data))
-        if held is not None:
+        claimed = await Claims(table, clock, self.rules).claim_inline(execution, worker, len(data))
+        if claimed is not None:
             runner = ExecutionWorker(table, self.files, clock, self.rules, worker, self.tables)
-            await runner.run(held)
+            await runner.run(claimed)

@@ -71,7 +71,7 @@ class _PipelinePostings:
 
 @dataclass(frozen=True, slots=True)
 class ListExecutions:
-    """The lists of executions, in the caller's scope."""
+    """The lists of executions for the caller."""
 
     access: Access
 
@@ -80,12 +80,12 @@ class ListExecutions:
         pipeline: Pipeline,
         listed: ExecutionFilter,
         window: Window,
-        asked: Projection = None,
+        projection: Projection = None,
     ) -> Slice[Execution]:
         """List executions of a pipeline in hand: `siKey1 = P:<pipelineId>`, `pk` from `PE:` on.
 
         With tags, the rarest tag's `pk = T:<pipelineId>:<key>`, then BatchGet. A page that reaches
-        its cost budget ends early. `asked` are the fields that each execution must have.
+        its cost budget ends early. `projection` are the fields that each execution must have.
         """
         listed.tags.check()
         bounds = self.access.budget
@@ -97,7 +97,7 @@ class ListExecutions:
             pipeline.id,
             listed,
             descending,
-            merge_projections(asked, _REQUIRED_FIELDS),
+            merge_projections(projection, _REQUIRED_FIELDS),
         )
         found: list[Execution] = []
         reached, more = walk.start_id(window.after), True
@@ -125,7 +125,7 @@ class _ExecutionScan:
     pipeline: str
     listed: ExecutionFilter
     descending: bool
-    asked: Projection
+    projection: Projection
 
     def start_id(self, after: str | None) -> str | None:
         """The id after which the scan begins: the cursor, or the near end of the time range."""
@@ -158,7 +158,7 @@ class _ExecutionScan:
             limit=limit,
         )
         page = await self.table.query(query)
-        found = [execution_of(item, self.asked) for item in page.items]
+        found = [execution_of(item, self.projection) for item in page.items]
         return _ExecutionBatch(found, found[-1].id if found else after, page.last is not None)
 
     async def _by_tags(self, after: str | None, need: int) -> _ExecutionBatch:
@@ -176,7 +176,7 @@ class _ExecutionScan:
         )
         keys = [key_of_execution(id) for id in found.ids]
         rows = await read_rows(self.table, keys)
-        there = [execution_of(rows[key], self.asked) for key in keys if key in rows]
+        there = [execution_of(rows[key], self.projection) for key in keys if key in rows]
         return _ExecutionBatch(there, found.examined, found.more)
 
     def _matches(self, one: Execution) -> bool:

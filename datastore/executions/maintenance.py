@@ -24,7 +24,7 @@ from penstock.datastore.executions.removal import ExecutionRemoval
 from penstock.datastore.executions.rows import DueStage, TransitionEvent, transition_writes
 from penstock.datastore.executions.uploads import awaits_upload, make_ready
 from penstock.datastore.objects.port import Files
-from penstock.datastore.table.transaction import StaleRead, commit
+from penstock.datastore.table.commit import StaleRead, commit
 
 SYSTEM_USER: Final = "penstock"
 UPLOAD_GRACE: Final = timedelta(minutes=10)
@@ -84,8 +84,8 @@ class ExecutionMaintenance:
             code="NO_INPUT",
             message="No input was uploaded in time.",
         )
-        told = TransitionEvent(EventKind.FAILED, SYSTEM_USER, iso_timestamp(now))
+        event = TransitionEvent(EventKind.FAILED, SYSTEM_USER, iso_timestamp(now))
         try:
-            await commit(self.access.table, transition_writes(execution, failed, told))
+            await commit(self.access.table, transition_writes(execution, failed, event))
         except StaleRead:
             return

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from penstock.datastore.access.access import Access, absent
+from penstock.datastore.access.access import Access, not_found_error
 from penstock.datastore.errors import NotFound
 from penstock.datastore.executions.records import Execution, ExecutionEvent
 from penstock.datastore.executions.rows import execution_of, key_of_execution
@@ -32,7 +32,7 @@ class VisibleExecution(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReadExecutions:
-    """The reads of executions, in the caller's scope."""
+    """The reads of executions for the caller."""
 
     access: Access
 
@@ -40,7 +40,7 @@ class ReadExecutions:
         self, ids: Sequence[str], *, consistent: bool = False
     ) -> list[Execution | NotFound]:
         """Get execution: `pk = PE:<id>, sk = PE:P`, batched, then their pipelines; aligned."""
-        found = await self.many_with_pipelines(ids, consistent=consistent, asked=ACCESS_FIELDS)
+        found = await self.many_with_pipelines(ids, consistent=consistent, projection=ACCESS_FIELDS)
         return [one if isinstance(one, NotFound) else one.execution for one in found]
 
     async def one(self, id: str, *, consistent: bool = False) -> VisibleExecution:
@@ -51,11 +51,11 @@ class ReadExecutions:
         return found
 
     async def many_with_pipelines(
-        self, ids: Sequence[str], *, consistent: bool = False, asked: Projection = None
+        self, ids: Sequence[str], *, consistent: bool = False, projection: Projection = None
     ) -> list[VisibleExecution | NotFound]:
         """Get executions with their pipelines; one answer for each id, aligned.
 
-        `asked` are the fields that each pipeline must have.
+        `projection` are the fields that each pipeline must have.
         """
         keys = {id: key_of_execution(id) for id in ids if is_id(id)}
         rows = await read_rows(self.access.table, keys.values(), consistent=consistent)
@@ -63,12 +63,12 @@ class ReadExecutions:
         found = {id: one for id, one in read.items() if one.deleted_at is None}
         owners = list(dict.fromkeys(one.pipeline_id for one in found.values()))
         reading = ResourceReader(PIPELINE, self.access)
-        pipelines = await reading.many(owners, consistent=consistent, asked=asked)
+        pipelines = await reading.many(owners, consistent=consistent, projection=projection)
         visible = {one.id: one for one in pipelines if not isinstance(one, NotFound)}
         return [
             VisibleExecution(found[id], visible[found[id].pipeline_id])
             if id in found and found[id].pipeline_id in visible
-            else absent(NOUN)
+            else not_found_error(NOUN)
             for id in ids
         ]
 

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+import msgspec
+
 from penstock.datastore.objects.port import OBJECT_BYTES
 from penstock.datastore.records import StoredRecord, Tag
 from penstock.transform.outcome import RowCounts
@@ -47,9 +49,9 @@ class Execution(StoredRecord, frozen=True, kw_only=True):
 
     `ready_at` is when its input was complete. `events` counts transitions, `revision` every write.
     `fence` is the number of the latest claim and only ever grows; `attempts` counts the claims
-    since the execution was last ready; `told_at` is the time of the worker's last heartbeat. `code`
-    and `message` say why it failed. `digest` is a hash of everything that its output depends on. An
-    execution with a `deleted_at` is invisible to every reader while it is being removed.
+    since the execution was last ready; `heartbeat_at` is the time of the worker's last heartbeat.
+    `code` and `message` say why it failed. `digest` is a hash of everything that its output depends
+    on. An execution with a `deleted_at` is invisible to every reader while it is being removed.
     """
 
     id: str
@@ -76,7 +78,7 @@ class Execution(StoredRecord, frozen=True, kw_only=True):
     worker: str | None = None
     claimed_at: str | None = None
     held_until: str | None = None
-    told_at: str | None = None
+    heartbeat_at: str | None = msgspec.field(default=None, name="toldAt")
     due: int = 0
     rows: int = 0
     succeeded: int = 0
@@ -92,7 +94,7 @@ class Execution(StoredRecord, frozen=True, kw_only=True):
         """The seconds from the claim to the last heartbeat or the end; None before any claim."""
         if self.claimed_at is None:
             return None
-        until = datetime.fromisoformat(self.finished_at or self.told_at or self.claimed_at)
+        until = datetime.fromisoformat(self.finished_at or self.heartbeat_at or self.claimed_at)
         return max(0.0, (until - datetime.fromisoformat(self.claimed_at)).total_seconds())
 
     @property
@@ -131,9 +133,9 @@ class ExecutionEvent(StoredRecord, frozen=True, kw_only=True):
 class ExecutionRules:
     """The limits that an operator sets.
 
-    A claim is valid for `held` after each heartbeat. Another worker may take the execution over
-    when `skew` more has passed, since clocks may differ by that much. An execution fails after
-    `attempts` claims.
+    A claim is valid for `lease` after each heartbeat. Another worker may take the execution over
+    when `clock_skew` more has passed, since clocks may differ by that much. An execution fails
+    after `max_attempts` claims.
     """
 
     retention: timedelta = timedelta(days=30)

@@ -13,6 +13,7 @@ from penstock.datastore.executions.rows import DueStage, due_key, execution_of, 
 from penstock.datastore.objects.port import Files
 from penstock.datastore.resources.derived_rows import counter_writes
 from penstock.datastore.table import counters
+from penstock.datastore.table.commit import StaleRead, Write, commit
 from penstock.datastore.table.items import read_rows, resource_id
 from penstock.datastore.table.layout import (
     EXECUTION,
@@ -35,7 +36,6 @@ from penstock.datastore.table.port import (
     Update,
     key_of,
 )
-from penstock.datastore.table.transaction import StaleRead, Write, commit
 
 BATCH = 25
 
@@ -51,25 +51,25 @@ class ExecutionRemoval:
     async def remove_expired(self) -> int:
         """Remove the executions whose retention time is over; return their number."""
         until = int(self.clock.now().timestamp() * 1000)
-        gone = [one async for one in due_executions(self.table, DueStage.EXPIRE, until)]
-        return sum([await self.remove(one) for one in gone])
+        expired = [one async for one in due_executions(self.table, DueStage.EXPIRE, until)]
+        return sum([await self.remove(execution) for execution in expired])
 
     async def remove_orphans(self) -> int:
         """Remove the executions of pipelines that are being deleted; return their number.
 
         Executions that the index does not list yet are removed by the next call.
         """
-        tombs = Query(partition=TOMBSTONE.fill({"kind": PIPELINE.letter}), index=True)
+        marked = Query(partition=TOMBSTONE.fill({"kind": PIPELINE.letter}), index=True)
         removed = 0
-        for tomb in (await self.table.query(tombs)).items:
-            async for one in self._pipeline_executions(resource_id(tomb)):
-                removed += await self.remove(one)
+        for tombstone in (await self.table.query(marked)).items:
+            async for execution in self._pipeline_executions(resource_id(tombstone)):
+                removed += await self.remove(execution)
         return removed
 
     async def remove(self, execution: Execution) -> bool:
         """Remove an execution in the state in which it was read; False if it has changed since.
 
-        Readers no longer see it at once. Its row is deleted last, so that this or another process
+        Readers stop seeing it immediately. Its row is deleted last, so that this or another process
         can finish a removal that was interrupted.
         """
         if execution.deleted_at is None and not await self._mark_deleted(execution):
@@ -117,9 +117,9 @@ class ExecutionRemoval:
         if execution.digest is None:
             return
         key = EXECUTION_RESULT.key(id=execution.pipeline_id, digest=execution.digest)
-        ours = Compare("execution", "=", execution.id)
+        is_of_this_execution = Compare("execution", "=", execution.id)
         with suppress(ConditionFailed):
-            await self.table.transact([Delete(key, ours)])
+            await self.table.transact([Delete(key, is_of_this_execution)])
 
     async def _delete_events(self, execution: Execution) -> None:
         row = EXECUTION_EVENT

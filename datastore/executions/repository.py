@@ -44,16 +44,16 @@ class Executions:
         rules: ExecutionRules,
         files: Files,
         tables: DatasetTableCache,
-        ready: Callable[[], None] = notify_nobody,
+        on_ready: Callable[[], None] = notify_nobody,
     ) -> "Executions":
-        """Make the repository of a caller; `ready` is called when an execution becomes ready."""
+        """Make the repository of a caller; `on_ready` is called when an execution becomes ready."""
         return cls(
             ReadExecutions(access),
             ListExecutions(access),
             CreateExecutions(access, rules, files),
             InlineExecutions(access, rules, files, tables),
-            ChangeExecutions(access, rules, ready),
-            Uploads(access, rules, files, ready),
+            ChangeExecutions(access, rules, on_ready),
+            Uploads(access, rules, files, on_ready),
             ExecutionDownloads(access, rules, files),
             ReadInlineOutput(access.table, files),
             ExternalWorkers(access, rules, files),

@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from penstock.datastore.executions.records import EventKind, Execution, ExecutionEvent
+from penstock.datastore.table.commit import Refusal, Write, stale_read
 from penstock.datastore.table.items import Projection, attributes_of, load, resource_id
 from penstock.datastore.table.layout import EXECUTION, EXECUTION_DUE, EXECUTION_EVENT
 from penstock.datastore.table.port import (
@@ -20,7 +21,6 @@ from penstock.datastore.table.port import (
     Put,
     Update,
 )
-from penstock.datastore.table.transaction import Refusal, Write, stale_read
 
 SHARD_COUNT: Final = 8
 """The number of partitions over which the queue of due executions is spread."""
@@ -65,15 +65,15 @@ def execution_item(execution: Execution) -> Item:
     return {**row, **attributes_of(execution)}
 
 
-def execution_of(item: Attributes, asked: Projection = None) -> Execution:
-    """The execution in a row, with at least the fields that are asked for."""
-    return load(Execution, item, asked, id=resource_id(item))
+def execution_of(item: Attributes, projection: Projection = None) -> Execution:
+    """The execution in a row, with at least the fields of the projection."""
+    return load(Execution, item, projection, id=resource_id(item))
 
 
 class TransitionEvent(NamedTuple):
     """The kind of an event, its author and its time."""
 
-    happening: EventKind
+    kind: EventKind
     by: str
     at: str
 
@@ -85,14 +85,14 @@ class TransitionGuard(NamedTuple):
     refused: Refusal = stale_read
 
 
-def event_write(execution: Execution, told: TransitionEvent) -> Write:
+def event_write(execution: Execution, transition: TransitionEvent) -> Write:
     """Write the event that led to this state, as the latest in the history."""
     event = ExecutionEvent(
         seq=execution.events,
-        happening=told.happening,
+        happening=transition.kind,
         state=execution.state,
-        at=told.at,
-        by=told.by,
+        at=transition.at,
+        by=transition.by,
         note=execution.message,
     )
     row = EXECUTION_EVENT.item(id=execution.id, seq=event.seq)
@@ -100,7 +100,10 @@ def event_write(execution: Execution, told: TransitionEvent) -> Write:
 
 
 def transition_writes(
-    before: Execution, after: Execution, told: TransitionEvent, guard: TransitionGuard | None = None
+    before: Execution,
+    after: Execution,
+    event: TransitionEvent,
+    guard: TransitionGuard | None = None,
 ) -> list[Write]:
     """The writes from one state to the next; they fail after another transition.
 
@@ -117,7 +120,7 @@ def transition_writes(
         add={"revision": 1},
         condition=unmoved if guard is None else AllOf((unmoved, guard.condition)),
     )
-    writes = [Write(change, guard.refused if guard else stale_read), event_write(after, told)]
+    writes = [Write(change, guard.refused if guard else stale_read), event_write(after, event)]
     if due_key(before) != due_key(after):
         writes += [Write(Delete(due_key(before))), Write(Put(due_item(after)))]
     return writes

@@ -59,16 +59,16 @@ async def find_earlier_result(table: Table, files: Files, execution: Execution) 
 
 
 @dataclass(slots=True)
-class RunOne:
+class ExecutionRunner:
     """One execution that this process has claimed; `counts` is its progress."""
 
     table: Table
     files: Files
     clock: Clock
     rules: ExecutionRules
-    tables: DatasetTableCache
+    dataset_cache: DatasetTableCache
     engine: RowEngine
-    held: Execution
+    execution: Execution
     counts: RowCounts = field(default_factory=RowCounts)
 
     async def run(self) -> None:
@@ -77,15 +77,15 @@ class RunOne:
         Raises ClaimLost if the claim is lost, and Unavailable if a store does not answer; the next
         worker then starts from the beginning.
         """
-        plan = await find_plan(self.table, self.held.id)
-        content = await pin_input(self.files, self.held)
+        plan = await find_plan(self.table, self.execution.id)
+        content = await pin_input(self.files, self.execution)
         if plan is None or content is None:
             await self._fail("INPUT_GONE", "The input of the execution is gone.")
             return
-        self.held = replace(self.held, bytes_total=content.size)
-        digest = work_digest(self.held, plan, content)
+        self.execution = replace(self.execution, bytes_total=content.size)
+        digest = work_digest(self.execution, plan, content)
         if done := await find_earlier_result(
-            self.table, self.files, replace(self.held, digest=digest)
+            self.table, self.files, replace(self.execution, digest=digest)
         ):
             await self._copy_result(done, digest)
             return
@@ -98,8 +98,8 @@ class RunOne:
 
     async def _copy_result(self, done: Execution, digest: str) -> None:
         """Copy the files of an earlier execution that did the same work."""
-        await self.files.copy(errors_key(done), errors_key(self.held))
-        await self.files.copy(output_key(done), output_key(self.held))
+        await self.files.copy(errors_key(done), errors_key(self.execution))
+        await self.files.copy(output_key(done), output_key(self.execution))
         self.counts = done.counts
         await self._end(
             ExecutionState.SUCCESS, digest=digest, message=f"Copied from the execution {done.id}."
@@ -108,9 +108,9 @@ class RunOne:
     async def _prepare_task(self, plan: TransformPlan, size: int) -> RowTask:
         """Compile the plan; raises InputRefused if a formula or a dataset cannot be used."""
         datasets = await find_datasets(self.table, plan)
-        data = await load_rows(datasets, self.files, self.tables)
+        data = await load_rows(datasets, self.files, self.dataset_cache)
         program = await asyncio.to_thread(Program, plan, data)
-        return RowTask(self.held, plan, tuple(datasets.values()), program, size)
+        return RowTask(self.execution, plan, tuple(datasets.values()), program, size)
 
     async def _process_rows(self, task: RowTask, digest: str) -> None:
         ending = TransformEnding(RowCounts())
@@ -126,7 +126,7 @@ class RunOne:
         self, ending: TransformEnding, output: GrowingFile, errors: GrowingFile, digest: str
     ) -> None:
         """Store the files if the claim is still held, then end the execution."""
-        await self._claims.send_heartbeat(self.held, self.counts)
+        await self._claims.send_heartbeat(self.execution, self.counts)
         await errors.publish()
         if ending.succeeded:
             await output.publish()
@@ -140,8 +140,8 @@ class RunOne:
 
     @asynccontextmanager
     async def _open_files(self) -> AsyncIterator[tuple[GrowingFile, GrowingFile]]:
-        output = GrowingFile(self.files, output_key(self.held))
-        errors = GrowingFile(self.files, errors_key(self.held))
+        output = GrowingFile(self.files, output_key(self.execution))
+        errors = GrowingFile(self.files, errors_key(self.execution))
         try:
             yield output, errors
         finally:
@@ -159,9 +159,9 @@ class RunOne:
         code: str | None = None,
         message: str | None = None,
     ) -> None:
-        over = with_end_state(self.held, state, self.clock.now(), self.rules)
-        after = replace(with_counts(over, self.counts), digest=digest, code=code, message=message)
-        await self._claims.end(self.held, after)
+        ended = with_end_state(self.execution, state, self.clock.now(), self.rules)
+        final = replace(with_counts(ended, self.counts), digest=digest, code=code, message=message)
+        await self._claims.end(self.execution, final)
 
     @property
     def _claims(self) -> Claims:

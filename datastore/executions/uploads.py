@@ -9,7 +9,7 @@ from random import uniform
 
 import msgspec
 
-from penstock.datastore.access.access import Access, absent
+from penstock.datastore.access.access import Access, not_found_error
 from penstock.datastore.errors import IllegalState, Unavailable
 from penstock.datastore.executions.access import require_run
 from penstock.datastore.executions.files import ingest_key
@@ -25,9 +25,9 @@ from penstock.datastore.executions.records import (
 from penstock.datastore.executions.rows import TransitionEvent, transition_writes
 from penstock.datastore.objects.port import Files, Stat, UploadForm
 from penstock.datastore.resources.reading import ResourceReader
+from penstock.datastore.table.commit import StaleRead, commit
 from penstock.datastore.table.layout import PIPELINE
 from penstock.datastore.table.pages import Window
-from penstock.datastore.table.transaction import StaleRead, commit
 from penstock.datastore.text import is_id
 
 CONTENT_TYPE = "text/csv"
@@ -46,12 +46,12 @@ PAUSE = 0.005
 
 @dataclass(frozen=True, slots=True)
 class Uploads:
-    """Uploads of inputs, in the caller's scope; `ready` is called for each that is confirmed."""
+    """Uploads of inputs for the caller; `on_ready` is called for each confirmed upload."""
 
     access: Access
     rules: ExecutionRules
     files: Files
-    ready: Callable[[], None]
+    on_ready: Callable[[], None]
 
     async def form(self, id: str) -> UploadForm | None:
         """The form that uploads the input; the caller must be allowed to run the pipeline.
@@ -87,7 +87,7 @@ class Uploads:
         if stat is None:
             raise IllegalState("Nothing was uploaded yet.", execution.state.name)
         confirmed = await make_ready(self.access, execution, stat, self.access.caller.user_id)
-        self.ready()
+        self.on_ready()
         return confirmed
 
     async def confirm_key(self, key: str) -> Execution | None:
@@ -123,13 +123,13 @@ async def make_ready(access: Access, execution: Execution, stat: Stat, by: str) 
             return execution
         now = access.clock.timestamp()
         after = msgspec.structs.replace(execution, ready_at=now, bytes_total=stat.size)
-        told = TransitionEvent(EventKind.UPLOADED, by, now)
+        event = TransitionEvent(EventKind.UPLOADED, by, now)
         try:
-            await commit(access.table, transition_writes(execution, after, told))
+            await commit(access.table, transition_writes(execution, after, event))
         except StaleRead:
             found = await find_execution(access.table, execution.id)
             if found is None:
-                raise absent("execution") from None
+                raise not_found_error("execution") from None
             execution = found
         else:
             return await require_execution(access, execution.id)
@@ -140,5 +140,5 @@ async def require_execution(access: Access, id: str) -> Execution:
     """The current state of an execution; raises NotFound if it was removed."""
     found = await find_execution(access.table, id)
     if found is None:
-        raise absent("execution")
+        raise not_found_error("execution")
     return found

@@ -19,7 +19,7 @@ from penstock.datastore.executions.reading import find_execution
 from penstock.datastore.executions.records import Execution, ExecutionRules, ExecutionState
 from penstock.datastore.executions.row_engine import LOCAL_ENGINE, RowEngine
 from penstock.datastore.executions.rows import DueStage
-from penstock.datastore.executions.run_one import RunOne
+from penstock.datastore.executions.run_one import ExecutionRunner
 from penstock.datastore.objects.port import Files
 from penstock.datastore.periodic import cancel_tasks, check_cancelled
 from penstock.datastore.table.port import Table
@@ -48,10 +48,10 @@ class ExecutionWorker:
 
     async def run_all(self) -> int:
         """Run executions until none is ready; return the number of executions it claimed."""
-        held = 0
+        count = 0
         while await self.run_one():
-            held += 1
-        return held
+            count += 1
+        return count
 
     async def run_one(self) -> bool:
         """Run one execution that no worker holds; False if there is none."""
@@ -59,41 +59,41 @@ class ExecutionWorker:
         async for execution in due_executions(self.table, DueStage.READY):
             if not is_claimable(execution, now, self.rules):
                 continue
-            if held := await self._claims.take(execution, self.worker):
-                await self.run(held)
+            if claimed := await self._claims.claim(execution, self.worker):
+                await self.run(claimed)
                 return True
         return False
 
-    async def run(self, held: Execution) -> None:
+    async def run(self, claimed: Execution) -> None:
         """Run a claimed execution to its end, or until a store is not available."""
         try:
-            if held.attempts > self.rules.max_attempts:
+            if claimed.attempts > self.rules.max_attempts:
                 await self._fail(
-                    held, "ATTEMPTS_EXHAUSTED", "It was attempted too often without success."
+                    claimed, "ATTEMPTS_EXHAUSTED", "It was attempted too often without success."
                 )
             else:
-                await self._run_with_heartbeats(held)
+                await self._run_with_heartbeats(claimed)
         except ClaimLost as lost:
-            logger.warning("the execution %s is no longer ours: %s", held.id, lost)
-            await self._delete_orphaned_files(held)
+            logger.warning("the execution %s is no longer ours: %s", claimed.id, lost)
+            await self._delete_orphaned_files(claimed)
         except Unavailable as error:
-            logger.warning("the execution %s waits: %s", held.id, error.message)
-            await self._release_with_delay(held)
+            logger.warning("the execution %s waits: %s", claimed.id, error.message)
+            await self._release_with_delay(claimed)
         except asyncio.CancelledError:
             # A failure to release the claim must not hide the cancellation.
             with suppress(Exception):
-                await self._claims.release_claim(held, forgiven=True)
+                await self._claims.release_claim(claimed, count_attempt=False)
             raise
         except Exception:
-            logger.exception("the execution %s failed", held.id)
-            await self._fail_unexpectedly(held)
+            logger.exception("the execution %s failed", claimed.id)
+            await self._fail_unexpectedly(claimed)
 
-    async def _run_with_heartbeats(self, held: Execution) -> None:
-        if held.attempts > 1:
-            for key in (output_key(held), errors_key(held)):
+    async def _run_with_heartbeats(self, claimed: Execution) -> None:
+        if claimed.attempts > 1:
+            for key in (output_key(claimed), errors_key(claimed)):
                 await self.files.drop_unfinished(key)
-        work = RunOne(
-            self.table, self.files, self.clock, self.rules, self.tables, self.engine, held
+        work = ExecutionRunner(
+            self.table, self.files, self.clock, self.rules, self.tables, self.engine, claimed
         )
         running = asyncio.create_task(work.run())
         beating = asyncio.create_task(self._send_heartbeats(work))
@@ -108,7 +108,7 @@ class ExecutionWorker:
             beating.exception()
         await running
 
-    async def _send_heartbeats(self, work: RunOne) -> None:
+    async def _send_heartbeats(self, work: ExecutionRunner) -> None:
         """Send heartbeats until they are refused; raises ClaimLost.
 
         If the store is not available for a while, the work goes on: the fence decides at the next
@@ -117,9 +117,9 @@ class ExecutionWorker:
         while True:
             await asyncio.sleep(self.rules.heartbeat.total_seconds())
             try:
-                await self._claims.send_heartbeat(work.held, work.counts)
+                await self._claims.send_heartbeat(work.execution, work.counts)
             except PenstockError as error:
-                logger.warning("no sign of life for %s: %s", work.held.id, error.message)
+                logger.warning("no sign of life for %s: %s", work.execution.id, error.message)
                 check_cancelled()
 
     async def _delete_orphaned_files(self, lost: Execution) -> None:
@@ -132,19 +132,19 @@ class ExecutionWorker:
                 for key in all_keys(lost):
                     await self.files.delete(key)
 
-    async def _release_with_delay(self, held: Execution) -> None:
+    async def _release_with_delay(self, claimed: Execution) -> None:
         """Release the claim with a delay that doubles with each attempt."""
-        pause = min(timedelta(seconds=2**held.attempts), LONGEST_PAUSE)
+        pause = min(timedelta(seconds=2**claimed.attempts), LONGEST_PAUSE)
         with suppress(PenstockError):  # The claim then expires by itself.
-            await self._claims.release_claim(held, pause)
+            await self._claims.release_claim(claimed, pause)
 
-    async def _fail_unexpectedly(self, held: Execution) -> None:
+    async def _fail_unexpectedly(self, claimed: Execution) -> None:
         with suppress(ClaimLost, PenstockError):
-            await self._fail(held, "INTERNAL_ERROR", UNEXPECTED_FAILURE)
+            await self._fail(claimed, "INTERNAL_ERROR", UNEXPECTED_FAILURE)
 
-    async def _fail(self, held: Execution, code: str, message: str) -> None:
-        over = with_end_state(held, ExecutionState.FAILED, self.clock.now(), self.rules)
-        await self._claims.end(held, replace(over, code=code, message=message))
+    async def _fail(self, claimed: Execution, code: str, message: str) -> None:
+        ended = with_end_state(claimed, ExecutionState.FAILED, self.clock.now(), self.rules)
+        await self._claims.end(claimed, replace(ended, code=code, message=message))
 
     @property
     def _claims(self) -> Claims:

@@ -18,7 +18,7 @@ from penstock.datastore.formulas.transformers import (
     sequence_problems,
 )
 from penstock.datastore.records import Calculation, Output, Parameter
-from penstock.datastore.text import prose_problem
+from penstock.datastore.text import multiline_problem
 from penstock.formula.checking.calculation_library import CalculationLibrary, ResolvedCalculation
 from penstock.formula.core.values import FormulaType
 
@@ -69,7 +69,7 @@ def signature_of(calculation: Calculation, *, shown: bool = True) -> ResolvedCal
 def _field_problems(calculation: Calculation) -> list[FieldProblem]:
     found = (
         ("formula", formula_text_problem(calculation.formula)),
-        ("summary", prose_problem(calculation.summary or "", MAX_SUMMARY)),
+        ("summary", multiline_problem(calculation.summary or "", MAX_SUMMARY)),
         ("outputs", None if calculation.outputs else "must not be empty"),
     )
     return [

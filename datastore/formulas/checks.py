@@ -7,7 +7,7 @@ from typing import Final
 import penstock.formula.core.values as types
 from penstock.datastore.errors import FieldProblem
 from penstock.datastore.records import Parameter, Transformer, ValueType
-from penstock.datastore.text import prose_problem
+from penstock.datastore.text import multiline_problem
 from penstock.formula.checking.calculation_library import CalculationLibrary, NoLibrary
 from penstock.formula.checking.check import Surroundings
 from penstock.formula.checking.linker import examine
@@ -22,7 +22,7 @@ NO_LIBRARY: Final = NoLibrary()
 class FormulaField:
     """One formula of a resource, its path in the input, and the type it must give.
 
-    `earlier` holds the keys of the outputs that are filled before this formula runs.
+    `earlier_outputs` holds the keys of the outputs that are filled before this formula runs.
     """
 
     path: tuple[str, ...]
@@ -35,17 +35,17 @@ class FormulaField:
 class FormulaRules:
     """The rules for formulas beyond those of the language.
 
-    `library` has the calculations that the formulas may call. `within` is the identity of the
-    calculation that owns the formula; such a formula must use every parameter it declares.
+    `library` has the calculations that the formulas may call. `calculation_identity` is that
+    of the calculation that owns the formula; such a formula must use every parameter it declares.
     """
 
     library: CalculationLibrary = NO_LIBRARY
-    caller_identity: str | None = None
+    calculation_identity: str | None = None
 
 
 def formula_text_problem(text: str) -> str | None:
     """The problem of a formula's text before it is parsed; None if there is none."""
-    return prose_problem(text, MAX_FORMULA) if text.strip() else "must not be empty"
+    return multiline_problem(text, MAX_FORMULA) if text.strip() else "must not be empty"
 
 
 def transform_problems(transformer: Transformer, library: CalculationLibrary) -> list[FieldProblem]:
@@ -82,7 +82,7 @@ def formula_problems(
                 known,
                 types.FormulaType(one.output),
                 rules.library,
-                rules.caller_identity,
+                rules.calculation_identity,
                 one.earlier_outputs,
             ),
         )
@@ -92,7 +92,8 @@ def formula_problems(
         field_problem(one.path, problem)
         for one, report in zip(written, reports, strict=True)
         for problem in report.problems
-        if rules.caller_identity is not None or problem.code is not FormulaCode.UNUSED_PARAMETER
+        if rules.calculation_identity is not None
+        or problem.code is not FormulaCode.UNUSED_PARAMETER
     ]
 
 

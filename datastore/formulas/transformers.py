@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from penstock.datastore.errors import FieldProblem
 from penstock.datastore.formulas.checks import NO_LIBRARY, formula_text_problem, transform_problems
 from penstock.datastore.records import Output, Parameter, Transform, Transformer
-from penstock.datastore.text import comparison_form, prose_problem, text_problem
+from penstock.datastore.text import comparison_form, line_problem, multiline_problem
 from penstock.formula.checking.calculation_library import CalculationLibrary
 
 MAX_KEY = 128
@@ -97,9 +97,9 @@ def key_problems(keys: Iterable[tuple[list[str], str | None]]) -> list[FieldProb
 def column_problems(column: Parameter | Output) -> list[FieldProblem]:
     """Check the texts of one column; each problem has its path below the column."""
     found = (
-        ("key", None if column.key is None else text_problem(column.key, MAX_KEY)),
-        ("label", prose_problem(column.label or "", MAX_LABEL)),
-        ("description", prose_problem(column.description or "", MAX_DESCRIPTION)),
+        ("key", None if column.key is None else line_problem(column.key, MAX_KEY)),
+        ("label", multiline_problem(column.label or "", MAX_LABEL)),
+        ("description", multiline_problem(column.description or "", MAX_DESCRIPTION)),
     )
     return [FieldProblem([field], message) for field, message in found if message]
 

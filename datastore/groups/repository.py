@@ -4,7 +4,7 @@ from asyncio import gather
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from penstock.datastore.access.access import Access, key_of_group, unknown_group
+from penstock.datastore.access.access import Access, group_not_found_error, key_of_group
 from penstock.datastore.errors import (
     FieldProblem,
     IllegalState,
@@ -16,12 +16,12 @@ from penstock.datastore.errors import (
 from penstock.datastore.groups.rows import count_in_group, removal_writes
 from penstock.datastore.records import Group
 from penstock.datastore.roles import ROOT, GroupPath, Role, ancestors, covers, parent
+from penstock.datastore.table.commit import Write, commit
 from penstock.datastore.table.items import load, read_rows
 from penstock.datastore.table.layout import GROUP
 from penstock.datastore.table.pages import Slice, Window, make_slice
 from penstock.datastore.table.port import Attributes, Item, Missing, Put, Query, Range
-from penstock.datastore.table.transaction import Write, commit
-from penstock.datastore.text import text_problem, unescape
+from penstock.datastore.text import line_problem, unescape
 
 MAX_NAME = 64
 
@@ -37,7 +37,9 @@ class Groups:
         keys = {path: key_of_group(path) for path in paths if self.access.caller.sees(path)}
         rows = await read_rows(self.access.table, keys.values())
         return [
-            _group_of_row(path, rows.get(keys[path])) if path in keys else unknown_group(path)
+            _group_of_row(path, rows.get(keys[path]))
+            if path in keys
+            else group_not_found_error(path)
             for path in paths
         ]
 
@@ -52,8 +54,8 @@ class Groups:
         """Create a group below an existing one; the caller must be admin at the new path."""
         if path == ROOT:
             raise _path_taken(path)
-        self.access.require_at(Role.ADMIN, path)
-        if name is not None and (message := text_problem(name, MAX_NAME)):
+        self.access.require_role(Role.ADMIN, path)
+        if name is not None and (message := line_problem(name, MAX_NAME)):
             raise Invalid([FieldProblem(["name"], message)])
         above = parent(path) or ROOT
         group = Group(
@@ -75,7 +77,7 @@ class Groups:
         """Delete an empty group; raises IllegalState for any other."""
         if path == ROOT:
             raise IllegalState("The root group cannot be deleted.", "ROOT")
-        self.access.require_at(Role.ADMIN, path)
+        self.access.require_role(Role.ADMIN, path)
         group = await self.one(path)
         await commit(self.access.table, removal_writes(path))
         return group
@@ -146,7 +148,7 @@ def _path_of_row(item: Attributes) -> GroupPath:
 
 def _group_of_row(path: GroupPath, item: Attributes | None) -> Group | NotFound:
     if item is None:
-        return Group(path=ROOT, name="") if path == ROOT else unknown_group(path)
+        return Group(path=ROOT, name="") if path == ROOT else group_not_found_error(path)
     return load(Group, {"name": "", **item}, path=path)
 
 

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable
 
-from penstock.datastore.access.access import key_of_group, unknown_group
+from penstock.datastore.access.access import group_not_found_error, key_of_group
 from penstock.datastore.errors import IllegalState, NotFound
 from penstock.datastore.roles import ROOT, GroupPath, covers, parent
+from penstock.datastore.table.commit import Write
 from penstock.datastore.table.port import (
     AllOf,
     AnyOf,
@@ -16,7 +17,6 @@ from penstock.datastore.table.port import (
     Missing,
     Update,
 )
-from penstock.datastore.table.transaction import Write
 
 DELETING = "deletingAt"
 """The attribute that marks the row of a group that is being deleted with all its contents."""
@@ -44,7 +44,7 @@ def removal_writes(group: GroupPath, *, marked: bool = False) -> list[Write]:
 
     def describe_refusal(standing: Item | None) -> Exception:
         if standing is None or (marked and DELETING not in standing):
-            return unknown_group(group)
+            return group_not_found_error(group)
         return IllegalState(f"The group {group} is not empty.", "NOT_EMPTY")
 
     return [Write(gone, describe_refusal), count_in_group(parent(group) or ROOT, "children", -1)]
@@ -52,7 +52,7 @@ def removal_writes(group: GroupPath, *, marked: bool = False) -> list[Write]:
 
 def _closed_group_error(group: GroupPath, standing: Item | None) -> NotFound:
     if standing is None:
-        return unknown_group(group)
+        return group_not_found_error(group)
     return NotFound(f"The group {group} is being deleted.", ("group",))
 
 

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.datastore.access.access import Access, key_of_group, unknown_group
+from penstock.datastore.access.access import Access, group_not_found_error, key_of_group
 from penstock.datastore.errors import IllegalState, LimitExceeded, NotFound, Unavailable
 from penstock.datastore.groups.repository import Groups
 from penstock.datastore.groups.rows import DELETING, removal_writes
@@ -23,6 +23,7 @@ from penstock.datastore.resources.delete import ResourceDeleter
 from penstock.datastore.resources.reading import ResourceReader
 from penstock.datastore.resources.write import ResourceWriter
 from penstock.datastore.roles import ROOT, GroupPath, Role, covers
+from penstock.datastore.table.commit import Write, already_done, commit
 from penstock.datastore.table.items import read_rows, resource_id
 from penstock.datastore.table.layout import GRANT, GROUP, KINDS, MANIFEST, OWNED, KindDefinition
 from penstock.datastore.table.pages import query_pages
@@ -40,7 +41,6 @@ from penstock.datastore.table.port import (
     Range,
     Update,
 )
-from penstock.datastore.table.transaction import Write, already_done, commit
 from penstock.datastore.text import unescape
 
 ATTEMPTS = 20
@@ -60,10 +60,10 @@ def notify_nobody() -> None:
 
 @dataclass(frozen=True, slots=True)
 class GroupDeletions:
-    """Deletion of groups in the caller's scope; `begun` is called for each new job."""
+    """Deletion of groups for the caller; `on_job_created` is called for each new job."""
 
     access: Access
-    notify_begun: Callable[[], None] = notify_nobody
+    on_job_created: Callable[[], None] = notify_nobody
 
     async def delete(self, path: GroupPath) -> tuple[Group, Job | None]:
         """Delete an empty group at once and return None, or begin a job that deletes all of it.
@@ -80,7 +80,7 @@ class GroupDeletions:
                 raise
         for held in self.access.caller.roles:
             if covers(path, held):
-                self.access.require_at(Role.ADMIN, held)
+                self.access.require_role(Role.ADMIN, held)
         return await groups.one(path), await self._begin(path)
 
     async def _begin(self, path: GroupPath) -> Job:
@@ -95,7 +95,7 @@ class GroupDeletions:
                     return standing
                 given_up = marked.job
             else:
-                self.notify_begun()
+                self.on_job_created()
                 return job
         raise Unavailable(f"The group {path} is being deleted by many at once.")
 
@@ -105,7 +105,9 @@ class GroupDeletions:
 
         def describe_conflict(standing: Item | None) -> Exception:
             return (
-                unknown_group(path) if standing is None else _MarkedByOtherJob(str(standing["job"]))
+                group_not_found_error(path)
+                if standing is None
+                else _MarkedByOtherJob(str(standing["job"]))
             )
 
         mark = Update(
@@ -117,7 +119,7 @@ class GroupDeletions:
 
 
 async def delete_subtree(access: Access, lease: JobLease) -> None:
-    """Run the job of a lease; the caller of the scope must be allowed to do everything."""
+    """Run the job of a lease; `access` must be that of a caller who may do everything."""
     work = _SubtreeDeletion(access, lease, GroupPath(str(lease.job.group)))
     if await work.is_marked():
         groups = await work.mark_all()

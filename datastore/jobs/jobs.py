@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from penstock.datastore.access.access import Access, absent
+from penstock.datastore.access.access import Access, not_found_error
 from penstock.datastore.errors import NotFound
 from penstock.datastore.records import StoredRecord
 from penstock.datastore.roles import GroupPath
@@ -119,7 +119,7 @@ class Jobs:
         """Get jobs; one answer for each id, aligned."""
         found = await find_jobs(self.access.table, ids)
         return [
-            job if job is not None and self._may_follow(job) else absent("job")
+            job if job is not None and self._may_follow(job) else not_found_error("job")
             for id, job in zip(ids, found, strict=True)
         ]
 

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.errors import Failure, Unavailable
+from penstock.datastore.errors import ExpectedFailure, Unavailable
 from penstock.datastore.jobs.delete_group import delete_subtree
 from penstock.datastore.jobs.jobs import JobKind, JobState, unfinished_jobs
 from penstock.datastore.jobs.leases import JobLease, JobLeaseLost, JobPaused, release_job, take_job
@@ -28,8 +28,8 @@ logger = logging.getLogger("penstock.jobs")
 class JobWorker:
     """A worker that runs the jobs of a table, one after another.
 
-    `more` has the functions of job kinds that need more than a table. `access` gives the table, the
-    clock and the limits; permissions were checked when the job began.
+    `more_functions` has the functions of job kinds that need more than a table. `access` gives the
+    table, the clock and the limits; permissions were checked when the job began.
     """
 
     access: Access
@@ -73,7 +73,7 @@ class JobWorker:
             await {**JOB_FUNCTIONS, **self.more_functions}[job.kind](access, lease)
         except (JobLeaseLost, Unavailable, JobPaused):
             raise
-        except Failure as failure:
+        except ExpectedFailure as failure:
             await lease.finish(JobState.FAILED, failure.message)
         except Exception:
             logger.exception("the job %s failed", job.id)

@@ -11,6 +11,7 @@ from penstock.datastore.listening.annotations import (
 )
 from penstock.datastore.listening.records import Annotation, Favourite, Kind
 from penstock.datastore.playlists.header import retry_on_conflict
+from penstock.datastore.table.commit import Write, commit
 from penstock.datastore.table.layout import FAVOURITE
 from penstock.datastore.table.pages import Slice, Window
 from penstock.datastore.table.port import (
@@ -23,7 +24,6 @@ from penstock.datastore.table.port import (
     Put,
     Update,
 )
-from penstock.datastore.table.transaction import Write, commit
 from penstock.datastore.text import unescape
 
 FAVOURITE_AT = "favouriteAt"

@@ -10,11 +10,11 @@ from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import FieldProblem, Invalid
 from penstock.datastore.listening.annotations import Annotations, list_latest
 from penstock.datastore.listening.records import Annotation, Kind, Play
+from penstock.datastore.table.commit import Write, commit
 from penstock.datastore.table.items import load
 from penstock.datastore.table.layout import PLAY
 from penstock.datastore.table.pages import Slice, Window
 from penstock.datastore.table.port import AnyOf, Attributes, Compare, Missing, Put, Update
-from penstock.datastore.table.transaction import Write, commit
 from penstock.datastore.text import unescape
 
 LONG_ENOUGH_MS = 240_000
@@ -69,8 +69,8 @@ class Plays:
                 (Missing(LAST_PLAYED_AT), Compare(LAST_PLAYED_AT, "<", play.started_at))
             ),
         )
-        told = Put({**item, "listenedMs": play.listened_ms}, Missing())
-        return [Write(told, lambda _: _AlreadyCounted()), Write(latest, lambda _: earlier)]
+        counted = Put({**item, "listenedMs": play.listened_ms}, Missing())
+        return [Write(counted, lambda _: _AlreadyCounted()), Write(latest, lambda _: earlier)]
 
     def _check(self, play: Play) -> None:
         problems = []

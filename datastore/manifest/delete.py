@@ -22,6 +22,7 @@ from penstock.datastore.manifest.rows import (
     run_of,
     tombstone,
 )
+from penstock.datastore.table.commit import AlreadyDone, StaleRead, Write, commit
 from penstock.datastore.table.items import read_rows
 from penstock.datastore.table.layout import RUN_LISTED
 from penstock.datastore.table.pages import query_items
@@ -35,7 +36,6 @@ from penstock.datastore.table.port import (
     Update,
     key_of,
 )
-from penstock.datastore.table.transaction import AlreadyDone, StaleRead, Write, commit
 
 BATCH = 25
 EVENTS_PER_TRANSACTION = 90

@@ -22,9 +22,9 @@ from penstock.datastore.manifest.records import Action, ManifestName, Run
 from penstock.datastore.manifest.rows import RunWasDeleted, key_bytes, new_rows, run_item
 from penstock.datastore.manifest.runs import Runs
 from penstock.datastore.roles import Role
+from penstock.datastore.table.commit import StaleRead, Write, commit
 from penstock.datastore.table.limits import INDEX_RANGE_BYTES
 from penstock.datastore.table.port import Missing, Put, Value
-from penstock.datastore.table.transaction import StaleRead, Write, commit
 
 RUNS_PER_TRANSACTION = 20
 """The runs of one transaction, which takes 100 operations: each run has four rows."""
@@ -74,7 +74,7 @@ class RunImporter:
 
         An invalid item does not stop the others. With `dry_run` nothing is written.
         """
-        self.runs.access.require_at(Role.CONTRIBUTOR, manifest.group)
+        self.runs.access.require_role(Role.CONTRIBUTOR, manifest.group)
         rules.require_valid([("manifest", rules.short_problem(manifest.name))])
         valid: dict[str, Run] = {}
         invalid: list[InvalidItem] = []

@@ -15,9 +15,9 @@ from penstock.datastore.manifest.manifests import (
 )
 from penstock.datastore.manifest.records import Action, Run, RunEvent
 from penstock.datastore.manifest.rows import RunWasDeleted, key_bytes, new_rows, run_item, run_of
+from penstock.datastore.table.commit import StaleRead, Write, commit
 from penstock.datastore.table.limits import INDEX_RANGE_BYTES
 from penstock.datastore.table.port import Item, Missing, Put
-from penstock.datastore.table.transaction import StaleRead, Write, commit
 
 ATTEMPTS = 20
 PAUSE = 0.005
@@ -32,12 +32,12 @@ class _RunExists(Exception):
 
 
 async def insert_run(
-    access: Access, run: Run, action: Action, beside: Sequence[Write] = ()
+    access: Access, run: Run, action: Action, extra_writes: Sequence[Write] = ()
 ) -> tuple[Run, bool]:
     """Insert a run unless it exists, and create its manifest if need be.
 
     Returns the run, and whether this call inserted it. The fences of a deleted run of the same name
-    are continued. The writes in `beside` are part of the transaction.
+    are continued. The `extra_writes` are part of the transaction.
     """
     length = key_bytes(run.name)
     if length > INDEX_RANGE_BYTES:
@@ -50,7 +50,7 @@ async def insert_run(
         own = Write(Put(run_item(run), Missing()), _insert_conflict)
         rows = new_rows(run, first_event(access, run, action))
         try:
-            await commit(access.table, [own, *rows, *place, *beside])
+            await commit(access.table, [own, *rows, *place, *extra_writes])
         except ManifestMissing:
             absent = True
         except StaleRead:

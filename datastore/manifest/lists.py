@@ -248,7 +248,7 @@ class StaleManifest(NamedTuple):
 
 
 async def stale_manifests(access: Access) -> list[StaleManifest]:
-    """Search all manifests, `siKey1 = RM`; the caller of the scope must see all of them."""
+    """Search all manifests, `siKey1 = RM`; the caller must see all of them."""
     lists = RunLists(Runs(access))
     found = []
     async for item in query_items(

@@ -10,6 +10,7 @@ from penstock.datastore.groups.rows import count_in_group
 from penstock.datastore.manifest import rules
 from penstock.datastore.manifest.records import Manifest, ManifestName
 from penstock.datastore.roles import GroupPath, Role
+from penstock.datastore.table.commit import Write, commit
 from penstock.datastore.table.items import load, read_rows
 from penstock.datastore.table.layout import MANIFEST
 from penstock.datastore.table.pages import Slice, Window, make_slice
@@ -27,7 +28,6 @@ from penstock.datastore.table.port import (
     Range,
     Update,
 )
-from penstock.datastore.table.transaction import Write, commit
 from penstock.datastore.text import comparison_form, unescape
 
 DELETING_AT = "deletingAt"
@@ -61,7 +61,7 @@ class Manifests:
 
     async def page(self, group: GroupPath | None, window: Window) -> Slice[Manifest]:
         """List the manifests of a group, in the order of their names: `pk = RM:<group>`."""
-        group = self.access.seen_group(group)
+        group = self.access.require_visible_group(group)
         pk = MANIFEST.pk.fill({"group": group})
         query = Query(
             partition=pk,
@@ -77,7 +77,7 @@ class Manifests:
 
     async def delete(self, name: ManifestName) -> Manifest:
         """Delete a manifest without runs; raises IllegalState if it has any."""
-        self.access.require_at(Role.ADMIN, name.group)
+        self.access.require_role(Role.ADMIN, name.group)
         manifest = await self.one(name)
         await commit(self.access.table, delete_manifest_writes(name))
         return manifest

@@ -17,7 +17,7 @@ from penstock.datastore.manifest.runs import ATTEMPTS, Runs, folder_in_stage
 from penstock.datastore.manifest.state_machine import advance_run
 from penstock.datastore.manifest.transitions import Recover, Reset
 from penstock.datastore.roles import Role
-from penstock.datastore.table.transaction import StaleRead
+from penstock.datastore.table.commit import StaleRead
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class Recovery:
         self, name: RunName, output: OutputLocation = DEFAULT_OUTPUT, *, force: bool
     ) -> Run:
         """Delete a run and its history, under the conditions of a reset; needs an admin."""
-        self.runs.access.require_at(Role.ADMIN, name.manifest.group)
+        self.runs.access.require_role(Role.ADMIN, name.manifest.group)
         for _ in range(ATTEMPTS):
             run = await self._read_run(name)
             await self._require_incomplete(run, Reset(), output, force=force)
@@ -114,7 +114,7 @@ class Recovery:
         raise Unavailable("The run is being written by many at once.")
 
     async def _read_run(self, name: RunName) -> Run:
-        self.runs.access.require_at(Role.CONTRIBUTOR, name.manifest.group)
+        self.runs.access.require_role(Role.CONTRIBUTOR, name.manifest.group)
         return await self.runs.one(name, consistent=True)
 
     async def _require_incomplete(

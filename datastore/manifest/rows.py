@@ -5,6 +5,7 @@ from decimal import Decimal
 import msgspec
 
 from penstock.datastore.manifest.records import ManifestName, Run, RunEvent, RunName
+from penstock.datastore.table.commit import AlreadyDone, Refusal, Write, stale_read
 from penstock.datastore.table.items import load
 from penstock.datastore.table.layout import RUN, RUN_EVENT, RUN_LISTED
 from penstock.datastore.table.port import (
@@ -21,7 +22,6 @@ from penstock.datastore.table.port import (
     Query,
     Range,
 )
-from penstock.datastore.table.transaction import AlreadyDone, Refusal, Write, stale_read
 
 ALL_RUNS = "ALL"
 """The list of every run; the others are named after their states."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from penstock.datastore.errors import FieldProblem, Invalid
-from penstock.datastore.text import character_problem, prose_problem, text_problem
+from penstock.datastore.text import character_problem, line_problem, multiline_problem
 
 MAX_RUN_ID = 1024
 MAX_NAME = 128
@@ -43,11 +43,11 @@ def run_id_problem(text: str) -> str | None:
 
 
 def short_problem(text: str) -> str | None:
-    return text_problem(text, MAX_NAME)
+    return line_problem(text, MAX_NAME)
 
 
 def reason_problem(text: str) -> str | None:
-    return prose_problem(text, MAX_PROSE) if text.strip() else "must not be empty"
+    return multiline_problem(text, MAX_PROSE) if text.strip() else "must not be empty"
 
 
 def lease_problem(seconds: int) -> str | None:
@@ -98,4 +98,4 @@ def counts_problem(counts: Mapping[str, int] | None) -> str | None:
 
 
 def _type_problem(text: str) -> str | None:
-    return text_problem(text, MAX_PROSE)
+    return line_problem(text, MAX_PROSE)

@@ -7,7 +7,7 @@ from random import uniform
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import (
-    BadInput,
+    BadArgument,
     FieldProblem,
     Invalid,
     LeaseLost,
@@ -37,10 +37,10 @@ from penstock.datastore.manifest.state_machine import advance_run
 from penstock.datastore.manifest.transitions import Transition
 from penstock.datastore.objects.port import NO_FILES, Files
 from penstock.datastore.roles import Role
+from penstock.datastore.table.commit import StaleRead, Write, commit
 from penstock.datastore.table.items import read_rows
 from penstock.datastore.table.limits import INDEX_RANGE_BYTES
 from penstock.datastore.table.pages import query_items
-from penstock.datastore.table.transaction import StaleRead, Write, commit
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class OutputFolders:
             raise _folder_error(f"is not in the bucket of the server, {self.bucket}")
         try:
             return await self.files.stat(f"{path}{SUCCESS_FILE}") is not None
-        except BadInput as odd:
+        except BadArgument as odd:
             raise _folder_error(f"names no folder: {odd.message}") from odd
 
 
@@ -128,7 +128,7 @@ class Runs:
 
         A run that exists already is returned as it is.
         """
-        self.access.require_at(Role.CONTRIBUTOR, manifest.group)
+        self.access.require_role(Role.CONTRIBUTOR, manifest.group)
         named = (("manifest", rules.short_problem(manifest.name)),)
         rules.require_valid([*named, *found.problems()])
         run = Run(
@@ -149,15 +149,15 @@ class Runs:
         return (await insert_run(self.access, run, Action.DISCOVER))[0]
 
     async def change(
-        self, name: RunName, transition: Transition, beside: Sequence[Write] = ()
+        self, name: RunName, transition: Transition, extra_writes: Sequence[Write] = ()
     ) -> Run:
         """Change a run as the table of states allows: one read, and one transaction.
 
         Repeating a change of the same claim with the same content changes nothing, whatever
-        happened to the run since. The writes in `beside` are part of the transaction if the run
+        happened to the run since. The `extra_writes` are part of the transaction if the run
         changes. Raises IllegalState, or one of its subclasses.
         """
-        self.access.require_at(Role.CONTRIBUTOR, name.manifest.group)
+        self.access.require_role(Role.CONTRIBUTOR, name.manifest.group)
         rules.require_valid(transition.problems())
         call = self.access.clock.new_id()
         for attempt in range(ATTEMPTS):
@@ -173,7 +173,7 @@ class Runs:
                 return run
             event = self._event(run, after, transition, call)
             try:
-                await commit(self.access.table, [*changed_rows(run, after, event), *beside])
+                await commit(self.access.table, [*changed_rows(run, after, event), *extra_writes])
             except StaleRead:
                 continue
             return after

@@ -185,8 +185,8 @@ RunEvents: TypeAlias = list[tuple[OpenRun, Event]]
 class RunLoader:
     """Collects the events of runs into batches, and stores the batches.
 
-    `troubles` holds the destinations that cannot be written at the moment, with the latest
-    reason.
+    `failing_destinations` holds the destinations that cannot be written at the moment, with the
+    latest reason.
     """
 
     committer: BatchCommitter

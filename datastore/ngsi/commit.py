@@ -1,6 +1,7 @@
 """The commit of received events: segment, run, dead letters, receipts and counts, or nothing.
 
-Receipts detect a notification that is sent twice: it is stored once and counted as a duplicate.
+A receipt is a row that remembers a notification for a day. It detects a notification that is sent
+twice: it is stored once and counted as a duplicate.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,16 +18,16 @@ from penstock.datastore.ngsi.dead_letters import (
     DeadEvent,
     DeadLetter,
     LetterFiles,
-    letter_insert,
+    dead_letter_insert,
 )
 from penstock.datastore.ngsi.directory import Catalog
 from penstock.datastore.ngsi.notification import Notification
 from penstock.datastore.ngsi.rows import Event, recv_time
 from penstock.datastore.ngsi.run_log import RunLog
+from penstock.datastore.table.commit import Write, commit
 from penstock.datastore.table.items import read_rows
 from penstock.datastore.table.layout import NOTIFIED
 from penstock.datastore.table.port import TTL, AnyOf, Compare, Item, Missing, Put, Table
-from penstock.datastore.table.transaction import Write, commit
 
 RECEIPT_LIFETIME: Final = timedelta(hours=24)
 
@@ -36,7 +37,7 @@ class RepeatedNotification(Exception):
 
 
 def receipt_write(notification: Notification, clock: Clock) -> Write:
-    """The write that remembers a notification for a day; it belongs to its commit."""
+    """The write of a notification's receipt; it belongs to its commit."""
     now = clock.now()
     item: Item = {
         **NOTIFIED.item(id=notification.identity),
@@ -73,7 +74,7 @@ class IntakeBatch:
     """Events and writes that are committed together, or not at all."""
 
     events: list[Event] = field(default_factory=list)
-    dead: list[DeadEvent] = field(default_factory=list)
+    dead_events: list[DeadEvent] = field(default_factory=list)
     tally: Tally = field(default_factory=Tally)
     writes: list[Write] = field(default_factory=list)
 
@@ -98,11 +99,11 @@ class BatchCommitter:
         run = await self.run_log.write_segment(batch.events) if batch.events else None
         writes = [
             *batch.writes,
-            *await self.write_dead_letters(batch.dead, attempts=0),
+            *await self.write_dead_letters(batch.dead_events, attempts=0),
             *batch.tally.writes(self.shard),
         ]
         if run is not None:
-            await self.run_log.enter_run(run, writes)
+            await self.run_log.insert_run(run, writes)
         elif writes:
             await commit(self.table, writes)
         return run
@@ -117,7 +118,7 @@ class BatchCommitter:
         rows, line = [], 0
         for _, group in groupby(ordered, key=_service_path):
             together = list(group)
-            rows.append(letter_insert(self._dead_letter(together, file, line, attempts)))
+            rows.append(dead_letter_insert(self._dead_letter(together, file, line, attempts)))
             line += len(together)
         return rows
 

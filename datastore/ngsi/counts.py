@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping
 from typing import Final, TypeAlias
 
 from penstock.datastore.records import StoredRecord
+from penstock.datastore.table.commit import Write
 from penstock.datastore.table.items import load
 from penstock.datastore.table.layout import INGEST_COUNT
 from penstock.datastore.table.port import Query, Range, Table, Update
-from penstock.datastore.table.transaction import Write
 
 SHARDS: Final = 16
 """The rows of one count: each process updates its own row, so that servers do not contend."""

@@ -13,11 +13,11 @@ from penstock.datastore.ngsi.options import Persistence
 from penstock.datastore.ngsi.rows import Event
 from penstock.datastore.objects.port import Files
 from penstock.datastore.records import StoredRecord as Record
+from penstock.datastore.table.commit import Write
 from penstock.datastore.table.items import load, read_rows, resource_id
 from penstock.datastore.table.layout import DEAD_LETTER
 from penstock.datastore.table.pages import Slice, Window, make_slice
 from penstock.datastore.table.port import Attributes, Delete, Exists, Missing, Put, Query, Table
-from penstock.datastore.table.transaction import Write
 from penstock.datastore.text import is_id
 
 FOLDER: Final = "ngsi/dead-letters"
@@ -94,7 +94,7 @@ class DeadLetter(Record, frozen=True, kw_only=True):
     line: int
 
 
-def letter_insert(letter: DeadLetter) -> Write:
+def dead_letter_insert(letter: DeadLetter) -> Write:
     """The write that inserts the row of a new letter."""
     attributes = msgspec.to_builtins(letter)
     del attributes["id"]

@@ -14,7 +14,7 @@ from penstock.datastore.dynamodb.protocol import (
 )
 from penstock.datastore.dynamodb.retry import DEADLINE, Attempts
 from penstock.datastore.dynamodb.table import DynamoDBTable
-from penstock.datastore.dynamodb.transactions import write_all
+from penstock.datastore.dynamodb.transactions import batch_write
 from penstock.datastore.errors import RequestRefused
 from penstock.datastore.ngsi.destinations import FailureKind, TableItem
 from penstock.datastore.table import limits
@@ -64,7 +64,7 @@ class DynamoDBDestinations:
             tables[table].append(Put(item))
         for puts in tables.values():
             limits.guard_write(puts)
-        await write_all(self._client, Attempts(self._deadline), tables)
+        await batch_write(self._client, Attempts(self._deadline), tables)
 
     def table(self, name: str) -> DynamoDBTable:
         return DynamoDBTable(name, self._client, self._connections, self._deadline)

@@ -239,8 +239,8 @@ class Inbox:
             if notification.repeatable:
                 batch.writes.append(receipt_write(notification, self.clock))
             batch.events.extend(each.events)
-            batch.dead.extend(each.dead.values())
-        count_received(batch.tally, batch.events, batch.dead)
+            batch.dead_events.extend(each.dead.values())
+        count_received(batch.tally, batch.events, batch.dead_events)
         return batch
 
     def _release_settled(

@@ -8,7 +8,7 @@ import re
 from enum import StrEnum
 from typing import Final
 
-from penstock.datastore.errors import BadInput
+from penstock.datastore.errors import BadArgument
 
 CONCATENATOR: Final = "xffff"
 
@@ -31,30 +31,30 @@ def encode(text: str, encoding: Encoding = Encoding.CYGNUS) -> str:
     ASCII letters and digits, `_`, `-` and `.` stay, `=` becomes `xffff`, an `x` before four
     hexadecimal digits is doubled, and every other UTF-16 unit becomes `x` and its four digits.
     The strict rule encodes `=` like every other character, and encodes an `x` also at the end
-    of a component or before an encoded character. It raises BadInput for U+FFFF.
+    of a component or before an encoded character. It raises BadArgument for U+FFFF.
     """
     if encoding is Encoding.CYGNUS:
         return _ENCODED.sub(_replace_cygnus, text)
     if "\uffff" in text:
-        raise BadInput("U+FFFF has no place in a name: it is what joins its components.")
+        raise BadArgument("U+FFFF has no place in a name: it is what joins its components.")
     return _STRICT.sub(_replace_strict, text)
 
 
 def decode(text: str, encoding: Encoding = Encoding.CYGNUS) -> str:
     """Decode a text; the documented rule gives the most likely of the possible texts.
 
-    Raises BadInput if no text has this encoding.
+    Raises BadArgument if no text has this encoding.
     """
     found = _DECODED.sub(_decode_match, text)
     if encoding is Encoding.CYGNUS:
         found = found.replace("\uffff", "=")
     if encode(found, encoding) != text:
-        raise BadInput(f"No text is encoded as {text[:255]!r}.")
+        raise BadArgument(f"No text is encoded as {text[:255]!r}.")
     return found
 
 
 def decode_components(name: str, encoding: Encoding) -> tuple[str, ...]:
-    """Decode the joined components of a name; raises BadInput if one cannot be decoded."""
+    """Decode the joined components of a name; raises BadArgument if one cannot be decoded."""
     return tuple(decode(part, encoding) for part in _split_components(name))
 
 

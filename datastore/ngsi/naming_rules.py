@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.errors import BadInput, FieldProblem, Invalid, NotFound, NotPermitted
+from penstock.datastore.errors import BadArgument, FieldProblem, Invalid, NotFound, NotPermitted
 from penstock.datastore.ngsi.name_mappings import MAX_BYTES, Mapper, NameMappings, read_mappings
 from penstock.datastore.ngsi.notification import check_path
 from penstock.datastore.ngsi.options import SinkOptions
@@ -134,7 +134,7 @@ def _regex_problem(text: str) -> str | None:
 def _path_problem(path: str) -> str | None:
     try:
         check_path(path)
-    except BadInput as bad:
+    except BadArgument as bad:
         return bad.message
     return None
 

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import msgspec
 
-from penstock.datastore.errors import BadInput, LimitExceeded
+from penstock.datastore.errors import BadArgument, LimitExceeded
 from penstock.datastore.ngsi.entities import read_entity, read_legacy_entity
 from penstock.datastore.ngsi.events import EntityUpdate, Json, Poison, identity_digest, read_json
 
@@ -76,7 +76,7 @@ class Notification:
 
 
 def read_headers(headers: Mapping[str, str], defaults: NotificationDefaults) -> NotificationHeaders:
-    """Read the FIWARE headers; their names must be in lower case. Raises BadInput.
+    """Read the FIWARE headers; their names must be in lower case. Raises BadArgument.
 
     Several service paths are separated by commas, with or without spaces.
     """
@@ -93,19 +93,19 @@ def read_headers(headers: Mapping[str, str], defaults: NotificationDefaults) -> 
 
 
 def check_service(service: str) -> str:
-    """Return the service; raises BadInput if it is not valid."""
+    """Return the service; raises BadArgument if it is not valid."""
     if not _SERVICE.fullmatch(service):
-        raise BadInput(
+        raise BadArgument(
             f"A Fiware-Service has 1 to {MAX_SERVICE} letters, digits, '_', '-' and '.'."
         )
     return service
 
 
 def check_path(path: str) -> str:
-    """Return the service path without a final slash; raises BadInput if it is not valid."""
+    """Return the service path without a final slash; raises BadArgument if it is not valid."""
     trimmed = path[:-1] if len(path) > 2 and path.endswith("/") else path
     if not _PATH.fullmatch(trimmed):
-        raise BadInput(
+        raise BadArgument(
             f"A Fiware-ServicePath has up to {MAX_LEVELS} levels, each a '/' and 1 to "
             f"{MAX_SERVICE} letters, digits, '_', '-' and '.'."
         )
@@ -113,18 +113,18 @@ def check_path(path: str) -> str:
 
 
 def read_notification(heading: NotificationHeaders, body: bytes) -> Notification:
-    """Read the body; raises BadInput, and LimitExceeded if it holds too much.
+    """Read the body; raises BadArgument, and LimitExceeded if it holds too much.
 
     An unreadable entity becomes Poison and does not affect the other entities.
     """
     if not body.strip():
-        raise BadInput("The notification has no body.")
+        raise BadArgument("The notification has no body.")
     try:
         found = read_json(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise BadInput(f"The body is not JSON: {_error_text(error)}.") from None
+        raise BadArgument(f"The body is not JSON: {_error_text(error)}.") from None
     if not isinstance(found, dict):
-        raise BadInput("The body is not a JSON object.")
+        raise BadArgument("The body is not a JSON object.")
     subscription, entities = _read_entities(found, heading.format)
     if len(entities) > MAX_ENTITIES:
         raise LimitExceeded("entities of a notification", MAX_ENTITIES, len(entities))
@@ -152,7 +152,7 @@ def _read_format(header: str | None) -> Format | None:
         return Format(header.strip())
     except ValueError:
         allowed = ", ".join(Format)
-        raise BadInput(f"Ngsiv2-AttrsFormat {header[:50]!r} is none of {allowed}.") from None
+        raise BadArgument(f"Ngsiv2-AttrsFormat {header[:50]!r} is none of {allowed}.") from None
 
 
 def _read_entities(
@@ -161,7 +161,7 @@ def _read_entities(
     """Read the entities of the body, in the form that the header names or the body shows."""
     subscription = found.get("subscriptionId", "")
     if not isinstance(subscription, str):
-        raise BadInput("`subscriptionId` is not a text.")
+        raise BadArgument("`subscriptionId` is not a text.")
     if form is Format.LEGACY or (form is None and "contextResponses" in found):
         responses = _require_entities(found, "contextResponses")
         return subscription, [read_legacy_entity(each) for each in responses]
@@ -178,7 +178,7 @@ def _read_entities(
 def _require_entities(found: dict[str, Json], name: str) -> Sequence[Json]:
     entities = found.get(name)
     if not isinstance(entities, list) or not entities:
-        raise BadInput(f"`{name}` is not a list of at least one entity.")
+        raise BadArgument(f"`{name}` is not a list of at least one entity.")
     return entities
 
 
@@ -198,7 +198,7 @@ def _path_of_each_entity(paths: tuple[str, ...], entities: int) -> tuple[str, ..
     if len(paths) == 1:
         return paths * entities
     if len(paths) != entities:
-        raise BadInput(f"There are {len(paths)} service paths for {entities} entities.")
+        raise BadArgument(f"There are {len(paths)} service paths for {entities} entities.")
     return paths
 
 

@@ -49,7 +49,7 @@ class LetterReplayer:
             if isinstance(made, Event):
                 batch.events.append(made)
             else:
-                batch.dead.append(made)
+                batch.dead_events.append(made)
         at = (letter.service, letter.path)
         batch.tally.add(
             at, IngestCounts(dead_lettered=-len(batch.events), pending=len(batch.events))
@@ -58,4 +58,4 @@ class LetterReplayer:
         if run is not None:
             self.in_flight.add(EventAmount(len(batch.events)))
             self.hand_over(run, batch.events, 0)
-        return ReplayResult(letter, len(batch.events), len(batch.dead))
+        return ReplayResult(letter, len(batch.events), len(batch.dead_events))

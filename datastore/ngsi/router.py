@@ -23,7 +23,7 @@ class RoutedEntities:
 
 @dataclass(slots=True)
 class EntityRouter:
-    """Finds the destination of each update; a sink replaces `renaming` when the rules change."""
+    """Finds the destination of each update; a sink replaces `renamer` when the rules change."""
 
     registry: TableNameRegistry
     options: SinkOptions

@@ -20,8 +20,8 @@ from penstock.datastore.manifest.transitions import Claim, Fail, Heartbeat, Mark
 from penstock.datastore.ngsi.events import LineFiles
 from penstock.datastore.ngsi.rows import Event
 from penstock.datastore.roles import ROOT, Caller, Role
+from penstock.datastore.table.commit import Write
 from penstock.datastore.table.pages import Window
-from penstock.datastore.table.transaction import Write
 
 MANIFEST: Final = ManifestName(ROOT, "ngsi")
 FOLDER: Final = "ngsi/segments"
@@ -41,14 +41,15 @@ _MAX_CLAIMED = 20
 class RunLog:
     """The runs of segments, as one worker of the sink sees them.
 
-    `place` names the storage of the segments for readers of the manifest: a bucket's name.
+    `storage_name` is the name of the storage that readers of the manifest see: a bucket's name.
+    `written_by` is the program that the manifest names as the author of its runs.
     """
 
     access: Access
     lines: LineFiles[Event]
     worker: str
     storage_name: str
-    made_by: str
+    written_by: str
     lease_seconds: int = LEASE_SECONDS
 
     @property
@@ -69,7 +70,7 @@ class RunLog:
             manifest=MANIFEST.name,
             run_id=folder,
             added_at=seconds,
-            added_by=self.made_by,
+            added_by=self.written_by,
             to_skip=False,
             processed_at=seconds,
             shred_types=tuple(tables)[:_MAX_TYPES],
@@ -84,9 +85,9 @@ class RunLog:
             pipeline=MANIFEST.name,
         )
 
-    async def enter_run(self, run: Run, beside: Sequence[Write]) -> None:
+    async def insert_run(self, run: Run, extra_writes: Sequence[Write]) -> None:
         """Insert a run into the manifest; from then on its events are durable."""
-        await insert_run(self.runs.access, run, Action.DISCOVER, beside)
+        await insert_run(self.runs.access, run, Action.DISCOVER, extra_writes)
 
     async def read_events(self, run: Run) -> list[Event]:
         """Read the events of a run; raises NotFound if the segment is gone."""
@@ -96,10 +97,12 @@ class RunLog:
         """Renew the lease of a run; raises IllegalState if another worker holds it by now."""
         await self.runs.change(run.name, Heartbeat(fence=run.fence, seconds=self.lease_seconds))
 
-    async def mark_loaded(self, run: Run, counts: dict[str, int], beside: Sequence[Write]) -> None:
+    async def mark_loaded(
+        self, run: Run, counts: dict[str, int], extra_writes: Sequence[Write]
+    ) -> None:
         """Mark a run as loaded; raises IllegalState if another worker holds it by now."""
-        ask = MarkLoaded(fence=run.fence, loaded_by=self.made_by, counts=counts)
-        await self.runs.change(run.name, ask, beside)
+        transition = MarkLoaded(fence=run.fence, loaded_by=self.written_by, counts=counts)
+        await self.runs.change(run.name, transition, extra_writes)
 
     async def mark_failed(self, run: Run, error: str) -> None:
         """Mark a run as failed, so that a person must decide about it."""

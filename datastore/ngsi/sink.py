@@ -48,8 +48,8 @@ logger = logging.getLogger("penstock.ngsi")
 class SinkContext:
     """The stores and settings that a sink needs.
 
-    `place` names the storage of the files, `made_by` the program that writes runs. Segments are
-    deleted `keep_days` after they were stored.
+    `storage_name` is the name of the storage that readers of the manifest see. `written_by` is the
+    program that writes runs. Segments are deleted `keep_days` after they were stored.
     """
 
     table: Table
@@ -57,7 +57,7 @@ class SinkContext:
     destinations: Destinations
     clock: Clock
     storage_name: str = "files"
-    made_by: str = "penstock"
+    written_by: str = "penstock"
     lease_seconds: int = LEASE_SECONDS
     keep_days: int = 7
 
@@ -165,7 +165,7 @@ def _build_sink(ground: SinkContext, options: SinkOptions) -> NotificationSink:
     lines = LineFiles.of(ground.files, Event)
     worker = ground.clock.new_id()
     ledger = RunLog(
-        access, lines, worker, ground.storage_name, ground.made_by, ground.lease_seconds
+        access, lines, worker, ground.storage_name, ground.written_by, ground.lease_seconds
     )
     keeping = BatchCommitter(
         ground.table,

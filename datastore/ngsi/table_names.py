@@ -17,11 +17,11 @@ from penstock.datastore.ngsi.events import identity_digest
 from penstock.datastore.ngsi.name_encoding import CONCATENATOR, Encoding, encode
 from penstock.datastore.ngsi.options import DataModel, LongNames, NamingOptions
 from penstock.datastore.records import StoredRecord
+from penstock.datastore.table.commit import ATTEMPTS, StaleRead, Write, commit
 from penstock.datastore.table.items import load
 from penstock.datastore.table.layout import DESTINATION, DESTINATION_NAME
 from penstock.datastore.table.pages import Slice, Window, make_slice
 from penstock.datastore.table.port import Item, Missing, Put, Query, Range, Table, key_of
-from penstock.datastore.table.transaction import ATTEMPTS, StaleRead, Write, commit
 
 MIN_NAME: Final = 3
 MAX_NAME: Final = 255

@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 from urllib.parse import quote
 
-from penstock.datastore.errors import BadInput, LimitExceeded, Unavailable
+from penstock.datastore.errors import BadArgument, LimitExceeded, Unavailable
 
 SocketFactory: TypeAlias = Callable[[tuple[Any, ...]], socket.socket]
 
@@ -89,8 +89,8 @@ class FileStatus(StrEnum):
 class Files(Protocol):
     """A store of files, called `bucket`. Every method may raise `errors.Unavailable`.
 
-    Methods raise `errors.BadInput` for arguments that no store accepts: a malformed key, an expiry
-    outside 1 second to 7 days.
+    Methods raise `errors.BadArgument` for arguments that no store accepts: a malformed key, an
+    expiry outside 1 second to 7 days.
     """
 
     @property
@@ -162,13 +162,13 @@ def check_key(key: str) -> None:
     """Refuse a key that a URL, a browser or S3 would mistake for another one."""
     segments = key.split("/")
     if any(segment in {"", ".", ".."} for segment in segments):
-        raise BadInput("A file key has no empty, `.` or `..` segment.")
+        raise BadArgument("A file key has no empty, `.` or `..` segment.")
     if any(unicodedata.category(letter) in {"Cc", "Cs"} for letter in key):
-        raise BadInput("A file key has no control characters.")
+        raise BadArgument("A file key has no control characters.")
     if "${filename}" in key:
-        raise BadInput("A file key has no `${filename}`, which S3 replaces in an upload.")
+        raise BadArgument("A file key has no `${filename}`, which S3 replaces in an upload.")
     if len(key.encode()) > KEY_BYTES:
-        raise BadInput(f"A file key has at most {KEY_BYTES} bytes.")
+        raise BadArgument(f"A file key has at most {KEY_BYTES} bytes.")
 
 
 def check_upload(key: str, max_bytes: int, content_type: str, expires_in: int) -> None:
@@ -176,7 +176,7 @@ def check_upload(key: str, max_bytes: int, content_type: str, expires_in: int) -
     check_content_type(content_type)
     check_expiry(expires_in)
     if not 1 <= max_bytes <= OBJECT_BYTES:
-        raise BadInput(f"An upload has 1 to {OBJECT_BYTES} bytes.")
+        raise BadArgument(f"An upload has 1 to {OBJECT_BYTES} bytes.")
 
 
 def check_download(
@@ -189,36 +189,36 @@ def check_download(
     if filename is not None:
         check_key(filename)
         if "/" in filename or "\\" in filename or len(filename.encode()) > 255:
-            raise BadInput("A file name has no slashes and at most 255 bytes.")
+            raise BadArgument("A file name has no slashes and at most 255 bytes.")
 
 
 def check_copy(source: str, target: str) -> None:
     check_key(source)
     check_key(target)
     if source == target:
-        raise BadInput("A file is not copied onto itself.")
+        raise BadArgument("A file is not copied onto itself.")
 
 
 def check_content_type(content_type: str) -> None:
     if len(content_type) > 255 or not _CONTENT_TYPE.fullmatch(content_type):
-        raise BadInput("A content type is `type/subtype`, with parameters if need be.")
+        raise BadArgument("A content type is `type/subtype`, with parameters if need be.")
 
 
 def check_expiry(expires_in: int) -> None:
     if not 1 <= expires_in <= EXPIRY_SECONDS:
-        raise BadInput(f"A URL is valid for 1 to {EXPIRY_SECONDS} seconds.")
+        raise BadArgument(f"A URL is valid for 1 to {EXPIRY_SECONDS} seconds.")
 
 
 def check_bounds(start: int, end: int | None) -> None:
     if start < 0 or (end is not None and end < start):
-        raise BadInput("A range begins at 0 or later and does not end before it begins.")
+        raise BadArgument("A range begins at 0 or later and does not end before it begins.")
 
 
 def check_listing(prefix: str, after: str, limit: int) -> None:
     if any(unicodedata.category(letter) in {"Cc", "Cs"} for letter in prefix + after):
-        raise BadInput("A file key has no control characters.")
+        raise BadArgument("A file key has no control characters.")
     if not 1 <= limit <= LISTING:
-        raise BadInput(f"A listing has 1 to {LISTING} keys.")
+        raise BadArgument(f"A listing has 1 to {LISTING} keys.")
 
 
 def content_disposition(filename: str) -> str:

@@ -23,8 +23,8 @@ from penstock.datastore.playlists.records import MAX_CHANGED, Entry, Playlist
 from penstock.datastore.playlists.rows import KIND, entry_item
 from penstock.datastore.playlists.write import commit_change
 from penstock.datastore.resources import idempotency
+from penstock.datastore.table.commit import Write, already_done
 from penstock.datastore.table.port import Missing, Put
-from penstock.datastore.table.transaction import Write, already_done
 
 AddedEntries = tuple[Playlist, tuple[Entry, ...]]
 

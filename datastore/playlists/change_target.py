@@ -10,7 +10,7 @@ from penstock.datastore.playlists.header import require_version
 from penstock.datastore.playlists.order import EntryOrder, Gap
 from penstock.datastore.playlists.reading import PlaylistReader
 from penstock.datastore.playlists.records import Entry, Playlist
-from penstock.datastore.table.transaction import StaleRead
+from penstock.datastore.table.commit import StaleRead
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

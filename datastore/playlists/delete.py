@@ -27,6 +27,7 @@ from penstock.datastore.playlists.rows import (
     playlist_of,
     tombstone_partition,
 )
+from penstock.datastore.table.commit import StaleRead, Write, commit
 from penstock.datastore.table.limits import WRITE_OPERATIONS
 from penstock.datastore.table.port import (
     INDEX_HASH,
@@ -39,7 +40,6 @@ from penstock.datastore.table.port import (
     Query,
     Update,
 )
-from penstock.datastore.table.transaction import StaleRead, Write, commit
 
 CONCURRENT_BATCHES = 4
 HELD_UNTIL = "heldUntil"

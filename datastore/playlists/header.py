@@ -11,6 +11,7 @@ import msgspec
 from penstock.datastore.errors import LimitExceeded, Unavailable, VersionConflict
 from penstock.datastore.playlists.records import ENTRIES_LIMIT, MAX_ENTRIES, Playlist
 from penstock.datastore.playlists.rows import count_of, header_key, is_gone, no_playlist
+from penstock.datastore.table.commit import StaleRead, Write
 from penstock.datastore.table.port import (
     AllOf,
     Compare,
@@ -21,7 +22,6 @@ from penstock.datastore.table.port import (
     Update,
     Value,
 )
-from penstock.datastore.table.transaction import StaleRead, Write
 
 T = TypeVar("T")
 

@@ -40,8 +40,8 @@ from penstock.datastore.playlists.track_matching import (
 )
 from penstock.datastore.playlists.write import check_name, new_playlist
 from penstock.datastore.resources import idempotency
+from penstock.datastore.table.commit import AlreadyDone, Write, commit
 from penstock.datastore.table.port import INDEX_HASH, Compare, Item, Missing, Put, Update
-from penstock.datastore.table.transaction import AlreadyDone, Write, commit
 
 HOLD_TIME = timedelta(minutes=2)
 

@@ -18,8 +18,8 @@ from penstock.datastore.playlists.order import EntryOrder, move_writes
 from penstock.datastore.playlists.records import MAX_CHANGED, MAX_MOVED, Playlist
 from penstock.datastore.playlists.rows import key_of_entry
 from penstock.datastore.playlists.write import commit_change
+from penstock.datastore.table.commit import Write
 from penstock.datastore.table.port import Delete, Exists
-from penstock.datastore.table.transaction import Write
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,10 +19,10 @@ from penstock.datastore.playlists.rows import (
     key_at_position,
     key_of_entry,
 )
+from penstock.datastore.table.commit import StaleRead, Write, already_done, commit
 from penstock.datastore.table.items import read_rows
 from penstock.datastore.table.layout import PLAYLIST_ENTRY
 from penstock.datastore.table.port import Delete, Exists, Key, Missing, Put, Query, Range
-from penstock.datastore.table.transaction import StaleRead, Write, already_done, commit
 
 PAGE = 1_000
 """The number of rows that become entries before other work has its turn."""

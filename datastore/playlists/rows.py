@@ -4,7 +4,7 @@ from typing import cast
 
 import msgspec
 
-from penstock.datastore.access.access import absent
+from penstock.datastore.access.access import not_found_error
 from penstock.datastore.errors import NotFound
 from penstock.datastore.playlists.records import Entry, Playlist
 from penstock.datastore.table.items import load
@@ -85,7 +85,7 @@ def key_at_position(playlist_id: str, position: str) -> Key:
 
 
 def no_playlist() -> NotFound:
-    return absent("playlist")
+    return not_found_error("playlist")
 
 
 def is_gone(item: Attributes | None) -> bool:

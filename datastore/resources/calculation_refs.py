@@ -13,11 +13,11 @@ from penstock.datastore.access.access import Access
 from penstock.datastore.errors import LimitExceeded
 from penstock.datastore.formulas.calculations import calculation_identity, signature_of
 from penstock.datastore.records import Calculation, Resource
-from penstock.datastore.resources.name_resolution import Mention, NameResolver
+from penstock.datastore.resources.name_resolution import NameReference, NameResolver
 from penstock.datastore.roles import GroupPath
+from penstock.datastore.table.commit import Write, stale_read
 from penstock.datastore.table.layout import CALCULATION
 from penstock.datastore.table.port import Compare, Update
-from penstock.datastore.table.transaction import Write, stale_read
 from penstock.formula.checking.calculation_library import Callee, ResolvedCalculation
 from penstock.formula.checking.linker import calls_of
 from penstock.formula.core.errors import FormulaSyntax
@@ -40,8 +40,8 @@ class FormulaCall:
     callee: Callee
 
     @property
-    def mention(self) -> Mention:
-        return Mention(self.origin.owner, self.callee.name, self.callee.pin)
+    def mention(self) -> NameReference:
+        return NameReference(self.origin.owner, self.callee.name, self.callee.pin)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from penstock.datastore.access.access import Access
 from penstock.datastore.datasets.table_cache import DatasetTableCache
 from penstock.datastore.errors import LimitExceeded
 from penstock.datastore.records import ReferenceDataset
-from penstock.datastore.resources.name_resolution import Mention, NameResolver
+from penstock.datastore.resources.name_resolution import NameReference, NameResolver
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.layout import REFERENCE_DATASET
 from penstock.formula.core.datasets import DatasetRows, RowsByName, VersionPin, unknown_dataset
@@ -42,11 +42,11 @@ class PrefetchedDatasets(RowsByName):
     tables: DatasetTableCache
     owners: Mapping[str | None, GroupPath]
     used: dict[str, ReferenceDataset] = field(default_factory=dict)
-    _rows: dict[Mention, DatasetRows | None] = field(default_factory=dict)
+    _rows: dict[NameReference, DatasetRows | None] = field(default_factory=dict)
     _asked: dict[tuple[str, VersionPin, str | None], DatasetRows] = field(default_factory=dict)
-    _missing: set[Mention] = field(default_factory=set)
+    _missing: set[NameReference] = field(default_factory=set)
 
-    async def read(self, mentions: Iterable[Mention]) -> None:
+    async def read(self, mentions: Iterable[NameReference]) -> None:
         """Read the mentioned datasets that the caller sees; raises LimitExceeded for too many."""
         wanted = {*mentions} - self._rows.keys()
         check_dataset_count(len(self._rows) + len(wanted))
@@ -71,7 +71,7 @@ class PrefetchedDatasets(RowsByName):
         return rows
 
     def _find_rows(self, name: str, pin: VersionPin, within: str | None) -> DatasetRows:
-        mention = Mention(self.owners[within], name, pin)
+        mention = NameReference(self.owners[within], name, pin)
         if mention not in self._rows:
             self._missing.add(mention)
         rows = self._rows.get(mention)

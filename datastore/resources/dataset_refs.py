@@ -15,7 +15,7 @@ from penstock.datastore.objects.port import NO_FILES
 from penstock.datastore.records import ReferenceDataset
 from penstock.datastore.resources.calculation_refs import CalledCalculations
 from penstock.datastore.resources.dataset_prefetch import check_dataset_count, check_dataset_sizes
-from penstock.datastore.resources.name_resolution import Mention, NameResolver, ResolvedName
+from penstock.datastore.resources.name_resolution import NameReference, NameResolver, ResolvedName
 from penstock.datastore.table.layout import REFERENCE_DATASET
 from penstock.formula.checking.dataset_uses import dataset_calls, dataset_use, datasets_of
 from penstock.formula.checking.linker import reachable_calls
@@ -41,8 +41,8 @@ class FormulaDatasetUse(NamedTuple):
     name: str
     pin: VersionPin
 
-    def mention(self, library: CalledCalculations) -> Mention:
-        return Mention(library.owners[self.within], self.name, self.pin)
+    def mention(self, library: CalledCalculations) -> NameReference:
+        return NameReference(library.owners[self.within], self.name, self.pin)
 
 
 ResolvedDatasets = Mapping[FormulaDatasetUse, ResolvedName[ReferenceDataset] | None]
@@ -112,8 +112,11 @@ def _formula_problems(
         formula = parse(text)
     except FormulaSyntax:
         return []
-    told = [*_unknown_in_formula(formula, unknown), *_unknown_in_callees(formula, library, unknown)]
-    return [problem(text, FormulaCode.UNKNOWN_DATASET, message, at) for at, message in told]
+    unknown_uses = [
+        *_unknown_in_formula(formula, unknown),
+        *_unknown_in_callees(formula, library, unknown),
+    ]
+    return [problem(text, FormulaCode.UNKNOWN_DATASET, message, at) for at, message in unknown_uses]
 
 
 def _unknown_in_formula(

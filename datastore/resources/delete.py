@@ -21,6 +21,7 @@ from penstock.datastore.records import Resource
 from penstock.datastore.resources.derived_rows import derive_rows, difference_writes
 from penstock.datastore.resources.reading import ResourceReader
 from penstock.datastore.roles import Role
+from penstock.datastore.table.commit import StaleRead, Write, commit
 from penstock.datastore.table.items import latest_item, load, resource_id
 from penstock.datastore.table.layout import TOMBSTONE, KindDefinition
 from penstock.datastore.table.port import (
@@ -33,7 +34,6 @@ from penstock.datastore.table.port import (
     Put,
     Query,
 )
-from penstock.datastore.table.transaction import StaleRead, Write, commit
 
 R = TypeVar("R", bound=Resource)
 
@@ -48,7 +48,7 @@ class _ResourceInUse(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ResourceDeleter(Generic[R]):
-    """The deletes of one kind, in the caller's scope."""
+    """The deletes of one kind for the caller."""
 
     kind: KindDefinition[R]
     access: Access
@@ -141,17 +141,17 @@ class ResourceDeleter(Generic[R]):
         return buried, taken + len(writes)
 
     async def _is_in_use(self, resource: R) -> bool:
-        if self.kind.runs is None:
+        if self.kind.execution_count is None:
             return False
-        key = self.kind.runs.key(id=resource.id)
+        key = self.kind.execution_count.key(id=resource.id)
         return key in (await self.access.table.get([key], consistent=True)).items
 
     def _unused_writes(self, resource: R) -> list[Write]:
         """The write that fails the transaction if the resource has executions."""
-        if self.kind.runs is None:
+        if self.kind.execution_count is None:
             return []
         # A delete without effect: ConditionCheck would need a permission of its own.
-        none = Delete(self.kind.runs.key(id=resource.id), Missing())
+        none = Delete(self.kind.execution_count.key(id=resource.id), Missing())
         return [Write(none, lambda _: _ResourceInUse())]
 
     def _derived_row_deletes(self, resource: R) -> list[Write]:

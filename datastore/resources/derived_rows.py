@@ -12,9 +12,9 @@ from penstock.datastore.resources.names import NameHolder, NameHolding
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table import counters
 from penstock.datastore.table import counters as counts
+from penstock.datastore.table.commit import Write
 from penstock.datastore.table.layout import GRANT, OWNED, TAG, TAG_KEY_COUNT, TAG_VALUE_COUNT
 from penstock.datastore.table.port import INDEX_HASH, Delete, Item, Key, Put, Value, key_of
-from penstock.datastore.table.transaction import Write
 from penstock.datastore.tag_search import tags
 from penstock.datastore.text import comparison_form
 

@@ -10,10 +10,10 @@ import msgspec
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import FieldProblem, Invalid
+from penstock.datastore.table.commit import Write
 from penstock.datastore.table.layout import IDEMPOTENCY
 from penstock.datastore.table.port import TTL, AnyOf, Compare, Item, Missing, Put
-from penstock.datastore.table.transaction import Write
-from penstock.datastore.text import text_problem
+from penstock.datastore.text import line_problem
 
 WINDOW = timedelta(hours=24)
 MAX_KEY = 128
@@ -61,5 +61,5 @@ class Receipt:
 
 def key_problems(key: str | None) -> list[FieldProblem]:
     """List the problems of the key, if there is one."""
-    message = None if key is None else text_problem(key, MAX_KEY)
+    message = None if key is None else line_problem(key, MAX_KEY)
     return [FieldProblem(["idempotencyKey"], message)] if message else []

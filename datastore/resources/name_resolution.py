@@ -8,22 +8,22 @@ from typing import Generic, NamedTuple, TypeVar
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.clock import iso_timestamp
-from penstock.datastore.errors import BadInput, IllegalState, NotFound
+from penstock.datastore.errors import BadArgument, IllegalState, NotFound
 from penstock.datastore.records import Resource, State
 from penstock.datastore.resources.rules import MAX_NAME
 from penstock.datastore.resources.versions import Versions
 from penstock.datastore.roles import GroupPath, ancestors, are_on_one_line, parse_group_path
+from penstock.datastore.table.commit import StaleRead
 from penstock.datastore.table.items import load, read_rows
 from penstock.datastore.table.layout import NAME, KindDefinition
 from penstock.datastore.table.port import Attributes, Key
-from penstock.datastore.table.transaction import StaleRead
 from penstock.datastore.text import comparison_form
 from penstock.formula.core.datasets import VersionPin
 
 R = TypeVar("R", bound=Resource)
 
 
-class Mention(NamedTuple):
+class NameReference(NamedTuple):
     """A name in a formula, the owner group of that formula's resource, and the wanted version.
 
     A group in the pin must lie on one line with the owner, because readers of the formula may not
@@ -46,8 +46,9 @@ class ResolvedName(NamedTuple, Generic[R]):
 class NameResolver(Generic[R]):
     """Resolves the names of one kind of resource in formulas.
 
-    `saved` is about to replace its earlier version. Where formulas are `run`, only resources that
-    the caller may see and use are found; where they are saved, reads are consistent.
+    `saved` is the resource that is being saved; it is not in the table yet. With `for_run`, only
+    resources that the caller may see and use are found. Without it, because a formula is saved,
+    reads are consistent.
     """
 
     kind: KindDefinition[R]
@@ -55,7 +56,9 @@ class NameResolver(Generic[R]):
     saved: R | None = None
     for_run: bool = False
 
-    async def resolve(self, mentions: Iterable[Mention]) -> dict[Mention, ResolvedName[R]]:
+    async def resolve(
+        self, mentions: Iterable[NameReference]
+    ) -> dict[NameReference, ResolvedName[R]]:
         """Resolve the names by two consecutive reads, and one more for other versions.
 
         Names without a resource are left out. Raises IllegalState for a disabled resource, where
@@ -72,7 +75,7 @@ class NameResolver(Generic[R]):
             if version is not None
         }
 
-    async def _find_ids(self, mentions: set[Mention]) -> dict[Mention, str]:
+    async def _find_ids(self, mentions: set[NameReference]) -> dict[NameReference, str]:
         """Get by name: BatchGet of `AID:<kind>:<name>, G:<group>` over the chains of them all."""
         chains = {mention: self._chain_keys(mention) for mention in mentions}
         keys = [key for chain in chains.values() for key in chain]
@@ -84,7 +87,7 @@ class NameResolver(Generic[R]):
                 found[mention] = id
         return found
 
-    def _chain_keys(self, mention: Mention) -> list[Key]:
+    def _chain_keys(self, mention: NameReference) -> list[Key]:
         """The keys that may hold the name, nearest first."""
         group = mention.owner
         if len(mention.name) > MAX_NAME:
@@ -92,7 +95,7 @@ class NameResolver(Generic[R]):
         if mention.pin.group is not None:
             try:
                 group = parse_group_path(mention.pin.group)
-            except BadInput:
+            except BadArgument:
                 return []
         if not are_on_one_line(group, mention.owner):
             return []
@@ -102,7 +105,7 @@ class NameResolver(Generic[R]):
         return NAME.key(kind=self.kind.letter, name=comparison_form(name), group=group)
 
     def _holder(self, key: Key, row: Attributes) -> str | None:
-        """The id of the name's holder in the row, once the resource is saved."""
+        """The id of the resource that will hold the name after the save."""
         holder = row.get("id")
         if self.saved is None:
             return None if holder is None else str(holder)
@@ -111,7 +114,7 @@ class NameResolver(Generic[R]):
         return str(holder) if holder not in (None, self.saved.id) else None
 
     async def _read_latest(self, ids: set[str]) -> dict[str, R]:
-        """Get latest: `pk = C:<id>, sk = C`, batched; groups, not grants, decide which is found."""
+        """Get latest: `pk = C:<id>, sk = C`, batched; the names decided, no grant is read."""
         known = {} if self.saved is None else {self.saved.id: self.saved}
         keys = {self.kind.latest.key(id=id): id for id in ids - known.keys()}
         rows = await read_rows(self.access.table, keys, consistent=not self.for_run)
@@ -137,7 +140,7 @@ class NameResolver(Generic[R]):
         """The keys of the rows in which the resource holds its name."""
         return {self._key(resource.name, group) for group in resource.groups}
 
-    async def _pick_version(self, latest: R, mention: Mention) -> R | None:
+    async def _pick_version(self, latest: R, mention: NameReference) -> R | None:
         """The wanted version, if it exists."""
         if not self.for_run and not self._claimed_keys(latest) & {*self._chain_keys(mention)}:
             raise StaleRead

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import NameTaken
 from penstock.datastore.roles import ROOT, GroupPath, ancestors
+from penstock.datastore.table.commit import Write
 from penstock.datastore.table.layout import NAME
 from penstock.datastore.table.port import (
     Compare,
@@ -25,7 +26,6 @@ from penstock.datastore.table.port import (
     Range,
     Update,
 )
-from penstock.datastore.table.transaction import Write
 from penstock.datastore.text import comparison_form, unescape
 
 

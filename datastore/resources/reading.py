@@ -5,7 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from penstock.datastore.access.access import Access, absent, key_of_group, unknown_group
+from penstock.datastore.access.access import (
+    Access,
+    group_not_found_error,
+    key_of_group,
+    not_found_error,
+)
 from penstock.datastore.errors import LimitExceeded, NotFound
 from penstock.datastore.groups.repository import Groups
 from penstock.datastore.records import Resource, Tag
@@ -57,24 +62,24 @@ class LazyResource(Generic[R]):
         found._parts[None] = resource
         return found
 
-    def record(self, asked: Projection = None) -> R:
+    def record(self, projection: Projection = None) -> R:
         """The resource, with at least the fields of the projection."""
-        known = self._parts.get(None) or self._parts.get(asked)
+        known = self._parts.get(None) or self._parts.get(projection)
         if known is None:
-            id, part = resource_id(self._row), merge_projections(asked, ACCESS_FIELDS)
-            known = self._parts[asked] = load(self._kind.record, self._row, part, id=id)
+            id, part = resource_id(self._row), merge_projections(projection, ACCESS_FIELDS)
+            known = self._parts[projection] = load(self._kind.record, self._row, part, id=id)
         return known
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceReader(Generic[R]):
-    """The reads of one kind, in the caller's scope."""
+    """The reads of one kind for the caller."""
 
     kind: KindDefinition[R]
     access: Access
 
     async def many(
-        self, ids: Sequence[str], *, consistent: bool = False, asked: Projection = None
+        self, ids: Sequence[str], *, consistent: bool = False, projection: Projection = None
     ) -> list[R | NotFound]:
         """Get latest: `pk = P:<id>, sk = PV:latest`, batched; one answer for each id, in order.
 
@@ -84,7 +89,7 @@ class ResourceReader(Generic[R]):
         """
         rows, part = (
             await self._rows(ids, consistent=consistent),
-            merge_projections(asked, ACCESS_FIELDS),
+            merge_projections(projection, ACCESS_FIELDS),
         )
         return [self.admit(row, part) for row in rows]
 
@@ -103,23 +108,23 @@ class ResourceReader(Generic[R]):
         """Get by name: BatchGet of `AID:<kind>:<name>, G:<group>` over the chain, nearest first."""
         if len(name) > MAX_NAME:
             raise NotFound(f"No name is longer than {MAX_NAME} characters.", ("name",))
-        group = self.access.seen_group(group)
+        group = self.access.require_visible_group(group)
         chain = [
             NAME.key(kind=self.kind.letter, name=comparison_form(name), group=above)
             for above in reversed(ancestors(group))
         ]
         rows = await read_rows(self.access.table, [*chain, key_of_group(group)])
         if group != ROOT and key_of_group(group) not in rows:
-            raise unknown_group(group)
+            raise group_not_found_error(group)
         for key in chain:
             if "id" in rows.get(key, {}):
                 return await self.one(str(rows[key]["id"]))
         raise NotFound(f"There is no {self.kind.noun} named {name!r}.", ("name",))
 
-    def admit(self, item: Attributes | None, asked: Projection = None) -> R | NotFound:
+    def admit(self, item: Attributes | None, projection: Projection = None) -> R | NotFound:
         """The resource in a latest row; NotFound if there is none or the caller does not see it."""
-        found = self._admit_row(item, asked)
-        return found if isinstance(found, NotFound) else found.record(asked)
+        found = self._admit_row(item, projection)
+        return found if isinstance(found, NotFound) else found.record(projection)
 
     async def _rows(
         self, ids: Sequence[str], *, consistent: bool = False
@@ -128,12 +133,16 @@ class ResourceReader(Generic[R]):
         found = await read_rows(self.access.table, list(keys.values()), consistent=consistent)
         return [found.get(keys[id]) if id in keys else None for id in ids]
 
-    def _admit_row(self, row: Attributes | None, asked: Projection) -> LazyResource[R] | NotFound:
+    def _admit_row(
+        self, row: Attributes | None, projection: Projection
+    ) -> LazyResource[R] | NotFound:
         """Decide by the projected fields, because they are decoded in any case."""
         if row is None or "deletedAt" in row:
-            return absent(self.kind.noun)
+            return not_found_error(self.kind.noun)
         found = LazyResource(self.kind, row)
-        return found if self.access.sees(found.record(asked)) else absent(self.kind.noun)
+        return (
+            found if self.access.sees(found.record(projection)) else not_found_error(self.kind.noun)
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -156,12 +165,14 @@ class ListRequest:
 
 @dataclass(frozen=True, slots=True)
 class Listing(Generic[R]):
-    """The lists of one kind, in the caller's scope."""
+    """The lists of one kind for the caller."""
 
     kind: KindDefinition[R]
     access: Access
 
-    async def page(self, listed: ListRequest, window: Window, asked: Projection = None) -> Slice[R]:
+    async def page(
+        self, listed: ListRequest, window: Window, projection: Projection = None
+    ) -> Slice[R]:
         """List in a group or by tags (AND): search the postings of its chain, then BatchGet.
 
         Along the chain a resource has at most one grant; below the group it may have several, and
@@ -169,7 +180,7 @@ class Listing(Generic[R]):
         least the fields of the projection.
         """
         listed.tags.check()
-        group = self.access.seen_group(listed.group)
+        group = self.access.require_visible_group(listed.group)
         table = MeteredTable(self.access.table)
         descending = listed.newest_first is not window.backward
         travel = ScanParams(table, self.kind.letter, descending)
@@ -187,7 +198,9 @@ class Listing(Generic[R]):
             ),
             self.access.require_group(group),
         )
-        records = await ResourceReader(self.kind, self.access).many(found.ids, asked=asked)
+        records = await ResourceReader(self.kind, self.access).many(
+            found.ids, projection=projection
+        )
         # An index or a replica may be late: resources that are gone by now are left out.
         entries = [
             (id, record)

@@ -11,7 +11,7 @@ from penstock.datastore.formulas.transformers import transformer_problems
 from penstock.datastore.records import Resource
 from penstock.datastore.table.layout import CALCULATION, PIPELINE, REFERENCE_DATASET, KindDefinition
 from penstock.datastore.tag_search.tags import tag_problems
-from penstock.datastore.text import prose_problem, text_problem
+from penstock.datastore.text import line_problem, multiline_problem
 from penstock.formula.checking.calculation_library import CalculationLibrary
 
 R = TypeVar("R", bound=Resource)
@@ -38,8 +38,8 @@ async def check_resource(
     Its formulas may call the calculations of the library.
     """
     found = (
-        ("name", text_problem(resource.name, MAX_NAME)),
-        ("description", prose_problem(resource.description or "", MAX_DESCRIPTION)),
+        ("name", line_problem(resource.name, MAX_NAME)),
+        ("description", multiline_problem(resource.description or "", MAX_DESCRIPTION)),
     )
     problems = [*noted, *(FieldProblem([field], message) for field, message in found if message)]
     problems += tag_problems(resource.tags)

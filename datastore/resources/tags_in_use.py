@@ -124,7 +124,7 @@ class TagLists:
         self, group: GroupPath | None, read: Callable[[Sequence[GroupPath]], Awaitable[Slice[T]]]
     ) -> Slice[T]:
         """Read along the chain of a group that exists and that the caller sees."""
-        group = self.access.seen_group(group)
+        group = self.access.require_visible_group(group)
         found, _ = await gather(read(ancestors(group)), self.access.require_group(group))
         return found
 

@@ -7,7 +7,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
-from penstock.datastore.access.access import Access, absent
+from penstock.datastore.access.access import Access, not_found_error
 from penstock.datastore.errors import NotFound
 from penstock.datastore.records import Resource
 from penstock.datastore.resources.reading import ACCESS_FIELDS, ResourceReader
@@ -30,12 +30,12 @@ class VersionsRequest(NamedTuple):
     """The request for a page of versions, with the wanted fields of each."""
 
     window: Window
-    asked: Projection = None
+    projection: Projection = None
 
 
 @dataclass(frozen=True, slots=True)
 class Versions(Generic[R]):
-    """The versions of one kind, in the caller's scope.
+    """The versions of one kind for the caller.
 
     A method that takes a resource relies on the caller having read it, which proves the access.
     """
@@ -87,7 +87,7 @@ class Versions(Generic[R]):
         return self.kind.record(**msgspec.structs.asdict(found))
 
     async def by_number(
-        self, wanted: Sequence[tuple[R, int]], asked: Projection = None
+        self, wanted: Sequence[tuple[R, int]], projection: Projection = None
     ) -> list[R | NotFound]:
         """Get versions of known resources: `pk = P:<id>, sk = PV:<version>`, batched, in order."""
         keys = [
@@ -96,13 +96,13 @@ class Versions(Generic[R]):
         ]
         rows = await read_rows(self.access.table, (key for key in keys if key is not None))
         return [
-            load(self.kind.version_record, rows[key], asked, id=of.id)
+            load(self.kind.version_record, rows[key], projection, id=of.id)
             if key is not None and key in rows
             else _no_version(n)
             for key, (of, n) in zip(keys, wanted, strict=True)
         ]
 
-    async def page(self, of: R, window: Window, asked: Projection = None) -> Slice[R]:
+    async def page(self, of: R, window: Window, projection: Projection = None) -> Slice[R]:
         """List versions: `pk = P:<id>`, sk from the first `PV:` to the known latest, newest first.
 
         Each version has at least the fields of the projection.
@@ -124,7 +124,7 @@ class Versions(Generic[R]):
             query = replace(query, after=page.last, limit=window.size + 1 - len(items))
             page = await self.access.table.query(query)
             items += page.items
-        part = merge_projections(asked, _VERSION_FIELDS)
+        part = merge_projections(projection, _VERSION_FIELDS)
         found = [load(self.kind.version_record, item, part, id=of.id) for item in items]
         return make_slice(found, window, _position, more=False)
 
@@ -135,9 +135,9 @@ class Versions(Generic[R]):
         costs fewer units as a query of its own.
         """
         plans = [_page_numbers(of, window) for of, (window, _) in wanted]
-        asked = _VERSION_FIELDS
+        projection = _VERSION_FIELDS
         for _, (_, more) in wanted:
-            asked = merge_projections(asked, more)
+            projection = merge_projections(projection, more)
         short = [len(numbers) <= SHORT_PAGE for numbers in plans]
         keyed = [
             (of, n)
@@ -147,8 +147,8 @@ class Versions(Generic[R]):
         ]
         queried = [page for page, is_short in zip(wanted, short, strict=True) if not is_short]
         records, pages = await gather(
-            self.by_number(keyed, asked),
-            gather(*(self.page(of, window, asked) for of, (window, asked) in queried)),
+            self.by_number(keyed, projection),
+            gather(*(self.page(of, window, projection) for of, (window, projection) in queried)),
         )
         by_number = {(of.id, n): record for (of, n), record in zip(keyed, records, strict=True)}
         rest = iter(pages)
@@ -170,7 +170,7 @@ class Versions(Generic[R]):
         return load(self.kind.version_record, item, id=id)
 
     def _absent(self) -> NotFound:
-        return absent(self.kind.noun)
+        return not_found_error(self.kind.noun)
 
 
 def _position(record: Resource) -> str:

@@ -32,10 +32,10 @@ from penstock.datastore.resources.names import describe_conflict
 from penstock.datastore.resources.reading import ResourceReader
 from penstock.datastore.resources.rules import check_resource
 from penstock.datastore.roles import GroupPath, Role
+from penstock.datastore.table.commit import StaleRead, Write, already_done, commit
 from penstock.datastore.table.items import latest_item, version_item
 from penstock.datastore.table.layout import KindDefinition
 from penstock.datastore.table.port import Compare, Missing, Put
-from penstock.datastore.table.transaction import StaleRead, Write, already_done, commit
 
 R = TypeVar("R", bound=Resource)
 T = TypeVar("T")
@@ -47,7 +47,7 @@ PAUSE = 0.005
 
 @dataclass(frozen=True, slots=True)
 class ResourceWriter(Generic[R]):
-    """The writes of one kind, in the caller's scope."""
+    """The writes of one kind for the caller."""
 
     kind: KindDefinition[R]
     access: Access
@@ -71,7 +71,7 @@ class ResourceWriter(Generic[R]):
         input returns the resource that the first call created.
         """
         group = self.access.group_or_default(group)
-        self.access.require_at(Role.CONTRIBUTOR, group)
+        self.access.require_role(Role.CONTRIBUTOR, group)
         resource = self._new_resource(group, content)
         problems = [*noted, *idempotency.key_problems(idempotency_key)]
         receipt = []
@@ -132,7 +132,7 @@ class ResourceWriter(Generic[R]):
 
         def add_grant(current: R) -> R:
             self.access.require_owner(Role.ADMIN, current)
-            self.access.require_at(Role.ADMIN, group)
+            self.access.require_role(Role.ADMIN, group)
             return self._with_groups(current, with_grant(current.groups, group))
 
         before, after = await self._rewrite(id, add_grant, "group")
@@ -221,7 +221,7 @@ class ResourceWriter(Generic[R]):
         formulas = self.kind.formulas(resource)
         called = await read_callees(self.access, resource, formulas)
         # A kind that runs must find its datasets; a calculation may exist before its data.
-        if self.kind.runs is not None:
+        if self.kind.execution_count is not None:
             found = await resolve_datasets(self.access, called, formulas)
             noted = [*noted, *await unknown_dataset_problems(formulas, called, found)]
         await check_resource(self.kind, resource, called, noted)

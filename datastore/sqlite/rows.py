@@ -37,9 +37,9 @@ class JsonItem(EncodedItem):
 
     __slots__ = ()
 
-    def load(self, record: type, asked: Projection, more: Mapping[str, Value]) -> Any:
+    def load(self, record: type, projection: Projection, more: Mapping[str, Value]) -> Any:
         text = append_attributes(self._text, encode(more)) if more else self._text
-        return _decoder(record, asked).decode(text)
+        return _decoder(record, projection).decode(text)
 
     def _decode_all(self) -> Item:
         item: Item = decode(self._text)
@@ -47,8 +47,8 @@ class JsonItem(EncodedItem):
 
 
 @lru_cache(_CACHED_DECODERS)
-def _decoder(record: type, asked: Projection) -> "msgspec.json.Decoder[Any]":
-    return msgspec.json.Decoder(part_struct(record, asked), float_hook=_number)
+def _decoder(record: type, projection: Projection) -> "msgspec.json.Decoder[Any]":
+    return msgspec.json.Decoder(part_struct(record, projection), float_hook=_number)
 
 
 _SCHEMA = {

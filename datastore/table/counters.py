@@ -6,8 +6,8 @@ A counter that reaches zero is deleted.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from penstock.datastore.table.commit import Write
 from penstock.datastore.table.port import Compare, Delete, Exists, Item, Key, Update, Value
-from penstock.datastore.table.transaction import Write
 
 
 class CounterDrift(RuntimeError):
@@ -19,8 +19,7 @@ class Counter:
     """The amounts that one resource adds to the counter under `key`.
 
     `amounts` holds one number per attribute, `count` among them. `labels` are written when the
-    counter is created, `latest` whenever a resource brings another value. A counter without an
-    `index` is not in the index.
+    counter is created, `latest` whenever a resource brings another value.
     """
 
     key: Key

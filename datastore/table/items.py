@@ -28,16 +28,16 @@ def record_type(value: object) -> type:
     return found
 
 
-def projected_fields(record: type, asked: Projection) -> tuple[FieldInfo, ...] | None:
+def projected_fields(record: type, projection: Projection) -> tuple[FieldInfo, ...] | None:
     """The fields of a partial record; None where the whole record is needed.
 
     The whole record is needed where a name in the projection is not a field but computed from
     fields.
     """
     every = fields(record)
-    if asked is None or not asked <= {field.name for field in every}:
+    if projection is None or not projection <= {field.name for field in every}:
         return None
-    return tuple(field for field in every if field.name in asked)
+    return tuple(field for field in every if field.name in projection)
 
 
 def part_namespace(record: type) -> Mapping[str, Any]:
@@ -53,9 +53,9 @@ def merge_projections(one: Projection, other: Projection) -> Projection:
 
 
 @lru_cache(_CACHED_TYPES)
-def part_struct(record: type, asked: Projection) -> Any:
+def part_struct(record: type, projection: Projection) -> Any:
     """The type that msgspec decodes or converts to: the record, or a struct of some fields."""
-    wanted = projected_fields(record, asked)
+    wanted = projected_fields(record, projection)
     if wanted is None:
         return record
     return msgspec.defstruct(
@@ -89,7 +89,7 @@ class EncodedItem(Mapping[str, Value]):
         self._item: Item | None = None
 
     @abstractmethod
-    def load(self, record: type, asked: Projection, more: Mapping[str, Value]) -> Any:
+    def load(self, record: type, projection: Projection, more: Mapping[str, Value]) -> Any:
         """Decode a record, with `more` attributes; see `penstock.datastore.table.items.load`."""
 
     @abstractmethod
@@ -147,7 +147,7 @@ def version_item(kind: KindDefinition[R], record: R) -> Item:
     return {**kind.version.item(id=record.id, version=record.version), **attributes_of(record)}
 
 
-def load(record: type[S], row: Attributes, asked: Projection = None, **more: Value) -> S:
+def load(record: type[S], row: Attributes, projection: Projection = None, **more: Value) -> S:
     """Load a row as a record; attributes that the record does not have are ignored.
 
     With a projection, other fields may be missing: `record_type` gives the type of such a partial
@@ -155,9 +155,9 @@ def load(record: type[S], row: Attributes, asked: Projection = None, **more: Val
     """
     kind: type = record
     loaded: S = (
-        row.load(kind, asked, more)
+        row.load(kind, projection, more)
         if isinstance(row, EncodedItem)
-        else msgspec.convert({**row, **more}, part_struct(kind, asked))
+        else msgspec.convert({**row, **more}, part_struct(kind, projection))
     )
     return loaded
 

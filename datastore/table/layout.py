@@ -52,9 +52,9 @@ def row(pk: str, sk: str, index: str | None = None) -> Row:
 class KindDefinition(Generic[R]):
     """A kind of resource: its letter, its rows and its records.
 
-    `formulas` are the formulas in its fields that may call calculations. `runs` is the row that
-    counts a resource's executions, which must be deleted before it. `folder` is the folder of one
-    resource's files, if the kind has files.
+    `formulas` are the formulas in its fields that may call calculations. `execution_count` is
+    the row that counts a resource's executions, which must be deleted before it. `folder` is the
+    folder of one resource's files, if the kind has files.
     """
 
     letter: str
@@ -64,7 +64,7 @@ class KindDefinition(Generic[R]):
     record: type[R]
     version_record: type[R]
     formulas: Callable[[R], Sequence[str]]
-    runs: Row | None = None
+    execution_count: Row | None = None
     folder: str | None = None
 
     @property
@@ -87,7 +87,7 @@ PIPELINE = KindDefinition(
     record=Pipeline,
     version_record=PipelineVersion,
     formulas=lambda pipeline: [one.formula for one in pipeline.transformer.transforms],
-    runs=EXECUTION_COUNT,
+    execution_count=EXECUTION_COUNT,
 )
 
 CALCULATION = KindDefinition(

@@ -21,8 +21,8 @@ class TagTerm(NamedTuple):
         return other.matches({self.key: self.value})
 
     def matches(self, tags: Mapping[str, str]) -> bool:
-        held = tags.get(self.key)
-        return held is not None and (held == self.value or held.startswith(self.value + "#"))
+        value = tags.get(self.key)
+        return value is not None and (value == self.value or value.startswith(self.value + "#"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +34,16 @@ class TermFilter:
     none: tuple[TagTerm, ...] = ()
 
     def matches(self, tags: Mapping[str, str]) -> bool:
-        for wanted in self.all:
-            if not wanted.matches(tags):
+        for term in self.all:
+            if not term.matches(tags):
                 return False
-        for unwanted in self.none:
-            if unwanted.matches(tags):
+        for term in self.none:
+            if term.matches(tags):
                 return False
-        return not self.any or any(wanted.matches(tags) for wanted in self.any)
+        return not self.any or any(term.matches(tags) for term in self.any)
 
-    def driver_terms(self) -> tuple[tuple[TagTerm, ...], ...]:
-        """Alternatives of tags; every match has all tags of at least one alternative.
+    def scan_alternatives(self) -> tuple[tuple[TagTerm, ...], ...]:
+        """The lists to scan, as alternatives of tags: every match has all tags of one of them.
 
         The postings of any single tag of an alternative include all matches of that alternative. An
         alternative without tags matches every member; without alternatives nothing can match.
@@ -51,7 +51,7 @@ class TermFilter:
         needed = self.all if len(self.any) > 1 else self.all + self.any
         if needed:
             narrowest = tuple(one for one in dict.fromkeys(needed) if not _is_implied(one, needed))
-            # A tag set has one value for a key, and no two of these lie on one line.
+            # A tag set has one value for a key, and no value here is a level of another one.
             possible = len({one.key for one in narrowest}) == len(narrowest)
             return (narrowest,) if possible else ()
         if self.any:
@@ -127,7 +127,7 @@ async def run_together(calls: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
 
 @dataclass(frozen=True, slots=True)
 class PageSizes:
-    """The sizes of pages in rows, at 320 bytes a row.
+    """The sizes of pages in rows; a row is assumed to have 320 bytes.
 
     `block` rows are the smallest read that is charged (4 KB). `first` bounds a page while little is
     known of the stream, `cap` bounds every page.
@@ -154,16 +154,20 @@ class ScanOrder:
 class PostingScan:
     """A scan of streams that each contain every match, so a page of any one decides its range.
 
-    The choice of the stream changes only the cost, never the result. First a block of every stream
-    is read: the stream that gets furthest decides the most, and one that ends decides everything.
-    The scan reads on in that stream in growing pages, and once this takes long, in the stream with
-    the lowest count. After a page without a match another stream may have a gap here: again a block
-    of every stream is read, and the scan continues beyond the furthest. Each read begins behind all
-    earlier ones: no row is read twice.
+    The choice of the stream changes only the cost, never the result:
+
+    1. A block of every stream is read. The stream that gets furthest decides the most and becomes
+       the driver; a stream that ends decides everything.
+    2. The driver is read on in growing pages. Once this takes long, the streams are counted, and
+       the one with the lowest count becomes the driver.
+    3. After a page without a match another stream may have a gap here. Again a block of every
+       stream is read, and the scan continues beyond the furthest.
+
+    Each read begins behind all earlier ones: no row is read twice.
 
     Everything up to and including `position` is decided, and everything at all once the scan has
-    `ended`. The `matches` are in the order of the search. `since` is the begin of the latest page's
-    rows.
+    `ended`. The `matches` are in the order of the search. `page_start` is the first id of the
+    latest page.
     """
 
     __slots__ = (
@@ -171,15 +175,15 @@ class PostingScan:
         "_found",
         "_keeps",
         "_order",
-        "_probes",
+        "_probe_rounds_left",
         "_ranked",
         "_seen",
         "_sizes",
         "_streams",
         "ended",
         "matches",
+        "page_start",
         "position",
-        "since",
     )
 
     def __init__(
@@ -190,7 +194,7 @@ class PostingScan:
         after: str | None,
         sizes: PageSizes,
     ) -> None:
-        self.position = self.since = after
+        self.position = self.page_start = after
         self.ended = False
         self.matches: list[str] = []
         self._streams = streams
@@ -198,7 +202,7 @@ class PostingScan:
         self._order = order
         self._sizes = sizes
         self._driver = 0
-        self._probes = int(len(streams) > 1)
+        self._probe_rounds_left = int(len(streams) > 1)
         self._ranked = len(streams) == 1
         self._seen = self._found = 0
 
@@ -208,7 +212,7 @@ class PostingScan:
 
     async def advance(self, need: int) -> int:
         """Make one round of requests for `need` more matches; return the number of requests."""
-        if self._probes:
+        if self._probe_rounds_left:
             await self._probe_streams()
             return len(self._streams)
         size = (
@@ -229,12 +233,12 @@ class PostingScan:
         if not self._ranked:
             self._driver = furthest
         # Where streams skip each other's rows, the driver is read in every other round: hence two.
-        more = 2 if self._skips(pages) else self._probes - 1
-        self._probes = 0 if self._take_page(pages[furthest]) else more
+        more = 2 if self._skips(pages) else self._probe_rounds_left - 1
+        self._probe_rounds_left = 0 if self._take_page(pages[furthest]) else more
 
     async def _read_driver(self, size: int) -> None:
         found = self._take_page(await self._streams[self._driver].read(self.position, size))
-        self._probes = int(not found and len(self._streams) > 1)
+        self._probe_rounds_left = int(not found and len(self._streams) > 1)
 
     async def _rank_streams(self) -> None:
         counts = await run_together(stream.count() for stream in self._streams)
@@ -267,7 +271,7 @@ class PostingScan:
         self.matches += found
         self._seen += len(page.rows)
         self._found += len(found)
-        self.since = page.rows[0].id if page.rows else self.position
+        self.page_start = page.rows[0].id if page.rows else self.position
         self.ended = page.last is None
         self.position = page.last or (page.rows[-1].id if page.rows else self.position)
         return bool(found)
@@ -327,7 +331,7 @@ async def search(  # noqa: PLR0913 - all of it describes one page
     repeated.
     """
     order = ScanOrder(descending)
-    lanes = [
+    scans = [
         PostingScan(
             [source.tag(*tag) for tag in tags] or [source.members()],
             wanted.matches,
@@ -336,33 +340,33 @@ async def search(  # noqa: PLR0913 - all of it describes one page
             sizes,
         )
         for source in sources
-        for tags in wanted.driver_terms()
+        for tags in wanted.scan_alternatives()
     ]
-    merge = _ScanMerge(lanes, order, limit)
-    reading = lanes
+    merge = _ScanMerge(scans, order, limit)
+    reading = scans
     while reading:
         need = merge.missing_matches()
         budget.rounds -= 1
-        budget.reads -= sum(await run_together(lane.advance(need) for lane in reading))
-        reading = [] if budget.exhausted else merge.lagging_scans()
+        budget.reads -= sum(await run_together(scan.advance(need) for scan in reading))
+        reading = [] if budget.exhausted else merge.scans_to_continue()
     return merge.page(after)
 
 
 class _ScanMerge:
     """The matches of all scans as one list, of which the first `limit` and one more are needed."""
 
-    __slots__ = ("_lanes", "_limit", "_order")
+    __slots__ = ("_limit", "_order", "_scans")
 
-    def __init__(self, lanes: Sequence[PostingScan], order: ScanOrder, limit: int) -> None:
-        self._lanes = lanes
+    def __init__(self, scans: Sequence[PostingScan], order: ScanOrder, limit: int) -> None:
+        self._scans = scans
         self._order = order
         self._limit = limit
 
     def missing_matches(self) -> int:
-        """The number of missing matches until the page, and whether more follow, is certain."""
+        """The number of matches still needed to fill the page and to know whether more follow."""
         return self._limit + 1 - len(self._decided_matches())
 
-    def lagging_scans(self) -> list[PostingScan]:
+    def scans_to_continue(self) -> list[PostingScan]:
         """The scans to read on; none once the page is certain.
 
         With one match more than the page takes, only its last match must be certain: scans beyond
@@ -371,24 +375,24 @@ class _ScanMerge:
         """
         known = self._known_matches()
         behind = (
-            [lane for lane in self._lanes if not lane.has_decided(known[self._limit - 1])]
+            [scan for scan in self._scans if not scan.has_decided(known[self._limit - 1])]
             if len(known) > self._limit
-            else [lane for lane in self._lanes if not lane.ended]
+            else [scan for scan in self._scans if not scan.ended]
         )
-        hindmost = self._rearmost_position(behind)
-        return [lane for lane in behind if not self._order.is_ahead(lane.since, hindmost)]
+        rearmost = self._rearmost_position(behind)
+        return [scan for scan in behind if not self._order.is_ahead(scan.page_start, rearmost)]
 
     def page(self, after: str | None) -> SearchPage:
         decided = self._decided_matches()
         ids = tuple(decided[: self._limit])
-        unfinished = [lane for lane in self._lanes if not lane.ended]
+        unfinished = [scan for scan in self._scans if not scan.ended]
         examined = ids[-1] if ids else after
         if unfinished and len(ids) < self._limit:
             examined = self._rearmost_position(unfinished)
         return SearchPage(ids, examined, more=bool(unfinished) or len(decided) > self._limit)
 
     def _known_matches(self) -> list[str]:
-        matches = {match for lane in self._lanes for match in lane.matches}
+        matches = {match for scan in self._scans for match in scan.matches}
         return sorted(matches, reverse=self._order.descending)
 
     def _decided_matches(self) -> list[str]:
@@ -396,11 +400,11 @@ class _ScanMerge:
         return [
             match
             for match in self._known_matches()[: self._limit + 1]
-            if all(lane.has_decided(match) for lane in self._lanes)
+            if all(scan.has_decided(match) for scan in self._scans)
         ]
 
-    def _rearmost_position(self, lanes: Sequence[PostingScan]) -> str | None:
-        positions = [lane.position for lane in lanes]
+    def _rearmost_position(self, scans: Sequence[PostingScan]) -> str | None:
+        positions = [scan.position for scan in scans]
         return reduce(self._earlier, positions) if positions else None
 
     def _earlier(self, one: str | None, other: str | None) -> str | None:

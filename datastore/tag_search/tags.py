@@ -8,7 +8,7 @@ from unicodedata import normalize
 from penstock.datastore.errors import FieldProblem, Invalid
 from penstock.datastore.records import Tag
 from penstock.datastore.table.keys import join_levels
-from penstock.datastore.text import comparison_form, normalisation_problem, text_problem
+from penstock.datastore.text import comparison_form, line_problem, normalisation_problem
 
 MAX_LENGTH = 128
 MAX_DEPTH = 10
@@ -72,7 +72,7 @@ def tag_problems(tags: Sequence[Tag]) -> list[FieldProblem]:
 
 def tag_text_problems(path: list[str], tag: Tag) -> list[FieldProblem]:
     """List the broken rules of one tag's texts; `path` is the tag's path in the input."""
-    found = [("key", text_problem(tag.key, MAX_LENGTH))]
+    found = [("key", line_problem(tag.key, MAX_LENGTH))]
     found += [("value", text) for text in _value_problems(tag.value)]
     return [FieldProblem([*path, field], text) for field, text in found if text]
 
@@ -83,7 +83,7 @@ def _value_problems(value: str) -> list[str | None]:
     names = level_names(value)
     if len(names) > MAX_DEPTH:
         return [f"has more than {MAX_DEPTH} levels"]
-    found = [text_problem(name, MAX_LENGTH) for name in names]
+    found = [line_problem(name, MAX_LENGTH) for name in names]
     if len(found) == 1:
         return found
     return [problem and f"level {n}: {problem}" for n, problem in enumerate(found, start=1)]

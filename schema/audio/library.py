@@ -8,7 +8,7 @@ import strawberry
 from strawberry import UNSET
 
 from penstock.datastore.audio import records
-from penstock.datastore.errors import BadInput
+from penstock.datastore.errors import BadArgument
 from penstock.datastore.table.pages import Slice, Window
 from penstock.graphql_jit import projected_attributes
 from penstock.resolvers import audio
@@ -366,11 +366,11 @@ async def _load_totals(info: Info) -> records.LibraryTotals:
 
 
 def _is_newest_first(wanted: dict[str, str], order: AudioOrder | None) -> bool:
-    """Tell whether the newest come first; raises BadInput if the arguments exclude each other."""
+    """Tell whether the newest come first; BadArgument if the arguments exclude each other."""
     if len(wanted) > 1:
-        raise BadInput(f"Give only one of {' and '.join(wanted)}.")
+        raise BadArgument(f"Give only one of {' and '.join(wanted)}.")
     if order is not None and wanted and "genre" not in wanted:
-        raise BadInput("`order` cannot be used with artist, album or bucket.", ("order",))
+        raise BadArgument("`order` cannot be used with artist, album or bucket.", ("order",))
     return order is not AudioOrder.OLDEST_FIRST
 
 

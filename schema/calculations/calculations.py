@@ -164,7 +164,7 @@ class CalculationQuery:
     async def calculation_by_name(
         info: Info, name: NameArgument, group: GroupArgument = UNSET
     ) -> records.Calculation | None:
-        return await info.context.session.of(CALCULATION).reading.by_name(
+        return await info.context.session.repository(CALCULATION).reading.by_name(
             name, unset_to_none(group)
         )
 

@@ -7,7 +7,7 @@ from typing import Annotated, Final, TypeAlias, TypeVar
 import strawberry
 
 from penstock.datastore import records
-from penstock.datastore.errors import BadInput
+from penstock.datastore.errors import BadArgument
 from penstock.datastore.manifest.records import Action, RunState, Stage
 from penstock.datastore.roles import GroupPath, Role
 from penstock.datastore.tag_search.tags import MAX_DEPTH, MAX_LENGTH
@@ -33,18 +33,18 @@ def page_arguments(
     last: int | None = None,
     before: str | None = None,
 ) -> PageArguments:
-    """Check a connection's arguments; BadInput names the argument that is wrong.
+    """Check a connection's arguments; BadArgument names the argument that is wrong.
 
     `first` goes with `after` and `last` with `before`. Without a size, the page has 20 edges.
     """
     if first is not None and last is not None:
-        raise BadInput("Give `first` or `last`, not both.")
+        raise BadArgument("Give `first` or `last`, not both.")
     if last is None:
         if before is not None:
-            raise BadInput("`before` goes with `last`.", ("before",))
+            raise BadArgument("`before` goes with `last`.", ("before",))
         return PageArguments(_check_size("first", first), after)
     if after is not None:
-        raise BadInput("`after` goes with `first`.", ("after",))
+        raise BadArgument("`after` goes with `first`.", ("after",))
     return PageArguments(_check_size("last", last), before, backward=True)
 
 
@@ -52,7 +52,7 @@ def _check_size(argument: str, size: int | None) -> int:
     if size is None:
         return DEFAULT_PAGE_SIZE
     if not 1 <= size <= MAX_PAGE_SIZE:
-        raise BadInput(f"`{argument}` is 1 to {MAX_PAGE_SIZE}, not {size}.", (argument,))
+        raise BadArgument(f"`{argument}` is 1 to {MAX_PAGE_SIZE}, not {size}.", (argument,))
     return size
 
 

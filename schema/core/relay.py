@@ -18,7 +18,7 @@ import strawberry
 from penstock.datastore.audio.names import album_place_of, artist_place
 from penstock.datastore.audio.records import Album, Artist, Audio
 from penstock.datastore.audio.records import BucketConnection as StorageConnection
-from penstock.datastore.errors import BadInput, NotFound
+from penstock.datastore.errors import BadArgument, NotFound
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.jobs.jobs import Job
 from penstock.datastore.manifest.records import Manifest, Run
@@ -97,7 +97,7 @@ class _LazyEdge(msgspec.Struct, Generic[T], frozen=True):
 
 
 def page_from_arguments(first: First, after: After, last: Last, before: Before) -> PageArguments:
-    """Read the page that a connection's arguments request; BadInput if they are inconsistent."""
+    """Read the page that a connection's arguments request; BadArgument if they are inconsistent."""
     return page_arguments(
         unset_to_none(first), unset_to_none(after), unset_to_none(last), unset_to_none(before)
     )
@@ -118,7 +118,7 @@ async def read_connection(
     after = None if page.cursor is None else cursors.open(digest, page.cursor)
     result = await read_page(Window(size=page.size, after=after, backward=page.backward))
     if len(result.entries) > _SHORT_PAGE:
-        await info.context.turns.take()
+        await info.context.turns.wait_for_turn()
     seal_cursor = partial(cursors.seal, digest)
     edges = [_LazyEdge(node, position, seal_cursor) for position, node in result.entries]
     return Connection(
@@ -135,7 +135,7 @@ def read_positions(
     digest = _list_digest(info, list_identity)
     positions = []
     for cursor in cursors:
-        with suppress(BadInput):
+        with suppress(BadArgument):
             positions.append(info.context.cursors.open(digest, cursor))
     return tuple(positions)
 

@@ -21,7 +21,7 @@ from graphql import (
 from strawberry.types.scalar import ScalarDefinition
 
 from penstock.datastore import roles
-from penstock.datastore.errors import BadInput
+from penstock.datastore.errors import BadArgument
 from penstock.datastore.roles import GroupPath
 from penstock.schema.core.json_scalar import (
     check_json_output,
@@ -124,7 +124,7 @@ def _parse_group_path(value: object) -> GroupPath:
         raise GraphQLError("A GroupPath is a text such as /usa/northwest.")
     try:
         return roles.parse_group_path(value)
-    except BadInput as error:
+    except BadArgument as error:
         raise GraphQLError(error.message) from None
 
 

@@ -200,7 +200,7 @@ class ReferenceDatasetQuery:
     async def reference_dataset_by_name(
         info: Info, name: NameArgument, group: GroupArgument = UNSET
     ) -> records.ReferenceDataset | None:
-        return await info.context.session.of(REFERENCE_DATASET).reading.by_name(
+        return await info.context.session.repository(REFERENCE_DATASET).reading.by_name(
             name, unset_to_none(group)
         )
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import strawberry
 
-from penstock.datastore.errors import BadInput
+from penstock.datastore.errors import BadArgument
 from penstock.datastore.roles import GroupPath
 from penstock.graphql_jit import projected_attributes
 from penstock.resolvers.nodes import Record, load_nodes
@@ -72,7 +72,7 @@ class ViewerQuery:
         ],
     ) -> list[Record | None]:
         if len(ids) > MAX_NODES:
-            raise BadInput(f"At most {MAX_NODES} ids are read at once.", ("ids",))
+            raise BadArgument(f"At most {MAX_NODES} ids are read at once.", ("ids",))
         return await load_nodes(
             info.context, [parse_global_id(id) for id in ids], partial(projected_attributes, info)
         )

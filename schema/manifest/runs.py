@@ -6,7 +6,7 @@ from typing import Annotated, TypeAlias
 import strawberry
 from strawberry import UNSET
 
-from penstock.datastore.errors import BadInput
+from penstock.datastore.errors import BadArgument
 from penstock.datastore.manifest import records
 from penstock.datastore.manifest.lists import RunListFilter
 from penstock.datastore.roles import GroupPath
@@ -337,5 +337,5 @@ def _to_datetime(text: OptionalTime) -> datetime | None:
 
 def _to_age(seconds: int) -> timedelta:
     if not 0 <= seconds <= MAX_AGE:
-        raise BadInput(f"`olderThanSeconds` is 0 to {MAX_AGE}.", ("olderThanSeconds",))
+        raise BadArgument(f"`olderThanSeconds` is 0 to {MAX_AGE}.", ("olderThanSeconds",))
     return timedelta(seconds=seconds)

@@ -293,7 +293,9 @@ class PipelineQuery:
     async def pipeline_by_name(
         info: Info, name: NameArgument, group: GroupArgument = UNSET
     ) -> records.Pipeline | None:
-        return await info.context.session.of(PIPELINE).reading.by_name(name, unset_to_none(group))
+        return await info.context.session.repository(PIPELINE).reading.by_name(
+            name, unset_to_none(group)
+        )
 
     @strawberry.field(
         graphql_type=Connection[Pipeline],

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 
-from penstock.datastore.errors import BadInput
+from penstock.datastore.errors import BadArgument
 from penstock.datastore.roles import Caller, GroupPath, Role, parse_group_path
-from penstock.datastore.text import text_problem
+from penstock.datastore.text import line_problem
 
 ROLES_CLAIM = "penstock:roles"
 DEFAULT_GROUP_CLAIM = "penstock:defaultGroup"
@@ -16,7 +16,7 @@ _SEPARATORS = ("|||", "=")
 
 
 def caller_from(claims: Mapping[str, object], roles_claim: str, group_claim: str) -> Caller:
-    """Build the caller that verified claims describe; raises BadInput for an invalid claim."""
+    """Build the caller that verified claims describe; raises BadArgument for an invalid claim."""
     roles = roles_from(claims.get(roles_claim))
     return Caller(
         user_id_from(claims.get("sub")), roles, default_group_from(claims.get(group_claim), roles)
@@ -26,22 +26,22 @@ def caller_from(claims: Mapping[str, object], roles_claim: str, group_claim: str
 def user_id_from(claim: object) -> str:
     """Return the user id unchanged: one line of 1 to 255 characters."""
     if not isinstance(claim, str):
-        raise BadInput("The user id is not a text.")
-    if problem := text_problem(claim, MAX_USER_ID):
-        raise BadInput(f"The user id {problem}.")
+        raise BadArgument("The user id is not a text.")
+    if problem := line_problem(claim, MAX_USER_ID):
+        raise BadArgument(f"The user id {problem}.")
     return claim
 
 
 def roles_from(claim: object) -> dict[GroupPath, Role]:
     """Read roles by group from `{"/usa": "admin"}`, `["/usa=admin"]` or `["/usa|||admin"]`.
 
-    No claim means no roles. A malformed or contradictory entry raises BadInput and is never
+    No claim means no roles. A malformed or contradictory entry raises BadArgument and is never
     skipped.
     """
     roles: dict[GroupPath, Role] = {}
     for group, role in _group_roles(claim):
         if roles.setdefault(group, role) != role:
-            raise BadInput(f"The group {group!r} is given two roles.")
+            raise BadArgument(f"The group {group!r} is given two roles.")
     return roles
 
 
@@ -51,7 +51,7 @@ def parse_role(text: str) -> tuple[GroupPath, Role]:
         group, found, role = text.rpartition(separator)
         if found:
             return parse_group_path(group), _parse_role_name(role)
-    raise BadInput(f"The role {text!r} is not of the form GROUP=ROLE.")
+    raise BadArgument(f"The role {text!r} is not of the form GROUP=ROLE.")
 
 
 def default_group_from(claim: object, roles: Mapping[GroupPath, Role]) -> GroupPath | None:
@@ -64,10 +64,10 @@ def default_group_from(claim: object, roles: Mapping[GroupPath, Role]) -> GroupP
             roles, key=lambda group: (len(group.rstrip("/").split("/")), group), default=None
         )
     if not isinstance(claim, str):
-        raise BadInput("The default group is not a text.")
+        raise BadArgument("The default group is not a text.")
     group = parse_group_path(claim)
     if Caller("", roles).role_at(group) is None:
-        raise BadInput(f"The default group {group!r} is covered by none of the roles.")
+        raise BadArgument(f"The default group {group!r} is covered by none of the roles.")
     return group
 
 
@@ -82,10 +82,10 @@ def _group_roles(claim: object) -> Iterable[tuple[GroupPath, Role]]:
         case list() if all(isinstance(entry, str) for entry in claim):
             return [parse_role(entry) for entry in claim]
         case _:
-            raise BadInput("The roles are neither an object nor a list of texts.")
+            raise BadArgument("The roles are neither an object nor a list of texts.")
 
 
 def _parse_role_name(name: object) -> Role:
     if not isinstance(name, str) or name not in _ROLES:
-        raise BadInput(f"{name!r} is not one of the roles {', '.join(_ROLES)}.")
+        raise BadArgument(f"{name!r} is not one of the roles {', '.join(_ROLES)}.")
     return _ROLES[name]

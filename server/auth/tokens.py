@@ -16,7 +16,7 @@ from joserfc.jws import CompactSignature, JWSRegistry
 from joserfc.jwt import JWTClaimsRegistry
 from starlette.datastructures import Headers
 
-from penstock.datastore.errors import BadInput, NotAuthenticated
+from penstock.datastore.errors import BadArgument, NotAuthenticated
 from penstock.datastore.roles import Caller
 from penstock.server.auth.claims import DEFAULT_GROUP_CLAIM, ROLES_CLAIM, caller_from
 from penstock.server.auth.dev_tokens import DEV_ALGORITHM, DEV_ISSUER, DevKeys, dev_key
@@ -157,7 +157,7 @@ class TokenAuthenticator:
             )
         except ExpiredTokenError as error:
             raise NotAuthenticated("The token has expired.") from error
-        except (JoseError, BadInput) as error:
+        except (JoseError, BadArgument) as error:
             raise NotAuthenticated(f"The token is not accepted: {error}") from error
 
     async def _verify_signature(self, token: bytes) -> tuple[CompactSignature, object]:

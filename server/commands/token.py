@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from penstock.datastore.errors import BadInput
+from penstock.datastore.errors import BadArgument
 from penstock.datastore.roles import GroupPath, Role
 from penstock.server.auth.claims import default_group_from, roles_from, user_id_from
 from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
@@ -59,5 +59,5 @@ def _parse_identity(
     try:
         roles = roles_from(entries)
         return user_id_from(user), roles, default_group_from(default_group, roles)
-    except BadInput as error:
+    except BadArgument as error:
         raise CommandFailed(error.message, code=ExitCode.USAGE) from error

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from penstock.datastore.errors import ErrorCode, Failure, PenstockError
+from penstock.datastore.errors import ErrorCode, ExpectedFailure, PenstockError
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from penstock.schema.engine.limits import Limits
@@ -65,7 +65,7 @@ class S3Events:
 
     async def _confirm_upload(self, caller: Caller, key: str) -> bool:
         """Tell whether the file is the input of an execution that the caller may run."""
-        with suppress(Failure):
+        with suppress(ExpectedFailure):
             uploads = self.store.open_session(caller).executions.uploads
             return await uploads.confirm_key(key) is not None
         return False

@@ -57,7 +57,7 @@ async def run_sink(
         destinations=destinations,
         clock=store.clock,
         storage_name=settings.bucket or "files",
-        made_by=f"penstock-{version('penstock')}",
+        written_by=f"penstock-{version('penstock')}",
         lease_seconds=settings.ngsi_lease_seconds,
         keep_days=settings.ngsi_keep_segments_days,
     )
@@ -73,4 +73,6 @@ def with_ingest(
     """Return the store with access to the sink's samples, and to its replay of failed ones."""
     replay = None if sink is None else sink.replayer.replay
     seconds = settings.change_poll_seconds
-    return replace(store, ingest=SinkAccess(destinations, settings.sink_options, replay, seconds))
+    return replace(
+        store, ngsi_access=SinkAccess(destinations, settings.sink_options, replay, seconds)
+    )

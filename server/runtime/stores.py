@@ -132,10 +132,10 @@ def build_store(
     return Store(
         table,
         files=files,
-        bucket=bucket_of(settings),
-        buckets=buckets or BucketAccess(),
-        tables=DatasetTableCache(settings.dataset_cache_bytes),
-        budget=budget,
+        bucket_name=bucket_of(settings),
+        user_buckets=buckets or BucketAccess(),
+        dataset_cache=DatasetTableCache(settings.dataset_cache_bytes),
+        list_budget=budget,
         longest_api_key=longest,
     )
 

@@ -20,7 +20,7 @@ _DAY = 24 * 3600
 async def seed_runs(session: Session) -> None:
     """Add the missing sample runs to their manifest."""
     items = [SourceItem(str(day), _run_item(day, session.caller.user_id)) for day in range(DAYS)]
-    await session.importing.batch(MANIFEST, items)
+    await session.run_importer.batch(MANIFEST, items)
 
 
 async def purge_runs(session: Session) -> None:

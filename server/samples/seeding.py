@@ -11,7 +11,7 @@ from penstock.datastore.objects.port import NO_FILES
 from penstock.datastore.records import Resource
 from penstock.datastore.resources.reading import ListRequest
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
-from penstock.datastore.store import Repository, Session, Store
+from penstock.datastore.store import ResourceRepository, Session, Store
 from penstock.datastore.table.pages import Window
 from penstock.server.samples.calculations import sample_calculations
 from penstock.server.samples.catalogue import GROUPS, SampleResource, sample_pipelines
@@ -99,7 +99,7 @@ async def _delete_group(session: Session, group: GroupPath) -> None:
             await session.groups.delete(group)
 
 
-async def _create_resource(repository: Repository[Any], sample: SampleResource) -> bool:
+async def _create_resource(repository: ResourceRepository[Any], sample: SampleResource) -> bool:
     try:
         await repository.writing.create(sample.group, sample.content, None)
     except NameTaken:
@@ -120,7 +120,7 @@ async def _create_dataset(session: Session, sample: SampleDataset) -> None:
         await writing.create(sample.group, content, None)
 
 
-async def _seeded_resources(repository: Repository[Any]) -> AsyncIterator[Resource]:
+async def _seeded_resources(repository: ResourceRepository[Any]) -> AsyncIterator[Resource]:
     listed = ListRequest(group=ROOT, include_child_groups=True)
     window: Window | None = Window(size=100)
     while window is not None:

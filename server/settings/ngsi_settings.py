@@ -6,7 +6,7 @@ from pydantic import Field, SecretStr, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode
 
 from penstock.datastore.dynamodb.protocol import AccessKey
-from penstock.datastore.errors import BadInput
+from penstock.datastore.errors import BadArgument
 from penstock.datastore.ngsi.name_encoding import Encoding
 from penstock.datastore.ngsi.notification import check_path, check_service
 from penstock.datastore.ngsi.options import (
@@ -156,7 +156,7 @@ class NgsiSettings(BaseSettings):
         check = check_path if info.field_name == "ngsi_default_service_path" else check_service
         try:
             return check(text)
-        except BadInput as bad:
+        except BadArgument as bad:
             raise ValueError(bad.message) from None
 
     @field_validator("ngsi_secret_access_key")

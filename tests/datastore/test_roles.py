@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from penstock.datastore.errors import BadInput
+from penstock.datastore.errors import BadArgument
 from penstock.datastore.roles import (
     ROOT,
     GroupPath,
@@ -35,7 +35,7 @@ def test_the_comparison_form_of_a_comparison_form_is_itself(text: str) -> None:
 def test_a_parsed_path_parses_to_itself(text: str) -> None:
     try:
         path = parse_group_path(text)
-    except BadInput:
+    except BadArgument:
         return
     assert parse_group_path(path) == path
     assert comparison_form(path) == path
@@ -107,6 +107,6 @@ def test_what_users_take_for_one_group_is_one_path(text: str, path: str) -> None
     ],
 )
 def test_a_path_that_breaks_a_rule_is_refused_with_the_rule(text: str, reason: str) -> None:
-    with pytest.raises(BadInput, match=reason) as raised:
+    with pytest.raises(BadArgument, match=reason) as raised:
         parse_group_path(text)
     raised.value.message.encode()  # a lone surrogate is shown escaped, never passed on

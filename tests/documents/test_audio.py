@@ -175,7 +175,7 @@ async def test_importing(store: Store, tmp_path: Path) -> None:
 async def test_connecting(store: Store) -> None:
     """connect a bucket of one's own"""
     buckets = BucketAccess(LocalVault(b"k" * 32), rules=EndpointRules(private=True))
-    library = listener(replace(store, buckets=buckets))
+    library = listener(replace(store, user_buckets=buckets))
     made = await library.connections.add_keys("n", "my-music", "us-east-1", KEYS)
     assert await walk(library.connections.page) == [made]
     assert await library.connections.unseal_keys(made.id) == KEYS

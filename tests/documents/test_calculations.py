@@ -101,7 +101,7 @@ async def create(ask: Ask, group: str, caller: Caller = ROOT, **changes: Any) ->
 
 async def vehicle(ask: Ask, **changes: Any) -> str:
     """Make the groups and the document's calculation in `/usa`; return its global id."""
-    await ask.grow()
+    await ask.create_groups()
     made = await create(ask, "/usa", **changes)
     assert made["__typename"] == "CreateCalculationPayload", made
     id: str = made["calculation"]["id"]

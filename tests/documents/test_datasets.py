@@ -60,7 +60,7 @@ async def create(ask: Ask, group: str, **changes: Any) -> Any:
 
 async def vehicles(ask: Ask, **changes: Any) -> str:
     """Make the groups and a dataset in `/usa`; return its global id."""
-    await ask.grow()
+    await ask.create_groups()
     made = await create(ask, "/usa", **changes)
     assert made["__typename"] == "CreateReferenceDatasetPayload", made
     id: str = made["referenceDataset"]["id"]
@@ -106,7 +106,7 @@ async def test_create_a_reference_dataset(ask: Ask) -> None:
 
 async def test_upload_the_file_of_a_reference_dataset(ask: Ask, store: Store) -> None:
     """upload the file of a reference dataset"""
-    await ask.grow()
+    await ask.create_groups()
     upload = (await ask.input(UPLOAD, group="/usa"))["upload"]
     form = upload["form"]
     fields = {field["name"]: field["value"] for field in form["fields"]}

@@ -23,9 +23,9 @@ def ask(store: Store, request: pytest.FixtureRequest) -> Ask:
 
 async def test_process_the_group_created_event(ask: Ask) -> None:
     """process the group created event"""
-    await ask.grow("/usa")
+    await ask.create_groups("/usa")
     await ask.make("/usa", "one", "scope=1")
-    await ask.grow("/usa/northwest")
+    await ask.create_groups("/usa/northwest")
     assert await ask.names("/usa/northwest", NORTHWEST) == ["one"]
     assert await ask.names("/usa/northwest", tags={"all": tag_inputs("scope=1")}) == ["one"]
     counted = (await ask(VALUES, {"group": "/usa/northwest"}, NORTHWEST)).value
@@ -34,7 +34,7 @@ async def test_process_the_group_created_event(ask: Ask) -> None:
 
 async def test_process_the_group_deleted_event(ask: Ask) -> None:
     """process the group deleted event"""
-    await ask.grow("/usa", "/usa/northwest")
+    await ask.create_groups("/usa", "/usa/northwest")
     above = await ask.make("/usa", "above", "scope=1")
     within = await ask.make("/usa/northwest", "within", "scope=2")
     refused = await ask.input(DELETE_GROUP, path="/usa/northwest")
@@ -50,7 +50,7 @@ async def test_process_the_group_deleted_event(ask: Ask) -> None:
 
 async def test_process_the_group_membership_granted_event(ask: Ask) -> None:
     """process the group membership granted event"""
-    await ask.grow()
+    await ask.create_groups()
     id = await ask.make("/usa", "one", "scope=1")
     assert await ask.names("/eu/france", FRANCE) == []
     assert (await ask.input(GRANT, id=id, group="/eu"))["changed"] is True
@@ -62,7 +62,7 @@ async def test_process_the_group_membership_granted_event(ask: Ask) -> None:
 
 async def test_process_the_group_membership_revoked_event(ask: Ask) -> None:
     """process the group membership revoked event"""
-    await ask.grow()
+    await ask.create_groups()
     id = await ask.make("/usa/northwest", "one", "scope=1")
     await ask.input(GRANT, id=id, group="/eu")
     assert (await ask(PIPELINE, {"id": id}, FRANCE)).value["name"] == "one"

@@ -37,7 +37,7 @@ async def list_runs(ask: Ask, field: str = "runs", **arguments: Any) -> list[str
 
 
 async def make_processed_run(ask: Ask) -> Any:
-    await ask.grow("/usa")
+    await ask.create_groups("/usa")
     await do(ask, "DiscoverRun", addedBy="0.4.1")
     claim = await do(ask, "ClaimRun", stage="TRANSFORM", owner="transformer-1")
     output = {"shredTypes": TYPES, "savedTo": SAVED_TO}
@@ -46,7 +46,7 @@ async def make_processed_run(ask: Ask) -> Any:
 
 async def test_a_directory_is_added_when_it_is_discovered(ask: Ask) -> None:
     """when Transformer discovered the directory and added it to manifest"""
-    await ask.grow("/usa")
+    await ask.create_groups("/usa")
     run = await do(ask, "DiscoverRun", addedBy="0.4.1")
     assert (run["runId"], run["state"], run["addedBy"], run["toSkip"]) == (
         RUN_ID,
@@ -62,7 +62,7 @@ async def test_a_directory_is_added_when_it_is_discovered(ask: Ask) -> None:
 
 async def test_one_worker_has_a_run_in_hand(ask: Ask) -> None:
     """a run is taken in hand by one worker"""
-    await ask.grow("/usa")
+    await ask.create_groups("/usa")
     await do(ask, "DiscoverRun", addedBy="0.4.1")
     claim = await do(ask, "ClaimRun", stage="TRANSFORM", owner="transformer-1")
     assert (claim["state"], claim["leaseOwner"], claim["fence"]) == (
@@ -95,7 +95,7 @@ async def test_a_loaded_run_is_loaded(ask: Ask) -> None:
 
 async def test_a_blacklisted_run_is_left_alone(ask: Ask) -> None:
     """nothing should process this directory"""
-    await ask.grow("/usa")
+    await ask.create_groups("/usa")
     await do(ask, "DiscoverRun", addedBy="0.4.1")
     run = await do(ask, "SkipRun", reason="the collector was broken")
     assert (run["state"], run["toSkip"], run["skipReason"]) == (
@@ -111,7 +111,7 @@ async def test_a_blacklisted_run_is_left_alone(ask: Ask) -> None:
 
 async def test_a_run_that_nobody_works_on_is_found(ask: Ask) -> None:
     """the record remains in NEW state"""
-    await ask.grow("/usa")
+    await ask.create_groups("/usa")
     await do(ask, "DiscoverRun", addedBy="0.4.1")
     assert await list_runs(ask, "staleRuns") == []
     assert await list_runs(ask, "staleRuns", olderThanSeconds=0) == [RUN_ID]
@@ -122,8 +122,8 @@ async def test_a_run_that_nobody_works_on_is_found(ask: Ask) -> None:
 async def test_a_folder_with_a_success_file_is_recovered(any_store: Store, tmp_path: Path) -> None:
     """manually transit folder from NEW state to PROCESSED"""
     files = await LocalFiles.open(tmp_path / "files", base_url="http://x", key=b"k" * 32)
-    ask = Ask(replace(any_store, files=files, bucket="acme"))
-    await ask.grow("/usa")
+    ask = Ask(replace(any_store, files=files, bucket_name="acme"))
+    await ask.create_groups("/usa")
     await do(ask, "DiscoverRun", addedBy="0.4.1")
     where = {"shredTypes": TYPES, "stagePath": "s3://acme/stage/"}
     assert await do(ask, "RecoverRun", **where) == "OUTPUT_MISSING"
@@ -140,8 +140,8 @@ async def test_a_folder_without_a_success_file_is_deleted_from_the_manifest(
 ) -> None:
     """just delete the record"""
     files = await LocalFiles.open(tmp_path / "files", base_url="http://x", key=b"k" * 32)
-    ask = Ask(replace(any_store, files=files, bucket="acme"))
-    await ask.grow("/usa")
+    ask = Ask(replace(any_store, files=files, bucket_name="acme"))
+    await ask.create_groups("/usa")
     await do(ask, "DiscoverRun", addedBy="0.4.1")
     gone = await do(ask, "ResetRun", savedTo=SAVED_TO, delete=True)
     assert gone["runId"] == RUN_ID
@@ -188,7 +188,7 @@ async def test_the_history_tells_what_happened(ask: Ask) -> None:
 
 async def test_the_manifests_of_a_group(ask: Ask) -> None:
     """the manifests of a group"""
-    await ask.grow("/usa", "/eu")
+    await ask.create_groups("/usa", "/eu")
     for n, name in enumerate(("snowplow", "Matomo", "snowplow")):
         await do(ask, "DiscoverRun", manifest=name, runId=f"run={n}/", addedBy="0.4.1")
     await do(ask, "DiscoverRun", group="/eu", addedBy="0.4.1")
@@ -201,11 +201,11 @@ async def test_the_manifests_of_a_group(ask: Ask) -> None:
 
 async def test_a_manifest_of_others_is_taken_over(ask: Ask, any_store: Store) -> None:
     """take over a manifest that others kept"""
-    await ask.grow("/usa")
+    await ask.create_groups("/usa")
     item: dict[str, Any] = {"RunId": RUN_ID, "AddedAt": 1544529600, "AddedBy": "t", "ToSkip": False}
     broken = {"RunId": "run=2/", "AddedAt": "yesterday"}
     name = ManifestName(GroupPath("/usa"), "snowplow")
-    importing = any_store.open_session(ROOT).importing
+    importing = any_store.open_session(ROOT).run_importer
     items = [SourceItem("line 1", item), SourceItem("line 2", broken)]
     imported = await importing.batch(name, items)
     assert (imported.entered, imported.standing) == (1, 0)

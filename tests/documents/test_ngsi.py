@@ -142,7 +142,7 @@ async def test_list_dead_letters(ask: Ask) -> None:
 
 async def test_try_dead_letters_again(store: Store, tmp_path: Path) -> None:
     """try dead letters again"""
-    async with open_world(store.table, store.ingest.destinations, tmp_path) as world:
+    async with open_world(store.table, store.ngsi_access.destinations, tmp_path) as world:
         async with world.open_sink() as sink:
             await sink.accept_notification(notification({"type": "car"}, car("car1")), 10)
             ask = Ask(world.store_beside(sink))

@@ -29,7 +29,7 @@ async def values(ask: Ask, group: str, parent: str | None = None) -> list[tuple[
 
 
 async def catalogue(ask: Ask) -> None:
-    await ask.grow()
+    await ask.create_groups()
     await ask.make("/usa", "steel", "material=Metal/Steel", "scope=1")
     await ask.make("/usa/northwest", "copper", "material=metal/copper", "scope=1")
     await ask.make("/usa/northwest", "wood", "material=wood", "scope=2")
@@ -38,7 +38,7 @@ async def catalogue(ask: Ask) -> None:
 
 async def test_create_a_new_pipeline(ask: Ask) -> None:
     """create a new pipeline"""
-    await ask.grow()
+    await ask.create_groups()
     id = await ask.make("/usa", "Vehicles", "source=SAP", "material=metal/steel")
     assert (await ask(BY_ID, {"id": id})).value == {
         "name": "Vehicles",
@@ -54,7 +54,7 @@ async def test_create_a_new_pipeline(ask: Ask) -> None:
 
 async def test_update_an_existing_pipeline(ask: Ask) -> None:
     """update an existing pipeline"""
-    await ask.grow()
+    await ask.create_groups()
     id = await ask.make("/usa", "one", "scope=1", "source=sap")
     assert await ask.change(id, 1, name="two", tags=tag_inputs("scope=2", "source=sap")) == 2
     after = (await ask(BY_ID, {"id": id})).value
@@ -69,7 +69,7 @@ async def test_update_an_existing_pipeline(ask: Ask) -> None:
 
 async def test_get_an_existing_pipeline(ask: Ask) -> None:
     """get an existing pipeline"""
-    await ask.grow()
+    await ask.create_groups()
     id = await ask.make("/usa", "one")
     found = await ask(BY_ID, {"id": id}, NORTHWEST)
     assert (found.value["name"], found.units.calls) == ("one", 1)
@@ -87,7 +87,7 @@ async def test_list_pipelines(ask: Ask) -> None:
 
 async def test_get_a_specific_pipeline_version(ask: Ask) -> None:
     """get a specific pipeline version"""
-    await ask.grow()
+    await ask.create_groups()
     id = await ask.make("/usa", "one", "scope=1")
     await ask.change(id, 1, name="two", tags=tag_inputs("scope=2"))
     for version, name in ((1, "one"), (2, "two")):
@@ -100,7 +100,7 @@ async def test_get_a_specific_pipeline_version(ask: Ask) -> None:
 
 async def test_get_a_pipeline_as_it_was_at_a_time(ask: Ask) -> None:
     """get a pipeline as it was at a time"""
-    await ask.grow()
+    await ask.create_groups()
     id = await ask.make("/usa", "one")
     first = (await ask(AS_AT, {"id": id}, NORTHWEST)).value["updatedAt"]
     await sleep(0.002)
@@ -114,7 +114,7 @@ async def test_get_a_pipeline_as_it_was_at_a_time(ask: Ask) -> None:
 
 async def test_list_existing_pipeline_versions(ask: Ask) -> None:
     """list existing pipeline versions"""
-    await ask.grow()
+    await ask.create_groups()
     id = await ask.make("/usa", "v1")
     for version in range(1, 11):
         await ask.change(id, version, name=f"v{version + 1}")
@@ -174,7 +174,7 @@ async def test_list_pipelines_by_tags(ask: Ask) -> None:
 
 async def test_delete_a_pipeline(ask: Ask) -> None:
     """delete a pipeline"""
-    await ask.grow()
+    await ask.create_groups()
     id = await ask.make("/usa", "one", "scope=1")
     await ask.change(id, 1, description="changed")
     gone = await ask.input(DELETE, id=id, expectedVersion=2)

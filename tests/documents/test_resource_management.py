@@ -59,7 +59,7 @@ async def children(ask: Ask, path: str, caller: Any = ROOT) -> list[str]:
 
 async def test_create_a_group(ask: Ask) -> None:
     """create a group"""
-    await ask.grow("/usa")
+    await ask.create_groups("/usa")
     made = await ask.input(CREATE_GROUP, path="/USA/Northwest", name="The Northwest")
     assert made["group"] == {"path": "/usa/northwest"}
     found = (await ask(GROUP, {"path": "/usa/northwest"}, NORTHWEST)).value
@@ -70,7 +70,7 @@ async def test_create_a_group(ask: Ask) -> None:
 
 async def test_delete_a_group(ask: Ask) -> None:
     """delete a group"""
-    await ask.grow("/usa", "/usa/northwest")
+    await ask.create_groups("/usa", "/usa/northwest")
     held = await ask.input(DELETE_GROUP, path="/usa")
     assert (held["__typename"], held["code"]) == ("IllegalState", "ILLEGAL_STATE")
     assert (await ask.input(DELETE_GROUP, path="/usa/northwest"))["group"]["path"]
@@ -81,7 +81,7 @@ async def test_delete_a_group(ask: Ask) -> None:
 
 async def test_delete_a_group_with_all_that_lies_in_it(ask: Ask) -> None:
     """delete a group with all that lies in it"""
-    await ask.grow()
+    await ask.create_groups()
     owned = await ask.make("/usa/northwest", "owned", "scope=1")
     lent = await ask.make("/eu", "lent", "scope=1")
     grant = "mutation($i: GrantPipelineInput!) { grantPipeline(input: $i) { __typename } }"
@@ -99,7 +99,7 @@ async def test_delete_a_group_with_all_that_lies_in_it(ask: Ask) -> None:
 
 async def test_follow_a_job(ask: Ask) -> None:
     """follow a job"""
-    await ask.grow()
+    await ask.create_groups()
     id = (await ask.input(CASCADE, path="/usa", cascade=True))["job"]["id"]
     assert (await ask(JOB, {"id": id})).value == {"state": "PENDING", "done": 0, "total": None}
     assert await ask.store.run_jobs("a worker") == 1
@@ -109,7 +109,7 @@ async def test_follow_a_job(ask: Ask) -> None:
 
 async def test_list_the_children_of_a_group(ask: Ask) -> None:
     """list the children of a group"""
-    await ask.grow("/usa", "/usa2", "/usa/south", "/usa/north", "/usa/north/seattle")
+    await ask.create_groups("/usa", "/usa2", "/usa/south", "/usa/north", "/usa/north/seattle")
     assert await children(ask, "/") == ["/usa", "/usa2"]
     assert await children(ask, "/usa") == ["/usa/north", "/usa/south"]
     assert await children(ask, "/usa", as_caller("sue", "/usa/south=reader")) == ["/usa/south"]
@@ -117,7 +117,7 @@ async def test_list_the_children_of_a_group(ask: Ask) -> None:
 
 async def test_list_what_lies_in_a_subtree(ask: Ask) -> None:
     """list what lies in a subtree"""
-    await ask.grow()
+    await ask.create_groups()
     for group in ("/", "/usa", "/usa/northwest", "/usa/southeast", "/eu"):
         await ask.make(group, f"in {group}")
     below = ["in /", "in /usa", "in /usa/northwest", "in /usa/southeast"]
@@ -128,7 +128,7 @@ async def test_list_what_lies_in_a_subtree(ask: Ask) -> None:
 
 async def test_ensure_uniqueness_of_a_name_within_a_group(ask: Ask) -> None:
     """ensure uniqueness of a name within a group"""
-    await ask.grow()
+    await ask.create_groups()
     await ask.make("/usa", "Vehicle Emissions")
     for group in ("/usa", "/", "/usa/northwest"):
         refused = await ask.input(CREATE, **draft(" vehicle emissionS", group=group))
@@ -139,7 +139,7 @@ async def test_ensure_uniqueness_of_a_name_within_a_group(ask: Ask) -> None:
 
 async def test_grant_a_group_access_to_a_resource(ask: Ask) -> None:
     """grant a group access to a resource"""
-    await ask.grow()
+    await ask.create_groups()
     id = await ask.make("/usa/northwest", "one")
     granted = await ask.input(GRANT, id=id, group="/eu")
     groups = ["/usa/northwest", "/eu"]
@@ -158,7 +158,7 @@ async def test_grant_a_group_access_to_a_resource(ask: Ask) -> None:
 
 async def test_revoke_a_groups_access_to_a_resource(ask: Ask) -> None:
     """revoke a group's access to a resource"""
-    await ask.grow()
+    await ask.create_groups()
     id = await ask.make("/usa", "one")
     await ask.input(GRANT, id=id, group="/eu")
     assert (await ask.input(REVOKE, id=id, group="/eu"))["pipeline"]["groups"] == ["/usa"]
@@ -171,7 +171,7 @@ async def test_revoke_a_groups_access_to_a_resource(ask: Ask) -> None:
 
 async def test_retrieve_the_latest_version_of_a_resource(ask: Ask) -> None:
     """retrieve the latest version of a resource"""
-    await ask.grow()
+    await ask.create_groups()
     id = await ask.make("/usa", "one")
     await ask.change(id, 1, name="two")
     assert (await ask(PIPELINE, {"id": id}, NORTHWEST)).value == {"name": "two", "version": 2}
@@ -180,7 +180,7 @@ async def test_retrieve_the_latest_version_of_a_resource(ask: Ask) -> None:
 
 async def test_retrieve_a_specific_version_of_a_resource(ask: Ask) -> None:
     """retrieve a specific version of a resource"""
-    await ask.grow()
+    await ask.create_groups()
     id = await ask.make("/usa", "one")
     await ask.input(GRANT, id=id, group="/eu")
     await ask.change(id, 1, name="two")
@@ -192,7 +192,7 @@ async def test_retrieve_a_specific_version_of_a_resource(ask: Ask) -> None:
 
 async def test_list_resources_for_a_group(ask: Ask) -> None:
     """list resources for a group"""
-    await ask.grow()
+    await ask.create_groups()
     for group in ("/usa/northwest", "/", "/eu", "/usa", "/usa/southeast"):
         await ask.make(group, f"in {group}")
     chain = ["in /usa/northwest", "in /", "in /usa"]
@@ -202,7 +202,7 @@ async def test_list_resources_for_a_group(ask: Ask) -> None:
 
 async def test_list_resources_for_a_group_filtered_by_tag(ask: Ask) -> None:
     """list resources for a group, filtered by tag"""
-    await ask.grow()
+    await ask.create_groups()
     await ask.make("/usa", "one", "material=metal/steel")
     await ask.make("/usa/northwest", "two", "material=metal")
     await ask.make("/usa", "three", "material=metals")
@@ -213,7 +213,7 @@ async def test_list_resources_for_a_group_filtered_by_tag(ask: Ask) -> None:
 
 async def test_update_a_resource(ask: Ask) -> None:
     """update a resource"""
-    await ask.grow()
+    await ask.create_groups()
     id = await ask.make("/usa", "one", "scope=1")
     change = {"id": id, "expectedVersion": 1, "tags": tag_inputs("scope=2")}
     reader = await ask.input(UPDATE, NORTHWEST, **change)
@@ -227,7 +227,7 @@ async def test_update_a_resource(ask: Ask) -> None:
 
 async def test_list_the_versions_of_a_resource(ask: Ask) -> None:
     """list the versions of a resource"""
-    await ask.grow()
+    await ask.create_groups()
     id = await ask.make("/usa", "one")
     await ask.change(id, 1, name="two")
     seen = (await ask(VERSIONS, {"id": id}, NORTHWEST)).value["versions"]
@@ -237,7 +237,7 @@ async def test_list_the_versions_of_a_resource(ask: Ask) -> None:
 
 async def test_retrieve_a_resource_by_name(ask: Ask) -> None:
     """retrieve a resource by name"""
-    await ask.grow()
+    await ask.create_groups()
     usa = await ask.make("/usa", "One")
     eu = await ask.make("/eu", "one")
     named = {"name": " ONE ", "group": "/usa/northwest"}
@@ -250,7 +250,7 @@ async def test_retrieve_a_resource_by_name(ask: Ask) -> None:
 
 async def test_tell_by_which_grant_a_group_sees_a_resource(ask: Ask) -> None:
     """tell by which grant a group sees a resource"""
-    await ask.grow()
+    await ask.create_groups()
     id = await ask.make("/usa", "one")
     await ask.input(GRANT, id=id, group="/eu/france")
 
@@ -270,7 +270,7 @@ async def test_tell_by_which_grant_a_group_sees_a_resource(ask: Ask) -> None:
 
 async def test_compare_two_versions_of_a_resource(ask: Ask) -> None:
     """compare two versions of a resource"""
-    await ask.grow()
+    await ask.create_groups()
     id = await ask.make("/usa", "one")
     await ask.change(id, 1, name="two")
     found = (await ask(DIFF, {"id": id}, NORTHWEST)).value["diff"]

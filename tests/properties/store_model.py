@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from penstock.datastore.errors import Failure, NotFound, NotPermitted
+from penstock.datastore.errors import ExpectedFailure, NotFound, NotPermitted
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role, are_on_one_line, covers
 from penstock.datastore.table.layout import KindDefinition
 
@@ -63,12 +63,12 @@ class Model:
             for other in self.of_kind(kind)
         )
 
-    def at(self, who: Caller, role: Role, group: GroupPath) -> type[Failure] | None:
+    def at(self, who: Caller, role: Role, group: GroupPath) -> type[ExpectedFailure] | None:
         if not who.sees(group):
             return NotFound
         return None if who.has_role(role, group) else NotPermitted
 
-    def of(self, who: Caller, role: Role, known: KnownResource) -> type[Failure] | None:
+    def of(self, who: Caller, role: Role, known: KnownResource) -> type[ExpectedFailure] | None:
         if not known.open_session(who):
             return NotFound
         return None if who.has_role(role, known.owner) else NotPermitted

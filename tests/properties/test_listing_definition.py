@@ -20,7 +20,7 @@ from tests.support.sample_resources import (
     SUPER,
     USA,
     caller,
-    grow,
+    create_groups,
     make,
     on_sqlite,
     walk,
@@ -112,7 +112,7 @@ async def everything(store: Store) -> list[Pipeline]:
     listed = ListRequest(group=ROOT, include_child_groups=True, newest_first=False)
     filled = partial(super_session.pipelines.listing.page, listed)
     if not (await filled(Window(size=1))).entries:
-        await grow(store)
+        await create_groups(store)
         for n, (path, m, k) in enumerate(CARRIED):
             texts = [f"m={m}" if m else "", f"n={k}" if k else ""]
             made = await make(super_session, path, f"n{n}", *filter(None, texts))

@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from uvloop import new_event_loop
 
-from penstock.datastore.errors import Failure, IllegalState, NameTaken, NotFound, VersionConflict
+from penstock.datastore.errors import (
+    ExpectedFailure,
+    IllegalState,
+    NameTaken,
+    NotFound,
+    VersionConflict,
+)
 from penstock.datastore.groups.rows import with_grant, without_grant
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role, covers, parent
 from penstock.datastore.sqlite.table import SqliteTable
@@ -84,7 +90,7 @@ class Histories(RuleBasedStateMachine):
         return self.store.open_session(who)
 
     def call_as_predicted(
-        self, call: Coroutine[Any, Any, T], failure: type[Failure] | None
+        self, call: Coroutine[Any, Any, T], failure: type[ExpectedFailure] | None
     ) -> T | None:
         """Make the call; return None where it fails as predicted."""
         if failure is None:
@@ -105,7 +111,7 @@ class Histories(RuleBasedStateMachine):
             failure = NameTaken
         if failure is None and group not in self.model.groups:
             failure = NotFound
-        writing = self.session(who).of(kind).writing
+        writing = self.session(who).repository(kind).writing
         content = draft_of(kind, name, *tagged)
         made = self.call_as_predicted(writing.create(group, content, None), failure)
         if made is not None:
@@ -133,7 +139,7 @@ class Histories(RuleBasedStateMachine):
         if tagged is not None:
             changes["tags"] = tags(*tagged)
         seen = known.version - stale
-        call = self.session(who).of(known.kind).writing.update(known.id, seen, changes)
+        call = self.session(who).repository(known.kind).writing.update(known.id, seen, changes)
         changed = self.call_as_predicted(call, failure)
         if changed is not None:
             known.name = name or known.name
@@ -152,7 +158,7 @@ class Histories(RuleBasedStateMachine):
         elif failure is None and group not in self.model.groups:
             failure = NotFound
         answer = self.call_as_predicted(
-            self.session(who).of(known.kind).writing.grant(known.id, group), failure
+            self.session(who).repository(known.kind).writing.grant(known.id, group), failure
         )
         if answer is not None:
             assert answer[1] == (wanted != known.grants)
@@ -169,7 +175,7 @@ class Histories(RuleBasedStateMachine):
         if failure is None and group == known.owner:
             failure = IllegalState
         revoked = self.call_as_predicted(
-            self.session(who).of(known.kind).writing.revoke(known.id, group), failure
+            self.session(who).repository(known.kind).writing.revoke(known.id, group), failure
         )
         if revoked is not None:
             known.grants = without_grant(known.grants, group, known.owner)
@@ -181,7 +187,7 @@ class Histories(RuleBasedStateMachine):
         known = self.choose_resource(which)
         failure = self.model.of(who, Role.ADMIN, known)
         if self.call_as_predicted(
-            self.session(who).of(known.kind).deleting.delete(known.id), failure
+            self.session(who).repository(known.kind).deleting.delete(known.id), failure
         ):
             known.grants = ()
 
@@ -222,7 +228,7 @@ class Histories(RuleBasedStateMachine):
         session = self.session(who)
         for kind in KINDS:
             known = self.model.of_kind(kind)
-            found = await session.of(kind).reading.many([one.id for one in known])
+            found = await session.repository(kind).reading.many([one.id for one in known])
             for one, answer in zip(known, found, strict=True):
                 if one.open_session(who):
                     assert isinstance(answer, kind.record)
@@ -261,7 +267,7 @@ class Histories(RuleBasedStateMachine):
         for name in ("one", "two", "three"):
             holders = [one.id for one in reaching if one.name.lower() == name]
             try:
-                found = await session.of(kind).reading.by_name(name, group)
+                found = await session.repository(kind).reading.by_name(name, group)
             except NotFound:
                 assert holders == []
             else:
@@ -275,7 +281,7 @@ class Histories(RuleBasedStateMachine):
         reaching: list[KnownResource],
     ) -> None:
         expected = Counter(place for one in reaching for place in one.counted_tags())
-        lists = session.of(kind).tags
+        lists = session.repository(kind).tags
         keys = await lists.keys(group, Window(size=50))
         counts: Counter[tuple[str, ...]] = Counter(
             {(key.key,): key.count for _, key in keys.entries}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.datastore.errors import BadInput
+from penstock.datastore.errors import BadArgument
 from penstock.datastore.manifest.lists import RunListFilter
 from penstock.datastore.manifest.records import ManifestName, RunState
 from penstock.datastore.ngsi.directory import Entity, Service, ServicePath
@@ -25,7 +25,7 @@ ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_="
 
 
 def is_refused(scope: str, cursor: str, cursors: Cursors = CURSORS) -> bool:
-    with pytest.raises(BadInput) as caught:
+    with pytest.raises(BadArgument) as caught:
         cursors.open(scope, cursor)
     return caught.value.message == "Invalid cursor."
 
@@ -113,7 +113,7 @@ def test_a_page_is_read_forwards_or_backwards() -> None:
     ],
 )
 def test_arguments_that_cannot_stand_are_named(arguments: dict[str, object], message: str) -> None:
-    with pytest.raises(BadInput) as caught:
+    with pytest.raises(BadArgument) as caught:
         page_arguments(**arguments)  # type: ignore[arg-type]
     assert caught.value.message == message
 

@@ -355,7 +355,7 @@ def _uuid(global_id: str) -> str:
 
 async def foreign_world(ask: Ask) -> World:
     """Make a foreign tree of groups with one thing of every kind in it."""
-    await ask.grow("/usa", "/usa/northwest", "/usa/gone", "/usa2", "/eu")
+    await ask.create_groups("/usa", "/usa/northwest", "/usa/gone", "/usa2", "/eu")
     id = await ask.make("/usa", "theirs", "scope=1", "material=metal/steel")
     await ask.change(id, 1, description="changed")
     found = (await ask(IDS, {"name": "theirs", "group": "/usa"})).data

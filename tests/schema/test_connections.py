@@ -308,7 +308,7 @@ LISTS = {
 
 async def catalogue(ask: Ask) -> None:
     """Make pipelines p0 to p5, granted in turn to a group and to its parent, and calculations."""
-    await ask.grow("/usa", "/usa/west", "/usa/east", "/usa/west coast")
+    await ask.create_groups("/usa", "/usa/west", "/usa/east", "/usa/west coast")
     for n, tag in enumerate(TAGS):
         more = ["scope=1", "k: 1=#a", "k%2=b:c"][:n]
         await ask.make(("/usa", "/usa/west")[n % 2], f"p{n}", tag, *more)
@@ -500,7 +500,7 @@ async def test_what_comes_and_goes_between_pages_neither_hides_nor_repeats_the_r
 
 
 async def test_page_sizes_of_1_and_100_are_fine_and_20_is_meant_without_one(ask: Ask) -> None:
-    await ask.grow("/usa", "/usa/west")
+    await ask.create_groups("/usa", "/usa/west")
     for n in range(21):
         await ask.make("/usa", f"p{n}")
     sizes = [

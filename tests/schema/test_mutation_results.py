@@ -468,7 +468,7 @@ CREATE_EXECUTION = """mutation($input: CreateExecutionInput!) {
 
 async def resources(ask: Ask) -> dict[str, str]:
     """Make the resources of the cases, by name; rows of the heavy ones just fit one transaction."""
-    await ask.grow()
+    await ask.create_groups()
     made = {"one": await ask.make("/usa", "one", "a=b")}
     made["two"] = await ask.make("/usa/northwest", "two")
     made["cold"] = await ask.make("/usa", "cold")

@@ -50,7 +50,7 @@ async def read_list(ask: Ask, field: str, light: str, heavy: str) -> list[Any]:
 @pytest.mark.parametrize("noun", NOUNS)
 async def test_a_list_of_resources_and_one_of_versions(any_store: Store, noun: str) -> None:
     ask, kind = Ask(any_store, noun), KIND_OF[noun]
-    await ask.grow("/usa")
+    await ask.create_groups("/usa")
     made = [await ask.make("/usa", name, "material=metal/steel") for name in ("one", "two")]
     await ask.change(made[0], 1, description="changed")
     one, two = (parse_key(title_of(noun), id) for id in made)
@@ -78,7 +78,7 @@ async def test_a_list_of_resources_and_one_of_versions(any_store: Store, noun: s
 
 async def test_a_list_of_executions(any_store: Store) -> None:
     ask = Ask(any_store)
-    await ask.grow("/usa")
+    await ask.create_groups("/usa")
     pipeline = await ask.make("/usa", "one")
     told = await ask.input(START, pipelineId=pipeline, mode="INLINE", rows=[{"x": 1}])
     id = told["execution"]["id"]
@@ -106,7 +106,7 @@ async def test_a_list_of_audio(any_store: Store) -> None:
 
 async def test_whole_records_are_there_for_resolvers_that_are_passed_them(any_store: Store) -> None:
     ask = Ask(any_store)
-    await ask.grow("/usa")
+    await ask.create_groups("/usa")
     id = await ask.make("/usa", "one")
     found = (
         await ask(
@@ -140,7 +140,7 @@ async def test_whole_records_are_there_for_resolvers_that_are_passed_them(any_st
 )
 async def test_a_resource_by_its_id(store: Store, asked: str) -> None:
     ask = Ask(store)
-    await ask.grow("/usa")
+    await ask.create_groups("/usa")
     id = await ask.make("/usa", "one")
     told = await ask.input(START, pipelineId=id, mode="INLINE", rows=[{"x": 1}])
     await spoil(store, PIPELINE.latest.key(id=parse_key("Pipeline", id)), "createdBy")

@@ -46,7 +46,7 @@ async def traced_table(noun: str, tmp_path_factory: pytest.TempPathFactory) -> A
     folder: Path = tmp_path_factory.mktemp("table")
     async with open_table("sqlite", folder) as table, open_files(folder) as files:
         ask = Ask(Store(table, files=files), noun)
-        await ask.grow()
+        await ask.create_groups()
         for n in range(60):
             group = ("/usa", "/usa/northwest")[n % 2]
             tags = ("even=yes",) if n % 2 == 0 else ("even=no",)
@@ -181,7 +181,7 @@ DELETE = "mutation($input: DeletePipelineInput!) { deletePipeline(input: $input)
 async def test_writes_keep_their_budgets(noun: str, store: Store) -> None:
     traced_table = TracedTable(store.table)
     ask = Ask(Store(traced_table, files=store.files), noun)
-    await ask.grow()
+    await ask.create_groups()
     # Another carrier of the tags in each group: the last one to leave costs one try more.
     for group in ("/usa/northwest", "/eu"):
         await ask.make(group, f"other {group}", "a=b/c/d", "e=f")
@@ -212,7 +212,7 @@ async def test_the_last_carrier_of_a_tag_costs_one_try_more_when_it_leaves(
 ) -> None:
     traced_table = TracedTable(store.table)
     ask = Ask(Store(traced_table, files=store.files), noun)
-    await ask.grow()
+    await ask.create_groups()
     id = await ask.make("/usa", "one", "a=b/c/d", "e=f")
     traced_table.start()
     assert (await ask.input(DELETE, id=id))["__typename"] == "DeletePipelinePayload"

@@ -105,7 +105,7 @@ async def test_the_present_state_comes_at_once_and_each_change_after_it(
     any_store: Store,
 ) -> None:
     ask = Ask(any_store)
-    await ask.grow()
+    await ask.create_groups()
     id = await ask.make("/usa", "one")
     async with (
         open_changes(any_store.table, 0.01) as changes,
@@ -122,7 +122,7 @@ async def test_the_present_state_comes_at_once_and_each_change_after_it(
 
 async def test_whoever_reads_slowly_gets_the_latest_state_only(store: Store, ask: Ask) -> None:
     changes = RowChanges(store.table)
-    await ask.grow()
+    await ask.create_groups()
     id = await ask.make("/usa", "one")
     async with subscribe(store, changes, id) as slow, subscribe(store, changes, id) as quick:
         assert [(await next_answer(each))["version"] for each in (slow, quick)] == [1, 1]
@@ -141,7 +141,7 @@ async def test_whoever_reads_slowly_gets_the_latest_state_only(store: Store, ask
 
 async def test_a_subscriber_who_loses_sight_hears_no_more(store: Store, ask: Ask) -> None:
     changes = RowChanges(store.table)
-    await ask.grow()
+    await ask.create_groups()
     id = await ask.make("/usa", "one")
     await ask.input(GRANT, id=id, group="/eu")
     async with (
@@ -168,7 +168,7 @@ async def test_a_stranger_cannot_tell_what_is_hidden_from_what_is_not_there(
 ) -> None:
     table = RecordingTable(store)
     changes = RowChanges(table)
-    await ask.grow()
+    await ask.create_groups()
     hidden, gone = await ask.make("/usa", "one"), await ask.make("/usa", "two")
     noun = "pipeline"
     if field == "executionProgress":
@@ -196,7 +196,7 @@ async def test_an_id_of_something_else_is_not_found(id: str, store: Store) -> No
 async def test_a_round_is_one_read_however_many_follow(store: Store, ask: Ask) -> None:
     table = RecordingTable(store)
     changes = RowChanges(table)
-    await ask.grow()
+    await ask.create_groups()
     ids = [await ask.make("/usa", f"number {n}") for n in range(3)]
     streams = [answers(store, changes, id, ROOT, CHANGED) for id in (*ids, *ids)]
     for stream in streams:
@@ -218,7 +218,7 @@ async def test_a_row_that_is_missing_is_looked_for_again_before_it_counts_as_gon
 ) -> None:
     table = RecordingTable(store)
     changes = RowChanges(table)
-    await ask.grow()
+    await ask.create_groups()
     id = await ask.make("/usa", "one")
     async with subscribe(store, changes, id) as heard:
         await next_answer(heard)
@@ -237,7 +237,7 @@ async def test_a_store_that_is_away_is_asked_again(
     store: Store, ask: Ask, caplog: pytest.LogCaptureFixture
 ) -> None:
     table = RecordingTable(store)
-    await ask.grow()
+    await ask.create_groups()
     id = await ask.make("/usa", "one")
     async with open_changes(table, 0.01) as changes, subscribe(store, changes, id) as heard:
         await next_answer(heard)
@@ -252,7 +252,7 @@ async def test_a_store_that_is_away_is_asked_again(
 async def test_a_source_that_crashes_is_masked(
     store: Store, ask: Ask, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    await ask.grow()
+    await ask.create_groups()
     id = await ask.make("/usa", "one")
 
     def fail_to_watch(_changes: RowChanges, _key: Key, _revision: int) -> RowWatch:

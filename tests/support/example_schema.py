@@ -8,7 +8,7 @@ from functools import cache
 import strawberry
 from strawberry.schema.config import StrawberryConfig
 
-from penstock.datastore.errors import BadInput, NotPermitted, Unavailable
+from penstock.datastore.errors import BadArgument, NotPermitted, Unavailable
 from penstock.datastore.roles import GroupPath
 from penstock.schema.core.scalars import JSON, SCALARS, DateTime, Long
 from penstock.schema.engine.cost import price_metadata
@@ -22,6 +22,7 @@ class FakeContext:
         self.rcu = 1.5
         self.wcu = 0.0
         self.calls = 3
+        # The context also plays the part of its session's units.
         self.units = self
 
 
@@ -134,7 +135,7 @@ class Query:
 
     @strawberry.field
     def refuse(self) -> str | None:
-        raise BadInput("`first` is 1 to 100, not 0.", ("first",))
+        raise BadArgument("`first` is 1 to 100, not 0.", ("first",))
 
     @strawberry.field
     def forbid(self) -> str | None:

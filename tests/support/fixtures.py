@@ -67,7 +67,7 @@ async def any_store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIter
         open_store(request.param, tmp_path) as store,
         open_destinations(request.param, tmp_path) as destinations,
     ):
-        yield replace(store, ingest=SinkAccess(destinations))
+        yield replace(store, ngsi_access=SinkAccess(destinations))
 
 
 @pytest.fixture

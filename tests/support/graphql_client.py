@@ -182,7 +182,7 @@ class Ask:
         """Run a mutation with this input; returns its one result."""
         return (await self(document, {"input": input}, caller)).value
 
-    async def grow(self, *paths: str) -> None:
+    async def create_groups(self, *paths: str) -> None:
         """Create the groups, parents first."""
         for path in paths or GROUPS:
             created = await self.input(CREATE_GROUP, path=path)

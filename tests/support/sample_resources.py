@@ -86,8 +86,8 @@ def draft(name: str, *tagged: str, **more: Any) -> dict[str, Any]:
     return draft_of(PIPELINE, name, *tagged, **more)
 
 
-async def grow(store: Store, *paths: GroupPath) -> Session:
-    """Create the groups, parents first; returns the super user's view."""
+async def create_groups(store: Store, *paths: GroupPath) -> Session:
+    """Create the groups, parents first; returns the super user's session."""
     session = store.open_session(SUPER)
     for path in paths or TREE:
         await session.groups.create(path, None)
@@ -97,7 +97,7 @@ async def grow(store: Store, *paths: GroupPath) -> Session:
 async def make_of(
     session: Session, kind: KindDefinition[R], group: GroupPath, name: str, *tagged: str
 ) -> R:
-    return await session.of(kind).writing.create(group, draft_of(kind, name, *tagged), None)
+    return await session.repository(kind).writing.create(group, draft_of(kind, name, *tagged), None)
 
 
 async def make(session: Session, group: GroupPath, name: str, *tagged: str) -> Pipeline:
@@ -108,8 +108,8 @@ async def names_of(
     session: Session, kind: KindDefinition[R], group: GroupPath, **listed: Any
 ) -> list[str]:
     """Return all names in a group, oldest first unless `listed` says otherwise."""
-    asked = ListRequest(group=group, **{"newest_first": False, **listed})
-    page = await session.of(kind).listing.page(asked, Window(size=1000))
+    listing = ListRequest(group=group, **{"newest_first": False, **listed})
+    page = await session.repository(kind).listing.page(listing, Window(size=1000))
     assert not page.more
     return [resource.name for _, resource in page.entries]
 

@@ -74,12 +74,12 @@ def location_fields(location: str) -> TrackFields:
     return {"location": location}
 
 
-def build_track(said: TrackFields, line: int | None = None) -> FileTrack:
+def build_track(fields: TrackFields, line: int | None = None) -> FileTrack:
     """Make the track of a file's fields; raises UnreadablePlaylist if a field is too long."""
-    said = {name: value for name, value in said.items() if value not in (None, "")}
-    for name, value in said.items():
+    fields = {name: value for name, value in fields.items() if value not in (None, "")}
+    for name, value in fields.items():
         _check_field(name, value, line)
-    return FileTrack(**said)  # type: ignore[arg-type]  # checked just above
+    return FileTrack(**fields)  # type: ignore[arg-type]  # checked just above
 
 
 def append_track(tracks: list[FileTrack], one: FileTrack) -> None:

@@ -27,8 +27,10 @@ _FIELDS: Final = {field: name for name, field in _NAMES.items()}
 
 def missing_fields(track: FileTrack, plain: FileTrack) -> dict[str, str | int | None]:
     """The fields that the standard elements omit or change; empty if they express everything."""
-    said = asdict(plain)
-    return {_FIELDS[name]: value for name, value in asdict(track).items() if value != said[name]}
+    restored = asdict(plain)
+    return {
+        _FIELDS[name]: value for name, value in asdict(track).items() if value != restored[name]
+    }
 
 
 def write_extension(extension: dict[str, str | int | None]) -> str:

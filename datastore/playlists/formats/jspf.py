@@ -66,18 +66,18 @@ def write(document: PlaylistDocument) -> str:
 
 
 def _read_track(found: _Track) -> FileTrack:
-    said: TrackFields = {"title": found.title, "creator": found.creator, "album": found.album}
+    fields: TrackFields = {"title": found.title, "creator": found.creator, "album": found.album}
     if places := _as_list(found.location):
-        said |= location_fields(uri_location(places[0]))
+        fields |= location_fields(uri_location(places[0]))
     ids = [text for text in _as_list(found.identifier) if text.startswith(AUDIO)]
     if ids:
-        said["id"] = ids[0].removeprefix(AUDIO)
+        fields["id"] = ids[0].removeprefix(AUDIO)
     if found.duration is not None and 0 <= found.duration <= MAX_DURATION_MS:
-        said["duration_ms"] = round(found.duration)
+        fields["duration_ms"] = round(found.duration)
     extensions = (found.extension or {}).get(own.APPLICATION)
     if isinstance(extensions, list) and extensions:
-        said |= own.read_fields(extensions[0])
-    return build_track(said)
+        fields |= own.read_fields(extensions[0])
+    return build_track(fields)
 
 
 def _as_list(found: list[str] | str | None) -> list[str]:

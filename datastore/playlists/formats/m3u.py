@@ -47,17 +47,17 @@ def read(text: str) -> PlaylistDocument:
     """Read a playlist from text with any line ends; raises UnreadablePlaylist and TooManyTracks."""
     title: str | None = None
     tracks: list[FileTrack] = []
-    said: dict[str, str] = {}
+    comments: dict[str, str] = {}
     lines = _LINE_END.split(text.removeprefix("\ufeff"))
     for number, line in enumerate((line.strip(" \t") for line in lines), 1):
         if not line.startswith("#"):
             if line:
-                append_track(tracks, _build_track(said, line, number))
-                said = {}
+                append_track(tracks, _build_track(comments, line, number))
+                comments = {}
         elif line.startswith(_TITLE):
             title = line.removeprefix(_TITLE).strip() or title
         else:
-            _collect_comment(line, said)
+            _collect_comment(line, comments)
     return PlaylistDocument(title=title, tracks=tuple(tracks))
 
 
@@ -71,27 +71,27 @@ def write(document: PlaylistDocument) -> str:
     return "\n".join([*lines, ""])
 
 
-def _collect_comment(line: str, said: dict[str, str]) -> None:
+def _collect_comment(line: str, comments: dict[str, str]) -> None:
     for name in (_INFO, _ARTIST, _ALBUM, _EXTENSION):
         if line.startswith(name):
-            said[name] = line.removeprefix(name).strip(" \t")
+            comments[name] = line.removeprefix(name).strip(" \t")
 
 
-def _build_track(noted: dict[str, str], location: str, line: int) -> FileTrack:
-    said = location_fields(location) | {"album": noted.get(_ALBUM)}
-    seconds, text = _read_info(noted.get(_INFO, ""))
-    artist = noted.get(_ARTIST)
+def _build_track(comments: dict[str, str], location: str, line: int) -> FileTrack:
+    fields = location_fields(location) | {"album": comments.get(_ALBUM)}
+    seconds, text = _read_info(comments.get(_INFO, ""))
+    artist = comments.get(_ARTIST)
     if artist is None and _CREATOR_TITLE_SEPARATOR in text:
-        said["creator"], _, said["title"] = text.partition(_CREATOR_TITLE_SEPARATOR)
+        fields["creator"], _, fields["title"] = text.partition(_CREATOR_TITLE_SEPARATOR)
     else:
-        said["creator"] = artist
-        said["title"] = text.removeprefix(f"{artist}{_CREATOR_TITLE_SEPARATOR}")
+        fields["creator"] = artist
+        fields["title"] = text.removeprefix(f"{artist}{_CREATOR_TITLE_SEPARATOR}")
     milliseconds = round(float(seconds) * 1000)
     if 0 < milliseconds <= MAX_DURATION_MS:
-        said["duration_ms"] = milliseconds
-    if _EXTENSION in noted:
-        said |= extension.read_fields(extension.parse_extension(noted[_EXTENSION], line), line)
-    return build_track(said, line)
+        fields["duration_ms"] = milliseconds
+    if _EXTENSION in comments:
+        fields |= extension.read_fields(extension.parse_extension(comments[_EXTENSION], line), line)
+    return build_track(fields, line)
 
 
 def _read_info(text: str) -> tuple[str, str]:
@@ -102,6 +102,7 @@ def _read_info(text: str) -> tuple[str, str]:
 
 def _track_lines(track: FileTrack) -> Iterator[str]:
     plain = list(_plain_lines(track))
+    # The extension holds only what a reader could not restore from the other lines.
     missing = extension.missing_fields(track, read("\n".join([_HEAD, *plain])).tracks[0])
     if missing:
         plain.insert(-1, f"{_EXTENSION}{extension.write_extension(missing)}")

@@ -143,15 +143,15 @@ class _XspfReader:
 
 
 def _build_track(found: dict[str, str], line: int) -> FileTrack:
-    said: TrackFields = {name: found.get(name) for name in ("title", "creator", "album")}
-    said |= location_fields(uri_location(found.get("location", "")))
+    fields: TrackFields = {name: found.get(name) for name in ("title", "creator", "album")}
+    fields |= location_fields(uri_location(found.get("location", "")))
     if "id" in found:
-        said["id"] = found["id"]
+        fields["id"] = found["id"]
     if _WHOLE.fullmatch(found.get("duration", "")):
-        said["duration_ms"] = int(found["duration"])
+        fields["duration_ms"] = int(found["duration"])
     if "extension" in found:
-        said |= extension.read_fields(extension.parse_extension(found["extension"], line), line)
-    return build_track(said, line)
+        fields |= extension.read_fields(extension.parse_extension(found["extension"], line), line)
+    return build_track(fields, line)
 
 
 def _track_elements(track: FileTrack) -> list[str]:
@@ -172,16 +172,16 @@ def _track_elements(track: FileTrack) -> list[str]:
 
 def _reread_plain(one: FileTrack) -> FileTrack:
     """The track as a reader of the standard elements alone would get it."""
-    said = asdict(one)
+    fields = asdict(one)
     for name in ("title", "creator", "album"):
-        if (text := said[name]) is not None:
-            said[name] = _clean_text(text).strip()
+        if (text := fields[name]) is not None:
+            fields[name] = _clean_text(text).strip()
     if one.location is not None:
-        said["location"] = None
-        said |= location_fields(uri_location(location_uri(one.location)))
+        fields["location"] = None
+        fields |= location_fields(uri_location(location_uri(one.location)))
     if one.id is not None:
-        said["id"] = _clean_text(one.id).strip()
-    return replace(build_track(said), duration_ms=one.duration_ms)
+        fields["id"] = _clean_text(one.id).strip()
+    return replace(build_track(fields), duration_ms=one.duration_ms)
 
 
 def _text_element(name: str, text: str) -> str:

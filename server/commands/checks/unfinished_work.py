@@ -11,7 +11,7 @@ from penstock.server.commands.checks.finding import Finding, Findings, ok, warn
 async def check_unfinished_work(store: Store) -> Findings:
     """Judge the unfinished work; raises errors.Unavailable if the store does not answer."""
     yield judge_deletes(await store.count_pending_deletes())
-    yield judge_jobs(await store.count_idle_jobs())
+    yield judge_jobs(await store.count_unheld_jobs())
     yield judge_runs(await store.find_stale_manifests())
     yield judge_executions(await store.find_stuck_executions())
 

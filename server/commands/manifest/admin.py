@@ -81,7 +81,9 @@ def recover(
     run = run_with_session(
         options,
         manifest.user,
-        lambda session: session.recovery.recover(manifest.run_name(run_id), types, output, reason),
+        lambda session: session.run_recovery.recover(
+            manifest.run_name(run_id), types, output, reason
+        ),
         with_files=True,
     )
     return change_answer(run, "Recovered")
@@ -105,10 +107,10 @@ def reset(
     async def work(session: Session) -> CommandOutput:
         if delete:
             return change_answer(
-                await session.recovery.delete(name, output, force=force), "Deleted"
+                await session.run_recovery.delete(name, output, force=force), "Deleted"
             )
         return change_answer(
-            await session.recovery.reset(name, output, reason, force=force), "Reset"
+            await session.run_recovery.reset(name, output, reason, force=force), "Reset"
         )
 
     return run_with_session(options, manifest.user, work, with_files=not force)

@@ -8,7 +8,7 @@ from typing import Annotated, TypeVar
 
 from cyclopts import Parameter
 
-from penstock.datastore.errors import BadInput, Failure
+from penstock.datastore.errors import BadArgument, ExpectedFailure
 from penstock.datastore.manifest.records import ManifestName, RunName
 from penstock.datastore.objects.port import NO_FILES, Files
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role, parse_group_path
@@ -47,7 +47,7 @@ def parse_group_option(text: str) -> GroupPath:
     """Parse the value of `--group`."""
     try:
         return parse_group_path(text)
-    except BadInput as error:
+    except BadArgument as error:
         raise CommandFailed(f"--group: {error.message}", code=ExitCode.USAGE) from error
 
 
@@ -69,7 +69,7 @@ def run_with_session(
 
     try:
         return asyncio.run(run_work())
-    except Failure as failure:
+    except ExpectedFailure as failure:
         raise CommandFailed(f"{failure.code.value}: {failure.message}") from failure
 
 
@@ -97,5 +97,5 @@ async def _open_optional_files(settings: Settings, *, with_files: bool) -> Async
 def _parse_user_option(text: str) -> str:
     try:
         return user_id_from(text)
-    except BadInput as error:
+    except BadArgument as error:
         raise CommandFailed(f"--user: {error.message}", code=ExitCode.USAGE) from error

@@ -61,7 +61,7 @@ def import_runs(
         total = RunImportResult()
         with show_progress("Importing", None) as progress:
             async for items in source:
-                part = await session.importing.batch(manifest.name, items, dry_run=dry_run)
+                part = await session.run_importer.batch(manifest.name, items, dry_run=dry_run)
                 total = total.plus(part)
                 for _ in items:
                     progress()

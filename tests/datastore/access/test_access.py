@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.datastore.errors import Failure, NotFound, NotPermitted
+from penstock.datastore.errors import ExpectedFailure, NotFound, NotPermitted
 from penstock.datastore.records import Pipeline
 from penstock.datastore.resources.reading import ListRequest
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role, ancestors, are_on_one_line
@@ -22,8 +22,8 @@ from tests.support.sample_resources import (
     TREE,
     USA,
     caller,
+    create_groups,
     draft,
-    grow,
     make,
     on_sqlite,
 )
@@ -85,7 +85,7 @@ def test_the_effective_role_is_that_of_the_deepest_ancestor(
 async def test_a_resource_is_seen_up_and_down_its_line_but_not_beside_it(
     store: Store, held: GroupPath, seen: bool
 ) -> None:
-    session = await grow(store, *TREE, USA2, CITY)
+    session = await create_groups(store, *TREE, USA2, CITY)
     made = await make(session, NORTHWEST, "Smelt")
     reader = store.open_session(caller({held: READER}))
     (found,) = await reader.pipelines.reading.many([made.id])
@@ -111,7 +111,7 @@ REQUESTS: dict[str, Change] = {
 async def test_what_a_stranger_may_not_know_of_fails_like_what_is_not_there(
     store: Store, request_: Change
 ) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     foreign = await make(session, USA, "Smelt")
     gone = await make(session, EU, "Gone")
     await session.pipelines.deleting.delete(gone.id)
@@ -131,7 +131,7 @@ async def test_what_a_stranger_may_not_know_of_fails_like_what_is_not_there(
 @pytest.mark.parametrize("id", ["", "1", "not-an-id", "018F3B6E-0000-7000-8000-000000000001"])
 @on_sqlite
 async def test_what_is_no_id_is_not_found(store: Store, id: str) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     for request_ in (
         session.pipelines.reading.one(id),
         session.pipelines.versions.one(id, 1),
@@ -146,7 +146,7 @@ async def test_what_is_no_id_is_not_found(store: Store, id: str) -> None:
 async def test_a_group_the_caller_may_not_know_of_fails_like_one_that_is_not_there(
     store: Store,
 ) -> None:
-    await grow(store)
+    await create_groups(store)
     stranger = store.open_session(caller({EU: ADMIN}))
     failures = []
     for group in (USA, GroupPath("/xyz")):
@@ -174,7 +174,7 @@ NEEDS: dict[str, Role] = {"update": CONTRIBUTOR, "grant": ADMIN, "revoke": ADMIN
 async def test_changes_need_the_role_at_the_owner_group(
     store: Store, name: str, role: Role
 ) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made = await make(session, NORTHWEST, "Smelt")
     made = (await session.pipelines.writing.grant(made.id, USA))[0]
     before = await contents(store.table)
@@ -204,7 +204,7 @@ async def test_changes_need_the_role_at_the_owner_group(
 async def test_grantees_and_descendants_read_and_change_nothing(
     store: Store, name: str, roles: dict[GroupPath, Role]
 ) -> None:
-    session = await grow(store, *TREE, CITY)
+    session = await create_groups(store, *TREE, CITY)
     made = await make(session, NORTHWEST, "Smelt")
     made = (await session.pipelines.writing.grant(made.id, EU))[0]
     before = await contents(store.table)
@@ -228,9 +228,9 @@ async def test_grantees_and_descendants_read_and_change_nothing(
 )
 @on_sqlite
 async def test_creating_needs_a_contributor_at_the_group(
-    store: Store, roles: dict[GroupPath, Role], failure: type[Failure] | None
+    store: Store, roles: dict[GroupPath, Role], failure: type[ExpectedFailure] | None
 ) -> None:
-    await grow(store)
+    await create_groups(store)
     before = await contents(store.table)
     session = store.open_session(caller(roles))
     if failure is None:
@@ -246,9 +246,9 @@ async def test_creating_needs_a_contributor_at_the_group(
 )
 @on_sqlite
 async def test_granting_needs_an_admin_at_the_target_too(
-    store: Store, target_role: Role | None, failure: type[Failure] | None
+    store: Store, target_role: Role | None, failure: type[ExpectedFailure] | None
 ) -> None:
-    made = await make(await grow(store), USA, "Smelt")
+    made = await make(await create_groups(store), USA, "Smelt")
     before = await contents(store.table)
     roles = {USA: ADMIN} | ({} if target_role is None else {EU: target_role})
     acting = store.open_session(caller(roles))
@@ -262,7 +262,7 @@ async def test_granting_needs_an_admin_at_the_target_too(
 
 @on_sqlite
 async def test_the_default_group_stands_in_where_none_is_named(store: Store) -> None:
-    await grow(store)
+    await create_groups(store)
     session = store.open_session(Caller("ann", {USA: CONTRIBUTOR}, USA))
     made = await session.pipelines.writing.create(None, draft("Smelt"), None)
     assert made.owner == USA
@@ -273,7 +273,7 @@ async def test_the_default_group_stands_in_where_none_is_named(store: Store) -> 
 
 @on_sqlite
 async def test_units_are_counted_for_each_session(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made = await make(session, USA, "Smelt")
     reader = store.open_session(SUPER)
     await reader.pipelines.reading.one(made.id)
@@ -286,7 +286,7 @@ async def test_a_session_goes_with_its_request_and_not_with_a_garbage_collection
 ) -> None:
     session = store.open_session(SUPER)
     held = [session.pipelines, session.groups, session.jobs, session.executions, session.run_lists]
-    held += [session.recovery, session.audio, session.playlists, session.listening]
+    held += [session.run_recovery, session.audio, session.playlists, session.listening]
     held += [session.evaluations, session.dataset_files, session.notifications]
     gone = weakref.ref(session)
     del session, held

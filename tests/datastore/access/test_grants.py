@@ -21,7 +21,7 @@ from tests.support.sample_resources import (
     TREE,
     USA,
     caller,
-    grow,
+    create_groups,
     make,
     names_in,
     on_sqlite,
@@ -57,7 +57,7 @@ def test_grants_stay_an_antichain_that_covers_the_owner(
 async def test_a_grant_above_replaces_the_grants_below_and_its_revoke_narrows_to_the_owner(
     store: Store,
 ) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made = await make(session, NORTHWEST, "Smelt", "m=a/b")
     granted: list[tuple[tuple[GroupPath, ...], bool]] = []
     for group in (SOUTH, EU, USA):
@@ -79,7 +79,7 @@ async def test_a_grant_above_replaces_the_grants_below_and_its_revoke_narrows_to
 
 @on_sqlite
 async def test_grants_and_revokes_make_no_version(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made = await make(session, USA, "Smelt")
     granted, _ = await session.pipelines.writing.grant(made.id, EU)
     assert granted == msgspec.structs.replace(made, groups=(USA, EU), revision=2)
@@ -94,7 +94,7 @@ async def test_grants_and_revokes_make_no_version(store: Store) -> None:
 async def test_a_grant_to_a_group_that_has_it_already_changes_nothing(
     store: Store, group: GroupPath
 ) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made = await make(session, USA, "Smelt")
     before = await contents(store.table)
     assert await session.pipelines.writing.grant(made.id, group) == (made, False)
@@ -114,7 +114,7 @@ async def test_a_grant_to_a_group_that_has_it_already_changes_nothing(
 async def test_the_owners_grant_and_what_is_no_grant_cannot_be_revoked(
     store: Store, group: GroupPath, failure: type[Exception], message: str
 ) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made = await make(session, NORTHWEST, "Smelt")
     await session.pipelines.writing.grant(made.id, EU)
     before = await contents(store.table)
@@ -125,7 +125,7 @@ async def test_the_owners_grant_and_what_is_no_grant_cannot_be_revoked(
 
 @on_sqlite
 async def test_a_grant_to_a_group_that_is_not_there_is_refused(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made = await make(session, USA, "Smelt")
     before = await contents(store.table)
     with pytest.raises(NotFound, match="There is no group /xyz"):
@@ -135,7 +135,7 @@ async def test_a_grant_to_a_group_that_is_not_there_is_refused(store: Store) -> 
 
 @on_sqlite
 async def test_a_grant_to_the_root_shows_the_resource_to_all(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made = await make(session, NORTHWEST, "Smelt", "m=a")
     granted, _ = await session.pipelines.writing.grant(made.id, ROOT)
     assert granted.groups == (ROOT,)
@@ -147,7 +147,7 @@ async def test_a_grant_to_the_root_shows_the_resource_to_all(store: Store) -> No
 
 @on_sqlite
 async def test_a_revoke_races_a_change_of_tags_and_leaves_nothing_behind(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made = await make(session, USA, "Smelt", "m=a/b")
     await session.pipelines.writing.grant(made.id, EU)
 
@@ -160,7 +160,7 @@ async def test_a_revoke_races_a_change_of_tags_and_leaves_nothing_behind(store: 
 
 
 async def test_a_grant_opens_and_a_revoke_closes_the_eyes_of_a_group(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made = await make(session, USA, "Smelt")
     european = store.open_session(caller({EU: Role.READER}))
     with pytest.raises(NotFound):
@@ -176,7 +176,7 @@ async def test_a_grant_opens_and_a_revoke_closes_the_eyes_of_a_group(store: Stor
 
 @on_sqlite
 async def test_a_new_sub_group_sees_what_it_inherits_at_once(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     await make(session, USA, "Smelt")
     await session.groups.create(CITY, None)
     assert await names_in(store.open_session(caller({CITY: Role.READER})), CITY) == ["Smelt"]

@@ -79,7 +79,7 @@ async def store(table: Table, roles: FakeRoles, tmp_path: Path) -> AsyncIterator
     """The store of a server that may connect to any endpoint, as the test's own is internal."""
     buckets = BucketAccess(LocalVault(b"k" * 32), roles, EndpointRules(private=True))
     async with open_files("local", tmp_path) as files:
-        yield Store(table, files=files, buckets=buckets)
+        yield Store(table, files=files, user_buckets=buckets)
         await buckets.pool.close()
 
 
@@ -207,7 +207,7 @@ async def test_the_bucket_of_the_server_cannot_be_connected(
         Store(
             table,
             files=_files_of_bucket("penstock-files"),
-            buckets=BucketAccess(LocalVault(b"k" * 32)),
+            user_buckets=BucketAccess(LocalVault(b"k" * 32)),
         )
     )
     for call in (
@@ -255,7 +255,7 @@ async def test_a_connection_that_breaks_a_rule_is_refused_without_repeating_secr
 
 async def test_an_endpoint_that_is_not_public_is_refused(store: Store, table: Table) -> None:
     strict = Store(
-        table, files=store.files, buckets=BucketAccess(LocalVault(b"k" * 32), rules=PUBLIC)
+        table, files=store.files, user_buckets=BucketAccess(LocalVault(b"k" * 32), rules=PUBLIC)
     )
     library = listener(strict)
     for endpoint in ("https://169.254.169.254", "http://s3.example.org", "https://localhost"):
@@ -382,7 +382,7 @@ async def test_an_open_bucket_is_used_again_and_closed_when_nobody_uses_it(
     now = [datetime.now(UTC).timestamp()]
     pool = BucketPool(lambda: now[0])
     buckets = replace_pool(store, pool)
-    library = listener(Store(store.table, files=store.files, buckets=buckets))
+    library = listener(Store(store.table, files=store.files, user_buckets=buckets))
     one = await library.connections.add_role("Mine", "my-music", REGION, ROLE)
     sources = library.registering.sources
     async with sources.open_source(one.id) as first, sources.open_source(one.id) as second:
@@ -398,7 +398,7 @@ async def test_an_open_bucket_is_used_again_and_closed_when_nobody_uses_it(
 
 
 def replace_pool(store: Store, pool: BucketPool) -> BucketAccess:
-    kept = store.buckets
+    kept = store.user_buckets
     return BucketAccess(kept.vault, kept.roles, kept.rules, pool)
 
 

@@ -47,13 +47,13 @@ async def table(tmp_path: Path) -> AsyncIterator[Table]:
 async def store(table: Table, tmp_path: Path) -> AsyncIterator[Store]:
     buckets = BucketAccess(LocalVault(b"k" * 32), rules=EndpointRules(private=True))
     async with open_files("local", tmp_path) as files:
-        yield Store(table, files=files, buckets=buckets)
+        yield Store(table, files=files, user_buckets=buckets)
         await buckets.pool.close()
 
 
 @pytest.fixture(autouse=True)
 def _no_pace(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_job, "PACE_SECONDS", 0)
+    monkeypatch.setattr(import_job, "SECONDS_PER_TRACK", 0)
 
 
 async def uploads(store: Store, count: int) -> None:
@@ -198,7 +198,7 @@ async def test_an_import_lets_others_have_their_turn_and_goes_on_where_it_was(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(import_job, "STEP", 2)
-    monkeypatch.setattr(import_job, "SHARE_SECONDS", 0)
+    monkeypatch.setattr(import_job, "MAX_TURN_SECONDS", 0)
     await uploads(store, 7)
     library = listener(store)
     job = await library.importing.begin(None, "")

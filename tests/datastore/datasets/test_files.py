@@ -36,7 +36,16 @@ from penstock.datastore.records import DatasetColumn, ReferenceDataset, ValueTyp
 from penstock.datastore.roles import ROOT, Role
 from penstock.datastore.store import Session, Store
 from tests.support.consistency_check import contents, faults
-from tests.support.sample_resources import EU, NORTHWEST, SUPER, USA, Watch, caller, grow, on_sqlite
+from tests.support.sample_resources import (
+    EU,
+    NORTHWEST,
+    SUPER,
+    USA,
+    Watch,
+    caller,
+    create_groups,
+    on_sqlite,
+)
 from tests.support.stores import REGION, aws_environment, moto_endpoint
 
 COLUMNS = (
@@ -79,7 +88,7 @@ async def read_whole(files: Files, key: str) -> str:
 
 
 async def test_each_content_has_a_file_of_its_own_that_stays(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     first = await create(session)
     second = await update(session, first, "fuel,factor\ngas,2.31\n")
     renamed = await session.datasets.writing.update(second.id, 2, {"name": "Fuels of 2024"})
@@ -96,7 +105,7 @@ async def test_each_content_has_a_file_of_its_own_that_stays(store: Store) -> No
 
 @on_sqlite
 async def test_a_write_that_is_refused_leaves_neither_row_nor_file(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made = await create(session)
     rows, files = await contents(store.table), await all_keys(store.files)
     with pytest.raises(NameTaken):
@@ -120,7 +129,7 @@ def as_seen(made: ReferenceDataset, version: int) -> ReferenceDataset:
 
 @on_sqlite
 async def test_a_create_sent_twice_makes_one_dataset_with_one_file(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     first, again = await create(session, key="k"), await create(session, key="k")
     assert again == first
     assert await all_keys(store.files) == [key_of_file(first)]
@@ -160,7 +169,7 @@ KILLS: Mapping[str, tuple[dict[str, int], dict[str, int]]] = {
 async def test_what_a_killed_writer_left_behind_is_swept_an_hour_later(
     kill: str, store: Store
 ) -> None:
-    await grow(store)
+    await create_groups(store)
     watch = Watch()
     calls, writes = KILLS[kill]
     table, files = FailingProxy(store.table, **calls), FailingProxy(store.files, **writes)
@@ -180,7 +189,7 @@ async def test_what_a_killed_writer_left_behind_is_swept_an_hour_later(
 
 @on_sqlite
 async def test_a_sweep_that_is_killed_amid_is_finished_by_the_next(store: Store) -> None:
-    await grow(store)
+    await create_groups(store)
     watch = Watch()
     dying = Store(FailingProxy(store.table, transact=1), Clock(now=watch), files=store.files)
     rows = await contents(store.table)
@@ -202,7 +211,7 @@ async def test_a_sweep_that_is_killed_amid_is_finished_by_the_next(store: Store)
 async def test_a_writer_that_wakes_after_the_sweep_makes_no_version_without_a_file(
     store: Store,
 ) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     brought = await bring(session)
     assert brought.file is not None
     rows = await contents(store.table)
@@ -224,7 +233,7 @@ async def test_a_writer_that_wakes_after_the_sweep_makes_no_version_without_a_fi
 @on_sqlite
 async def test_an_update_whose_answer_was_lost_keeps_its_file(store: Store) -> None:
     """The transaction took effect but its answer was lost, so its file must not be dropped."""
-    session = await grow(store)
+    session = await create_groups(store)
     made = await create(session)
 
     class Deaf(FailingProxy):
@@ -243,7 +252,7 @@ async def test_an_update_whose_answer_was_lost_keeps_its_file(store: Store) -> N
 
 
 async def test_a_delete_takes_rows_and_files_away(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     rows = await contents(store.table)
     kept = await create(session, "kept")
     made = await update(session, await create(session), "fuel,factor\n")
@@ -260,7 +269,7 @@ async def test_a_delete_takes_rows_and_files_away(store: Store) -> None:
 async def test_a_delete_that_is_killed_is_finished_with_its_files(
     deletes: int, store: Store
 ) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     rows = await contents(store.table)
     made = await update(session, await create(session), "fuel,factor\n")
     dying = Store(store.table, files=FailingProxy(store.files, delete=deletes, list=1))
@@ -278,7 +287,7 @@ async def test_a_delete_that_is_killed_is_finished_with_its_files(
 
 @on_sqlite
 async def test_a_group_that_is_deleted_takes_the_files_of_its_datasets_along(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     await create(session)
     await session.group_deletions.delete(USA)
     assert await store.run_jobs("worker") == 1
@@ -297,7 +306,7 @@ async def upload(files: Files, form: Any, data: bytes) -> None:
 
 @on_sqlite
 async def test_an_upload_is_its_uploaders_alone_and_can_be_used_again(store: Store) -> None:
-    await grow(store)
+    await create_groups(store)
     ann = store.open_session(ANN)
     made = await ann.dataset_files.upload(USA)
     assert (await ann.dataset_files.check_upload(COLUMNS, None, made.id)).problems[
@@ -315,7 +324,7 @@ async def test_an_upload_is_its_uploaders_alone_and_can_be_used_again(store: Sto
 
 @on_sqlite
 async def test_problems_of_an_upload_have_its_place_in_the_input(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made = await session.dataset_files.upload(USA)
     await upload(store.files, made.form, b"fuel,factor\ngas,x\n")
     (problem,) = (await session.dataset_files.check_upload(COLUMNS, None, made.id)).problems
@@ -332,7 +341,7 @@ async def test_problems_of_an_upload_have_its_place_in_the_input(store: Store) -
 
 @on_sqlite
 async def test_uploads_are_removed_when_they_can_no_longer_be_used(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     kept = await create(session)
     made = await session.dataset_files.upload(USA)
     await upload(store.files, made.form, CSV.encode())
@@ -350,7 +359,7 @@ async def test_uploads_are_removed_when_they_can_no_longer_be_used(store: Store)
 
 @on_sqlite
 async def test_a_text_is_bounded_and_holds_only_characters(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     for csv, code in (("x" * (MAX_INLINE + 1), "TOO_LARGE"), ("fuel\ud800", "NOT_UTF_8")):
         (problem,) = (await session.dataset_files.check_text(COLUMNS, None, csv)).problems
         assert (problem.path, problem.code) == (["content", "csv"], code)
@@ -358,7 +367,7 @@ async def test_a_text_is_bounded_and_holds_only_characters(store: Store) -> None
 
 @on_sqlite
 async def test_who_is_no_contributor_cannot_upload(store: Store) -> None:
-    await grow(store)
+    await create_groups(store)
     with pytest.raises(NotPermitted):
         await store.open_session(caller({USA: Role.READER})).dataset_files.upload(NORTHWEST)
     with pytest.raises(NotFound):
@@ -379,7 +388,7 @@ class Counting(FailingProxy):
 
 @on_sqlite
 async def test_a_table_is_read_once_and_kept_within_the_bound(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     first = await create(session)
     renamed = await session.datasets.writing.update(first.id, 1, {"name": "renamed"})
     other = await update(session, renamed, "fuel,factor\ngas,1\n")
@@ -400,7 +409,7 @@ async def test_a_table_is_read_once_and_kept_within_the_bound(store: Store) -> N
 
 @on_sqlite
 async def test_many_who_ask_at_once_wait_for_one_reading(store: Store) -> None:
-    made = await create(await grow(store))
+    made = await create(await create_groups(store))
     files, tables = Counting(store.files), DatasetTableCache()
     found = await gather(*(tables.rows(files, made) for _ in range(20)))
     assert files.reads == 1
@@ -409,7 +418,7 @@ async def test_many_who_ask_at_once_wait_for_one_reading(store: Store) -> None:
 
 @on_sqlite
 async def test_a_file_that_was_tampered_with_or_lost_is_not_used(store: Store) -> None:
-    made = await create(await grow(store))
+    made = await create(await create_groups(store))
 
     async def chunks() -> AsyncIterator[bytes]:
         yield CSV.replace("2.30", "9.99").encode()
@@ -432,7 +441,7 @@ async def test_the_same_happens_in_a_bucket(store: Store) -> None:
         files = await S3Files.open(bucket, region=REGION, endpoint_url=moto_endpoint())
     try:
         over = Store(store.table, files=files)
-        session = await grow(over)
+        session = await create_groups(over)
         made = await update(session, await create(session), "fuel,factor\ngas,1\n")
         assert (await DatasetTableCache().rows(files, made)).find("gas", None) == 1
         assert len(await all_keys(files)) == 2
@@ -448,7 +457,7 @@ async def test_the_same_happens_in_a_bucket(store: Store) -> None:
 
 @on_sqlite
 async def test_without_a_place_for_files_nothing_is_made(store: Store) -> None:
-    session = await grow(Store(store.table))
+    session = await create_groups(Store(store.table))
     rows = await contents(store.table)
     with pytest.raises(Unavailable, match="no place for files"):
         await create(session)

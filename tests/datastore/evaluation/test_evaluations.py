@@ -19,7 +19,15 @@ from penstock.datastore.table.layout import CALCULATION, REFERENCE_DATASET
 from penstock.datastore.table.port import Update
 from penstock.formula.core.limits import MAX_BATCH_STEPS
 from tests.datastore.datasets.sample_datasets import lookup_dataset, update_dataset
-from tests.support.sample_resources import EU, NORTHWEST, SUPER, USA, caller, grow, on_sqlite
+from tests.support.sample_resources import (
+    EU,
+    NORTHWEST,
+    SUPER,
+    USA,
+    caller,
+    create_groups,
+    on_sqlite,
+)
 
 pytestmark = on_sqlite
 
@@ -78,7 +86,7 @@ async def refusal_codes(session: Session, of: Calculation) -> list[str]:
 
 
 async def test_rows_fail_one_by_one_and_values_keep_every_digit(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     half = await save(session, USA, "part", "1 / :x", *X)
     rows: list[dict[str, object]] = [
         {"x": 3},
@@ -100,7 +108,7 @@ async def test_rows_fail_one_by_one_and_values_keep_every_digit(store: Store) ->
 
 
 async def test_a_version_is_evaluated_as_it_was_and_calls_what_there_is_now(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     inner = await save(session, USA, "inner", "1")
     outer = await save(session, USA, "outer", "#inner() + 10")
     writing = session.calculations.writing
@@ -116,7 +124,7 @@ async def test_a_version_is_evaluated_as_it_was_and_calls_what_there_is_now(stor
 
 
 async def test_a_calculation_is_found_by_name_from_a_group_below(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made = await save(session, USA, "inner", "1")
     found, prepared = await session.evaluations.prepare_by_name("INNER", NORTHWEST, None)
     assert (found, (await prepared.evaluate([{}])).values) == (made, (Decimal(1),))
@@ -125,7 +133,7 @@ async def test_a_calculation_is_found_by_name_from_a_group_below(store: Store) -
 
 
 async def test_names_mean_what_the_owner_of_each_formula_sees(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     await lookup_dataset(session, USA, "fuels", gas="1")
     await lookup_dataset(session, EU, "fuels", gas="100")
     theirs = await save(
@@ -138,7 +146,7 @@ async def test_names_mean_what_the_owner_of_each_formula_sees(store: Store) -> N
 
 
 async def test_what_the_caller_does_not_see_is_as_if_it_were_not_there(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     await lookup_dataset(session, EU, "fuels", gas="100")
     await save(session, EU, "secret", "42 + 1")
     calls = await save(session, EU, "calls", "#secret()")
@@ -166,7 +174,7 @@ async def test_what_the_caller_does_not_see_is_as_if_it_were_not_there(store: St
 
 
 async def test_a_revoked_grant_ends_what_rests_on_it_at_once(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     fuels = await lookup_dataset(session, EU, "fuels", gas="100")
     looks = await save(session, EU, "looks", "LOOKUP('fuels', 'gas') + 0")
     for writing, made in ((session.calculations.writing, looks), (session.datasets.writing, fuels)):
@@ -181,7 +189,7 @@ async def test_a_revoked_grant_ends_what_rests_on_it_at_once(store: Store) -> No
 
 
 async def test_a_circle_that_two_saves_at_once_have_formed_is_told(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     one = await save(session, USA, "one", "1")
     two = await save(session, USA, "two", "#one()")
     # The same as two concurrent saves, each checked before the other is written.
@@ -192,7 +200,7 @@ async def test_a_circle_that_two_saves_at_once_have_formed_is_told(store: Store)
 
 
 async def test_what_is_called_and_no_longer_fits_is_told(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     inner = await save(session, USA, "inner", ":x + 1", *X)
     outer = await save(session, USA, "outer", "#inner(1)")
     changes = {"formula": "1", "parameters": ()}
@@ -203,7 +211,7 @@ async def test_what_is_called_and_no_longer_fits_is_told(store: Store) -> None:
 
 
 async def test_states_are_kept_to(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     fuels = await lookup_dataset(session, USA, "fuels", gas="5")
     inner = await save(session, USA, "inner", "LOOKUP('fuels', 'gas') + 0")
     outer = await save(session, USA, "outer", "#inner()")
@@ -226,7 +234,7 @@ async def test_states_are_kept_to(store: Store) -> None:
 
 
 async def test_datasets_are_read_at_the_version_asked_for(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     fuels = await lookup_dataset(session, USA, "fuels", gas="1")
     fuels = await update_dataset(session, fuels, gas="2", oil="3")
     formula = "LOOKUP('fuels', 'gas', version=1) * 10 + LOOKUP('fuels', 'gas')"
@@ -247,7 +255,7 @@ async def test_datasets_are_read_at_the_version_asked_for(store: Store) -> None:
 
 
 async def test_a_row_may_decide_which_dataset_is_asked(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     for n in range(3):
         await lookup_dataset(session, USA, f"t{n}", gas=str(n))
     named = await save(
@@ -267,7 +275,7 @@ async def test_a_row_may_decide_which_dataset_is_asked(store: Store) -> None:
 
 
 async def test_many_datasets_and_many_fields_are_refused(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     named = await save(
         session, USA, "named", "LOOKUP(:d, 'gas') + 0", *parameters(d=ValueType.STRING)
     )
@@ -285,7 +293,7 @@ async def test_many_datasets_and_many_fields_are_refused(store: Store) -> None:
 
 
 async def test_rows_steps_texts_and_parts_are_bounded(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     one = await save(session, USA, "one", "1")
     assert len((await evaluate(session, one, *[{}] * MAX_ROWS)).values) == MAX_ROWS
     with pytest.raises(LimitExceeded) as rows:
@@ -311,7 +319,7 @@ async def test_rows_steps_texts_and_parts_are_bounded(store: Store) -> None:
 
 
 async def test_a_list_too_long_to_be_written_is_the_rows_own_error(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     split = await save(
         session, USA, "split", "SPLIT(:t, ',')", *parameters(t=ValueType.STRING), output=TEXT
     )
@@ -324,7 +332,7 @@ async def test_a_list_too_long_to_be_written_is_the_rows_own_error(store: Store)
 
 
 async def test_an_explanation_shows_the_inside_of_what_is_called(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     await lookup_dataset(session, USA, "fuels", gas="2.5")
     await save(session, USA, "inner", "LOOKUP('fuels', 'gas') * :x", *X)
     outer = await save(session, USA, "outer", "#inner(:x) + 1", *X)
@@ -345,7 +353,7 @@ async def test_an_explanation_shows_the_inside_of_what_is_called(store: Store) -
 
 
 async def test_a_draft_is_evaluated_as_if_it_were_saved(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     await lookup_dataset(session, USA, "fuels", gas="2.5")
     await save(session, USA, "inner", ":x + 1", *X)
     formula = "#inner(:x) * LOOKUP('fuels', 'gas')"
@@ -368,7 +376,7 @@ async def test_a_draft_is_evaluated_as_if_it_were_saved(store: Store) -> None:
 
 
 async def test_many_evaluate_at_once_without_meeting(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     fuels = await lookup_dataset(session, USA, "fuels", gas="2")
     times = await save(session, USA, "times", "LOOKUP('fuels', 'gas') * :x", *X)
 
@@ -376,7 +384,7 @@ async def test_many_evaluate_at_once_without_meeting(store: Store) -> None:
         return await value(store.open_session(Caller(f"u{n}", {ROOT: Role.READER})), times, x=n)
 
     assert await gather(*map(one, range(40))) == [2 * n for n in range(40)]
-    assert len(store.tables) == 1
+    assert len(store.dataset_cache) == 1
     assert fuels.version == 1
 
 
@@ -399,7 +407,7 @@ HOSTILE = {
 async def test_a_hostile_formula_ends_in_a_typed_error_within_100_ms_of_processor_time(
     name: str, store: Store
 ) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     formula, text = HOSTILE[name]
     given, took, codes = parameters(t=ValueType.STRING), [], set()
     for _ in range(3):
@@ -416,7 +424,7 @@ async def test_a_hostile_formula_ends_in_a_typed_error_within_100_ms_of_processo
 
 
 async def test_a_stranger_evaluates_nothing(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made = await save(session, USA, "one", "1")
     for outsider in (caller({EU: Role.ADMIN}), Caller("nobody", {})):
         eve = store.open_session(outsider)

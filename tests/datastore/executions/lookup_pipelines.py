@@ -13,7 +13,7 @@ from penstock.datastore.roles import GroupPath
 from penstock.datastore.store import Store
 from tests.datastore.datasets.sample_datasets import lookup_dataset
 from tests.datastore.executions.sample_executions import pipeline_in
-from tests.support.sample_resources import NORTHWEST, SUPER, USA, grow
+from tests.support.sample_resources import NORTHWEST, SUPER, USA, create_groups
 
 NUMBER, STRING = ValueType.NUMBER, ValueType.STRING
 
@@ -45,7 +45,7 @@ async def factor_calculation(
 
 async def lookup_pipeline(store: Store) -> Pipeline:
     """Create a pipeline of /usa/northwest with lookups of its own and in a calculation it calls."""
-    session = await grow(store)
+    session = await create_groups(store)
     await lookup_dataset(session, USA, "fuels", gas="2.5", oil="4")
     await factor_calculation(store, "IMPACT('fuels', :f, 'v')")
     looked = lookup_transformer("LOOKUP('fuels', :fuel) * 10 + #factor(:fuel)")

@@ -19,7 +19,7 @@ from penstock.datastore.records import (
 from penstock.datastore.roles import Caller, GroupPath, Role
 from penstock.datastore.store import Session, Store
 from penstock.datastore.table.pages import Window
-from tests.support.sample_resources import EU, NORTHWEST, SUPER, USA, caller, draft, grow
+from tests.support.sample_resources import EU, NORTHWEST, SUPER, USA, caller, create_groups, draft
 
 TRIPS = Transformer(
     parameters=(
@@ -62,7 +62,7 @@ async def pipeline_in(
 
 async def plant_pipeline(store: Store) -> Pipeline:
     """Create the groups and a pipeline of /usa."""
-    await grow(store)
+    await create_groups(store)
     return await pipeline_in(store)
 
 

@@ -44,13 +44,13 @@ async def test_of_two_who_claim_at_once_exactly_one_wins_200_times(
         found = await current_execution(store, execution)
         won = [
             one
-            for one in await asyncio.gather(*(claims(store).take(found, w) for w in "ab"))
+            for one in await asyncio.gather(*(claims(store).claim(found, w) for w in "ab"))
             if one
         ]
         assert [one.fence for one in won] == [fence]
         standing = await current_execution(store, execution)
         assert (standing.worker, standing.fence) == (won[0].worker, fence)
-        await claims(store).release_claim(won[0], forgiven=True)
+        await claims(store).release_claim(won[0], count_attempt=False)
     assert (await current_execution(store, execution)).attempts == 0
 
 
@@ -68,17 +68,17 @@ async def test_of_two_connections_to_one_file_exactly_one_wins_200_times(
         winners = set()
         for fence in range(1, 201):
             found = await current_execution(stores[0], execution)
-            takers = [claims(store).take(found, w) for store, w in zip(stores, "ab", strict=True)]
+            takers = [claims(store).claim(found, w) for store, w in zip(stores, "ab", strict=True)]
             (won,) = [one for one in await asyncio.gather(*takers[:: (-1) ** fence]) if one]
             standing = await current_execution(stores[1], execution)
             assert (standing.worker, standing.fence) == (won.worker, fence)
-            await claims(stores[0]).release_claim(won, forgiven=True)
+            await claims(stores[0]).release_claim(won, count_attempt=False)
             winners.add(won.worker)
         assert winners == {"a", "b"}
 
 
 async def test_a_claim_is_noted_and_its_progress_told(store: Store, pipeline: Pipeline) -> None:
-    held = await claims(store).take(await ready_execution(store, pipeline), "w")
+    held = await claims(store).claim(await ready_execution(store, pipeline), "w")
     assert held is not None
     await claims(store).send_heartbeat(held, COUNTS)
     standing = await current_execution(store, held)
@@ -99,7 +99,7 @@ async def test_a_claim_is_noted_and_its_progress_told(store: Store, pipeline: Pi
 async def test_what_waits_for_its_input_is_not_claimed(store: Store, pipeline: Pipeline) -> None:
     waiting = await begin_execution(store, pipeline)
     before = await contents(store.table)
-    assert await claims(store).take(waiting, "w") is None
+    assert await claims(store).claim(waiting, "w") is None
     assert await contents(store.table) == before
 
 
@@ -109,11 +109,11 @@ async def test_who_gives_signs_of_life_keeps_it_though_clocks_differ_by_a_minute
     store: Store, pipeline: Pipeline, watch: Watch, skew: int
 ) -> None:
     other = claims(store, timedelta(seconds=skew))
-    held = await claims(store).take(await ready_execution(store, pipeline), "w")
+    held = await claims(store).claim(await ready_execution(store, pipeline), "w")
     assert held is not None
     for _ in range(20):
         watch.move(timedelta(seconds=29))
-        assert await other.take(await current_execution(store, held), "thief") is None
+        assert await other.claim(await current_execution(store, held), "thief") is None
         await claims(store).send_heartbeat(held, COUNTS)
     assert (await current_execution(store, held)).fence == 1
 
@@ -123,11 +123,11 @@ async def test_who_gives_signs_of_life_keeps_it_though_clocks_differ_by_a_minute
 async def test_who_gives_no_sign_of_life_is_replaced_in_bounded_time(
     store: Store, pipeline: Pipeline, watch: Watch, skew: int
 ) -> None:
-    held = await claims(store).take(await ready_execution(store, pipeline), "w")
+    held = await claims(store).claim(await ready_execution(store, pipeline), "w")
     assert held is not None
     watch.move(RULES.lease + RULES.clock_skew + timedelta(seconds=61))
     other = claims(store, timedelta(seconds=skew))
-    taken = await other.take(await current_execution(store, held), "heir")
+    taken = await other.claim(await current_execution(store, held), "heir")
     assert taken is not None
     assert (taken.fence, taken.attempts, taken.counts) == (2, 2, RowCounts())
     assert (await event_history(store.open_session(ANN), held))[-1] == (
@@ -141,10 +141,10 @@ async def test_who_gives_no_sign_of_life_is_replaced_in_bounded_time(
 async def test_nothing_that_a_zombie_says_counts(
     store: Store, pipeline: Pipeline, watch: Watch
 ) -> None:
-    zombie = await claims(store).take(await ready_execution(store, pipeline), "zombie")
+    zombie = await claims(store).claim(await ready_execution(store, pipeline), "zombie")
     assert zombie is not None
     watch.move(timedelta(minutes=3))
-    heir = await claims(store).take(await current_execution(store, zombie), "heir")
+    heir = await claims(store).claim(await current_execution(store, zombie), "heir")
     assert heir is not None
     before = await contents(store.table)
     over = with_end_state(zombie, ExecutionState.SUCCESS, watch(), RULES)
@@ -165,12 +165,12 @@ async def test_nothing_that_a_zombie_says_counts(
 async def test_a_sign_of_life_in_the_last_moment_keeps_it(
     store: Store, pipeline: Pipeline, watch: Watch
 ) -> None:
-    held = await claims(store).take(await ready_execution(store, pipeline), "slow")
+    held = await claims(store).claim(await ready_execution(store, pipeline), "slow")
     assert held is not None
     watch.move(timedelta(minutes=3))
     seen = await current_execution(store, held)
     await claims(store).send_heartbeat(held, COUNTS)
-    assert await claims(store).take(seen, "thief") is None
+    assert await claims(store).claim(seen, "thief") is None
     assert (await current_execution(store, held)).worker == "slow"
 
 
@@ -178,20 +178,20 @@ async def test_a_sign_of_life_in_the_last_moment_keeps_it(
 async def test_what_a_dead_worker_held_is_released_at_once(
     store: Store, pipeline: Pipeline
 ) -> None:
-    held = await claims(store).take(await ready_execution(store, pipeline), "dead")
-    other = await claims(store).take(await ready_execution(store, pipeline), "alive")
+    held = await claims(store).claim(await ready_execution(store, pipeline), "dead")
+    other = await claims(store).claim(await ready_execution(store, pipeline), "alive")
     assert held is not None
     assert other is not None
     assert await store.release_executions("dead") == 1
-    assert await claims(store).take(await current_execution(store, held), "heir") is not None
-    assert await claims(store).take(await current_execution(store, other), "heir") is None
+    assert await claims(store).claim(await current_execution(store, held), "heir") is not None
+    assert await claims(store).claim(await current_execution(store, other), "heir") is None
 
 
 @on_sqlite
 async def test_the_end_says_the_last_word_on_the_progress(
     store: Store, pipeline: Pipeline, watch: Watch
 ) -> None:
-    held = await claims(store).take(await ready_execution(store, pipeline), "w")
+    held = await claims(store).claim(await ready_execution(store, pipeline), "w")
     assert held is not None
     await claims(store).send_heartbeat(held, COUNTS)
     await claims(store).end(held, with_end_state(held, ExecutionState.SUCCESS, watch(), RULES))
@@ -202,7 +202,7 @@ async def test_the_end_says_the_last_word_on_the_progress(
 
 @on_sqlite
 async def test_a_worker_learns_of_a_cancellation(store: Store, pipeline: Pipeline) -> None:
-    held = await claims(store).take(await ready_execution(store, pipeline), "w")
+    held = await claims(store).claim(await ready_execution(store, pipeline), "w")
     assert held is not None
     await store.open_session(ANN).executions.changing.cancel(held.id)
     with pytest.raises(ClaimLost) as lost:

@@ -32,7 +32,16 @@ from tests.datastore.executions.sample_executions import (
     pipeline_in,
 )
 from tests.support.consistency_check import contents, faults
-from tests.support.sample_resources import EU, NORTHWEST, SUPER, USA, caller, grow, on_sqlite, tags
+from tests.support.sample_resources import (
+    EU,
+    NORTHWEST,
+    SUPER,
+    USA,
+    caller,
+    create_groups,
+    on_sqlite,
+    tags,
+)
 
 WANTED_TAGS = tags("source=SAP", "material=metal/steel")
 
@@ -149,7 +158,7 @@ async def test_no_run_of_a_frozen_or_disabled_pipeline_begins(
 async def test_who_may_run_is_who_contributes_to_the_owner_or_to_where_a_grant_reaches(
     store: Store,
 ) -> None:
-    await grow(store)
+    await create_groups(store)
     mine = await pipeline_in(store, NORTHWEST)
     await store.open_session(SUPER).pipelines.writing.grant(mine.id, EU)
     below = caller({GroupPath("/eu/berlin"): Role.CONTRIBUTOR}, "bo")

@@ -130,7 +130,7 @@ async def test_a_hopeless_search_ends_early_and_goes_on_from_there(
     store: Store, pipeline: Pipeline
 ) -> None:
     made = await create_executions(store, pipeline, 7)
-    session = Store(store.table, budget=Budget(rounds=1), files=store.files).open_session(ANN)
+    session = Store(store.table, list_budget=Budget(rounds=1), files=store.files).open_session(ANN)
     asked = ExecutionFilter(states=frozenset({ExecutionState.SUCCESS}))
     page = await session.executions.listing.page(pipeline, asked, Window(size=2))
     assert (page.entries, page.more) == ((), False)

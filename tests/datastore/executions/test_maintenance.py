@@ -32,7 +32,7 @@ async def test_what_lost_its_worker_is_stuck_after_some_time(
 ) -> None:
     made = await ready_execution(store, pipeline)
     claims = store.execution_worker("dead")._claims
-    assert await claims.take(made, "dead") is not None
+    assert await claims.claim(made, "dead") is not None
     watch.move(timedelta(minutes=5))
     assert await store.find_stuck_executions() == []
     watch.move(timedelta(minutes=2))

@@ -31,7 +31,7 @@ from tests.datastore.executions.sample_executions import (
     ready_execution,
 )
 from tests.support.consistency_check import contents
-from tests.support.sample_resources import EU, SUPER, USA, grow, on_sqlite
+from tests.support.sample_resources import EU, SUPER, USA, create_groups, on_sqlite
 
 NUMBER = ValueType.NUMBER
 CALLING = Transformer(
@@ -57,7 +57,7 @@ async def calculation(store: Store, name: str, formula: str) -> Calculation:
 
 @on_sqlite
 async def test_calculations_are_pinned_however_deep_they_are_called(store: Store) -> None:
-    await grow(store)
+    await create_groups(store)
     double = await calculation(store, "double", ":n * 2")
     quadruple = await calculation(store, "quadruple", "#double(#double(:n))")
     pipeline = await pipeline_in(store, name="Calling", transformer=CALLING)
@@ -80,7 +80,7 @@ async def test_calculations_are_pinned_however_deep_they_are_called(store: Store
 
 @on_sqlite
 async def test_a_calculation_that_is_deleted_is_still_pinned(store: Store) -> None:
-    await grow(store)
+    await create_groups(store)
     await calculation(store, "double", ":n * 2")
     quadruple = await calculation(store, "quadruple", "#double(#double(:n))")
     made = await begin_execution(
@@ -96,7 +96,7 @@ async def test_a_calculation_that_is_deleted_is_still_pinned(store: Store) -> No
 
 @pytest.mark.parametrize("name", ["double", "quadruple"])
 async def test_nothing_begins_with_a_calculation_that_is_disabled(store: Store, name: str) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     called = {"double": await calculation(store, "double", ":n * 2")}
     called["quadruple"] = await calculation(store, "quadruple", "#double(#double(:n))")
     pipeline = await pipeline_in(store, name="Calling", transformer=CALLING)
@@ -115,7 +115,7 @@ async def test_nothing_begins_with_a_calculation_that_is_disabled(store: Store, 
 
 @on_sqlite
 async def test_a_disabled_calculation_out_of_sight_is_not_named(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     hidden = await calculation(store, "double", ":n * 2")
     quadruple = await calculation(store, "quadruple", "#double(#double(:n))")
     pipeline = await pipeline_in(store, name="Calling", transformer=CALLING)
@@ -129,7 +129,7 @@ async def test_a_disabled_calculation_out_of_sight_is_not_named(store: Store) ->
 
 @on_sqlite
 async def test_what_is_out_of_sight_is_run_and_handed_to_no_worker_elsewhere(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     fuels = await lookup_dataset(session, EU, "fuels", gas="2.5")
     hidden = await factor_calculation(store, "LOOKUP('fuels', :f)", EU)
     within = await factor_calculation(store, "#factor(:f) * 2", EU, "seen")
@@ -154,7 +154,7 @@ async def test_what_is_out_of_sight_is_run_and_handed_to_no_worker_elsewhere(sto
 
 @on_sqlite
 async def test_a_frozen_calculation_is_still_called(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     double = await calculation(store, "double", ":n * 2")
     await calculation(store, "quadruple", "#double(#double(:n))")
     pipeline = await pipeline_in(store, name="Calling", transformer=CALLING)
@@ -165,7 +165,7 @@ async def test_a_frozen_calculation_is_still_called(store: Store) -> None:
 
 @on_sqlite
 async def test_what_is_disabled_later_changes_nothing(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     double = await calculation(store, "double", ":n * 2")
     await calculation(store, "quadruple", "#double(#double(:n))")
     made = await ready_execution(
@@ -178,7 +178,7 @@ async def test_what_is_disabled_later_changes_nothing(store: Store) -> None:
 
 @on_sqlite
 async def test_a_plan_without_calls_pins_nothing(store: Store) -> None:
-    await grow(store)
+    await create_groups(store)
     made = await begin_execution(store, await pipeline_in(store))
     assert made.pins == ()
     plan = await find_plan(store.table, made.id)

@@ -36,7 +36,7 @@ from tests.datastore.executions.sample_executions import (
     ready_execution,
 )
 from tests.support.consistency_check import contents, faults
-from tests.support.sample_resources import EU, NORTHWEST, SUPER, USA, grow, on_sqlite
+from tests.support.sample_resources import EU, NORTHWEST, SUPER, USA, create_groups, on_sqlite
 
 INPUT = b"fuel\ngas\noil\nair\n"
 OUTPUT = b"y\r\n27.5\r\n44\r\n"
@@ -130,7 +130,7 @@ async def test_a_file_that_is_gone_or_damaged_ends_it_likewise(store: Store) -> 
 
 @on_sqlite
 async def test_what_the_owner_group_does_not_see_is_no_dataset(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     await lookup_dataset(session, EU, "fuels", gas="1")
     await lookup_dataset(session, NORTHWEST, "fuels", gas="1")
     before = await contents(store.table)
@@ -146,7 +146,7 @@ async def test_what_the_owner_group_does_not_see_is_no_dataset(store: Store) -> 
 
 @on_sqlite
 async def test_what_a_calculation_names_in_vain_is_told_at_its_call(store: Store) -> None:
-    await grow(store)
+    await create_groups(store)
     await factor_calculation(store, "LOOKUP('fuels', :f)")
     with pytest.raises(Invalid) as refused:
         await pipeline_in(store, transformer=lookup_transformer("1 + #factor(:fuel)"))
@@ -206,7 +206,7 @@ async def test_too_many_and_too_large_datasets_are_refused(store: Store) -> None
 
 @on_sqlite
 async def test_versions_are_pinned_as_formulas_name_them(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     fuels = await lookup_dataset(session, USA, "fuels", gas="1")
     await update_dataset(session, fuels, gas="2")
     named = lookup_transformer("LOOKUP('fuels', :fuel, version=1) * 10 + LOOKUP('fuels', :fuel)")
@@ -219,7 +219,7 @@ async def test_versions_are_pinned_as_formulas_name_them(store: Store) -> None:
 
 @on_sqlite
 async def test_a_name_that_a_row_makes_up_is_one_that_is_written_out(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     for name in ("t1", "t2"):
         await lookup_dataset(session, USA, name, gas="7")
     named = lookup_transformer("LOOKUP(:fuel, 'gas') + 0 * LOOKUP('t1', 'gas')")
@@ -261,15 +261,15 @@ async def test_a_worker_elsewhere_is_told_that_a_dataset_is_gone(store: Store) -
 @on_sqlite
 async def test_a_worker_reads_each_dataset_once(store: Store) -> None:
     pipeline = await lookup_pipeline(store)
-    store = replace(store, tables=DatasetTableCache())
+    store = replace(store, dataset_cache=DatasetTableCache())
     for line in (b"gas", b"oil"):
         await finished_execution(store, pipeline, b"fuel\n" + line + b"\n")
-    assert len(store.tables) == 1
+    assert len(store.dataset_cache) == 1
 
 
 @on_sqlite
 async def test_without_a_place_for_files_no_dataset_is_looked_for(store: Store) -> None:
     bare = Store(store.table, clock=store.clock)
-    await grow(bare)
+    await create_groups(bare)
     made = await pipeline_in(bare, transformer=lookup_transformer("LOOKUP('fuels', :fuel)"))
     assert made.version == 1

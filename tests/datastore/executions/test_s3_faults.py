@@ -78,7 +78,9 @@ async def far(
     monkeypatch.setattr("penstock.datastore.objects.s3.READ_SECONDS", 1.0)
     with aws_environment():
         files = await S3Files.open(bucket.bucket, region=REGION, endpoint_url=proxy.url)
-    yield replace(store, files=files, rules=ExecutionRules(heartbeat=timedelta(seconds=60)))
+    yield replace(
+        store, files=files, execution_rules=ExecutionRules(heartbeat=timedelta(seconds=60))
+    )
     await files.close()
 
 
@@ -177,7 +179,7 @@ async def test_the_parts_of_a_dead_worker_are_taken_away_by_its_heir(
     await bucket._client.create_multipart_upload(
         Bucket=bucket.bucket, Key=output_key(made) + ".other"
     )
-    held = await Claims(far.table, far.clock, far.rules).take(made, "dead")
+    held = await Claims(far.table, far.clock, far.execution_rules).claim(made, "dead")
     assert held is not None
     watch.move(timedelta(minutes=5))
     assert await far.execution_worker("heir").run_one()

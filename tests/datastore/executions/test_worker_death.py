@@ -80,7 +80,7 @@ class WaitingFiles(ForwardingFiles):
 def slow_store(store: Store) -> tuple[Store, WaitingFiles]:
     waiting = WaitingFiles(store.files)
     rules = ExecutionRules(heartbeat=timedelta(milliseconds=10))
-    return replace(store, files=waiting, rules=rules), waiting
+    return replace(store, files=waiting, execution_rules=rules), waiting
 
 
 @on_sqlite

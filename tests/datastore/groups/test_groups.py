@@ -28,7 +28,7 @@ from tests.support.sample_resources import (
     TREE,
     USA,
     caller,
-    grow,
+    create_groups,
     make,
     on_sqlite,
     walk,
@@ -48,7 +48,7 @@ async def children(
 
 
 async def test_a_group_is_created_and_read_back_with_its_counts(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     await make(session, USA, "Smelt")
     group = await session.groups.one(USA)
     assert (group.path, group.name, group.created_by) == (USA, "usa", "super")
@@ -74,7 +74,7 @@ async def test_a_given_name_is_trimmed_and_kept(store: Store) -> None:
 
 @on_sqlite
 async def test_creating_refuses_what_exists_what_has_no_parent_and_odd_names(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     before = await contents(store.table)
     with pytest.raises(NameTaken) as taken:
         await session.groups.create(USA, None)
@@ -104,7 +104,7 @@ async def test_creating_refuses_what_exists_what_has_no_parent_and_odd_names(sto
 async def test_creating_and_deleting_need_an_admin_at_the_group_itself(
     store: Store, roles: dict[GroupPath, Role], failure: type[Exception] | None
 ) -> None:
-    await grow(store)
+    await create_groups(store)
     before = await contents(store.table)
     session = store.open_session(caller(roles))
     if failure is None:
@@ -119,7 +119,7 @@ async def test_creating_and_deleting_need_an_admin_at_the_group_itself(
 
 
 async def test_only_an_empty_group_is_deleted(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made = await make(session, EU, "Smelt")
     before = await contents(store.table)
     for group in (USA, EU, ROOT):
@@ -139,7 +139,7 @@ async def test_only_an_empty_group_is_deleted(store: Store) -> None:
 async def test_a_group_stays_as_long_as_it_owns_something_though_a_grant_above_covers_it(
     store: Store,
 ) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made = await make(session, NORTHWEST, "Smelt")
     await session.pipelines.writing.grant(made.id, ROOT)
     before = await contents(store.table)
@@ -154,7 +154,7 @@ async def test_a_group_stays_as_long_as_it_owns_something_though_a_grant_above_c
 
 @on_sqlite
 async def test_deleting_what_is_not_there_is_not_found(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     before = await contents(store.table)
     with pytest.raises(NotFound):
         await session.groups.delete(GroupPath("/xyz"))
@@ -163,7 +163,7 @@ async def test_deleting_what_is_not_there_is_not_found(store: Store) -> None:
 
 @on_sqlite
 async def test_a_deleted_group_can_be_made_again(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     await session.groups.delete(EU)
     await session.groups.create(EU, "New")
     assert (await session.groups.one(EU)).name == "New"
@@ -171,7 +171,7 @@ async def test_a_deleted_group_can_be_made_again(store: Store) -> None:
 
 
 async def test_children_are_listed_in_order_and_in_both_directions(store: Store) -> None:
-    session = await grow(store, *TREE, CITY, USA2)
+    session = await create_groups(store, *TREE, CITY, USA2)
     assert await children(session, ROOT) == [EU, USA, USA2]
     assert await children(session, ROOT, backward=True) == [EU, USA, USA2]
     assert await children(session, USA, 2) == [NORTHWEST, SOUTH]
@@ -180,7 +180,7 @@ async def test_children_are_listed_in_order_and_in_both_directions(store: Store)
 
 @on_sqlite
 async def test_a_page_of_children_names_its_end(store: Store) -> None:
-    session = await grow(store, *TREE, USA2)
+    session = await create_groups(store, *TREE, USA2)
     root = await session.groups.one(ROOT)
     first = await session.groups.children(root, Window(size=2))
     assert ([path for path, _ in first.entries], first.more, first.reached) == (
@@ -198,7 +198,7 @@ async def test_a_page_of_children_names_its_end(store: Store) -> None:
 async def test_a_caller_without_a_role_above_sees_the_children_that_lead_to_their_groups(
     store: Store,
 ) -> None:
-    await grow(store, *TREE, CITY, USA2)
+    await create_groups(store, *TREE, CITY, USA2)
     session = store.open_session(
         caller({CITY: Role.READER, USA2: Role.READER, GroupPath("/gone"): Role.READER})
     )
@@ -213,7 +213,7 @@ async def test_a_caller_without_a_role_above_sees_the_children_that_lead_to_thei
 
 @on_sqlite
 async def test_many_groups_are_aligned_with_their_paths(store: Store) -> None:
-    await grow(store)
+    await create_groups(store)
     session = store.open_session(caller({USA: Role.READER}))
     asked = [EU, NORTHWEST, GroupPath("/usa/xyz"), ROOT, NORTHWEST]
     found = await session.groups.many(asked)
@@ -228,23 +228,27 @@ async def test_many_groups_are_aligned_with_their_paths(store: Store) -> None:
 
 @on_sqlite
 async def test_a_subtree_wider_than_a_list_may_span_is_refused(store: Store) -> None:
-    await grow(store, *TREE)
+    await create_groups(store, *TREE)
     assert (
         len(
-            await Store(store.table, budget=Budget(groups=5))
+            await Store(store.table, list_budget=Budget(groups=5))
             .open_session(SUPER)
             .groups.subtree(ROOT)
         )
         == 5
     )
     with pytest.raises(LimitExceeded) as refused:
-        await Store(store.table, budget=Budget(groups=4)).open_session(SUPER).groups.subtree(ROOT)
+        await (
+            Store(store.table, list_budget=Budget(groups=4))
+            .open_session(SUPER)
+            .groups.subtree(ROOT)
+        )
     assert (refused.value.limit, refused.value.maximum) == ("groups in one list", 4)
 
 
 @without_moto
 async def test_a_create_and_the_delete_of_its_group_never_both_happen(store: Store) -> None:
-    session = await grow(store, USA)
+    session = await create_groups(store, USA)
     outcomes = await asyncio.gather(
         make(session, USA, "Smelt"), session.groups.delete(USA), return_exceptions=True
     )

@@ -14,7 +14,7 @@ from tests.support.sample_resources import (
     SUPER,
     TREE,
     USA,
-    grow,
+    create_groups,
     make_of,
     names_in,
     names_of,
@@ -30,7 +30,7 @@ STEPS = 11
 
 async def plant(store: Store) -> dict[str, Any]:
     """Create the tree: everything of `/usa` and below is deleted, everything of `/eu` stays."""
-    session = await grow(store, *TREE, CITY)
+    session = await create_groups(store, *TREE, CITY)
     within = {"at usa": USA, "in the city": CITY, "lifted": SOUTH, "lent": NORTHWEST}
     homes = within | dict.fromkeys(REST, EU)
     made = {
@@ -45,7 +45,7 @@ async def plant(store: Store) -> dict[str, Any]:
         ("borrowed at the top", USA),
         ("everywhere", ROOT),
     ):
-        made[name], _ = await session.of(kind_of(name)).writing.grant(made[name].id, group)
+        made[name], _ = await session.repository(kind_of(name)).writing.grant(made[name].id, group)
     return made
 
 

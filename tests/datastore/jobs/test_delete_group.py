@@ -29,8 +29,8 @@ from tests.support.sample_resources import (
     SUPER,
     USA,
     caller,
+    create_groups,
     each_kind,
-    grow,
     make,
     make_of,
     names_in,
@@ -64,7 +64,7 @@ async def test_a_cascade_takes_the_subtree_away_and_leaves_the_rest(store: Store
 
 
 async def test_an_empty_group_goes_at_once_and_without_a_job(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     group, job = await session.group_deletions.delete(EU)
     assert (group.path, job) == (EU, None)
     with pytest.raises(NotFound):
@@ -104,7 +104,7 @@ async def assert_closed(
     for refused in (
         *(make_of(session, each, group, "late") for each in KINDS),
         session.groups.create(GroupPath(f"{group}/late"), None),
-        session.of(kind).writing.grant(foreign, group),
+        session.repository(kind).writing.grant(foreign, group),
     ):
         with pytest.raises(NotFound, match=f"The group {group} is being deleted"):
             await refused
@@ -209,7 +209,7 @@ async def test_a_wish_for_a_group_above_takes_in_the_job_below(store: Store) -> 
 
 @on_sqlite
 async def test_a_later_group_of_the_path_is_left_alone(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     held = await make(session, EU, "held")
     job = await begin_deletion(store, EU)
     await session.pipelines.deleting.delete(held.id)
@@ -224,7 +224,7 @@ async def test_a_later_group_of_the_path_is_left_alone(store: Store) -> None:
 
 @on_sqlite
 async def test_deletes_that_were_cut_short_in_the_subtree_are_finished(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     for kind in KINDS:
         assert await cut_short(store, kind, await make_widely_granted(session, kind), 2)
     assert await store.count_pending_deletes() == len(KINDS)
@@ -240,9 +240,9 @@ async def test_deletes_that_were_cut_short_in_the_subtree_are_finished(store: St
 async def test_a_grant_too_large_to_revoke_fails_the_job_and_a_second_wish_goes_on(
     store: Store, kind: KindDefinition[Any]
 ) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made, light = [await make_of(session, kind, EU, name) for name in ("heavy", "light")]
-    await session.of(kind).writing.grant(made.id, SOUTH)
+    await session.repository(kind).writing.grant(made.id, SOUTH)
     await add_tags(session, kind, made.id, 7, 12, 16, 18, 19, 20, 21)
     job = await begin_deletion(store)
     assert await store.run_jobs("w") == 1
@@ -256,7 +256,7 @@ async def test_a_grant_too_large_to_revoke_fails_the_job_and_a_second_wish_goes_
     await add_tags(session, kind, made.id, 20, 19, 18)
     assert (await begin_deletion(store)).id != job.id
     assert await store.run_jobs("w") == 1
-    assert (await session.of(kind).reading.one(made.id)).groups == (EU,)
+    assert (await session.repository(kind).reading.one(made.id)).groups == (EU,)
     with pytest.raises(NotFound):
         await session.groups.one(USA)
     assert await faults(store.table) == []
@@ -265,6 +265,6 @@ async def test_a_grant_too_large_to_revoke_fails_the_job_and_a_second_wish_goes_
 async def add_tags(session: Session, kind: KindDefinition[Any], id: str, *counts: int) -> None:
     """Give the resource so many tags, each with another number."""
     for count in counts:
-        now = await session.of(kind).reading.one(id, consistent=True)
+        now = await session.repository(kind).reading.one(id, consistent=True)
         changes = {"tags": tags(*(f"k{n}=a/b" for n in range(count)))}
-        await session.of(kind).writing.update(id, now.version, changes)
+        await session.repository(kind).writing.update(id, now.version, changes)

@@ -56,7 +56,7 @@ async def remove_rest(store: Store) -> None:
     for kind in KINDS:
         for key in await contents(store.table):
             if key == kind.latest.key(id=(id := key.pk.partition(":")[2])):
-                await session.of(kind).deleting.delete(id)
+                await session.repository(kind).deleting.delete(id)
     await session.groups.delete(EU)
 
 

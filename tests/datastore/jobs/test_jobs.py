@@ -30,7 +30,7 @@ from tests.support.sample_resources import (
     USA,
     Watch,
     caller,
-    grow,
+    create_groups,
     make,
     on_sqlite,
 )
@@ -132,7 +132,7 @@ async def test_what_nobody_foresaw_fails_the_job_and_is_logged_and_not_told(
 
 
 async def test_a_job_that_is_over_is_kept_for_a_week(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     await make(session, EU, "one")
     watch = Watch()
     store = Store(store.table, clock=Clock(watch))

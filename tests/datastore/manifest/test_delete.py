@@ -27,7 +27,7 @@ from tests.datastore.manifest.sample_runs import (
     run_faults,
 )
 from tests.support.consistency_check import contents, faults
-from tests.support.sample_resources import Watch, grow, on_sqlite
+from tests.support.sample_resources import Watch, create_groups, on_sqlite
 from tests.support.table_interceptors import InterruptedTable
 
 NOW = 1660175720
@@ -49,12 +49,12 @@ def watch() -> Watch:
 
 @pytest.fixture
 def store(table: Table, watch: Watch, files: Files) -> Store:
-    return Store(table, Clock(now=watch), files=files, bucket="stage")
+    return Store(table, Clock(now=watch), files=files, bucket_name="stage")
 
 
 @pytest.fixture
 async def session(store: Store) -> Session:
-    return await grow(store)
+    return await create_groups(store)
 
 
 async def test_a_deleted_run_leaves_no_more_than_its_fence_and_can_be_discovered_anew(
@@ -62,7 +62,7 @@ async def test_a_deleted_run_leaves_no_more_than_its_fence_and_can_be_discovered
 ) -> None:
     empty = await contents(store.table)
     first = await bring_to(session, RunState.FAILED)
-    assert await session.recovery.delete(NAME, AT_STAGE, force=False) == first
+    assert await session.run_recovery.delete(NAME, AT_STAGE, force=False) == first
     left = await contents(store.table)
     manifest, grave = Key("RM:/usa", "RM:snowplow"), Key(f"R:/usa#snowplow:{RUN_ID}", GRAVE)
     assert {key for key in left if key not in empty} == {manifest, grave}
@@ -72,7 +72,7 @@ async def test_a_deleted_run_leaves_no_more_than_its_fence_and_can_be_discovered
         "expiresAt": NOW + 30 * 24 * 3600,
     }
     with pytest.raises(NotFound):
-        await session.recovery.delete(NAME, force=True)
+        await session.run_recovery.delete(NAME, force=True)
     second = await discover(session)
     assert (second.fence, second.version) == (1, 1)
     held = await claim(session, TRANSFORM)
@@ -88,16 +88,16 @@ async def test_a_run_that_nobody_claimed_is_deleted_and_discovered_as_often_as_o
 ) -> None:
     for _ in range(3):
         assert (await discover(session)).fence == 0
-        deleted = await session.recovery.delete(NAME, force=True)
+        deleted = await session.run_recovery.delete(NAME, force=True)
         assert (await session.run_lists.history(deleted, Window())).entries == ()
     assert await run_faults(store.table) == []
 
 
 async def test_a_deleted_run_is_imported_anew(session: Session, store: Store) -> None:
     await bring_to(session, RunState.FAILED)
-    await session.recovery.delete(NAME, force=True)
+    await session.run_recovery.delete(NAME, force=True)
     item: Item = {"RunId": RUN_ID, "AddedAt": 5, "AddedBy": "t", "ToSkip": False}
-    imported = await session.importing.batch(SNOW, [SourceItem("line 1", item)])
+    imported = await session.run_importer.batch(SNOW, [SourceItem("line 1", item)])
     assert (imported.entered, (await session.runs.one(NAME, consistent=True)).fence) == (1, 1)
     assert await run_faults(store.table) == []
 
@@ -109,7 +109,7 @@ async def test_a_long_history_goes_with_its_run(session: Session, store: Store) 
         held = await session.runs.change(NAME, Claim(stage=TRANSFORM, owner=f"w{n}"))
         await session.runs.change(NAME, Heartbeat(fence=held.fence))
         await session.runs.change(NAME, Fail(fence=held.fence, error="again"))
-    await session.recovery.delete(NAME, force=True)
+    await session.run_recovery.delete(NAME, force=True)
     left = [key.sk for key in await contents(store.table) if key.pk.startswith(("R:", "RL:"))]
     assert left == [GRAVE]
 
@@ -125,6 +125,6 @@ async def test_a_run_that_is_claimed_meanwhile_is_not_deleted(
 
     late = Store(InterruptedTable(store.table, thief), store.clock).open_session(session.caller)
     with pytest.raises(LeaseHeld):
-        await late.recovery.delete(NAME, force=True)
+        await late.run_recovery.delete(NAME, force=True)
     assert (await session.runs.one(NAME)).lease_owner == "thief"
     assert await run_faults(store.table) == []

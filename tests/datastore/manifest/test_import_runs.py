@@ -38,7 +38,7 @@ from tests.datastore.manifest.sample_runs import (
     run_name,
 )
 from tests.support.consistency_check import contents, faults
-from tests.support.sample_resources import EU, USA, caller, grow, on_sqlite, walk
+from tests.support.sample_resources import EU, USA, caller, create_groups, on_sqlite, walk
 from tests.support.stores import (
     REGION,
     aws_environment,
@@ -51,7 +51,7 @@ from tests.support.table_interceptors import TracedTable
 
 @pytest.fixture
 async def session(store: Store) -> Session:
-    return await grow(store)
+    return await create_groups(store)
 
 
 def typed_item(item: Mapping[str, Any]) -> dict[str, Any]:
@@ -117,7 +117,7 @@ async def test_what_is_valid_enters_and_the_rest_is_listed(session: Session, sto
         NEW_ITEM,
     )
     items.append(SourceItem("line 9", None, ["it is no JSON object"]))
-    imported = await session.importing.batch(SNOW, items)
+    imported = await session.run_importer.batch(SNOW, items)
     assert imported == RunImportResult(
         entered=3,
         standing=1,
@@ -154,13 +154,13 @@ async def test_what_is_valid_enters_and_the_rest_is_listed(session: Session, sto
 async def test_an_import_may_be_repeated_and_changes_nothing_that_is_there(
     session: Session, store: Store
 ) -> None:
-    await session.importing.batch(SNOW, table_of(NEW_ITEM, PROCESSED_ITEM))
+    await session.run_importer.batch(SNOW, table_of(NEW_ITEM, PROCESSED_ITEM))
     await claim(session, TRANSFORM, run_name("archive/run=1/"))
     before = await contents(store.table)
-    again = await session.importing.batch(SNOW, table_of(PROCESSED_ITEM, NEW_ITEM))
+    again = await session.run_importer.batch(SNOW, table_of(PROCESSED_ITEM, NEW_ITEM))
     assert again == RunImportResult(entered=0, standing=2)
     assert await contents(store.table) == before
-    more = await session.importing.batch(SNOW, table_of(LOADED_ITEM, NEW_ITEM))
+    more = await session.run_importer.batch(SNOW, table_of(LOADED_ITEM, NEW_ITEM))
     assert more == RunImportResult(entered=1, standing=1)
     assert await run_faults(store.table) == []
 
@@ -174,23 +174,23 @@ async def test_a_run_that_enters_meanwhile_keeps_no_other_out(
 
         async def get(self, keys: Any, *, consistent: bool = False) -> Any:
             found = await self.table.get(keys, consistent=consistent)
-            await session.importing.batch(SNOW, table_of(PROCESSED_ITEM))
+            await session.run_importer.batch(SNOW, table_of(PROCESSED_ITEM))
             return found
 
     table: Any = Meanwhile(store.table)
     late = Store(table, store.clock).open_session(session.caller)
-    imported = await late.importing.batch(SNOW, table_of(NEW_ITEM, PROCESSED_ITEM, LOADED_ITEM))
+    imported = await late.run_importer.batch(SNOW, table_of(NEW_ITEM, PROCESSED_ITEM, LOADED_ITEM))
     assert imported == RunImportResult(entered=2, standing=1)
     assert await run_faults(store.table) == []
 
 
 @on_sqlite
 async def test_many_runs_enter_in_few_transactions(session: Session, store: Store) -> None:
-    await session.importing.batch(SNOW, table_of(NEW_ITEM))
+    await session.run_importer.batch(SNOW, table_of(NEW_ITEM))
     traced = TracedTable(store.table)
     late = Store(traced, store.clock).open_session(session.caller)
     items = [{**LOADED_ITEM, "RunId": f"run={n}/"} for n in range(100)]
-    assert (await late.importing.batch(SNOW, table_of(*items))).entered == 100
+    assert (await late.run_importer.batch(SNOW, table_of(*items))).entered == 100
     assert traced.writes == 5
     (manifest,) = await walk(lambda window: session.manifests.page(USA, window))
     assert manifest.runs == 101
@@ -204,11 +204,11 @@ async def test_an_import_needs_a_contributor_and_a_manifest_with_a_name(
     before = await contents(store.table)
     for roles, failure in (({EU: Role.ADMIN}, NotFound), ({USA: Role.READER}, NotPermitted)):
         with pytest.raises(failure):
-            await store.open_session(caller(roles)).importing.batch(SNOW, table_of(NEW_ITEM))
+            await store.open_session(caller(roles)).run_importer.batch(SNOW, table_of(NEW_ITEM))
     with pytest.raises(Invalid):
-        await session.importing.batch(ManifestName(USA, ""), table_of(NEW_ITEM))
+        await session.run_importer.batch(ManifestName(USA, ""), table_of(NEW_ITEM))
     long = {**NEW_ITEM, "RunId": "x" * 1010}
-    imported = await session.importing.batch(ManifestName(USA, "m" * 100), table_of(long))
+    imported = await session.run_importer.batch(ManifestName(USA, "m" * 100), table_of(long))
     assert [item.reasons for item in imported.invalid] == [
         ("RunId makes a key of more than 1024 bytes",)
     ]

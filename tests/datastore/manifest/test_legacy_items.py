@@ -37,7 +37,7 @@ from tests.datastore.manifest.sample_runs import (
     run_name,
 )
 from tests.support.consistency_check import contents
-from tests.support.sample_resources import grow, on_sqlite
+from tests.support.sample_resources import create_groups, on_sqlite
 
 SEEN_AS = {
     RunState.NEW: "NEW",
@@ -50,7 +50,7 @@ SEEN_AS = {
 
 @pytest.fixture
 async def session(store: Store) -> Session:
-    return await grow(store)
+    return await create_groups(store)
 
 
 async def states_seen(store: Store) -> dict[str, tuple[str | None, list[str]]]:
@@ -100,7 +100,7 @@ async def test_a_reader_of_the_document_understands_whatever_is_done(
             if random.random() < 0.5:
                 await claim(session, random.choice([TRANSFORM, LOAD]), owner="w")
             elif random.random() < 0.1:
-                await session.recovery.reset(NAME, force=True)
+                await session.run_recovery.reset(NAME, force=True)
             else:
                 await session.runs.change(NAME, ask)
         except IllegalState:

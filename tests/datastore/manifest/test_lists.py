@@ -31,7 +31,7 @@ from tests.support.sample_resources import (
     USA,
     Watch,
     caller,
-    grow,
+    create_groups,
     on_sqlite,
     walk,
     without_moto,
@@ -69,7 +69,7 @@ def ids(runs: Sequence[Run]) -> list[str]:
 
 @without_moto
 async def test_lists_are_by_time_and_state_either_way(store: Store, watch: Watch) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     runs = await fill(session, watch, 12)
     page = session.run_lists.page
     for state in (None, *STATES):
@@ -87,7 +87,7 @@ async def test_lists_are_by_time_and_state_either_way(store: Store, watch: Watch
 async def test_a_window_begins_at_its_start_and_ends_before_its_end(
     store: Store, watch: Watch
 ) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     runs = await fill(session, watch, 9)
     seconds = [datetime.fromtimestamp(run.added_at, UTC) for run in runs]
     cases = [
@@ -114,7 +114,7 @@ async def test_a_window_begins_at_its_start_and_ends_before_its_end(
 
 @without_moto
 async def test_runs_to_be_skipped_can_be_left_out_or_asked_for(store: Store, watch: Watch) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     for n in range(9):
         reason = "bad day" if n % 3 else None
         await discover(session, f"r{n}/", skip_reason=reason)
@@ -137,7 +137,7 @@ async def test_runs_to_be_skipped_can_be_left_out_or_asked_for(store: Store, wat
 async def test_a_page_goes_on_where_the_last_ended_though_runs_come_and_go(
     store: Store, watch: Watch
 ) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     for n in range(6):
         await discover(session, f"r{n}/")
     listed = partial(session.run_lists.page, SNOW, RunListFilter(state=RunState.NEW))
@@ -154,7 +154,7 @@ async def test_a_page_goes_on_where_the_last_ended_though_runs_come_and_go(
 async def test_a_run_that_moves_on_while_the_page_is_read_is_left_out(
     store: Store, watch: Watch
 ) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     for n in range(4):
         await discover(session, f"r{n}/")
 
@@ -177,8 +177,8 @@ async def test_a_run_that_moves_on_while_the_page_is_read_is_left_out(
 async def test_a_budget_that_is_used_up_ends_the_page_and_the_cursor_goes_on(
     table: Table, watch: Watch
 ) -> None:
-    store = Store(table, Clock(now=watch), budget=Budget(rounds=1))
-    session = await grow(store)
+    store = Store(table, Clock(now=watch), list_budget=Budget(rounds=1))
+    session = await create_groups(store)
     for n in range(230):
         await discover(session, f"r{n:03}/", skip_reason=None if n in {5, 150, 229} else "bad")
     listed = partial(session.run_lists.page, SNOW, RunListFilter(to_skip=False))
@@ -195,7 +195,7 @@ async def test_a_budget_that_is_used_up_ends_the_page_and_the_cursor_goes_on(
 async def test_stale_runs_are_those_that_nobody_claims_and_those_in_no_hand(
     store: Store, watch: Watch
 ) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     for state in STATES:
         await bring_to(session, state, f"old {state}/")
     await discover(session, "skipped/", skip_reason="bad")
@@ -219,7 +219,7 @@ async def test_stale_runs_are_those_that_nobody_claims_and_those_in_no_hand(
 async def test_lists_of_what_is_not_there_or_not_for_the_caller_are_the_same(
     store: Store, watch: Watch
 ) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     await discover(session)
     stranger = store.open_session(caller({EU: Role.ADMIN}))
     told = set()
@@ -241,7 +241,7 @@ async def test_lists_of_what_is_not_there_or_not_for_the_caller_are_the_same(
 async def test_a_page_costs_two_round_trips_however_many_runs_there_are(
     store: Store, watch: Watch
 ) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     for n in range(60):
         await discover(session, f"r{n}/")
     traced = TracedTable(store.table)
@@ -259,7 +259,7 @@ async def test_a_page_costs_two_round_trips_however_many_runs_there_are(
 
 
 async def test_manifests_of_a_group_are_listed_by_name(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     for name in ("b", "C", "a:x", "d"):
         await session.runs.discover(ManifestName(USA, name), Discovery(run_id="r", added_by="t"))
     listed = partial(session.manifests.page, USA)
@@ -278,7 +278,7 @@ async def test_what_was_there_throughout_is_met_once_whatever_else_happens(
     store: Store, watch: Watch, seed: int
 ) -> None:
     random = Random(seed)
-    session = await grow(store)
+    session = await create_groups(store)
     there = {(await discover(session, f"r{n}/")).run_id for n in range(12)}
     listed = RunListFilter(state=RunState.NEW, newest_first=random.random() < 0.5)
     met, after = [], None

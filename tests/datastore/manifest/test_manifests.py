@@ -24,7 +24,16 @@ from tests.datastore.manifest.sample_runs import (
     run_name,
 )
 from tests.support.consistency_check import contents, faults
-from tests.support.sample_resources import EU, NORTHWEST, USA, Watch, caller, grow, on_sqlite, walk
+from tests.support.sample_resources import (
+    EU,
+    NORTHWEST,
+    USA,
+    Watch,
+    caller,
+    create_groups,
+    on_sqlite,
+    walk,
+)
 
 WORKER = caller({USA: Role.CONTRIBUTOR})
 
@@ -41,7 +50,7 @@ def store(table: Table, watch: Watch) -> Store:
 
 @pytest.fixture
 async def session(store: Store) -> Session:
-    return await grow(store)
+    return await create_groups(store)
 
 
 async def test_a_manifest_is_made_by_its_first_run_and_counts_them(
@@ -136,7 +145,7 @@ async def test_an_empty_manifest_can_go_and_one_with_runs_cannot(
         await session.manifests.delete(SNOW)
     assert refused.value.state == "NOT_EMPTY"
     assert await contents(store.table) == before
-    await session.recovery.delete(NAME, force=True)
+    await session.run_recovery.delete(NAME, force=True)
     assert (await session.manifests.delete(SNOW)).name == "snowplow"
     with pytest.raises(NotFound):
         await session.manifests.delete(SNOW)
@@ -146,7 +155,7 @@ async def test_an_empty_manifest_can_go_and_one_with_runs_cannot(
 
 
 async def test_a_group_goes_with_its_manifests(store: Store) -> None:
-    session = await grow(store, USA, EU)
+    session = await create_groups(store, USA, EU)
     for n in range(3):
         await bring_to(session, RunState.FAILED, f"r{n}/")
     await session.runs.discover(ManifestName(USA, "b"), Discovery(run_id="r", added_by="t"))

@@ -21,7 +21,7 @@ from penstock.datastore.table.port import Table
 from penstock.datastore.tag_search.search import run_together
 from tests.datastore.manifest.sample_runs import SNOW, TYPES, discover, run_faults, run_name
 from tests.support.consistency_check import contents, faults
-from tests.support.sample_resources import SUPER, Watch, grow, without_moto
+from tests.support.sample_resources import SUPER, Watch, create_groups, without_moto
 from tests.support.table_interceptors import InterceptedTable
 
 pytestmark = without_moto
@@ -97,7 +97,7 @@ class Worker:
 
 
 async def race(store: Store, count: int, worked: Callable[[int], Store]) -> list[Worker]:
-    session = await grow(store)
+    session = await create_groups(store)
     ids = {f"run={n:03}/" for n in range(count)}
     left = {TRANSFORM: set(ids), LOAD: set(ids)}
     workers = [
@@ -161,7 +161,7 @@ async def test_the_runs_of_workers_who_die_are_taken_over_and_finished_once(
     count = 60 if implementation == "sqlite" else 15
     watch, random = Watch(), Random(1)
     store = Store(table, Clock(now=watch))
-    session = await grow(store)
+    session = await create_groups(store)
     for n in range(count):
         await discover(session, f"run={n:03}/")
     tokens: Counter[str] = Counter()

@@ -45,7 +45,7 @@ from tests.datastore.manifest.sample_runs import (
     run_name,
 )
 from tests.support.consistency_check import contents
-from tests.support.sample_resources import EU, USA, Watch, caller, grow, on_sqlite, walk
+from tests.support.sample_resources import EU, USA, Watch, caller, create_groups, on_sqlite, walk
 
 NOW = 1660175720
 AT_STAGE = OutputLocation(stage="s3://stage/snow")
@@ -66,12 +66,12 @@ def watch() -> Watch:
 
 @pytest.fixture
 def store(table: Table, watch: Watch, files: Files) -> Store:
-    return Store(table, Clock(now=watch), files=files, bucket="stage")
+    return Store(table, Clock(now=watch), files=files, bucket_name="stage")
 
 
 @pytest.fixture
 async def session(store: Store) -> Session:
-    return await grow(store)
+    return await create_groups(store)
 
 
 async def write_success(files: Files, folder: str = "snow/run=2018-12-11-00-00-00/") -> None:
@@ -95,11 +95,11 @@ async def test_a_run_whose_output_is_complete_is_recovered(
         OutputLocation(saved_to="s3a://stage/snow/run=2018-12-11-00-00-00"),
     ):
         with pytest.raises(OutputMissing, match=r"no _SUCCESS in s3://stage/snow/run=2018") as no:
-            await session.recovery.recover(NAME, TYPES, output)
+            await session.run_recovery.recover(NAME, TYPES, output)
         assert (no.value.code, no.value.state) == ("OUTPUT_MISSING", "NEW")
     assert await contents(store.table) == before
     await write_success(files)
-    run = await session.recovery.recover(NAME, TYPES, AT_STAGE, "the job was done")
+    run = await session.run_recovery.recover(NAME, TYPES, AT_STAGE, "the job was done")
     assert (run.state, run.processed_at, run.shred_types, run.saved_to) == (
         RunState.PROCESSED,
         NOW,
@@ -125,15 +125,15 @@ async def test_a_run_in_a_hand_is_left_alone_until_the_lease_runs_out(
     await write_success(files)
     before = await contents(store.table)
     for call in (
-        session.recovery.recover(NAME, TYPES, AT_STAGE),
-        session.recovery.reset(NAME, force=True),
-        session.recovery.delete(NAME, force=True),
+        session.run_recovery.recover(NAME, TYPES, AT_STAGE),
+        session.run_recovery.reset(NAME, force=True),
+        session.run_recovery.delete(NAME, force=True),
     ):
         with pytest.raises(LeaseHeld):
             await call
     assert await contents(store.table) == before
     watch.move(timedelta(minutes=5))
-    run = await session.recovery.recover(NAME, TYPES, AT_STAGE)
+    run = await session.run_recovery.recover(NAME, TYPES, AT_STAGE)
     assert (run.state, run.lease_owner, run.fence) == (RunState.PROCESSED, None, held.fence)
 
 
@@ -143,9 +143,9 @@ async def test_a_run_that_failed_to_load_is_recovered_from_what_it_says_itself(
     run = await bring_to(session, RunState.LOADING)
     await session.runs.change(NAME, Fail(fence=run.fence, error="no warehouse"))
     with pytest.raises(OutputMissing):
-        await session.recovery.recover(NAME)
+        await session.run_recovery.recover(NAME)
     await write_success(files)
-    again = await session.recovery.recover(NAME)
+    again = await session.run_recovery.recover(NAME)
     assert (again.state, again.shred_types, again.saved_to, again.last_error) == (
         RunState.PROCESSED,
         TYPES,
@@ -159,21 +159,21 @@ async def test_a_run_without_output_is_reset_and_one_with_output_only_by_force(
     session: Session, store: Store, files: Files
 ) -> None:
     await bring_to(session, RunState.FAILED)
-    run = await session.recovery.reset(NAME, AT_STAGE, "try again", force=False)
+    run = await session.run_recovery.reset(NAME, AT_STAGE, "try again", force=False)
     assert (run.state, run.attempt, run.last_error, run.fence) == (RunState.NEW, 0, None, 1)
     assert (await claim(session, TRANSFORM)).fence == 2
     await session.runs.change(NAME, Fail(fence=2, error="again"))
     await write_success(files)
     before = await contents(store.table)
     for call in (
-        session.recovery.reset(NAME, AT_STAGE, force=False),
-        session.recovery.delete(NAME, AT_STAGE, force=False),
+        session.run_recovery.reset(NAME, AT_STAGE, force=False),
+        session.run_recovery.delete(NAME, AT_STAGE, force=False),
     ):
         with pytest.raises(OutputExists, match="There is a _SUCCESS in s3://stage/") as refused:
             await call
         assert (refused.value.code, refused.value.state) == ("OUTPUT_EXISTS", "FAILED")
     assert await contents(store.table) == before
-    assert (await session.recovery.reset(NAME, force=True)).state is RunState.NEW
+    assert (await session.run_recovery.reset(NAME, force=True)).state is RunState.NEW
     assert await run_faults(store.table) == []
 
 
@@ -182,7 +182,7 @@ async def test_a_reset_takes_back_what_was_processed(session: Session, store: St
     await session.runs.change(NAME, Fail(fence=run.fence, error="no warehouse"))
     with pytest.raises(IllegalState, match="reset it to transform it again"):
         await claim(session, TRANSFORM)
-    again = await session.recovery.reset(NAME, force=False)
+    again = await session.run_recovery.reset(NAME, force=False)
     assert (again.processed_at, again.shred_types, again.saved_to) == (None, None, None)
     assert (await claim(session, TRANSFORM)).attempt == 1
     assert await run_faults(store.table) == []
@@ -198,9 +198,9 @@ async def test_what_is_not_stuck_is_neither_recovered_nor_reset(
     watch.move(timedelta(days=1))
     before = await contents(store.table)
     for call in (
-        session.recovery.recover(NAME),
-        session.recovery.reset(NAME, force=True),
-        session.recovery.delete(NAME, force=True),
+        session.run_recovery.recover(NAME),
+        session.run_recovery.reset(NAME, force=True),
+        session.run_recovery.delete(NAME, force=True),
     ):
         with pytest.raises(IllegalState) as refused:
             await call
@@ -238,7 +238,7 @@ async def test_a_recovery_says_what_is_wrong_with_it(
     await write_success(files)
     before = await contents(store.table)
     with pytest.raises(Invalid, match=words) as refused:
-        await session.recovery.recover(NAME, **{"shred_types": TYPES, **arguments})
+        await session.run_recovery.recover(NAME, **{"shred_types": TYPES, **arguments})
     assert [problem.path for problem in refused.value.problems] == [[field]]
     assert await contents(store.table) == before
 
@@ -250,8 +250,8 @@ async def test_a_server_without_files_says_that_it_cannot_look(
     await discover(session)
     blind = Store(store.table, store.clock).open_session(session.caller)
     with pytest.raises(Invalid, match="the server keeps no files"):
-        await blind.recovery.recover(NAME, TYPES, THERE)
-    assert (await blind.recovery.reset(NAME, force=True)).version == 2
+        await blind.run_recovery.recover(NAME, TYPES, THERE)
+    assert (await blind.run_recovery.reset(NAME, force=True)).version == 2
 
 
 @on_sqlite
@@ -265,7 +265,7 @@ async def test_only_those_may_recover_who_may_work_and_only_admins_delete(
         ({EU: Role.ADMIN}, NotFound),
         ({USA: Role.READER}, NotPermitted),
     ):
-        recovery = store.open_session(caller(roles)).recovery
+        recovery = store.open_session(caller(roles)).run_recovery
         for call in (
             recovery.recover(NAME, TYPES, THERE),
             recovery.reset(NAME, force=True),
@@ -273,7 +273,7 @@ async def test_only_those_may_recover_who_may_work_and_only_admins_delete(
         ):
             with pytest.raises(failure):
                 await call
-    contributor = store.open_session(caller({USA: Role.CONTRIBUTOR})).recovery
+    contributor = store.open_session(caller({USA: Role.CONTRIBUTOR})).run_recovery
     with pytest.raises(NotPermitted):
         await contributor.delete(NAME, force=True)
     assert await contents(store.table) == before

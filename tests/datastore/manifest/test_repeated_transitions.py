@@ -33,7 +33,7 @@ from tests.datastore.manifest.sample_runs import (
     run_faults,
 )
 from tests.support.consistency_check import contents, faults
-from tests.support.sample_resources import USA, Watch, caller, grow, on_sqlite
+from tests.support.sample_resources import USA, Watch, caller, create_groups, on_sqlite
 from tests.support.table_interceptors import InterceptedTable, InterruptedTable
 
 WORKER = caller({USA: Role.CONTRIBUTOR})
@@ -51,7 +51,7 @@ def store(table: Table, watch: Watch) -> Store:
 
 @pytest.fixture
 async def session(store: Store) -> Session:
-    return await grow(store)
+    return await create_groups(store)
 
 
 @on_sqlite

@@ -22,7 +22,7 @@ from penstock.datastore.store import Session, Store
 from penstock.datastore.table.port import Table
 from tests.datastore.manifest.sample_runs import NAME, SNOW, TRANSFORM, claim, discover, run_name
 from tests.support.consistency_check import contents
-from tests.support.sample_resources import USA, Watch, grow, on_sqlite, walk
+from tests.support.sample_resources import USA, Watch, create_groups, on_sqlite, walk
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def store(table: Table, watch: Watch) -> Store:
 
 @pytest.fixture
 async def session(store: Store) -> Session:
-    return await grow(store)
+    return await create_groups(store)
 
 
 LONG = "x" * 8193

@@ -39,7 +39,7 @@ from tests.datastore.manifest.sample_runs import (
     run_name,
 )
 from tests.support.consistency_check import contents, faults
-from tests.support.sample_resources import USA, Watch, caller, grow, on_sqlite, walk
+from tests.support.sample_resources import USA, Watch, caller, create_groups, on_sqlite, walk
 from tests.support.table_interceptors import TracedTable
 
 NOW = 1660175720
@@ -59,7 +59,7 @@ def store(table: Table, watch: Watch) -> Store:
 
 @pytest.fixture
 async def session(store: Store) -> Session:
-    return await grow(store)
+    return await create_groups(store)
 
 
 async def test_a_run_is_kept_under_the_names_of_the_document(

@@ -56,7 +56,7 @@ async def open_destinations(name: str, tmp_path: Path) -> AsyncIterator[Destinat
 async def open_embedded(tmp_path: Path) -> AsyncIterator[Store]:
     """Open the embedded store with its destinations, as a server has it."""
     async with open_store("sqlite", tmp_path) as store:
-        yield replace(store, ingest=SinkAccess(EmbeddedDestinations(store.table)))
+        yield replace(store, ngsi_access=SinkAccess(EmbeddedDestinations(store.table)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ class SinkWorld:
         """The store of a server that runs the sink."""
         ground = self.context
         ingest = SinkAccess(ground.destinations, sink.options, sink.replayer.replay, 0.01)
-        return Store(ground.table, files=ground.files, ingest=ingest)
+        return Store(ground.table, files=ground.files, ngsi_access=ingest)
 
     def caller(self, user: str, *roles: str) -> Session:
         """The view of a user with these roles."""

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 from penstock.datastore.ngsi.batch_writer import SampleWriter
 from penstock.datastore.ngsi.counts import IngestCounts, Tally
-from penstock.datastore.ngsi.dead_letters import DeadLetter, letter_insert
+from penstock.datastore.ngsi.dead_letters import DeadLetter, dead_letter_insert
 from penstock.datastore.ngsi.directory import Catalog
 from penstock.datastore.ngsi.events import EntityUpdate, NotifiedAttribute
 from penstock.datastore.ngsi.options import ItemLayout, NamingOptions, Persistence
 from penstock.datastore.ngsi.rows import Event, recv_time
 from penstock.datastore.ngsi.table_names import NamingPlace, TableNameRegistry
 from penstock.datastore.store import Store
-from penstock.datastore.table.transaction import commit
+from penstock.datastore.table.commit import commit
 
 AT = 1_429_535_775_005
 
@@ -42,7 +42,7 @@ async def store_samples(
     catalog, tally = Catalog(store.table), Tally()
     await catalog.record_paths([(service, path)])
     await catalog.record_entities(events)
-    await SampleWriter(store.ingest.destinations, ItemLayout()).store_events(events)
+    await SampleWriter(store.ngsi_access.destinations, ItemLayout()).store_events(events)
     received = IngestCounts(received=len(events), persisted=len(events), items=2 * len(events))
     tally.add((service, path), received)
     await commit(store.table, tally.writes(0))
@@ -67,5 +67,5 @@ async def store_dead_letter(
         file="ngsi/dead-letters/none.ndjson.gz",
         line=0,
     )
-    await commit(store.table, [letter_insert(letter), *tally.writes(0)])
+    await commit(store.table, [dead_letter_insert(letter), *tally.writes(0)])
     return letter.id

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.datastore.errors import BadInput, LimitExceeded
+from penstock.datastore.errors import BadArgument, LimitExceeded
 from penstock.datastore.ngsi.events import EntityUpdate, Poison
 from penstock.datastore.ngsi.notification import Format, NotificationHeaders, read_notification
 from tests.datastore.ngsi.sample_notifications import poison, read, updates
@@ -33,7 +33,7 @@ from tests.datastore.ngsi.sample_notifications import poison, read, updates
     ],
 )
 def test_a_body_that_is_no_notification_is_refused(body: bytes) -> None:
-    with pytest.raises(BadInput):
+    with pytest.raises(BadArgument):
         read(body)
 
 
@@ -106,12 +106,12 @@ anything = st.recursive(
 def test_whatever_is_sent_is_read_or_refused_with_a_reason(body: Any, form: Format | None) -> None:
     headers = {} if form is None else {"ngsiv2_attrsformat": form.value}
     for sent in (body, {"data": [body]}, {"contextResponses": [{"contextElement": body}]}):
-        with suppress(BadInput):
+        with suppress(BadArgument):
             found = read(sent, **headers)
             assert all(not isinstance(e, Poison) or e.reason for _, e in found.entries)
 
 
 @given(st.binary(max_size=60))
 def test_whatever_bytes_are_sent_are_read_or_refused(body: bytes) -> None:
-    with pytest.raises(BadInput):
+    with pytest.raises(BadArgument):
         read_notification(NotificationHeaders("s", ("/",), Format.NORMALIZED, None), body)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.datastore.errors import BadInput
+from penstock.datastore.errors import BadArgument
 from penstock.datastore.ngsi.name_encoding import (
     CONCATENATOR,
     Encoding,
@@ -127,13 +127,13 @@ def test_a_documented_name_falls_into_its_components() -> None:
 
 
 def test_the_character_that_joins_is_refused_strictly() -> None:
-    with pytest.raises(BadInput, match=r"U\+FFFF"):
+    with pytest.raises(BadArgument, match=r"U\+FFFF"):
         encode("a\uffff", Encoding.STRICT)
 
 
 @pytest.mark.parametrize("text", ["a b", "/", "ax", "xx", "é"])
 def test_what_no_text_is_strictly_encoded_as_is_refused(text: str) -> None:
-    with pytest.raises(BadInput, match="No text is encoded"):
+    with pytest.raises(BadArgument, match="No text is encoded"):
         decode(text, Encoding.STRICT)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from penstock.datastore.errors import BadInput
+from penstock.datastore.errors import BadArgument
 from penstock.datastore.ngsi.events import EntityUpdate, Metadata, NotifiedAttribute
 from penstock.datastore.ngsi.notification import (
     Format,
@@ -54,25 +54,25 @@ def test_a_path_may_have_ten_levels_of_fifty_characters() -> None:
     longest = ("/" + "p" * 50) * 10
     assert heading(fiware_servicepath=longest).paths == (longest,)
     for path in (longest + "/p", "/" + "p" * 51):
-        with pytest.raises(BadInput, match="up to 10 levels"):
+        with pytest.raises(BadArgument, match="up to 10 levels"):
             heading(fiware_servicepath=path)
 
 
 @pytest.mark.parametrize("path", ["a", "//", "/a//b", "/a b", "/#", "/a,", ",", "/é", "/a/../:"])
 def test_what_is_no_service_path_is_refused(path: str) -> None:
-    with pytest.raises(BadInput, match="Fiware-ServicePath"):
+    with pytest.raises(BadArgument, match="Fiware-ServicePath"):
         heading(fiware_servicepath=path)
 
 
 @pytest.mark.parametrize("service", ["a/b", "s" * 51, "a b", "é", "a,b"])
 def test_what_is_no_service_is_refused(service: str) -> None:
-    with pytest.raises(BadInput, match="Fiware-Service"):
+    with pytest.raises(BadArgument, match="Fiware-Service"):
         heading(fiware_service=service)
 
 
 @pytest.mark.parametrize("name", ["values", "custom", "JSON", ""])
 def test_a_format_that_nobody_can_read_is_refused(name: str) -> None:
-    with pytest.raises(BadInput, match="Ngsiv2-AttrsFormat"):
+    with pytest.raises(BadArgument, match="Ngsiv2-AttrsFormat"):
         heading(ngsiv2_attrsformat=name)
 
 
@@ -179,7 +179,7 @@ def test_one_service_path_stands_for_all_entities_and_several_are_one_for_each()
     assert [path for path, _ in read(body, fiware_servicepath="/p").entries] == ["/p", "/p"]
     found = read(body, fiware_servicepath="/p, /q")
     assert found.paths == ("/p", "/q")
-    with pytest.raises(BadInput, match="3 service paths for 2 entities"):
+    with pytest.raises(BadArgument, match="3 service paths for 2 entities"):
         read(body, fiware_servicepath="/p,/q,/r")
 
 

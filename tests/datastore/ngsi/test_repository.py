@@ -34,7 +34,7 @@ START = datetime(2022, 8, 10, 23, 55, 20, 322000, UTC)
 def reader(world: SinkWorld, caller: Caller = SUPER, **ingest: Any) -> IngestRepository:
     found = SinkAccess(world.context.destinations, **ingest)
     return (
-        Store(world.context.table, files=world.context.files, ingest=found)
+        Store(world.context.table, files=world.context.files, ngsi_access=found)
         .open_session(caller)
         .notifications
     )

@@ -13,7 +13,7 @@ from httpx import AsyncClient
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.datastore.errors import BadInput, LimitExceeded, NotFound, Unavailable
+from penstock.datastore.errors import BadArgument, LimitExceeded, NotFound, Unavailable
 from penstock.datastore.objects import port
 from penstock.datastore.objects.port import Files, content_disposition
 from penstock.datastore.objects.s3 import S3Files
@@ -143,7 +143,7 @@ async def test_a_copy_has_the_content_and_the_type_and_a_life_of_its_own(files: 
     assert await files.stat("a") is None
     assert await known_stat(files, "b") == (7, "text/csv")
     assert await whole(files.read("b")) == b"content"
-    with pytest.raises(BadInput):
+    with pytest.raises(BadArgument):
         await files.copy("b", "b")
 
 
@@ -194,7 +194,7 @@ async def test_what_no_store_takes_is_refused_before_anything_happens(files: Fil
         files.list("\0"), files.list("", after="\ud800"),
     ]  # fmt: skip
     for call in calls:
-        with pytest.raises(BadInput):
+        with pytest.raises(BadArgument):
             await call
     assert await files.list("") == ()
 

@@ -34,7 +34,7 @@ async def add_versions(
     if items:
         await put_all(store.table, items)
     await store.table.transact([Update(key=kind.latest.key(id=made.id), set={"version": versions})])
-    return await store.open_session(SUPER).of(kind).reading.one(made.id, consistent=True)
+    return await store.open_session(SUPER).repository(kind).reading.one(made.id, consistent=True)
 
 
 async def make_tag_laden(session: Session, kind: KindDefinition[Any]) -> Any:
@@ -42,7 +42,7 @@ async def make_tag_laden(session: Session, kind: KindDefinition[Any]) -> Any:
     made = await make_of(session, kind, NORTHWEST, "Smelt")
     for n in (12, 24, 32, 38, 42, 44, 45, 46, 47):
         changes = {"tags": tags(*(f"k{m}=a/b" for m in range(n)))}
-        made = await session.of(kind).writing.update(made.id, made.version, changes)
+        made = await session.repository(kind).writing.update(made.id, made.version, changes)
     return made
 
 
@@ -50,7 +50,7 @@ async def make_widely_granted(session: Session, kind: KindDefinition[Any]) -> An
     """Make a resource whose grants and tags together are too many for one transaction."""
     made = await make_of(session, kind, NORTHWEST, "Smelt", *(f"k{n}=a/b" for n in range(7)))
     for group in (SOUTH, EU):
-        made, _ = await session.of(kind).writing.grant(made.id, group)
+        made, _ = await session.repository(kind).writing.grant(made.id, group)
     return made
 
 
@@ -65,18 +65,18 @@ async def own_rows(table: Table, kind: KindDefinition[Any]) -> set[str]:
 
 
 async def assert_gone(session: Session, kind: KindDefinition[Any], id: str) -> None:
-    (found,) = await session.of(kind).reading.many([id], consistent=True)
+    (found,) = await session.repository(kind).reading.many([id], consistent=True)
     assert isinstance(found, NotFound)
     with pytest.raises(NotFound):
-        await session.of(kind).versions.one(id, 1)
+        await session.repository(kind).versions.one(id, 1)
     with pytest.raises(NotFound):
-        await session.of(kind).writing.update(id, 1, {})
+        await session.repository(kind).writing.update(id, 1, {})
     with pytest.raises(NotFound):
-        await session.of(kind).deleting.delete(id)
+        await session.repository(kind).deleting.delete(id)
     for group in GRANTED:
         assert await names_of(session, kind, group) == []
     everything = ListRequest(group=ROOT, include_child_groups=True)
-    assert (await session.of(kind).listing.page(everything, Window())).entries == ()
+    assert (await session.repository(kind).listing.page(everything, Window())).entries == ()
 
 
 async def cut_short(store: Store, kind: KindDefinition[Any], made: Resource, writes: int) -> bool:
@@ -85,7 +85,7 @@ async def cut_short(store: Store, kind: KindDefinition[Any], made: Resource, wri
         await (
             replace(store, table=CutOffTable(store.table, writes))
             .open_session(SUPER)
-            .of(kind)
+            .repository(kind)
             .deleting.delete(made.id)
         )
     except ProcessDied:

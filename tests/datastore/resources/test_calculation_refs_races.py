@@ -18,7 +18,15 @@ from penstock.formula.core.errors import FormulaCode, FormulaInvalid
 from penstock.formula.syntax.parser import parse
 from tests.datastore.resources.test_calculation_refs import codes, content, rewrite, save
 from tests.support.consistency_check import contents, faults
-from tests.support.sample_resources import EU, SUPER, USA, caller, grow, on_sqlite, without_moto
+from tests.support.sample_resources import (
+    EU,
+    SUPER,
+    USA,
+    caller,
+    create_groups,
+    on_sqlite,
+    without_moto,
+)
 from tests.support.table_interceptors import InterruptedTable
 
 
@@ -39,7 +47,7 @@ async def circle_among(session: Session, made: list[Calculation]) -> tuple[str, 
 
 @without_moto
 async def test_two_that_begin_to_call_each_other_are_told_of_the_circle(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     a, b = [await save(session, USA, name, "1") for name in ("a", "b")]
     late = overtaken_view(store, lambda: rewrite(session, b, "#a()"))
     with pytest.raises(Invalid) as refused:
@@ -51,7 +59,7 @@ async def test_two_that_begin_to_call_each_other_are_told_of_the_circle(store: S
 
 @on_sqlite
 async def test_a_circle_that_closes_far_below_is_seen_as_well(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     c = await save(session, USA, "c", "1")
     await save(session, USA, "b", "#c()")
     a = await save(session, USA, "a", "2")
@@ -63,7 +71,7 @@ async def test_a_circle_that_closes_far_below_is_seen_as_well(store: Store) -> N
 
 @on_sqlite
 async def test_a_new_one_takes_the_name_that_another_begins_to_call(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     old = await save(session, USA, "a", "1")
     b = await save(session, USA, "b", "2")
 
@@ -78,7 +86,7 @@ async def test_a_new_one_takes_the_name_that_another_begins_to_call(store: Store
 
 @on_sqlite
 async def test_what_is_called_may_change_and_go_while_its_caller_is_saved(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     one = await save(session, USA, "one", "1")
     late = overtaken_view(store, lambda: rewrite(session, one, ":x"))
     with pytest.raises(Invalid) as refused:
@@ -96,7 +104,7 @@ async def test_many_that_begin_to_call_the_next_leave_no_circle(
     store: Store, implementation: str
 ) -> None:
     count = 16 if implementation == "sqlite" else 5
-    session = await grow(store)
+    session = await create_groups(store)
     made = [await save(session, USA, f"c{n}", "1") for n in range(count)]
     outcomes = await asyncio.gather(
         *(
@@ -115,7 +123,7 @@ async def test_many_that_begin_to_call_the_next_leave_no_circle(
 
 @on_sqlite
 async def test_a_save_leaves_what_it_calls_as_it_was(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     one = await save(session, USA, "one", "1")
     before = await contents(store.table)
     two = await save(session, USA, "two", "#one()")
@@ -128,7 +136,7 @@ async def test_a_save_leaves_what_it_calls_as_it_was(store: Store) -> None:
 
 @on_sqlite
 async def test_more_calls_than_fit_a_transaction_are_refused(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     for n in range(96):
         await save(session, USA, f"c{n}", "1")
     before = await contents(store.table)
@@ -158,7 +166,7 @@ async def failure_text(session: Session, group: GroupPath, formula: str) -> list
 
 @on_sqlite
 async def test_what_is_wrong_with_one_out_of_sight_is_not_told(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     local = store.open_session(caller({USA: Role.CONTRIBUTOR}))
     deepest, secret = await hidden_chain(session)
     assert (await save(local, USA, "fine", "#shared()")).version == 1
@@ -181,7 +189,7 @@ async def test_what_is_wrong_with_one_out_of_sight_is_not_told(store: Store) -> 
 
 @on_sqlite
 async def test_a_circle_out_of_sight_names_nobody_that_is_hidden(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     local = store.open_session(caller({USA: Role.CONTRIBUTOR}))
     deepest, _ = await hidden_chain(session)
     wide = await save(session, USA, "deepest", "1")

@@ -25,8 +25,8 @@ from tests.support.sample_resources import (
     SOUTH,
     SUPER,
     USA,
+    create_groups,
     each_kind,
-    grow,
     make_of,
     on_sqlite,
     tags,
@@ -39,14 +39,14 @@ from tests.support.table_interceptors import CutOffTable, InterruptedTable, Proc
 async def test_what_is_deleted_leaves_nothing_behind(
     store: Store, kind: KindDefinition[Any]
 ) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made = await make_of(session, kind, USA, "Smelt", "m=a/b")
     for version in range(1, 4):
-        made = await session.of(kind).writing.update(
+        made = await session.repository(kind).writing.update(
             made.id, version, {"tags": tags(f"m={version}")}
         )
-    made, _ = await session.of(kind).writing.grant(made.id, EU)
-    assert await session.of(kind).deleting.delete(made.id, 4) == made
+    made, _ = await session.repository(kind).writing.grant(made.id, EU)
+    assert await session.repository(kind).deleting.delete(made.id, 4) == made
     await assert_gone(session, kind, made.id)
     assert await remaining_rows(store.table) == []
     assert await faults(store.table) == []
@@ -57,12 +57,12 @@ async def test_what_is_deleted_leaves_nothing_behind(
 async def test_deleting_what_a_caller_read_earlier_is_a_conflict(
     store: Store, kind: KindDefinition[Any]
 ) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made = await make_of(session, kind, USA, "Smelt")
-    await session.of(kind).writing.update(made.id, 1, {"name": "Forge"})
+    await session.repository(kind).writing.update(made.id, 1, {"name": "Forge"})
     before = await contents(store.table)
     with pytest.raises(VersionConflict) as refused:
-        await session.of(kind).deleting.delete(made.id, 1)
+        await session.repository(kind).deleting.delete(made.id, 1)
     assert refused.value.current_version == 2
     assert await contents(store.table) == before
 
@@ -72,14 +72,14 @@ async def test_deleting_what_a_caller_read_earlier_is_a_conflict(
 async def test_a_delete_that_an_update_overtakes_starts_over(
     store: Store, kind: KindDefinition[Any]
 ) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made = await make_of(session, kind, USA, "Smelt", "k=v")
 
     async def overtake() -> None:
-        await session.of(kind).writing.update(made.id, 1, {"tags": tags("k=w", "l=x")})
+        await session.repository(kind).writing.update(made.id, 1, {"tags": tags("k=w", "l=x")})
 
     late = replace(store, table=InterruptedTable(store.table, overtake)).open_session(SUPER)
-    assert (await late.of(kind).deleting.delete(made.id)).version == 2
+    assert (await late.repository(kind).deleting.delete(made.id)).version == 2
     assert await remaining_rows(store.table) == []
     assert await faults(store.table) == []
 
@@ -90,16 +90,16 @@ async def test_a_delete_with_a_version_in_mind_that_an_update_overtakes_is_a_con
     store: Store,
     kind: KindDefinition[Any],
 ) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made = await make_of(session, kind, USA, "Smelt", "k=v")
 
     async def overtake() -> None:
-        await session.of(kind).writing.update(made.id, 1, {"tags": ()})
+        await session.repository(kind).writing.update(made.id, 1, {"tags": ()})
 
     late = replace(store, table=InterruptedTable(store.table, overtake)).open_session(SUPER)
     with pytest.raises(VersionConflict):
-        await late.of(kind).deleting.delete(made.id, 1)
-    assert (await session.of(kind).reading.one(made.id)).version == 2
+        await late.repository(kind).deleting.delete(made.id, 1)
+    assert (await session.repository(kind).reading.one(made.id)).version == 2
     assert await faults(store.table) == []
 
 
@@ -109,13 +109,13 @@ async def test_a_delete_with_a_version_in_mind_that_an_update_overtakes_is_a_con
 async def test_any_number_of_versions_is_deleted(
     store: Store, kind: KindDefinition[Any], versions: int
 ) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made = await add_versions(store, kind, await make_of(session, kind, USA, "Smelt"), versions)
     other = await make_of(session, kind, USA, "Cast", "k=v")
     assert made.version == versions
     assert await faults(store.table) == []
-    assert await session.of(kind).deleting.delete(made.id) == made
-    gone, there = await session.of(kind).reading.many([made.id, other.id])
+    assert await session.repository(kind).deleting.delete(made.id) == made
+    gone, there = await session.repository(kind).reading.many([made.id, other.id])
     assert isinstance(gone, NotFound)
     assert there == other
     assert await own_rows(store.table, kind) == {f"{kind.letter}:{other.id}"}
@@ -127,10 +127,10 @@ async def test_any_number_of_versions_is_deleted(
 async def test_more_than_a_transaction_holds_is_deleted_behind_a_tombstone(
     store: Store, kind: KindDefinition[Any]
 ) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made = await make_widely_granted(session, kind)
     assert len(made.groups) == 3
-    await session.of(kind).deleting.delete(made.id)
+    await session.repository(kind).deleting.delete(made.id)
     await assert_gone(session, kind, made.id)
     assert await remaining_rows(store.table) == []
     assert await faults(store.table) == []
@@ -142,10 +142,10 @@ async def test_a_single_grant_with_more_tags_than_a_transaction_holds_is_deleted
     store: Store,
     kind: KindDefinition[Any],
 ) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made = await make_tag_laden(session, kind)
     assert len(made.tags) == 47
-    await session.of(kind).deleting.delete(made.id)
+    await session.repository(kind).deleting.delete(made.id)
     assert await remaining_rows(store.table) == []
     assert await faults(store.table) == []
 
@@ -153,8 +153,8 @@ async def test_a_single_grant_with_more_tags_than_a_transaction_holds_is_deleted
 async def assert_name_is_free(session: Session, kind: KindDefinition[Any]) -> None:
     for group in (USA, EU):
         renamed = await make_of(session, kind, group, "Smelt")
-        assert await session.of(kind).reading.by_name("Smelt", group) == renamed
-        await session.of(kind).deleting.delete(renamed.id)
+        assert await session.repository(kind).reading.by_name("Smelt", group) == renamed
+        await session.repository(kind).deleting.delete(renamed.id)
 
 
 @each_kind
@@ -163,7 +163,7 @@ async def test_a_delete_cut_short_anywhere_is_finished_later_and_hides_the_rest_
     store: Store,
     kind: KindDefinition[Any],
 ) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     unfinished = []
     for writes in range(20):
         made = await add_versions(store, kind, await make_widely_granted(session, kind), 60)
@@ -172,7 +172,7 @@ async def test_a_delete_cut_short_anywhere_is_finished_later_and_hides_the_rest_
             break
         if await contents(store.table) == before:
             assert await store.finish_deletes() == 0
-            await session.of(kind).deleting.delete(made.id)
+            await session.repository(kind).deleting.delete(made.id)
         else:
             unfinished.append(writes)
             await assert_gone(session, kind, made.id)
@@ -191,7 +191,7 @@ async def test_a_delete_cut_short_anywhere_is_finished_later_and_hides_the_rest_
 async def test_a_sweep_cut_short_again_and_again_gets_to_the_end(
     store: Store, kind: KindDefinition[Any]
 ) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made = await add_versions(store, kind, await make_widely_granted(session, kind), 60)
     assert await cut_short(store, kind, made, 2)
     for _ in range(3):
@@ -210,7 +210,7 @@ async def test_a_sweep_cut_short_again_and_again_gets_to_the_end(
 async def test_two_sweeps_at_once_take_everything_away_once(
     store: Store, kind: KindDefinition[Any]
 ) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     other = await make_of(session, kind, SOUTH, "Cast", "k0=a/b")
     for writes in (2, 4):
         made = await add_versions(store, kind, await make_widely_granted(session, kind), 30)
@@ -226,10 +226,10 @@ async def test_two_sweeps_at_once_take_everything_away_once(
 async def test_what_several_delete_at_once_is_deleted_once(
     store: Store, kind: KindDefinition[Any]
 ) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made = await make_widely_granted(session, kind)
     outcomes = await asyncio.gather(
-        *(store.open_session(SUPER).of(kind).deleting.delete(made.id) for _ in range(4)),
+        *(store.open_session(SUPER).repository(kind).deleting.delete(made.id) for _ in range(4)),
         return_exceptions=True,
     )
     assert [outcome for outcome in outcomes if isinstance(outcome, kind.record)] == [made]
@@ -242,11 +242,11 @@ async def test_what_several_delete_at_once_is_deleted_once(
 @on_sqlite
 async def test_what_has_a_hundred_names_is_deleted(store: Store, kind: KindDefinition[Any]) -> None:
     groups = [GroupPath(f"/g{n:03}") for n in range(100)]
-    session = await grow(store, *groups)
+    session = await create_groups(store, *groups)
     made = await make_of(session, kind, groups[0], "Smelt")
     for group in groups[1:]:
-        made, _ = await session.of(kind).writing.grant(made.id, group)
+        made, _ = await session.repository(kind).writing.grant(made.id, group)
     assert await faults(store.table) == []
-    await session.of(kind).deleting.delete(made.id)
+    await session.repository(kind).deleting.delete(made.id)
     assert await remaining_rows(store.table) == []
     assert await faults(store.table) == []

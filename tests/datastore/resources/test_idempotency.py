@@ -17,8 +17,8 @@ from tests.support.sample_resources import (
     USA,
     Watch,
     caller,
+    create_groups,
     draft,
-    grow,
     on_sqlite,
     without_moto,
 )
@@ -27,7 +27,7 @@ DAY = timedelta(days=1)
 
 
 async def test_the_same_key_and_input_give_the_first_resource_again(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     writing = session.pipelines.writing
     first = await writing.create(USA, draft("Smelt", "k=v", attributes={"a": 1, "b": 2}), "key")
     before = await contents(store.table)
@@ -39,7 +39,7 @@ async def test_the_same_key_and_input_give_the_first_resource_again(store: Store
 
 @on_sqlite
 async def test_the_same_key_with_another_input_is_refused(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     await session.pipelines.writing.create(USA, draft("Smelt"), "key")
     before = await contents(store.table)
     for group, content in ((USA, draft("Other")), (EU, draft("Smelt")), (USA, draft("smelt"))):
@@ -51,7 +51,7 @@ async def test_the_same_key_with_another_input_is_refused(store: Store) -> None:
 
 @on_sqlite
 async def test_keys_belong_to_the_caller(store: Store) -> None:
-    await grow(store)
+    await create_groups(store)
     made = [
         await store.open_session(caller({USA: Role.ADMIN}, user)).pipelines.writing.create(
             USA, draft(user), "key"
@@ -64,7 +64,7 @@ async def test_keys_belong_to_the_caller(store: Store) -> None:
 
 @on_sqlite
 async def test_a_refused_create_leaves_no_receipt(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     await session.pipelines.writing.create(USA, draft("Smelt"), None)
     before = await contents(store.table)
     with pytest.raises(NameTaken):
@@ -75,7 +75,7 @@ async def test_a_refused_create_leaves_no_receipt(store: Store) -> None:
 
 @on_sqlite
 async def test_a_replay_gives_the_resource_as_it_is_now(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made = await session.pipelines.writing.create(USA, draft("Smelt"), "key")
     changed = await session.pipelines.writing.update(made.id, 1, {"name": "Forge"})
     assert await session.pipelines.writing.create(USA, draft("Smelt"), "key") == changed
@@ -85,7 +85,7 @@ async def test_a_replay_gives_the_resource_as_it_is_now(store: Store) -> None:
 async def test_a_replay_of_what_was_deleted_since_finds_nothing_and_makes_nothing(
     store: Store,
 ) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made = await session.pipelines.writing.create(USA, draft("Smelt"), "key")
     await session.pipelines.deleting.delete(made.id)
     before = await contents(store.table)
@@ -102,7 +102,7 @@ async def test_a_receipt_holds_for_a_day_whether_or_not_the_store_took_it_away(
     # Later than today, so that no store takes the receipt away by its own clock.
     watch.time = datetime(2100, 1, 1, tzinfo=UTC)
     store = Store(table, Clock(now=watch))
-    session = await grow(store)
+    session = await create_groups(store)
     made = await session.pipelines.writing.create(USA, draft("Smelt"), "key")
     await session.pipelines.writing.update(made.id, 1, {"name": "Forge"})
     watch.move(later)
@@ -114,7 +114,7 @@ async def test_a_receipt_holds_for_a_day_whether_or_not_the_store_took_it_away(
 @pytest.mark.parametrize("key", ["", " ", "x" * 129, "a\x00"])
 @on_sqlite
 async def test_an_odd_key_is_refused(store: Store, key: str) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     before = await contents(store.table)
     with pytest.raises(Invalid) as refused:
         await session.pipelines.writing.create(USA, draft("Smelt"), key)
@@ -124,7 +124,7 @@ async def test_an_odd_key_is_refused(store: Store, key: str) -> None:
 
 @without_moto
 async def test_calls_at_the_same_time_make_one_resource(store: Store) -> None:
-    await grow(store, USA)
+    await create_groups(store, USA)
     calls = [
         store.open_session(SUPER).pipelines.writing.create(USA, draft("Smelt"), "key")
         for _ in range(5)

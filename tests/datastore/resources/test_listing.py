@@ -20,7 +20,7 @@ from tests.support.sample_resources import (
     TREE,
     USA,
     caller,
-    grow,
+    create_groups,
     make,
     names_in,
     on_sqlite,
@@ -48,7 +48,7 @@ def by_tags(**terms: str) -> TagFilter:
 
 
 async def tagged_pipeline(store: Store) -> Session:
-    session = await grow(store)
+    session = await create_groups(store)
     for group, name, text in (
         (USA, "one", "m=a/b n=x"),
         (USA, "two", "m=a"),
@@ -99,7 +99,7 @@ async def test_a_filter_finds_what_carries_all_and_any_and_none(
 
 
 async def test_a_list_by_tags_is_the_same_on_every_store(store: Store) -> None:
-    session = await grow(store, USA, EU)
+    session = await create_groups(store, USA, EU)
     for group, name, text in ((USA, "one", "m=a/b n=x"), (USA, "two", "m=a"), (EU, "three", "m=a")):
         await make(session, group, name, *text.split())
     for terms, found in (
@@ -119,7 +119,7 @@ async def test_a_list_by_tags_is_the_same_on_every_store(store: Store) -> None:
 async def test_a_group_lists_what_it_inherits_and_not_what_lies_beside_or_below(
     store: Store,
 ) -> None:
-    session = await grow(store, *TREE, USA2, CITY)
+    session = await create_groups(store, *TREE, USA2, CITY)
     for group, name in ((ROOT, "r"), (USA, "u"), (USA2, "u2"), (NORTHWEST, "n"), (CITY, "c")):
         await make(session, group, name)
     assert await names_in(session, ROOT) == ["r"]
@@ -174,7 +174,7 @@ async def test_listing_all_spans_any_number_of_groups_but_a_subtree_does_not(
     store: Store,
 ) -> None:
     await tagged_pipeline(store)
-    session = Store(store.table, budget=Budget(groups=2)).open_session(SUPER)
+    session = Store(store.table, list_budget=Budget(groups=2)).open_session(SUPER)
     assert len(await pages(session, ListRequest(group=ROOT, include_child_groups=True), 20)) == 7
     with pytest.raises(LimitExceeded) as refused:
         await pages(session, ListRequest(group=USA, include_child_groups=True))
@@ -224,7 +224,7 @@ async def test_a_filter_that_no_tag_could_match_is_refused(store: Store) -> None
 
 @on_sqlite
 async def test_cursors_survive_what_is_made_and_deleted_between_pages(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made = [await make(session, (USA, NORTHWEST)[n % 2], f"n{n}", "m=a") for n in range(8)]
     listed = ListRequest(group=NORTHWEST, tags=by_tags(all="m=a"), newest_first=False)
     page = session.pipelines.listing.page
@@ -251,13 +251,13 @@ BUDGETS = [Budget(rounds=1), Budget(reads=1), Budget(units=0.5)]
 async def test_a_page_cut_short_by_its_budget_goes_on_without_loss(
     store: Store, budget: Budget, terms: dict[str, str]
 ) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     for n in range(90):
         # Those wanted lie at both ends; between them no tag alone tells that there are none.
         between = ("m=a" if n % 2 else "n=a", "far=no")
         carried = ("m=a", "n=a") if n in (0, 1, 88, 89) else between
         await make(session, (USA, NORTHWEST)[n % 4 // 2], f"n{n}", *carried)
-    limited = Store(store.table, budget=budget).open_session(SUPER).pipelines.listing.page
+    limited = Store(store.table, list_budget=budget).open_session(SUPER).pipelines.listing.page
     listed = ListRequest(group=NORTHWEST, tags=by_tags(**terms), newest_first=False)
     short = 0
 
@@ -276,7 +276,7 @@ async def test_a_page_cut_short_by_its_budget_goes_on_without_loss(
 
 @without_moto
 async def test_a_list_longer_than_any_page_read_is_whole(store: Store) -> None:
-    session = await grow(store, USA)
+    session = await create_groups(store, USA)
     names = [f"n{n:02}" for n in range(30)]
     for name in names:
         await make(session, USA, name, "m=a")

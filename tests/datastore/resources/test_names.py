@@ -14,7 +14,7 @@ from tests.support.sample_resources import (
     TREE,
     USA,
     caller,
-    grow,
+    create_groups,
     make,
     on_sqlite,
 )
@@ -42,7 +42,7 @@ async def name_rows(table: Table) -> dict[Key, Attributes]:
 async def test_a_name_is_taken_above_and_below_and_says_where_by_whom(
     store: Store, first: GroupPath, second: GroupPath, reported: GroupPath
 ) -> None:
-    session = await grow(store, *TREE, CITY)
+    session = await create_groups(store, *TREE, CITY)
     made = await make(session, first, "Smelt")
     before = await contents(store.table)
     with pytest.raises(NameTaken) as refused:
@@ -53,7 +53,7 @@ async def test_a_name_is_taken_above_and_below_and_says_where_by_whom(
 
 
 async def test_a_name_taken_on_its_line_is_free_beside_it(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     first = await make(session, NORTHWEST, "Smelt")
     others = [await make(session, group, "Smelt") for group in (SOUTH, EU)]
     for group in (USA, ROOT, NORTHWEST):
@@ -70,7 +70,7 @@ async def test_a_name_taken_on_its_line_is_free_beside_it(store: Store) -> None:
 @pytest.mark.parametrize("written", ["SMELT", " smelt ", "Ｓｍｅｌｔ", "ſmelt"])
 @on_sqlite
 async def test_names_that_users_take_for_the_same_are_the_same(store: Store, written: str) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made = await make(session, USA, "Smelt")
     with pytest.raises(NameTaken) as refused:
         await make(session, NORTHWEST, written)
@@ -81,7 +81,7 @@ async def test_names_that_users_take_for_the_same_are_the_same(store: Store, wri
 
 @on_sqlite
 async def test_names_with_separators_do_not_meet_others(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     names = ["a:b", "a", "a%3Ab", "a#b", "b"]
     made = [await make(session, USA, name) for name in names]
     assert [await session.pipelines.reading.by_name(name, USA) for name in names] == made
@@ -89,7 +89,7 @@ async def test_names_with_separators_do_not_meet_others(store: Store) -> None:
 
 
 async def test_a_rename_swaps_the_claim(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made = await make(session, NORTHWEST, "Smelt")
     other = await make(session, NORTHWEST, "Cast")
     before = await contents(store.table)
@@ -108,7 +108,7 @@ async def test_a_rename_swaps_the_claim(store: Store) -> None:
 
 @on_sqlite
 async def test_a_rename_to_the_same_name_in_other_letters_keeps_the_claim(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made = await make(session, NORTHWEST, "Smelt")
     rows = await name_rows(store.table)
     renamed = await session.pipelines.writing.update(made.id, 1, {"name": "SMELT"})
@@ -118,7 +118,7 @@ async def test_a_rename_to_the_same_name_in_other_letters_keeps_the_claim(store:
 
 @on_sqlite
 async def test_a_grant_needs_the_name_on_the_line_of_its_target_too(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made = await make(session, USA, "Smelt")
     other = await make(session, EU, "Smelt")
     before = await contents(store.table)
@@ -140,7 +140,7 @@ async def test_a_grant_needs_the_name_on_the_line_of_its_target_too(store: Store
 async def test_a_grant_above_meets_the_names_of_others_below_but_not_its_own(
     store: Store, own: GroupPath, others: GroupPath
 ) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made = await make(session, own, "Smelt")
     other = await make(session, others, "Smelt")
     before = await contents(store.table)
@@ -155,7 +155,7 @@ async def test_a_grant_above_meets_the_names_of_others_below_but_not_its_own(
 
 @on_sqlite
 async def test_a_grant_of_two_groups_renames_both_claims(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made = await make(session, NORTHWEST, "Smelt")
     for group in (SOUTH, EU):
         await session.pipelines.writing.grant(made.id, group)
@@ -170,7 +170,7 @@ async def test_a_grant_of_two_groups_renames_both_claims(store: Store) -> None:
 
 @pytest.mark.parametrize("group", [USA, NORTHWEST])
 async def test_lookup_by_name_walks_up_the_chain(store: Store, group: GroupPath) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made = await make(session, USA, "Smelt")
     await make(session, EU, "Smelt")
     reader = store.open_session(caller({group: Role.READER}))
@@ -183,7 +183,7 @@ async def test_lookup_by_name_walks_up_the_chain(store: Store, group: GroupPath)
 
 @on_sqlite
 async def test_the_nearest_of_two_claims_on_a_chain_is_found(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     near, far = await make(session, NORTHWEST, "Near"), await make(session, USA, "Far")
     # No write of ours makes this; should it stand there, the nearer one still answers.
     await store.table.write([Put({"pk": "AID:P:near", "sk": "G:/usa", "id": far.id})])
@@ -193,7 +193,7 @@ async def test_the_nearest_of_two_claims_on_a_chain_is_found(store: Store) -> No
 
 async def test_who_holds_a_name_in_a_group_out_of_sight_stays_untold(store: Store) -> None:
     germany = GroupPath("/eu/germany")
-    session = await grow(store, USA, EU, germany)
+    session = await create_groups(store, USA, EU, germany)
     mine = await make(session, USA, "mine")
     await make(session, germany, "theirs")
     await session.pipelines.writing.grant(mine.id, EU)

@@ -21,8 +21,8 @@ from tests.support.sample_resources import (
     SUPER,
     TREE,
     USA,
+    create_groups,
     each_kind,
-    grow,
     make_of,
     tags,
     without_moto,
@@ -59,7 +59,7 @@ def assert_one_holder_on_each_line(holders: list[GroupPath], wanted: Iterable[Gr
 async def test_creates_of_one_name_leave_one_holder_on_each_line(
     store: Store, kind: KindDefinition[Any], implementation: str, seed: int
 ) -> None:
-    await grow(store, *LINES)
+    await create_groups(store, *LINES)
     wanted = [LINES[n % len(LINES)] for n in range(many(implementation, 200))]
     Random(seed).shuffle(wanted)
     made, failures = await gather_outcomes(
@@ -74,7 +74,7 @@ async def test_creates_of_one_name_leave_one_holder_on_each_line(
 async def test_creates_in_one_group_and_in_the_group_below_meet(
     store: Store, kind: KindDefinition[Any], implementation: str
 ) -> None:
-    await grow(store)
+    await create_groups(store)
     for n in range(many(implementation, 25)):
         pair = (USA, NORTHWEST) if n % 2 else (NORTHWEST, USA)
         made, failures = await gather_outcomes(
@@ -89,11 +89,11 @@ async def test_creates_in_one_group_and_in_the_group_below_meet(
 async def test_renames_to_one_name_leave_one_holder_on_each_line(
     store: Store, kind: KindDefinition[Any], implementation: str
 ) -> None:
-    session = await grow(store, *LINES)
+    session = await create_groups(store, *LINES)
     groups = [LINES[n % len(LINES)] for n in range(many(implementation, 60))]
     made = [await make_of(session, kind, group, f"n{n}") for n, group in enumerate(groups)]
     renamed, failures = await gather_outcomes(
-        store.open_session(SUPER).of(kind).writing.update(one.id, 1, {"name": "Smelt"})
+        store.open_session(SUPER).repository(kind).writing.update(one.id, 1, {"name": "Smelt"})
         for one in made
     )
     assert {type(failure) for failure in failures} == {NameTaken}
@@ -106,11 +106,11 @@ async def test_grants_of_one_name_to_one_line_leave_one_holder(
     store: Store, kind: KindDefinition[Any], implementation: str
 ) -> None:
     homes = [GroupPath(f"/g{n:02}") for n in range(many(implementation, 40))]
-    session = await grow(store, *LINES, *homes)
+    session = await create_groups(store, *LINES, *homes)
     made = [await make_of(session, kind, home, "Smelt") for home in homes]
     line = (USA, NORTHWEST, CITY)
     granted, failures = await gather_outcomes(
-        store.open_session(SUPER).of(kind).writing.grant(one.id, line[n % 3])
+        store.open_session(SUPER).repository(kind).writing.grant(one.id, line[n % 3])
         for n, one in enumerate(made)
     )
     assert {type(failure) for failure in failures} == {NameTaken}
@@ -122,10 +122,10 @@ async def test_grants_of_one_name_to_one_line_leave_one_holder(
 async def test_deletes_free_the_name_for_one_on_each_line(
     store: Store, kind: KindDefinition[Any], implementation: str
 ) -> None:
-    session = await grow(store, *LINES)
+    session = await create_groups(store, *LINES)
     held = [await make_of(session, kind, group, "Smelt") for group in (CITY, SOUTH, EU)]
     wanted = [LINES[n % len(LINES)] for n in range(many(implementation, 60))]
-    deleting = session.of(kind).deleting
+    deleting = session.repository(kind).deleting
     calls = [deleting.delete(one.id) for one in held]
     calls += [make_of(store.open_session(SUPER), kind, group, "Smelt") for group in wanted]
     Random(0).shuffle(calls)
@@ -144,7 +144,7 @@ async def test_deletes_free_the_name_for_one_on_each_line(
 
 
 async def test_a_name_is_taken_once_in_each_kind(store: Store, implementation: str) -> None:
-    await grow(store, *LINES)
+    await create_groups(store, *LINES)
     for kind in KINDS:
         await make_of(store.open_session(SUPER), kind, EU, "Smelt")
     calls = [
@@ -163,14 +163,14 @@ async def test_grants_of_one_resource_to_many_groups_all_happen(
     store: Store, kind: KindDefinition[Any]
 ) -> None:
     homes = [GroupPath(f"/g{n:02}") for n in range(12)]
-    session = await grow(store, *TREE, *homes)
+    session = await create_groups(store, *TREE, *homes)
     made = await make_of(session, kind, USA, "Smelt", "m=a/b")
     granted, failures = await gather_outcomes(
-        store.open_session(SUPER).of(kind).writing.grant(made.id, home) for home in homes
+        store.open_session(SUPER).repository(kind).writing.grant(made.id, home) for home in homes
     )
     assert failures == []
     assert len(granted) == 12
-    found = await session.of(kind).reading.one(made.id, consistent=True)
+    found = await session.repository(kind).reading.one(made.id, consistent=True)
     assert sorted(found.groups) == [*homes, USA]
     assert await faults(store.table) == []
 
@@ -179,16 +179,18 @@ async def test_grants_of_one_resource_to_many_groups_all_happen(
 async def test_updates_of_one_version_have_one_winner(
     store: Store, kind: KindDefinition[Any]
 ) -> None:
-    session = await grow(store, USA)
+    session = await create_groups(store, USA)
     made = await make_of(session, kind, USA, "Smelt", "m=a")
     updated, failures = await gather_outcomes(
-        store.open_session(SUPER).of(kind).writing.update(made.id, 1, {"tags": tags(f"m=a/{n}")})
+        store.open_session(SUPER)
+        .repository(kind)
+        .writing.update(made.id, 1, {"tags": tags(f"m=a/{n}")})
         for n in range(20)
     )
     assert len(updated) == 1
     assert [type(failure) for failure in failures] == [VersionConflict] * 19
     assert {failure.current_version for failure in failures} == {2}  # type: ignore[attr-defined]
-    assert await session.of(kind).reading.one(made.id, consistent=True) == updated[0]
+    assert await session.repository(kind).reading.one(made.id, consistent=True) == updated[0]
     assert await faults(store.table) == []
 
 
@@ -197,7 +199,7 @@ async def test_updates_of_one_version_have_one_winner(
 async def test_changes_of_all_kinds_at_once_keep_every_row_exact(
     store: Store, kind: KindDefinition[Any], implementation: str, seed: int
 ) -> None:
-    session = await grow(store, *LINES)
+    session = await create_groups(store, *LINES)
     random = Random(seed)
     values = ("m=a", "m=a/b", "m=a/b/c", "n=x", "n=y/z")
     made = [
@@ -206,7 +208,7 @@ async def test_changes_of_all_kinds_at_once_keep_every_row_exact(
     ]
 
     async def change(one: Resource) -> None:
-        repository = store.open_session(SUPER).of(kind)
+        repository = store.open_session(SUPER).repository(kind)
         for _ in range(3):
             match random.randrange(5):
                 case 0:
@@ -236,7 +238,7 @@ async def test_changes_of_all_kinds_at_once_keep_every_row_exact(
 async def test_the_last_of_several_takes_counters_and_markers_away(
     store: Store, kind: KindDefinition[Any], writes: int
 ) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     first, second = [
         await make_of(session, kind, group, "Smelt", "m=a/b") for group in (NORTHWEST, SOUTH)
     ]
@@ -244,10 +246,15 @@ async def test_the_last_of_several_takes_counters_and_markers_away(
 
     async def others_go() -> None:
         for other in (second, third):
-            await session.of(kind).deleting.delete(other.id)
+            await session.repository(kind).deleting.delete(other.id)
 
     interrupted = InterruptedTable(store.table, others_go, writes=writes)
-    await replace(store, table=interrupted).open_session(SUPER).of(kind).deleting.delete(first.id)
+    await (
+        replace(store, table=interrupted)
+        .open_session(SUPER)
+        .repository(kind)
+        .deleting.delete(first.id)
+    )
     assert interrupted.other is None
     assert await faults(store.table) == []
 
@@ -257,7 +264,7 @@ async def test_the_last_of_several_takes_counters_and_markers_away(
 async def test_counters_and_markers_stay_for_those_who_come_meanwhile(
     store: Store, kind: KindDefinition[Any], writes: int
 ) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made = await make_of(session, kind, NORTHWEST, "Smelt", "m=a/b")
 
     async def others_come() -> None:
@@ -265,6 +272,11 @@ async def test_counters_and_markers_stay_for_those_who_come_meanwhile(
         await make_of(session, kind, NORTHWEST, "Forge", "m=a/b")
 
     interrupted = InterruptedTable(store.table, others_come, writes=writes)
-    await replace(store, table=interrupted).open_session(SUPER).of(kind).deleting.delete(made.id)
+    await (
+        replace(store, table=interrupted)
+        .open_session(SUPER)
+        .repository(kind)
+        .deleting.delete(made.id)
+    )
     assert interrupted.other is None
     assert await faults(store.table) == []

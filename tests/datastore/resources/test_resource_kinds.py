@@ -37,14 +37,14 @@ async def make(session: Session, letter: str, group: GroupPath, name: str, tags:
     (kind,) = (kind for kind in KINDS if kind.letter == letter)
     carried = tuple(Tag(key=f"k{n}", value="v") for n in range(tags))
     content = {"name": name, "tags": carried, **OWN[letter]}
-    return await session.of(kind).writing.create(group, content, None)
+    return await session.repository(kind).writing.create(group, content, None)
 
 
 async def test_each_kind_has_its_own_repository(store: Store) -> None:
     session = store.open_session(SUPER)
-    assert session.of(PIPELINE) is session.pipelines
-    assert session.of(CALCULATION) is session.calculations
-    assert session.of(REFERENCE_DATASET) is session.datasets
+    assert session.repository(PIPELINE) is session.pipelines
+    assert session.repository(CALCULATION) is session.calculations
+    assert session.repository(REFERENCE_DATASET) is session.datasets
     assert [kind.title for kind in KINDS] == [
         "Pipeline",
         "Calculation",
@@ -61,13 +61,15 @@ async def test_a_name_is_unique_in_its_kind_and_free_in_every_other(store: Store
         with pytest.raises(NameTaken) as taken:
             await make(session, kind.letter, NORTHWEST, "ONE")
         assert taken.value.holder == made[kind.letter].id
-        assert (await session.of(kind).reading.by_name("one", NORTHWEST)) == made[kind.letter]
+        assert (await session.repository(kind).reading.by_name("one", NORTHWEST)) == made[
+            kind.letter
+        ]
     await session.pipelines.deleting.delete(made["P"].id)
     assert await session.calculations.reading.one(made["C"].id) == made["C"]
     for kind in KINDS:
         other = made["C" if kind is PIPELINE else "P"].id
         with pytest.raises(NotFound):
-            await session.of(kind).reading.one(other)
+            await session.repository(kind).reading.one(other)
 
 
 async def test_a_list_of_one_kind_holds_nothing_of_another(store: Store) -> None:
@@ -77,10 +79,10 @@ async def test_a_list_of_one_kind_holds_nothing_of_another(store: Store) -> None
         await make(session, letter, USA, f"of {letter}", tags=1)
     for listed in (ListRequest(group=USA), ListRequest(group=ROOT, include_child_groups=True)):
         for kind in KINDS:
-            page = await session.of(kind).listing.page(listed, Window())
+            page = await session.repository(kind).listing.page(listed, Window())
             assert [one.name for _, one in page.entries] == [f"of {kind.letter}"]
     for kind in KINDS:
-        found = await session.of(kind).tags.keys(USA, Window())
+        found = await session.repository(kind).tags.keys(USA, Window())
         assert [(key.key, key.count) for _, key in found.entries] == [("k0", 1)]
 
 
@@ -93,14 +95,14 @@ async def test_deletes_of_every_kind_that_were_cut_short_are_finished(tmp_path: 
             made = await make(session, letter, USA, "old")
             (kind,) = (kind for kind in KINDS if kind.letter == letter)
             for version in range(1, 101):
-                made = await session.of(kind).writing.update(
+                made = await session.repository(kind).writing.update(
                     made.id, version, {"description": f"{version}"}
                 )
             stopping = Store(StoppingTable(table, after=1), files=files).open_session(SUPER)  # type: ignore[arg-type]
             with pytest.raises(ConnectionError):
-                await stopping.of(kind).deleting.delete(made.id)
+                await stopping.repository(kind).deleting.delete(made.id)
             with pytest.raises(NotFound):
-                await session.of(kind).reading.one(made.id)
+                await session.repository(kind).reading.one(made.id)
         assert await store.count_pending_deletes() == 3
         assert await store.finish_deletes() == 3
         assert await store.count_pending_deletes() == 0

@@ -17,8 +17,8 @@ from tests.support.sample_resources import (
     NORTHWEST,
     SUPER,
     USA,
+    create_groups,
     draft,
-    grow,
     make,
     on_sqlite,
     tags,
@@ -38,7 +38,7 @@ def traced(table: Table) -> TracedTable:
 
 @pytest.fixture
 async def session(table: Table, traced: TracedTable) -> Session:
-    await grow(Store(table))
+    await create_groups(Store(table))
     return Store(traced).open_session(SUPER)
 
 

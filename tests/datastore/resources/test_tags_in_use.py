@@ -17,7 +17,7 @@ from tests.support.sample_resources import (
     TREE,
     USA,
     caller,
-    grow,
+    create_groups,
     make,
     on_sqlite,
     tags,
@@ -52,7 +52,7 @@ async def values(
 
 
 async def test_keys_and_values_are_counted_along_the_chain(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     await make(session, USA, "one", "Material=Wood/Oak", "size=10")
     await make(session, NORTHWEST, "two", "material=wood", "Colour=Red")
     await make(session, SOUTH, "three", "material=Wood/Pine")
@@ -78,7 +78,7 @@ async def test_keys_and_values_are_counted_along_the_chain(store: Store) -> None
 async def test_pages_of_any_size_give_the_same_lists_in_both_directions(
     store: Store, size: int
 ) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     written = ["z=1", "a:b=1", "a=x/y#z", "a=x/b%c", "ä=1", "m=x"]
     for n, text in enumerate(written):
         await make(session, (ROOT, USA, NORTHWEST)[n % 3], f"n{n}", text)
@@ -95,7 +95,7 @@ async def test_pages_of_any_size_give_the_same_lists_in_both_directions(
 
 @on_sqlite
 async def test_a_key_that_begins_another_is_listed_apart(store: Store) -> None:
-    session = await grow(store, *TREE, GroupPath("/usa2"))
+    session = await create_groups(store, *TREE, GroupPath("/usa2"))
     await make(session, USA, "one", "a=1", "ab=1", "a b=1")
     await make(session, GroupPath("/usa2"), "two", "a=2", "c=2")
     assert [key for key, *_ in await keys(session, USA)] == ["a", "a b", "ab"]
@@ -105,7 +105,7 @@ async def test_a_key_that_begins_another_is_listed_apart(store: Store) -> None:
 
 @on_sqlite
 async def test_a_value_that_begins_another_has_children_of_its_own(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     for n, text in enumerate(["m=wood/oak", "m=wooden/leg", "m=wood%/x", "m=wood:y/z"]):
         await make(session, USA, f"n{n}", text)
     assert await values(session, USA, "m", "wood") == [("wood/oak", "oak", 1, False)]
@@ -115,7 +115,7 @@ async def test_a_value_that_begins_another_has_children_of_its_own(store: Store)
 
 @on_sqlite
 async def test_a_page_that_holds_all_there_is_says_so(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     await make(session, USA, "one", "a=x", "b=x")
     await make(session, NORTHWEST, "two", "a=y", "c=x")
     lists = session.pipelines.tags
@@ -130,7 +130,7 @@ async def test_a_page_that_holds_all_there_is_says_so(store: Store) -> None:
 
 @on_sqlite
 async def test_labels_are_kept_as_first_given_until_the_count_is_zero(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     first = await make(session, USA, "one", "Material=Wood/Oak")
     await make(session, USA, "two", "MATERIAL=WOOD/OAK")
     assert await keys(session, USA) == [("material", "Material", 2)]
@@ -146,7 +146,7 @@ async def test_labels_are_kept_as_first_given_until_the_count_is_zero(store: Sto
 
 
 async def test_counts_follow_every_change_and_vanish_at_zero(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     one = await make(session, USA, "one", "m=a/b")
     two = await make(session, USA, "two", "m=a")
     assert await values(session, USA, "m") == [("a", "a", 2, True)]
@@ -168,7 +168,7 @@ async def test_counts_follow_every_change_and_vanish_at_zero(store: Store) -> No
 
 @on_sqlite
 async def test_the_root_counts_only_what_is_granted_to_the_root(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made = await make(session, USA, "one", "m=a")
     assert await keys(session, ROOT) == []
     await session.pipelines.writing.grant(made.id, ROOT)
@@ -177,7 +177,7 @@ async def test_the_root_counts_only_what_is_granted_to_the_root(store: Store) ->
 
 @on_sqlite
 async def test_a_page_goes_on_behind_a_key_that_is_gone_by_then(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made = [await make(session, USA, f"n{n}", f"k{n}=v") for n in range(4)]
     first = await session.pipelines.tags.keys(USA, Window(size=2))
     await session.pipelines.deleting.delete(made[1].id)
@@ -189,7 +189,7 @@ async def test_a_page_goes_on_behind_a_key_that_is_gone_by_then(store: Store) ->
 
 @on_sqlite
 async def test_a_reader_below_sees_the_counts_of_the_groups_above(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     await make(session, USA, "one", "m=a")
     reader = store.open_session(caller({NORTHWEST: Role.READER}))
     assert await keys(reader, NORTHWEST) == await keys(reader, USA) == [("m", "m", 1)]
@@ -197,7 +197,7 @@ async def test_a_reader_below_sees_the_counts_of_the_groups_above(store: Store) 
 
 @without_moto
 async def test_concurrent_changes_of_tags_keep_the_counts_exact(store: Store) -> None:
-    session = await grow(store, USA)
+    session = await create_groups(store, USA)
     made = [await make(session, USA, f"n{n}", "m=a/b", f"k=v{n}") for n in range(4)]
     writing = session.pipelines.writing
     await asyncio.gather(

@@ -9,7 +9,16 @@ from penstock.datastore.records import Pipeline, PipelineVersion
 from penstock.datastore.resources.versions import VersionsRequest
 from penstock.datastore.store import Session, Store
 from penstock.datastore.table.pages import Slice, Window
-from tests.support.sample_resources import EU, USA, grow, make, on_sqlite, tags, walk, without_moto
+from tests.support.sample_resources import (
+    EU,
+    USA,
+    create_groups,
+    make,
+    on_sqlite,
+    tags,
+    walk,
+    without_moto,
+)
 
 NUMBERS = list(range(12, 0, -1))
 
@@ -29,7 +38,7 @@ def numbers(page: Slice[Pipeline]) -> list[int]:
 
 @without_moto
 async def test_versions_are_listed_newest_first_beyond_the_ninth(store: Store) -> None:
-    session = await grow(store, USA)
+    session = await create_groups(store, USA)
     made = await twelve(session)
     listed = await session.pipelines.versions.page(made, Window())
     assert numbers(listed) == NUMBERS
@@ -42,7 +51,7 @@ async def test_versions_are_listed_newest_first_beyond_the_ninth(store: Store) -
 @pytest.mark.parametrize("size", [1, 5, 7, 12, 13])
 @on_sqlite
 async def test_pages_in_both_directions_give_the_whole_list(store: Store, size: int) -> None:
-    session = await grow(store, USA)
+    session = await create_groups(store, USA)
     made = await twelve(session)
     versions = session.pipelines.versions
 
@@ -77,7 +86,7 @@ async def test_pages_in_both_directions_give_the_whole_list(store: Store, size: 
 async def test_a_page_says_where_it_ends_and_whether_the_list_goes_on(
     store: Store, window: Window, found: list[int], more: bool, reached: str
 ) -> None:
-    session = await grow(store, USA)
+    session = await create_groups(store, USA)
     made = await twelve(session)
     (together,) = await session.pipelines.versions.pages([(made, VersionsRequest(window))])
     for page in (together, await session.pipelines.versions.page(made, window)):
@@ -86,7 +95,7 @@ async def test_a_page_says_where_it_ends_and_whether_the_list_goes_on(
 
 @on_sqlite
 async def test_versions_of_several_pipelines_are_aligned(store: Store) -> None:
-    session = await grow(store, USA)
+    session = await create_groups(store, USA)
     twelfth, first = await twelve(session), await make(session, USA, "Cast")
     pages = await session.pipelines.versions.pages(
         [
@@ -112,7 +121,7 @@ async def test_versions_of_several_pipelines_are_aligned(store: Store) -> None:
 @pytest.mark.parametrize("version", [-1, 0, 2, 9_999_999_999, 10_000_000_000])
 @on_sqlite
 async def test_a_version_that_is_not_there_is_not_found(store: Store, version: int) -> None:
-    session = await grow(store, USA)
+    session = await create_groups(store, USA)
     made = await make(session, USA, "Smelt")
     with pytest.raises(NotFound):
         await session.pipelines.versions.one(made.id, version)
@@ -120,7 +129,7 @@ async def test_a_version_that_is_not_there_is_not_found(store: Store, version: i
 
 @on_sqlite
 async def test_an_old_version_is_admitted_by_the_grants_of_today(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made = await make(session, USA, "Smelt")
     made = await session.pipelines.writing.update(made.id, 1, {"name": "Forge"})
     await session.pipelines.writing.grant(made.id, EU)

@@ -8,7 +8,7 @@ import pytest
 
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import (
-    BadInput,
+    BadArgument,
     IllegalState,
     Invalid,
     LimitExceeded,
@@ -28,8 +28,8 @@ from tests.support.sample_resources import (
     USA,
     Watch,
     caller,
+    create_groups,
     draft,
-    grow,
     make,
     on_sqlite,
     tags,
@@ -40,7 +40,7 @@ from tests.support.table_interceptors import InterruptedTable
 async def test_a_created_pipeline_is_read_back_as_it_was_given(table: Table) -> None:
     watch = Watch()
     store = Store(table, Clock(now=watch))
-    await grow(store)
+    await create_groups(store)
     parameter = Parameter(index=0, key="c", type=ValueType.STRING, required=True)
     transformer = Transformer(parameters=(parameter,), transforms=TRANSFORMER.transforms)
     attributes = {"Rate": 2, "nested": {"list": [1, None, True, "x"]}}
@@ -80,7 +80,7 @@ async def test_a_created_pipeline_is_read_back_as_it_was_given(table: Table) -> 
 
 @on_sqlite
 async def test_ids_follow_the_order_of_creation(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     ids = [(await make(session, USA, f"n{n}")).id for n in range(20)]
     assert ids == sorted(set(ids))
 
@@ -103,7 +103,7 @@ async def test_ids_follow_the_order_of_creation(store: Store) -> None:
 async def test_content_that_breaks_rules_is_refused_with_all_of_them(
     store: Store, content: dict[str, Any], paths: list[list[str]]
 ) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made = await make(session, USA, "Smelt")
     before = await contents(store.table)
     with pytest.raises(Invalid) as refused:
@@ -117,11 +117,11 @@ async def test_content_that_breaks_rules_is_refused_with_all_of_them(
 
 @on_sqlite
 async def test_creating_in_a_group_that_is_not_there_is_refused(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     before = await contents(store.table)
     with pytest.raises(NotFound, match="There is no group /xyz"):
         await make(session, GroupPath("/xyz"), "Smelt")
-    with pytest.raises(BadInput, match="no default group"):
+    with pytest.raises(BadArgument, match="no default group"):
         await session.pipelines.writing.create(None, draft("Smelt"), None)
     assert await contents(store.table) == before
 
@@ -129,7 +129,7 @@ async def test_creating_in_a_group_that_is_not_there_is_refused(store: Store) ->
 async def test_an_update_is_a_new_version_that_leaves_the_old_one(table: Table) -> None:
     watch = Watch()
     store = Store(table, Clock(now=watch))
-    session = await grow(store)
+    session = await create_groups(store)
     made = await make(session, USA, "Smelt", "m=a/b", "old=1")
     watch.move(timedelta(seconds=1))
     bob = store.open_session(caller({USA: Role.CONTRIBUTOR}, "bob"))
@@ -155,7 +155,7 @@ async def test_an_update_is_a_new_version_that_leaves_the_old_one(table: Table) 
 async def test_an_update_of_another_version_than_the_current_changes_nothing(
     store: Store, expected: int
 ) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made = await make(session, USA, "Smelt")
     await session.pipelines.writing.update(made.id, 1, {"description": "two"})
     before = await contents(store.table)
@@ -166,7 +166,7 @@ async def test_an_update_of_another_version_than_the_current_changes_nothing(
 
 
 async def test_an_update_that_somebody_else_overtakes_is_a_conflict(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made = await make(session, USA, "Smelt")
 
     async def overtake() -> None:
@@ -182,7 +182,7 @@ async def test_an_update_that_somebody_else_overtakes_is_a_conflict(store: Store
 
 @on_sqlite
 async def test_an_update_goes_through_when_only_the_grants_moved(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made = await make(session, USA, "Smelt", "k=v")
 
     async def overtake() -> None:
@@ -199,7 +199,7 @@ async def test_an_update_goes_through_when_only_the_grants_moved(store: Store) -
 async def test_a_frozen_or_disabled_pipeline_takes_a_change_of_state_and_nothing_else(
     store: Store, state: State
 ) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made = await make(session, USA, "Smelt")
     writing = session.pipelines.writing
     stopped = await writing.update(made.id, 1, {"state": state})
@@ -219,7 +219,7 @@ async def test_a_frozen_or_disabled_pipeline_takes_a_change_of_state_and_nothing
 async def test_more_operations_than_a_transaction_holds_are_refused_as_a_whole(
     store: Store,
 ) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made = await make(session, USA, "Smelt", "k=v")
     before = await contents(store.table)
     many = [f"k{n}=a/b" for n in range(24)]
@@ -237,7 +237,7 @@ async def test_more_operations_than_a_transaction_holds_are_refused_as_a_whole(
 
 @on_sqlite
 async def test_exactly_a_hundred_operations_are_allowed(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     # Latest, version, claim, marker, grant, group: 6. Each tag: its key, and two for each level.
     exact = [*(f"k{n}=v" for n in range(28)), "l=a/b", "m=a/b"]
     over = [*(f"k{n}=v" for n in range(30)), "l=a/b"]
@@ -250,7 +250,7 @@ async def test_exactly_a_hundred_operations_are_allowed(store: Store) -> None:
 
 @on_sqlite
 async def test_an_item_that_grows_beyond_its_limit_is_refused(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made = await make(session, USA, "Smelt")
     before = await contents(store.table)
     for size in (400 * 1024, 5 * 1024 * 1024):
@@ -263,7 +263,7 @@ async def test_an_item_that_grows_beyond_its_limit_is_refused(store: Store) -> N
 
 @on_sqlite
 async def test_many_reads_are_aligned_with_their_ids(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     made = [await make(session, USA, f"n{n}") for n in range(103)]
     asked = [made[2].id, "nonsense", made[0].id, made[2].id, *(one.id for one in made)]
     found = await session.pipelines.reading.many(asked)

@@ -44,7 +44,7 @@ async def ask(store: Store, tmp_path: Path) -> AsyncIterator[Ask]:
     """Ask a store that keeps files and secrets."""
     buckets = BucketAccess(LocalVault(b"k" * 32))
     async with open_files("local", tmp_path) as files:
-        yield Ask(replace(store, files=files, buckets=buckets))
+        yield Ask(replace(store, files=files, user_buckets=buckets))
         await buckets.pool.close()
 
 

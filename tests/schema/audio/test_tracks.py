@@ -47,7 +47,7 @@ async def whole_store(store: Store, tmp_path: Path) -> AsyncIterator[Store]:
     """Open a store with files, and with the parts that connect buckets."""
     buckets = BucketAccess(LocalVault(b"k" * 32), rules=EndpointRules(private=True))
     async with open_files("local", tmp_path) as files:
-        yield replace(store, files=files, buckets=buckets)
+        yield replace(store, files=files, user_buckets=buckets)
         await buckets.pool.close()
 
 

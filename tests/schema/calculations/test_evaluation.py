@@ -104,7 +104,7 @@ async def test_a_failure_has_its_place_and_an_input_its_name(ask: Ask) -> None:
 
 
 async def test_no_rows_have_no_values_and_nothing_to_explain(ask: Ask) -> None:
-    await ask.grow("/usa")
+    await ask.create_groups("/usa")
     input = {"draft": draft("1"), "group": "/usa", "rows": []}
     answer = await ask(EVALUATE, {"input": input})
     (error,) = answer.errors
@@ -131,7 +131,7 @@ async def test_a_draft_has_no_versions(ask: Ask) -> None:
 
 
 async def test_numbers_in_the_document_keep_every_digit(ask: Ask) -> None:
-    await ask.grow("/usa")
+    await ask.create_groups("/usa")
     digits = "1234567890" * 10
     rows = f'[{{x: {digits}.5}}, {{x: 1e200}}, {{x: null}}, {{x: true}}, {{y: 1, x: "2"}}, $d, $x]'
     document = LITERAL.replace("ROWS", rows)
@@ -191,7 +191,7 @@ def test_an_evaluation_is_dear_and_an_explanation_of_it_too() -> None:
 
 
 async def test_other_requests_are_answered_while_rows_are_evaluated(ask: Ask) -> None:
-    await ask.grow("/usa")
+    await ask.create_groups("/usa")
     formula = "+".join([":x^0.5"] * 7)
     rows = [{"x": n} for n in range(1_000)]
     input = {"draft": draft(formula, x="NUMBER"), "group": "/usa", "rows": rows}

@@ -30,7 +30,7 @@ def id_of(text: str) -> str:
 
 
 async def ids(ask: Ask) -> dict[str, str]:
-    await ask.grow()
+    await ask.create_groups()
     await ask.make("/usa", "one")
     found = (await ask(IDS)).data
     version = found["pipelineByName"]["versionNumbered"]["id"]
@@ -105,7 +105,7 @@ ODD = [
 
 @pytest.mark.parametrize("odd", ODD)
 async def test_a_text_that_is_no_id_of_ours_finds_nothing(odd: str, ask: Ask) -> None:
-    await ask.grow()
+    await ask.create_groups()
     answer = await ask(NODE, {"id": odd})
     assert answer.data == {"node": None}
     assert answer.errors == ()
@@ -135,7 +135,7 @@ async def test_nodes_are_aligned_with_the_ids_and_null_where_there_is_none(ask: 
 
 @pytest.mark.parametrize(("count", "codes"), [(0, []), (100, []), (101, ["BAD_USER_INPUT"])])
 async def test_at_most_100_nodes_are_read_at_once(count: int, codes: list[str], ask: Ask) -> None:
-    await ask.grow()
+    await ask.create_groups()
     query = "query($ids: [ID!]!) { nodes(ids: $ids) { id } }"
     answer = await ask(query, {"ids": ["odd"] * count})
     assert [error["extensions"]["code"] for error in answer.errors] == codes

@@ -104,7 +104,7 @@ def test_group_paths_are_read_by_the_rules_of_paths() -> None:
 def test_what_is_no_group_path_is_refused(literal: str) -> None:
     (message,) = refusals("group", literal)
     assert "Traceback" not in message
-    assert "BadInput" not in message
+    assert "BadArgument" not in message
 
 
 @pytest.mark.parametrize("value", [2**40, -(2**63), 2**63 - 1, 0])

@@ -141,7 +141,7 @@ DOCUMENTS = dict(documents())
 @pytest.fixture
 async def ids(ask: Ask) -> list[str]:
     """Make resources, the first with two versions, and ids of objects that do not exist."""
-    await ask.grow()
+    await ask.create_groups()
     first = await ask.make("/usa", "lathe", "material=metal/steel")
     await ask.change(first, 1, description="changed", attributes={"a": [1, {"b": None}]})
     second = await ask.make("/usa/northwest", "press", "material=metal", "even=yes")
@@ -171,7 +171,7 @@ async def test_both_executors_answer_alike(name: str, store: Store, ids: list[st
 
 
 async def test_a_long_page_is_written_as_both_answer_it(store: Store, ask: Ask) -> None:
-    await ask.grow()
+    await ask.create_groups()
     await ask.make("/usa", "one", *(f"key{number}=value" for number in range(9)))
     page = "nodes { key label count } edges { cursor node { key } } pageInfo { hasNextPage }"
     request = OperationRequest(

@@ -138,7 +138,7 @@ async def open_world(directory: Path) -> AsyncIterator[tuple[Store, str]]:
     async with open_embedded(directory) as opened:
         store = replace(opened, clock=clock)
         ask = Ask(store)
-        await ask.grow()
+        await ask.create_groups()
         id = await ask.make("/usa", "one", "material=metal/steel")
         await ask.make("/usa/northwest", "two", "material=metal")
         yield store, id

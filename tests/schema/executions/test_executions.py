@@ -57,7 +57,7 @@ READER = as_caller("rita", "/usa=reader")
 
 
 async def create_pipeline(ask: Ask) -> str:
-    await ask.grow()
+    await ask.create_groups()
     return await ask.make("/usa", "Trips", transformer=TRIPS)
 
 
@@ -214,7 +214,7 @@ async def test_a_worker_elsewhere_runs_an_execution(ask: Ask, store: Store) -> N
 
 
 async def test_datasets_are_shown_and_given_to_workers_elsewhere(ask: Ask) -> None:
-    await ask.grow("/usa")
+    await ask.create_groups("/usa")
     dataset = await Ask(ask.store, "reference dataset").make("/usa", "fuels")
     transformer = {
         "parameters": [{"index": 0, "key": "x", "type": "STRING"}],
@@ -249,7 +249,7 @@ async def test_datasets_are_shown_and_given_to_workers_elsewhere(ask: Ask) -> No
 
 
 async def test_a_dataset_that_is_gone_is_a_problem_of_the_pipeline(ask: Ask) -> None:
-    await ask.grow("/usa")
+    await ask.create_groups("/usa")
     datasets = Ask(ask.store, "reference dataset")
     dataset = await datasets.make("/usa", "fuels")
     formula = {

@@ -19,7 +19,7 @@ UMA = as_caller("uma", "/usa=admin")
 
 async def grow_tree(ask: Ask) -> str:
     """Make the tree with one pipeline in each group; return the id of a pipeline elsewhere."""
-    await ask.grow()
+    await ask.create_groups()
     for group in ("/usa", "/usa/northwest", "/usa/southeast"):
         await ask.make(group, f"in {group}", "a=b")
     return await ask.make("/eu", "kept", "a=b")
@@ -85,7 +85,7 @@ async def test_without_a_cascade_a_group_that_is_not_empty_is_refused(
 
 
 async def test_an_empty_group_goes_at_once_with_or_without_a_cascade(ask: Ask) -> None:
-    await ask.grow("/usa", "/usa/one", "/usa/two")
+    await ask.create_groups("/usa", "/usa/one", "/usa/two")
     for path, more in (("/usa/one", {}), ("/usa/two", {"cascade": True})):
         told = await ask.input(DELETE, UMA, path=path, **more)
         gone = {"__typename": "DeleteGroupPayload", "group": {"path": path}, "job": None}
@@ -167,7 +167,7 @@ async def test_many_jobs_are_read_at_once(store: Store) -> None:
     traced = TracedTable(store.table)
     ask = Ask(Store(traced))
     paths = [f"/g{n}" for n in range(5)]
-    await ask.grow(*paths)
+    await ask.create_groups(*paths)
     ids = []
     for path in paths:
         await ask.make(path, f"in {path}")

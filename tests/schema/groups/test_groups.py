@@ -16,7 +16,7 @@ DELETE = """mutation($input: DeleteGroupInput!) { deleteGroup(input: $input) {
 
 
 async def test_a_group_is_what_was_created(ask: Ask) -> None:
-    await ask.grow("/usa")
+    await ask.create_groups("/usa")
     uma = as_caller("uma", "/usa=admin")
     made = await ask.input(CREATE_GROUP, uma, path="/USA/North West", name=" Northwest ")
     assert made["group"] == {"path": "/usa/north west"}
@@ -62,7 +62,7 @@ async def test_a_path_that_makes_no_sense_is_refused_before_anything_runs(
 async def test_only_an_admin_at_the_path_creates_a_group(
     roles: list[str], code: str, ask: Ask, store: Store
 ) -> None:
-    await ask.grow()
+    await ask.create_groups()
     before = await contents(store.table)
     told = await ask.input(CREATE_GROUP, as_caller("ann", *roles), path="/usa/new")
     assert told["code"] == code
@@ -70,7 +70,7 @@ async def test_only_an_admin_at_the_path_creates_a_group(
 
 
 async def test_an_admin_of_a_group_alone_may_create_and_delete_just_that(ask: Ask) -> None:
-    await ask.grow("/usa")
+    await ask.create_groups("/usa")
     ann = as_caller("ann", "/usa/new=admin")
     assert (await ask.input(CREATE_GROUP, ann, path="/usa/new"))["group"] == {"path": "/usa/new"}
     assert (await ask.input(DELETE, ann, path="/usa"))["code"] == "FORBIDDEN"
@@ -79,7 +79,7 @@ async def test_an_admin_of_a_group_alone_may_create_and_delete_just_that(ask: As
 
 
 async def test_a_group_is_deleted_only_when_nothing_lies_in_it(ask: Ask, store: Store) -> None:
-    await ask.grow("/usa", "/usa/west", "/eu")
+    await ask.create_groups("/usa", "/usa/west", "/eu")
     await ask.make("/eu", "one")
     before = await contents(store.table)
     for path in ("/usa", "/eu"):
@@ -88,7 +88,7 @@ async def test_a_group_is_deleted_only_when_nothing_lies_in_it(ask: Ask, store: 
 
 
 async def test_children_of_many_groups_are_read_side_by_side(ask: Ask) -> None:
-    await ask.grow()
+    await ask.create_groups()
     query = """{ group(path: "/") { children { nodes { path
       children { nodes { path parent { name } } } } } } }"""
     told: Any = (await ask(query)).value["children"]["nodes"]

@@ -30,7 +30,7 @@ async def do(ask: Ask, verb: str, run_id: str = "run=1/", **input: Any) -> Any:
 
 
 async def test_a_run_goes_all_the_way_and_shows_what_was_said(ask: Ask) -> None:
-    await ask.grow("/usa")
+    await ask.create_groups("/usa")
     run = (await do(ask, "DiscoverRun", addedBy="t-1", pipeline="web"))["run"]
     assert run == {
         **dict.fromkeys(run),
@@ -90,7 +90,7 @@ async def test_a_run_goes_all_the_way_and_shows_what_was_said(ask: Ask) -> None:
 async def test_each_way_to_be_refused_has_a_code_of_its_own(
     verb: str, input: dict[str, Any], code: str, state: str, ask: Ask
 ) -> None:
-    await ask.grow("/usa")
+    await ask.create_groups("/usa")
     await do(ask, "DiscoverRun", addedBy="t")
     await do(ask, "ClaimRun", stage="TRANSFORM", owner="w")
     told = await do(ask, verb, **input)
@@ -98,7 +98,7 @@ async def test_each_way_to_be_refused_has_a_code_of_its_own(
 
 
 async def test_later_fields_of_a_document_see_what_earlier_ones_did(ask: Ask) -> None:
-    await ask.grow("/usa")
+    await ask.create_groups("/usa")
     await do(ask, "DiscoverRun", addedBy="t")
     claim = 'manifest: "SnowPlow", runId: "run=1/", stage: TRANSFORM, owner: "w"'
     shown = "run { state fence }"
@@ -118,7 +118,7 @@ async def test_later_fields_of_a_document_see_what_earlier_ones_did(ask: Ask) ->
 async def test_without_a_group_the_default_one_is_meant_and_without_that_one_must_be_named(
     ask: Ask,
 ) -> None:
-    await ask.grow("/usa")
+    await ask.create_groups("/usa")
     await do(ask, "DiscoverRun", addedBy="t")
     query = '{ run(manifest: "snowplow", runId: "run=1/") { group } }'
     assert (await ask(query, {}, AT_HOME)).value == {"group": "/usa"}
@@ -134,14 +134,14 @@ async def test_without_a_group_the_default_one_is_meant_and_without_that_one_mus
 
 @pytest.mark.parametrize("age", [-1, 31_622_401])
 async def test_an_age_that_means_nothing_is_refused(age: int, ask: Ask) -> None:
-    await ask.grow("/usa")
+    await ask.create_groups("/usa")
     await do(ask, "DiscoverRun", addedBy="t")
     query = f'{{ staleRuns(manifest: "snowplow", olderThanSeconds: {age}) {{ nodes {{ id }} }} }}'
     assert (await ask(query, {}, AT_HOME)).code == "BAD_USER_INPUT"
 
 
 async def test_a_manifest_is_deleted_when_it_is_empty(ask: Ask) -> None:
-    await ask.grow("/usa")
+    await ask.create_groups("/usa")
     await do(ask, "DiscoverRun", addedBy="t")
     gone = "mutation($input: DeleteManifestInput!) { deleteManifest(input: $input) { __typename "
     gone += "...on DeleteManifestPayload { manifest { name } } ...on IllegalState { state } } }"
@@ -157,7 +157,7 @@ async def test_a_manifest_is_deleted_when_it_is_empty(ask: Ask) -> None:
 async def test_runs_are_read_in_few_round_trips(store: Store) -> None:
     traced = TracedTable(store.table)
     ask = Ask(Store(traced))
-    await ask.grow("/usa")
+    await ask.create_groups("/usa")
     for n in range(50):
         await do(ask, "DiscoverRun", run_id=f"run={n}/", addedBy="t")
     budgets = {

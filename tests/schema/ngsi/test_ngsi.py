@@ -157,7 +157,7 @@ async def test_a_follower_hears_the_latest_and_then_each_sample(
     store: Store, tmp_path: Path
 ) -> None:
     async with (
-        open_world(store.table, store.ingest.destinations, tmp_path) as world,
+        open_world(store.table, store.ngsi_access.destinations, tmp_path) as world,
         world.open_sink() as sink,
     ):
         await sink.accept_notification(notification(car("car1", speed=0)), 10)
@@ -181,6 +181,6 @@ async def test_a_follower_hears_the_latest_and_then_each_sample(
 
 async def test_names_are_those_of_the_settings(ask: Ask) -> None:
     await store_samples(ask.store)
-    assert ask.store.ingest.options.naming == NamingOptions()
+    assert ask.store.ngsi_access.options.naming == NamingOptions()
     (found,) = await preview(ask, {"id": "x", "type": "y"}, servicePath="/")
     assert found["table"] == "vehiclesxffffx002fxffffxxffffy"

@@ -57,7 +57,7 @@ async def whole(ask: Ask, id: str) -> dict[str, Any]:
 
 
 async def test_every_field_of_the_document_comes_back_as_it_went_in(ask: Ask) -> None:
-    await ask.grow()
+    await ask.create_groups()
     await Ask(ask.store, "reference dataset").make("/usa", "vehicle_type")
     uma = as_caller("uma@example.org", "/usa=contributor")
     made = await ask.input(CREATE, uma, **DOCUMENTED)
@@ -73,7 +73,7 @@ async def test_every_field_of_the_document_comes_back_as_it_went_in(ask: Ask) ->
 
 
 async def test_an_update_makes_a_version_and_leaves_the_earlier_ones_alone(ask: Ask) -> None:
-    await ask.grow()
+    await ask.create_groups()
     await Ask(ask.store, "reference dataset").make("/usa", "vehicle_type")
     id = await ask.make("/usa", "one", "a=1", attributes={"n": 1})
     before = await whole(ask, id)
@@ -95,7 +95,7 @@ CLEARED: dict[str, Any] = {"description": None, "attributes": None, "tags": []}
 
 
 async def test_null_clears_and_what_is_left_out_stays(ask: Ask) -> None:
-    await ask.grow()
+    await ask.create_groups()
     more: dict[str, Any] = {"description": "words", "attributes": {"a": 1}}
     id = await ask.make("/usa", "one", "a=b", **more)
     assert await ask.change(id, 1) == 2
@@ -109,7 +109,7 @@ async def test_null_clears_and_what_is_left_out_stays(ask: Ask) -> None:
 
 
 async def test_what_must_have_a_value_takes_no_null(ask: Ask, store: Store) -> None:
-    await ask.grow()
+    await ask.create_groups()
     id = await ask.make("/usa", "one")
     before = await contents(store.table)
     nulls = {"name": None, "transformer": None, "state": None}
@@ -121,7 +121,7 @@ async def test_what_must_have_a_value_takes_no_null(ask: Ask, store: Store) -> N
 
 
 async def test_all_broken_rules_are_told_at_once_with_their_paths(ask: Ask, store: Store) -> None:
-    await ask.grow()
+    await ask.create_groups()
     before = await contents(store.table)
     number = {"index": 0, "type": "NUMBER"}
     broken = {
@@ -156,7 +156,7 @@ async def test_all_broken_rules_are_told_at_once_with_their_paths(ask: Ask, stor
 
 
 async def test_a_type_that_is_unknown_is_refused_before_anything_runs(ask: Ask) -> None:
-    await ask.grow()
+    await ask.create_groups()
     column = {**PARAMETER, "type": "DATE"}
     input = draft("one", group="/usa") | {"transformer": {**TRANSFORMER, "parameters": [column]}}
     answer = await ask(CREATE, {"input": input})
@@ -166,7 +166,7 @@ async def test_a_type_that_is_unknown_is_refused_before_anything_runs(ask: Ask) 
 
 @pytest.mark.parametrize("attributes", [[1, 2], "text", 5, True])
 async def test_attributes_are_an_object(attributes: object, ask: Ask, store: Store) -> None:
-    await ask.grow()
+    await ask.create_groups()
     id = await ask.make("/usa", "one")
     before = await contents(store.table)
     told = await ask.input(CREATE, **draft("two", group="/usa", attributes=attributes))
@@ -177,7 +177,7 @@ async def test_attributes_are_an_object(attributes: object, ask: Ask, store: Sto
 
 
 async def test_numbers_written_in_the_document_stay_exact(ask: Ask) -> None:
-    await ask.grow()
+    await ask.create_groups()
     exact = "0.12345678901234567890123456789"
     document = CREATE.replace("input: $input", f"input: {{{INLINE}, attributes: {{n: {exact}}}}}")
     made = await ask(document.replace("($input: CreatePipelineInput!)", ""))
@@ -191,7 +191,7 @@ INLINE = """group: "/usa", name: "one", transformer: {parameters: [], transforms
 
 @pytest.mark.parametrize("state", ["FROZEN", "DISABLED"])
 async def test_what_is_not_enabled_changes_nothing_but_its_state(state: str, ask: Ask) -> None:
-    await ask.grow()
+    await ask.create_groups()
     id = await ask.make("/usa", "one")
     assert await ask.change(id, 1, state=state) == 2
     told = await ask.input(UPDATE, id=id, expectedVersion=2, description="new")
@@ -204,7 +204,7 @@ async def test_what_is_not_enabled_changes_nothing_but_its_state(state: str, ask
 
 
 async def test_all_problems_of_an_input_are_told_with_those_of_its_form(ask: Ask) -> None:
-    await ask.grow()
+    await ask.create_groups()
     id = await ask.make("/usa", "one")
     odd = {
         "id": id,

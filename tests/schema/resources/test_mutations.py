@@ -18,7 +18,7 @@ def ask(store: Store, request: pytest.FixtureRequest) -> Ask:
 
 
 async def test_the_same_idempotency_key_gives_the_same_resource(ask: Ask) -> None:
-    await ask.grow()
+    await ask.create_groups()
     input = draft("one", "a=b", group="/usa", idempotencyKey="key 1")
     first = await ask.input(CREATE, **input)
     assert await ask.input(CREATE, **input) == first
@@ -31,7 +31,7 @@ async def test_the_same_idempotency_key_gives_the_same_resource(ask: Ask) -> Non
 
 
 async def test_a_group_that_is_left_out_is_the_callers_default(ask: Ask) -> None:
-    await ask.grow()
+    await ask.create_groups()
     ana = as_caller("ana", "/usa=admin", default_group="/usa/northwest")
     await ask.input(CREATE, ana, **draft("one"))
     assert await ask.names(None, ana) == ["one"]
@@ -44,7 +44,7 @@ async def test_a_group_that_is_left_out_is_the_callers_default(ask: Ask) -> None
 
 
 async def test_more_than_one_mutation_run_one_after_another(ask: Ask) -> None:
-    await ask.grow()
+    await ask.create_groups()
     document = """mutation($a: CreatePipelineInput!) {
       a: createPipeline(input: $a) { __typename } b: createPipeline(input: $a) { __typename } }"""
     told = (await ask(document, {"a": draft("one", group="/usa")})).data
@@ -60,7 +60,7 @@ fragment Seen on UpdatePipelinePayload { pipeline { version versions(first: 1) {
 
 
 async def test_a_field_sees_what_the_field_before_it_wrote(ask: Ask) -> None:
-    await ask.grow()
+    await ask.create_groups()
     answer = await ask(TWICE, {"id": await ask.make("/usa", "one")})
     for name, version, description in (("first", 2, "x"), ("second", 3, "y")):
         pipeline = answer.data[name]["pipeline"]
@@ -70,7 +70,7 @@ async def test_a_field_sees_what_the_field_before_it_wrote(ask: Ask) -> None:
 
 
 async def test_the_owner_group_is_null_where_the_caller_may_not_know_it(ask: Ask) -> None:
-    await ask.grow()
+    await ask.create_groups()
     id = await ask.make("/usa", "one")
     grant = "mutation($input: GrantPipelineInput!) { grantPipeline(input: $input) { __typename } }"
     await ask.input(grant, id=id, group="/eu")
@@ -86,7 +86,7 @@ async def test_the_owner_group_is_null_where_the_caller_may_not_know_it(ask: Ask
 async def test_a_group_that_is_not_there_cannot_be_granted_even_where_it_would_inherit(
     ask: Ask,
 ) -> None:
-    await ask.grow()
+    await ask.create_groups()
     id = await ask.make("/usa", "one")
     grant = """mutation($input: GrantPipelineInput!) { grantPipeline(input: $input) {
       ...on NotFound { path } } }"""
@@ -96,7 +96,7 @@ async def test_a_group_that_is_not_there_cannot_be_granted_even_where_it_would_i
 async def test_problems_of_the_form_are_told_with_those_of_the_content(
     ask: Ask, store: Store
 ) -> None:
-    await ask.grow()
+    await ask.create_groups()
     id = await ask.make("/usa", "one")
     before = await contents(store.table)
     odd = {"id": id, "expectedVersion": 1, "name": None, "state": None, "tags": tag_inputs("=v")}

@@ -32,7 +32,7 @@ async def values(ask: Ask, group: str, key: str, parent: str | None = None) -> d
 async def test_keys_and_values_are_matched_in_any_writing_and_shown_as_first_written(
     ask: Ask,
 ) -> None:
-    await ask.grow()
+    await ask.create_groups()
     await ask.make("/usa", "one", "Material=Metal / STEEL")
     await ask.make("/usa", "two", "MATERIAL=ＭＥＴＡＬ/steel")
     shown = (await ask(KEYS, {"group": "/usa"})).value
@@ -51,7 +51,7 @@ async def test_keys_and_values_are_matched_in_any_writing_and_shown_as_first_wri
 
 
 async def test_a_value_is_no_prefix_of_another(ask: Ask) -> None:
-    await ask.grow()
+    await ask.create_groups()
     await ask.make("/usa", "one", "m=metal")
     await ask.make("/usa", "two", "m=metals/steel")
     await ask.make("/usa", "three", "m=metal#steel")
@@ -63,7 +63,7 @@ async def test_a_value_is_no_prefix_of_another(ask: Ask) -> None:
 
 
 async def test_counts_follow_updates_grants_revokes_and_deletes(ask: Ask, store: Store) -> None:
-    await ask.grow()
+    await ask.create_groups()
     one = await ask.make("/usa", "one", "m=metal/steel", "scope=1")
     await ask.make("/usa/northwest", "two", "m=metal")
     assert await keys(ask, "/usa/northwest") == {"m": 2, "scope": 1}
@@ -84,7 +84,7 @@ async def test_counts_follow_updates_grants_revokes_and_deletes(ask: Ask, store:
 
 
 async def test_a_filter_that_no_tag_can_match_is_refused_with_its_paths(ask: Ask) -> None:
-    await ask.grow()
+    await ask.create_groups()
     query = 'query($t: TagFilter) { pipelines(group: "/usa", tags: $t) { nodes { id } } }'
     bad: dict[str, Any] = {"all": tag_inputs("a=b", "=c"), "none": tag_inputs("d=e//f")}
     assert (await ask(query, {"t": bad})).code == "BAD_USER_INPUT"
@@ -106,7 +106,7 @@ def carries(tags: list[str], wanted: str) -> bool:
 
 
 async def test_every_filter_finds_what_set_algebra_finds(ask: Ask) -> None:
-    await ask.grow()
+    await ask.create_groups()
     groups = ("/usa", "/usa/northwest", "/eu")
     for n, tags in enumerate(CARRIED):
         await ask.make(groups[n % 3], f"p{n}", *tags)

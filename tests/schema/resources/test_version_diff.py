@@ -30,7 +30,7 @@ def ask(store: Store, noun: str) -> Ask:
 
 
 async def three_versions(ask: Ask) -> str:
-    await ask.grow()
+    await ask.create_groups()
     id = await ask.make("/usa", "one", "a=b", "c=d")
     await ask.change(id, 1, description="words", tags=tag_inputs("a=b/c"))
     await ask.change(id, 2, name="two", state="FROZEN")
@@ -93,7 +93,7 @@ async def test_as_it_was_at_a_time_is_found_in_few_reads_and_not_before_the_firs
     watch = Watch()
     watch.time = TIME
     ask = Ask(replace(store, clock=Clock(now=watch)), noun)
-    await ask.grow()
+    await ask.create_groups()
     id = await ask.make("/usa", "v1")
     for version in range(1, 70):
         watch.move(timedelta(days=1))

@@ -198,7 +198,7 @@ async def work(table: DynamoDBTable, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(table)
     await store.ping()
     ask = Ask(store)
-    await ask.grow("/usa", "/usa/northwest", "/usa/southwest")
+    await ask.create_groups("/usa", "/usa/northwest", "/usa/southwest")
     first = await ask.make("/usa", "one", "color=red", idempotencyKey="k")
     second = await ask.make("/usa/northwest", "two", "color=red")
     assert await ask.names("/usa", tags=None) == ["one"]
@@ -215,7 +215,7 @@ async def work(table: DynamoDBTable, monkeypatch: pytest.MonkeyPatch) -> None:
     cascaded = await ask.input(DELETE_GROUP, path="/usa", cascade=True)
     assert cascaded["__typename"] == "DeleteGroupPayload"
     assert await store.run_jobs("worker") == 1
-    assert (await store.finish_deletes(), await store.count_idle_jobs()) == (0, 0)
+    assert (await store.finish_deletes(), await store.count_unheld_jobs()) == (0, 0)
 
 
 async def keep_files(files: S3Files) -> None:

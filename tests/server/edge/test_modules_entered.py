@@ -12,7 +12,7 @@ import penstock
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
 from tests.support.application import open_application
-from tests.support.sample_resources import NORTHWEST, USA, grow, make
+from tests.support.sample_resources import NORTHWEST, USA, create_groups, make
 
 MOST: Final = 50
 PRODUCT: Final = str(Path(penstock.__file__).parent)
@@ -67,7 +67,7 @@ async def test_a_warm_list_query_enters_at_most_fifty_modules(tmp_path: Path) ->
         try:
             await table.create()
             store = Store(table)
-            session = await grow(store, USA, NORTHWEST)
+            session = await create_groups(store, USA, NORTHWEST)
             for n in range(3):
                 await make(session, NORTHWEST, f"n{n}", "source=sap", f"scope={n}")
             async with open_application(store, tmp_path, metrics=True, access_log=True) as app:

@@ -161,7 +161,7 @@ async def api(store: Store, tmp_path: Path) -> AsyncIterator[Api]:
 
 def assert_limited(answer: httpx.Response, seconds: int) -> None:
     assert (answer.status_code, answer.headers["retry-after"]) == (429, str(seconds))
-    message = f"You asked for more than your share; try again in {seconds} s."
+    message = f"You used up your rate limit; try again in {seconds} s."
     assert answer.json() == {
         "errors": [
             {"message": message, "extensions": {"code": "RATE_LIMITED", "retryAfter": seconds}}

@@ -206,7 +206,7 @@ def watch() -> Watch:
 @pytest.fixture
 def store(table: Table, local: Files, watch: Watch) -> Store:
     rules = ExecutionRules(heartbeat=timedelta(milliseconds=20))
-    return Store(table, clock=Clock(watch), files=local, rules=rules)
+    return Store(table, clock=Clock(watch), files=local, execution_rules=rules)
 
 
 @on_sqlite

@@ -20,7 +20,7 @@ from penstock.server.runtime.maintenance import run_jobs_in_background
 from tests.datastore.jobs.sample_subtree import assert_only_the_rest, begin_deletion, follow, plant
 from tests.support.consistency_check import contents, faults
 from tests.support.penstock_command import Client, client, start_server
-from tests.support.sample_resources import NORTHWEST, USA, grow, make
+from tests.support.sample_resources import NORTHWEST, USA, create_groups, make
 
 pytestmark = pytest.mark.xdist_group("jobs")
 
@@ -94,7 +94,7 @@ async def test_a_store_that_does_not_answer_ends_nothing(
 
 
 async def test_a_job_amid_which_the_server_stops_goes_on_in_the_next_one(store: Store) -> None:
-    session = await grow(store)
+    session = await create_groups(store)
     for n in range(60):
         await make(session, NORTHWEST, f"n{n}")
     job = await begin_deletion(store)
@@ -128,7 +128,7 @@ async def with_table(data_dir: Path, act: Callable[[Table], Awaitable[Any]]) -> 
 
 
 async def fill(table: Table) -> None:
-    session = await grow(Store(table), USA, NORTHWEST)
+    session = await create_groups(Store(table), USA, NORTHWEST)
     for n in range(PIPELINES):
         await make(session, USA if n % 10 else NORTHWEST, f"n{n}", "a=b/c")
 

@@ -72,7 +72,7 @@ async def test_what_a_caller_may_not_spend_is_refused_and_the_connection_stays()
         talk.ask("3", WRITE)
         (refused,) = await talk.all_messages("3")
         assert refused["type"] == "error"
-        message = "You asked for more than your share; try again in 1 s."
+        message = "You used up your rate limit; try again in 1 s."
         extensions = {"code": "RATE_LIMITED", "retryAfter": 1}
         assert refused["payload"] == [{"message": message, "extensions": extensions}]
         assert await other.is_served()

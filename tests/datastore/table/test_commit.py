@@ -3,6 +3,7 @@
 import pytest
 
 from penstock.datastore.errors import IllegalState, NameTaken, Unavailable
+from penstock.datastore.table.commit import ATTEMPTS, StaleRead, Write, commit
 from penstock.datastore.table.port import (
     Compare,
     ConditionFailed,
@@ -14,7 +15,6 @@ from penstock.datastore.table.port import (
     Table,
     Update,
 )
-from penstock.datastore.table.transaction import ATTEMPTS, StaleRead, Write, commit
 from tests.support.consistency_check import contents
 from tests.support.sample_resources import on_sqlite
 

@@ -29,8 +29,8 @@ def stale_read(_standing: Item | None) -> Exception:
 def already_done(_standing: Item | None) -> Exception:
     """The refusal of a write that creates a row under an id of this call's own.
 
-    DynamoDB remembers for ten minutes which transactions succeeded; another server of its protocol
-    may have forgotten that when the request is repeated.
+    DynamoDB remembers for ten minutes which transactions succeeded. Another database with its
+    protocol may forget that earlier, before the request is repeated.
     """
     return AlreadyDone()
 
