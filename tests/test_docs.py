@@ -80,6 +80,12 @@ def test_every_page_is_reached_from_the_readme_or_the_index() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=names_of)
+def test_every_test_that_a_command_of_a_page_runs_is_there(page: Path) -> None:
+    named = re.findall(r"\btests/[\w./-]*\w", page.read_text())
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=names_of)
 def test_a_line_of_a_page_is_short_enough_to_review(page: Path) -> None:
     lines = [line for line in prose(page).splitlines() if not line.startswith("|")]
     assert [line for line in lines if len(line) > 160] == []
