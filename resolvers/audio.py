@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from aiodataloader import DataLoader
 
 from penstock.datastore.audio.names import album_place, artist_place
-from penstock.datastore.audio.records import Album, Artist, Audio, AudioLink, BucketConnection
+from penstock.datastore.audio.records import Album, Artist, Audio, AudioLink
 from penstock.datastore.audio.uploads import UploadTicket
 from penstock.datastore.errors import NotFound
 from penstock.datastore.objects.port import Download
@@ -55,13 +55,6 @@ async def load_artists(context: Context, track: Audio) -> list[Artist]:
 
 async def load_album(context: Context, track: Audio) -> Album | None:
     return await _load_if_present(context.loaders.audio.albums, album_place(track))
-
-
-async def load_storage(context: Context, track: Audio) -> BucketConnection | None:
-    """Load the user's own bucket that holds a track; None if it is the server's or was deleted."""
-    if track.connection_id is None:
-        return None
-    return await _load_if_present(context.loaders.audio.storages, track.connection_id)
 
 
 async def cover_download(context: Context, artwork: str | None) -> Download | None:

@@ -17,10 +17,10 @@ import pytest
 
 from tests.support.penstock_command import token_of
 from tests.support.server_process import VERIFY_TLS, environment, free_port
+from tests.test_docs import FLOORS
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-FLOORS = sorted(link.name for link in (ROOT / "penstock").iterdir() if link.is_symlink())
 BUILD = ("hatch_build.py", "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md")
 DATA = ("constraints.txt", "schema.graphql")
 PAGE = "penstock/server/graphiql/dist/index.html"
@@ -164,7 +164,7 @@ def test_the_wheel_serves_beside_the_package_named_schema(wheel: Path, tmp_path:
     assert answer == {"data": {"__typename": "Query"}}
 
 
-@pytest.mark.parametrize("folder", ["penstock", *FLOORS])
+@pytest.mark.parametrize("folder", ["penstock", *sorted(FLOORS)])
 def test_the_image_is_built_with_every_folder(folder: str) -> None:
     assert f"\nCOPY {folder} {folder}\n" in (ROOT / "Dockerfile").read_text()
     assert f"\n!{folder}\n" in (ROOT / ".dockerignore").read_text()

@@ -15,7 +15,6 @@ CONCATENATOR: Final = "xffff"
 _ENCODED = re.compile(r"x(?=[0-9a-fA-F]{4})|[^A-Za-z0-9_.-]", re.DOTALL)
 _STRICT = re.compile(r"x+(?=[^A-Za-z0-9_.-]|\Z)|x(?=[0-9a-fA-F]{4})|[^A-Za-z0-9_.-]", re.DOTALL)
 _DECODED = re.compile(r"xx([0-9a-fA-F]{4})|((?:x[0-9a-f]{4})+)")
-_UNIT_BYTES = 2
 
 
 class Encoding(StrEnum):
