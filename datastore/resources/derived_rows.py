@@ -6,12 +6,12 @@ Each write of a resource is the difference between its derived rows before and a
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from penstock.datastore.groups import rows as groups
+from penstock.datastore.groups import rows as group_rows
 from penstock.datastore.records import Resource, Tag
 from penstock.datastore.resources.names import NameHolder, NameHolding
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table import counters
-from penstock.datastore.table import counters as counts
+from penstock.datastore.table import counters as row_counters
 from penstock.datastore.table.commit import Write
 from penstock.datastore.table.layout import GRANT, OWNED, TAG, TAG_KEY_COUNT, TAG_VALUE_COUNT
 from penstock.datastore.table.port import INDEX_HASH, Delete, Item, Key, Put, Value, key_of
@@ -58,7 +58,7 @@ class DerivedRows:
     groups: tuple[GroupPath, ...]
     homes: frozenset[GroupPath]
     items: dict[Key, Item]
-    counters: dict[Key, counts.Counter]
+    counters: dict[Key, row_counters.Counter]
 
     @property
     def names(self) -> NameHolder:
@@ -72,7 +72,7 @@ def derive_rows(kind: str, resource: Resource) -> DerivedRows:
     """Derive the rows from the resource's name, grants and tags."""
     cover: dict[str, Value] = dict(tags.tag_map(resource.tags))
     items: dict[Key, Item] = {}
-    counters: dict[Key, counts.Counter] = {}
+    counters: dict[Key, row_counters.Counter] = {}
     for group in resource.groups:
         grant = GRANT.item(kind=kind, id=resource.id, group=group)
         rows = {key_of(grant): grant, **tag_rows(kind, group, resource.id, resource.tags)}
@@ -102,10 +102,10 @@ def item_writes(old: Mapping[Key, Item], new: Mapping[Key, Item]) -> list[Write]
 
 
 def counter_writes(
-    old: Mapping[Key, counts.Counter], new: Mapping[Key, counts.Counter]
+    old: Mapping[Key, row_counters.Counter], new: Mapping[Key, row_counters.Counter]
 ) -> list[Write]:
     """The writes that turn the old counts into the new ones."""
-    changes = [counts.change_counter(old.get(key), new.get(key)) for key in {**old, **new}]
+    changes = [row_counters.change_counter(old.get(key), new.get(key)) for key in {**old, **new}]
     return [write for write in changes if write is not None]
 
 
@@ -122,5 +122,5 @@ def _name_writes(old: DerivedRows | None, new: DerivedRows | None) -> list[Write
 
 
 def _group_writes(old: frozenset[GroupPath], new: frozenset[GroupPath]) -> list[Write]:
-    left = [groups.count_in_group(group, "grants", -1) for group in sorted(old - new)]
-    return left + [groups.count_in_group(group, "grants", 1) for group in sorted(new - old)]
+    left = [group_rows.count_in_group(group, "grants", -1) for group in sorted(old - new)]
+    return left + [group_rows.count_in_group(group, "grants", 1) for group in sorted(new - old)]

@@ -9,7 +9,7 @@ from strawberry import UNSET
 
 from penstock.datastore.audio import records as audio_records
 from penstock.datastore.errors import FieldProblem, Invalid
-from penstock.datastore.playlists import import_playlist as importing
+from penstock.datastore.playlists import import_playlist as playlist_import
 from penstock.datastore.playlists import records
 from penstock.datastore.playlists.formats import document
 from penstock.datastore.playlists.formats.document import PlaylistFormat
@@ -65,7 +65,7 @@ class ImportPlaylistPayload:
     matched: int = strawberry.field(
         description="The number of tracks in the file that were found in the library."
     )
-    unmatched: list[importing.UnmatchedEntry] = strawberry.field(
+    unmatched: list[playlist_import.UnmatchedEntry] = strawberry.field(
         graphql_type=list[UnmatchedTrack],
         description="The tracks that were not matched, in the order of the file.",
     )
@@ -122,9 +122,9 @@ class ImportPlaylistInput:
         except (binascii.Error, ValueError):
             raise Invalid([FieldProblem(["file"], "must be base64")]) from None
 
-    def import_options(self) -> importing.ImportOptions:
+    def import_options(self) -> playlist_import.ImportOptions:
         """The options of the import."""
-        return importing.ImportOptions(
+        return playlist_import.ImportOptions(
             name=unset_to_none(self.name),
             keep=bool(self.keep_unmatched),
             only_look=bool(self.dry_run),

@@ -1,12 +1,13 @@
 """The mutations of manifest runs, one for each action on a run, and their results."""
 
-from typing import Annotated
+from typing import Annotated, Protocol
 
 import strawberry
 
 from penstock.datastore.manifest import records
 from penstock.datastore.manifest.runs import Discovery
-from penstock.resolvers import manifest as runs
+from penstock.datastore.manifest.transitions import Transition
+from penstock.resolvers import manifest as run_resolvers
 from penstock.schema.core.context import Info, unset_to_none
 from penstock.schema.core.descriptions import InputOf
 from penstock.schema.core.failures import (
@@ -18,6 +19,20 @@ from penstock.schema.core.failures import (
 )
 from penstock.schema.manifest import inputs
 from penstock.schema.manifest.runs import Manifest, Run
+
+
+class TransitionInput(Protocol):
+    """An input that names a manifest run and one change of its state."""
+
+    def run_name(self, info: Info) -> records.RunName: ...
+
+    def transition(self) -> Transition: ...
+
+
+async def _change_run(info: Info, input: TransitionInput) -> records.Run:
+    name, transition = input.run_name(info), input.transition()
+    return await run_resolvers.apply_transition(info.context, name, transition)
+
 
 _RESULT = "The manifest run in its new state, or the reason why nothing changed."
 
@@ -180,7 +195,7 @@ class RunMutation:
             skip_reason=unset_to_none(input.skip_reason),
         )
         manifest = input.run_name(info).manifest
-        return DiscoverRunPayload(run=await runs.discover(info.context, manifest, found))
+        return DiscoverRunPayload(run=await run_resolvers.discover(info.context, manifest, found))
 
     @strawberry.mutation(
         graphql_type=ClaimRunResult,
@@ -189,9 +204,7 @@ class RunMutation:
     )
     @staticmethod
     async def claim_run(info: Info, input: InputOf[inputs.ClaimRunInput]) -> ClaimRunPayload:
-        return ClaimRunPayload(
-            run=await runs.apply_transition(info.context, input.run_name(info), input.transition())
-        )
+        return ClaimRunPayload(run=await _change_run(info, input))
 
     @strawberry.mutation(
         graphql_type=HeartbeatRunResult,
@@ -201,9 +214,7 @@ class RunMutation:
     async def heartbeat_run(
         info: Info, input: InputOf[inputs.HeartbeatRunInput]
     ) -> HeartbeatRunPayload:
-        return HeartbeatRunPayload(
-            run=await runs.apply_transition(info.context, input.run_name(info), input.transition())
-        )
+        return HeartbeatRunPayload(run=await _change_run(info, input))
 
     @strawberry.mutation(
         graphql_type=MarkRunProcessedResult,
@@ -213,9 +224,7 @@ class RunMutation:
     async def mark_run_processed(
         info: Info, input: InputOf[inputs.MarkRunProcessedInput]
     ) -> MarkRunProcessedPayload:
-        return MarkRunProcessedPayload(
-            run=await runs.apply_transition(info.context, input.run_name(info), input.transition())
-        )
+        return MarkRunProcessedPayload(run=await _change_run(info, input))
 
     @strawberry.mutation(
         graphql_type=MarkRunLoadedResult,
@@ -226,9 +235,7 @@ class RunMutation:
     async def mark_run_loaded(
         info: Info, input: InputOf[inputs.MarkRunLoadedInput]
     ) -> MarkRunLoadedPayload:
-        return MarkRunLoadedPayload(
-            run=await runs.apply_transition(info.context, input.run_name(info), input.transition())
-        )
+        return MarkRunLoadedPayload(run=await _change_run(info, input))
 
     @strawberry.mutation(
         graphql_type=FailRunResult,
@@ -237,9 +244,7 @@ class RunMutation:
     )
     @staticmethod
     async def fail_run(info: Info, input: InputOf[inputs.FailRunInput]) -> FailRunPayload:
-        return FailRunPayload(
-            run=await runs.apply_transition(info.context, input.run_name(info), input.transition())
-        )
+        return FailRunPayload(run=await _change_run(info, input))
 
     @strawberry.mutation(
         graphql_type=SkipRunResult,
@@ -248,9 +253,7 @@ class RunMutation:
     )
     @staticmethod
     async def skip_run(info: Info, input: InputOf[inputs.SkipRunInput]) -> SkipRunPayload:
-        return SkipRunPayload(
-            run=await runs.apply_transition(info.context, input.run_name(info), input.transition())
-        )
+        return SkipRunPayload(run=await _change_run(info, input))
 
     @strawberry.mutation(
         graphql_type=UnskipRunResult,
@@ -258,9 +261,7 @@ class RunMutation:
     )
     @staticmethod
     async def unskip_run(info: Info, input: InputOf[inputs.UnskipRunInput]) -> UnskipRunPayload:
-        return UnskipRunPayload(
-            run=await runs.apply_transition(info.context, input.run_name(info), input.transition())
-        )
+        return UnskipRunPayload(run=await _change_run(info, input))
 
     @strawberry.mutation(
         graphql_type=ReloadRunResult,
@@ -268,9 +269,7 @@ class RunMutation:
     )
     @staticmethod
     async def reload_run(info: Info, input: InputOf[inputs.ReloadRunInput]) -> ReloadRunPayload:
-        return ReloadRunPayload(
-            run=await runs.apply_transition(info.context, input.run_name(info), input.transition())
-        )
+        return ReloadRunPayload(run=await _change_run(info, input))
 
     @strawberry.mutation(
         graphql_type=RecoverRunResult,
@@ -279,7 +278,7 @@ class RunMutation:
     )
     @staticmethod
     async def recover_run(info: Info, input: InputOf[inputs.RecoverRunInput]) -> RecoverRunPayload:
-        recovered = await runs.recover(
+        recovered = await run_resolvers.recover(
             info.context,
             input.run_name(info),
             unset_to_none(input.shred_types),
@@ -297,9 +296,11 @@ class RunMutation:
     async def reset_run(info: Info, input: InputOf[inputs.ResetRunInput]) -> ResetRunPayload:
         name, output, force = input.run_name(info), input.output_location(), bool(input.force)
         if input.delete:
-            deleted = await runs.delete(info.context, name, output, force)
+            deleted = await run_resolvers.delete(info.context, name, output, force)
             return ResetRunPayload(run=deleted, deleted=True)
-        reset = await runs.reset(info.context, name, output, unset_to_none(input.reason), force)
+        reset = await run_resolvers.reset(
+            info.context, name, output, unset_to_none(input.reason), force
+        )
         return ResetRunPayload(run=reset, deleted=False)
 
     @strawberry.mutation(

@@ -10,7 +10,7 @@ from penstock.datastore.errors import BadArgument
 from penstock.datastore.manifest import records
 from penstock.datastore.manifest.lists import RunListFilter
 from penstock.datastore.roles import GroupPath
-from penstock.resolvers import manifest as runs
+from penstock.resolvers import manifest as run_resolvers
 from penstock.schema.core.context import (
     After,
     Before,
@@ -214,7 +214,7 @@ class RunQuery:
         ],
         group: GroupArgument = UNSET,
     ) -> records.Run | None:
-        named = runs.manifest_name(info.context, unset_to_none(group), manifest)
+        named = run_resolvers.manifest_name(info.context, unset_to_none(group), manifest)
         return await info.context.loaders.runs.load(records.RunName(named, run_id))
 
     @strawberry.field(
@@ -263,7 +263,7 @@ class RunQuery:
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.Run]:
-        named = runs.manifest_name(info.context, unset_to_none(group), manifest)
+        named = run_resolvers.manifest_name(info.context, unset_to_none(group), manifest)
         list_filter = RunListFilter(
             state=unset_to_none(state),
             to_skip=unset_to_none(to_skip),
@@ -275,7 +275,7 @@ class RunQuery:
             info,
             ("runs", named, list_filter),
             page_from_arguments(first, after, last, before),
-            lambda window: runs.list_runs(info.context, named, list_filter, window),
+            lambda window: run_resolvers.list_runs(info.context, named, list_filter, window),
         )
 
     @strawberry.field(
@@ -300,13 +300,13 @@ class RunQuery:
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.Run]:
-        named = runs.manifest_name(info.context, unset_to_none(group), manifest)
+        named = run_resolvers.manifest_name(info.context, unset_to_none(group), manifest)
         age = _to_age(3600 if older_than_seconds is None else older_than_seconds)
         return await read_connection(
             info,
             ("staleRuns", named, age),
             page_from_arguments(first, after, last, before),
-            lambda window: runs.list_stale_runs(info.context, named, age, window),
+            lambda window: run_resolvers.list_stale_runs(info.context, named, age, window),
         )
 
     @strawberry.field(

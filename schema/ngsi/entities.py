@@ -7,7 +7,7 @@ import strawberry
 from strawberry import UNSET
 
 from penstock.datastore.ngsi import directory
-from penstock.datastore.ngsi import series as aggregates
+from penstock.datastore.ngsi import series as series_records
 from penstock.datastore.ngsi.series import Method, Period, Sample
 from penstock.resolvers import ngsi
 from penstock.schema.core.context import After, Before, First, Info, Last, Order, unset_to_none
@@ -174,7 +174,7 @@ class NgsiAttribute:
                 description="True to include periods without samples; false by default."
             ),
         ] = False,
-    ) -> list[aggregates.AggregateBucket]:
+    ) -> list[series_records.AggregateBucket]:
         span = ngsi.parse_span(unset_to_none(start), unset_to_none(end))
         return await ngsi.aggregate(info.context, attribute, span, method, period, fill=bool(fill))
 

@@ -5,7 +5,7 @@ from typing import Annotated
 import strawberry
 from strawberry import UNSET
 
-from penstock.datastore.ngsi import dead_letters as letters
+from penstock.datastore.ngsi import dead_letters as letter_records
 from penstock.datastore.ngsi import directory, naming_rules, repository, table_names
 from penstock.datastore.ngsi.counts import IngestCounts
 from penstock.datastore.ngsi.name_encoding import Encoding
@@ -119,7 +119,7 @@ class NgsiServicePath:
         after: After = UNSET,
         last: Last = UNSET,
         before: Before = UNSET,
-    ) -> Connection[letters.DeadLetter]:
+    ) -> Connection[letter_records.DeadLetter]:
         return await read_connection(
             info,
             ("deadLetters", of),

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, settings
 from penstock.datastore.ngsi.repository import SinkAccess
 from penstock.datastore.store import Store
 from penstock.schema.engine import engine
-from penstock.schema.engine import engine as executors
+from penstock.schema.engine import engine as engine_module
 from tests.datastore.ngsi.sample_destinations import open_destinations, open_embedded
 from tests.support.graphql_client import Ask
 from tests.support.server_process import EXECUTOR
@@ -42,7 +42,7 @@ def executor() -> Iterator[None]:
         if EXECUTOR is not None:
             patch.setenv("PENSTOCK_EXECUTOR", EXECUTOR)
         if EXECUTOR == "reference":
-            patch.setattr(engine, "CompiledExecutor", executors.Interpreter)
+            patch.setattr(engine, "CompiledExecutor", engine_module.Interpreter)
         yield
 
 

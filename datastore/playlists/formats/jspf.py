@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from penstock.datastore.playlists.formats import extension as own
+from penstock.datastore.playlists.formats import extension as playlist_extension
 from penstock.datastore.playlists.formats.document import (
     AUDIO,
     MAX_DURATION_MS,
@@ -74,9 +74,9 @@ def _read_track(found: _Track) -> FileTrack:
         fields["id"] = ids[0].removeprefix(AUDIO)
     if found.duration is not None and 0 <= found.duration <= MAX_DURATION_MS:
         fields["duration_ms"] = round(found.duration)
-    extensions = (found.extension or {}).get(own.APPLICATION)
+    extensions = (found.extension or {}).get(playlist_extension.APPLICATION)
     if isinstance(extensions, list) and extensions:
-        fields |= own.read_fields(extensions[0])
+        fields |= playlist_extension.read_fields(extensions[0])
     return build_track(fields)
 
 
@@ -93,6 +93,6 @@ def _track_object(one: FileTrack) -> _Track:
         album=one.album,
         duration=one.duration_ms,
     )
-    if missing := own.missing_fields(one, _read_track(plain)):
-        plain.extension = {own.APPLICATION: [missing]}
+    if missing := playlist_extension.missing_fields(one, _read_track(plain)):
+        plain.extension = {playlist_extension.APPLICATION: [missing]}
     return plain
