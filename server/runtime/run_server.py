@@ -15,6 +15,7 @@ from penstock.datastore.objects.port import Files
 from penstock.datastore.table.port import Table
 from penstock.server.app import Runtime, open_app, streams_of
 from penstock.server.auth.dev_identity import DevIdentity, dev_identity
+from penstock.server.connections.websocket_guard import WebSocketGuard
 from penstock.server.core.command_output import CommandFailed, ExitCode, show_progress
 from penstock.server.core.siblings import Siblings
 from penstock.server.runtime.maintenance import (
@@ -149,8 +150,9 @@ def uvicorn_config(app: Starlette, settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         http="httptools",
-        ws="websockets-sansio",
+        ws=WebSocketGuard,
         ws_max_size=settings.max_body_bytes,
+        ws_per_message_deflate=False,
         lifespan="off",
         log_config=None,
         access_log=False,

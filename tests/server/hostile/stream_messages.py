@@ -37,6 +37,11 @@ def talk(name: str, *messages: str | bytes, **how: object) -> HostileTalk:
     return HostileTalk(name=f"socket: {name}", messages=messages, **how)  # type: ignore[arg-type]
 
 
+def fragments(pieces: bytes) -> bytes:
+    """Return a message that begins, and then these pieces."""
+    return frame(b" ", final=False) + pieces
+
+
 def greeting(name: str, status: int, **headers: str) -> Offence:
     sent = {
         "upgrade": "websocket",
@@ -64,6 +69,32 @@ HANDSHAKES = (
     greeting("no key", 400, sec_websocket_key=""),
     greeting("a key that is none", 400, sec_websocket_key="a"),
     greeting("an old version", 400, sec_websocket_version="8"),
+)
+PIECE_AND_PING = frame(b" " * 256, 0, final=False) + frame(b"a", 9)
+FLOODS = tuple(
+    talk(f"{name}{where}", frames, opened=opened, closes=code)
+    for opened, where in ((True, ""), (False, " of a stranger"))
+    for name, frames, code in (
+        ("600,000 empty pieces", fragments(frame(b"", 0, final=False) * 600_000), 1008),
+        ("600,000 pieces of a byte", fragments(frame(b" ", 0, final=False) * 600_000), 1008),
+        ("600,000 pings", frame(b"", 9) * 600_000, 1008),
+        ("100,000 pings of 125 bytes", frame(b"a" * 125, 9) * 100_000, 1008),
+        ("600,000 pongs nobody wanted", frame(b"", 10) * 600_000, 1008),
+        (
+            "pings between pieces",
+            fragments((frame(b" ", 0, final=False) + frame(b"a", 9)) * 9_999),
+            1008,
+        ),
+        ("600,000 empty messages", frame(b"") * 600_000, 4400),
+        ("600,000 messages of one letter", frame(b"1") * 600_000, 4400),
+        ("a length of 5 in 8 bytes", b"\x81\xff" + struct.pack("!Q", 5) + MASK + b"12345", 1002),
+        ("a length of 5 in 2 bytes", b"\x81\xfe" + struct.pack("!H", 5) + MASK + b"12345", 1002),
+        ("600,000 frames without a mask", b"\x81\x00" * 600_000, 1002),
+        ("600,000 pieces of nothing", frame(b"a", 0) * 600_000, 1002),
+        ("600,000 frames with reserved bits", frame(b"", reserved=0x70) * 600_000, 1002),
+        ("4 MB in one message", frame(b" " * 4_000_000), 1009),
+        ("4 MB in pieces", fragments(frame(b" " * 4_000, 0, final=False) * 1_000), 1009),
+    )
 )
 SOCKETS = (
     talk("nothing at all", opened=False, closes=4408),
@@ -134,12 +165,25 @@ SOCKETS = (
     talk("an end of nothing", says(type="complete", id="never"), says="userId"),
     talk("40 pings", *[says(type="ping", payload={"a": "b"})] * 40, says="pong"),
     talk(
-        "a message in 2,000 pieces",
+        "a message in 60 pieces with pings between",
         frame(b"{", final=False)
-        + frame(b" ", 0, final=False) * 2_000
+        + (frame(b" ", 0, final=False) + frame(b"a", 9)) * 60
         + frame(b'"type":"ping"}', 0),
         says="pong",
     ),
+    talk(
+        "a megabyte in pieces of 1,000 bytes",
+        frame(b"{", final=False)
+        + frame(b" " * 1_000, 0, final=False) * 900
+        + frame(b'"type":"ping"}', 0),
+        says="pong",
+    ),
+    talk(
+        "a message of 70,000 bytes",
+        says(type="ping", payload={"a": "b" * 70_000}),
+        says="pong",
+    ),
+    *FLOODS,
     talk("a document that is none", subscribes("{"), says="GRAPHQL_PARSE_FAILED"),
     talk(
         "31 aliases",

@@ -196,8 +196,11 @@ def test_the_log_holds_no_unexpected_exception_and_no_secret(target: AttackedSer
 
 
 def open_conversation(talk: Talk, talked: HostileTalk, at: AttackedServer) -> Conversation:
-    """Do the handshake, and send `connection_init` if the messages begin after it."""
-    talk.say(write_offence(handshake(), at))
+    """Do the handshake, and send `connection_init` if the messages begin after it.
+
+    Without it the client is a stranger: its handshake carries no token.
+    """
+    talk.say(write_offence(handshake(with_token=talked.opened), at))
     assert talk.reply().status == 101
     conversation = Conversation(talk)
     if talked.opened:
@@ -206,8 +209,10 @@ def open_conversation(talk: Talk, talked: HostileTalk, at: AttackedServer) -> Co
     return conversation
 
 
-def handshake() -> Offence:
+def handshake(*, with_token: bool) -> Offence:
     usual = {name: value for name, value in HANDSHAKES[0].headers if name != "origin"}
+    if not with_token:
+        usual["authorization"] = "ABSENT"
     return Offence(name="handshake", method="GET", headers=tuple(usual.items()), status=101)
 
 
