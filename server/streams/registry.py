@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum, auto
+from ipaddress import IPv4Address, IPv6Network, ip_address
 from types import TracebackType
 from typing import Final, Self
 
@@ -21,6 +22,7 @@ class EndReason(Enum):
     EXPIRED = auto()
     STOPPING = auto()
     STALLED = auto()
+    CROWDED_OUT = auto()
 
 
 class StreamLifetime:
@@ -78,21 +80,36 @@ class TooManyStreams(Exception):
         super().__init__(f"You hold {most} streams already; that is the most.")
 
 
-class TooManyUnproven(Exception):
-    """Too many clients have connected without authenticating yet."""
+_SITE_BITS: Final = 64
+"""The length of the IPv6 prefix that one customer of a network gets."""
+
+
+def site_of(address: str) -> str:
+    """Return the address, or for IPv6 its network of 64 bits, within which a client may move."""
+    try:
+        parsed = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if isinstance(parsed, IPv4Address):
+        return address
+    if parsed.ipv4_mapped is not None:
+        return str(parsed.ipv4_mapped)
+    return str(IPv6Network((int(parsed), _SITE_BITS), strict=False))
 
 
 class StreamRegistry:
     """Counts the open streams and can end all of them.
 
     It allows `per_caller` streams for each user id, and `unproven` streams of clients who are not
-    yet authenticated.
+    yet authenticated. One more of these takes the place of the oldest of the site that has the
+    most: so a flood crowds out itself, and every newcomer has time to authenticate.
     """
 
     def __init__(self, per_caller: int, unproven: int = 200) -> None:
         self._per_caller = per_caller
         self._most_unproven = unproven
-        self._unproven = 0
+        self._unproven_count = 0
+        self._unproven: dict[str, dict[StreamLifetime, None]] = {}
         self._held: Counter[str] = Counter()
         self._open: set[StreamLifetime] = set()
         self._none_open = asyncio.Event()
@@ -121,15 +138,31 @@ class StreamRegistry:
                 self._none_open.set()
 
     @contextmanager
-    def hold_unproven(self) -> Iterator[None]:
-        """Count a stream as not yet authenticated; raises TooManyUnproven."""
-        if self._unproven >= self._most_unproven:
-            raise TooManyUnproven
-        self._unproven += 1
+    def hold_unproven(self, lifetime: StreamLifetime, address: str) -> Iterator[None]:
+        """Count a stream from this address as not yet authenticated; may end an older one."""
+        site = site_of(address)
+        self._unproven.setdefault(site, {})[lifetime] = None
+        self._unproven_count += 1
+        if self._unproven_count > self._most_unproven:
+            self._crowd_out_oldest()
         try:
             yield
         finally:
-            self._unproven -= 1
+            self._forget_unproven(site, lifetime)
+
+    def _crowd_out_oldest(self) -> None:
+        site, waiting = max(self._unproven.items(), key=lambda item: len(item[1]))
+        oldest = next(iter(waiting))
+        self._forget_unproven(site, oldest)
+        oldest.end(EndReason.CROWDED_OUT)
+
+    def _forget_unproven(self, site: str, lifetime: StreamLifetime) -> None:
+        waiting = self._unproven.get(site, {})
+        if lifetime in waiting:
+            del waiting[lifetime]
+            self._unproven_count -= 1
+            if not waiting:
+                del self._unproven[site]
 
     @contextmanager
     def hold_for(self, caller: Caller) -> Iterator[None]:

@@ -15,6 +15,7 @@ from penstock.datastore.errors import ErrorCode, NotAuthenticated, PenstockError
 from penstock.datastore.roles import Caller
 from penstock.schema.core.errors import FormattedError, format_error
 from penstock.server.auth.tokens import Authentication
+from penstock.server.connections.websocket_guard import WebSocketGuard, guard_of
 from penstock.server.core.headers import IndexedHeaders, request_headers, request_id_of
 from penstock.server.streams.backpressure import MessagePacer, Outbox
 from penstock.server.streams.messages import (
@@ -36,12 +37,7 @@ from penstock.server.streams.messages import (
     parse_message,
 )
 from penstock.server.streams.operations import StreamedOperation, StreamService
-from penstock.server.streams.registry import (
-    EndReason,
-    StreamLifetime,
-    TooManyStreams,
-    TooManyUnproven,
-)
+from penstock.server.streams.registry import EndReason, StreamLifetime, TooManyStreams
 from penstock.server.telemetry.operation import OperationRecord
 
 _USUAL_PORTS = {"http": ":80", "https": ":443"}
@@ -170,12 +166,14 @@ _AUTHORIZATION: Final = "authorization"
 
 
 class WebSocketConnection:
-    """Serves one accepted socket; `headers` are those of its handshake."""
+    """Serves one accepted socket; `scope` is that of its handshake."""
 
-    def __init__(self, service: StreamService, socket: TextSocket, headers: IndexedHeaders) -> None:
+    def __init__(self, service: StreamService, socket: TextSocket, scope: Scope) -> None:
         self._service = service
         self._socket = socket
-        self._headers = headers
+        self._headers = request_headers(scope)
+        self._address = str((scope.get("client") or ("",))[0])
+        self._guard: WebSocketGuard | None = guard_of(scope)
         self._lifetime = StreamLifetime()
         self._outbox = Outbox(socket.write, self._lifetime, service.limits)
         self._pace = MessagePacer(service.limits.messages_per_second)
@@ -204,9 +202,7 @@ class WebSocketConnection:
         """Exchange messages; returns how to close the socket, None if the client left."""
         try:
             async with self._lifetime:
-                with self._service.streams.hold_unproven():
-                    authentication = await self._authenticate()
-                held.enter_context(self._service.streams.hold_for(authentication.caller))
+                authentication = await self._authenticate(held)
                 self._lifetime.expire_at(authentication.expires_at)
                 await self._outbox.put(ACK)
                 await self._converse(running, authentication.caller)
@@ -225,23 +221,58 @@ class WebSocketConnection:
                 return CloseRequest(CloseCode.SERVICE_RESTART, "The server is stopping")
             case EndReason.EXPIRED:
                 return CloseRequest(CloseCode.FORBIDDEN, "The token has expired")
+            case EndReason.CROWDED_OUT:
+                return CloseRequest(CloseCode.TRY_AGAIN_LATER, "Too many clients are connecting")
             case _:
                 return None
 
-    async def _authenticate(self) -> Authentication:
-        """Wait for `connection_init`, and authenticate its payload or else the handshake."""
+    async def _authenticate(self, held: ExitStack) -> Authentication:
+        """Count the stream as its caller's as soon as there is a valid token.
+
+        Until then it counts as unproven. The payload of `connection_init` wins over the handshake.
+        """
+        streams = self._service.streams
+        proven = await self._proven_by_handshake()
+        if proven is None:
+            counted = streams.hold_unproven(self._lifetime, self._address)
+        else:
+            self._admit()
+            counted = streams.hold_for(proven.caller)
+        with counted:
+            sent = await self._sent_authorization()
+            if proven is None or sent:
+                proven = await self._service.authenticate(sent or self._headers)
+        self._admit()
+        held.enter_context(streams.hold_for(proven.caller))
+        return proven
+
+    async def _proven_by_handshake(self) -> Authentication | None:
+        """Return the session of a token in the handshake, None without a valid one."""
+        if _AUTHORIZATION not in self._headers:
+            return None
+        with suppress(PenstockError, TimeoutError):
+            async with asyncio.timeout(self._service.limits.init_seconds):
+                return await self._service.authenticate(self._headers)
+        return None
+
+    def _admit(self) -> None:
+        """Let the client send messages of full size."""
+        if self._guard is not None:
+            self._guard.admit()
+
+    async def _sent_authorization(self) -> dict[str, Any]:
+        """Wait for `connection_init`; returns what its payload says of the caller."""
         try:
             async with asyncio.timeout(self._service.limits.init_seconds):
                 message = await self._wait_for_init()
         except TimeoutError:
             code = CloseCode.INITIALISATION_TIMEOUT
             raise CloseRequest(code, "Connection initialisation timeout") from None
-        sent = {
+        return {
             name: value
             for name, value in (message.payload or {}).items()
             if name.lower() == _AUTHORIZATION and value is not None
         }
-        return await self._service.authenticate(sent or self._headers)
 
     async def _wait_for_init(self) -> ConnectionInit:
         while True:
@@ -276,12 +307,12 @@ class WebSocketConnection:
         with suppress(OSError, RuntimeError):
             async with asyncio.timeout(self._service.limits.stall_seconds):
                 await self._socket.close(closing)
+        if self._lifetime.ending is EndReason.CROWDED_OUT and self._guard is not None:
+            self._guard.close()  # a silent client would keep the connection for seconds more
 
 
 def _closing_for(error: Exception) -> CloseRequest:
     match error:
-        case TooManyUnproven():
-            return CloseRequest(CloseCode.TRY_AGAIN_LATER, "Too many clients are connecting")
         case TooManyStreams():
             return CloseRequest(CloseCode.FORBIDDEN, str(error))
         case NotAuthenticated():
@@ -317,4 +348,4 @@ class WebSocketApp:
             await socket.close(CloseRequest(code, "Subprotocol not acceptable"))
             return
         await send({"type": "websocket.accept", "subprotocol": PROTOCOL})
-        await WebSocketConnection(self._service, socket, headers).serve()
+        await WebSocketConnection(self._service, socket, scope).serve()

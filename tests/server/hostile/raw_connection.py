@@ -33,11 +33,11 @@ class Reply:
 class Talk:
     """Sends bytes and reads answers; `open` tells whether the server keeps the connection."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, source: str = "127.0.0.1") -> None:
         where = urlsplit(url)
         self.host = where.netloc
         address = (where.hostname or "", where.port or 0)
-        self._socket = socket.create_connection(address, PATIENCE_SECONDS)
+        self._socket = socket.create_connection(address, PATIENCE_SECONDS, (source, 0))
         self._unread = b""
         self.heard = b""
         self.open = True

@@ -257,10 +257,18 @@ def header_list(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
 
 @asynccontextmanager
 async def handshake(
-    house: StreamHouse, protocols: tuple[str, ...] = (PROTOCOL,), **headers: str
+    house: StreamHouse,
+    protocols: tuple[str, ...] = (PROTOCOL,),
+    client: str = "127.0.0.1",
+    **headers: str,
 ) -> AsyncIterator[ProtocolClient]:
     sent = header_list({"host": "api.example.org", **headers})
-    scope = {"type": "websocket", "headers": sent, "subprotocols": list(protocols)}
+    scope = {
+        "type": "websocket",
+        "client": (client, 50_000),
+        "headers": sent,
+        "subprotocols": list(protocols),
+    }
     talk = ProtocolClient()
     talk.incoming.put_nowait({"type": "websocket.connect"})
     async with run_app(talk, house.websocket, scope):
@@ -268,8 +276,10 @@ async def handshake(
 
 
 @asynccontextmanager
-async def accepted_client(house: StreamHouse, **headers: str) -> AsyncIterator[ProtocolClient]:
-    async with handshake(house, (PROTOCOL,), **headers) as talk:
+async def accepted_client(
+    house: StreamHouse, client: str = "127.0.0.1", **headers: str
+) -> AsyncIterator[ProtocolClient]:
+    async with handshake(house, (PROTOCOL,), client, **headers) as talk:
         assert await talk.next_sent() == {"type": "websocket.accept", "subprotocol": PROTOCOL}
         yield talk
 

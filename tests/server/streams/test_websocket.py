@@ -1,6 +1,7 @@
 """graphql-transport-ws, message by message."""
 
 import json
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import Any
 
@@ -10,10 +11,12 @@ from hypothesis import strategies as st
 
 from penstock.schema.engine.limits import Limits
 from penstock.server.streams.messages import PROTOCOL
+from penstock.server.streams.registry import site_of
 from tests.server.streams.stream_client import (
     ACK,
     INIT,
     QUICK,
+    ProtocolClient,
     StreamHouse,
     accepted_client,
     connected_client,
@@ -91,25 +94,102 @@ async def test_nothing_runs_before_the_acknowledgement() -> None:
     assert house.opened == []
 
 
-async def test_few_may_connect_without_saying_who_they_are() -> None:
-    house = StreamHouse(unproven=1)
-    async with accepted_client(house) as first:
-        async with accepted_client(house) as second:
-            assert await second.wait_for_close() == (1013, "Too many clients are connecting")
-        first.say(INIT)
-        assert await first.next_message() == ACK
+CROWDED = (1013, "Too many clients are connecting")
+
+
+async def test_the_oldest_client_without_a_token_makes_room_for_a_newcomer() -> None:
+    house = StreamHouse(unproven=2)
+    async with accepted_client(house) as first, accepted_client(house) as second:
         async with connected_client(house) as third:
+            assert await first.wait_for_close() == CROWDED
             assert await third.is_served()
-        assert await first.is_served()
+        second.say(INIT)
+        assert await second.next_message() == ACK
+        assert await second.is_served()
     assert len(house.streams) == 0
 
 
-async def test_who_leaves_without_a_word_makes_room_for_the_next() -> None:
+async def test_a_flood_from_one_site_crowds_out_itself() -> None:
+    house = StreamHouse(unproven=3)
+    async with AsyncExitStack() as stack:
+
+        async def connect(address: str) -> ProtocolClient:
+            return await stack.enter_async_context(accepted_client(house, client=address))
+
+        early = await connect("192.0.2.1")
+        flood = [await connect(f"2001:db8::{number}") for number in range(2)]
+        other = await connect("192.0.2.2")
+        assert await flood[0].wait_for_close() == CROWDED
+        late = await connect("2001:db8::ffff")
+        assert await flood[1].wait_for_close() == CROWDED
+        for one in (early, other, late):
+            one.say(INIT)
+            assert await one.next_message() == ACK
+            assert await one.is_served()
+
+
+@pytest.mark.parametrize(
+    ("address", "site"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2::", "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("unix", "unix"),
+        ("", ""),
+    ],
+)
+def test_addresses_of_one_network_are_one_site(address: str, site: str) -> None:
+    assert site_of(address) == site
+
+
+async def test_a_handshake_with_a_valid_token_counts_for_its_caller_only() -> None:
+    house = StreamHouse(unproven=1, per_caller=2)
+    async with accepted_client(house) as silent:
+        async with (
+            accepted_client(house, authorization="Bearer ann") as first,
+            accepted_client(house, authorization="Bearer ann"),
+            accepted_client(house, authorization="Bearer ann") as third,
+        ):
+            code, reason = await third.wait_for_close()
+            assert (code, "that is the most" in reason) == (4403, True)
+            first.say({"type": "connection_init"})
+            assert await first.next_message() == ACK
+            assert await first.is_served()
+        silent.say(INIT)
+        assert await silent.next_message() == ACK
+    assert len(house.streams) == 0
+
+
+@pytest.mark.parametrize("token", ["Bearer away", "Basic ann", "Bearer", ""])
+async def test_a_handshake_with_a_bad_token_counts_as_without_one(token: str) -> None:
     house = StreamHouse(unproven=1)
-    for _ in range(3):
-        async with accepted_client(house) as talk:
-            talk.leave()
-            await talk.wait_until_returned()
+    async with (
+        accepted_client(house, authorization=token) as first,
+        accepted_client(house, authorization=token) as second,
+    ):
+        assert await first.wait_for_close() == CROWDED
+        second.say(INIT)
+        assert await second.next_message() == ACK
+
+
+async def test_the_payload_wins_over_a_valid_token_of_the_handshake() -> None:
+    house = StreamHouse()
+    async with accepted_client(house, authorization="Bearer ann") as talk:
+        talk.say({"type": "connection_init", "payload": {"authorization": "Basic ben"}})
+        assert await talk.wait_for_close() == (4401, "There is no one token.")
+
+
+async def test_who_leaves_without_a_word_makes_room_for_the_next() -> None:
+    house = StreamHouse(unproven=2)
+    async with accepted_client(house) as staying:
+        for _ in range(3):
+            async with accepted_client(house) as talk:
+                talk.leave()
+                await talk.wait_until_returned()
+        staying.say(INIT)
+        assert await staying.next_message() == ACK
 
 
 async def test_a_connection_is_initialised_once() -> None:
