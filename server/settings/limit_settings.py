@@ -56,8 +56,8 @@ class LimitSettings(BaseSettings):
         200,
         gt=0,
         description="Most WebSocket connections in one server process whose client is not yet "
-        "authenticated. For one more the server closes the oldest of the address that has the most, with "
-        "1013, try again later.",
+        "authenticated. For one more the server closes the oldest of the address that has the "
+        "most, with 1013, try again later.",
     )
     max_stream_operations: int = Field(
         50, gt=0, description="Most operations that run at once over one WebSocket connection."
