@@ -15,7 +15,16 @@ OPERATIONS: Final = "penstock.operations"
 _NEEDS_QUOTES: Final = re.compile(r"""[\s="']""")
 """Texts with one of these characters are quoted."""
 
-_QUIET = ("aiobotocore", "aiohttp", "asyncio", "botocore", "httpx", "uvicorn.access")
+# uvicorn's own lines hold the whole URL of a WebSocket, in which some clients send their token.
+_QUIET = (
+    "aiobotocore",
+    "aiohttp",
+    "asyncio",
+    "botocore",
+    "httpx",
+    "uvicorn.access",
+    "uvicorn.error",
+)
 
 
 def configure_logging(form: Literal["text", "json"]) -> None:
