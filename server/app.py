@@ -34,10 +34,11 @@ from penstock.schema.engine.limits import Limits
 from penstock.server import graphiql
 from penstock.server.auth.api_keys import ApiKeyAuthenticator
 from penstock.server.auth.dev_identity import DevIdentity, is_loopback
+from penstock.server.auth.dev_sessions import DevSessions
 from penstock.server.auth.tokens import Authenticator, open_authenticator
 from penstock.server.core.headers import request_headers
 from penstock.server.core.siblings import Siblings
-from penstock.server.edge import local_files, ngsi_notifications
+from penstock.server.edge import dev_session, local_files, ngsi_notifications
 from penstock.server.edge.audio_streams import audio_stream_routes
 from penstock.server.edge.graphql import AdmittedOperation, GraphQLApp, OpenContext
 from penstock.server.edge.health import health_routes
@@ -177,7 +178,7 @@ async def open_app(
     identity: DevIdentity | None,
     runtime: Runtime | None = None,
 ) -> AsyncIterator[Starlette]:
-    """Build the application over an open store; its GraphiQL page acts as `identity`."""
+    """Build the application over an open store; its GraphiQL page can act as `identity`."""
     runtime = Runtime(streams_of(settings)) if runtime is None else runtime
     instrumentation = Instrumentation.of(settings, runtime.siblings)
     own_files = store.files if isinstance(store.files, LocalFiles) else None
@@ -325,7 +326,11 @@ def _graphiql_routes(settings: Settings, identity: DevIdentity | None) -> list[B
         return []
     if identity is None:
         return graphiql.routes(graphiql.PageConfig())
-    return graphiql.routes(graphiql.PageConfig(dev_token=identity.token))
+    sessions = DevSessions(identity, settings.data_dir)
+    return [
+        *graphiql.routes(graphiql.PageConfig(session_url=dev_session.PATH)),
+        dev_session.session_route(sessions, limits_of(settings)),
+    ]
 
 
 def _middleware(settings: Settings) -> Iterator[Middleware]:

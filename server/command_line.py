@@ -55,6 +55,7 @@ for path, purpose in {
     "iam:iam": "Print the permissions that the server needs on AWS.",
     "schema:schema": "Print the GraphQL schema in the schema definition language.",
     "token:token": "Print a token for development.",
+    "graphiql_url:graphiql_url": "Print a one-time URL that opens GraphiQL signed in.",
 }.items():
     # The command's module is named, not imported: a short command does not load a long one's.
     app.command(

@@ -1,4 +1,4 @@
-"""The identity of a development server's GraphiQL page: an admin, on this machine only."""
+"""The identity of a development server's pages: an admin, on this machine only."""
 
 import ipaddress
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from penstock.server.settings.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class DevIdentity:
-    """The caller that the page acts as, and the key that signs its tokens."""
+    """The caller that a page acts as once it is signed in, and the key that signs its tokens."""
 
     key: OKPKey
     caller: Caller
@@ -33,17 +33,22 @@ class DevIdentity:
 
 
 async def dev_identity(settings: Settings, store: Store) -> DevIdentity | None:
-    """Return this server's identity; None with an issuer, or when others can connect.
+    """Return this server's identity, None if it has none.
 
     Its default group is the sample data's group if that exists.
     """
-    if settings.issuer is not None or not is_loopback(settings.host):
+    if not has_dev_identity(settings):
         return None
     caller = Caller(DEV_USER, {ROOT: Role.ADMIN}, ROOT)
     (group,) = await store.open_session(caller).groups.many([PREFERRED_GROUP])
     if not isinstance(group, NotFound):
         caller = Caller(DEV_USER, caller.roles, PREFERRED_GROUP)
     return DevIdentity(dev_key(settings.data_dir), caller)
+
+
+def has_dev_identity(settings: Settings) -> bool:
+    """Tell whether pages can act as an admin: not with an issuer, nor when others can connect."""
+    return settings.issuer is None and is_loopback(settings.host)
 
 
 def is_loopback(host: str) -> bool:

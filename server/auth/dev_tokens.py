@@ -67,19 +67,28 @@ def sign_dev_token(
     ttl: timedelta,
 ) -> str:
     """Sign a token for servers with the same key and no issuer; times are whole seconds."""
-    now = int(time.time())
     claims: dict[str, object] = {
-        "iss": DEV_ISSUER,
-        "aud": DEV_ISSUER,
         "sub": user,
-        "iat": now,
-        "exp": now + int(ttl.total_seconds()),
         ROLES_CLAIM: {group: role.name.lower() for group, role in roles.items()},
     }
     if default_group is not None:
         claims[DEFAULT_GROUP_CLAIM] = default_group
+    return sign_dev_claims(key, DEV_ISSUER, claims, ttl)
+
+
+def sign_dev_claims(
+    key: OKPKey, audience: str, claims: Mapping[str, object], ttl: timedelta
+) -> str:
+    """Sign the claims for an audience; the API accepts no other audience than DEV_ISSUER."""
+    now = int(time.time())
+    common = {
+        "iss": DEV_ISSUER,
+        "aud": audience,
+        "iat": now,
+        "exp": now + int(ttl.total_seconds()),
+    }
     header = {"alg": DEV_ALGORITHM, "typ": "JWT", "kid": key.kid}
-    return jwt.encode(header, claims, key, algorithms=[DEV_ALGORITHM])
+    return jwt.encode(header, {**common, **claims}, key, algorithms=[DEV_ALGORITHM])
 
 
 def _read_key(path: Path) -> OKPKey:

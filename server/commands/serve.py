@@ -12,6 +12,7 @@ from cyclopts import Parameter
 from uvloop import new_event_loop
 
 from penstock.server.auth.dev_identity import DevIdentity
+from penstock.server.commands.graphiql_url import page_url
 from penstock.server.commands.options import StoreOptions, setting_option
 from penstock.server.core.command_output import CommandFailed
 from penstock.server.runtime.run_server import prepare_store, serve_port, url_of
@@ -81,15 +82,20 @@ async def _serve(settings: Settings, listener: socket.socket) -> None:
 def _announce(settings: Settings, url: str, identity: DevIdentity | None) -> None:
     """Print the URLs and the data's location on standard error; standard output stays free."""
     lines = [f"GraphQL   {url}/graphql", f"Health    {url}/healthz  {url}/readyz"]
+    signs_in = identity is not None and settings.log_format == "text"  # a log is kept and shared
     if settings.serves_graphiql:
-        lines.insert(0, f"GraphiQL  {url}/graphiql")
+        page = page_url(settings, url) if signs_in else f"{url}/graphiql"
+        lines.insert(0, f"GraphiQL  {page}")
     if settings.takes_notifications:
         lines.append(f"NGSI      {url}/v2/notify")
     if identity is not None:
         caller = identity.caller
         roles = ", ".join(f"{role.name.lower()} of {group}" for group, role in caller.roles.items())
         lines.append(f"Identity  {caller.user_id}, {roles}, default group {caller.default_group}")
-        lines.append("          (GraphiQL acts as it; `penstock token` makes tokens for others)")
+        lines.append(
+            "          (GraphiQL acts as it; its URL signs in once, `penstock graphiql-url`"
+        )
+        lines.append("          prints another; `penstock token` makes tokens for other users)")
     lines.append(f"Data      {data_location(settings)}")
     lines.append("Ctrl-C stops the server.")
     sys.stderr.write("\n".join(("", *lines, "", "")))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import mimetypes
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -44,9 +44,6 @@ ASSET_HEADERS = {
 }
 NOT_BUILT = "The GraphiQL page has not been built. Run `make` in Penstock's source folder.\n"
 
-LOOPBACK = ("127.0.0.1", "::1")
-FORWARDING = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
-
 # The form of the bundle's file names; requests never name the compressed variants.
 ASSET_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.(?:js|css|ttf|txt)")
 SIBLINGS = (("br", ".br"), ("gzip", ".gz"))
@@ -56,22 +53,18 @@ MEDIA_TYPES = {".js": "text/javascript", ".ttf": "font/ttf"}
 UNSAFE_IN_HTML = str.maketrans({letter: f"\\u{ord(letter):04x}" for letter in "<>&"})
 
 
-def no_token() -> str | None:
-    return None
-
-
 @dataclass(frozen=True, slots=True)
 class PageConfig:
-    """The paths and URLs of the page, and its source of tokens.
+    """The paths and URLs of the page; it holds no secret.
 
-    `dev_token` is called at every visit, so that a page never starts with an expired token. Only
-    browsers on this machine get the token.
+    `session_url` is where the page exchanges the code in its address for a token; without it the
+    page has to be given one.
     """
 
     path: str = "/graphiql"
     endpoint: str = "/graphql"
     subscription_url: str = "/graphql"
-    dev_token: Callable[[], str | None] = no_token
+    session_url: str | None = None
     dist: Path = HERE / "dist"
     examples: Path = HERE / "examples"
 
@@ -116,18 +109,12 @@ def serve_page(
     settings: dict[str, object] = {
         "endpoint": join_path(server_root, config.endpoint),
         "subscriptionUrl": join_path(server_root, config.subscription_url),
-        "devToken": config.dev_token() if is_direct(request) else None,
+        "sessionUrl": config.session_url and join_path(server_root, config.session_url),
         "examples": examples,
     }
     assets = escape(join_path(own_root, f"{config.path}/assets"))
     html = template.replace("{{assets}}", assets).replace("{{settings}}", json_for_html(settings))
     return HTMLResponse(html, headers=PAGE_HEADERS)
-
-
-def is_direct(request: Request) -> bool:
-    """Tell whether a browser on this machine sends the request, without a proxy between."""
-    client = request.client.host if request.client else ""
-    return client in LOOPBACK and not any(name in request.headers for name in FORWARDING)
 
 
 def join_path(root: str, path: str) -> str:

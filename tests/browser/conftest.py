@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -20,7 +21,7 @@ from playwright.async_api import (
 )
 
 from tests.browser.install import chromium
-from tests.support.server_process import running_server
+from tests.support.server_process import RunningServer, running_server
 
 LOCAL = ("127.0.0.1", "localhost")
 ARGUMENTS = (
@@ -48,6 +49,7 @@ class Visit:
     page: Page
     context: BrowserContext
     base_url: str
+    data_dir: Path
     complaints: list[str] = field(default_factory=list)
     hosts: set[str | None] = field(default_factory=set)
     queries: list[Request] = field(default_factory=list)
@@ -85,10 +87,10 @@ class Visit:
 
 
 @pytest.fixture(scope="session")
-def base_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def sample_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
     """The server under test, with the sample data."""
     with running_server(tmp_path_factory.mktemp("data")) as server:
-        yield server.url
+        yield server
 
 
 @pytest.fixture(scope="session")
@@ -103,12 +105,13 @@ async def browser() -> AsyncIterator[Browser]:
 
 
 @pytest.fixture
-async def visit(browser: Browser, base_url: str) -> AsyncIterator[Visit]:
+async def visit(browser: Browser, sample_server: RunningServer) -> AsyncIterator[Visit]:
     context = await browser.new_context(viewport={"width": 1400, "height": 900})
     context.set_default_timeout(PATIENCE)
     expect.set_options(timeout=PATIENCE)
     await context.add_init_script(REPORT_VIOLATIONS)
-    visit = Visit(page=await context.new_page(), context=context, base_url=base_url)
+    page, server = await context.new_page(), sample_server
+    visit = Visit(page=page, context=context, base_url=server.url, data_dir=server.data_dir)
     visit.watch()
     yield visit
     await context.close()

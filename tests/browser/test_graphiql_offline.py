@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from playwright.async_api import Locator, Page, expect
 
+from penstock.datastore.roles import ROOT, Role
+from penstock.server.auth.dev_sessions import issue_code
+from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
 from tests.browser.conftest import LOCAL, Visit
 
 pytestmark = pytest.mark.xdist_group("browser")
 
 EDITOR = ".graphiql-query-editor"
 ANSWER = ".graphiql-response .view-lines"
-OUTDATED = '{"Authorization": "Bearer outdated.token"}'
 TYPED = '{"authorization": "Bearer typed.token", "X-Typed": "yes"}'
 FIRST_PIPELINE = """async (token) => {
   const query = "{ pipelines(first: 1, order: OLDEST_FIRST) { nodes { id name } } }";
@@ -25,10 +28,28 @@ FIRST_PIPELINE = """async (token) => {
 }"""
 
 
-async def open_page(visit: Visit) -> Page:
-    await visit.page.goto(f"{visit.base_url}/graphiql")
+async def open_page(visit: Visit, query: str = "") -> Page:
+    await visit.page.goto(f"{visit.base_url}/graphiql{query}")
     await expect(visit.page.locator(f"{EDITOR} .view-line").first).to_be_visible()
     return visit.page
+
+
+async def sign_in(visit: Visit) -> Page:
+    """Open the page as the URL does that the server prints."""
+    page = await open_page(visit, f"?code={issue_code(visit.data_dir)}")
+    await expect(page.get_by_label("Token")).to_have_count(0)
+    return page
+
+
+async def session_of(page: Page) -> dict[str, Any]:
+    saved = await page.evaluate("() => sessionStorage.getItem('penstock:session')")
+    session: dict[str, Any] = json.loads(saved)
+    return session
+
+
+async def token_of(page: Page) -> str:
+    token: str = (await session_of(page))["token"]
+    return token
 
 
 async def run(page: Page) -> None:
@@ -56,7 +77,6 @@ async def saved_headers(visit: Visit, headers: str) -> None:
     tab = {"id": "1", "title": "t", "query": "{ viewer { userId } }", "variables": None}
     tab |= {"headers": headers, "operationName": None, "response": None}
     items = {
-        "penstock:devTokens": json.dumps(["outdated.token"]),
         "graphiql:shouldPersistHeaders": "true",
         "graphiql:headers": headers,
         "graphiql:tabState": json.dumps({"activeTabIndex": 0, "tabs": [tab]}),
@@ -72,7 +92,7 @@ def assert_quiet(visit: Visit) -> None:
 
 
 async def test_the_first_example_runs_and_shows_its_answer(visit: Visit) -> None:
-    page = await open_page(visit)
+    page = await sign_in(visit)
     await run(page)
     await expect(page.locator(ANSWER)).to_contain_text('"nodes"')
     await expect(page.locator(ANSWER)).not_to_contain_text('"errors"')
@@ -80,10 +100,10 @@ async def test_the_first_example_runs_and_shows_its_answer(visit: Visit) -> None
 
 
 async def test_requests_carry_the_token_and_the_name_of_the_page(visit: Visit) -> None:
-    page = await open_page(visit)
+    page = await sign_in(visit)
     await run(page)
     await expect(page.locator(ANSWER)).to_contain_text('"nodes"')
-    token = (await settings_of(page))["devToken"]
+    token = await token_of(page)
     assert len(visit.queries) >= 2  # the introspection, the example
     for query in visit.queries:
         headers = await query.all_headers()
@@ -94,7 +114,7 @@ async def test_requests_carry_the_token_and_the_name_of_the_page(visit: Visit) -
 
 
 async def test_the_documentation_the_explorer_and_the_history_open(visit: Visit) -> None:
-    page = await open_page(visit)
+    page = await sign_in(visit)
     await page.get_by_role("button", name="Show Documentation Explorer").click()
     await page.get_by_role("link", name="Query", exact=True).click()
     await expect(page.locator(".graphiql-doc-explorer")).to_contain_text("viewer")
@@ -106,7 +126,7 @@ async def test_the_documentation_the_explorer_and_the_history_open(visit: Visit)
 
 
 async def test_completion_offers_a_field(visit: Visit) -> None:
-    page = await open_page(visit)
+    page = await sign_in(visit)
     await page.get_by_role("button", name="Show Documentation Explorer").click()
     await page.get_by_role("link", name="Query", exact=True).wait_for()  # the schema is there
     await write(page, "{ vie")
@@ -116,14 +136,14 @@ async def test_completion_offers_a_field(visit: Visit) -> None:
 
 
 async def test_a_wrong_field_is_marked(visit: Visit) -> None:
-    page = await open_page(visit)
+    page = await sign_in(visit)
     await write(page, "query Wrong { nothingLikeThat }")
     await expect(page.locator(f"{EDITOR} .squiggly-error")).to_be_visible()
     assert_quiet(visit)
 
 
 async def test_a_query_is_made_pretty(visit: Visit) -> None:
-    page = await open_page(visit)
+    page = await sign_in(visit)
     await write(page, "query   Untidy{viewer{userId}}")
     await page.get_by_role("button", name="Prettify query").click()
     await expect(page.locator(f"{EDITOR} .view-line").first).to_have_text(
@@ -133,7 +153,7 @@ async def test_a_query_is_made_pretty(visit: Visit) -> None:
 
 
 async def test_every_example_opens_in_a_tab_with_its_variables(visit: Visit) -> None:
-    page = await open_page(visit)
+    page = await sign_in(visit)
     examples = (await settings_of(page))["examples"]
     tabs = page.locator(".graphiql-tab-button")
     await expect(tabs).to_have_count(len(examples))
@@ -147,8 +167,9 @@ async def test_every_example_opens_in_a_tab_with_its_variables(visit: Visit) -> 
     assert_quiet(visit)
 
 
-async def test_a_second_visit_finds_the_same_tabs_and_a_token(visit: Visit) -> None:
-    page = await open_page(visit)
+async def test_a_reload_finds_the_same_tabs_and_the_token(visit: Visit) -> None:
+    page = await sign_in(visit)
+    token = await token_of(page)
     tabs = page.locator(".graphiql-tab-button")
     count = await tabs.count()
     await tabs.nth(count - 1).click()
@@ -158,30 +179,71 @@ async def test_a_second_visit_finds_the_same_tabs_and_a_token(visit: Visit) -> N
     )
     await open_page(visit)
     await expect(tabs).to_have_count(count)
-    await page.get_by_role("button", name="Headers", exact=True).click()
-    token = (await settings_of(page))["devToken"]
-    await expect(tool_editor(page)).to_contain_text(token)
-    saved = await page.evaluate("() => localStorage.getItem('graphiql:tabState')")
-    assert token not in saved
+    await expect(page.get_by_label("Token")).to_have_count(0)
+    assert await token_of(page) == token
+    assert token not in await page.evaluate("() => JSON.stringify(localStorage)")
     assert_quiet(visit)
 
 
-async def test_an_outdated_development_token_gives_way_to_the_present_one(visit: Visit) -> None:
-    await saved_headers(visit, OUTDATED)
+async def test_the_code_leaves_the_address_and_works_once(visit: Visit) -> None:
+    code = f"?code={issue_code(visit.data_dir)}"
+    page = await open_page(visit, code)
+    assert page.url == f"{visit.base_url}/graphiql"
+    assert await page.evaluate("() => history.length") == 2  # the blank page, and this one
+    await page.evaluate("() => sessionStorage.clear()")
+    await open_page(visit, code)
+    await expect(page.locator(".sign-in")).to_contain_text("used already")
+    assert await page.evaluate("() => sessionStorage.getItem('penstock:session')") is None
+    assert page.url == f"{visit.base_url}/graphiql"
+
+
+async def test_a_code_that_was_used_leaves_an_open_session_alone(visit: Visit) -> None:
+    page = await sign_in(visit)
+    token = await token_of(page)
+    await open_page(visit, "?code=used")
+    await expect(page.get_by_label("Token")).to_have_count(0)
+    assert await token_of(page) == token
+
+
+async def test_without_a_code_the_page_asks_for_a_token(visit: Visit) -> None:
     page = await open_page(visit)
-    token = (await settings_of(page))["devToken"]
-    await page.get_by_role("button", name="Headers", exact=True).click()
-    await expect(tool_editor(page)).to_contain_text(token)
+    await expect(page.locator(".sign-in")).to_contain_text("penstock graphiql-url")
+    key = dev_key(visit.data_dir)
+    token = sign_dev_token(key, "ana", {ROOT: Role.READER}, ROOT, timedelta(hours=1))
+    await page.get_by_label("Token").fill(f" Bearer {token}\n")
+    await page.get_by_role("button", name="Sign in").click()
+    await expect(page.get_by_label("Token")).to_have_count(0)
+    await write(page, "{ viewer { userId } }")
     await run(page)
-    await expect(page.locator(ANSWER)).to_contain_text('"userId"')
-    sent = {(await query.all_headers())["authorization"] for query in visit.queries}
-    assert sent == {f"Bearer {token}"}
+    await expect(page.locator(ANSWER)).to_contain_text('"ana"')
+    assert visit.hosts <= set(LOCAL)
+
+
+async def test_a_token_that_is_due_is_renewed_before_the_next_request(visit: Visit) -> None:
+    page = await sign_in(visit)
+    session = await session_of(page)
+    overdue = json.dumps({**session, "token": "expired.token", "renewAt": 0})
+    await page.evaluate("text => sessionStorage.setItem('penstock:session', text)", overdue)
+    await open_page(visit)
+    renewed = await session_of(page)
+    assert (renewed["token"] != "expired.token", renewed["renewAt"] > 0) == (True, True)
+    await run(page)
+    await expect(page.locator(ANSWER)).to_contain_text('"nodes"')
     assert_quiet(visit)
+
+
+async def test_a_session_that_cannot_be_renewed_ends(visit: Visit) -> None:
+    page = await sign_in(visit)
+    ended = json.dumps({"token": "expired.token", "renewal": "none", "renewAt": 0})
+    await page.evaluate("text => sessionStorage.setItem('penstock:session', text)", ended)
+    await open_page(visit)
+    await expect(page.locator(".sign-in")).to_contain_text("To sign in")
+    assert await page.evaluate("() => sessionStorage.getItem('penstock:session')") is None
 
 
 async def test_a_typed_authorization_wins(visit: Visit) -> None:
     await saved_headers(visit, TYPED)
-    page = await open_page(visit)
+    page = await sign_in(visit)
     async with page.expect_request("**/graphql") as sent:
         await run(page)
     headers = await (await sent.value).all_headers()
@@ -192,8 +254,8 @@ async def test_a_typed_authorization_wins(visit: Visit) -> None:
 async def test_a_subscription_runs_over_the_socket_with_the_token_of_the_page(
     visit: Visit,
 ) -> None:
-    page = await open_page(visit)
-    token = (await settings_of(page))["devToken"]
+    page = await sign_in(visit)
+    token = await token_of(page)
     shown = await page.evaluate(FIRST_PIPELINE, token)
     await write(page, f'subscription {{ pipelineChanged(id: "{shown["id"]}") {{ name version }} }}')
     await run(page)

@@ -2,35 +2,35 @@ import "./workers.js";
 import { explorerPlugin } from "@graphiql/plugin-explorer";
 import { GraphiQL, HISTORY_PLUGIN } from "graphiql";
 import { createRoot } from "react-dom/client";
-import { outdatedTokens, renewSavedHeaders } from "./devtoken.js";
 import { createFetcher } from "./fetcher.js";
+import { Session, takeCode } from "./session.js";
+import { SignIn } from "./signin.jsx";
 import { exampleTabs, forgetHeadersByDefault, initialEditors } from "./tabs.js";
 import "graphiql/style.css";
 import "@graphiql/plugin-explorer/style.css";
 import "./page.css";
 
 const settings = JSON.parse(document.getElementById("penstock").textContent);
-const { devToken, examples } = settings;
+const session = new Session(settings.sessionUrl);
+const code = takeCode();
+const wasRefused = code !== null && !(await session.open(code));
+await session.token();
 
-const outdated = outdatedTokens(localStorage, devToken);
-renewSavedHeaders(localStorage, outdated, devToken);
 forgetHeadersByDefault(localStorage);
-
-const headers = devToken
-  ? JSON.stringify({ Authorization: `Bearer ${devToken}` }, null, 2)
-  : undefined;
-const tabs = exampleTabs(examples, headers);
+const tabs = exampleTabs(settings.examples);
 
 createRoot(document.getElementById("graphiql")).render(
-  <GraphiQL
-    fetcher={createFetcher(settings, outdated)}
-    plugins={[HISTORY_PLUGIN, explorerPlugin()]}
-    defaultTabs={tabs}
-    defaultHeaders={headers}
-    defaultEditorToolsVisibility="variables"
-    shouldPersistHeaders
-    {...initialEditors(localStorage, tabs)}
-  >
-    <GraphiQL.Logo>Penstock</GraphiQL.Logo>
-  </GraphiQL>,
+  <>
+    {session.isOpen ? null : <SignIn session={session} wasRefused={wasRefused} />}
+    <GraphiQL
+      fetcher={createFetcher(settings, session)}
+      plugins={[HISTORY_PLUGIN, explorerPlugin()]}
+      defaultTabs={tabs}
+      defaultEditorToolsVisibility="variables"
+      shouldPersistHeaders
+      {...initialEditors(localStorage, tabs)}
+    >
+      <GraphiQL.Logo>Penstock</GraphiQL.Logo>
+    </GraphiQL>
+  </>,
 );

@@ -1,7 +1,7 @@
-/** The example tabs, each with the given headers. */
-export function exampleTabs(examples, headers) {
+/** The example tabs; undefined without examples. */
+export function exampleTabs(examples) {
   if (examples.length === 0) return undefined;
-  return examples.map(({ query, variables }) => ({ query, variables, headers }));
+  return examples.map(({ query, variables }) => ({ query, variables }));
 }
 
 /**

@@ -11,6 +11,7 @@ import pytest
 from penstock.datastore.errors import NotFound, Unavailable
 from penstock.datastore.roles import Role
 from penstock.schema import sdl
+from penstock.server.auth.dev_sessions import redeem_code
 from penstock.server.auth.tokens import open_authenticator
 from penstock.server.command_line import app, run
 from penstock.server.core.command_output import CommandFailed, ExitCode, describe_failure
@@ -63,6 +64,44 @@ async def test_with_json_the_answer_is_one_object(
     async with open_authenticator(Settings.load()) as authenticator:
         caller = await authenticator.caller_of(bearer(data["token"]))
     assert caller.default_group == "/usa/x"
+
+
+def test_a_printed_url_of_the_page_signs_in_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = ["--data-dir", str(tmp_path / "keys")]
+    assert run(["graphiql-url", *where]) == 0
+    first = capsys.readouterr()
+    assert run(["graphiql-url", "--host", "::1", "--port", "8001", "--json", *where]) == 0
+    second = json.loads(capsys.readouterr().out)
+    start, code = first.out.removesuffix("\n").split("?code=")
+    assert (start, first.err) == ("http://127.0.0.1:8000/graphiql", "")
+    assert list(second) == ["url"]
+    assert second["url"].startswith("http://[::1]:8001/graphiql?code=")
+    assert redeem_code(tmp_path / "keys", code)
+    assert not redeem_code(tmp_path / "keys", code)
+    assert redeem_code(tmp_path / "keys", second["url"].partition("=")[2])
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"PENSTOCK_HOST": "0.0.0.0"},
+        {"PENSTOCK_ISSUER": "https://login.example.org", "PENSTOCK_AUDIENCE": "penstock"},
+        {"PENSTOCK_GRAPHIQL": "false"},
+    ],
+)
+def test_only_the_page_of_a_development_server_has_such_a_url(
+    given: dict[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    assert run(["graphiql-url"]) == 2
+    assert "signs its page in" in capsys.readouterr().err
+    assert files(tmp_path) == []
 
 
 def test_the_data_directory_comes_from_the_environment_unless_given(

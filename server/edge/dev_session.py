@@ -1,0 +1,73 @@
+"""`POST /dev/session`: a page of a development server exchanges a one-time code for a token.
+
+The answer is no cookie, so a page of another site cannot use it.
+"""
+
+from typing import Final
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from penstock.datastore.errors import ErrorCode, PenstockError
+from penstock.schema.engine.limits import Limits
+from penstock.server.auth.dev_sessions import RENEW_AFTER, DevSession, DevSessions
+from penstock.server.core.headers import is_json, request_headers
+from penstock.server.edge.request import ClientGone, read_body
+from penstock.server.edge.response import HttpProblem, refusal_problem
+
+PATH: Final = "/dev/session"
+_HEADERS: Final = {
+    "cache-control": "no-store",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+}
+
+
+class Proof(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a page has to show: a code, or the renewal of a session."""
+
+    code: str | None = None
+    renewal: str | None = None
+
+
+def session_route(sessions: DevSessions, limits: Limits) -> Route:
+    async def answer(request: Request) -> Response:
+        try:
+            session = await _exchange(sessions, await _read_proof(request, limits))
+        except ClientGone:
+            return Response(status_code=400)
+        except PenstockError as error:
+            problem = refusal_problem(error, with_token=False)
+        except HttpProblem as found:
+            problem = found
+        else:
+            after = int(RENEW_AFTER.total_seconds())
+            return JSONResponse({**session._asdict(), "renewAfter": after}, headers=_HEADERS)
+        headers = {**_HEADERS, **problem.headers}
+        return JSONResponse({"errors": [problem.error]}, problem.status, headers)
+
+    return Route(PATH, answer, methods=["POST"], name="dev-session")
+
+
+async def _read_proof(request: Request, limits: Limits) -> Proof:
+    """Read the body; raises HttpProblem for one that a form of another site could send."""
+    headers = request_headers(request.scope)
+    if not is_json(headers.get("content-type", "")):
+        raise HttpProblem(ErrorCode.UNSUPPORTED_MEDIA_TYPE, "The body must be application/json.")
+    body = await read_body(headers, request.receive, limits)
+    try:
+        return msgspec.json.decode(body, type=Proof)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        message = "The body must be an object with a `code` or a `renewal`."
+        raise HttpProblem(ErrorCode.BAD_REQUEST, message) from None
+
+
+async def _exchange(sessions: DevSessions, proof: Proof) -> DevSession:
+    match proof:
+        case Proof(code=str(code), renewal=None):
+            return sessions.open(code)
+        case Proof(code=None, renewal=str(renewal)):
+            return await sessions.renew(renewal)
+    raise HttpProblem(ErrorCode.BAD_REQUEST, "Send either a `code` or a `renewal`.")

@@ -1,0 +1,148 @@
+"""`POST /dev/session`: a page's code becomes a token, and nothing else does."""
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from penstock.datastore.store import Store
+from penstock.server.app import open_app
+from penstock.server.auth.dev_identity import dev_identity
+from penstock.server.auth.dev_sessions import CODES, issue_code
+from penstock.server.settings.settings import Settings
+from tests.support.stores import open_store
+
+VIEWER = {"query": "{ viewer { userId } }"}
+JSON = {"content-type": "application/json"}
+ISSUER = {"issuer": "https://login.example.org", "audience": "penstock", "graphiql": True}
+
+
+@pytest.fixture
+async def store(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Store]:
+    async with open_store("sqlite", tmp_path_factory.mktemp("table")) as store:
+        yield store
+
+
+@pytest.fixture
+async def client(store: Store, tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
+    async for one in clients_of(store, tmp_path):
+        yield one
+
+
+async def clients_of(
+    store: Store, data_dir: Path, **given: Any
+) -> AsyncIterator[httpx.AsyncClient]:
+    settings = Settings.load(data_dir=data_dir, **given)
+    identity = await dev_identity(settings, store)
+    async with (
+        open_app(settings, store, identity) as app,
+        httpx.AsyncClient(
+            transport=httpx.ASGITransport(app), base_url="http://localhost"
+        ) as client,
+    ):
+        yield client
+
+
+async def exchange(client: httpx.AsyncClient, **proof: object) -> httpx.Response:
+    return await client.post("/dev/session", json=proof)
+
+
+def code_of(answer: httpx.Response) -> str:
+    (error,) = answer.json()["errors"]
+    code: str = error["extensions"]["code"]
+    return code
+
+
+async def viewer_of(client: httpx.AsyncClient, token: str) -> str:
+    headers = {"authorization": f"Bearer {token}"}
+    answer = await client.post("/graphql", json=VIEWER, headers=headers)
+    user: str = answer.json()["data"]["viewer"]["userId"]
+    return user
+
+
+async def test_a_code_becomes_a_token_once(client: httpx.AsyncClient, tmp_path: Path) -> None:
+    code = issue_code(tmp_path)
+    answer = await exchange(client, code=code)
+    assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-store")
+    assert "set-cookie" not in answer.headers
+    session = answer.json()
+    assert set(session) == {"token", "renewal", "renewAfter"}
+    assert session["renewAfter"] == 6 * 3600
+    assert await viewer_of(client, session["token"]) == "dev@localhost"
+    again = await exchange(client, code=code)
+    assert (again.status_code, code_of(again)) == (401, "UNAUTHENTICATED")
+    assert again.headers["cache-control"] == "no-store"
+
+
+async def test_a_session_is_renewed(client: httpx.AsyncClient, tmp_path: Path) -> None:
+    first = (await exchange(client, code=issue_code(tmp_path))).json()
+    second = (await exchange(client, renewal=first["renewal"])).json()
+    assert await viewer_of(client, second["token"]) == "dev@localhost"
+    refused = await exchange(client, renewal=first["token"])
+    assert (refused.status_code, code_of(refused)) == (401, "UNAUTHENTICATED")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"{}",
+        b"null",
+        b'{"code": 1}',
+        b'{"code": null}',
+        b'{"code": "CODE", "renewal": "a"}',
+        b'{"code": "CODE", "user": "root"}',
+        b'{"code": ["CODE"]}',
+        b"\xff",
+        b"[" * 100_000,
+    ],
+)
+async def test_a_bad_body_uses_no_code_up(
+    client: httpx.AsyncClient, tmp_path: Path, body: bytes
+) -> None:
+    code = issue_code(tmp_path)
+    sent = body.replace(b"CODE", code.encode())
+    answer = await client.post("/dev/session", content=sent, headers=JSON)
+    assert (answer.status_code, code_of(answer)) == (400, "BAD_REQUEST")
+    assert (await exchange(client, code=code)).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "content_type",
+    ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=a", ""],
+)
+async def test_a_form_of_another_site_uses_no_code_up(
+    client: httpx.AsyncClient, tmp_path: Path, content_type: str
+) -> None:
+    code = issue_code(tmp_path)
+    body = json.dumps({"code": code})
+    headers = {"content-type": content_type}
+    answer = await client.post("/dev/session", content=body, headers=headers)
+    assert (answer.status_code, code_of(answer)) == (415, "UNSUPPORTED_MEDIA_TYPE")
+    assert len(list((tmp_path / CODES).iterdir())) == 1
+
+
+async def test_a_code_in_the_address_is_no_proof(client: httpx.AsyncClient, tmp_path: Path) -> None:
+    code = issue_code(tmp_path)
+    got = await client.get("/dev/session", params={"code": code})
+    posted = await client.post("/dev/session", params={"code": code}, json={})
+    asked = await client.post("/graphql", params={"code": code}, json=VIEWER)
+    assert [one.status_code for one in (got, posted, asked)] == [405, 400, 401]
+    assert len(list((tmp_path / CODES).iterdir())) == 1
+
+
+@pytest.mark.parametrize("given", [ISSUER, {"host": "0.0.0.0"}])
+async def test_a_server_for_others_exchanges_no_code(
+    store: Store, tmp_path: Path, given: dict[str, Any]
+) -> None:
+    code = issue_code(tmp_path)
+    async for client in clients_of(store, tmp_path, **given):
+        assert (await exchange(client, code=code)).status_code == 404
+        page = await client.get("/graphiql")
+        assert '"sessionUrl": null' in page.text
+    assert len(list((tmp_path / CODES).iterdir())) == 1
