@@ -26,7 +26,7 @@ _HEADERS: Final = {
 
 
 class Proof(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a page has to show: a code, or the renewal of a session."""
+    """The proof that a page sends: a code, or the renewal of a session."""
 
     code: str | None = None
     renewal: str | None = None
