@@ -131,6 +131,20 @@ async def test_a_calculation_is_shown_with_the_names_of_today(ask: Ask) -> None:
     assert refused["problems"] == [{"code": "UNKNOWN_CALCULATION"}] * 2
 
 
+async def test_the_names_of_a_whole_list_take_one_read(ask: Ask) -> None:
+    ids = [await create(ask, name, ":x * 2") for name in ("one", "two")]
+    await ask.make("/usa", "plain", transformer=transformer(":x"))
+    without_names = (await ask(LIST, {})).units.calls
+    for number in range(3):
+        called = transformer(f"#one(:x) + {number}", "#two(:x)")
+        await ask.make("/usa", f"p{number}", transformer=called)
+    await update(ask, ids[0], 1, name="first")
+    listed = await ask(LIST, {})
+    shown = [formulas_of(node) for node in listed.value["nodes"]]
+    assert shown[:3] == [[f"#first(:x) + {n}", "#two(:x)"] for n in (2, 1, 0)]
+    assert listed.units.calls == without_names + 1
+
+
 async def test_a_reader_sees_no_name_of_what_is_hidden_from_them(ask: Ask) -> None:
     old = await create(ask, "ef", ":x * 2")
     made = await pipeline(ask, "#ef(:x)")
