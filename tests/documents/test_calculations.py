@@ -280,7 +280,7 @@ async def test_show_a_formula_with_the_names_of_today(ask: Ask) -> None:
     formula = "#vehicle_emissions('car','co2e',:distance)"
     made = await create(ask, "/usa", name="car", parameters=[distance], formula=formula)
     await change(ask, id, 1, name="vehicle_footprint")
-    shown = (await ask(FORMULA, {"id": made["calculation"]["id"]})).value
+    shown = (await ask(SHOWN, {"id": made["calculation"]["id"]})).value
     assert shown == {"formula": "#vehicle_footprint('car','co2e',:distance)"}
 
 
