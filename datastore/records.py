@@ -78,12 +78,26 @@ class Transformer(StoredRecord, frozen=True, kw_only=True):
     transforms: tuple[Transform, ...]
 
 
+class Reference(StoredRecord, frozen=True, kw_only=True):
+    """A name in the formulas of a resource, and the id that it stood for when they were saved.
+
+    `kind` is the letter of the named kind, `name` is in comparison form, and `group` is the group
+    that the call names, if it names one.
+    """
+
+    kind: str
+    name: str
+    group: str | None = None
+    id: str
+
+
 class Resource(StoredRecord, frozen=True, kw_only=True):
     """The fields that every kind of resource has.
 
     `version` counts the changes of content. `revision` counts every write, also grants and revokes,
     and never leaves the datastore. `groups` are the explicit grants, of which none covers another;
-    `owner` is the group in which the resource was created.
+    `owner` is the group in which the resource was created. `references` are the resources that its
+    formulas name; versions saved by earlier releases have none.
     """
 
     id: str
@@ -99,6 +113,7 @@ class Resource(StoredRecord, frozen=True, kw_only=True):
     created_by: str
     updated_at: str
     updated_by: str
+    references: tuple[Reference, ...] = ()
 
 
 class Pipeline(Resource, frozen=True, kw_only=True):

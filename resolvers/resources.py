@@ -14,6 +14,7 @@ from penstock.datastore.resources.version_diff import ValueChange, diff_versions
 from penstock.datastore.roles import GroupPath, covers
 from penstock.datastore.table.layout import KINDS, KindDefinition
 from penstock.resolvers.context import Context
+from penstock.resolvers.formula_names import with_current_names
 from penstock.resolvers.loaders import KindLoaders
 
 
@@ -77,13 +78,18 @@ R = TypeVar("R", bound=Resource)
 
 
 async def compare_versions(
-    loaders: KindLoaders[R], resource: R, earlier: int, later: int
+    context: Context, kind: KindDefinition[R], resource: R, earlier: int, later: int
 ) -> list[ValueChange]:
-    """Compare two versions; NotFound, about `from` or `to`, if one of them does not exist."""
+    """Compare two versions; NotFound, about `from` or `to`, if one of them does not exist.
+
+    Formulas are compared as they are shown, so that a name that stands for another resource now is
+    a change.
+    """
+    versions = context.loaders.of(kind).versions
 
     async def load_version(number: int, field: str) -> R:
         with blame_field(field):
-            return await loaders.versions.load((resource, number))
+            return await with_current_names(context, await versions.load((resource, number)))
 
     before, after = await gather(load_version(earlier, "from"), load_version(later, "to"))
     return await to_thread(diff_versions, before, after)

@@ -8,11 +8,7 @@ from penstock.datastore.access.access import Access
 from penstock.datastore.datasets.table_cache import DatasetTableCache
 from penstock.datastore.errors import IllegalState, Invalid, NotFound
 from penstock.datastore.evaluation.evaluator import PreparedFormula
-from penstock.datastore.formulas.calculations import (
-    calculation_identity,
-    calculation_problems,
-    signature_of,
-)
+from penstock.datastore.formulas.calculations import calculation_problems, signature_of
 from penstock.datastore.formulas.transformers import prefix_paths
 from penstock.datastore.records import Calculation, Output, Parameter, State
 from penstock.datastore.resources.calculation_refs import (
@@ -73,7 +69,7 @@ class Evaluations:
         group = self.access.require_visible_group(group)
         await self.access.require_group(group)
         draft = _draft_calculation(group, formula, parameters, outputs)
-        library = await read_visible_callees(self.access, _origin_of(draft), formula)
+        library = await read_visible_callees(self.access, CallOrigin.of(draft), formula)
         if problems := await to_thread(calculation_problems, draft, library):
             raise Invalid(prefix_paths(["draft"], problems))
         return await self._prepare(draft, library, ("draft", "formula"))
@@ -85,7 +81,7 @@ class Evaluations:
             message = f"It is {latest.state.value}: it cannot be evaluated."
             raise IllegalState(message, latest.state.name)
         found = latest if version is None else await self._read_version(latest, version)
-        library = await read_visible_callees(self.access, _origin_of(found), found.formula)
+        library = await read_visible_callees(self.access, CallOrigin.of(found), found.formula)
         return found, await self._prepare(found, library, ("calculation",))
 
     async def _read_version(self, latest: Calculation, version: int) -> Calculation:
@@ -102,14 +98,10 @@ class Evaluations:
             signature.parameters, signature.output, library, within=signature.identity
         )
         formulas = [*library.formulas(), (signature.identity, calculation.formula)]
-        lookups = PrefetchedDatasets(self.access, self.tables, library.owners)
+        lookups = PrefetchedDatasets(self.access, self.tables, library.origins)
         uses = await to_thread(find_dataset_uses, formulas)
         await lookups.read(use.mention(library) for use in uses)
         return PreparedFormula(calculation.formula, around, lookups, path)
-
-
-def _origin_of(calculation: Calculation) -> CallOrigin:
-    return CallOrigin(calculation_identity(calculation), calculation.owner)
 
 
 def _draft_calculation(

@@ -22,7 +22,7 @@ from penstock.datastore.executions.files import (
     output_key,
     staged_key,
 )
-from penstock.datastore.executions.pinned_inputs import find_datasets, pin_input
+from penstock.datastore.executions.pinned_inputs import find_datasets, find_input
 from penstock.datastore.executions.reading import ReadExecutions, find_plan
 from penstock.datastore.executions.records import Execution, ExecutionRules, ExecutionState
 from penstock.datastore.objects.port import Download, Files, UploadForm
@@ -171,7 +171,7 @@ class ExternalWorkers:
         """The claimed execution with its plan, the URLs of its files and the upload forms."""
         plan, content = (
             await find_plan(self.access.table, claimed.id),
-            await pin_input(self.files, claimed),
+            await find_input(self.files, claimed),
         )
         if plan is None or content is None:
             raise await self._fail_unrunnable(

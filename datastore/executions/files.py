@@ -18,8 +18,12 @@ def ingest_key(execution: Execution) -> str:
 
 
 def input_key(execution: Execution) -> str:
-    """The key of the input that the execution uses, which uploads can no longer change."""
-    return f"{_execution_folder(execution)}/input.txt"
+    """The key of the input that the execution uses, which uploads can no longer change.
+
+    Every attempt to confirm an upload makes a copy of its own, and only one of them is used.
+    """
+    copy = "" if execution.input_copy is None else f".{execution.input_copy}"
+    return f"{_execution_folder(execution)}/input{copy}.txt"
 
 
 def output_key(execution: Execution) -> str:
@@ -36,11 +40,12 @@ def staged_key(key: str, fence: int) -> str:
     return f"{key}.{fence}"
 
 
-def all_keys(execution: Execution) -> tuple[str, ...]:
-    made = (output_key(execution), errors_key(execution))
-    claims = range(1, execution.fence + 1)
-    uploads = [staged_key(key, fence) for fence in claims for key in made]
-    return (ingest_key(execution), input_key(execution), *made, *uploads)
+async def delete_files(files: Files, execution: Execution) -> None:
+    """Delete all files of an execution, also copies and uploads that were never used."""
+    await files.delete(ingest_key(execution))
+    while keys := await files.list(f"{_execution_folder(execution)}/"):
+        for key in keys:
+            await files.delete(key)
 
 
 def _execution_folder(execution: Execution) -> str:

@@ -3,6 +3,7 @@
 Any process may do it at any time.
 """
 
+from asyncio import Semaphore, gather
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -26,6 +27,9 @@ from penstock.datastore.executions.uploads import awaits_upload, make_ready
 from penstock.datastore.objects.port import Files
 from penstock.datastore.table.commit import StaleRead, commit
 
+PLACES: Final = 8
+"""The uploads that are checked at the same time."""
+
 SYSTEM_USER: Final = "penstock"
 UPLOAD_GRACE: Final = timedelta(minutes=10)
 """The extra time for an upload that began in time, and for a request to store its rows."""
@@ -45,15 +49,19 @@ class ExecutionMaintenance:
         Returns the number of uploads found. It asks for the file of each execution that waits for
         one.
         """
-        found = 0
-        async for execution in due_executions(self.access.table, DueStage.UPLOAD):
-            if execution.deleted_at is not None:
-                await self._removal.remove(execution)
-            elif await self._is_uploaded(execution):
-                found += 1
-            elif self._is_late(execution):
-                await self._fail_without_input(execution)
-        return found
+        places = Semaphore(PLACES)
+
+        async def take_turn(execution: Execution) -> bool:
+            async with places:
+                return await self._check_upload(execution)
+
+        waiting = [one async for one in due_executions(self.access.table, DueStage.UPLOAD)]
+        # A copy of a large upload, or one that fails, holds up no other.
+        found = await gather(*map(take_turn, waiting), return_exceptions=True)
+        for failure in found:
+            if isinstance(failure, BaseException):
+                raise failure
+        return found.count(True)
 
     async def remove_obsolete(self) -> int:
         """Remove expired executions, and those of deleted pipelines; return their number."""
@@ -64,14 +72,20 @@ class ExecutionMaintenance:
     def _removal(self) -> ExecutionRemoval:
         return ExecutionRemoval(self.access.table, self.files, self.access.clock)
 
+    async def _check_upload(self, execution: Execution) -> bool:
+        """Do what is due for an execution that waits for its input; tell whether it came."""
+        if execution.deleted_at is not None:
+            await self._removal.remove(execution)
+        elif await self._is_uploaded(execution):
+            return True
+        elif self._is_late(execution):
+            await self._fail_without_input(execution)
+        return False
+
     async def _is_uploaded(self, execution: Execution) -> bool:
-        if not awaits_upload(execution):
+        if not awaits_upload(execution) or await self.files.stat(ingest_key(execution)) is None:
             return False
-        stat = await self.files.stat(ingest_key(execution))
-        if stat is None:
-            return False
-        await make_ready(self.access, execution, stat, SYSTEM_USER)
-        return True
+        return await make_ready(self.access, self.files, execution, SYSTEM_USER) is not None
 
     def _is_late(self, execution: Execution) -> bool:
         until = execution.upload_until or execution.created_at

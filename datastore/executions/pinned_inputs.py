@@ -1,4 +1,4 @@
-"""The inputs of an execution, fixed when it begins: its file and its datasets."""
+"""The inputs of an execution: its file, fixed when it becomes ready, and its datasets."""
 
 from asyncio import gather
 from collections.abc import Mapping
@@ -18,15 +18,24 @@ from penstock.transform.plan import TransformPlan
 from penstock.transform.problems import InputRefused
 
 
-async def pin_input(files: Files, execution: Execution) -> Stat | None:
-    """Copy the input to a key that uploads cannot change, once; None if there is no input."""
-    if (found := await files.stat(input_key(execution))) is not None:
-        return found
+async def copy_input(files: Files, execution: Execution) -> Stat | None:
+    """Copy what was uploaded to the execution's own key; None if nothing was uploaded."""
     try:
         await files.copy(ingest_key(execution), input_key(execution))
     except NotFound:
         return None
     return await files.stat(input_key(execution))
+
+
+async def find_input(files: Files, execution: Execution) -> Stat | None:
+    """Find the input of an execution that is ready; None if it is gone.
+
+    An earlier release did not copy the upload before the claim.
+    """
+    found = await files.stat(input_key(execution))
+    if found is not None or execution.input_copy is not None:
+        return found
+    return await copy_input(files, execution)
 
 
 DATASET_GONE: Final = "DATASET_GONE"

@@ -1,5 +1,6 @@
 """The plan of an execution: a pipeline's formulas with everything that they call and look up."""
 
+from asyncio import to_thread
 from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
@@ -7,6 +8,7 @@ from dataclasses import dataclass
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import FieldProblem, IllegalState, Invalid
 from penstock.datastore.executions.records import Pin
+from penstock.datastore.formulas.transformers import transformer_problems
 from penstock.datastore.records import Output, Pipeline, ReferenceDataset, State, Transformer
 from penstock.datastore.resources.calculation_refs import CalledCalculations, read_callees
 from penstock.datastore.resources.dataset_refs import ResolvedDatasets as FoundDatasets
@@ -28,15 +30,19 @@ class PinnedPlan:
 async def pin_plan(access: Access, pipeline: Pipeline) -> PinnedPlan:
     """Build the plan of a pipeline, pinned to the current versions of what its formulas use.
 
-    Raises Invalid if a dataset does not exist, IllegalState if a dataset or calculation is
-    disabled, LimitExceeded if there are too many, and StaleRead if one of them is being written
-    meanwhile.
+    Raises Invalid if the pipeline could not be saved now, because what it uses was deleted or
+    changed; IllegalState if a dataset or calculation is disabled, LimitExceeded if there are too
+    many, and StaleRead if one of them is being written meanwhile.
     """
     formulas = PIPELINE.formulas(pipeline)
     library = await read_callees(access, pipeline, formulas)
     _require_usable(access, library)
     found = await resolve_datasets(access, library, formulas)
-    if problems := await unknown_dataset_problems(formulas, library, found):
+    problems = [
+        *await _call_problems(pipeline, formulas, library),
+        *await unknown_dataset_problems(formulas, library, found),
+    ]
+    if problems:
         raise Invalid([_request_problem(problem) for problem in problems])
     calls = tuple(ResolvedCall(within, callee, s) for (within, callee), s in library.found.items())
     plan = build_plan(pipeline.transformer, calls, _usable_datasets(found))
@@ -65,6 +71,18 @@ def build_plan(
 def dataset_identity(dataset: ReferenceDataset) -> str:
     """The identity of one version of a dataset: `<id>:<version>`."""
     return f"{dataset.id}:{dataset.version}"
+
+
+async def _call_problems(
+    pipeline: Pipeline, formulas: Sequence[str], library: CalledCalculations
+) -> Sequence[FieldProblem]:
+    """The problems of the formulas with the calculations as they are now.
+
+    Without a call nothing can have changed since the pipeline was saved.
+    """
+    if not any("#" in text for text in formulas):
+        return ()
+    return await to_thread(transformer_problems, pipeline.transformer, library)
 
 
 def _require_usable(access: Access, library: CalledCalculations) -> None:
@@ -113,9 +131,8 @@ def _dataset_pins(found: FoundDatasets) -> Sequence[Pin]:
 
 def _request_problem(problem: FieldProblem) -> FieldProblem:
     """The problem in terms of the mutation's input, which has no formulas."""
-    transform = problem.path[2]
-    message = f"transform {transform}, {problem.message}"
-    return FieldProblem(["pipelineId"], message, code=problem.code)
+    place = " ".join(problem.path[1:3]).replace("transforms", "transform")
+    return FieldProblem(["pipelineId"], f"{place}, {problem.message}", code=problem.code)
 
 
 def _headings(outputs: Sequence[Output]) -> Sequence[str]:

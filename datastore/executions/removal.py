@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from penstock.datastore.clock import Clock
 from penstock.datastore.executions.create import tag_writes
-from penstock.datastore.executions.files import all_keys
+from penstock.datastore.executions.files import delete_files
 from penstock.datastore.executions.queue import due_executions
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.executions.rows import DueStage, due_key, execution_of, key_of_execution
@@ -74,8 +74,7 @@ class ExecutionRemoval:
         """
         if execution.deleted_at is None and not await self._mark_deleted(execution):
             return False
-        for key in all_keys(execution):
-            await self.files.delete(key)
+        await delete_files(self.files, execution)
         await self._delete_result(execution)
         await self._delete_events(execution)
         counter = counters.Counter(EXECUTION_COUNT.key(id=execution.pipeline_id), {"count": 1})

@@ -16,7 +16,7 @@ from penstock.datastore.clock import Clock
 from penstock.datastore.datasets.table_cache import DatasetTableCache
 from penstock.datastore.executions.claims import Claims, with_counts, with_end_state
 from penstock.datastore.executions.files import GrowingFile, errors_key, output_key
-from penstock.datastore.executions.pinned_inputs import find_datasets, load_rows, pin_input
+from penstock.datastore.executions.pinned_inputs import find_datasets, find_input, load_rows
 from penstock.datastore.executions.reading import find_execution, find_plan
 from penstock.datastore.executions.records import Execution, ExecutionRules, ExecutionState
 from penstock.datastore.executions.row_engine import RowEngine, RowTask
@@ -78,7 +78,7 @@ class ExecutionRunner:
         worker then starts from the beginning.
         """
         plan = await find_plan(self.table, self.execution.id)
-        content = await pin_input(self.files, self.execution)
+        content = await find_input(self.files, self.execution)
         if plan is None or content is None:
             await self._fail("INPUT_GONE", "The input of the execution is gone.")
             return

@@ -10,10 +10,11 @@ from random import uniform
 import msgspec
 
 from penstock.datastore.access.access import Access, not_found_error
-from penstock.datastore.errors import IllegalState, Unavailable
+from penstock.datastore.errors import IllegalState, NotFound, Unavailable
 from penstock.datastore.executions.access import require_run
-from penstock.datastore.executions.files import ingest_key
+from penstock.datastore.executions.files import ingest_key, input_key
 from penstock.datastore.executions.listing import ExecutionFilter, ListExecutions
+from penstock.datastore.executions.pinned_inputs import copy_input
 from penstock.datastore.executions.reading import ReadExecutions, find_execution
 from penstock.datastore.executions.records import (
     EventKind,
@@ -80,13 +81,17 @@ class Uploads:
         execution, pipeline = await ReadExecutions(self.access).one(id, consistent=True)
         require_run(self.access.caller, pipeline)
         if execution.ready_at is not None:
+            # An earlier call may have been cut off before it came so far.
+            await self.files.refuse_uploads(ingest_key(execution))
             return execution
         if not awaits_upload(execution):
             raise IllegalState(f"It is {execution.state.value}.", execution.state.name)
-        stat = await self.files.stat(ingest_key(execution))
-        if stat is None:
+        user = self.access.caller.user_id
+        confirmed = await make_ready(self.access, self.files, execution, user)
+        if confirmed is None:
             raise IllegalState("Nothing was uploaded yet.", execution.state.name)
-        confirmed = await make_ready(self.access, execution, stat, self.access.caller.user_id)
+        if confirmed.ready_at is None:
+            raise IllegalState(f"It is {confirmed.state.value}.", confirmed.state.name)
         self.on_ready()
         return confirmed
 
@@ -115,22 +120,47 @@ def awaits_upload(execution: Execution) -> bool:
     )
 
 
-async def make_ready(access: Access, execution: Execution, stat: Stat, by: str) -> Execution:
+async def make_ready(
+    access: Access, files: Files, execution: Execution, by: str
+) -> Execution | None:
+    """Pin what was uploaded, and make the execution ready with it; None if nothing was uploaded.
+
+    Returns the current state of the execution, also if that was done already. Later uploads change
+    nothing: the copy has a name that no other attempt uses, and the transaction that makes the
+    execution ready names it. A copy that an interrupted attempt left is removed with the execution.
+    """
+    pinned = msgspec.structs.replace(execution, input_copy=access.clock.new_id())
+    stat = await copy_input(files, pinned)
+    if stat is None:
+        return None
+    try:
+        ready = await _commit_ready(access, pinned, stat, by)
+    except NotFound:
+        await files.delete(input_key(pinned))
+        raise
+    if ready.input_copy == pinned.input_copy:
+        await files.refuse_uploads(ingest_key(ready))
+    else:
+        await files.delete(input_key(pinned))
+    return ready
+
+
+async def _commit_ready(access: Access, pinned: Execution, stat: Stat, by: str) -> Execution:
     """Make the execution ready unless that was done already; return its current state."""
+    execution = msgspec.structs.replace(pinned, input_copy=None)
     for attempt in range(ATTEMPTS):
         await sleep(uniform(0, attempt * PAUSE))  # noqa: S311 - no secret; 0 the first time
         if not awaits_upload(execution):
             return execution
         now = access.clock.timestamp()
-        after = msgspec.structs.replace(execution, ready_at=now, bytes_total=stat.size)
+        after = msgspec.structs.replace(
+            execution, ready_at=now, bytes_total=stat.size, input_copy=pinned.input_copy
+        )
         event = TransitionEvent(EventKind.UPLOADED, by, now)
         try:
             await commit(access.table, transition_writes(execution, after, event))
         except StaleRead:
-            found = await find_execution(access.table, execution.id)
-            if found is None:
-                raise not_found_error("execution") from None
-            execution = found
+            execution = await require_execution(access, execution.id)
         else:
             return await require_execution(access, execution.id)
     raise Unavailable("The execution is being written by many at once.")

@@ -13,7 +13,7 @@ from penstock.datastore.clock import Clock
 from penstock.datastore.datasets.table_cache import DatasetTableCache
 from penstock.datastore.errors import PenstockError, Unavailable
 from penstock.datastore.executions.claims import ClaimLost, Claims, is_claimable, with_end_state
-from penstock.datastore.executions.files import all_keys, errors_key, output_key
+from penstock.datastore.executions.files import delete_files, errors_key, output_key
 from penstock.datastore.executions.queue import due_executions
 from penstock.datastore.executions.reading import find_execution
 from penstock.datastore.executions.records import Execution, ExecutionRules, ExecutionState
@@ -129,8 +129,7 @@ class ExecutionWorker:
         """
         with suppress(PenstockError):
             if await find_execution(self.table, lost.id) is None:
-                for key in all_keys(lost):
-                    await self.files.delete(key)
+                await delete_files(self.files, lost)
 
     async def _release_with_delay(self, claimed: Execution) -> None:
         """Release the claim with a delay that doubles with each attempt."""

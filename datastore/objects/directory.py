@@ -26,7 +26,15 @@ import msgspec
 
 from penstock.datastore.errors import NotFound, Unavailable
 from penstock.datastore.objects import port
-from penstock.datastore.objects.port import LISTING, Chunks, Download, Sentences, Stat, UploadForm
+from penstock.datastore.objects.port import (
+    EXPIRY_SECONDS,
+    LISTING,
+    Chunks,
+    Download,
+    Sentences,
+    Stat,
+    UploadForm,
+)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -88,12 +96,25 @@ CREATE TABLE IF NOT EXISTS objects (
     key BLOB PRIMARY KEY, content TEXT NOT NULL, size INTEGER NOT NULL, type TEXT NOT NULL,
     etag TEXT NOT NULL, modified REAL NOT NULL) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS objects_by_content ON objects (content);
+CREATE TABLE IF NOT EXISTS refused (
+    key BLOB PRIMARY KEY, since REAL NOT NULL) STRICT, WITHOUT ROWID;
 """
 _FIND = "SELECT content, size, type, etag, modified FROM objects WHERE key = ?"
 _PUT = "REPLACE INTO objects VALUES (?, ?, ?, ?, ?, ?)"
+_PUT_UPLOAD = (
+    "REPLACE INTO objects SELECT ?, ?, ?, ?, ?, ? "
+    "WHERE NOT EXISTS (SELECT 1 FROM refused WHERE key = ?)"
+)
+_REFUSE = "INSERT OR IGNORE INTO refused VALUES (?, ?)"
+_FORGET_REFUSED = "DELETE FROM refused WHERE since < ?"
+_IS_REFUSED = "SELECT 1 FROM refused WHERE key = ?"
 _COPY = "REPLACE INTO objects SELECT ?, content, size, type, etag, ? FROM objects WHERE key = ?"
 _DELETE = "DELETE FROM objects WHERE key = ?"
 _LIST = "SELECT key FROM objects WHERE key >= ? AND key < ? ORDER BY key LIMIT ?"
+
+
+class UploadRefused(Exception):
+    """The file takes no more uploads."""
 
 
 class ContentDraft:
@@ -222,12 +243,23 @@ class LocalFiles:
     async def write(self, key: str, chunks: AsyncIterable[bytes], *, content_type: str) -> str:
         port.check_key(key)
         port.check_content_type(content_type)
+        return await self._write(key, chunks, content_type, _PUT)
+
+    async def write_upload(self, link: SignedLink, chunks: AsyncIterable[bytes]) -> str:
+        """Write the file that a form uploads; raises UploadRefused if it takes no more uploads."""
+        if await in_thread(self._takes_no_uploads, link.key):
+            raise UploadRefused
+        return await self._write(link.key, chunks, link.content_type or "", _PUT_UPLOAD)
+
+    async def _write(
+        self, key: str, chunks: AsyncIterable[bytes], content_type: str, statement: str
+    ) -> str:
         draft = ContentDraft(self._drafts / uuid4().hex)
         try:
             await in_thread(draft.begin)
             async for block in port.regroup_blocks(chunks, BLOCK_BYTES):
                 await in_thread(draft.append, block)
-            return await in_thread(self._publish, draft, key, content_type)
+            return await in_thread(self._publish, draft, key, content_type, statement)
         finally:
             await in_thread(draft.drop)
 
@@ -240,6 +272,10 @@ class LocalFiles:
         values = (target.encode(), self.signer.clock(), source.encode())
         if not await in_thread(self._change, target, _COPY, values):
             raise NotFound("There is no such file.")
+
+    async def refuse_uploads(self, key: str) -> None:
+        port.check_key(key)
+        await in_thread(self._refuse_uploads, key)
 
     async def delete(self, key: str) -> None:
         port.check_key(key)
@@ -275,13 +311,28 @@ class LocalFiles:
                 return OpenFile(found[1], found[0].open("rb", buffering=0))
         raise Unavailable("The content of a file is missing.")
 
-    def _publish(self, draft: ContentDraft, key: str, content_type: str) -> str:
+    def _publish(self, draft: ContentDraft, key: str, content_type: str, statement: str) -> str:
         content = uuid4().hex
         size = draft.move(self._contents / content)
         etag = f'"{draft.digest.hexdigest()}"'
         values = (key.encode(), content, size, content_type, etag, self.signer.clock())
-        self._change(key, _PUT, values)
+        again = (key.encode(),) if statement is _PUT_UPLOAD else ()
+        if not self._change(key, statement, (*values, *again)):
+            (self._contents / content).unlink(missing_ok=True)
+            raise UploadRefused
         return etag
+
+    def _takes_no_uploads(self, key: str) -> bool:
+        with self._lock:
+            return self._index.execute(_IS_REFUSED, (key.encode(),)).fetchone() is not None
+
+    def _refuse_uploads(self, key: str) -> None:
+        now = self.signer.clock()
+        with self._lock, self._index:
+            self._index.execute("BEGIN IMMEDIATE")
+            self._index.execute(_REFUSE, (key.encode(), now))
+            # A form that is older has expired.
+            self._index.execute(_FORGET_REFUSED, (now - EXPIRY_SECONDS,))
 
     def _change(self, key: str, statement: str, values: tuple[str | bytes | float, ...]) -> int:
         """Write or remove the key's row, and then the content that no row refers to any more."""

@@ -81,6 +81,9 @@ class InstrumentedFiles:
         with report_call(StoreCall("copy", 1), self._watchers):
             await self._files.copy(source, target)
 
+    async def refuse_uploads(self, key: str) -> None:
+        await self._files.refuse_uploads(key)
+
     async def delete(self, key: str) -> None:
         with report_call(StoreCall("delete", 1), self._watchers):
             await self._files.delete(key)

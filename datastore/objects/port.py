@@ -142,6 +142,12 @@ class Files(Protocol):
     async def copy(self, source: str, target: str) -> None:
         """Put the content and type of `source` in place at `target`; NotFound without a source."""
 
+    async def refuse_uploads(self, key: str) -> None:
+        """Refuse every later upload of this file by a form, also by forms that were given before.
+
+        S3 cannot refuse: there, what must stay is copied to a key that has no form.
+        """
+
     async def delete(self, key: str) -> None:
         """Remove the file, if there is one."""
 
@@ -279,6 +285,9 @@ class NoFiles:
         raise files_unavailable()
 
     async def copy(self, source: str, target: str) -> None:
+        raise files_unavailable()
+
+    async def refuse_uploads(self, key: str) -> None:
         raise files_unavailable()
 
     async def delete(self, key: str) -> None:

@@ -1,7 +1,9 @@
 """The calculations that formulas call, read before the formulas are checked or run.
 
-A name refers to the resource that the owner group of the calling resource sees under it, nearest
-first. A called calculation may call others in turn, by the names that its own owner group sees.
+When a formula is saved, a name refers to the resource that the owner group of the calling resource
+sees under it, nearest first. The id is kept beside the formula, and the name means that resource
+from then on, whatever it is called later. A called calculation may call others in turn, by the ids
+that it was saved with.
 """
 
 from asyncio import to_thread
@@ -18,18 +20,50 @@ from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.commit import Write, stale_read
 from penstock.datastore.table.layout import CALCULATION
 from penstock.datastore.table.port import Compare, Update
+from penstock.datastore.text import comparison_form
 from penstock.formula.checking.calculation_library import Callee, ResolvedCalculation
 from penstock.formula.checking.linker import calls_of
+from penstock.formula.core.datasets import VersionPin
 from penstock.formula.core.errors import FormulaSyntax
 from penstock.formula.core.limits import MAX_CALCULATIONS, MAX_CALL_DEPTH
 from penstock.formula.syntax.parser import parse
 
 
-class CallOrigin(NamedTuple):
-    """The origin of calls: the identity of the calling calculation, if it is one, and its owner."""
+class ReferenceKey(NamedTuple):
+    """A name in a formula: the letter of its kind, its comparison form, and the group in the call.
+
+    Calls of several versions of a resource have the same key.
+    """
+
+    kind: str
+    name: str
+    group: str | None
+
+    @classmethod
+    def of(cls, kind: str, name: str, pin: VersionPin) -> "ReferenceKey":
+        return cls(kind, comparison_form(name), pin.group)
+
+
+@dataclass(frozen=True, slots=True)
+class CallOrigin:
+    """The origin of calls: the identity of the calling calculation, if it is one, and its owner.
+
+    `ids` are the resources that its names were saved for.
+    """
 
     within: str | None
     owner: GroupPath
+    ids: Mapping[ReferenceKey, str]
+
+    @classmethod
+    def of(cls, resource: Resource) -> "CallOrigin":
+        within = calculation_identity(resource) if isinstance(resource, Calculation) else None
+        ids = {ReferenceKey(one.kind, one.name, one.group): one.id for one in resource.references}
+        return cls(within, resource.owner, ids)
+
+    def mention(self, kind: str, name: str, pin: VersionPin) -> NameReference:
+        """The name of a resource of this kind, in a formula of this origin."""
+        return NameReference(self.owner, name, pin, self.ids.get(ReferenceKey.of(kind, name, pin)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +75,20 @@ class FormulaCall:
 
     @property
     def mention(self) -> NameReference:
-        return NameReference(self.origin.owner, self.callee.name, self.callee.pin)
+        return self.origin.mention(CALCULATION.letter, self.callee.name, self.callee.pin)
 
 
 @dataclass(frozen=True, slots=True)
 class CalledCalculations:
     """The calculations that formulas call, directly or through others, for the formula checks.
 
-    `owners` are the owner groups of all calling resources, by their identities. `latest` are the
+    `origins` are all calling resources, by their identities. `latest` are the
     called calculations as they are now, by their ids. `standing` are the revisions of the
     calculations that a calculation to be saved reaches.
     """
 
     found: Mapping[tuple[str | None, Callee], ResolvedCalculation]
-    owners: Mapping[str | None, GroupPath]
+    origins: Mapping[str | None, CallOrigin]
     latest: Mapping[str, Calculation]
     standing: Mapping[str, int]
 
@@ -89,15 +123,15 @@ class CalledCalculations:
 async def read_callees(
     access: Access, saved: Resource, formulas: Sequence[str]
 ) -> CalledCalculations:
-    """Read the calculations that a resource to be saved calls, a level at a time.
+    """Read the calculations that a resource to be saved or run calls, a level at a time.
 
-    Each level takes two consecutive reads. Without a call nothing is read. Raises LimitExceeded for
-    more calculations, or deeper calls, than a formula may have.
+    Each level takes one read, and one more before it if it has names without an id. Without a call
+    nothing is read. Raises LimitExceeded for more calculations, or deeper calls, than a formula may
+    have.
     """
     calculation = saved if isinstance(saved, Calculation) else None
-    within = None if calculation is None else calculation_identity(calculation)
     search = _CallSearch(NameResolver(CALCULATION, access, calculation))
-    return await search.follow_calls(CallOrigin(within, saved.owner), formulas)
+    return await search.follow_calls(CallOrigin.of(saved), formulas)
 
 
 async def read_visible_callees(
@@ -132,7 +166,7 @@ class _CallSearch:
 
     named: NameResolver[Calculation]
     found: dict[tuple[str | None, Callee], ResolvedCalculation] = field(default_factory=dict)
-    owners: dict[str | None, GroupPath] = field(default_factory=dict)
+    origins: dict[str | None, CallOrigin] = field(default_factory=dict)
     latest: dict[str, Calculation] = field(default_factory=dict)
     standing: dict[str, int] = field(default_factory=dict)
 
@@ -146,14 +180,11 @@ class _CallSearch:
             level = [
                 call
                 for calculation in called
-                for call in await _find_calls(
-                    CallOrigin(calculation_identity(calculation), calculation.owner),
-                    [calculation.formula],
-                )
+                for call in await _find_calls(CallOrigin.of(calculation), [calculation.formula])
             ]
             depth += 1
-        owners = {**self.owners, first.within: first.owner}
-        return CalledCalculations(self.found, owners, self.latest, self.standing)
+        origins = {**self.origins, first.within: first}
+        return CalledCalculations(self.found, origins, self.latest, self.standing)
 
     async def _resolve(self, level: Sequence[FormulaCall]) -> list[Calculation]:
         """Resolve the calls of a level; return the calculations that were not met before."""
@@ -165,12 +196,12 @@ class _CallSearch:
                 signature = signature_of(one.version, shown=self.named.access.sees(one.latest))
                 self.found[call.origin.within, call.callee] = signature
                 self.latest[one.latest.id] = one.latest
-                if signature.identity not in self.owners:
+                if signature.identity not in self.origins:
                     fresh[signature.identity] = one.version
                 if self.named.saved is not None and self.named.saved.id != one.latest.id:
                     self.standing.setdefault(one.latest.id, one.latest.revision)
-        self.owners |= {identity: one.owner for identity, one in fresh.items()}
-        _check_count(len(self.owners))
+        self.origins |= {identity: CallOrigin.of(one) for identity, one in fresh.items()}
+        _check_count(len(self.origins))
         return list(fresh.values())
 
 

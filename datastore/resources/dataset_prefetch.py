@@ -8,8 +8,8 @@ from penstock.datastore.access.access import Access
 from penstock.datastore.datasets.table_cache import DatasetTableCache
 from penstock.datastore.errors import LimitExceeded
 from penstock.datastore.records import ReferenceDataset
+from penstock.datastore.resources.calculation_refs import CallOrigin
 from penstock.datastore.resources.name_resolution import NameReference, NameResolver
-from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.layout import REFERENCE_DATASET
 from penstock.formula.core.datasets import DatasetRows, RowsByName, VersionPin, unknown_dataset
 
@@ -34,13 +34,13 @@ def check_dataset_sizes(datasets: Iterable[ReferenceDataset]) -> None:
 class PrefetchedDatasets(RowsByName):
     """The rows of datasets, for formulas; a name refers to what the formula's owner group sees.
 
-    `owners` are these groups by the identities of calculations. A name that only a row's value
+    `origins` are the formulas' resources by their identities. A name that only a row's value
     decides is noted at its first lookup, and available once `read_missing` has read it.
     """
 
     access: Access
     tables: DatasetTableCache
-    owners: Mapping[str | None, GroupPath]
+    origins: Mapping[str | None, CallOrigin]
     used: dict[str, ReferenceDataset] = field(default_factory=dict)
     _rows: dict[NameReference, DatasetRows | None] = field(default_factory=dict)
     _asked: dict[tuple[str, VersionPin, str | None], DatasetRows] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class PrefetchedDatasets(RowsByName):
         return rows
 
     def _find_rows(self, name: str, pin: VersionPin, within: str | None) -> DatasetRows:
-        mention = NameReference(self.owners[within], name, pin)
+        mention = self.origins[within].mention(REFERENCE_DATASET.letter, name, pin)
         if mention not in self._rows:
             self._missing.add(mention)
         rows = self._rows.get(mention)

@@ -1,6 +1,7 @@
 """The reference datasets that formulas name, found before the formulas are saved or pinned.
 
-A name refers to the dataset that the owner group of the formula's resource sees, nearest first.
+A name refers to the dataset that it was saved for; one that was not, to the dataset that the owner
+group of the formula's resource sees, nearest first.
 """
 
 from asyncio import to_thread
@@ -10,9 +11,10 @@ from typing import Final, NamedTuple
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import FieldProblem
+from penstock.datastore.formulas.calculations import calculation_identity
 from penstock.datastore.formulas.checks import field_problem
 from penstock.datastore.objects.port import NO_FILES
-from penstock.datastore.records import ReferenceDataset
+from penstock.datastore.records import Calculation, ReferenceDataset
 from penstock.datastore.resources.calculation_refs import CalledCalculations
 from penstock.datastore.resources.dataset_prefetch import check_dataset_count, check_dataset_sizes
 from penstock.datastore.resources.name_resolution import NameReference, NameResolver, ResolvedName
@@ -42,7 +44,7 @@ class FormulaDatasetUse(NamedTuple):
     pin: VersionPin
 
     def mention(self, library: CalledCalculations) -> NameReference:
-        return NameReference(library.owners[self.within], self.name, self.pin)
+        return library.origins[self.within].mention(REFERENCE_DATASET.letter, self.name, self.pin)
 
 
 ResolvedDatasets = Mapping[FormulaDatasetUse, ResolvedName[ReferenceDataset] | None]
@@ -77,11 +79,27 @@ async def resolve_datasets(
     written = [*((None, text) for text in formulas), *library.formulas()]
     uses = await to_thread(find_dataset_uses, written)
     check_dataset_count(len({use.mention(library) for use in uses}))
+    found = await _resolve_uses(access, library, uses)
+    versions = {(one.version.id, one.version.version): one.version for one in found.values() if one}
+    check_dataset_sizes(versions.values())
+    return found
+
+
+async def find_own_datasets(
+    access: Access, library: CalledCalculations, calculation: Calculation
+) -> ResolvedDatasets:
+    """Find the datasets that a calculation's own formula names; it may be saved before its data."""
+    within = calculation_identity(calculation)
+    uses = await to_thread(find_dataset_uses, [(within, calculation.formula)])
+    return await _resolve_uses(access, library, uses)
+
+
+async def _resolve_uses(
+    access: Access, library: CalledCalculations, uses: Sequence[FormulaDatasetUse]
+) -> ResolvedDatasets:
     meant = await NameResolver(REFERENCE_DATASET, access).resolve(
         use.mention(library) for use in uses
     )
-    versions = {(one.version.id, one.version.version): one.version for one in meant.values()}
-    check_dataset_sizes(versions.values())
     return {use: meant.get(use.mention(library)) for use in uses}
 
 

@@ -1,7 +1,7 @@
-"""The resolution of names in formulas: the nearest resource that the owner group sees."""
+"""The resolution of names in formulas: the id that was saved, else what the owner group sees."""
 
 from asyncio import gather
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Generic, NamedTuple, TypeVar
@@ -27,12 +27,14 @@ class NameReference(NamedTuple):
     """A name in a formula, the owner group of that formula's resource, and the wanted version.
 
     A group in the pin must lie on one line with the owner, because readers of the formula may not
-    know of other groups.
+    know of other groups. `id` is the resource for which the name was saved, whatever its name is
+    now; None looks the name up.
     """
 
     owner: GroupPath
     name: str
     pin: VersionPin
+    id: str | None = None
 
 
 class ResolvedName(NamedTuple, Generic[R]):
@@ -59,16 +61,21 @@ class NameResolver(Generic[R]):
     async def resolve(
         self, mentions: Iterable[NameReference]
     ) -> dict[NameReference, ResolvedName[R]]:
-        """Resolve the names by two consecutive reads, and one more for other versions.
+        """Resolve the names by one read of all resources, and one more for other versions.
 
-        Names without a resource are left out. Raises IllegalState for a disabled resource, where
-        formulas are run; StaleRead for one that was renamed or revoked between the two reads, where
-        they are saved.
+        Names without an id take a read before. Names without a resource are left out, and so are
+        resources that the owner group no longer sees. Raises IllegalState for a disabled resource,
+        where formulas are run; StaleRead for one that was renamed or revoked after its name was
+        read, where they are saved.
         """
         ids = await self._find_ids(set(mentions))
         latest = await self._read_latest(set(ids.values()))
-        wanted = {mention: latest[id] for mention, id in ids.items() if id in latest}
-        versions = await gather(*(self._pick_version(of, one) for one, of in wanted.items()))
+        wanted = {
+            mention: latest[id]
+            for mention, id in ids.items()
+            if id in latest and self._is_in_reach(mention, latest[id])
+        }
+        versions = await self._read_versions(wanted)
         return {
             mention: ResolvedName(of, version)
             for (mention, of), version in zip(wanted.items(), versions, strict=True)
@@ -77,10 +84,10 @@ class NameResolver(Generic[R]):
 
     async def _find_ids(self, mentions: set[NameReference]) -> dict[NameReference, str]:
         """Get by name: BatchGet of `AID:<kind>:<name>, G:<group>` over the chains of them all."""
-        chains = {mention: self._chain_keys(mention) for mention in mentions}
+        chains = {mention: self._chain_keys(mention) for mention in mentions if mention.id is None}
         keys = [key for chain in chains.values() for key in chain]
         rows = await read_rows(self.access.table, keys, consistent=not self.for_run)
-        found = {}
+        found = {mention: mention.id for mention in mentions if mention.id is not None}
         for mention, chain in chains.items():
             holders = (self._holder(key, rows.get(key, {})) for key in chain)
             if id := next(filter(None, holders), None):
@@ -89,17 +96,9 @@ class NameResolver(Generic[R]):
 
     def _chain_keys(self, mention: NameReference) -> list[Key]:
         """The keys that may hold the name, nearest first."""
-        group = mention.owner
         if len(mention.name) > MAX_NAME:
             return []
-        if mention.pin.group is not None:
-            try:
-                group = parse_group_path(mention.pin.group)
-            except BadArgument:
-                return []
-        if not are_on_one_line(group, mention.owner):
-            return []
-        return [self._key(mention.name, above) for above in reversed(ancestors(group))]
+        return [self._key(mention.name, above) for above in _chain(mention)]
 
     def _key(self, name: str, group: GroupPath) -> Key:
         return NAME.key(kind=self.kind.letter, name=comparison_form(name), group=group)
@@ -140,23 +139,49 @@ class NameResolver(Generic[R]):
         """The keys of the rows in which the resource holds its name."""
         return {self._key(resource.name, group) for group in resource.groups}
 
-    async def _pick_version(self, latest: R, mention: NameReference) -> R | None:
-        """The wanted version, if it exists."""
+    def _is_in_reach(self, mention: NameReference, latest: R) -> bool:
+        """Whether the mention's group still sees the resource; a name must still be its own."""
+        if mention.id is not None:
+            return not {*latest.groups}.isdisjoint(_chain(mention))
         if not self.for_run and not self._claimed_keys(latest) & {*self._chain_keys(mention)}:
             raise StaleRead
-        pin = mention.pin
-        if pin.version == latest.version:
-            return latest
+        return True
+
+    async def _read_versions(self, wanted: Mapping[NameReference, R]) -> list[R | None]:
+        """The wanted versions, each None if it does not exist; all numbers take one read."""
+        numbered = {
+            mention: (of, mention.pin.version)
+            for mention, of in wanted.items()
+            if mention.pin.version not in (None, of.version)
+        }
         versions = Versions(self.kind, self.access)
-        if pin.version is not None:
-            (version,) = await versions.by_number([(latest, pin.version)])
-            return None if isinstance(version, NotFound) else version
-        if pin.version_as_at is None:
-            return latest
+        asked = [(of, number or 0) for of, number in numbered.values()]
+        found = dict(zip(numbered, await versions.by_number(asked), strict=True)) if asked else {}
+
+        async def pick(mention: NameReference, of: R) -> R | None:
+            if mention in found:
+                version = found[mention]
+                return None if isinstance(version, NotFound) else version
+            time = mention.pin.version_as_at
+            if mention.pin.version is not None or time is None:
+                return of
+            try:
+                return await versions.as_at(of, iso_timestamp(_parse_time(time)))
+            except (NotFound, ValueError, OverflowError):
+                return None
+
+        return await gather(*(pick(mention, of) for mention, of in wanted.items()))
+
+
+def _chain(mention: NameReference) -> list[GroupPath]:
+    """The groups in which the name is looked up, nearest first; none if the pin's is elsewhere."""
+    group = mention.owner
+    if mention.pin.group is not None:
         try:
-            return await versions.as_at(latest, iso_timestamp(_parse_time(pin.version_as_at)))
-        except (NotFound, ValueError, OverflowError):
-            return None
+            group = parse_group_path(mention.pin.group)
+        except BadArgument:
+            return []
+    return [*reversed(ancestors(group))] if are_on_one_line(group, mention.owner) else []
 
 
 def _parse_time(text: str) -> datetime:

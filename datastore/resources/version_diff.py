@@ -13,7 +13,7 @@ MAX_CHANGES = 1000
 """The maximum of changes of one field that are listed one by one."""
 
 _NO_CONTENT: Final = {
-    *("id", "version", "revision", "groups", "owner"),
+    *("id", "version", "revision", "groups", "owner", "references"),
     *("createdAt", "createdBy", "updatedAt", "updatedBy"),
 }
 _HIDDEN_FIELDS: Final = {(DatasetContent, "file")}

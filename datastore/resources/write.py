@@ -23,11 +23,17 @@ from penstock.datastore.errors import (
     blame_field,
 )
 from penstock.datastore.groups.rows import with_grant, without_grant
-from penstock.datastore.records import Resource, State
+from penstock.datastore.records import Calculation, Resource, State
 from penstock.datastore.resources import idempotency
 from penstock.datastore.resources.calculation_refs import read_callees
-from penstock.datastore.resources.dataset_refs import resolve_datasets, unknown_dataset_problems
+from penstock.datastore.resources.dataset_refs import (
+    NO_DATASETS,
+    find_own_datasets,
+    resolve_datasets,
+    unknown_dataset_problems,
+)
 from penstock.datastore.resources.derived_rows import derive_rows, difference_writes
+from penstock.datastore.resources.formula_references import saved_references, unwritable_references
 from penstock.datastore.resources.names import describe_conflict
 from penstock.datastore.resources.reading import ResourceReader
 from penstock.datastore.resources.rules import check_resource
@@ -80,8 +86,8 @@ class ResourceWriter(Generic[R]):
             receipt.append(made.write(self.access, idempotency_key))
 
         async def create_once() -> R:
-            called = await self._check_content(resource, problems)
-            placed, taken = await self._place_attachment(resource)
+            checked, called = await self._check_content(resource, problems)
+            placed, taken = await self._place_attachment(checked)
             # The receipt stands before the name, so that a repeated call is not a NameTaken.
             await self._commit(
                 placed.id, [*receipt, *self._creation_writes(placed), *taken], called
@@ -114,10 +120,13 @@ class ResourceWriter(Generic[R]):
             _require_state_allows(current, changes)
             return self._with_stamp(current, {**changes, "version": current.version + 1})
 
-        async def check_changed(changed: R) -> Sequence[Write]:
+        async def check_changed(changed: R) -> tuple[R, Sequence[Write]]:
             # A resource whose callees are gone by now must still accept a change of state.
             if set(changes) == {"state"} and not noted:
-                return ()
+                return changed, ()
+            if self.kind.formula_field in changes:
+                kept = await unwritable_references(self.access, changed)
+                changed = msgspec.structs.replace(changed, references=kept)
             return await self._check_content(changed, noted)
 
         async with self._discard_on_failure():
@@ -170,12 +179,12 @@ class ResourceWriter(Generic[R]):
         id: str,
         change: Callable[[R], R],
         place: str | None = None,
-        checked: Callable[[R], Awaitable[Sequence[Write]]] | None = None,
+        checked: Callable[[R], Awaitable[tuple[R, Sequence[Write]]]] | None = None,
     ) -> tuple[R, R]:
         """Read, change and write, until no other write comes between; return both states.
 
         `place` is the field of the input that failures refer to, where it is not the content.
-        `checked` checks the content and may add writes to the transaction.
+        `checked` checks and completes the content, and may add writes to the transaction.
         """
 
         async def rewrite_once() -> tuple[R, R]:
@@ -183,7 +192,9 @@ class ResourceWriter(Generic[R]):
             changed = change(current)
             if changed is current:
                 return current, current
-            called = () if checked is None else await checked(changed)
+            called: Sequence[Write] = ()
+            if checked is not None:
+                changed, called = await checked(changed)
             changed, taken = await self._place_attachment(changed)
             writes = [*self._replacement_writes(current, changed), *taken]
             await self._commit(id, writes, called, place)
@@ -216,16 +227,25 @@ class ResourceWriter(Generic[R]):
                 await self.attachment.discard()
             raise
 
-    async def _check_content(self, resource: R, noted: Sequence[FieldProblem]) -> Sequence[Write]:
-        """Check the content; return the writes that guard the calculations it calls."""
+    async def _check_content(
+        self, resource: R, noted: Sequence[FieldProblem]
+    ) -> tuple[R, Sequence[Write]]:
+        """Check the content; return it with the ids of what its formulas name.
+
+        Returns also the writes that guard the calculations it calls.
+        """
         formulas = self.kind.formulas(resource)
         called = await read_callees(self.access, resource, formulas)
+        found = NO_DATASETS
         # A kind that runs must find its datasets; a calculation may exist before its data.
         if self.kind.execution_count is not None:
             found = await resolve_datasets(self.access, called, formulas)
             noted = [*noted, *await unknown_dataset_problems(formulas, called, found)]
         await check_resource(self.kind, resource, called, noted)
-        return called.guard_writes()
+        if isinstance(resource, Calculation):
+            found = await find_own_datasets(self.access, called, resource)
+        references = saved_references(resource, called, found)
+        return msgspec.structs.replace(resource, references=references), called.guard_writes()
 
     def _creation_writes(self, resource: R) -> list[Write]:
         return [

@@ -52,9 +52,10 @@ def row(pk: str, sk: str, index: str | None = None) -> Row:
 class KindDefinition(Generic[R]):
     """A kind of resource: its letter, its rows and its records.
 
-    `formulas` are the formulas in its fields that may call calculations. `execution_count` is
-    the row that counts a resource's executions, which must be deleted before it. `folder` is the
-    folder of one resource's files, if the kind has files.
+    `formulas` are the formulas in its fields that may call calculations, and `formula_field` is
+    the field that has them. `execution_count` is the row that counts a resource's executions, which
+    must be deleted before it. `folder` is the folder of one resource's files, if the kind has
+    files.
     """
 
     letter: str
@@ -64,6 +65,7 @@ class KindDefinition(Generic[R]):
     record: type[R]
     version_record: type[R]
     formulas: Callable[[R], Sequence[str]]
+    formula_field: str | None = None
     execution_count: Row | None = None
     folder: str | None = None
 
@@ -87,6 +89,7 @@ PIPELINE = KindDefinition(
     record=Pipeline,
     version_record=PipelineVersion,
     formulas=lambda pipeline: [one.formula for one in pipeline.transformer.transforms],
+    formula_field="transformer",
     execution_count=EXECUTION_COUNT,
 )
 
@@ -98,6 +101,7 @@ CALCULATION = KindDefinition(
     record=Calculation,
     version_record=CalculationVersion,
     formulas=lambda calculation: [calculation.formula],
+    formula_field="formula",
 )
 
 REFERENCE_DATASET = KindDefinition(

@@ -77,11 +77,22 @@ def dataset_calls(formula: Formula) -> Iterator[FunctionCall]:
 
 def dataset_use(node: FunctionCall) -> DatasetUse:
     """Return the dataset that a call of IMPACT or LOOKUP with valid arguments reads."""
-    pin = pin_of(node.options)
-    if node.name == "IMPACT" or len(node.arguments) == 2:
-        return DatasetUse(node.name, text_at(node, 0), pin)
+    pin, place = pin_of(node.options), _name_place(node)
+    if place == 0:
+        return DatasetUse(node.name, text_at(node, place), pin)
     columns = (text_at(node, 2), text_at(node, 3))
-    return DatasetUse(node.name, text_at(node, 1), pin, columns)
+    return DatasetUse(node.name, text_at(node, place), pin, columns)
+
+
+def dataset_name_literal(node: FunctionCall) -> Literal | None:
+    """Return the literal with the dataset's name; None when it depends on the row."""
+    place = _name_place(node)
+    argument = node.arguments[place]
+    return argument if isinstance(argument, Literal) and text_at(node, place) is not None else None
+
+
+def _name_place(node: FunctionCall) -> int:
+    return 0 if node.name == "IMPACT" or len(node.arguments) == 2 else 1
 
 
 def text_at(node: FunctionCall, place: int) -> str | None:

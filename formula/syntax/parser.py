@@ -96,6 +96,7 @@ def _layout_refusal(code: FormulaCode, message: str, token: Token) -> FormulaSyn
 
 _ESCAPED: Final = re.compile(r"\\(['\\])")
 _NAME: Final = re.compile(r"[\w:#]+(?: +[\w:#]+)*")
+_CALLEE: Final = re.compile(r"[^\W\d]\w*")
 _MAX_INDEX_DIGITS: Final = 6
 
 
@@ -236,6 +237,11 @@ def parse_uncached(text: str) -> Formula:
 def is_writable(key: str) -> bool:
     """Whether a parameter with this key can be written in a formula as `:key`."""
     return _NAME.fullmatch(key) is not None
+
+
+def is_callable_name(name: str) -> bool:
+    """Whether a calculation with this name can be written in a formula as `#name`."""
+    return _CALLEE.fullmatch(name) is not None
 
 
 def _with_excerpt(text: str, error: FormulaSyntax) -> FormulaSyntax:

@@ -1,5 +1,7 @@
 """Calculations and their versions: types and query fields."""
 
+from typing import Any, Final
+
 import strawberry
 from strawberry import UNSET
 
@@ -7,7 +9,7 @@ from penstock.datastore import records
 from penstock.datastore.resources import version_diff
 from penstock.datastore.table.layout import CALCULATION
 from penstock.graphql_jit import projected_attributes, reads_attributes
-from penstock.resolvers import resources
+from penstock.resolvers import formula_names, resources
 from penstock.schema.core.context import (
     After,
     Before,
@@ -47,6 +49,16 @@ from penstock.schema.resources.resource import (
 )
 from penstock.schema.resources.transformers import Output, Parameter
 
+_FORMULA_ATTRIBUTES: Final = ("formula", "references")
+
+
+@reads_attributes({"Calculation": _FORMULA_ATTRIBUTES, "CalculationVersion": _FORMULA_ATTRIBUTES})
+def current_formula(
+    calculation: strawberry.Parent[records.Calculation], info: Info
+) -> Any:  # a text, or an awaitable of one
+    """Return the formula with the names that calculations and datasets have now."""
+    return formula_names.current_formula(info.context, calculation)
+
 
 @strawberry.type(description="A formula with its parameters and outputs, in its latest version.")
 class Calculation(Resource):
@@ -54,7 +66,9 @@ class Calculation(Resource):
         description="A short text for people that says which value the calculation gives."
     )
     formula: str = strawberry.field(
-        description="The formula that computes the value of the first output."
+        graphql_type=str,
+        resolver=current_formula,
+        description="The formula that computes the value of the first output.",
     )
     parameters: list[Parameter] = strawberry.field(
         description="The parameters that the formula reads, in the order of their positions."
@@ -100,9 +114,7 @@ class Calculation(Resource):
         from_: FromVersionArgument,
         to: ToVersionArgument,
     ) -> list[version_diff.ValueChange]:
-        return await resources.compare_versions(
-            info.context.loaders.of(CALCULATION), calculation, from_, to
-        )
+        return await resources.compare_versions(info.context, CALCULATION, calculation, from_, to)
 
 
 @strawberry.type(description="One version of a calculation. A version never changes.")
@@ -111,7 +123,9 @@ class CalculationVersion(ResourceVersion):
         description="A short text for people that says which value this version gives."
     )
     formula: str = strawberry.field(
-        description="The formula with which this version computes the value of the first output."
+        graphql_type=str,
+        resolver=current_formula,
+        description="The formula with which this version computes the value of the first output.",
     )
     parameters: list[Parameter] = strawberry.field(
         description=(

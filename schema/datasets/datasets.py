@@ -153,7 +153,7 @@ class ReferenceDataset(_WithContent, Resource):
         to: ToVersionArgument,
     ) -> list[version_diff.ValueChange]:
         return await resources.compare_versions(
-            info.context.loaders.of(REFERENCE_DATASET), reference_dataset, from_, to
+            info.context, REFERENCE_DATASET, reference_dataset, from_, to
         )
 
 

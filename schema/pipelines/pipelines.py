@@ -1,7 +1,7 @@
 """Pipelines and their versions: types, query fields, and the list of a pipeline's executions."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Any, Final
 
 import strawberry
 from strawberry import UNSET
@@ -14,7 +14,7 @@ from penstock.datastore.resources import version_diff
 from penstock.datastore.table.layout import PIPELINE
 from penstock.datastore.tag_search.tags import TagFilter as Filter
 from penstock.graphql_jit import projected_attributes, reads_attributes
-from penstock.resolvers import executions, resources
+from penstock.resolvers import executions, formula_names, resources
 from penstock.schema.core.context import (
     After,
     Before,
@@ -194,6 +194,17 @@ def _parse_time(time: str | None) -> datetime | None:
     return None if time is None else datetime.fromisoformat(time)
 
 
+_TRANSFORMER_ATTRIBUTES: Final = ("transformer", "references")
+
+
+@reads_attributes({"Pipeline": _TRANSFORMER_ATTRIBUTES, "PipelineVersion": _TRANSFORMER_ATTRIBUTES})
+def current_transformer(
+    pipeline: strawberry.Parent[records.Pipeline], info: Info
+) -> Any:  # a transformer, or an awaitable of one
+    """Return the transformer with the names that calculations and datasets have now."""
+    return formula_names.current_transformer(info.context, pipeline)
+
+
 @strawberry.type(
     description="A pipeline, which turns input rows into output rows, in its latest version."
 )
@@ -202,7 +213,9 @@ class Pipeline(Resource, HasExecutions):
         description="A JSON object with further values that users keep with the pipeline."
     )
     transformer: Transformer = strawberry.field(
-        description="The parameters and formulas that turn an input row into an output row."
+        graphql_type=Transformer,
+        resolver=current_transformer,
+        description="The parameters and formulas that turn an input row into an output row.",
     )
 
     is_type_of = record_type_check(records.Pipeline)
@@ -238,9 +251,7 @@ class Pipeline(Resource, HasExecutions):
         from_: FromVersionArgument,
         to: ToVersionArgument,
     ) -> list[version_diff.ValueChange]:
-        return await resources.compare_versions(
-            info.context.loaders.of(PIPELINE), pipeline, from_, to
-        )
+        return await resources.compare_versions(info.context, PIPELINE, pipeline, from_, to)
 
 
 @strawberry.type(description="One version of a pipeline. A version never changes.")
@@ -249,10 +260,12 @@ class PipelineVersion(ResourceVersion):
         description="A JSON object with further values that users kept with this version."
     )
     transformer: Transformer = strawberry.field(
+        graphql_type=Transformer,
+        resolver=current_transformer,
         description=(
             "The parameters and formulas with which this version turns an input row into an "
             "output row."
-        )
+        ),
     )
 
     is_type_of = record_type_check(records.PipelineVersion)

@@ -18,7 +18,12 @@ from starlette.routing import BaseRoute, Match, NoMatchFound
 from starlette.types import Receive, Scope, Send
 
 from penstock.datastore.errors import NotFound, Unavailable
-from penstock.datastore.objects.directory import LocalFiles, OpenFile, SignedLink
+from penstock.datastore.objects.directory import (
+    LocalFiles,
+    OpenFile,
+    SignedLink,
+    UploadRefused,
+)
 from penstock.datastore.objects.port import Chunks, Stat, content_disposition
 
 PREFIX = "/files/"
@@ -131,8 +136,12 @@ class FilesRoute(BaseRoute):
             raise RefusedFileRequest(
                 403, "The fields of the form are not the ones that were signed."
             )
-        chunks = _limit_size(form.content(), link)
-        etag = await self._files.write(link.key, chunks, content_type=link.content_type or "")
+        try:
+            etag = await self._files.write_upload(link, _limit_size(form.content(), link))
+        except UploadRefused:
+            raise RefusedFileRequest(
+                409, "The file was confirmed and cannot be replaced any more."
+            ) from None
         return Response(status_code=204, headers={"ETag": etag})
 
 

@@ -84,6 +84,7 @@ DATASET = """mutation($input: CreateReferenceDatasetInput!) {
 DELETE = """mutation($input: DeleteCalculationInput!) { deleteCalculation(input: $input) {
   ...on DeleteCalculationPayload { calculation { name version } } } }"""
 LATEST = f"query($id: ID!) {{ calculation(id: $id) {{ id owner {CONTENT} }} }}"
+SHOWN = "query($id: ID!) { calculation(id: $id) { formula } }"
 AS_AT = "query($id: ID!, $at: DateTime) { calculation(id: $id, asAt: $at) { id version name } }"
 VERSION = f"""query($id: ID!, $n: Int!) {{ calculation(id: $id) {{
   versionNumbered(version: $n) {{ {CONTENT} calculation {{ id }} }} }} }}"""
@@ -270,6 +271,17 @@ async def test_call_a_calculation_by_name(ask: Ask) -> None:
     refused = await create(ask, "/eu", name="car", **calls)
     assert refused["problems"] == [{"path": ["formula"], "code": "UNKNOWN_CALCULATION"}]
     assert await names(ask, "/eu") == []
+
+
+async def test_show_a_formula_with_the_names_of_today(ask: Ask) -> None:
+    """show a formula with the names of today"""
+    id = await vehicle(ask)
+    distance = VEHICLE["parameters"][2] | {"index": 0}
+    formula = "#vehicle_emissions('car','co2e',:distance)"
+    made = await create(ask, "/usa", name="car", parameters=[distance], formula=formula)
+    await change(ask, id, 1, name="vehicle_footprint")
+    shown = (await ask(SHOWN, {"id": made["calculation"]["id"]})).value
+    assert shown == {"formula": "#vehicle_footprint('car','co2e',:distance)"}
 
 
 async def factors(ask: Ask) -> None:

@@ -4,6 +4,7 @@ from asyncio import gather
 from collections.abc import AsyncIterator, Mapping
 from datetime import timedelta
 from decimal import Decimal
+from hashlib import sha256
 from typing import Any
 from uuid import uuid4
 
@@ -35,6 +36,7 @@ from penstock.datastore.objects.s3 import S3Files
 from penstock.datastore.records import DatasetColumn, ReferenceDataset, ValueType
 from penstock.datastore.roles import ROOT, Role
 from penstock.datastore.store import Session, Store
+from tests.datastore.executions.sample_executions import put_file
 from tests.support.consistency_check import contents, faults
 from tests.support.sample_resources import (
     EU,
@@ -101,6 +103,26 @@ async def test_each_content_has_a_file_of_its_own_that_stays(store: Store) -> No
     found = await session.datasets.versions.one(first.id, 1)
     assert found.content == first.content
     assert await faults(store.table) == []
+
+
+async def test_what_is_uploaded_after_a_dataset_was_created_does_not_reach_it(store: Store) -> None:
+    session = await create_groups(store)
+    ticket = await session.dataset_files.upload(USA)
+    key = dict(ticket.form.fields)["key"]
+    await put_file(store.files, key, CSV.encode())
+    brought = await session.dataset_files.check_upload(COLUMNS, None, ticket.id)
+    await put_file(store.files, key, b"fuel,factor\ngas,1000\n")
+    writing = session.datasets.writing.with_attachment(brought.file)
+    fields = {"name": "fuels", "tags": (), "content": brought.content}
+    made = await writing.create(USA, fields, "k")
+    await put_file(store.files, key, b"fuel,factor\ngas,2000\n")
+    assert await read_whole(store.files, key_of_file(made)) == CSV
+    assert made.content.checksum == sha256(CSV.encode()).hexdigest()
+    later = await session.dataset_files.check_upload(COLUMNS, None, ticket.id)
+    again = session.datasets.writing.with_attachment(later.file)
+    with pytest.raises(Invalid, match="another input"):
+        await again.create(USA, {**fields, "content": later.content}, "k")
+    assert await read_whole(store.files, key_of_file(made)) == CSV
 
 
 @on_sqlite

@@ -4,7 +4,13 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from penstock.datastore.executions.create import ExecutionRequest
-from penstock.datastore.executions.files import ingest_key
+from penstock.datastore.executions.files import (
+    errors_key,
+    ingest_key,
+    input_key,
+    output_key,
+    staged_key,
+)
 from penstock.datastore.executions.reading import find_execution
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.objects.port import Files
@@ -96,6 +102,14 @@ async def current_execution(store: Store, execution: Execution) -> Execution:
     found = await find_execution(store.table, execution.id)
     assert found is not None
     return found
+
+
+def all_keys(execution: Execution) -> list[str]:
+    """The keys of an execution's upload, input, output and rejected rows, and of each claim's."""
+    made = (output_key(execution), errors_key(execution))
+    claims = range(1, execution.fence + 1)
+    staged = [staged_key(key, fence) for fence in claims for key in made]
+    return [ingest_key(execution), input_key(execution), *made, *staged]
 
 
 async def put_file(files: Files, key: str, data: bytes) -> None:

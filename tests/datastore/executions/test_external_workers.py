@@ -10,7 +10,6 @@ from msgspec import convert
 
 from penstock.datastore.errors import IllegalState, Invalid, NotFound, NotPermitted
 from penstock.datastore.executions.files import (
-    all_keys,
     errors_key,
     ingest_key,
     input_key,
@@ -31,6 +30,7 @@ from tests.datastore.executions.sample_executions import (
     INPUT,
     NORA,
     OUTPUT,
+    all_keys,
     current_execution,
     finished_execution,
     put_file,
@@ -259,7 +259,7 @@ async def test_progress_makes_sense(
 
 async def test_an_input_that_is_gone_fails_at_the_claim(store: Store, pipeline: Pipeline) -> None:
     made = await ready_execution(store, pipeline)
-    await store.files.delete(ingest_key(made))
+    await store.files.delete(input_key(made))
     with pytest.raises(IllegalState):
         await store.open_session(ANN).executions.external.claim(made.id, "far")
     after = await current_execution(store, made)

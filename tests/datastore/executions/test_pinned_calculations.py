@@ -16,6 +16,7 @@ from penstock.datastore.records import (
     Transformer,
     ValueType,
 )
+from penstock.datastore.roles import GroupPath
 from penstock.datastore.store import Store
 from tests.datastore.datasets.sample_datasets import lookup_dataset
 from tests.datastore.executions.lookup_pipelines import factor_calculation, lookup_transformer
@@ -44,7 +45,7 @@ CALLING = Transformer(
 )
 
 
-async def calculation(store: Store, name: str, formula: str) -> Calculation:
+async def calculation(store: Store, name: str, formula: str, group: GroupPath = USA) -> Calculation:
     fields = {
         "name": name,
         "tags": (),
@@ -52,7 +53,7 @@ async def calculation(store: Store, name: str, formula: str) -> Calculation:
         "parameters": (Parameter(index=0, key="n", type=NUMBER, required=True),),
         "outputs": (Output(index=0, type=NUMBER),),
     }
-    return await store.open_session(SUPER).calculations.writing.create(USA, fields, None)
+    return await store.open_session(SUPER).calculations.writing.create(group, fields, None)
 
 
 @on_sqlite

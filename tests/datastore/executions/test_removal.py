@@ -7,7 +7,6 @@ from datetime import timedelta
 import pytest
 
 from penstock.datastore.errors import NotFound
-from penstock.datastore.executions.files import all_keys
 from penstock.datastore.executions.listing import ExecutionFilter
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.executions.removal import ExecutionRemoval
@@ -18,6 +17,7 @@ from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
 from tests.datastore.executions.sample_executions import (
     ANN,
+    all_keys,
     begin_execution,
     finished_execution,
     read_content,

@@ -8,8 +8,9 @@ from uuid import uuid4
 import pytest
 
 from penstock.datastore.dynamodb.retry import Attempts
+from penstock.datastore.errors import RequestRefused
 from penstock.datastore.executions.claims import Claims
-from penstock.datastore.executions.files import errors_key, output_key
+from penstock.datastore.executions.files import errors_key, ingest_key, input_key, output_key
 from penstock.datastore.executions.records import ExecutionRules
 from penstock.datastore.objects.s3 import PART_BYTES, S3Files
 from penstock.datastore.records import (
@@ -23,10 +24,12 @@ from penstock.datastore.records import (
 from penstock.datastore.store import Store
 from tests.datastore.executions.sample_executions import (
     ANN,
+    begin_execution,
     current_execution,
     event_history,
     pipeline_in,
     plant_pipeline,
+    put_file,
     read_content,
     ready_execution,
 )
@@ -102,7 +105,6 @@ async def unfinished_uploads(files: S3Files) -> int:
         ("GetObject", (S3Fault.CUT_OFF, S3Fault.CUT_OFF)),
         ("GetObject", (S3Fault.STALLED, S3Fault.CUT_OFF, S3Fault.STALLED)),
         ("HeadObject", (S3Fault.RESET_BEFORE, S3Fault.SLOW_DOWN)),
-        ("CopyObject", (S3Fault.RESET_AFTER, S3Fault.SLOW_DOWN)),
         ("CreateMultipartUpload", (S3Fault.SLOW_DOWN,)),
         ("UploadPart", (S3Fault.RESET_BEFORE, S3Fault.RESET_AFTER, S3Fault.SLOW_DOWN)),
         ("PutObject", (S3Fault.RESET_AFTER, S3Fault.SLOW)),
@@ -132,7 +134,6 @@ async def test_what_passes_is_sent_again_and_changes_nothing(
 @pytest.mark.parametrize(
     "operation",
     [
-        "CopyObject",
         "GetObject",
         "CreateMultipartUpload",
         "UploadPart",
@@ -150,6 +151,24 @@ async def test_what_is_denied_fails_the_run_and_leaves_no_parts_behind(
     assert (after.state, after.code) == ("failed", "INTERNAL_ERROR")
     assert await read_content(far.files, output_key(made)) is None
     assert await unfinished_uploads(bucket) == 0
+
+
+async def test_the_copy_of_an_input_is_sent_again_and_not_made_if_denied(
+    far: Store, tenfold: Pipeline, proxy: S3Proxy
+) -> None:
+    made = await begin_execution(far, tenfold)
+    await put_file(far.files, ingest_key(made), INPUT)
+    uploads = far.open_session(ANN).executions.uploads
+    proxy.script("CopyObject", S3Fault.DENIED)
+    with pytest.raises(RequestRefused):
+        await uploads.confirm(made.id)
+    assert await current_execution(far, made) == made
+    proxy.script("CopyObject", S3Fault.RESET_AFTER, S3Fault.SLOW_DOWN)
+    ready = await uploads.confirm(made.id)
+    assert proxy.left == 0
+    assert await read_content(far.files, input_key(ready)) == INPUT
+    assert await far.execution_worker("w").run_all() == 1
+    assert await read_content(far.files, output_key(made)) == OUTPUT
 
 
 async def test_an_outage_is_waited_for(

@@ -193,7 +193,7 @@ async def test_work_is_done_again_where_its_files_are_gone(
 @on_sqlite
 async def test_an_input_that_is_gone_is_told(store: Store, pipeline: Pipeline) -> None:
     made = await ready_execution(store, pipeline)
-    await store.files.delete(ingest_key(made))
+    await store.files.delete(input_key(made))
     await store.execution_worker("w").run_all()
     after = await current_execution(store, made)
     assert (after.state, after.code) == ("failed", "INPUT_GONE")

@@ -60,7 +60,7 @@ async def test_wherever_a_worker_dies_the_next_one_finishes(
             str(calls / 2).removesuffix(".0").encode(),
         )
         assert await faults(store.table) == []
-    assert deaths >= 10
+    assert deaths >= 9
 
 
 class WaitingFiles(ForwardingFiles):

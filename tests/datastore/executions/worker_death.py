@@ -78,6 +78,9 @@ class ForwardingFiles:
     async def copy(self, source: str, target: str) -> None:
         await self.files.copy(source, target)
 
+    async def refuse_uploads(self, key: str) -> None:
+        await self.files.refuse_uploads(key)
+
     async def delete(self, key: str) -> None:
         await self.files.delete(key)
 

@@ -4,6 +4,7 @@ import asyncio
 import signal
 import threading
 import tracemalloc
+from collections.abc import AsyncIterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -13,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.datastore.errors import Unavailable
-from penstock.datastore.objects.directory import LocalFiles, SignedLink, UrlSigner
+from penstock.datastore.objects.directory import LocalFiles, SignedLink, UploadRefused, UrlSigner
+from penstock.datastore.objects.port import EXPIRY_SECONDS, UploadForm
 from penstock.server.edge.local_files import MultipartForm
 from tests.datastore.objects.conftest import (
     DIGITS,
@@ -103,6 +105,44 @@ async def test_an_upload_is_no_larger_than_signed(local: LocalFiles, http: Async
     stat = await local.stat("a")
     assert stat
     assert (stat.size, stat.etag) == (9, accepted.headers["etag"])
+    assert debris(local) == ["contents"]
+
+
+async def test_a_form_is_refused_once_its_file_was_confirmed(
+    local: LocalFiles, http: AsyncClient, clock: Clock
+) -> None:
+    async def new_form() -> UploadForm:
+        kind = "text/csv"
+        return await local.presign_upload("once", max_bytes=9, content_type=kind, expires_in=60)
+
+    form = await new_form()
+    assert (await send(http, form, b"first")).status_code == 204
+    await local.refuse_uploads("once")
+    for one in (form, await new_form()):
+        answer = await send(http, one, b"second")
+        assert (answer.status_code, answer.text) == (
+            409,
+            "The file was confirmed and cannot be replaced any more.",
+        )
+    assert await whole(local.read("once")) == b"first"
+    assert debris(local) == ["contents"]
+    await local.write("once", stream(b"third"), content_type="text/csv")
+    assert await whole(local.read("once")) == b"third"
+    clock.now += EXPIRY_SECONDS + 1
+    await local.refuse_uploads("other")
+    assert (await send(http, await new_form(), b"fourth")).status_code == 204
+
+
+async def test_an_upload_that_is_under_way_is_refused_as_well(local: LocalFiles) -> None:
+    await local.write("under way", stream(b"first"), content_type="text/csv")
+
+    async def chunks() -> AsyncIterator[bytes]:
+        yield b"second"
+        await local.refuse_uploads("under way")
+
+    with pytest.raises(UploadRefused):
+        await local.write_upload(SignedLink("POST", "under way", "text/csv", None, 9), chunks())
+    assert await whole(local.read("under way")) == b"first"
     assert debris(local) == ["contents"]
 
 

@@ -1,0 +1,99 @@
+"""Formulas as they are shown: with the names that what they call and look up has now.
+
+A text that is saved is read with the names of that moment. So a formula that is read and saved
+again means the same, whatever was renamed since it was written.
+"""
+
+from asyncio import gather, to_thread
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from msgspec.structs import replace
+
+from penstock.datastore.errors import NotFound
+from penstock.datastore.records import Calculation, Pipeline, Reference, Resource, Transformer
+from penstock.datastore.resources.calculation_refs import ReferenceKey
+from penstock.datastore.table.layout import CALCULATION, REFERENCE_DATASET, KindDefinition
+from penstock.datastore.text import comparison_form
+from penstock.formula.checking.renaming import NewName, rename
+from penstock.formula.core.errors import FormulaSyntax
+from penstock.formula.syntax.parser import is_callable_name, parse
+from penstock.resolvers.context import Context
+
+R = TypeVar("R", bound=Resource)
+NewNames = Mapping[ReferenceKey, str]
+
+
+def current_formula(context: Context, calculation: Calculation) -> str | Awaitable[str]:
+    """The formula of a version with current names; awaited only if it names anything."""
+    if not calculation.references:
+        return calculation.formula
+    return _rename_formula(context, calculation)
+
+
+def current_transformer(
+    context: Context, pipeline: Pipeline
+) -> Transformer | Awaitable[Transformer]:
+    """The transformer of a version with current names; awaited only if it names anything."""
+    if not pipeline.references:
+        return pipeline.transformer
+    return _rename_transformer(context, pipeline)
+
+
+async def with_current_names(context: Context, version: R) -> R:
+    """A whole version, its formulas with current names."""
+    if isinstance(version, Calculation):
+        return replace(version, formula=await _rename_formula(context, version))
+    if isinstance(version, Pipeline):
+        return replace(version, transformer=await _rename_transformer(context, version))
+    return version
+
+
+async def _rename_formula(context: Context, calculation: Calculation) -> str:
+    names = await _find_new_names(context, calculation.references)
+    (text,) = await _rename_all([calculation.formula], names)
+    return text
+
+
+async def _rename_transformer(context: Context, pipeline: Pipeline) -> Transformer:
+    names = await _find_new_names(context, pipeline.references)
+    transforms = pipeline.transformer.transforms
+    texts = await _rename_all([one.formula for one in transforms], names)
+    shown = [replace(one, formula=text) for one, text in zip(transforms, texts, strict=True)]
+    return replace(pipeline.transformer, transforms=tuple(shown))
+
+
+async def _find_new_names(context: Context, references: Sequence[Reference]) -> NewNames:
+    """The present names, where they differ, of what the caller sees and a formula can name."""
+    found = await gather(*(_find_new_name(context, one) for one in references))
+    return {
+        ReferenceKey(one.kind, one.name, one.group): name
+        for one, name in zip(references, found, strict=True)
+        if name is not None
+    }
+
+
+async def _find_new_name(context: Context, reference: Reference) -> str | None:
+    is_call = reference.kind == CALCULATION.letter
+    kind: KindDefinition[Any] = CALCULATION if is_call else REFERENCE_DATASET
+    try:
+        found = await context.loaders.of(kind).latest(reference.id, frozenset(("name",)))
+    except NotFound:
+        return None
+    name: str = found.name
+    is_changed = comparison_form(name) != reference.name
+    return name if is_changed and (not is_call or is_callable_name(name)) else None
+
+
+async def _rename_all(texts: Sequence[str], names: NewNames) -> Sequence[str]:
+    return await to_thread(lambda: [_rename(text, names) for text in texts]) if names else texts
+
+
+def _rename(text: str, names: NewNames) -> str:
+    def new_name(kind: str) -> NewName:
+        return lambda name, pin: names.get(ReferenceKey.of(kind, name, pin))
+
+    try:
+        return rename(parse(text), new_name(CALCULATION.letter), new_name(REFERENCE_DATASET.letter))
+    except FormulaSyntax:
+        return text

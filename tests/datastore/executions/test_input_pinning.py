@@ -1,0 +1,304 @@
+"""An execution uses the bytes that were there when it was confirmed, whatever is uploaded later."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from penstock.datastore.errors import IllegalState, NotFound
+from penstock.datastore.executions.files import ingest_key, input_key, output_key
+from penstock.datastore.executions.records import Execution
+from penstock.datastore.executions.rows import key_of_execution
+from penstock.datastore.objects.directory import LocalFiles, SignedLink, UploadRefused
+from penstock.datastore.objects.port import Chunks, Files
+from penstock.datastore.objects.s3 import S3Files
+from penstock.datastore.records import Pipeline
+from penstock.datastore.store import Store
+from penstock.datastore.table.port import Update
+from tests.datastore.executions.sample_executions import (
+    ANN,
+    INPUT,
+    OUTPUT,
+    begin_execution,
+    current_execution,
+    finished_execution,
+    put_file,
+    read_content,
+    ready_execution,
+)
+from tests.datastore.executions.worker_death import (
+    ForwardingFiles,
+    MortalFiles,
+    MortalTable,
+    WriteAllowance,
+)
+from tests.support.consistency_check import faults
+from tests.support.sample_resources import Watch, on_sqlite
+from tests.support.stores import REGION, aws_environment, moto_endpoint
+from tests.support.table_interceptors import ProcessDied
+
+OTHER = b"distance,Fuel type\n500,gas\n"
+Change = Callable[[], Awaitable[object]]
+
+
+@pytest.fixture(params=["directory", "s3"])
+async def files(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Files]:
+    if request.param == "directory":
+        opened: Files = await LocalFiles.open(tmp_path / "f", base_url="http://x", key=b"k" * 32)
+    else:
+        with aws_environment():
+            name = f"penstock-pins-{uuid4()}"
+            bucket = await S3Files.open(name, region=REGION, endpoint_url=moto_endpoint())
+        await bucket._client.create_bucket(Bucket=name)
+        opened = bucket
+    yield opened
+    await opened.close()
+
+
+class ChangingFiles(ForwardingFiles):
+    """A file store in which something happens once, right before a copy or a read."""
+
+    def __init__(
+        self, files: Files, before_copy: Change | None = None, before_read: Change | None = None
+    ) -> None:
+        super().__init__(files)
+        self.before_copy, self.before_read = before_copy, before_read
+
+    async def copy(self, source: str, target: str) -> None:
+        change, self.before_copy = self.before_copy, None
+        if change is not None:
+            await change()
+        await super().copy(source, target)
+
+    async def read(self, key: str, *, start: int = 0, end: int | None = None) -> Chunks:
+        change, self.before_read = self.before_read, None
+        if change is not None:
+            await change()
+        async for chunk in self.files.read(key, start=start, end=end):
+            yield chunk
+
+
+async def inputs_of(store: Store, execution: Execution) -> list[str]:
+    """The names of the copies of an execution's input."""
+    folder = output_key(execution).rpartition("/")[0]
+    keys = await store.files.list(f"{folder}/input")
+    return [key.rpartition("/")[2] for key in keys]
+
+
+async def run_to_end(store: Store, made: Execution) -> bytes | None:
+    assert await store.execution_worker("w").run_all() == 1
+    return await read_content(store.files, output_key(made))
+
+
+async def test_what_was_uploaded_last_before_the_start_is_used_and_nothing_later(
+    store: Store, pipeline: Pipeline
+) -> None:
+    made = await begin_execution(store, pipeline)
+    await put_file(store.files, ingest_key(made), OTHER)
+    await put_file(store.files, ingest_key(made), INPUT)
+    ready = await store.open_session(ANN).executions.uploads.confirm(made.id)
+    await put_file(store.files, ingest_key(made), OTHER)
+    assert ready.bytes_total == len(INPUT)
+    assert await store.open_session(ANN).executions.uploads.confirm(made.id) == ready
+    assert await store.confirm_uploads() == 0
+    assert await run_to_end(store, made) == OUTPUT
+    assert await faults(store.table) == []
+
+
+@on_sqlite
+async def test_bytes_replaced_while_it_runs_are_not_read(store: Store, pipeline: Pipeline) -> None:
+    made = await ready_execution(store, pipeline)
+
+    async def replace_upload() -> None:
+        await put_file(store.files, ingest_key(made), OTHER)
+        await store.files.delete(ingest_key(made))
+
+    changing = replace(store, files=ChangingFiles(store.files, before_read=replace_upload))
+    assert await run_to_end(changing, made) == OUTPUT
+
+
+@on_sqlite
+async def test_an_external_worker_is_given_what_was_confirmed(
+    store: Store, pipeline: Pipeline
+) -> None:
+    made = await ready_execution(store, pipeline)
+    await put_file(store.files, ingest_key(made), OTHER)
+    claimed = await store.open_session(ANN).executions.external.claim(made.id, "far")
+    assert input_key(claimed.execution) in _plain_path(store, claimed.input.url)
+    assert await read_content(store.files, input_key(claimed.execution)) == INPUT
+
+
+def _plain_path(store: Store, url: str) -> str:
+    """The key that a URL leads to."""
+    if isinstance(store.files, LocalFiles):
+        link = store.files.signer.check("GET", url.rpartition("/")[2].encode())
+        assert link is not None
+        return link.key
+    return url.partition("?")[0]
+
+
+@on_sqlite
+async def test_of_two_confirmations_one_is_used_and_the_other_leaves_nothing(
+    store: Store, pipeline: Pipeline
+) -> None:
+    made = await begin_execution(store, pipeline)
+    await put_file(store.files, ingest_key(made), INPUT)
+
+    async def confirm_and_replace() -> None:
+        await store.open_session(ANN).executions.uploads.confirm(made.id)
+        await put_file(store.files, ingest_key(made), OTHER)
+
+    late = replace(store, files=ChangingFiles(store.files, before_copy=confirm_and_replace))
+    ready = await late.open_session(ANN).executions.uploads.confirm(made.id)
+    assert await inputs_of(store, made) == [f"input.{ready.input_copy}.txt"]
+    assert await run_to_end(store, made) == OUTPUT
+
+
+@on_sqlite
+async def test_a_confirmation_that_a_cancellation_overtook_leaves_nothing(
+    store: Store, pipeline: Pipeline
+) -> None:
+    made = await begin_execution(store, pipeline)
+    await put_file(store.files, ingest_key(made), OTHER)
+    changing = store.open_session(ANN).executions.changing
+    late = replace(
+        store, files=ChangingFiles(store.files, before_copy=lambda: changing.cancel(made.id))
+    )
+    with pytest.raises(IllegalState, match="cancelled"):
+        await late.open_session(ANN).executions.uploads.confirm(made.id)
+    assert await inputs_of(store, made) == []
+    await changing.retry(made.id)
+    form = await store.open_session(ANN).executions.uploads.form(made.id)
+    assert form is not None
+    await put_file(store.files, ingest_key(made), INPUT)
+    await store.confirm_uploads()
+    assert await run_to_end(store, made) == OUTPUT
+
+
+@on_sqlite
+async def test_a_removal_that_overtakes_a_confirmation_leaves_nothing(
+    store: Store, pipeline: Pipeline
+) -> None:
+    made = await begin_execution(store, pipeline)
+    await put_file(store.files, ingest_key(made), INPUT)
+
+    async def remove() -> None:
+        await store.open_session(ANN).pipelines.deleting.delete(pipeline.id)
+        await store.finish_deletes()
+        await put_file(store.files, ingest_key(made), INPUT)
+
+    late = replace(store, files=ChangingFiles(store.files, before_copy=remove))
+    with pytest.raises(NotFound):
+        await late.open_session(ANN).executions.uploads.confirm(made.id)
+    assert await inputs_of(store, made) == []
+
+
+@on_sqlite
+async def test_wherever_a_confirmation_is_cut_the_upload_is_found_and_nothing_stays(
+    store: Store, pipeline: Pipeline, watch: Watch
+) -> None:
+    deaths = 0
+    for calls in range(20):
+        made = await begin_execution(store, pipeline)
+        await put_file(store.files, ingest_key(made), INPUT)
+        life = WriteAllowance(calls)
+        mortal = replace(
+            store, table=MortalTable(store.table, life), files=MortalFiles(store.files, life)
+        )
+        try:
+            await mortal.open_session(ANN).executions.uploads.confirm(made.id)
+            break
+        except ProcessDied:
+            deaths += 1
+        await store.confirm_uploads()
+        assert await run_to_end(store, made) == OUTPUT
+        watch.move(timedelta(seconds=1))
+    assert deaths >= 2
+    watch.move(timedelta(days=31))
+    await store.finish_deletes()
+    await store.execution_worker("w").run_all()
+    watch.move(timedelta(days=31))
+    await store.finish_deletes()
+    assert await store.files.list("pipelines/") == ()
+    assert await faults(store.table) == []
+
+
+@on_sqlite
+async def test_a_result_is_reused_for_what_was_confirmed_and_not_for_what_came_later(
+    store: Store, pipeline: Pipeline
+) -> None:
+    await finished_execution(store, pipeline, OTHER)
+    made = await ready_execution(store, pipeline, INPUT)
+    await put_file(store.files, ingest_key(made), OTHER)
+    assert await run_to_end(store, made) == OUTPUT
+    again = await finished_execution(store, pipeline, INPUT)
+    assert again.message == f"Copied from the execution {made.id}."
+
+
+@on_sqlite
+async def test_a_retry_uses_what_was_confirmed_first(store: Store, pipeline: Pipeline) -> None:
+    made = await ready_execution(store, pipeline)
+    changing = store.open_session(ANN).executions.changing
+    await changing.cancel(made.id)
+    await put_file(store.files, ingest_key(made), OTHER)
+    again = await changing.retry(made.id)
+    assert (again.input_copy, again.ready_at) == (made.input_copy, made.ready_at)
+    assert await run_to_end(store, made) == OUTPUT
+
+
+@on_sqlite
+async def test_an_execution_that_an_earlier_release_made_ready_is_run(
+    store: Store, pipeline: Pipeline
+) -> None:
+    made = await ready_execution(store, pipeline)
+    await store.files.delete(input_key(made))
+    await store.table.transact([Update(key=key_of_execution(made.id), remove=("inputCopy",))])
+    assert await run_to_end(store, made) == OUTPUT
+
+
+@on_sqlite
+async def test_a_slow_copy_holds_up_no_other_upload(store: Store, pipeline: Pipeline) -> None:
+    made = [await begin_execution(store, pipeline) for _ in range(3)]
+    for one in made:
+        await put_file(store.files, ingest_key(one), INPUT)
+    slow, fast = made[0], made[1:]
+
+    copied: list[str] = []
+    others_copied = asyncio.Event()
+
+    class WaitingFiles(ForwardingFiles):
+        """A file store that copies one upload after all others."""
+
+        async def copy(self, source: str, target: str) -> None:
+            if source == ingest_key(slow):
+                await others_copied.wait()
+            await super().copy(source, target)
+            copied.append(source)
+            if len(copied) == len(fast):
+                others_copied.set()
+
+    found = replace(store, files=WaitingFiles(store.files)).confirm_uploads()
+    assert await asyncio.wait_for(found, 60) == 3
+    assert copied[-1] == ingest_key(slow)
+
+
+@on_sqlite
+@pytest.mark.parametrize("files", ["directory"], indirect=True)
+async def test_the_form_of_a_confirmed_upload_is_refused(store: Store, pipeline: Pipeline) -> None:
+    made = await begin_execution(store, pipeline)
+    assert isinstance(store.files, LocalFiles)
+    link = SignedLink("POST", ingest_key(made), "text/csv", None, 1000)
+    await store.files.write_upload(link, _chunks(INPUT))
+    await store.open_session(ANN).executions.uploads.confirm(made.id)
+    with pytest.raises(UploadRefused):
+        await store.files.write_upload(link, _chunks(OTHER))
+    assert await read_content(store.files, ingest_key(made)) == INPUT
+    assert (await current_execution(store, made)).bytes_total == len(INPUT)
+
+
+async def _chunks(data: bytes) -> AsyncIterator[bytes]:
+    yield data
