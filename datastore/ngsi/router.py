@@ -34,7 +34,8 @@ class EntityRouter:
         """Route the entities of a notification; `at` is its time of arrival in milliseconds."""
         found = RoutedEntities()
         for position, (path, entry) in enumerate(notification.entries):
-            mark = identity_digest(notification.identity, str(position))
+            # The same notification may come again once its receipt expired: it is another event.
+            mark = identity_digest(notification.identity, str(at), str(position))
             made = await self.route_event(_dead_event(notification.service, path, at, mark, entry))
             if isinstance(made, Event):
                 found.events.append(made)

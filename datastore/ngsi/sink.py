@@ -15,7 +15,7 @@ from penstock.datastore.access.access import Access, Budget
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import IllegalState, NotFound
 from penstock.datastore.ngsi.batch_writer import RunLoader, SampleWriter
-from penstock.datastore.ngsi.commit import BatchCommitter
+from penstock.datastore.ngsi.commit import BatchCommitter, RetryWindow
 from penstock.datastore.ngsi.counts import SHARDS
 from penstock.datastore.ngsi.dead_letters import LetterFiles
 from penstock.datastore.ngsi.destinations import Destinations
@@ -179,7 +179,8 @@ def _build_sink(ground: SinkContext, options: SinkOptions) -> NotificationSink:
     sorter = EntityRouter(TableNameRegistry(ground.table), options, ground.clock)
     persisting = SampleWriter(ground.destinations, options.layout)
     loading = RunLoader(keeping, persisting, options.batching, room)
-    intake = Inbox(keeping, sorter, ground.clock, room, loading.load_run)
+    window = RetryWindow(ground.clock, timedelta(seconds=options.retry_window))
+    intake = Inbox(keeping, sorter, window, room, loading.load_run)
     replaying = LetterReplayer(keeping, sorter, room, loading.load_run)
     return NotificationSink(options, room, intake, loading, keeping, sorter, replaying)
 
