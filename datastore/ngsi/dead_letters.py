@@ -70,7 +70,10 @@ class DeadEvent(SegmentStruct, frozen=True, array_like=True):
 
     @property
     def entity(self) -> str:
-        """The entity as JSON: as it was received, or in the normalized form of NGSIv2."""
+        """The entity as JSON: as it was received, or in the normalized form of NGSIv2.
+
+        An entity with several attributes of one name is in the form of NGSIv1.
+        """
         sent = self.payload if self.update is None else normalized_entity(self.update)
         return write_json(sent).decode()
 
@@ -147,7 +150,9 @@ class LetterFiles:
 
 
 def normalized_entity(update: EntityUpdate) -> Mapping[str, Any]:
-    """An update as an NGSIv2 entity; if attributes share a name, the last one is shown."""
+    """An update as an NGSIv2 entity, or as a list of attributes if some share a name."""
+    if len({attribute.name for attribute in update.attributes}) < len(update.attributes):
+        return _legacy_entity(update)
     attributes = {
         attribute.name: {
             "type": attribute.type,
@@ -159,6 +164,24 @@ def normalized_entity(update: EntityUpdate) -> Mapping[str, Any]:
         for attribute in update.attributes
     }
     return {"id": update.entity_id, "type": update.entity_type, **attributes}
+
+
+def _legacy_entity(update: EntityUpdate) -> Mapping[str, Any]:
+    """An update as the context element of NGSIv1, which lists its attributes."""
+    attributes = [
+        {
+            "name": attribute.name,
+            "type": attribute.type,
+            "value": attribute.value,
+            "metadatas": [
+                {"name": each.name, "type": each.type, "value": each.value}
+                for each in attribute.metadata
+            ],
+        }
+        for attribute in update.attributes
+    ]
+    element = {"id": update.entity_id, "type": update.entity_type, "attributes": attributes}
+    return {"contextElement": element}
 
 
 def _read_letter(item: Attributes) -> DeadLetter:

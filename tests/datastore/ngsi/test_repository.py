@@ -1,6 +1,7 @@
 """Reads of received data: within one caller's roles, page by page, and by period."""
 
 import asyncio
+import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -12,6 +13,11 @@ from penstock.datastore.clock import Clock
 from penstock.datastore.errors import LimitExceeded, NotFound, NotPermitted, Unavailable
 from penstock.datastore.ngsi.counts import IngestCounts
 from penstock.datastore.ngsi.directory import Attribute, ServicePath
+from penstock.datastore.ngsi.notification import (
+    NotificationDefaults,
+    read_headers,
+    read_notification,
+)
 from penstock.datastore.ngsi.options import (
     DataModel,
     ItemLayout,
@@ -138,6 +144,23 @@ async def test_a_sparse_column_is_found_behind_many_others(world: SinkWorld) -> 
             watch.move(timedelta(seconds=1))
         await sink.loader.drain()
     assert await texts(world, await speed(world)) == ["0", "149"]
+
+
+@without_moto
+async def test_each_value_of_an_attribute_named_several_times_is_a_sample_in_columns(
+    world: SinkWorld,
+) -> None:
+    options = replace(QUICK, layout=ItemLayout(attr_persistence=Persistence.COLUMN))
+    attributes = [{"name": "speed", "type": "float", "value": value} for value in ("1", "2", "3")]
+    element = {"id": "car1", "type": "car", "attributes": attributes}
+    body = json.dumps({"contextResponses": [{"contextElement": element}]}).encode()
+    heading = {"fiware-service": "vehicles", "fiware-servicepath": "/4wheels"}
+    async with world.open_sink(options) as sink:
+        made = read_notification(read_headers(heading, NotificationDefaults()), body)
+        await sink.accept_notification(made, 100)
+        await sink.loader.drain()
+    assert sorted(await texts(world, await speed(world))) == ["1", "2", "3"]
+    assert await world.counts() == IngestCounts(received=1, persisted=1, items=3)
 
 
 @on_sqlite
