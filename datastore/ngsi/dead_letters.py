@@ -1,12 +1,17 @@
-"""Dead letters: events that could not be stored, each with its reason and its full content."""
+"""Dead letters: events that could not be stored, each with its reason and its full content.
+
+A replayed letter leaves the result of its replay for a day, so that a caller who did not get the
+answer, or who came at the same time, gets the same one.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Final
 
 import msgspec
 
-from penstock.datastore.errors import NotFound
+from penstock.datastore.clock import Clock
 from penstock.datastore.ngsi.counts import ServicePathKey
 from penstock.datastore.ngsi.events import EntityUpdate, Json, LineFiles, SegmentStruct, write_json
 from penstock.datastore.ngsi.options import Persistence
@@ -17,10 +22,23 @@ from penstock.datastore.table.commit import Write
 from penstock.datastore.table.items import load, read_rows, resource_id
 from penstock.datastore.table.layout import DEAD_LETTER
 from penstock.datastore.table.pages import Slice, Window, make_slice
-from penstock.datastore.table.port import Attributes, Delete, Exists, Missing, Put, Query, Table
+from penstock.datastore.table.port import (
+    TTL,
+    AllOf,
+    Attributes,
+    Exists,
+    Item,
+    Missing,
+    Put,
+    Query,
+    Table,
+)
 from penstock.datastore.text import is_id
 
 FOLDER: Final = "ngsi/dead-letters"
+RESULT_LIFETIME: Final = timedelta(days=1)
+
+_REPLAYED = "replayedEvents"
 
 
 class DeadEvent(SegmentStruct, frozen=True, array_like=True):
@@ -97,17 +115,41 @@ class DeadLetter(Record, frozen=True, kw_only=True):
     line: int
 
 
+@dataclass(frozen=True, slots=True)
+class ReplayResult:
+    """The result of a replay: how many events will be stored, and how many are dead again."""
+
+    letter: DeadLetter
+    events: int
+    dead: int
+
+
+class LetterGone(Exception):
+    """The letter was replayed in the meantime, or it is no longer there."""
+
+
 def dead_letter_insert(letter: DeadLetter) -> Write:
     """The write that inserts the row of a new letter."""
-    attributes = msgspec.to_builtins(letter)
-    del attributes["id"]
     key = DEAD_LETTER.item(id=letter.id, service=letter.service, path=letter.path)
-    return Write(Put({**key, **attributes}, Missing()))
+    return Write(Put({**key, **_letter_attributes(letter)}, Missing()))
 
 
-def letter_delete(letter: DeadLetter) -> Write:
-    """The write that deletes a letter; it fails with NotFound if the letter is already gone."""
-    return Write(Delete(DEAD_LETTER.key(id=letter.id), Exists()), lambda _: _no_letter())
+def replay_write(result: ReplayResult, clock: Clock) -> Write:
+    """The write that puts a result in the place of its letter, which leaves the lists.
+
+    Raises LetterGone if the letter was replayed already.
+    """
+    letter = result.letter
+    pk, sk = DEAD_LETTER.key(id=letter.id)
+    item: Item = {
+        "pk": pk,
+        "sk": sk,
+        **_letter_attributes(letter),
+        _REPLAYED: result.events,
+        TTL: int((clock.now() + RESULT_LIFETIME).timestamp()),
+    }
+    waiting = AllOf((Exists(), Missing(_REPLAYED)))
+    return Write(Put(item, waiting), lambda _: LetterGone())
 
 
 async def list_letters(table: Table, at: ServicePathKey, window: Window) -> Slice[DeadLetter]:
@@ -125,12 +167,15 @@ async def list_letters(table: Table, at: ServicePathKey, window: Window) -> Slic
     return make_slice(found, window, lambda letter: letter.id, more=page.last is not None)
 
 
-async def find_letters(table: Table, ids: Sequence[str]) -> list[DeadLetter | None]:
-    """Read letters: consistent gets of `pk = NX:<id>, sk = NX`; aligned with the ids."""
+async def find_letters(table: Table, ids: Sequence[str]) -> list[DeadLetter | ReplayResult | None]:
+    """Read letters: consistent gets of `pk = NX:<id>, sk = NX`; aligned with the ids.
+
+    In the place of a letter that was replayed is the result of its replay.
+    """
     keys = {id: DEAD_LETTER.key(id=id) for id in ids if is_id(id)}
     rows = await read_rows(table, keys.values(), consistent=True)
     items = [rows.get(keys[id]) if id in keys else None for id in ids]
-    return [None if item is None else _read_letter(item) for item in items]
+    return [None if item is None else _read_letter_or_result(item) for item in items]
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,5 +233,15 @@ def _read_letter(item: Attributes) -> DeadLetter:
     return load(DeadLetter, item, id=resource_id(item))
 
 
-def _no_letter() -> NotFound:
-    return NotFound("There is no dead letter with this id.", ("id",))
+def _read_letter_or_result(item: Attributes) -> DeadLetter | ReplayResult:
+    letter = _read_letter(item)
+    if _REPLAYED not in item:
+        return letter
+    stored = int(str(item[_REPLAYED]))
+    return ReplayResult(letter, stored, letter.events - stored)
+
+
+def _letter_attributes(letter: DeadLetter) -> Item:
+    attributes: Item = msgspec.to_builtins(letter)
+    del attributes["id"]
+    return attributes

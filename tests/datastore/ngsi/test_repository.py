@@ -205,15 +205,17 @@ def test_a_number_is_what_says_so_exactly(value: Any, number: str | None) -> Non
 
 
 @on_sqlite
-async def test_letters_are_replayed_by_contributors_all_or_none(world: SinkWorld) -> None:
+async def test_letters_are_replayed_by_contributors_of_all_their_paths(world: SinkWorld) -> None:
     async with world.open_sink() as sink:
         for path in ("/a", "/b"):
             await sink.accept_notification(notification({}, fiware_servicepath=path), 10)
         ids = [(await world.letters(("vehicles", path)))[0].id for path in ("/a", "/b")]
         admin = {GroupPath("/vehicles/a"): Role.CONTRIBUTOR}
         part = reader(world, Caller("ann", admin), replay=sink.replayer.replay)
-        with pytest.raises(NotFound):
-            await part.replay(ids)
+        for id in (ids[1], "x"):
+            with pytest.raises(NotFound) as missing:
+                await part.replay([ids[0], id])
+            assert missing.value.message == f"These dead letters do not exist: {id}."
         below = reader(
             world,
             Caller("bob", {**admin, GroupPath("/vehicles/b"): Role.READER}),
@@ -224,9 +226,11 @@ async def test_letters_are_replayed_by_contributors_all_or_none(world: SinkWorld
         with pytest.raises(LimitExceeded):
             await below.replay(["x"] * 101)
         assert [(await world.letters(("vehicles", path)))[0].id for path in ("/a", "/b")] == ids
-        assert [each.dead for each in await part.replay(ids[:1])] == [1]
-    with pytest.raises(NotFound):
-        await reader(world).replay(ids[:1])
+        done = await part.replay([ids[0], ids[0]])
+        assert [(each.letter.id, each.dead) for each in done.replayed] == [(ids[0], 1)]
+        with pytest.raises(NotFound):
+            await reader(world, Caller("eve", {GroupPath("/x"): Role.ADMIN})).replay(ids[:1])
+    assert await reader(world).replay(ids[:1]) == done
     with pytest.raises(Unavailable):
         await reader(world).replay(ids[1:])
 

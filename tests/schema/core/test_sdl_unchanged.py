@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "dfd38b15e26efc8f0cd70aecaacefa3d5747a5a0892aee14f37f03782d05ab7e"
+STRUCTURE = "1c7da3f4cb4e7283202909b0d38a649be3e9cb7ece39abb9571013ea4cc0e1cf"
 SMALL = '''
 """The fields that read data."""
 type Query {
