@@ -157,6 +157,7 @@ class BatchCommitter:
             created_at=self.clock.timestamp(),
             file=file,
             line=line,
+            code=first.code,
         )
 
 

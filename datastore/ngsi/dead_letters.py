@@ -7,11 +7,12 @@ answer, or who came at the same time, gets the same one.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from penstock.datastore.clock import Clock
+from penstock.datastore.errors import ErrorCode, PenstockError
 from penstock.datastore.ngsi.counts import ServicePathKey
 from penstock.datastore.ngsi.events import EntityUpdate, Json, LineFiles, SegmentStruct, write_json
 from penstock.datastore.ngsi.options import Persistence
@@ -41,10 +42,25 @@ RESULT_LIFETIME: Final = timedelta(days=1)
 _REPLAYED = "replayedEvents"
 
 
+class Refusal(NamedTuple):
+    """The reason why an event cannot be stored, as a code and as text."""
+
+    code: ErrorCode
+    reason: str
+
+    @classmethod
+    def from_error(cls, error: Exception) -> "Refusal":
+        """The refusal by a failure; one that is not ours comes from what was sent."""
+        if isinstance(error, PenstockError):
+            return cls(error.code, error.message)
+        return cls(ErrorCode.BAD_USER_INPUT, str(error) or type(error).__name__)
+
+
 class DeadEvent(SegmentStruct, frozen=True, array_like=True):
     """One event of a dead letter: an update, or the received JSON where no update could be read.
 
-    An event that had a destination keeps it, because a part of the event may be stored there.
+    An event that had a destination keeps it, because a part of the event may be stored there. The
+    files of older servers have no codes.
     """
 
     service: str
@@ -56,19 +72,23 @@ class DeadEvent(SegmentStruct, frozen=True, array_like=True):
     payload: Json = None
     table: str | None = None
     persistence: Persistence | None = None
+    code: ErrorCode | None = None
 
     @classmethod
-    def from_event(cls, event: Event, reason: str) -> "DeadEvent":
+    def from_event(cls, event: Event, refusal: Refusal) -> "DeadEvent":
+        # Nothing of the event is in a table of another program, so it need not go there again.
+        elsewhere = refusal.code is ErrorCode.FOREIGN_TABLE
         return cls(
             event.service,
             event.path,
             event.at,
             event.identity,
-            reason,
+            refusal.reason,
             event.update,
             None,
-            event.table,
-            event.persistence,
+            None if elsewhere else event.table,
+            None if elsewhere else event.persistence,
+            refusal.code,
         )
 
     @property
@@ -97,7 +117,7 @@ class DeadEvent(SegmentStruct, frozen=True, array_like=True):
 
 
 class DeadLetter(Record, frozen=True, kw_only=True):
-    """Events of one service path that failed together; `reason` is the first event's reason.
+    """Events of one service path that failed together; `reason` and `code` are the first event's.
 
     `first_seen` is the time at which the first event arrived, `created_at` the time at which
     the sink gave the events up.
@@ -113,6 +133,7 @@ class DeadLetter(Record, frozen=True, kw_only=True):
     created_at: str
     file: str
     line: int
+    code: ErrorCode | None = None
 
 
 @dataclass(frozen=True, slots=True)

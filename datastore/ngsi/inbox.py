@@ -42,6 +42,11 @@ class EventAmount:
     def __add__(self, other: "EventAmount") -> "EventAmount":
         return EventAmount(self.events + other.events, self.size + other.size)
 
+    @property
+    def negated(self) -> "EventAmount":
+        """The amount that takes this one away when it is added."""
+        return EventAmount(-self.events, -self.size)
+
 
 @dataclass(slots=True)
 class InFlightLimit:
@@ -67,7 +72,7 @@ class InFlightLimit:
 
     def release(self, load: EventAmount) -> None:
         """Subtract an amount."""
-        self.held += EventAmount(-load.events, -load.size)
+        self.held += load.negated
 
 
 WORKERS: Final = 2

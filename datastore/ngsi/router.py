@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass, field
 
+from msgspec import structs
+
 from penstock.datastore.clock import Clock, iso_timestamp
-from penstock.datastore.errors import PenstockError, Unavailable
+from penstock.datastore.errors import ErrorCode, PenstockError, Unavailable
 from penstock.datastore.ngsi.dead_letters import DeadEvent
 from penstock.datastore.ngsi.events import EntityUpdate, Poison, identity_digest
 from penstock.datastore.ngsi.naming_rules import Renamer
@@ -57,9 +59,7 @@ class EntityRouter:
         except Unavailable:
             raise
         except PenstockError as refused:
-            return DeadEvent(
-                dead.service, dead.path, dead.at, dead.identity, refused.message, dead.update
-            )
+            return structs.replace(dead, reason=refused.message, code=refused.code)
         persistence = self.options.layout.attr_persistence
         return Event(
             dead.service, dead.path, dead.at, dead.identity, table, persistence, dead.update
@@ -86,4 +86,6 @@ def _dead_event(
 ) -> DeadEvent:
     if isinstance(entry, EntityUpdate):
         return DeadEvent(service, path, at, mark, "", entry)
-    return DeadEvent(service, path, at, mark, entry.reason, None, entry.payload)
+    return DeadEvent(
+        service, path, at, mark, entry.reason, None, entry.payload, code=ErrorCode.BAD_USER_INPUT
+    )

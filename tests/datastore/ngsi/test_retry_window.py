@@ -105,6 +105,6 @@ async def test_equal_notifications_that_fail_together_are_counted_one_by_one(
         await accept(sink, correlator="constant")
         watch.move(timedelta(seconds=WINDOW + 2))
         await accept(sink, correlator="constant")
-        identities = {event.identity for _, event in sink.loader._buffer}
+        identities = {entry.event.identity for entry in sink.loader._buffer}
         assert len(identities) == 2
     assert await world.recount() == IngestCounts(received=2, persisted=2, items=4)

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from penstock.datastore.ngsi.dead_letters import DeadEvent
+from penstock.datastore.errors import ErrorCode
+from penstock.datastore.ngsi.dead_letters import DeadEvent, Refusal
 from penstock.datastore.ngsi.events import (
     EntityUpdate,
     Metadata,
@@ -37,6 +38,7 @@ CAR = EntityUpdate(
 ROWS = ItemLayout()
 CYGNUS = ItemLayout(compat=Compat.CYGNUS)
 TYPED = ItemLayout(value_format=ValueFormat.TYPED)
+BUSY = Refusal(ErrorCode.SERVICE_UNAVAILABLE, "busy")
 
 
 def event(
@@ -309,8 +311,8 @@ def test_json_is_written_again_as_it_was_read() -> None:
 def test_a_dead_entity_shows_each_value_of_an_attribute_named_several_times() -> None:
     unit = Metadata("unit", "Text", "km/h")
     one, two = NotifiedAttribute("a", "float", 1, (unit,)), NotifiedAttribute("a", "float", 2)
-    dead = DeadEvent.from_event(event(EntityUpdate("e", "t", (one, two))), "busy")
+    dead = DeadEvent.from_event(event(EntityUpdate("e", "t", (one, two))), BUSY)
     read = read_any_entity(read_json(dead.entity))
     assert read == EntityUpdate("e", "t", (one, two))
-    single = DeadEvent.from_event(event(EntityUpdate("e", "t", (one,))), "busy")
+    single = DeadEvent.from_event(event(EntityUpdate("e", "t", (one,))), BUSY)
     assert read_any_entity(read_json(single.entity)) == EntityUpdate("e", "t", (one,))

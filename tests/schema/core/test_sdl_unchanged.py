@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "1c7da3f4cb4e7283202909b0d38a649be3e9cb7ece39abb9571013ea4cc0e1cf"
+STRUCTURE = "b106d639c764d759d8b8cf5a844225d70e6cd1ea739ebfef2ff59ef021f47d71"
 SMALL = '''
 """The fields that read data."""
 type Query {
