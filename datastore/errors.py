@@ -16,7 +16,9 @@ PenstockError
 │       ├── LeaseLost       the caller no longer holds the lease of the run
 │       ├── OutputMissing   the output folder of the run has no `_SUCCESS`
 │       └── OutputExists    the output folder of the run has a `_SUCCESS`
+├── ForeignTable            the destination's table belongs to another program
 ├── BadArgument             an argument cannot be used: a forged cursor, `first: 0`
+├── UnreadFormat            the body has a format that the server recognises and does not read
 ├── NotAuthenticated        the request does not prove who the caller is
 └── TryAgain                the same call may succeed a little later
     ├── RateLimited         the caller used up the allowance for now
@@ -47,6 +49,7 @@ class ErrorCode(StrEnum):
     CSRF_PREVENTED = "CSRF_PREVENTED"
     DUPLICATE_OBJECT = "DUPLICATE_OBJECT"
     FORBIDDEN = "FORBIDDEN"
+    FOREIGN_TABLE = "FOREIGN_TABLE"
     GRAPHQL_PARSE_FAILED = "GRAPHQL_PARSE_FAILED"
     GRAPHQL_VALIDATION_FAILED = "GRAPHQL_VALIDATION_FAILED"
     ILLEGAL_STATE = "ILLEGAL_STATE"
@@ -248,6 +251,18 @@ class BadArgument(PenstockError):
     """The argument cannot be used."""
 
     code = ErrorCode.BAD_USER_INPUT
+
+
+class UnreadFormat(PenstockError):
+    """The body has a format that the server recognises and does not read."""
+
+    code = ErrorCode.UNSUPPORTED_MEDIA_TYPE
+
+
+class ForeignTable(PenstockError):
+    """The table has keys of another program: what is written to it could not be read."""
+
+    code = ErrorCode.FOREIGN_TABLE
 
 
 class NotAuthenticated(PenstockError):

@@ -41,9 +41,13 @@ _jitter = random.SystemRandom().random
 
 
 class Attempts:
-    """The attempts of one call, which share a deadline (in seconds from now)."""
+    """The attempts of one call, which share a deadline (in seconds from now).
 
-    def __init__(self, deadline: float) -> None:
+    Without `patient` there is only one.
+    """
+
+    def __init__(self, deadline: float, *, patient: bool = True) -> None:
+        self._patient = patient
         self._deadline = deadline
         self._until = asyncio.get_running_loop().time() + deadline
         self._pauses = 0
@@ -67,6 +71,8 @@ class Attempts:
 
     async def pause(self, cause: Exception | None = None) -> None:
         """Wait before the next attempt; raises Unavailable if that would pass the deadline."""
+        if not self._patient:
+            raise errors.Unavailable("The store did not do everything at once.") from cause
         delay = _jitter() * min(CAP, BASE * 2 ** min(self._pauses, DOUBLINGS))
         self._pauses += 1
         if asyncio.get_running_loop().time() + delay >= self._until:

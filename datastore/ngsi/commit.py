@@ -1,14 +1,13 @@
 """The commit of received events: segment, run, dead letters, receipts and counts, or nothing.
 
-A receipt is a row that remembers a notification for a day. It detects a notification that is sent
-twice: it is stored once and counted as a duplicate.
+A receipt is a row that remembers a notification for some minutes, as long as its sender may try
+again. It detects a notification that is sent twice: it is stored once and counted as a duplicate.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import groupby
-from typing import Final
 
 from penstock.datastore.clock import Clock
 from penstock.datastore.manifest.records import Run
@@ -29,37 +28,58 @@ from penstock.datastore.table.items import read_rows
 from penstock.datastore.table.layout import NOTIFIED
 from penstock.datastore.table.port import TTL, AnyOf, Compare, Item, Missing, Put, Table
 
-RECEIPT_LIFETIME: Final = timedelta(hours=24)
+
+@dataclass(frozen=True, slots=True)
+class RetryWindow:
+    """The time for which a notification with the same correlator and body counts as a retry."""
+
+    clock: Clock
+    length: timedelta
+
+    @property
+    def now(self) -> int:
+        return int(self.clock.now().timestamp())
+
+    @property
+    def end(self) -> int:
+        """The last second of a window that begins now."""
+        return self.now + int(self.length.total_seconds())
+
+    @property
+    def latest_end(self) -> int:
+        """The latest end that a receipt of this window has, also by a clock that is ahead.
+
+        A receipt that ends later belongs to a longer window, of older settings.
+        """
+        return self.now + 2 * int(self.length.total_seconds())
 
 
 class RepeatedNotification(Exception):
     """Another server stored the same notification in the meantime."""
 
 
-def receipt_write(notification: Notification, clock: Clock) -> Write:
+def receipt_write(notification: Notification, window: RetryWindow) -> Write:
     """The write of a notification's receipt; it belongs to its commit."""
-    now = clock.now()
-    item: Item = {
-        **NOTIFIED.item(id=notification.identity),
-        TTL: int((now + RECEIPT_LIFETIME).timestamp()),
-    }
-    free = AnyOf((Missing(), Compare(TTL, "<", int(now.timestamp()))))
+    item: Item = {**NOTIFIED.item(id=notification.identity), TTL: window.end}
+    free = AnyOf(
+        (Missing(), Compare(TTL, "<", window.now), Compare(TTL, ">", window.latest_end)),
+    )
     return Write(Put(item, free), lambda _: RepeatedNotification())
 
 
 async def find_repeated(
-    table: Table, clock: Clock, notifications: Sequence[Notification]
+    table: Table, window: RetryWindow, notifications: Sequence[Notification]
 ) -> list[bool]:
     """Find out which notifications were received before, also earlier in this sequence."""
     keys = {
         each.identity: NOTIFIED.key(id=each.identity) for each in notifications if each.repeatable
     }
     rows = await read_rows(table, keys.values(), consistent=True)
-    now = int(clock.now().timestamp())
+    now, latest = window.now, window.latest_end
     seen = {
         identity
         for identity, key in keys.items()
-        if key in rows and int(str(rows[key][TTL])) >= now
+        if key in rows and now <= int(str(rows[key][TTL])) <= latest
     }
     found = []
     for each in notifications:
@@ -137,6 +157,7 @@ class BatchCommitter:
             created_at=self.clock.timestamp(),
             file=file,
             line=line,
+            code=first.code,
         )
 
 

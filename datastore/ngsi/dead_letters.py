@@ -1,12 +1,18 @@
-"""Dead letters: events that could not be stored, each with its reason and its full content."""
+"""Dead letters: events that could not be stored, each with its reason and its full content.
+
+A replayed letter leaves the result of its replay for a day, so that a caller who did not get the
+answer, or who came at the same time, gets the same one.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from datetime import timedelta
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from penstock.datastore.errors import NotFound
+from penstock.datastore.clock import Clock
+from penstock.datastore.errors import ErrorCode, PenstockError
 from penstock.datastore.ngsi.counts import ServicePathKey
 from penstock.datastore.ngsi.events import EntityUpdate, Json, LineFiles, SegmentStruct, write_json
 from penstock.datastore.ngsi.options import Persistence
@@ -17,16 +23,44 @@ from penstock.datastore.table.commit import Write
 from penstock.datastore.table.items import load, read_rows, resource_id
 from penstock.datastore.table.layout import DEAD_LETTER
 from penstock.datastore.table.pages import Slice, Window, make_slice
-from penstock.datastore.table.port import Attributes, Delete, Exists, Missing, Put, Query, Table
+from penstock.datastore.table.port import (
+    TTL,
+    AllOf,
+    Attributes,
+    Exists,
+    Item,
+    Missing,
+    Put,
+    Query,
+    Table,
+)
 from penstock.datastore.text import is_id
 
 FOLDER: Final = "ngsi/dead-letters"
+RESULT_LIFETIME: Final = timedelta(days=1)
+
+_REPLAYED = "replayedEvents"
+
+
+class Refusal(NamedTuple):
+    """The reason why an event cannot be stored, as a code and as text."""
+
+    code: ErrorCode
+    reason: str
+
+    @classmethod
+    def from_error(cls, error: Exception) -> "Refusal":
+        """The refusal by a failure; one that is not ours comes from what was sent."""
+        if isinstance(error, PenstockError):
+            return cls(error.code, error.message)
+        return cls(ErrorCode.BAD_USER_INPUT, str(error) or type(error).__name__)
 
 
 class DeadEvent(SegmentStruct, frozen=True, array_like=True):
     """One event of a dead letter: an update, or the received JSON where no update could be read.
 
-    An event that had a destination keeps it, because a part of the event may be stored there.
+    An event that had a destination keeps it, because a part of the event may be stored there. The
+    files of older servers have no codes.
     """
 
     service: str
@@ -38,19 +72,23 @@ class DeadEvent(SegmentStruct, frozen=True, array_like=True):
     payload: Json = None
     table: str | None = None
     persistence: Persistence | None = None
+    code: ErrorCode | None = None
 
     @classmethod
-    def from_event(cls, event: Event, reason: str) -> "DeadEvent":
+    def from_event(cls, event: Event, refusal: Refusal) -> "DeadEvent":
+        # Nothing of the event is in a table of another program, so it need not go there again.
+        elsewhere = refusal.code is ErrorCode.FOREIGN_TABLE
         return cls(
             event.service,
             event.path,
             event.at,
             event.identity,
-            reason,
+            refusal.reason,
             event.update,
             None,
-            event.table,
-            event.persistence,
+            None if elsewhere else event.table,
+            None if elsewhere else event.persistence,
+            refusal.code,
         )
 
     @property
@@ -70,13 +108,16 @@ class DeadEvent(SegmentStruct, frozen=True, array_like=True):
 
     @property
     def entity(self) -> str:
-        """The entity as JSON: as it was received, or in the normalized form of NGSIv2."""
+        """The entity as JSON: as it was received, or in the normalized form of NGSIv2.
+
+        An entity with several attributes of one name is in the form of NGSIv1.
+        """
         sent = self.payload if self.update is None else normalized_entity(self.update)
         return write_json(sent).decode()
 
 
 class DeadLetter(Record, frozen=True, kw_only=True):
-    """Events of one service path that failed together; `reason` is the first event's reason.
+    """Events of one service path that failed together; `reason` and `code` are the first event's.
 
     `first_seen` is the time at which the first event arrived, `created_at` the time at which
     the sink gave the events up.
@@ -92,19 +133,44 @@ class DeadLetter(Record, frozen=True, kw_only=True):
     created_at: str
     file: str
     line: int
+    code: ErrorCode | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayResult:
+    """The result of a replay: how many events will be stored, and how many are dead again."""
+
+    letter: DeadLetter
+    events: int
+    dead: int
+
+
+class LetterGone(Exception):
+    """The letter was replayed in the meantime, or it is no longer there."""
 
 
 def dead_letter_insert(letter: DeadLetter) -> Write:
     """The write that inserts the row of a new letter."""
-    attributes = msgspec.to_builtins(letter)
-    del attributes["id"]
     key = DEAD_LETTER.item(id=letter.id, service=letter.service, path=letter.path)
-    return Write(Put({**key, **attributes}, Missing()))
+    return Write(Put({**key, **_letter_attributes(letter)}, Missing()))
 
 
-def letter_delete(letter: DeadLetter) -> Write:
-    """The write that deletes a letter; it fails with NotFound if the letter is already gone."""
-    return Write(Delete(DEAD_LETTER.key(id=letter.id), Exists()), lambda _: _no_letter())
+def replay_write(result: ReplayResult, clock: Clock) -> Write:
+    """The write that puts a result in the place of its letter, which leaves the lists.
+
+    Raises LetterGone if the letter was replayed already.
+    """
+    letter = result.letter
+    pk, sk = DEAD_LETTER.key(id=letter.id)
+    item: Item = {
+        "pk": pk,
+        "sk": sk,
+        **_letter_attributes(letter),
+        _REPLAYED: result.events,
+        TTL: int((clock.now() + RESULT_LIFETIME).timestamp()),
+    }
+    waiting = AllOf((Exists(), Missing(_REPLAYED)))
+    return Write(Put(item, waiting), lambda _: LetterGone())
 
 
 async def list_letters(table: Table, at: ServicePathKey, window: Window) -> Slice[DeadLetter]:
@@ -122,12 +188,15 @@ async def list_letters(table: Table, at: ServicePathKey, window: Window) -> Slic
     return make_slice(found, window, lambda letter: letter.id, more=page.last is not None)
 
 
-async def find_letters(table: Table, ids: Sequence[str]) -> list[DeadLetter | None]:
-    """Read letters: consistent gets of `pk = NX:<id>, sk = NX`; aligned with the ids."""
+async def find_letters(table: Table, ids: Sequence[str]) -> list[DeadLetter | ReplayResult | None]:
+    """Read letters: consistent gets of `pk = NX:<id>, sk = NX`; aligned with the ids.
+
+    In the place of a letter that was replayed is the result of its replay.
+    """
     keys = {id: DEAD_LETTER.key(id=id) for id in ids if is_id(id)}
     rows = await read_rows(table, keys.values(), consistent=True)
     items = [rows.get(keys[id]) if id in keys else None for id in ids]
-    return [None if item is None else _read_letter(item) for item in items]
+    return [None if item is None else _read_letter_or_result(item) for item in items]
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +216,9 @@ class LetterFiles:
 
 
 def normalized_entity(update: EntityUpdate) -> Mapping[str, Any]:
-    """An update as an NGSIv2 entity; if attributes share a name, the last one is shown."""
+    """An update as an NGSIv2 entity, or as a list of attributes if some share a name."""
+    if len({attribute.name for attribute in update.attributes}) < len(update.attributes):
+        return _legacy_entity(update)
     attributes = {
         attribute.name: {
             "type": attribute.type,
@@ -161,9 +232,37 @@ def normalized_entity(update: EntityUpdate) -> Mapping[str, Any]:
     return {"id": update.entity_id, "type": update.entity_type, **attributes}
 
 
+def _legacy_entity(update: EntityUpdate) -> Mapping[str, Any]:
+    """An update as the context element of NGSIv1, which lists its attributes."""
+    attributes = [
+        {
+            "name": attribute.name,
+            "type": attribute.type,
+            "value": attribute.value,
+            "metadatas": [
+                {"name": each.name, "type": each.type, "value": each.value}
+                for each in attribute.metadata
+            ],
+        }
+        for attribute in update.attributes
+    ]
+    element = {"id": update.entity_id, "type": update.entity_type, "attributes": attributes}
+    return {"contextElement": element}
+
+
 def _read_letter(item: Attributes) -> DeadLetter:
     return load(DeadLetter, item, id=resource_id(item))
 
 
-def _no_letter() -> NotFound:
-    return NotFound("There is no dead letter with this id.", ("id",))
+def _read_letter_or_result(item: Attributes) -> DeadLetter | ReplayResult:
+    letter = _read_letter(item)
+    if _REPLAYED not in item:
+        return letter
+    stored = int(str(item[_REPLAYED]))
+    return ReplayResult(letter, stored, letter.events - stored)
+
+
+def _letter_attributes(letter: DeadLetter) -> Item:
+    attributes: Item = msgspec.to_builtins(letter)
+    del attributes["id"]
+    return attributes

@@ -28,6 +28,7 @@ class FailureKind(Enum):
     MISSING = "the table does not exist"
     INVALID = "something in the request is what no table takes"
     CONFIGURATION = "the credentials or permissions are wrong"
+    FOREIGN = "the table belongs to another program"
 
 
 class SampleTable(Protocol):
@@ -40,13 +41,21 @@ class SampleTable(Protocol):
 class Destinations(Protocol):
     """All tables of samples. Every method may raise `errors.Unavailable`."""
 
-    async def create(self, name: str) -> None:
-        """Create the table if it is missing, and wait until it is usable."""
+    @property
+    def has_tables(self) -> bool:
+        """Whether each destination is a table of its own, which must be created before its use."""
 
-    async def write(self, items: Sequence[TableItem]) -> None:
+    async def create(self, name: str) -> None:
+        """Create the table if it is missing, and wait until it is usable.
+
+        Raises ForeignTable if a table of that name has other keys than ours.
+        """
+
+    async def write(self, items: Sequence[TableItem], *, patient: bool = True) -> None:
         """Write up to 25 items in one request, each separately, replacing items with the same keys.
 
-        Items that the store left unprocessed are sent again; on return all are written.
+        Items that the store left unprocessed are sent again; on return all are written. Without
+        `patient`, nothing is sent again, and what is left raises Unavailable.
         """
 
     def table(self, name: str) -> SampleTable:
@@ -62,10 +71,12 @@ class Destinations(Protocol):
 class NoDestinations:
     """The destinations of a store without any: every call raises Unavailable."""
 
+    has_tables = False
+
     async def create(self, name: str) -> None:
         raise _no_destinations()
 
-    async def write(self, items: Sequence[TableItem]) -> None:
+    async def write(self, items: Sequence[TableItem], *, patient: bool = True) -> None:
         raise _no_destinations()
 
     def table(self, name: str) -> SampleTable:
@@ -109,10 +120,14 @@ class EmbeddedDestinations:
 
     shared: Table
 
+    @property
+    def has_tables(self) -> bool:
+        return False
+
     async def create(self, name: str) -> None:
         """Do nothing: the shared table takes items of every destination."""
 
-    async def write(self, items: Sequence[TableItem]) -> None:
+    async def write(self, items: Sequence[TableItem], *, patient: bool = True) -> None:
         await self.shared.write(
             [
                 Put({**item, "pk": _prefixed_partition(table, str(item["pk"]))})

@@ -15,7 +15,7 @@ from penstock.datastore.dynamodb.protocol import (
 from penstock.datastore.dynamodb.retry import DEADLINE, Attempts
 from penstock.datastore.dynamodb.table import DynamoDBTable
 from penstock.datastore.dynamodb.transactions import batch_write
-from penstock.datastore.errors import RequestRefused
+from penstock.datastore.errors import ForeignTable, RequestRefused
 from penstock.datastore.ngsi.destinations import FailureKind, TableItem
 from penstock.datastore.table import limits
 from penstock.datastore.table.limits import check_at_most
@@ -30,6 +30,8 @@ _FAILURE_KINDS: Mapping[str, FailureKind] = {
 
 class DynamoDBDestinations:
     """Tables created on demand, billed by request; `deadline` in seconds bounds each call."""
+
+    has_tables = True
 
     def __init__(
         self, client: DynamoDBClient, connections: AsyncExitStack, deadline: float
@@ -57,19 +59,21 @@ class DynamoDBDestinations:
     async def create(self, name: str) -> None:
         await TableDefinition(self._client, name, self._deadline, indexed=False).create()
 
-    async def write(self, items: Sequence[TableItem]) -> None:
+    async def write(self, items: Sequence[TableItem], *, patient: bool = True) -> None:
         check_at_most("operations of a write", limits.WRITE_OPERATIONS, len(items))
         tables: dict[str, list[Put]] = defaultdict(list)
         for table, item in items:
             tables[table].append(Put(item))
         for puts in tables.values():
             limits.guard_write(puts)
-        await batch_write(self._client, Attempts(self._deadline), tables)
+        await batch_write(self._client, Attempts(self._deadline, patient=patient), tables)
 
     def table(self, name: str) -> DynamoDBTable:
         return DynamoDBTable(name, self._client, self._connections, self._deadline)
 
     def failure_kind(self, error: Exception) -> FailureKind:
+        if isinstance(error, ForeignTable):
+            return FailureKind.FOREIGN
         return (
             _FAILURE_KINDS.get(error.code, FailureKind.CONFIGURATION)
             if isinstance(error, RequestRefused)

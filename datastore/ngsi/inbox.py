@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, NoReturn, TypeAlias
 
-from penstock.datastore.clock import Clock
 from penstock.datastore.errors import PenstockError, Unavailable
 from penstock.datastore.manifest.records import Run
 from penstock.datastore.ngsi.commit import (
     BatchCommitter,
     IntakeBatch,
     RepeatedNotification,
+    RetryWindow,
     count_received,
     find_repeated,
     receipt_write,
@@ -41,6 +41,11 @@ class EventAmount:
 
     def __add__(self, other: "EventAmount") -> "EventAmount":
         return EventAmount(self.events + other.events, self.size + other.size)
+
+    @property
+    def negated(self) -> "EventAmount":
+        """The amount that takes this one away when it is added."""
+        return EventAmount(-self.events, -self.size)
 
 
 @dataclass(slots=True)
@@ -67,7 +72,7 @@ class InFlightLimit:
 
     def release(self, load: EventAmount) -> None:
         """Subtract an amount."""
-        self.held += EventAmount(-load.events, -load.size)
+        self.held += load.negated
 
 
 WORKERS: Final = 2
@@ -121,7 +126,7 @@ class Inbox:
 
     committer: BatchCommitter
     router: EntityRouter
-    clock: Clock
+    window: RetryWindow
     in_flight: InFlightLimit
     hand_over: RunHandler
     _queue: "Queue[_QueuedNotification]" = field(default_factory=Queue)
@@ -160,7 +165,7 @@ class Inbox:
         await self._queue.join()
 
     def _put_notification(self, notification: Notification, size: int) -> _QueuedNotification:
-        at = int(self.clock.now().timestamp() * 1000)
+        at = int(self.window.clock.now().timestamp() * 1000)
         waiting = _QueuedNotification(notification, at, size, get_running_loop().create_future())
         self.in_flight.acquire(waiting.load)
         # Mark the error as retrieved: the sender may have disconnected.
@@ -207,7 +212,7 @@ class Inbox:
         """Commit the new notifications of a group, and count all of them."""
         notifications = [waiting.notification for waiting in group]
         for _ in range(ATTEMPTS):
-            known = await find_repeated(self.committer.table, self.clock, notifications)
+            known = await find_repeated(self.committer.table, self.window, notifications)
             found = [
                 None
                 if before
@@ -237,7 +242,7 @@ class Inbox:
                     )
                 continue
             if notification.repeatable:
-                batch.writes.append(receipt_write(notification, self.clock))
+                batch.writes.append(receipt_write(notification, self.window))
             batch.events.extend(each.events)
             batch.dead_events.extend(each.dead.values())
         count_received(batch.tally, batch.events, batch.dead_events)

@@ -13,6 +13,7 @@ import msgspec
 from penstock.datastore.errors import BadArgument, LimitExceeded
 from penstock.datastore.ngsi.entities import read_entity, read_legacy_entity
 from penstock.datastore.ngsi.events import EntityUpdate, Json, Poison, identity_digest, read_json
+from penstock.datastore.ngsi.ngsi_ld import check_entities, check_envelope, check_header_fields
 
 MAX_SERVICE: Final = 50
 MAX_LEVELS: Final = 10
@@ -76,10 +77,11 @@ class Notification:
 
 
 def read_headers(headers: Mapping[str, str], defaults: NotificationDefaults) -> NotificationHeaders:
-    """Read the FIWARE headers; their names must be in lower case. Raises BadArgument.
+    """Read the FIWARE headers; their names must be in lower case. Raises BadArgument, UnreadFormat.
 
     Several service paths are separated by commas, with or without spaces.
     """
+    check_header_fields(headers)
     service = headers.get("fiware-service") or defaults.service
     given = headers.get("fiware-servicepath")
     paths = tuple(part.strip() for part in given.split(",")) if given else (defaults.path,)
@@ -113,7 +115,7 @@ def check_path(path: str) -> str:
 
 
 def read_notification(heading: NotificationHeaders, body: bytes) -> Notification:
-    """Read the body; raises BadArgument, and LimitExceeded if it holds too much.
+    """Read the body; raises BadArgument, LimitExceeded if it holds too much, UnreadFormat.
 
     An unreadable entity becomes Poison and does not affect the other entities.
     """
@@ -171,7 +173,10 @@ def _read_entities(
         # A bare entity has no envelope, so its `subscriptionId` is an ordinary attribute.
         subscription = ""
     else:
+        check_envelope(found)
         entities = _require_entities(found, "data")
+    bare = form in (Format.KEY_VALUES, Format.SIMPLIFIED_KEY_VALUES)
+    check_entities(entities, bare=bare, declared=form is not None)
     return subscription, [read_entity(each, _is_normalized(each, form)) for each in entities]
 
 

@@ -94,7 +94,11 @@ class BatchingOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SinkOptions:
-    """All options of a sink; `max_pending` is the largest number of events that it may hold."""
+    """All options of a sink.
+
+    `max_pending` is the largest number of events that it may hold. A notification that repeats
+    another within `retry_window` seconds is a retry of its sender.
+    """
 
     naming: NamingOptions = NamingOptions()
     layout: ItemLayout = ItemLayout()
@@ -103,3 +107,4 @@ class SinkOptions:
     enable_name_mappings: bool = False
     ack: Ack = Ack.DURABLE
     max_pending: int = 10_000
+    retry_window: int = 300

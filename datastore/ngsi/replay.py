@@ -2,21 +2,19 @@
 
 from dataclasses import dataclass
 
+from penstock.datastore.errors import NotFound
 from penstock.datastore.ngsi.commit import BatchCommitter, IntakeBatch
 from penstock.datastore.ngsi.counts import IngestCounts
-from penstock.datastore.ngsi.dead_letters import DeadLetter, letter_delete
+from penstock.datastore.ngsi.dead_letters import (
+    DeadLetter,
+    LetterGone,
+    ReplayResult,
+    find_letters,
+    replay_write,
+)
 from penstock.datastore.ngsi.inbox import EventAmount, InFlightLimit, RunHandler
 from penstock.datastore.ngsi.router import EntityRouter, reread_entity
 from penstock.datastore.ngsi.rows import Event
-
-
-@dataclass(frozen=True, slots=True)
-class ReplayResult:
-    """The result of a replay: how many events will be stored, and how many are dead again."""
-
-    letter: DeadLetter
-    events: int
-    dead: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,27 +27,34 @@ class LetterReplayer:
     hand_over: RunHandler
 
     async def replay(self, letter: DeadLetter) -> ReplayResult:
-        """Replay a letter by the current rules; raises NotFound if the letter is already gone.
+        """Replay a letter by the current rules, wholly or not at all.
 
-        The events keep their time of arrival. Raises Unavailable also if the process holds
-        too many events already.
+        The events keep their time of arrival. A letter that somebody replayed already has the
+        result of that replay; raises NotFound if there is none any more. Raises Unavailable also
+        if the process holds too many events already.
         """
         load = EventAmount(letter.events)
         self.in_flight.acquire(load)
         try:
             return await self._replay_events(letter)
+        except LetterGone:
+            (found,) = await find_letters(self.committer.table, [letter.id])
+            if isinstance(found, ReplayResult):
+                return found
+            raise NotFound(f"There is no dead letter {letter.id}.", ("ids",)) from None
         finally:
             self.in_flight.release(load)
 
     async def _replay_events(self, letter: DeadLetter) -> ReplayResult:
         batch = IntakeBatch()
-        batch.writes.append(letter_delete(letter))
         for dead in await self.committer.letter_files.read(letter):
             made = await self.router.route_event(reread_entity(dead))
             if isinstance(made, Event):
                 batch.events.append(made)
             else:
                 batch.dead_events.append(made)
+        result = ReplayResult(letter, len(batch.events), len(batch.dead_events))
+        batch.writes.append(replay_write(result, self.committer.clock))
         at = (letter.service, letter.path)
         batch.tally.add(
             at, IngestCounts(dead_lettered=-len(batch.events), pending=len(batch.events))
@@ -58,4 +63,4 @@ class LetterReplayer:
         if run is not None:
             self.in_flight.add(EventAmount(len(batch.events)))
             self.hand_over(run, batch.events, 0)
-        return ReplayResult(letter, len(batch.events), len(batch.dead_events))
+        return result

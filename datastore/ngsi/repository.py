@@ -7,12 +7,19 @@ from typing import Final
 import msgspec
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.errors import LimitExceeded, NotFound, Unavailable
+from penstock.datastore.errors import (
+    ErrorCode,
+    LimitExceeded,
+    NotFound,
+    PenstockError,
+    Unavailable,
+)
 from penstock.datastore.ngsi.counts import IngestCounts, read_counts, sum_counts
 from penstock.datastore.ngsi.dead_letters import (
     DeadEvent,
     DeadLetter,
     LetterFiles,
+    ReplayResult,
     find_letters,
     list_letters,
 )
@@ -26,7 +33,6 @@ from penstock.datastore.ngsi.notification import (
     read_notification,
 )
 from penstock.datastore.ngsi.options import SinkOptions
-from penstock.datastore.ngsi.replay import ReplayResult
 from penstock.datastore.ngsi.series import SeriesReader
 from penstock.datastore.ngsi.table_names import (
     Destination,
@@ -56,6 +62,22 @@ class SinkAccess:
     options: SinkOptions = field(default_factory=SinkOptions)
     replay: Callable[[DeadLetter], Awaitable[ReplayResult]] | None = None
     poll_seconds: float = POLL_SECONDS
+
+
+class ReplayFailure(msgspec.Struct, frozen=True):
+    """A dead letter that could not be replayed and is as it was, and the reason."""
+
+    id: str
+    code: ErrorCode
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class LetterReplays:
+    """The letters of one call: those that are replayed, and those that could not be."""
+
+    replayed: list[ReplayResult] = field(default_factory=list)
+    failures: list[ReplayFailure] = field(default_factory=list)
 
 
 class Preview(msgspec.Struct, frozen=True):
@@ -116,22 +138,44 @@ class IngestRepository:
         """Read the events of a letter; access was checked when the letter was read."""
         return await LetterFiles.of(self.files).read(letter)
 
-    async def replay(self, ids: Sequence[str]) -> list[ReplayResult]:
+    async def replay(self, ids: Sequence[str]) -> LetterReplays:
         """Replay letters; the caller must be a contributor of each service path.
 
-        If the caller may not replay one of the letters, none is replayed.
+        If one of the letters does not exist, or the caller may not replay it, none is replayed.
+        Otherwise each letter is replayed wholly or not at all. A letter that was replayed within
+        the last day has the result that it had then.
         """
         if len(ids) > MAX_REPLAYED:
             raise LimitExceeded("dead letters at a time", MAX_REPLAYED, len(ids), ["ids"])
-        found = []
-        for id, letter in zip(ids, await find_letters(self.access.table, ids), strict=True):
-            if letter is None or not self._is_visible(letter):
-                raise NotFound(f"There is no dead letter {id}.", ("ids",))
+        replays, waiting = LetterReplays(), list[DeadLetter]()
+        for each in await self._replayable(list(dict.fromkeys(ids))):
+            if isinstance(each, ReplayResult):
+                replays.replayed.append(each)
+            else:
+                waiting.append(each)
+        for letter in waiting:
+            if self.ingest.replay is None:
+                raise Unavailable("This server takes no notifications.", retry_after=60)
+            try:
+                replays.replayed.append(await self.ingest.replay(letter))
+            except PenstockError as error:
+                replays.failures.append(ReplayFailure(letter.id, error.code, error.message))
+        return replays
+
+    async def _replayable(self, ids: Sequence[str]) -> list[DeadLetter | ReplayResult]:
+        """Find letters, or the results of their replays, that the caller may replay."""
+        found, missing = [], []
+        for id, each in zip(ids, await find_letters(self.access.table, ids), strict=True):
+            letter = each.letter if isinstance(each, ReplayResult) else each
+            if each is None or letter is None or not self._is_visible(letter):
+                missing.append(id)
+            else:
+                found.append((letter, each))
+        if missing:
+            raise NotFound(f"These dead letters do not exist: {', '.join(missing)}.", ("ids",))
+        for letter, _ in found:
             self.directory.require_role(Role.CONTRIBUTOR, letter.service, letter.path)
-            found.append(letter)
-        if self.ingest.replay is None:
-            raise Unavailable("This server takes no notifications.", retry_after=60)
-        return [await self.ingest.replay(letter) for letter in found]
+        return [each for _, each in found]
 
     async def preview(self, of: Service, path: str, body: str, form: str | None) -> list[Preview]:
         """Name the table of each entity of a notification, without storing anything.

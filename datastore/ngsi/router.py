@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass, field
 
+from msgspec import structs
+
 from penstock.datastore.clock import Clock, iso_timestamp
-from penstock.datastore.errors import PenstockError, Unavailable
+from penstock.datastore.errors import ErrorCode, PenstockError, Unavailable
 from penstock.datastore.ngsi.dead_letters import DeadEvent
 from penstock.datastore.ngsi.events import EntityUpdate, Poison, identity_digest
 from penstock.datastore.ngsi.naming_rules import Renamer
@@ -34,7 +36,8 @@ class EntityRouter:
         """Route the entities of a notification; `at` is its time of arrival in milliseconds."""
         found = RoutedEntities()
         for position, (path, entry) in enumerate(notification.entries):
-            mark = identity_digest(notification.identity, str(position))
+            # The same notification may come again once its receipt expired: it is another event.
+            mark = identity_digest(notification.identity, str(at), str(position))
             made = await self.route_event(_dead_event(notification.service, path, at, mark, entry))
             if isinstance(made, Event):
                 found.events.append(made)
@@ -56,9 +59,7 @@ class EntityRouter:
         except Unavailable:
             raise
         except PenstockError as refused:
-            return DeadEvent(
-                dead.service, dead.path, dead.at, dead.identity, refused.message, dead.update
-            )
+            return structs.replace(dead, reason=refused.message, code=refused.code)
         persistence = self.options.layout.attr_persistence
         return Event(
             dead.service, dead.path, dead.at, dead.identity, table, persistence, dead.update
@@ -85,4 +86,6 @@ def _dead_event(
 ) -> DeadEvent:
     if isinstance(entry, EntityUpdate):
         return DeadEvent(service, path, at, mark, "", entry)
-    return DeadEvent(service, path, at, mark, entry.reason, None, entry.payload)
+    return DeadEvent(
+        service, path, at, mark, entry.reason, None, entry.payload, code=ErrorCode.BAD_USER_INPUT
+    )

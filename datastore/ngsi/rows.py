@@ -1,13 +1,14 @@
 """The items of an update: exactly the documented fields, and the keys that find them.
 
-Row persistence makes one item for each attribute, column persistence one for the whole update. An
-item's `pk` is its series. The series contains the notified service and path, so that no mapping can
-mix items of different tenants. Its `sk` begins with the time, so that a range of times is a range
-of keys.
+Row persistence makes one item for each attribute. Column persistence makes one for the whole
+update, and one more for each time that the update repeats an attribute. An item's `pk` is its
+series. The series contains the notified service and path, so that no mapping can mix items of
+different tenants. Its `sk` begins with the time, so that a range of times is a range of keys.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -62,13 +63,18 @@ class Event(SegmentStruct, frozen=True, array_like=True):
 def items_of(event: Event, layout: ItemLayout) -> list[Item]:
     """The items that store an update; the same event always gives the same items."""
     if event.persistence is Persistence.COLUMN:
-        return [_column_item(event, layout)]
+        return list(_column_items(event, layout))
     return list(_row_items(event, layout))
 
 
 def item_count(event: Event) -> int:
     """The number of items that store an event."""
-    return 1 if event.persistence is Persistence.COLUMN else len(event.update.attributes)
+    attributes = event.update.attributes
+    return (
+        len(_place_columns(attributes))
+        if event.persistence is Persistence.COLUMN
+        else len(attributes)
+    )
 
 
 def recv_time(at: int, compat: Compat = Compat.DOCUMENTED) -> str:
@@ -125,24 +131,77 @@ def _common_fields(event: Event, layout: ItemLayout) -> Item:
     }
 
 
-def _column_item(event: Event, layout: ItemLayout) -> Item:
-    key, number = _sample_identity(event)
-    item: Item = {
-        **COLUMN_SERIES.item(**_series_values(event), at=event.at, id=key),
-        "ID": number,
-        "recvTime": recv_time(event.at, layout.compat),
-        "fiwareServicePath": event.path,
-        "entityId": event.update.entity_id,
-        "entityType": event.update.entity_type,
-    }
-    aside: Item = {}
-    for attribute in event.update.attributes:
-        names = (attribute.name, attribute.name + METADATA_SUFFIX)
-        # Of two attributes, or an attribute and another's metadata, the first has the field.
-        target = aside if any(name in item or name in RESERVED_FIELDS for name in names) else item
-        target[names[0]] = _column_value(attribute.value, layout)
-        target[names[1]] = metadata_text(attribute, layout.compat)
-    return {**item, COLLISIONS_FIELD: aside} if aside else item
+def _column_items(event: Event, layout: ItemLayout) -> Iterator[Item]:
+    for number, placed in enumerate(_place_columns(event.update.attributes)):
+        # The first item has the key of an update without duplicates.
+        key, sample_id = _sample_identity(event, *(("", str(number)) if number else ()))
+        item: Item = {
+            **COLUMN_SERIES.item(**_series_values(event), at=event.at, id=key),
+            "ID": sample_id,
+            "recvTime": recv_time(event.at, layout.compat),
+            "fiwareServicePath": event.path,
+            "entityId": event.update.entity_id,
+            "entityType": event.update.entity_type,
+            **_columns(placed.fields, layout),
+        }
+        if placed.aside:
+            item[COLLISIONS_FIELD] = _columns(placed.aside, layout)
+        yield item
+
+
+@dataclass(slots=True)
+class _ColumnPlaces:
+    """The attributes of one column item by name: in fields of its own, and in the map aside."""
+
+    fields: dict[str, NotifiedAttribute] = field(default_factory=dict)
+    aside: dict[str, NotifiedAttribute] = field(default_factory=dict)
+
+    def place(self, attribute: NotifiedAttribute) -> bool:
+        """Place the attribute, unless this item holds its name already or has no place for it."""
+        name = attribute.name
+        if name in self.fields or name in self.aside:
+            return False
+        reserved = name in RESERVED_FIELDS or name + METADATA_SUFFIX in RESERVED_FIELDS
+        for held in (self.aside,) if reserved else (self.fields, self.aside):
+            if not _is_ambiguous(name, held):
+                held[name] = attribute
+                return True
+        return False
+
+
+def _is_ambiguous(name: str, held: Mapping[str, NotifiedAttribute]) -> bool:
+    """Whether a column of the attribute is also one of its neighbours', or reads like theirs.
+
+    Two columns hold an attribute: `<name>` and `<name>_md`. Whoever finds both takes them for it.
+    """
+    stem = name.removesuffix(METADATA_SUFFIX)
+    before = (stem, stem.removesuffix(METADATA_SUFFIX)) if stem != name else ()
+    near = (*before, name + METADATA_SUFFIX, name + 2 * METADATA_SUFFIX)
+    return any(each in held for each in near)
+
+
+def _place_columns(attributes: Iterable[NotifiedAttribute]) -> list[_ColumnPlaces]:
+    """Divide attributes into items, one item unless some cannot be held beside the others."""
+    items = [_ColumnPlaces()]
+    following: dict[str, int] = {}
+    for attribute in attributes:
+        # No item before this one can hold the name once more.
+        at = following.get(attribute.name, 0)
+        while at < len(items) and not items[at].place(attribute):
+            at += 1
+        if at == len(items):
+            items.append(_ColumnPlaces())
+            items[at].place(attribute)
+        following[attribute.name] = at + 1
+    return items
+
+
+def _columns(held: Mapping[str, NotifiedAttribute], layout: ItemLayout) -> dict[str, Value]:
+    columns: dict[str, Value] = {}
+    for name, attribute in held.items():
+        columns[name] = _column_value(attribute.value, layout)
+        columns[name + METADATA_SUFFIX] = metadata_text(attribute, layout.compat)
+    return columns
 
 
 def _series_values(event: Event) -> dict[str, str]:

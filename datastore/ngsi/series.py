@@ -146,10 +146,10 @@ def _partition(of: Attribute, persistence: Persistence) -> str:
 
 
 def _holds_attribute(name: str) -> Callable[[Attributes], bool]:
-    return lambda item: _attribute_columns(item, name) is not None
+    return lambda item: attribute_columns(item, name) is not None
 
 
-def _attribute_columns(item: Attributes, name: str) -> tuple[Value, Value] | None:
+def attribute_columns(item: Attributes, name: str) -> tuple[Value, Value] | None:
     """The value and the metadata of an attribute in a column item; None if it is not there."""
     metadata = name + METADATA_SUFFIX
     aside = item.get(COLLISIONS_FIELD)
@@ -162,7 +162,7 @@ def _attribute_columns(item: Attributes, name: str) -> tuple[Value, Value] | Non
 def _read_sample(name: str, item: Attributes) -> Sample:
     at = int(str(item["sk"]).partition(":")[0])
     is_row = str(item["pk"]).count(":") == ROW_SERIES.pk.text.count(":")
-    found = (item["attrValue"], item["attrMd"]) if is_row else _attribute_columns(item, name)
+    found = (item["attrValue"], item["attrMd"]) if is_row else attribute_columns(item, name)
     value, metadata = found or (None, "[]")
     return Sample(at, _value_text(value), number_of(value), str(metadata))
 

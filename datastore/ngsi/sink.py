@@ -14,14 +14,16 @@ from typing import Final
 from penstock.datastore.access.access import Access, Budget
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import IllegalState, NotFound
-from penstock.datastore.ngsi.batch_writer import RunLoader, SampleWriter
-from penstock.datastore.ngsi.commit import BatchCommitter
+from penstock.datastore.ngsi.commit import BatchCommitter, RetryWindow
 from penstock.datastore.ngsi.counts import SHARDS
 from penstock.datastore.ngsi.dead_letters import LetterFiles
 from penstock.datastore.ngsi.destinations import Destinations
 from penstock.datastore.ngsi.directory import Catalog
 from penstock.datastore.ngsi.events import LineFiles
 from penstock.datastore.ngsi.inbox import WORKERS, EventAmount, Inbox, InFlightLimit, IntakeResult
+from penstock.datastore.ngsi.loading.lanes import DestinationLanes
+from penstock.datastore.ngsi.loading.run_loader import RunLoader
+from penstock.datastore.ngsi.loading.sample_writer import SampleWriter
 from penstock.datastore.ngsi.naming_rules import load_renamer
 from penstock.datastore.ngsi.notification import Notification
 from penstock.datastore.ngsi.options import Ack, SinkOptions
@@ -178,8 +180,9 @@ def _build_sink(ground: SinkContext, options: SinkOptions) -> NotificationSink:
     room = InFlightLimit(options.max_pending)
     sorter = EntityRouter(TableNameRegistry(ground.table), options, ground.clock)
     persisting = SampleWriter(ground.destinations, options.layout)
-    loading = RunLoader(keeping, persisting, options.batching, room)
-    intake = Inbox(keeping, sorter, ground.clock, room, loading.load_run)
+    loading = RunLoader(keeping, persisting, options.batching, room, DestinationLanes(room))
+    window = RetryWindow(ground.clock, timedelta(seconds=options.retry_window))
+    intake = Inbox(keeping, sorter, window, room, loading.load_run)
     replaying = LetterReplayer(keeping, sorter, room, loading.load_run)
     return NotificationSink(options, room, intake, loading, keeping, sorter, replaying)
 

@@ -33,6 +33,7 @@ describe_values(
             "The caller's library already contains the object of the bucket."
         ),
         ErrorCode.FORBIDDEN: "The caller may see the object but may not do this to it.",
+        ErrorCode.FOREIGN_TABLE: "The table of the destination belongs to another program.",
         ErrorCode.GRAPHQL_PARSE_FAILED: "The document has a syntax error.",
         ErrorCode.GRAPHQL_VALIDATION_FAILED: "The document does not match the schema.",
         ErrorCode.ILLEGAL_STATE: "The state of the object does not allow the change.",

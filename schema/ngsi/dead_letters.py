@@ -2,6 +2,7 @@
 
 import strawberry
 
+from penstock.datastore.errors import ErrorCode
 from penstock.datastore.ngsi.dead_letters import DeadEvent, DeadLetter
 from penstock.datastore.ngsi.name_encoding import Encoding
 from penstock.datastore.ngsi.options import DataModel
@@ -64,6 +65,9 @@ class NgsiCounts:
 @strawberry.type(description="An entity that could not be stored.")
 class NgsiDeadEntity:
     reason: str = strawberry.field(description="The reason why the entity could not be stored.")
+    code: ErrorCode | None = strawberry.field(
+        description="The reason as a code, for programs; null in dead letters of older servers."
+    )
     entity: str = strawberry.field(description="The entity, written as JSON.")
 
 
@@ -76,6 +80,9 @@ class NgsiDeadLetter:
     path: str = strawberry.field(description="The service path, as written in the notification.")
     reason: str = strawberry.field(
         description="The reason why the first of the updates could not be stored."
+    )
+    code: ErrorCode | None = strawberry.field(
+        description="The reason as a code, for programs; null in dead letters of older servers."
     )
     events: int = strawberry.field(description="The number of updates in the dead letter.")
     attempts: int = strawberry.field(

@@ -4,7 +4,8 @@ from typing import Annotated
 
 import strawberry
 
-from penstock.datastore.ngsi import replay
+from penstock.datastore.errors import ErrorCode
+from penstock.datastore.ngsi import dead_letters, repository
 from penstock.datastore.ngsi.naming_rules import NamingDocuments
 from penstock.resolvers import ngsi
 from penstock.schema.core.context import Info
@@ -27,11 +28,25 @@ class NgsiReplayed:
     )
 
 
+@strawberry.type(
+    description="A dead letter that could not be replayed. It is as it was, and can be tried again."
+)
+class NgsiReplayFailure:
+    id: strawberry.ID = strawberry.field(description="The id of the dead letter.")
+    code: ErrorCode = strawberry.field(description="The reason as a code, for programs.")
+    message: str = strawberry.field(description="The reason as text, for people.")
+
+
 @strawberry.type(description="The result of replaying dead letters.")
 class ReplayDeadLettersPayload:
-    replayed: list[replay.ReplayResult] = strawberry.field(
+    replayed: list[dead_letters.ReplayResult] = strawberry.field(
         graphql_type=list[NgsiReplayed],
-        description="The result of each dead letter that was replayed.",
+        description="The result of each dead letter that was replayed, now or within the last day.",
+    )
+    failures: list[repository.ReplayFailure] = strawberry.field(
+        graphql_type=list[NgsiReplayFailure],
+        description="The dead letters that could not be replayed, such as while too many updates "
+        "wait to be stored; empty if all were.",
     )
 
 
@@ -53,7 +68,7 @@ ReplayDeadLettersResult = Annotated[
     ReplayDeadLettersPayload | NotFound | NotPermitted | LimitExceeded,
     strawberry.union(
         "ReplayDeadLettersResult",
-        description="The replayed dead letters, or the reason why none was replayed.",
+        description="The result of each dead letter, or the reason why none was replayed.",
     ),
 ]
 PutNameMappingsResult = Annotated[
@@ -75,7 +90,8 @@ PutGroupingRulesResult = Annotated[
 @strawberry.input(description="The dead letters to replay.")
 class ReplayDeadLettersInput:
     ids: list[strawberry.ID] = strawberry.field(
-        description="The ids of at most 100 dead letters; either all of them are replayed or none."
+        description="The ids of at most 100 dead letters. If one of them does not exist, or the "
+        "caller may not replay it, none is replayed."
     )
 
 
@@ -98,16 +114,17 @@ class NgsiMutation:
     @strawberry.mutation(
         graphql_type=ReplayDeadLettersResult,
         description="Try again to store the updates of dead letters, with the present rules and "
-        "settings. The caller must be a contributor at their service paths. Updates that fail "
-        "again are put into a new dead letter.",
+        "settings. The caller must be a contributor at their service paths. Each dead letter is "
+        "replayed as a whole or not at all. Updates that fail again are put into a new dead "
+        "letter. A repetition within a day gives the same result and stores nothing twice.",
         metadata=price_metadata(1, "input"),
     )
     @staticmethod
     async def replay_dead_letters(
         info: Info, input: InputOf[ReplayDeadLettersInput]
     ) -> ReplayDeadLettersPayload:
-        replayed = await info.context.session.notifications.replay(input.ids)
-        return ReplayDeadLettersPayload(replayed=replayed)
+        replays = await info.context.session.notifications.replay(input.ids)
+        return ReplayDeadLettersPayload(replayed=replays.replayed, failures=replays.failures)
 
     @strawberry.mutation(
         graphql_type=PutNameMappingsResult,

@@ -122,6 +122,13 @@ class NgsiSettings(BaseSettings):
         description="Events that one server process may hold before they are stored; beyond it, "
         "notifications are answered 503.",
     )
+    ngsi_retry_window: int = Field(
+        300,
+        ge=1,
+        le=86_400,
+        description="Time in which a notification with the same `Fiware-Correlator`, headers and "
+        "body is a retry of its sender, in seconds. It is stored once. Later, it is stored again.",
+    )
     ngsi_lease_seconds: int = Field(
         60,
         ge=2,
@@ -191,6 +198,7 @@ class NgsiSettings(BaseSettings):
             enable_name_mappings=self.ngsi_enable_name_mappings,
             ack=Ack(self.ngsi_ack),
             max_pending=self.ngsi_max_pending,
+            retry_window=self.ngsi_retry_window,
         )
 
     @property

@@ -1,5 +1,6 @@
 """Destinations, tables and files that fail on purpose, before or after they take effect."""
 
+import asyncio
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -29,10 +30,14 @@ class FailingDestinations:
     fails: Fails = fail_nothing
     dice: random.Random = field(default_factory=lambda: random.Random(0))
 
+    @property
+    def has_tables(self) -> bool:
+        return self.inner.has_tables
+
     async def create(self, name: str) -> None:
         await self.inner.create(name)
 
-    async def write(self, items: Sequence[TableItem]) -> None:
+    async def write(self, items: Sequence[TableItem], *, patient: bool = True) -> None:
         failures = [failure for table, _ in items if (failure := self.fails(table))]
         if not failures or self.dice.random() < 0.5:
             await self.inner.write(items)
@@ -48,6 +53,52 @@ class FailingDestinations:
             if isinstance(error, NotAllowed)
             else self.inner.failure_kind(error)
         )
+
+    async def close(self) -> None:
+        await self.inner.close()
+
+
+@dataclass(slots=True)
+class HangingDestinations:
+    """Destinations of which some never answer a patient request, and fail an impatient one.
+
+    `tables` says whether each destination is a table, whose creation then never ends either.
+    """
+
+    inner: Destinations
+    part: str
+    tables: bool = False
+    hanging: int = 0
+
+    @property
+    def has_tables(self) -> bool:
+        return self.tables or self.inner.has_tables
+
+    async def create(self, name: str) -> None:
+        if self.tables and self.part in name:
+            await self._hang()
+        await self.inner.create(name)
+
+    async def write(self, items: Sequence[TableItem], *, patient: bool = True) -> None:
+        if not any(self.part in item.table for item in items):
+            await self.inner.write(items, patient=patient)
+        elif patient:
+            await self._hang()
+        else:
+            raise Unavailable("busy")
+
+    async def _hang(self) -> None:
+        self.hanging += 1
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.hanging -= 1
+
+    def table(self, name: str) -> SampleTable:
+        return self.inner.table(name)
+
+    def failure_kind(self, error: Exception) -> FailureKind:
+        return self.inner.failure_kind(error)
 
     async def close(self) -> None:
         await self.inner.close()

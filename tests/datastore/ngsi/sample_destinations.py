@@ -66,11 +66,16 @@ class PrefixedDestinations:
     inner: Destinations
     prefix: str
 
+    @property
+    def has_tables(self) -> bool:
+        return self.inner.has_tables
+
     async def create(self, name: str) -> None:
         await self.inner.create(self.prefix + name)
 
-    async def write(self, items: Sequence[TableItem]) -> None:
-        await self.inner.write([TableItem(self.prefix + table, item) for table, item in items])
+    async def write(self, items: Sequence[TableItem], *, patient: bool = True) -> None:
+        prefixed = [TableItem(self.prefix + table, item) for table, item in items]
+        await self.inner.write(prefixed, patient=patient)
 
     def table(self, name: str) -> SampleTable:
         return self.inner.table(self.prefix + name)

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from penstock.datastore.ngsi.batch_writer import SampleWriter
 from penstock.datastore.ngsi.counts import IngestCounts, Tally
 from penstock.datastore.ngsi.dead_letters import DeadLetter, dead_letter_insert
 from penstock.datastore.ngsi.directory import Catalog
 from penstock.datastore.ngsi.events import EntityUpdate, NotifiedAttribute
+from penstock.datastore.ngsi.loading.sample_writer import SampleWriter
 from penstock.datastore.ngsi.options import ItemLayout, NamingOptions, Persistence
 from penstock.datastore.ngsi.rows import Event, recv_time
 from penstock.datastore.ngsi.table_names import NamingPlace, TableNameRegistry

@@ -1,6 +1,7 @@
 """Reads of received data: within one caller's roles, page by page, and by period."""
 
 import asyncio
+import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -12,6 +13,11 @@ from penstock.datastore.clock import Clock
 from penstock.datastore.errors import LimitExceeded, NotFound, NotPermitted, Unavailable
 from penstock.datastore.ngsi.counts import IngestCounts
 from penstock.datastore.ngsi.directory import Attribute, ServicePath
+from penstock.datastore.ngsi.notification import (
+    NotificationDefaults,
+    read_headers,
+    read_notification,
+)
 from penstock.datastore.ngsi.options import (
     DataModel,
     ItemLayout,
@@ -140,6 +146,23 @@ async def test_a_sparse_column_is_found_behind_many_others(world: SinkWorld) -> 
     assert await texts(world, await speed(world)) == ["0", "149"]
 
 
+@without_moto
+async def test_each_value_of_an_attribute_named_several_times_is_a_sample_in_columns(
+    world: SinkWorld,
+) -> None:
+    options = replace(QUICK, layout=ItemLayout(attr_persistence=Persistence.COLUMN))
+    attributes = [{"name": "speed", "type": "float", "value": value} for value in ("1", "2", "3")]
+    element = {"id": "car1", "type": "car", "attributes": attributes}
+    body = json.dumps({"contextResponses": [{"contextElement": element}]}).encode()
+    heading = {"fiware-service": "vehicles", "fiware-servicepath": "/4wheels"}
+    async with world.open_sink(options) as sink:
+        made = read_notification(read_headers(heading, NotificationDefaults()), body)
+        await sink.accept_notification(made, 100)
+        await sink.loader.drain()
+    assert sorted(await texts(world, await speed(world))) == ["1", "2", "3"]
+    assert await world.counts() == IngestCounts(received=1, persisted=1, items=3)
+
+
 @on_sqlite
 async def test_values_come_back_as_text_and_as_number(world: SinkWorld) -> None:
     await notify(world, 1, 2.5, True, None, "x", {"a": [1]}, "1e3")
@@ -182,15 +205,17 @@ def test_a_number_is_what_says_so_exactly(value: Any, number: str | None) -> Non
 
 
 @on_sqlite
-async def test_letters_are_replayed_by_contributors_all_or_none(world: SinkWorld) -> None:
+async def test_letters_are_replayed_by_contributors_of_all_their_paths(world: SinkWorld) -> None:
     async with world.open_sink() as sink:
         for path in ("/a", "/b"):
             await sink.accept_notification(notification({}, fiware_servicepath=path), 10)
         ids = [(await world.letters(("vehicles", path)))[0].id for path in ("/a", "/b")]
         admin = {GroupPath("/vehicles/a"): Role.CONTRIBUTOR}
         part = reader(world, Caller("ann", admin), replay=sink.replayer.replay)
-        with pytest.raises(NotFound):
-            await part.replay(ids)
+        for id in (ids[1], "x"):
+            with pytest.raises(NotFound) as missing:
+                await part.replay([ids[0], id])
+            assert missing.value.message == f"These dead letters do not exist: {id}."
         below = reader(
             world,
             Caller("bob", {**admin, GroupPath("/vehicles/b"): Role.READER}),
@@ -201,9 +226,11 @@ async def test_letters_are_replayed_by_contributors_all_or_none(world: SinkWorld
         with pytest.raises(LimitExceeded):
             await below.replay(["x"] * 101)
         assert [(await world.letters(("vehicles", path)))[0].id for path in ("/a", "/b")] == ids
-        assert [each.dead for each in await part.replay(ids[:1])] == [1]
-    with pytest.raises(NotFound):
-        await reader(world).replay(ids[:1])
+        done = await part.replay([ids[0], ids[0]])
+        assert [(each.letter.id, each.dead) for each in done.replayed] == [(ids[0], 1)]
+        with pytest.raises(NotFound):
+            await reader(world, Caller("eve", {GroupPath("/x"): Role.ADMIN})).replay(ids[:1])
+    assert await reader(world).replay(ids[:1]) == done
     with pytest.raises(Unavailable):
         await reader(world).replay(ids[1:])
 

@@ -1,5 +1,6 @@
 """Stored items: exactly the documented fields, in both persistences, for every value."""
 
+from collections import Counter
 from decimal import Decimal
 from typing import Any
 
@@ -8,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
+from penstock.datastore.errors import ErrorCode
+from penstock.datastore.ngsi.dead_letters import DeadEvent, Refusal
 from penstock.datastore.ngsi.events import (
     EntityUpdate,
     Metadata,
@@ -16,8 +19,10 @@ from penstock.datastore.ngsi.events import (
     read_json,
     write_json,
 )
+from penstock.datastore.ngsi.notification import read_any_entity
 from penstock.datastore.ngsi.options import Compat, ItemLayout, Persistence, ValueFormat
-from penstock.datastore.ngsi.rows import Event, items_of, recv_time
+from penstock.datastore.ngsi.rows import Event, item_count, items_of, recv_time
+from penstock.datastore.ngsi.series import attribute_columns
 from penstock.datastore.table import limits
 from penstock.datastore.table.port import Item
 
@@ -33,6 +38,7 @@ CAR = EntityUpdate(
 ROWS = ItemLayout()
 CYGNUS = ItemLayout(compat=Compat.CYGNUS)
 TYPED = ItemLayout(value_format=ValueFormat.TYPED)
+BUSY = Refusal(ErrorCode.SERVICE_UNAVAILABLE, "busy")
 
 
 def event(
@@ -193,6 +199,45 @@ def test_an_attribute_named_like_anothers_metadata_stands_aside() -> None:
     assert found["attrs"] == {"a_md": "2", "a_md_md": "[]"}
 
 
+def read_columns(items: list[Item], names: set[str]) -> Counter[tuple[str, str | None]]:
+    """The samples that a reader finds in column items: each name with its value's text."""
+    return Counter(
+        (name, None if found[0] is None else str(found[0]))
+        for item in items
+        for name in names
+        if (found := attribute_columns(item, name)) is not None
+    )
+
+
+def test_an_attribute_that_comes_three_times_is_three_column_items() -> None:
+    thrice = tuple(NotifiedAttribute("a", "", value) for value in (1, 2, 3))
+    update = EntityUpdate("e", "t", (*thrice, NotifiedAttribute("b", "", 4)))
+    first, second, third = items_of(event(update, Persistence.COLUMN), ROWS)
+    assert (first["a"], first["b"], second["a"], third["a"]) == ("1", "4", "2", "3")
+    assert all("b" not in item and "attrs" not in item for item in (second, third))
+    assert len({(item["pk"], item["sk"]) for item in (first, second, third)}) == 3
+    assert len({item["ID"] for item in (first, second, third)}) == 3
+    assert item_count(event(update, Persistence.COLUMN)) == 3
+
+
+NEIGHBOURS = ("a", "a_md", "a_md_md", "a_md_md_md", "b", "_md", "ID", "ID_md", "ID_md_md", "attrs",
+              "pk", "recvTime", "recvTime_md", "expiresAt")  # fmt: skip
+
+
+@given(st.lists(st.tuples(st.sampled_from(NEIGHBOURS), st.integers(0, 99)), max_size=9))
+def test_each_value_of_a_column_update_is_read_once_under_its_name(
+    attributes: list[tuple[str, int]],
+) -> None:
+    update = EntityUpdate(
+        "e", "t", tuple(NotifiedAttribute(name, "", value) for name, value in attributes)
+    )
+    items = items_of(event(update, Persistence.COLUMN), ROWS)
+    sent = Counter((name, str(value)) for name, value in attributes)
+    assert read_columns(items, set(NEIGHBOURS)) == sent
+    assert item_count(event(update, Persistence.COLUMN)) == len(items)
+    assert all({"ID", "recvTime", "entityId"} <= item.keys() for item in items)
+
+
 def test_an_update_without_attributes_has_no_rows_and_one_column_item() -> None:
     empty = EntityUpdate("e", "t", ())
     assert items_of(event(empty), ROWS) == []
@@ -261,3 +306,13 @@ def test_every_item_fits_the_table(
 def test_json_is_written_again_as_it_was_read() -> None:
     text = b'{"a":[1,2.50,1E5,-0.0,"\xc3\xa9",null,true],"b":{}}'
     assert write_json(read_json(text)) == text
+
+
+def test_a_dead_entity_shows_each_value_of_an_attribute_named_several_times() -> None:
+    unit = Metadata("unit", "Text", "km/h")
+    one, two = NotifiedAttribute("a", "float", 1, (unit,)), NotifiedAttribute("a", "float", 2)
+    dead = DeadEvent.from_event(event(EntityUpdate("e", "t", (one, two))), BUSY)
+    read = read_any_entity(read_json(dead.entity))
+    assert read == EntityUpdate("e", "t", (one, two))
+    single = DeadEvent.from_event(event(EntityUpdate("e", "t", (one,))), BUSY)
+    assert read_any_entity(read_json(single.entity)) == EntityUpdate("e", "t", (one,))

@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "dfd38b15e26efc8f0cd70aecaacefa3d5747a5a0892aee14f37f03782d05ab7e"
+STRUCTURE = "b106d639c764d759d8b8cf5a844225d70e6cd1ea739ebfef2ff59ef021f47d71"
 SMALL = '''
 """The fields that read data."""
 type Query {

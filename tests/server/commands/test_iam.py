@@ -13,8 +13,8 @@ from penstock.datastore.dynamodb.protocol import DynamoDBClient
 from penstock.datastore.dynamodb.table import DynamoDBTable
 from penstock.datastore.dynamodb.wire import Raw
 from penstock.datastore.iam_policy import server_policy, with_destinations
-from penstock.datastore.ngsi.batch_writer import SampleWriter
 from penstock.datastore.ngsi.dynamodb_destinations import DynamoDBDestinations
+from penstock.datastore.ngsi.loading.sample_writer import SampleWriter
 from penstock.datastore.ngsi.options import ItemLayout
 from penstock.datastore.objects.s3 import PART_BYTES, S3Files
 from penstock.datastore.resources import delete

@@ -26,6 +26,7 @@ from penstock.server.runtime.stores import build_store
 from penstock.server.settings.settings import Settings
 from tests.datastore.ngsi.failing_destinations import FaultInjector
 from tests.datastore.ngsi.sample_destinations import open_destinations
+from tests.datastore.ngsi.sample_ngsi_ld import LD_BODIES, LINK, ORION_LD_HEADERS, V2_BODIES
 from tests.datastore.ngsi.sample_sinks import QUICK, SinkWorld, car, open_world
 from tests.support.stores import open_table
 
@@ -222,6 +223,49 @@ async def test_what_is_no_notification_is_refused_and_changes_nothing(
     notified: NotifyClient, status: int, code: str, sent: dict[str, Any]
 ) -> None:
     assert await notified.refusal(status, code, **sent)
+
+
+@pytest.mark.parametrize("body", LD_BODIES.values(), ids=LD_BODIES)
+async def test_ngsi_ld_as_plain_json_is_refused_and_changes_nothing(
+    notified: NotifyClient, body: Any
+) -> None:
+    message = await notified.refusal(
+        415, "UNSUPPORTED_MEDIA_TYPE", body, ngsiv2_attrsformat=None, fiware_correlator="c"
+    )
+    assert "NGSI-LD" in message
+    assert await notified.world.letters() == []
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        ORION_LD_HEADERS,
+        {"ngsild-tenant": "openiot"},
+        {"content-type": "application/ld+json"},
+        {"link": LINK},
+    ],
+)
+async def test_headers_of_ngsi_ld_are_refused_with_what_to_do(
+    notified: NotifyClient, headers: dict[str, str]
+) -> None:
+    sent = {name.replace("-", "_"): value for name, value in headers.items()}
+    message = await notified.refusal(415, "UNSUPPORTED_MEDIA_TYPE", **sent)
+    assert "Subscribe with NGSIv2" in message
+
+
+async def test_a_context_in_a_second_link_header_is_refused(notified: NotifyClient) -> None:
+    fields = [*HEADERS.items(), ("authorization", notified.bearer("/vehicles=contributor"))]
+    fields += [("link", '<https://a>; rel="next"'), ("link", LINK)]
+    body = json.dumps({"data": [car("car1")]})
+    answer = await notified.client.post("/v2/notify", content=body, headers=fields)
+    assert answer.status_code == 415
+    assert (await notified.world.counts()).received == 0
+
+
+@pytest.mark.parametrize("body", V2_BODIES.values(), ids=V2_BODIES)
+async def test_ngsiv2_that_looks_like_ngsi_ld_is_stored(notified: NotifyClient, body: Any) -> None:
+    assert (await notified.send(body, ngsiv2_attrsformat=None)).status_code == 200
+    assert (await notified.world.recount()).persisted == 1
 
 
 @pytest.mark.parametrize(

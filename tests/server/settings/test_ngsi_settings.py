@@ -40,6 +40,8 @@ def test_other_intervals_are_refused(given: str) -> None:
         {"ngsi_batch_ttl": -2},
         {"ngsi_batch_size": 0},
         {"ngsi_batch_timeout": 0},
+        {"ngsi_retry_window": 0},
+        {"ngsi_retry_window": 86_401},
         {"ngsi_data_model": "dm-by-attribute"},
         {"ngsi_attr_persistence": "rows"},
         {"ngsi_default_service": "a/b"},

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import pytest
 
 from penstock.datastore.errors import LimitExceeded, RequestRefused, Unavailable
-from penstock.datastore.ngsi.batch_writer import SampleWriter, write_items
 from penstock.datastore.ngsi.destinations import Destinations, FailureKind, SampleTable, TableItem
 from penstock.datastore.ngsi.events import EntityUpdate, NotifiedAttribute
+from penstock.datastore.ngsi.loading.sample_writer import SampleWriter, write_items
 from penstock.datastore.ngsi.options import ItemLayout, Persistence
 from penstock.datastore.table import limits
 from penstock.datastore.table.port import Query, Range
@@ -30,10 +30,12 @@ class Recorder:
         self.sizes: list[int] = []
         self.failures = list(failures)
 
+    has_tables = False
+
     async def create(self, name: str) -> None:
         raise NotImplementedError
 
-    async def write(self, items: Sequence[TableItem]) -> None:
+    async def write(self, items: Sequence[TableItem], *, patient: bool = True) -> None:
         await asyncio.sleep(0)
         self.sizes.append(len(items))
         if self.failures:
@@ -112,7 +114,7 @@ async def test_an_event_that_no_table_can_hold_spoils_no_other(destinations: Des
     stored = await SampleWriter(destinations, ItemLayout()).store_events(events)
     assert stored.items == 2
     assert [refused for refused, _ in stored.refused] == [large, long]
-    assert all("is more than the maximum of" in reason for _, reason in stored.refused)
+    assert all("is more than the maximum of" in refusal.reason for _, refusal in stored.refused)
     assert len(await read_series(destinations, name)) == 2
 
 

@@ -1,0 +1,267 @@
+"""The loader of runs: stores committed events until each is stored or dead-lettered.
+
+Events of several destinations that arrive together are stored together, at the first attempt only.
+A destination that fails then goes on in a lane of its own.
+"""
+
+import asyncio
+import logging
+from asyncio import Event as Signal
+from collections import defaultdict
+from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NoReturn
+
+from penstock.datastore.errors import ErrorCode, IllegalState, PenstockError
+from penstock.datastore.manifest.records import Run
+from penstock.datastore.ngsi.commit import BatchCommitter
+from penstock.datastore.ngsi.dead_letters import Refusal
+from penstock.datastore.ngsi.destinations import FailureKind
+from penstock.datastore.ngsi.inbox import InFlightLimit
+from penstock.datastore.ngsi.loading.lanes import DestinationLane, DestinationLanes
+from penstock.datastore.ngsi.loading.open_runs import OpenRun, PendingEvent, PendingEvents
+from penstock.datastore.ngsi.loading.sample_writer import SampleWriter, WriteResult
+from penstock.datastore.ngsi.options import BatchingOptions
+from penstock.datastore.ngsi.rows import Event
+from penstock.datastore.ngsi.run_log import DEAD, PERSISTED
+
+CONCURRENT_RECORDS: Final = 8
+"""The number of batches whose entities are written to the directory at the same time."""
+
+SETTLE_SECONDS: Final = 1.0
+
+_FINAL = (FailureKind.FOREIGN, FailureKind.INVALID)
+"""The failures of opening a table that no later attempt can mend."""
+
+logger = logging.getLogger("penstock.ngsi")
+
+
+@dataclass(slots=True)
+class RunLoader:
+    """Collects the events of runs into batches, and stores the batches."""
+
+    committer: BatchCommitter
+    writer: SampleWriter
+    batching: BatchingOptions
+    in_flight: InFlightLimit
+    lanes: DestinationLanes
+    open_runs: dict[str, OpenRun] = field(default_factory=dict)
+    _buffer: PendingEvents = field(default_factory=list)
+    _buffered_since: float = 0.0
+    _arrived: Signal = field(default_factory=Signal)
+    _tasks: set["asyncio.Task[None]"] = field(default_factory=set)
+    _draining: bool = False
+    _record_slots: asyncio.Semaphore = field(
+        default_factory=lambda: asyncio.Semaphore(CONCURRENT_RECORDS)
+    )
+
+    @property
+    def failing_destinations(self) -> dict[str, str]:
+        """The destinations that cannot be written at the moment, with the latest reason."""
+        return self.lanes.failures
+
+    def load_run(self, run: Run, events: Sequence[Event], size: int) -> None:
+        """Store the events of a run that this process holds; capacity was checked before."""
+        opened = OpenRun.of(run, len(events), size)
+        self.open_runs[run.id] = opened
+        if not self._buffer:
+            self._buffered_since = asyncio.get_running_loop().time()
+        self._buffer += [PendingEvent(opened, event) for event in events]
+        self._arrived.set()
+
+    async def run_batches(self) -> NoReturn:
+        """Store a batch whenever it is full or old enough, for ever."""
+        while True:
+            await self._wait_for_batch()
+            batch, self._buffer = self._buffer, []
+            self._arrived.clear()
+            self._start_batch(batch)
+
+    async def drain(self) -> None:
+        """Store the buffered events at once, and wait until all of them are settled."""
+        self._draining = True
+        self._arrived.set()
+        while self._buffer or self._tasks:
+            if self._tasks:
+                await asyncio.wait(self._tasks)
+            else:
+                await asyncio.sleep(0)
+
+    def cancel_writes(self) -> None:
+        """Cancel all writes; another worker claims the unsettled runs later."""
+        for task in self._tasks:
+            task.cancel()
+
+    async def _wait_for_batch(self) -> None:
+        """Wait until there is a batch: enough events, or an event that has waited long enough."""
+        loop = asyncio.get_running_loop()
+        await self._arrived.wait()
+        while len(self._buffer) < self.batching.size and not self._draining:
+            left = self._buffered_since + self.batching.timeout - loop.time()
+            if left <= 0:
+                return
+            self._arrived.clear()
+            try:
+                async with asyncio.timeout(left):
+                    await self._arrived.wait()
+            except TimeoutError:
+                return
+
+    def _start_batch(self, batch: PendingEvents) -> None:
+        """Store what can be stored together; the rest goes into the lanes of its destinations."""
+        together: dict[str, PendingEvents] = {}
+        for table, entries in _group_by_table(batch).items():
+            if table in self.lanes.by_table or self.writer.must_open(table):
+                self._put_into_lane(table, entries)
+            else:
+                together[table] = entries
+        if len(together) > 1:
+            self._start(self._store_together(together))
+        else:
+            for table, entries in together.items():
+                self._put_into_lane(table, entries)
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _store_together(self, parts: dict[str, PendingEvents]) -> None:
+        """Store events of several destinations, each request once; failing parts go into lanes."""
+        entries = [entry for part in parts.values() for entry in part]
+        try:
+            stored = await self._attempt(entries, patient=False)
+        except Exception as error:
+            logger.info("several tables are written one by one: %s", error_text(error))
+            for table, part in parts.items():
+                self._put_into_lane(table, part)
+            return
+        await self._settle_events(entries, stored)
+
+    def _put_into_lane(self, table: str, entries: PendingEvents) -> None:
+        lane = self.lanes.by_table.get(table)
+        if lane is None:
+            lane = self.lanes.by_table[table] = DestinationLane(table)
+            self._start(self._run_lane(lane))
+        self._give_up(lane, self.lanes.put(lane, entries))
+
+    def _give_up(self, lane: DestinationLane, entries: PendingEvents) -> None:
+        """Let events become dead letters because the lane of a failing destination is full."""
+        if not entries:
+            return
+        reason = f"Too much waits for {lane.table}, which cannot be written: {lane.failure}"
+        refusal = Refusal(ErrorCode.SERVICE_UNAVAILABLE, reason)
+        self._start(self._settle_events(entries, _refuse(entries, refusal)))
+
+    async def _run_lane(self, lane: DestinationLane) -> None:
+        """Store the events of one destination, one attempt after the other, until none waits."""
+        try:
+            while lane.waiting:
+                await self._store_in_lane(lane)
+        finally:
+            self.lanes.recover(lane)
+            del self.lanes.by_table[lane.table]
+
+    async def _store_in_lane(self, lane: DestinationLane) -> None:
+        """Attempt to store the oldest events of a lane, and wait after a failure."""
+        entries, pause = lane.take(), None
+        try:
+            stored = await self._open_and_attempt(lane, entries)
+            self.lanes.recover(lane)
+        except Exception as error:
+            entries, stored, pause = self._next_attempt(lane, entries, error)
+        self.lanes.release(lane, entries)
+        self._start(self._settle_events(entries, stored))
+        if pause is not None:
+            await asyncio.sleep(pause)
+
+    async def _open_and_attempt(self, lane: DestinationLane, entries: PendingEvents) -> WriteResult:
+        """Store events of one destination, or refuse all of them if its table can never be used.
+
+        The table is opened first, so that the directory names no table that cannot be read.
+        """
+        try:
+            await self.writer.open_table(lane.table)
+        except Exception as error:
+            if self.writer.destinations.failure_kind(error) not in _FINAL:
+                raise
+            logger.warning("%s cannot be used: %s", lane.table, error_text(error))
+            return _refuse(entries, Refusal.from_error(error))
+        return await self._attempt(entries, patient=True)
+
+    async def _attempt(self, entries: PendingEvents, *, patient: bool) -> WriteResult:
+        events = [entry.event for entry in entries]
+        async with self._record_slots:
+            await self.committer.catalog.record_entities(events)
+        return await self.writer.store_events(events, patient=patient)
+
+    def _next_attempt(
+        self, lane: DestinationLane, entries: PendingEvents, error: Exception
+    ) -> tuple[PendingEvents, WriteResult, float | None]:
+        """The events to give up, their refusals, and the seconds until the next attempt, if any.
+
+        The other events go back into the lane. A wrong configuration costs no attempt: the events
+        wait until a person repairs it.
+        """
+        logger.warning("%s cannot be written yet: %s", lane.table, error_text(error))
+        pause: float | None = self.batching.retry_intervals[-1]
+        over, left = PendingEvents(), entries
+        kind = self.writer.destinations.failure_kind(error)
+        if kind is not FailureKind.CONFIGURATION:
+            tried = [entry.failed_again for entry in entries]
+            over = [each for each in tried if self.batching.retry_delay(each.attempts) is None]
+            left = [each for each in tried if self.batching.retry_delay(each.attempts) is not None]
+            pause = self.batching.retry_delay(left[0].attempts) if left else None
+        lane.put_back(left)
+        self._give_up(lane, self.lanes.fail(lane, error_text(error)))
+        return over, _refuse(over, Refusal.from_error(error)), pause
+
+    async def _settle_events(self, entries: PendingEvents, stored: WriteResult) -> None:
+        refusals = {event.identity: refusal for event, refusal in stored.refused}
+        for opened, event, attempts in entries:
+            refusal = refusals.get(event.identity)
+            self.in_flight.release(opened.settle(event, refusal, attempts))
+        for opened in {id(entry.opened): entry.opened for entry in entries}.values():
+            if opened.unsettled == 0:
+                await self._finish_run(opened)
+
+    async def _finish_run(self, opened: OpenRun) -> None:
+        """Write the result of a run to the manifest, until it is written or the run is lost."""
+        while not opened.lost:
+            try:
+                await self._write_outcome(opened)
+                break
+            except IllegalState:
+                opened.lost = True
+            except PenstockError as error:
+                logger.warning("a run cannot be settled yet: %s", error.message)
+                await asyncio.sleep(SETTLE_SECONDS)
+        self.open_runs.pop(opened.run.id, None)
+        self.in_flight.release(opened.load)
+
+    async def _write_outcome(self, opened: OpenRun) -> None:
+        ledger, run = self.committer.run_log, opened.run
+        if opened.was_settled and opened.dead:
+            await ledger.mark_failed(run, opened.dead[0].reason)
+        elif opened.was_settled:
+            await ledger.mark_loaded(run, {}, [])
+        else:
+            letters = await self.committer.write_dead_letters(opened.dead, attempts=opened.attempts)
+            counts = {PERSISTED: opened.events - len(opened.dead), DEAD: len(opened.dead)}
+            writes = [*letters, *opened.tally.writes(self.committer.shard)]
+            await ledger.mark_loaded(run, counts, writes)
+
+
+def error_text(error: Exception) -> str:
+    return Refusal.from_error(error).reason
+
+
+def _refuse(entries: PendingEvents, refusal: Refusal) -> WriteResult:
+    return WriteResult(refused=[(entry.event, refusal) for entry in entries])
+
+
+def _group_by_table(entries: PendingEvents) -> dict[str, PendingEvents]:
+    tables: dict[str, PendingEvents] = defaultdict(list)
+    for entry in entries:
+        tables[entry.event.table].append(entry)
+    return tables

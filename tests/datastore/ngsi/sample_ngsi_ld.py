@@ -1,0 +1,139 @@
+"""NGSI-LD notifications as brokers send them, and NGSIv2 that looks like them.
+
+Orion-LD: `notificationSend` of github.com/FIWARE/context.Orion-LD, and its issue 623 for NGSIv2.
+Stellio: docs/API_walkthrough.md of github.com/stellio-hub/stellio-docs.
+Scorpio: the entity of docs/en/source/HelloWorld.rst of github.com/ScorpioBroker/ScorpioBroker, in
+the envelope of schema/subscriptions/Notification.json of forge.etsi.org/rep/NGSI-LD/NGSI-LD.
+"""
+
+from typing import Any, Final
+
+CORE: Final = "https://uri.etsi.org/ngsi-ld/v1/ngsi-ld-core-context.jsonld"
+LINK: Final = f'<{CORE}>; rel="http://www.w3.org/ns/json-ld#context"; type="application/ld+json"'
+
+ORION_LD_HEADERS: Final = {
+    "content-type": "application/json",
+    "user-agent": "orionld/1.6.0",
+    "ngsild-attribute-format": "Normalized",
+    "link": LINK,
+}
+
+
+def envelope(*entities: dict[str, Any], **members: Any) -> dict[str, Any]:
+    """A notification of NGSI-LD, with the members that its schema requires."""
+    return {
+        "id": "urn:ngsi-ld:Notification:65925510-b64c-4bfa-942d-395803a9a784",
+        "type": "Notification",
+        "subscriptionId": "urn:ngsi-ld:Subscription:01",
+        "notifiedAt": "2021-07-16T15:51:54.654005Z",
+        "data": list(entities),
+        **members,
+    }
+
+
+def entity(**attributes: Any) -> dict[str, Any]:
+    return {"id": "urn:ngsi-ld:Vehicle:A4567", "type": "Vehicle", **attributes}
+
+
+SPEED: Final = {"type": "Property", "value": 50}
+STELLIO: Final = envelope(
+    {
+        "id": "urn:ngsi-ld:BeeHive:01",
+        "type": "BeeHive",
+        "temperature": {
+            "type": "Property",
+            "observedBy": {"type": "Relationship", "object": "urn:ngsi-ld:Sensor:01"},
+            "value": 42,
+            "observedAt": "2019-10-26T22:35:52.986010Z",
+            "unitCode": "CEL",
+        },
+        "@context": ["https://easy-global-market.github.io/apic-compound.jsonld"],
+    }
+)
+SCORPIO: Final = envelope(
+    {
+        "id": "urn:ngsi-ld:testunit:123",
+        "type": "AirQualityObserved",
+        "NO2": {"type": "Property", "value": 22, "unitCode": "GP"},
+        "refPointOfInterest": {
+            "type": "Relationship",
+            "object": "urn:ngsi-ld:PointOfInterest:RZ:MainSquare",
+        },
+    },
+    id="notification:-5983263741316604694",
+)
+LD_BODIES: Final = {
+    "Orion-LD, normalized": envelope(entity(speed=SPEED)),
+    "Orion-LD, concise": envelope(entity(speed={"value": 50, "unitCode": "KMH"})),
+    "Orion-LD, simplified": envelope(entity(speed=50)),
+    "Orion-LD, ld+json": envelope(entity(speed=SPEED), **{"@context": CORE}),
+    "Stellio": STELLIO,
+    "Scorpio": SCORPIO,
+    "no entities": envelope(),
+    "expanded type": envelope(type="https://uri.etsi.org/ngsi-ld/Notification"),
+    "context around NGSIv2": {"@context": [CORE], "data": [{"id": "a"}]},
+    "context in an entity": {"data": [entity(**{"@context": CORE}, speed=1)]},
+    "relationship": {"data": [entity(owner={"type": "Relationship", "object": "urn:x"})]},
+    "geo property of Stellio": {
+        "data": [entity(at={"type": "GeoProperty", "value": {}, "createdAt": "2021-07-16"})]
+    },
+    "language property": {"data": [entity(n={"type": "LanguageProperty", "languageMap": {}})]},
+    "vocabulary": {"data": [entity(n={"type": "VocabProperty", "vocab": "a"})]},
+    "several instances": {"data": [entity(speed=[SPEED, {**SPEED, "datasetId": "urn:d:1"}])]},
+    "beside an entity of NGSIv2": {
+        "data": [{"id": "car1", "type": "car"}, entity(speed={**SPEED, "observedAt": "2021"})]
+    },
+    "only types of NGSI-LD": {
+        "data": [entity(speed=SPEED, at={"type": "GeoProperty", "value": 1})]
+    },
+    "bare": entity(speed=SPEED),
+}
+"""Bodies of NGSI-LD that Cygnus-like sinks misread, each sent as plain `application/json`."""
+
+V2_BODIES: Final = {
+    "converted by Orion-LD": {
+        "subscriptionId": "urn:ngsi-ld:Subscription:5fd1f31e8b9b83697b855a5d",
+        "data": [
+            {
+                "id": "urn:ngsi-ld:Device:filling001",
+                "type": "FillingSensor",
+                "fillingLevel": {
+                    "type": "Property",
+                    "value": 0.33,
+                    "metadata": {"accuracy": {"type": "Property", "value": 0.05}},
+                },
+                "controllingAsset": {
+                    "type": "Relationship",
+                    "value": "urn:ngsi-ld:Building:farm001",
+                    "metadata": {},
+                },
+            }
+        ],
+    },
+    "of Orion with types of NGSI-LD": {
+        "subscriptionId": "57458eb60962ef754e7c0998",
+        "data": [entity(speed={**SPEED, "metadata": {}})],
+    },
+    "without metadata": {"data": [{"id": "car1", "type": "car", "speed": SPEED}]},
+    "of mixed types": {
+        "data": [entity(speed=SPEED, oil={"type": "Number", "value": 1})],
+    },
+    "an entity of the type Notification": {
+        "data": [{"id": "a", "type": "Notification", "notifiedAt": {"type": "Text", "value": "1"}}]
+    },
+    "an attribute named @context": {
+        "data": [{"id": "a", "type": "t", "@context": {"type": "Text", "value": "b"}}]
+    },
+    "legacy": {
+        "contextResponses": [
+            {
+                "contextElement": {
+                    "id": "urn:ngsi-ld:Vehicle:A4567",
+                    "type": "Vehicle",
+                    "attributes": [{"name": "speed", "type": "Property", "value": "50"}],
+                }
+            }
+        ]
+    },
+}
+"""Bodies of NGSIv1 and NGSIv2 that share words with NGSI-LD."""
