@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import pytest
 
-from penstock.datastore.errors import IllegalState, NotFound
+from penstock.datastore.errors import IllegalState, NotFound, Unavailable
 from penstock.datastore.executions.files import ingest_key, input_key, output_key
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.executions.rows import key_of_execution
@@ -298,6 +298,31 @@ async def test_the_form_of_a_confirmed_upload_is_refused(store: Store, pipeline:
         await store.files.write_upload(link, _chunks(OTHER))
     assert await read_content(store.files, ingest_key(made)) == INPUT
     assert (await current_execution(store, made)).bytes_total == len(INPUT)
+
+
+@on_sqlite
+@pytest.mark.parametrize("files", ["directory"], indirect=True)
+async def test_a_start_that_is_repeated_refuses_the_form_that_the_first_one_left_open(
+    store: Store, pipeline: Pipeline
+) -> None:
+    class BrokenFiles(ForwardingFiles):
+        """A file store that stops before it refuses a form."""
+
+        async def refuse_uploads(self, key: str) -> None:
+            raise Unavailable("not now")
+
+    made = await begin_execution(store, pipeline)
+    await put_file(store.files, ingest_key(made), INPUT)
+    broken = replace(store, files=BrokenFiles(store.files))
+    with pytest.raises(Unavailable):
+        await broken.open_session(ANN).executions.uploads.confirm(made.id)
+    assert isinstance(store.files, LocalFiles)
+    link = SignedLink("POST", ingest_key(made), "text/csv", None, 1000)
+    await store.files.write_upload(link, _chunks(OTHER))
+    await store.open_session(ANN).executions.uploads.confirm(made.id)
+    with pytest.raises(UploadRefused):
+        await store.files.write_upload(link, _chunks(OTHER))
+    assert await run_to_end(store, made) == OUTPUT
 
 
 async def _chunks(data: bytes) -> AsyncIterator[bytes]:
