@@ -68,20 +68,17 @@ class GuardedConnection(asyncio.Protocol):
         self._body: SizedBody | ChunkedBody | None = None
         self._is_answering = self._is_paused = self._is_paused_by_protocol = False
         self._dropped = self._unsent = 0
-        self.is_switching = False
+        self.serves_admin_only = False
 
     # A transport of uvloop is no asyncio.Transport, but has its methods.
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self._real = transport
         self._transport = GuardedTransport(transport, self)
         self._gate = self._gates.gate_of(transport)
+        self.serves_admin_only = self._gate is not self._gates.main
         self._inner.connection_made(self._transport)
         if not self._gate.admit(self):
             self._refuse(TOO_MANY_CONNECTIONS)
-
-    @property
-    def serves_admin_only(self) -> bool:
-        return self._gate is not self._gates.main
 
     def data_received(self, data: bytes) -> None:
         self._take(data)
@@ -100,21 +97,19 @@ class GuardedConnection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         self._unsent = self._real.get_write_buffer_size()
-        self._gate.begin_wait(self, Stage.READING)
+        self._gate.move(self, Stage.READING, Stage.READING)
         self._inner.pause_writing()
 
     def resume_writing(self) -> None:
-        self._gate.finish_wait(self, Stage.READING)
+        self._gate.move(self, Stage.READING, None)
         self._inner.resume_writing()
 
     def finish_request(self) -> None:
         """Begin to wait for the next request; the application calls it behind each answer."""
         self._is_answering = False
-        if self._transport.is_closing():
+        if self._transport.is_cut or self._real.is_closing():
             return
-        if self._head.is_last or self._head.upgrades:
-            self.close()
-        elif self._body is not None:
+        if self._body is not None:
             self._enter(Stage.REST_OF_BODY)
         else:
             self._await_request()
@@ -134,6 +129,7 @@ class GuardedConnection(asyncio.Protocol):
 
     def abort(self) -> None:
         """End the connection at once."""
+        self._release_head()
         self._real.abort()
 
     def close(self) -> None:
@@ -141,7 +137,7 @@ class GuardedConnection(asyncio.Protocol):
         self._real.close()
         self._unsent = self._real.get_write_buffer_size()
         if self._unsent:
-            self._gate.begin_wait(self, Stage.READING)
+            self._gate.move(self, Stage.READING, Stage.READING)
 
     def pause(self, *, by_protocol: bool) -> None:
         """Stop reading, for uvicorn's protocol or for the guard itself."""
@@ -165,7 +161,6 @@ class GuardedConnection(asyncio.Protocol):
 
     def switch_protocols(self) -> None:
         """Hand on the bytes of a WebSocket as they come, once its handshake is answered."""
-        self.is_switching = False
         self._loop.call_soon(self._hand_on_held)
 
     def _hand_on_held(self) -> None:
@@ -227,8 +222,8 @@ class GuardedConnection(asyncio.Protocol):
             return
         if self._stage is not Stage.FIRST_HEAD and self._stage is not Stage.HEAD:
             self._enter(Stage.HEAD)
-        self._gate.hold(size - self._searched)
-        self._searched = size
+        more, self._searched = size - self._searched, size
+        self._gate.hold(more)
 
     def _release_head(self) -> None:
         self._gate.hold(-self._searched)
@@ -265,7 +260,7 @@ class GuardedConnection(asyncio.Protocol):
         self._head = head
         self._is_answering = True
         self._transport.has_written = False
-        self.is_switching = head.upgrades
+        self._transport.is_switching = head.upgrades
         return head
 
     def _take_body(self, data: bytes) -> None:
@@ -309,11 +304,8 @@ class GuardedConnection(asyncio.Protocol):
         self._search_head()
 
     def _enter(self, stage: Stage | None) -> None:
-        if self._stage is not None:
-            self._gate.finish_wait(self, self._stage)
+        self._gate.move(self, self._stage, stage)
         self._stage = stage
-        if stage is not None:
-            self._gate.begin_wait(self, stage)
 
     def _refuse(self, answer: bytes) -> None:
         """Answer in place of the application, unless it has begun to answer; then leave."""
@@ -343,7 +335,7 @@ class GuardedConnection(asyncio.Protocol):
             self.abort()
             return
         self._unsent = unsent
-        self._gate.begin_wait(self, Stage.READING)
+        self._gate.move(self, Stage.READING, Stage.READING)
 
 
 def connection_class(gates: Gates) -> type[asyncio.Protocol]:

@@ -5,7 +5,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
-from enum import Enum, auto
+from enum import IntEnum
 from typing import Final, NamedTuple, Protocol
 
 from penstock.datastore.periodic import PeriodicTask, run_periodically
@@ -24,20 +24,20 @@ _LEAVING_SECONDS: Final = 2.0
 logger = logging.getLogger("penstock.connections")
 
 
-class Stage(Enum):
+class Stage(IntEnum):
     """The things that a connection may wait for; each has a time limit."""
 
-    LEAVING = auto()
+    LEAVING = 0
     """The client is to read that its request is refused, and to close."""
-    FIRST_HEAD = auto()
-    HEAD = auto()
+    FIRST_HEAD = 1
+    HEAD = 2
     """The rest of a head that has begun."""
-    REST_OF_BODY = auto()
+    REST_OF_BODY = 3
     """The rest of a body whose request is already answered."""
-    NEXT_REQUEST = auto()
-    BODY = auto()
+    NEXT_REQUEST = 4
+    BODY = 5
     """More of a body that the application reads."""
-    READING = auto()
+    READING = 6
     """The client is to read the answer."""
 
 
@@ -59,31 +59,6 @@ class WaitingConnection(Protocol):
 
     def abort(self) -> None:
         """End the connection at once, whose place is needed."""
-
-
-class WaitingLine:
-    """Connections that wait for the same thing, in the order in which they began."""
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
-        self._since = OrderedDict[WaitingConnection, float]()
-
-    def __len__(self) -> int:
-        return len(self._since)
-
-    def add(self, connection: WaitingConnection, now: float) -> None:
-        self._since[connection] = now
-        self._since.move_to_end(connection)
-
-    def discard(self, connection: WaitingConnection) -> None:
-        self._since.pop(connection, None)
-
-    def pop_oldest(self) -> WaitingConnection:
-        return self._since.popitem(last=False)[0]
-
-    def pop_expired(self, now: float) -> Iterator[WaitingConnection]:
-        while self._since and next(iter(self._since.values())) + self.seconds <= now:
-            yield self.pop_oldest()
 
 
 def time_limits(settings: LimitSettings) -> Mapping[Stage, float]:
@@ -113,7 +88,9 @@ class ConnectionGate:
         self.held_bytes = 0
         self._clock = clock or asyncio.get_running_loop().time
         self._open: set[WaitingConnection] = set()
-        self._lines = {stage: WaitingLine(seconds) for stage, seconds in limits.items()}
+        self._seconds = [limits[stage] for stage in Stage]
+        # The connections in each stage with the times of their beginning, which is their order.
+        self._lines = [OrderedDict[WaitingConnection, float]() for _ in Stage]
         self._silent = [self._lines[stage] for stage in SILENT]
 
     def __len__(self) -> int:
@@ -131,20 +108,21 @@ class ConnectionGate:
         if len(self._open) >= self.most + RESERVE:
             return False
         self._open.add(connection)
-        self.begin_wait(connection, Stage.FIRST_HEAD)
+        self.move(connection, None, Stage.FIRST_HEAD)
         return True
 
     def remove(self, connection: WaitingConnection) -> None:
         """Forget a connection that has ended."""
         self._open.discard(connection)
-        for line in self._lines.values():
-            line.discard(connection)
+        for line in self._lines:
+            line.pop(connection, None)
 
-    def begin_wait(self, connection: WaitingConnection, stage: Stage) -> None:
-        self._lines[stage].add(connection, self._clock())
-
-    def finish_wait(self, connection: WaitingConnection, stage: Stage) -> None:
-        self._lines[stage].discard(connection)
+    def move(self, connection: WaitingConnection, old: Stage | None, new: Stage | None) -> None:
+        """Let a connection wait for something else from now on, or for nothing."""
+        if old is not None:
+            self._lines[old].pop(connection, None)
+        if new is not None:
+            self._lines[new][connection] = self._clock()
 
     def hold(self, size: int) -> None:
         """Count bytes of heads that are not complete; silent connections end if it is too much."""
@@ -155,16 +133,16 @@ class ConnectionGate:
     async def end_late_ones(self) -> None:
         """End the connections whose time is over."""
         now = self._clock()
-        for stage, line in self._lines.items():
-            # A connection may begin the same wait again, which is then later than `now`.
-            for connection in list(line.pop_expired(now)):
-                connection.end_wait(stage)
+        for stage, line in zip(Stage, self._lines, strict=True):
+            latest = now - self._seconds[stage]
+            while line and next(iter(line.values())) <= latest:
+                # It may begin the same wait again, from now on.
+                line.popitem(last=False)[0].end_wait(stage)
 
     @asynccontextmanager
     async def watch(self) -> AsyncIterator[None]:
         """End late connections until the block ends."""
-        shortest = min(line.seconds for line in self._lines.values())
-        seconds = min(_LONGEST_TICK, shortest / _TICKS)
+        seconds = min(_LONGEST_TICK, *(seconds / _TICKS for seconds in self._seconds))
         failure = "late connections could not be ended"
         async with run_periodically(PeriodicTask(self.end_late_ones, seconds, logger, failure)):
             yield
@@ -174,7 +152,7 @@ class ConnectionGate:
 
     def _end_oldest(self) -> None:
         line = next(filter(None, self._silent))
-        connection = line.pop_oldest()
+        connection, _ = line.popitem(last=False)
         connection.abort()
         self.remove(connection)
 

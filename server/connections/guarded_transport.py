@@ -8,8 +8,6 @@ from typing import Any, Protocol
 class TransportUser(Protocol):
     """The guard of a connection, as its transport knows it."""
 
-    is_switching: bool
-
     def switch_protocols(self) -> None:
         """Begin to hand on bytes as they are, once the handshake is answered."""
 
@@ -30,13 +28,15 @@ class GuardedTransport(asyncio.Transport):
         self._user = user
         self.is_cut = False
         self.has_written = False
+        self.is_switching = False
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         if self.is_cut:
             return
         self.has_written = True
         self._real.write(data)
-        if self._user.is_switching:
+        if self.is_switching:
+            self.is_switching = False
             self._user.switch_protocols()
 
     def writelines(self, list_of_data: Iterable[bytes | bytearray | memoryview]) -> None:

@@ -11,30 +11,31 @@ END: Final = b"\r\n\r\n"
 
 _LINES_BESIDE_FIELDS: Final = 2
 _HEALTH_TARGETS: Final = (b"/healthz", b"/readyz")
+_TEXT: Final = b"\t" + bytes(range(0x20, 0x7F)) + bytes(range(0x80, 0x100))
 # Possessive quantifiers never try a match again, so the time is linear in the length of the head.
 _HEAD: Final = re.compile(
     rb"(?!CONNECT )[A-Z-]++ [!-~]++ HTTP/1\.[01]\r\n"
-    rb"(?:[!#$%&'*+.^_`|~0-9A-Za-z-]++:[\t -~\x80-\xff]*+\r\n)*+\r\n"
+    rb"(?:[!#$%&'*+.^_`|~0-9A-Za-z-]++:[^\r]*+(?<![ \t])\r\n)*+\r\n"
 )
 # The head must be in lower case.
 _FRAMING: Final = re.compile(
-    rb"\r\n(content-length|transfer-encoding|connection|upgrade|http2-settings):([^\r]*+)"
+    rb"\r\n(content-length|transfer-encoding|upgrade|http2-settings):([^\r]*+)"
 )
-_LENGTH: Final = re.compile(rb"[0-9]{1,18}")
+_OPTIONS: Final = re.compile(rb"\r\nconnection:([^\r]*+)")
+_MOST_DIGITS: Final = 18
 _OF_UPGRADES: Final = (b"upgrade", b"http2-settings")
 
 
 class RequestHead(NamedTuple):
     """The framing of a request, and its head in the form that is handed on.
 
-    `upgrades` tells whether it opens a WebSocket, and `is_last` whether it ends its connection.
+    `upgrades` tells whether it opens a WebSocket.
     """
 
     raw: bytes
     length: int = 0
     chunked: bool = False
     upgrades: bool = False
-    is_last: bool = False
 
     @property
     def asks_for_health(self) -> bool:
@@ -43,7 +44,7 @@ class RequestHead(NamedTuple):
 
     def as_last(self) -> "RequestHead":
         """Return the head of the same request as the last one of its connection."""
-        return self._replace(raw=self.raw[:-2] + b"connection: close\r\n\r\n", is_last=True)
+        return self._replace(raw=self.raw[:-2] + b"connection: close\r\n\r\n")
 
 
 def check_head_size(size: int, lines: int) -> None:
@@ -67,63 +68,59 @@ def parse_head(raw: bytes) -> RequestHead:
 
     What is handed on has no spaces behind values, and no Upgrade that is ignored.
     """
-    check_head_size(len(raw), raw.count(b"\r\n"))
-    if _HEAD.fullmatch(raw) is None:
+    controls = raw.translate(None, _TEXT)
+    check_head_size(len(raw), len(controls) // 2)
+    if controls.count(b"\r\n") * 2 != len(controls):
         raise RefusedRequest(MALFORMED)
-    if b" \r\n" in raw or b"\t\r\n" in raw:
+    if _HEAD.fullmatch(raw) is None:
         raw = _without_spaces_behind(raw)
+        if _HEAD.fullmatch(raw) is None:
+            raise RefusedRequest(MALFORMED)
     lower = raw.lower()
-    is_last = b" http/1.0\r\n" in lower
     found = _FRAMING.findall(lower)
     if not found:
-        return RequestHead(raw, is_last=is_last)
+        return RequestHead(raw)
+    if len(found) == 1 and found[0][0] == b"content-length":
+        return RequestHead(raw, _parse_length(found[0][1]))
+    return _frame_request(raw, lower, found)
+
+
+def _frame_request(raw: bytes, lower: bytes, found: list[tuple[bytes, bytes]]) -> RequestHead:
     fields: dict[bytes, list[bytes]] = {}
     for name, value in found:
-        fields.setdefault(name, []).append(value.strip(b" \t"))
-    return _frame_request(raw, fields, is_last)
-
-
-def _frame_request(raw: bytes, fields: dict[bytes, list[bytes]], is_last: bool) -> RequestHead:
-    length = _content_length(fields)
-    chunked = _is_chunked(fields, is_last)
-    options = _list_options(fields.get(b"connection", ()))
-    upgrades = False
-    if b"upgrade" in fields:
-        upgrades = (
-            fields[b"upgrade"] == [b"websocket"]
-            and b"upgrade" in options
-            and raw.startswith(b"GET ")
-            and not (is_last or chunked or length)
-        )
+        fields.setdefault(name, []).append(value)
+    is_modern = b" http/1.1\r\n" in lower
+    lengths, codings = fields.get(b"content-length", []), fields.get(b"transfer-encoding", [])
+    if len(lengths) + len(codings) > 1:
+        raise RefusedRequest(MALFORMED)
+    if codings and not (is_modern and codings[0].strip(b" \t") == b"chunked"):
+        raise RefusedRequest(MALFORMED)
+    length = _parse_length(lengths[0]) if lengths else 0
+    upgrades = (
+        _opens_websocket(raw, lower, fields) and is_modern and length == 0 and codings == []
+    )
     if not upgrades and not fields.keys().isdisjoint(_OF_UPGRADES):
         raw = _without_upgrade(raw)
-    return RequestHead(raw, length, chunked, upgrades, is_last or b"close" in options)
+    return RequestHead(raw, length, codings != [], upgrades)
 
 
-def _content_length(fields: dict[bytes, list[bytes]]) -> int:
-    match fields.get(b"content-length"):
-        case None:
-            return 0
-        case [one] if _LENGTH.fullmatch(one):
-            return int(one)
-    raise RefusedRequest(MALFORMED)
-
-
-def _is_chunked(fields: dict[bytes, list[bytes]], is_old: bool) -> bool:
-    codings = fields.get(b"transfer-encoding")
-    if codings is None:
-        return False
-    if codings != [b"chunked"] or b"content-length" in fields or is_old:
+def _parse_length(value: bytes) -> int:
+    digits = value.strip(b" \t")
+    if not digits.isdigit() or len(digits) > _MOST_DIGITS:
         raise RefusedRequest(MALFORMED)
-    return True
+    return int(digits)
 
 
-def _list_options(values: "tuple[()] | list[bytes]") -> list[bytes]:
-    return [option.strip(b" \t") for value in values for option in value.split(b",")]
+def _opens_websocket(raw: bytes, lower: bytes, fields: dict[bytes, list[bytes]]) -> bool:
+    upgrades = [value.strip(b" \t") for value in fields.get(b"upgrade", ())]
+    options = b",".join(_OPTIONS.findall(lower)).split(b",")
+    is_wanted = b"upgrade" in [option.strip(b" \t") for option in options]
+    return upgrades == [b"websocket"] and is_wanted and raw.startswith(b"GET ")
 
 
 def _without_spaces_behind(raw: bytes) -> bytes:
-    return b"\r\n".join([line.rstrip(b" \t") for line in raw.split(b"\r\n")])
+    first, *lines = raw.split(b"\r\n")
+    return b"\r\n".join([first, *(line.rstrip(b" \t") for line in lines)])
 
 
 def _without_upgrade(raw: bytes) -> bytes:

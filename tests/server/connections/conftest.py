@@ -1,0 +1,14 @@
+"""Every test ends with its connections lost and its requests over."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.server.connections.wire import Served
+
+
+@pytest.fixture(autouse=True)
+async def end_connections() -> AsyncIterator[None]:
+    yield
+    while Served.opened:
+        await Served.opened.pop().close()
