@@ -34,7 +34,7 @@ from penstock.server.connections.connection import connection_class
 from penstock.server.connections.gate import ConnectionGate, Gates, time_limits
 from penstock.server.connections.request_watcher import RequestWatcher
 from penstock.server.runtime.run_server import settle_garbage_collector
-from penstock.server.settings.limit_settings import LimitSettings
+from penstock.server.settings.settings import Settings
 
 CONNECTIONS: Final = 16
 _EVERY: Final = 0.001
@@ -125,7 +125,7 @@ async def open_connections(shape: Shape, *, quiet: bool) -> AsyncIterator[Any]:
 
 
 def _connection(app: Any, state: ServerState) -> asyncio.Protocol:
-    gates = Gates(ConnectionGate(CONNECTIONS, time_limits(LimitSettings())))
+    gates = Gates(ConnectionGate(CONNECTIONS, time_limits(Settings.load())))
     config = uvicorn.Config(
         RequestWatcher(app),
         http=connection_class(gates),

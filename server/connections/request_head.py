@@ -96,9 +96,7 @@ def _frame_request(raw: bytes, lower: bytes, found: list[tuple[bytes, bytes]]) -
     if codings and not (is_modern and codings[0].strip(b" \t") == b"chunked"):
         raise RefusedRequest(MALFORMED)
     length = _parse_length(lengths[0]) if lengths else 0
-    upgrades = (
-        _opens_websocket(raw, lower, fields) and is_modern and length == 0 and codings == []
-    )
+    upgrades = _opens_websocket(raw, lower, fields) and is_modern and length == 0 and codings == []
     if not upgrades and not fields.keys().isdisjoint(_OF_UPGRADES):
         raw = _without_upgrade(raw)
     return RequestHead(raw, length, codings != [], upgrades)

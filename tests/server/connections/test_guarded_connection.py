@@ -1,6 +1,7 @@
 """A guarded connection hands on each request once, and ends clients that wait too long."""
 
 import asyncio
+import itertools
 
 import pytest
 from hypothesis import given, settings
@@ -58,9 +59,7 @@ async def test_the_application_sees_the_requests_that_were_sent(
     connection, wire = served.connect()
     raw = b"".join(one for one, _ in sent)
     ends = sorted({place % (len(raw) + 1) for place in places} | {0, len(raw)})
-    await served.say(
-        connection, *(raw[start:end] for start, end in zip(ends, ends[1:], strict=False))
-    )
+    await served.say(connection, *(raw[start:end] for start, end in itertools.pairwise(ends)))
     for _ in sent:
         await served.settle()
     assert served.app.requests == [seen for _, seen in sent]
@@ -74,7 +73,11 @@ async def test_a_stream_may_come_in_single_bytes() -> None:
     chunked = b"POST /c HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n"
     raw = post(b"abc") + b"\r\n" + get("/b") + chunked + in_chunks(b"abcdef", [2]) + b"0\r\n\r\n"
     await served.say(connection, *(raw[at : at + 1] for at in range(len(raw))))
-    assert served.app.requests == [("POST", "/a", b"abc"), ("GET", "/b", b""), ("POST", "/c", b"abcdef")]
+    assert served.app.requests == [
+        ("POST", "/a", b"abc"),
+        ("GET", "/b", b""),
+        ("POST", "/c", b"abcdef"),
+    ]
     assert statuses(wire) == [200, 200, 200]
 
 
@@ -105,7 +108,8 @@ async def test_the_next_request_waits_for_the_answer_and_reading_stops() -> None
 
 
 @pytest.mark.parametrize(
-    "raw", [get("/a", "connection: close"), get("/a", version="1.0"), get("/a", "Connection: a, Close")]
+    "raw",
+    [get("/a", "connection: close"), get("/a", version="1.0"), get("/a", "Connection: a, Close")],
 )
 async def test_what_follows_the_last_request_is_dropped(raw: bytes) -> None:
     served = Served(NotingApp())
@@ -121,7 +125,9 @@ async def test_the_body_behind_an_ignored_upgrade_is_a_body(method: str, upgrade
     inner = get("/inner")
     served = Served(NotingApp())
     connection, wire = served.connect()
-    raw = post(inner, "connection: upgrade, http2-settings", f"upgrade: {upgrade}", "http2-settings: a")
+    raw = post(
+        inner, "connection: upgrade, http2-settings", f"upgrade: {upgrade}", "http2-settings: a"
+    )
     await served.say(connection, raw.replace(b"POST", method.encode(), 1), get("/b"))
     assert served.app.requests == [(method, "/a", inner), ("GET", "/b", b"")]
     assert statuses(wire) == [200, 200]

@@ -1,6 +1,7 @@
 """Heads are framed in one way, or refused."""
 
 import time
+from contextlib import suppress
 
 import httptools
 import pytest
@@ -182,7 +183,9 @@ PARTS = (
     b"a: b\r\n", b" b\r\n", b"\tcontent-length: 5\r\n", b"expect: 100-continue\r\n",
     b"content-length : 5\r\n", b"x:\r\n", b"te: trailers\r\n", b"keep-alive: 1\r\n",
 )  # fmt: skip
-ODD = st.sampled_from([b"\r", b"\n", b"\r\n", b"\0", b" ", b"\t", b":", b",", b"\xff", b"0", b"\x0b"])
+ODD = st.sampled_from(
+    [b"\r", b"\n", b"\r\n", b"\0", b" ", b"\t", b":", b",", b"\xff", b"0", b"\x0b"]
+)
 
 
 @st.composite
@@ -213,8 +216,9 @@ def test_httptools_finds_the_end_of_every_accepted_request_at_the_same_place(raw
     parser.set_dangerous_leniencies(lenient_data_after_close=True)
     try:
         parser.feed_data(found.raw + sent)
-    except httptools.HttpParserError as refused:
-        assert not isinstance(refused, httptools.HttpParserUpgrade)
+    except httptools.HttpParserUpgrade:
+        raise
+    except httptools.HttpParserError:
         return
     body = BODY[:10] if found.chunked else sent
     assert (heard.bodies, heard.complete) == ([body], 1)
@@ -235,7 +239,9 @@ def test_the_time_of_a_head_is_linear() -> None:
     plain = parse_seconds(head("a: " + "b" * size))
     names = ("x", "content-length", "transfer-encoding", "connection", "upgrade", "http2-settings")
     worst = max(
-        parse_seconds(f"GET / HTTP/1.1\r\n{name}: ".encode() + one * (size // len(one)) + b"\r\n\r\n")
+        parse_seconds(
+            f"GET / HTTP/1.1\r\n{name}: ".encode() + one * (size // len(one)) + b"\r\n\r\n"
+        )
         for one in AWKWARD
         for name in names
     )
@@ -247,9 +253,7 @@ def parse_seconds(raw: bytes) -> float:
     found = []
     for _ in range(5):
         began = time.thread_time()
-        try:
+        with suppress(RefusedRequest):
             parse_head(raw)
-        except RefusedRequest as refused:
-            assert refused.answer == MALFORMED
         found.append(time.thread_time() - began)
     return min(found)

@@ -104,7 +104,9 @@ class NotingApp:
         if body is None and not self._ignores_bodies:
             self.left += 1
             return
-        target = scope["raw_path"] + (b"?" + scope["query_string"] if scope["query_string"] else b"")
+        target = scope["raw_path"] + (
+            b"?" + scope["query_string"] if scope["query_string"] else b""
+        )
         self.requests.append((scope["method"], target.decode(), body or b""))
         await self.may_answer.wait()
         headers = [(b"content-length", b"%d" % len(ANSWER))]
@@ -125,7 +127,8 @@ async def _read_body(receive: Receive) -> bytes | None:
         message: Message = await receive()
         if message["type"] == "http.disconnect":
             return None
-        body += message.get("body", b"")
+        part: bytes = message.get("body", b"")
+        body += part
         if not message.get("more_body"):
             return body
 

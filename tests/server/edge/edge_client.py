@@ -23,7 +23,7 @@ from penstock.server.connections.gate import ConnectionGate, Gates, time_limits
 from penstock.server.connections.request_watcher import RequestWatcher
 from penstock.server.edge.graphql import AdmittedOperation, GraphQLApp
 from penstock.server.edge.response import Statuses
-from penstock.server.settings.limit_settings import LimitSettings
+from penstock.server.settings.settings import Settings
 from tests.support.example_schema import FakeContext, shelves_schema
 
 TOKEN = "Bearer good"
@@ -155,7 +155,7 @@ def _names(headers: dict[str, str | None]) -> dict[str, str | None]:
 @asynccontextmanager
 async def serve_app(app: ASGIApp) -> AsyncIterator[int]:
     """Serve an application as in production, in this event loop; yields the port."""
-    gates = Gates(ConnectionGate(1_000, time_limits(LimitSettings())))
+    gates = Gates(ConnectionGate(1_000, time_limits(Settings.load())))
     config = uvicorn.Config(
         RequestWatcher(app),
         http=connection_class(gates),
