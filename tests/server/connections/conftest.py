@@ -4,11 +4,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.server.connections.wire import Served
+from tests.server.connections.wire import GuardedApp
 
 
 @pytest.fixture(autouse=True)
 async def end_connections() -> AsyncIterator[None]:
     yield
-    while Served.opened:
-        await Served.opened.pop().close()
+    while GuardedApp.opened:
+        await GuardedApp.opened.pop().close()

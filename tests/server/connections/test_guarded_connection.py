@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from penstock.server.connections.connection import LINGER_BYTES, MAX_EMPTY_LINES, PAUSE_BYTES
 from penstock.server.connections.gate import RESERVE
-from tests.server.connections.wire import ANSWER, NotingApp, Served, Wire, get, in_chunks, post
+from tests.server.connections.wire import ANSWER, GuardedApp, NotingApp, Wire, get, in_chunks, post
 
 OK = b"HTTP/1.1 200 OK"
 HANDSHAKE = get(
@@ -55,7 +55,7 @@ def requests(draw: st.DrawFn) -> tuple[bytes, tuple[str, str, bytes]]:
 async def test_the_application_sees_the_requests_that_were_sent(
     sent: list[tuple[bytes, tuple[str, str, bytes]]], places: list[int]
 ) -> None:
-    served = Served(NotingApp())
+    served = GuardedApp(NotingApp())
     connection, wire = served.connect()
     raw = b"".join(one for one, _ in sent)
     ends = sorted({place % (len(raw) + 1) for place in places} | {0, len(raw)})
@@ -68,7 +68,7 @@ async def test_the_application_sees_the_requests_that_were_sent(
 
 
 async def test_a_stream_may_come_in_single_bytes() -> None:
-    served = Served(NotingApp())
+    served = GuardedApp(NotingApp())
     connection, wire = served.connect()
     chunked = b"POST /c HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n"
     raw = post(b"abc") + b"\r\n" + get("/b") + chunked + in_chunks(b"abcdef", [2]) + b"0\r\n\r\n"
@@ -82,7 +82,7 @@ async def test_a_stream_may_come_in_single_bytes() -> None:
 
 
 async def test_trailers_are_no_fields_of_the_head() -> None:
-    served = Served(NotingApp())
+    served = GuardedApp(NotingApp())
     connection, _ = served.connect()
     await served.say(
         connection,
@@ -94,7 +94,7 @@ async def test_trailers_are_no_fields_of_the_head() -> None:
 
 
 async def test_the_next_request_waits_for_the_answer_and_reading_stops() -> None:
-    served = Served(NotingApp(holds=True))
+    served = GuardedApp(NotingApp(holds=True))
     connection, wire = served.connect()
     flood = get("/b") * (2 * PAUSE_BYTES // len(get("/b")))
     await served.say(connection, get("/a") + flood)
@@ -112,7 +112,7 @@ async def test_the_next_request_waits_for_the_answer_and_reading_stops() -> None
     [get("/a", "connection: close"), get("/a", version="1.0"), get("/a", "Connection: a, Close")],
 )
 async def test_what_follows_the_last_request_is_dropped(raw: bytes) -> None:
-    served = Served(NotingApp())
+    served = GuardedApp(NotingApp())
     connection, wire = served.connect()
     await served.say(connection, raw + get("/b"))
     assert served.app.requests == [("GET", "/a", b"")]
@@ -123,7 +123,7 @@ async def test_what_follows_the_last_request_is_dropped(raw: bytes) -> None:
 @pytest.mark.parametrize("upgrade", ["websocket", "h2c", "TLS/1.3", "a, websocket"])
 async def test_the_body_behind_an_ignored_upgrade_is_a_body(method: str, upgrade: str) -> None:
     inner = get("/inner")
-    served = Served(NotingApp())
+    served = GuardedApp(NotingApp())
     connection, wire = served.connect()
     raw = post(
         inner, "connection: upgrade, http2-settings", f"upgrade: {upgrade}", "http2-settings: a"
@@ -134,7 +134,7 @@ async def test_the_body_behind_an_ignored_upgrade_is_a_body(method: str, upgrade
 
 
 async def test_a_websocket_gets_the_bytes_behind_its_handshake_once_it_is_open() -> None:
-    served = Served(NotingApp(holds=True))
+    served = GuardedApp(NotingApp(holds=True))
     connection, wire = served.connect()
     await served.say(connection, HANDSHAKE + FRAME, FRAME)
     assert (served.app.requests, wire.written) == ([], b"")
@@ -146,7 +146,7 @@ async def test_a_websocket_gets_the_bytes_behind_its_handshake_once_it_is_open()
 
 
 async def test_a_websocket_that_sends_before_it_is_open_is_not_read_without_end() -> None:
-    served = Served(NotingApp(holds=True))
+    served = GuardedApp(NotingApp(holds=True))
     connection, wire = served.connect()
     await served.say(connection, HANDSHAKE, FRAME * (PAUSE_BYTES // len(FRAME) + 1))
     assert not wire.is_reading_now
@@ -177,7 +177,7 @@ async def test_a_websocket_that_sends_before_it_is_open_is_not_read_without_end(
 async def test_a_bad_request_is_refused_once_and_its_rest_dropped(
     pieces: list[bytes], status: int
 ) -> None:
-    served = Served(NotingApp())
+    served = GuardedApp(NotingApp())
     connection, wire = served.connect()
     await served.say(connection, *pieces, get("/b"))
     assert served.app.requests == []
@@ -189,7 +189,7 @@ async def test_a_bad_request_is_refused_once_and_its_rest_dropped(
 
 
 async def test_an_answer_that_has_begun_is_not_followed_by_a_refusal() -> None:
-    served = Served(NotingApp(ignores_bodies=True, holds=True))
+    served = GuardedApp(NotingApp(ignores_bodies=True, holds=True))
     connection, wire = served.connect()
     await served.say(connection, b"POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n")
     served.app.may_answer.set()
@@ -201,7 +201,7 @@ async def test_an_answer_that_has_begun_is_not_followed_by_a_refusal() -> None:
 
 
 async def test_the_application_learns_that_a_refused_client_is_gone() -> None:
-    served = Served(NotingApp())
+    served = GuardedApp(NotingApp())
     connection, _ = served.connect()
     await served.say(connection, b"POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n1\r\na")
     await served.say(connection, b"XX")
@@ -209,7 +209,7 @@ async def test_the_application_learns_that_a_refused_client_is_gone() -> None:
 
 
 async def test_a_client_has_ten_seconds_for_its_first_head() -> None:
-    served = Served(NotingApp())
+    served = GuardedApp(NotingApp())
     (_, silent), (dripping, slow), (other, good) = (served.connect() for _ in range(3))
     await served.say(dripping, b"GET / HT")
     await served.wait(6)
@@ -224,7 +224,7 @@ async def test_a_client_has_ten_seconds_for_its_first_head() -> None:
 
 
 async def test_a_later_head_has_ten_seconds_from_its_first_byte() -> None:
-    served = Served(NotingApp())
+    served = GuardedApp(NotingApp())
     connection, wire = served.connect()
     await served.say(connection, get())
     await served.wait(60)
@@ -237,7 +237,7 @@ async def test_a_later_head_has_ten_seconds_from_its_first_byte() -> None:
 
 
 async def test_the_head_behind_a_pipelined_request_has_ten_seconds_too() -> None:
-    served = Served(NotingApp())
+    served = GuardedApp(NotingApp())
     connection, wire = served.connect()
     await served.say(connection, get() + b"GET / HT")
     await served.wait(10)
@@ -245,7 +245,7 @@ async def test_the_head_behind_a_pipelined_request_has_ten_seconds_too() -> None
 
 
 async def test_a_connection_between_requests_is_closed_after_its_idle_time() -> None:
-    served = Served(NotingApp())
+    served = GuardedApp(NotingApp())
     connection, wire = served.connect()
     for _ in range(3):
         await served.say(connection, get())
@@ -256,7 +256,7 @@ async def test_a_connection_between_requests_is_closed_after_its_idle_time() -> 
 
 
 async def test_a_body_that_ends_after_its_answer_leaves_the_idle_time_running() -> None:
-    served = Served(NotingApp(ignores_bodies=True))
+    served = GuardedApp(NotingApp(ignores_bodies=True))
     connection, wire = served.connect()
     await served.say(connection, post(b"", length="10") + b"12345")
     assert statuses(wire) == [200]
@@ -270,7 +270,7 @@ async def test_a_body_that_ends_after_its_answer_leaves_the_idle_time_running() 
 
 
 async def test_a_body_that_goes_on_after_its_answer_ends_its_connection() -> None:
-    served = Served(NotingApp(ignores_bodies=True))
+    served = GuardedApp(NotingApp(ignores_bodies=True))
     connection, wire = served.connect()
     await served.say(connection, post(b"", length="999999"))
     for _ in range(9):
@@ -282,7 +282,7 @@ async def test_a_body_that_goes_on_after_its_answer_ends_its_connection() -> Non
 
 
 async def test_a_body_may_be_slow_but_not_stand_still() -> None:
-    served = Served(NotingApp())
+    served = GuardedApp(NotingApp())
     connection, wire = served.connect()
     await served.say(connection, post(b"", length="10"))
     for _ in range(3):
@@ -294,7 +294,7 @@ async def test_a_body_may_be_slow_but_not_stand_still() -> None:
 
 
 async def test_a_body_that_the_application_does_not_read_stands_still_by_its_wish() -> None:
-    served = Served(NotingApp(ignores_bodies=True, holds=True))
+    served = GuardedApp(NotingApp(ignores_bodies=True, holds=True))
     connection, wire = served.connect()
     await served.say(connection, post(b"", length="900000"), b"a" * 100_000)
     assert not wire.is_reading_now
@@ -304,7 +304,7 @@ async def test_a_body_that_the_application_does_not_read_stands_still_by_its_wis
 
 
 async def test_a_client_that_reads_nothing_is_let_go() -> None:
-    served = Served(NotingApp())
+    served = GuardedApp(NotingApp())
     connection, wire = served.connect()
     wire.unread = 100_000
     connection.pause_writing()
@@ -319,7 +319,7 @@ async def test_a_client_that_reads_nothing_is_let_go() -> None:
 
 
 async def test_a_client_that_reads_again_is_not_let_go() -> None:
-    served = Served(NotingApp())
+    served = GuardedApp(NotingApp())
     connection, wire = served.connect()
     wire.unread = 100_000
     connection.pause_writing()
@@ -331,7 +331,7 @@ async def test_a_client_that_reads_again_is_not_let_go() -> None:
 
 
 async def test_a_closed_connection_whose_client_reads_nothing_is_let_go() -> None:
-    served = Served(NotingApp())
+    served = GuardedApp(NotingApp())
     connection, wire = served.connect()
     wire.unread = 5
     await served.say(connection, get("/a", "connection: close"))
@@ -341,7 +341,7 @@ async def test_a_closed_connection_whose_client_reads_nothing_is_let_go() -> Non
 
 
 async def test_silent_connections_make_room_for_new_ones() -> None:
-    served = Served(NotingApp(), most=40)
+    served = GuardedApp(NotingApp(), most=40)
     wires = [served.connect()[1] for _ in range(39)]
     idle, idle_wire = served.connect()
     await served.say(idle, get())
@@ -355,7 +355,7 @@ async def test_silent_connections_make_room_for_new_ones() -> None:
 
 
 async def test_requests_beyond_the_cap_are_refused_but_those_for_health() -> None:
-    served = Served(NotingApp(holds=True), most=3)
+    served = GuardedApp(NotingApp(holds=True), most=3)
     for _ in range(3):
         await served.say(served.connect()[0], get())
     (one, refused), (other, probe) = served.connect(), served.connect()
@@ -370,7 +370,7 @@ async def test_requests_beyond_the_cap_are_refused_but_those_for_health() -> Non
 
 
 async def test_the_places_of_health_probes_are_bounded() -> None:
-    served = Served(NotingApp(holds=True), most=3)
+    served = GuardedApp(NotingApp(holds=True), most=3)
     for _ in range(3 + RESERVE):
         connection, _ = served.connect()
         await served.say(connection, get("/healthz"))
@@ -381,7 +381,7 @@ async def test_the_places_of_health_probes_are_bounded() -> None:
 
 async def test_heads_that_never_end_share_a_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("penstock.server.connections.gate.MAX_HELD_BYTES", 100_000)
-    served = Served(NotingApp())
+    served = GuardedApp(NotingApp())
     wires = []
     for _ in range(10):
         connection, wire = served.connect()
@@ -394,7 +394,7 @@ async def test_heads_that_never_end_share_a_bounded_memory(monkeypatch: pytest.M
 
 
 async def test_lost_connections_leave_nothing_behind() -> None:
-    served = Served(NotingApp(holds=True))
+    served = GuardedApp(NotingApp(holds=True))
     raws = (b"", b"GET / HT", get(), post(b"", length="5"), HANDSHAKE, b"\0", get() + b"GET")
     for raw in raws:
         connection, _ = served.connect()
@@ -409,7 +409,7 @@ async def test_lost_connections_leave_nothing_behind() -> None:
 
 
 async def test_the_listener_for_administration_has_its_own_places_and_paths() -> None:
-    served = Served(NotingApp(), most=1, admin_port=9)
+    served = GuardedApp(NotingApp(), most=1, admin_port=9)
     connection, wire = served.connect(port=9)
     for target in ("/healthz", "/readyz", "/metrics", "/graphql", "/", "/healthz/a"):
         await served.say(connection, get(target))

@@ -25,7 +25,7 @@ def cut(raw: bytes, places: list[int]) -> list[bytes]:
     return [raw[start:end] for start, end in itertools.pairwise(ends)]
 
 
-class Heard:
+class ParserCallbacks:
     """The body that httptools finds, without further fields."""
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ def test_a_chunked_body_is_handed_on_in_plain_chunks(
     body: bytes, sizes: list[int], extension: bytes, trailers: bytes, places: list[int]
 ) -> None:
     raw = in_chunks(body, sizes, extension) + b"0" + extension + b"\r\n" + trailers + b"\r\n"
-    found, heard = ChunkedBody(), Heard()
+    found, heard = ChunkedBody(), ParserCallbacks()
     parser = httptools.HttpRequestParser(heard)
     parser.feed_data(HEAD)
     pieces = iter(cut(raw + NEXT, places))

@@ -156,7 +156,7 @@ def test_health_is_asked_for_by_its_paths_only() -> None:
     assert found == [True, True, True, False, False]
 
 
-class Heard:
+class ParserCallbacks:
     """Httptools' callbacks of one stream."""
 
     def __init__(self) -> None:
@@ -211,7 +211,7 @@ def test_httptools_finds_the_end_of_every_accepted_request_at_the_same_place(raw
         return
     chunked = b"a\r\n" + BODY[:10] + b"\r\n0\r\n\r\n"
     sent = chunked if found.chunked else BODY[: found.length].ljust(found.length, b"-")
-    heard = Heard()
+    heard = ParserCallbacks()
     parser = httptools.HttpRequestParser(heard)
     parser.set_dangerous_leniencies(lenient_data_after_close=True)
     try:

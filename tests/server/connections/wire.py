@@ -133,10 +133,10 @@ async def _read_body(receive: Receive) -> bytes | None:
             return body
 
 
-class Served:
+class GuardedApp:
     """Guarded connections of one application, behind gates with a clock of the test."""
 
-    opened: ClassVar[list["Served"]] = []
+    opened: ClassVar[list["GuardedApp"]] = []
 
     def __init__(self, app: NotingApp, most: int = 100, admin_port: int | None = None) -> None:
         self.app = app

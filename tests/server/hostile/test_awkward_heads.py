@@ -82,7 +82,7 @@ def assert_no_head_holds_the_loop(heads: list[bytes], at: AttackedServer) -> Non
     assert_loop_goes_on(at, attack)
 
 
-def filled(start: str, repeated: str) -> str:
+def fill(start: str, repeated: str) -> str:
     return start + repeated * ((SIZE - len(start)) // len(repeated.encode("latin-1")))
 
 
@@ -90,7 +90,7 @@ def filled(start: str, repeated: str) -> str:
 def test_a_field_of_a_stranger_takes_linear_time(name: str, target: AttackedServer) -> None:
     forms = FORMS + FILES
     heads = [
-        f"{forms[turn % len(forms)]} HTTP/1.1\r\n{usual(name, target)}{name}: {filled(start, one)}x"
+        f"{forms[turn % len(forms)]} HTTP/1.1\r\n{usual(name, target)}{name}: {fill(start, one)}x"
         for start in STARTS[name]
         for turn, one in enumerate(REPEATED)
     ]
@@ -100,7 +100,7 @@ def test_a_field_of_a_stranger_takes_linear_time(name: str, target: AttackedServ
 @pytest.mark.parametrize("start", TARGETS)
 def test_a_url_of_a_stranger_takes_linear_time(start: str, target: AttackedServer) -> None:
     heads = [
-        f"GET {filled(start, one)} HTTP/1.1\r\nhost: {target.host}"
+        f"GET {fill(start, one)} HTTP/1.1\r\nhost: {target.host}"
         for one in REPEATED
         if one.isascii() and one.isprintable() and " " not in one
     ]
