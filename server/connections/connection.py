@@ -63,7 +63,7 @@ class GuardedConnection(asyncio.Protocol):
         self._take: Callable[[bytes], None] = self._take_head
         self._stage: Stage | None = Stage.FIRST_HEAD
         self._held = bytearray()
-        self._searched = self._lines = self._empty_lines = 0
+        self._searched = self._lines = self._empty_lines = self._counted = 0
         self._head = _NO_HEAD
         self._body: SizedBody | ChunkedBody | None = None
         self._is_answering = self._is_paused = self._is_paused_by_protocol = False
@@ -88,8 +88,7 @@ class GuardedConnection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._gate.remove(self)
-        self._release_head()
-        self._held.clear()
+        self._release_held()
         self._state.clear()
         self._take = self._drop
         if not self._transport.is_cut:
@@ -129,7 +128,7 @@ class GuardedConnection(asyncio.Protocol):
 
     def abort(self) -> None:
         """End the connection at once."""
-        self._release_head()
+        self._release_held()
         self._real.abort()
 
     def close(self) -> None:
@@ -167,7 +166,7 @@ class GuardedConnection(asyncio.Protocol):
         if self._transport.is_closing():
             return
         held = bytes(self._held)
-        self._held.clear()
+        self._release_held()
         self._take = self._hand_on
         self.resume(by_protocol=False)
         if held:
@@ -196,12 +195,13 @@ class GuardedConnection(asyncio.Protocol):
         elif end < len(END):
             self._hold_head()
         else:
-            self._release_head()
+            self._searched = self._lines = self._empty_lines = 0
             head = bytes(held[:end])
             del held[:end]
             self._take_request(head, end)
             if self._body is not None and held:
                 self._take_held_body(self._body)
+            self._count_held()
 
     def _take_held_body(self, body: SizedBody | ChunkedBody) -> None:
         size = self._head.length if isinstance(body, SizedBody) else len(self._held)
@@ -222,12 +222,17 @@ class GuardedConnection(asyncio.Protocol):
             return
         if self._stage is not Stage.FIRST_HEAD and self._stage is not Stage.HEAD:
             self._enter(Stage.HEAD)
-        more, self._searched = size - self._searched, size
-        self._gate.hold(more)
+        self._searched = size
+        self._count_held()
 
-    def _release_head(self) -> None:
-        self._gate.hold(-self._searched)
-        self._searched = self._lines = self._empty_lines = 0
+    def _count_held(self) -> None:
+        more, self._counted = len(self._held) - self._counted, len(self._held)
+        if more:
+            self._gate.hold(more)
+
+    def _release_held(self) -> None:
+        self._held.clear()
+        self._count_held()
 
     def _take_request(self, data: bytes, end: int) -> None:
         """Hand on the request whose head ends at `end`, with what has come of its body."""
@@ -286,6 +291,7 @@ class GuardedConnection(asyncio.Protocol):
 
     def _hold(self, data: bytes) -> None:
         self._held += data
+        self._count_held()
         if len(self._held) > PAUSE_BYTES:
             self.pause(by_protocol=False)
 
@@ -314,8 +320,7 @@ class GuardedConnection(asyncio.Protocol):
             return
         self._transport.is_cut = True
         self._inner.connection_lost(None)
-        self._release_head()
-        self._held.clear()
+        self._release_held()
         self._take = self._drop
         self.resume(by_protocol=False)
         self.resume(by_protocol=True)

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from enum import IntEnum
 from typing import Final, NamedTuple, Protocol
@@ -15,7 +15,7 @@ RESERVE: Final = 16
 """Silent connections beyond the cap, so that a health probe is heard while all are busy."""
 
 MAX_HELD_BYTES: Final = 32 * 2**20
-"""The most memory for heads that are not complete, of all connections together."""
+"""The most memory for what is not yet handed on, of all connections together."""
 
 _LONGEST_TICK: Final = 1.0
 _TICKS: Final = 4
@@ -104,7 +104,7 @@ class ConnectionGate:
     def admit(self, connection: WaitingConnection) -> bool:
         """Count a new connection; False if there is no place for it, even without silent ones."""
         while len(self._open) >= self.most and self._count_silent() >= RESERVE:
-            self._end_oldest()
+            self._end_oldest(self._silent)
         if len(self._open) >= self.most + RESERVE:
             return False
         self._open.add(connection)
@@ -125,10 +125,14 @@ class ConnectionGate:
             self._lines[new][connection] = self._clock()
 
     def hold(self, size: int) -> None:
-        """Count bytes of heads that are not complete; silent connections end if it is too much."""
+        """Count bytes that are not yet handed on.
+
+        If they are too many, silent clients and those that do not read their answers go.
+        """
         self.held_bytes += size
-        while self.held_bytes > MAX_HELD_BYTES and self._count_silent():
-            self._end_oldest()
+        lines = (*self._silent, self._lines[Stage.READING])
+        while self.held_bytes > MAX_HELD_BYTES and any(lines):
+            self._end_oldest(lines)
 
     async def end_late_ones(self) -> None:
         """End the connections whose time is over."""
@@ -150,8 +154,8 @@ class ConnectionGate:
     def _count_silent(self) -> int:
         return sum(map(len, self._silent))
 
-    def _end_oldest(self) -> None:
-        line = next(filter(None, self._silent))
+    def _end_oldest(self, lines: Sequence[OrderedDict[WaitingConnection, float]]) -> None:
+        line = next(filter(None, lines))
         connection, _ = line.popitem(last=False)
         connection.abort()
         self.remove(connection)

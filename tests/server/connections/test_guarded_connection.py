@@ -393,6 +393,22 @@ async def test_heads_that_never_end_share_a_bounded_memory(monkeypatch: pytest.M
     assert served.gate.held_bytes == 90_000
 
 
+async def test_floods_whose_answers_are_not_read_share_a_bounded_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("penstock.server.connections.gate.MAX_HELD_BYTES", 100_000)
+    served = GuardedApp(NotingApp(holds=True))
+    wires = []
+    for _ in range(5):
+        connection, wire = served.connect()
+        await served.say(connection, get())
+        connection.pause_writing()
+        await served.say(connection, get("/b") * 1_000)
+        wires.append(wire)
+    assert [wire.was_aborted for wire in wires] == [True, True, False, False, False]
+    assert served.gate.held_bytes == 3 * 1_000 * len(get("/b"))
+
+
 async def test_lost_connections_leave_nothing_behind() -> None:
     served = GuardedApp(NotingApp(holds=True))
     raws = (b"", b"GET / HT", get(), post(b"", length="5"), HANDSHAKE, b"\0", get() + b"GET")

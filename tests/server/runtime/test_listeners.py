@@ -17,7 +17,7 @@ def test_a_busy_port_for_administration_frees_the_public_one() -> None:
     port = free_port()
     with socket.create_server(("127.0.0.1", 0)) as busy:
         settings = Settings.load(port=port, admin_port=busy.getsockname()[1])
-        with pytest.raises(CommandFailed, match="Cannot listen on 127.0.0.1:"):
+        with pytest.raises(CommandFailed, match=r"Cannot listen on 127\.0\.0\.1:"):
             Listeners.bind(settings)
     with Listeners.bind(Settings.load(port=port)) as listeners:
         assert listeners.admin is None
