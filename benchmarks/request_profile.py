@@ -11,7 +11,7 @@ import signal
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -21,7 +21,6 @@ from typing import Any, Final
 import orjson
 import uvicorn
 import uvloop
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from benchmarks.peers import penstock_app
@@ -31,7 +30,11 @@ from benchmarks.peers.results_page import replace_between_marks
 from benchmarks.peers.server_options import PeerOptions
 from penstock.datastore.roles import ROOT, Role
 from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
+from penstock.server.connections.connection import connection_class
+from penstock.server.connections.gate import ConnectionGate, Gates, time_limits
+from penstock.server.connections.request_watcher import RequestWatcher
 from penstock.server.runtime.run_server import settle_garbage_collector
+from penstock.server.settings.settings import Settings
 
 CONNECTIONS: Final = 16
 _EVERY: Final = 0.001
@@ -43,7 +46,8 @@ _AREAS: Final = (
                           "schema/engine/document_walk", "server/edge/rate_limit",
                           "server/edge/deadline")),
     ("execution", ("graphql_jit/", "<plan>", "graphql/", "schema/engine/engine")),
-    ("connection, answers as JSON", ("uvicorn/", "asyncio/", "server/edge/response")),
+    ("connection, answers as JSON", ("uvicorn/", "asyncio/", "server/connections/",
+                                     "server/edge/response")),
     ("edge", ("server/", "schema/", "resolvers/", "datastore/", "starlette/")),
     ("records", ("benchmarks/",)),
 )  # fmt: skip
@@ -63,6 +67,9 @@ class Wire(asyncio.Transport):
 
     def is_closing(self) -> bool:
         return False
+
+    def get_write_buffer_size(self) -> int:
+        return 0
 
 
 class Samples:
@@ -117,11 +124,18 @@ async def open_connections(shape: Shape, *, quiet: bool) -> AsyncIterator[Any]:
                 connection.connection_lost(None)
 
 
-def _connection(app: Any, state: ServerState) -> HttpToolsProtocol:
-    config = uvicorn.Config(app, lifespan="off", log_config=None, access_log=False)
+def _connection(app: Any, state: ServerState) -> asyncio.Protocol:
+    gates = Gates(ConnectionGate(CONNECTIONS, time_limits(Settings.load())))
+    config = uvicorn.Config(
+        RequestWatcher(app),
+        http=connection_class(gates),
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+    )
     config.load()
-    loop = asyncio.get_running_loop()
-    connection = HttpToolsProtocol(config=config, server_state=state, app_state={}, _loop=loop)
+    connect: Callable[..., asyncio.Protocol] = config.http_protocol_class
+    connection = connect(config=config, server_state=state, app_state={})
     connection.connection_made(Wire())
     return connection
 

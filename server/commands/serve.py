@@ -1,9 +1,7 @@
 """`penstock serve`: runs the server, by default over the embedded store."""
 
 import asyncio
-import os
 import signal
-import socket
 import sys
 from contextlib import suppress
 from typing import Annotated
@@ -14,9 +12,9 @@ from uvloop import new_event_loop
 from penstock.server.auth.dev_identity import DevIdentity
 from penstock.server.commands.graphiql_url import page_url
 from penstock.server.commands.options import StoreOptions, setting_option
-from penstock.server.core.command_output import CommandFailed
+from penstock.server.runtime.listeners import Listeners
 from penstock.server.runtime.run_server import prepare_store, serve_port, url_of
-from penstock.server.runtime.stores import data_location
+from penstock.server.runtime.stores import data_location, server_url
 from penstock.server.runtime.supervisor import supervise_processes
 from penstock.server.settings.settings import Settings
 from penstock.server.telemetry.logs import configure_logging
@@ -28,6 +26,7 @@ def serve(
     *,
     host: Annotated[str | None, setting_option("host")] = None,
     port: Annotated[int | None, setting_option("port")] = None,
+    admin_port: Annotated[int | None, setting_option("admin_port")] = None,
     workers: Annotated[int | None, setting_option("workers")] = None,
     no_seed: Annotated[bool, Parameter(help=_NO_SEED_HELP)] = False,
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
@@ -37,49 +36,52 @@ def serve(
     The embedded store is created if it is missing and, if empty, filled with a sample catalogue.
     """
     settings = options.settings(
-        host=host, port=port, workers=workers, seed=False if no_seed else None
+        host=host,
+        port=port,
+        admin_port=admin_port,
+        workers=workers,
+        seed=False if no_seed else None,
     )
     configure_logging(settings.log_format)
-    listener = _listen(settings)
+    # A busy port fails before all other work.
+    listeners = Listeners.bind(settings)
     # uvicorn raises the signal again after it stops, and the open resources must still close.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with listener, suppress(KeyboardInterrupt), asyncio.Runner(loop_factory=new_event_loop) as loop:
-        loop.run(_serve(settings, listener))
+    with (
+        listeners,
+        suppress(KeyboardInterrupt),
+        asyncio.Runner(loop_factory=new_event_loop) as loop,
+    ):
+        loop.run(_serve(settings, listeners))
 
 
-def _listen(settings: Settings) -> socket.socket:
-    """Bind the port before all other work, so that a busy port fails at once."""
-    try:
-        family, *_, address = socket.getaddrinfo(
-            settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        return socket.create_server(address, family=family, backlog=2048)
-    except OSError as error:
-        # Python's own text of the error repeats the address.
-        reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
-        raise CommandFailed(
-            f"Cannot listen on {settings.host}:{settings.port}: {reason}."
-        ) from error
-
-
-async def _serve(settings: Settings, listener: socket.socket) -> None:
-    url = url_of(settings, listener)
+async def _serve(settings: Settings, listeners: Listeners) -> None:
+    url = url_of(settings, listeners.public)
 
     identity = await prepare_store(settings, url)
 
     def announce() -> None:
-        _announce(settings, url, identity)
+        _announce(settings, url, identity, _admin_url(settings, listeners))
 
     if settings.workers == 1:
-        await serve_port(settings, listener, announce)
+        await serve_port(settings, listeners, announce)
         return
-    async with supervise_processes(settings, listener) as supervisor:
+    async with supervise_processes(settings, listeners) as supervisor:
         await supervisor.start()
         announce()
         await supervisor.run()
 
 
-def _announce(settings: Settings, url: str, identity: DevIdentity | None) -> None:
+def _admin_url(settings: Settings, listeners: Listeners) -> str | None:
+    if listeners.admin is None:
+        return None
+    host, port = listeners.admin.getsockname()[:2]
+    return server_url(settings.model_copy(update={"public_url": None}), host, port)
+
+
+def _announce(
+    settings: Settings, url: str, identity: DevIdentity | None, admin_url: str | None
+) -> None:
     """Print the URLs and the data's location on standard error; standard output stays free."""
     lines = [f"GraphQL   {url}/graphql", f"Health    {url}/healthz  {url}/readyz"]
     signs_in = identity is not None and settings.log_format == "text"  # a log is kept and shared
@@ -88,6 +90,8 @@ def _announce(settings: Settings, url: str, identity: DevIdentity | None) -> Non
         lines.insert(0, f"GraphiQL  {page}")
     if settings.takes_notifications:
         lines.append(f"NGSI      {url}/v2/notify")
+    if admin_url is not None:
+        lines.append(f"Admin     {admin_url}/healthz  {admin_url}/readyz  {admin_url}/metrics")
     if identity is not None:
         caller = identity.caller
         roles = ", ".join(f"{role.name.lower()} of {group}" for group, role in caller.roles.items())

@@ -73,6 +73,9 @@ class MediaType(StrEnum):
         return f"{self.value}; charset=utf-8"
 
 
+MAX_ACCEPT_CHARS: Final = 1024
+"""The longest Accept header that is parsed; a longer one names no type of ours."""
+
 _CACHED_LENGTH: Final = 200
 _CACHED_HEADERS: Final = 256
 """Clients send few different Accept headers: the parsed form of so many is cached."""
@@ -100,7 +103,12 @@ _PREFERENCE: Final = {MediaType.GRAPHQL: (3,), MediaType.JSON: (1, 2, 3)}
 
 
 def negotiate_media_type(accept: str | None) -> MediaType | None:
-    """Choose the type of an answer; None if the client accepts neither. No header means JSON."""
+    """Choose the type of an answer; None if the client accepts neither. No header means JSON.
+
+    A header of more than MAX_ACCEPT_CHARS is not parsed: it accepts neither.
+    """
+    if accept is not None and len(accept) > MAX_ACCEPT_CHARS:
+        return None
     if accept is None or len(accept) > _CACHED_LENGTH:
         return _choose_media_type(accept)
     return _choose_cached(accept)

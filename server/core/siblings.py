@@ -36,8 +36,8 @@ class Siblings(msgspec.Struct, frozen=True):
 
 
 class ServerProcessConfig(msgspec.Struct, frozen=True):
-    """The start parameters of a process; `listener` is the number of the inherited socket."""
+    """The start parameters of a process; `listeners` are the numbers of the inherited sockets."""
 
     settings: dict[str, Any]
     siblings: Siblings
-    listener: int
+    listeners: list[int]

@@ -3,8 +3,8 @@
 import asyncio
 import gc
 import socket
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, nullcontext, suppress
 from math import ceil
 from typing import Final
 
@@ -15,9 +15,14 @@ from penstock.datastore.objects.port import Files
 from penstock.datastore.table.port import Table
 from penstock.server.app import Runtime, open_app, streams_of
 from penstock.server.auth.dev_identity import DevIdentity, dev_identity
+from penstock.server.connections.connection import connection_class
+from penstock.server.connections.descriptors import connections_for, raise_descriptor_limit
+from penstock.server.connections.gate import ConnectionGate, Gates, time_limits
+from penstock.server.connections.request_watcher import RequestWatcher
 from penstock.server.connections.websocket_guard import WebSocketGuard
 from penstock.server.core.command_output import CommandFailed, ExitCode, show_progress
 from penstock.server.core.siblings import Siblings
+from penstock.server.runtime.listeners import Listeners
 from penstock.server.runtime.maintenance import (
     maintain_executions,
     run_jobs_in_background,
@@ -39,6 +44,7 @@ from penstock.server.streams.registry import StreamRegistry
 from penstock.server.telemetry.tracing import export_spans
 
 _LOOK_UP_SECONDS: Final = 0.1
+_ADMIN_CONNECTIONS: Final = 16
 
 
 class DrainingServer(uvicorn.Server):
@@ -84,7 +90,7 @@ async def prepare_store(settings: Settings, url: str) -> DevIdentity | None:
 
 async def serve_port(
     settings: Settings,
-    listener: socket.socket,
+    listeners: Listeners,
     announce: Callable[[], None],
     siblings: Siblings | None = None,
 ) -> None:
@@ -92,14 +98,16 @@ async def serve_port(
     async with (
         export_spans(),
         open_table(settings) as table,
-        open_files(settings, url_of(settings, listener)) as files,
+        open_files(settings, url_of(settings, listeners.public)) as files,
         open_buckets(settings) as buckets,
     ):
         store = build_store(table, settings, files, buckets)
         await store.finish_deletes()
         identity = await dev_identity(settings, store)
         streams = streams_of(settings)
+        gates = open_gates(settings, listeners)
         async with (
+            watch_gates(gates),
             run_jobs_in_background(store) as store,
             run_workers(store, settings) as store,
             maintain_executions(store, settings),
@@ -115,10 +123,9 @@ async def serve_port(
         ):
             announce()
             settle_garbage_collector()
-            server = DrainingServer(
-                uvicorn_config(app, settings), streams, settings.shutdown_seconds
-            )
-            await server.serve([listener])
+            config = uvicorn_config(app, settings, gates)
+            server = DrainingServer(config, streams, settings.shutdown_seconds)
+            await server.serve(listeners.sockets)
 
 
 def url_of(settings: Settings, listener: socket.socket) -> str:
@@ -146,13 +153,33 @@ def settle_garbage_collector() -> None:
     gc.freeze()
 
 
-def uvicorn_config(app: Starlette, settings: Settings) -> uvicorn.Config:
+def open_gates(settings: Settings, listeners: Listeners) -> Gates:
+    """Return the gates of the listeners, for as many connections as descriptors suffice for."""
+    limits = time_limits(settings)
+    most = connections_for(raise_descriptor_limit())
+    main = ConnectionGate(settings.max_connections or most, limits)
+    if listeners.admin is None:
+        return Gates(main)
+    port: int = listeners.admin.getsockname()[1]
+    return Gates(main, ConnectionGate(_ADMIN_CONNECTIONS, limits), port)
+
+
+@asynccontextmanager
+async def watch_gates(gates: Gates) -> AsyncIterator[None]:
+    """End the late connections of all gates until the block ends."""
+    async with gates.main.watch(), nullcontext() if gates.admin is None else gates.admin.watch():
+        yield
+
+
+def uvicorn_config(app: Starlette, settings: Settings, gates: Gates) -> uvicorn.Config:
     return uvicorn.Config(
-        app,
-        http="httptools",
+        RequestWatcher(app),
+        http=connection_class(gates),
         ws=WebSocketGuard,
         ws_max_size=settings.max_body_bytes,
         ws_per_message_deflate=False,
+        # The gates end idle connections, also where uvicorn does not.
+        timeout_keep_alive=ceil(settings.idle_seconds + settings.head_seconds) + 1,
         lifespan="off",
         log_config=None,
         access_log=False,

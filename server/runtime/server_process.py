@@ -7,7 +7,6 @@ the supervisor was killed.
 import asyncio
 import os
 import signal
-import socket
 import sys
 import traceback
 from contextlib import suppress
@@ -17,6 +16,7 @@ from uvloop import new_event_loop
 from penstock.server.core.command_output import describe_failure
 from penstock.server.core.siblings import ServerProcessConfig
 from penstock.server.runtime.child_process import open_further_lines, read_first_line
+from penstock.server.runtime.listeners import Listeners
 from penstock.server.runtime.run_server import serve_port
 from penstock.server.settings.settings import Settings
 from penstock.server.telemetry.logs import configure_logging
@@ -29,8 +29,8 @@ async def _serve(orders: ServerProcessConfig, settings: Settings) -> None:
         os.write(sys.stdout.fileno(), READY)
 
     watching = asyncio.create_task(_stop_with_supervisor())
-    with socket.socket(fileno=orders.listener) as listener:
-        await serve_port(settings, listener, announce, orders.siblings)
+    with Listeners.inherit(orders.listeners) as listeners:
+        await serve_port(settings, listeners, announce, orders.siblings)
     watching.cancel()
 
 

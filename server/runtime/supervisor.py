@@ -4,7 +4,6 @@ import asyncio
 import logging
 import os
 import signal
-import socket
 from asyncio.subprocess import Process
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -16,6 +15,7 @@ from penstock.datastore.periodic import cancel_tasks
 from penstock.server.core.command_output import CommandFailed, ExitCode
 from penstock.server.core.siblings import ServerProcessConfig, Siblings
 from penstock.server.runtime.child_process import settings_for_process, start_process
+from penstock.server.runtime.listeners import Listeners
 from penstock.server.settings.settings import Settings
 
 PAUSE_SECONDS: Final = 1.0
@@ -29,7 +29,7 @@ logger = logging.getLogger("penstock.processes")
 
 @asynccontextmanager
 async def supervise_processes(
-    settings: Settings, listener: socket.socket
+    settings: Settings, listeners: Listeners
 ) -> AsyncIterator["Supervisor"]:
     """Yield a supervisor of `settings.workers` processes, which are gone at the end.
 
@@ -38,7 +38,7 @@ async def supervise_processes(
     if not hasattr(os, "memfd_create"):
         raise CommandFailed("Several processes can serve one port on Linux only.")
     siblings = Siblings.create(settings.workers)
-    supervisor = Supervisor(settings, listener, siblings)
+    supervisor = Supervisor(settings, listeners, siblings)
     try:
         yield supervisor
     finally:
@@ -47,11 +47,11 @@ async def supervise_processes(
 
 
 class Supervisor:
-    """Owns the port and the processes that serve it."""
+    """Owns the ports and the processes that serve them."""
 
-    def __init__(self, settings: Settings, listener: socket.socket, siblings: Siblings) -> None:
+    def __init__(self, settings: Settings, listeners: Listeners, siblings: Siblings) -> None:
         self._settings = settings
-        self._listener = listener
+        self._listeners = listeners
         self._siblings = siblings
         self._processes: dict[int, Process] = {}
 
@@ -96,12 +96,12 @@ class Supervisor:
         siblings = msgspec.structs.replace(self._siblings, index=index)
         share = siblings.share_of(self._settings.execution_workers)
         settings = settings_for_process(self._settings, execution_workers=share)
-        listener = self._listener.fileno()
+        listeners = self._listeners.files
         process = await start_process(
             "penstock.server.runtime.server_process",
-            ServerProcessConfig(settings, siblings, listener),
+            ServerProcessConfig(settings, siblings, listeners),
             answers=True,
-            files=(listener, siblings.rates),
+            files=(*listeners, siblings.rates),
         )
         self._processes[index] = process
         if process.stdout is None or not await process.stdout.readline():

@@ -7,6 +7,32 @@ from pydantic_settings import BaseSettings
 class LimitSettings(BaseSettings):
     """Limits that are independent of each other."""
 
+    max_connections: int | None = Field(
+        None,
+        gt=0,
+        description="Most connections with an open request or stream in one server process. More "
+        "requests get 503, except those to the health endpoints; silent connections beyond it are "
+        "closed, the oldest first. By default what the limit of file descriptors allows, at most "
+        "8,000.",
+    )
+    head_seconds: float = Field(
+        10,
+        gt=0,
+        description="Time for a new connection to send the head of its first request, and for the "
+        "head of each later one from its first byte, in seconds.",
+    )
+    idle_seconds: float = Field(
+        75,
+        gt=0,
+        description="Time that a connection may stay open between two requests, in seconds. Make "
+        "it longer than the idle time of a load balancer in front.",
+    )
+    stall_seconds: float = Field(
+        60,
+        gt=0,
+        description="Time after which a connection is closed whose client takes nothing of its "
+        "answer, or sends nothing of its body, in seconds.",
+    )
     max_body_bytes: int = Field(1_000_000, gt=0, description="Largest request body, in bytes.")
     max_document_chars: int = Field(
         50_000, gt=0, description="Longest GraphQL document, in characters."

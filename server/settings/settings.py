@@ -107,6 +107,14 @@ class Settings(WorkerSettings, NgsiSettings, LimitSettings):
     port: int = Field(
         8000, ge=0, le=65535, description="TCP port to listen on; 0 takes a free one."
     )
+    admin_port: int | None = Field(
+        None,
+        ge=0,
+        le=65535,
+        description="TCP port of a second listener on the same address, for `/healthz`, `/readyz` "
+        "and `/metrics` only. It has places of its own, so that it answers when all connections "
+        "of the other one are taken.",
+    )
     public_url: str | None = Field(
         None,
         pattern=r"^https?://[^/?#\s]+(/[^?#\s]*[^/?#\s])?$",

@@ -12,7 +12,7 @@ from penstock.datastore.errors import ErrorCode, PenstockError
 from penstock.schema.core.errors import FormattedError
 from penstock.schema.engine.engine import RequestRejected
 from penstock.server.auth.tokens import Authentication
-from penstock.server.core.headers import MediaType, request_headers
+from penstock.server.core.headers import MAX_ACCEPT_CHARS, MediaType, request_headers
 from penstock.server.edge.graphql import GraphQLApp, check_no_mutation_by_get
 from penstock.server.edge.request import ClientGone, IncomingRequest, read_request
 from penstock.server.edge.response import (
@@ -183,7 +183,7 @@ def _wants_events(scope: Scope) -> bool:
 def _prefers_events(headers: Headers) -> bool:
     """Tell whether the client ranks events above every form of JSON."""
     accept = ",".join(headers.getlist("accept")).lower()
-    if MEDIA not in accept:
+    if MEDIA not in accept or len(accept) > MAX_ACCEPT_CHARS:
         return False
     named: dict[str, float] = {}
     for part in accept.split(","):

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,6 @@ from urllib.parse import urlencode
 import uvicorn
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from penstock.datastore.errors import NotAuthenticated, Unavailable
@@ -19,8 +18,12 @@ from penstock.datastore.roles import ROOT, Caller, Role
 from penstock.schema.engine.documents import PersistedDocuments
 from penstock.schema.engine.engine import Executor, GraphQLEngine
 from penstock.schema.engine.limits import Limits
+from penstock.server.connections.connection import connection_class
+from penstock.server.connections.gate import ConnectionGate, Gates, time_limits
+from penstock.server.connections.request_watcher import RequestWatcher
 from penstock.server.edge.graphql import AdmittedOperation, GraphQLApp
 from penstock.server.edge.response import Statuses
+from penstock.server.settings.settings import Settings
 from tests.support.example_schema import FakeContext, shelves_schema
 
 TOKEN = "Bearer good"
@@ -152,9 +155,10 @@ def _names(headers: dict[str, str | None]) -> dict[str, str | None]:
 @asynccontextmanager
 async def serve_app(app: ASGIApp) -> AsyncIterator[int]:
     """Serve an application as in production, in this event loop; yields the port."""
+    gates = Gates(ConnectionGate(1_000, time_limits(Settings.load())))
     config = uvicorn.Config(
-        app,
-        http="httptools",
+        RequestWatcher(app),
+        http=connection_class(gates),
         lifespan="off",
         log_config=None,
         access_log=False,
@@ -164,9 +168,9 @@ async def serve_app(app: ASGIApp) -> AsyncIterator[int]:
     config.load()
     state = ServerState()
     loop = asyncio.get_running_loop()
+    connect: Callable[..., asyncio.Protocol] = config.http_protocol_class
     server = await loop.create_server(
-        lambda: HttpToolsProtocol(config=config, server_state=state, app_state={}, _loop=loop),
-        "127.0.0.1",
+        lambda: connect(config=config, server_state=state, app_state={}), "127.0.0.1"
     )
     try:
         yield int(server.sockets[0].getsockname()[1])

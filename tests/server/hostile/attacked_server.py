@@ -1,5 +1,6 @@
 """The server under attack: the real one, with two tenants' data and a monitor of its event loop."""
 
+import resource
 import subprocess
 import sys
 import time
@@ -8,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from types import MappingProxyType
 
 from penstock.server.auth.claims import default_group_from, roles_from
 from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
@@ -40,6 +42,8 @@ class AttackedServer:
     """
 
     url: str
+    admin_url: str
+    pid: int
     log: Path
     token: str
     meant: Mapping[str, str]
@@ -52,16 +56,39 @@ class AttackedServer:
     def log_text(self) -> str:
         return self.log.read_text()
 
+    def resident_bytes(self) -> int:
+        """Return the memory that the server has now."""
+        pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
+        return pages * resource.getpagesize()
+
+    def descriptor_limits(self) -> tuple[int, int]:
+        """Return the soft and the hard limit of the server's descriptors."""
+        return resource.prlimit(self.pid, resource.RLIMIT_NOFILE)
+
 
 @contextmanager
-def open_attacked_server(directory: Path) -> Iterator[AttackedServer]:
-    """Start the server, and add two tenants that share nothing."""
+def open_attacked_server(
+    directory: Path,
+    settings: Mapping[str, str] = MappingProxyType({}),
+    descriptors: tuple[int, int] | None = None,
+) -> Iterator[AttackedServer]:
+    """Start the server, and add two tenants that share nothing.
+
+    `descriptors` are the soft and the hard limit that it starts with.
+    """
     data_dir, log = directory / "data", directory / "log"
     arguments = ("--port", "0", "--data-dir", str(data_dir), "--no-seed")
+
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", "tests.server.hostile.event_loop_monitor", *arguments],
-            env=environment(**SETTINGS),
+            [
+                *_limiting(descriptors),
+                sys.executable,
+                "-m",
+                "tests.server.hostile.event_loop_monitor",
+                *arguments,
+            ],
+            env=environment(**(SETTINGS | dict(settings))),
             stdout=output,
             stderr=output,
         )
@@ -71,6 +98,14 @@ def open_attacked_server(directory: Path) -> Iterator[AttackedServer]:
     finally:
         process.terminate()
         process.wait()
+
+
+def _limiting(descriptors: tuple[int, int] | None) -> list[str]:
+    """Return the beginning of a command that runs the rest under these limits."""
+    if descriptors is None:
+        return []
+    soft, hard = descriptors
+    return ["sh", "-c", f'ulimit -Sn {soft} && ulimit -Hn {hard} && exec "$@"', "sh"]
 
 
 def _announced_lines(process: "subprocess.Popen[bytes]", log: Path) -> Mapping[str, str]:
@@ -112,7 +147,9 @@ def _fill(server: Server, data_dir: Path, log: Path) -> AttackedServer:
         "MY_ID": ids[0],
         "TOKEN": mine,
     }
-    return AttackedServer(server.url, log, mine, meant, (theirs, key["secret"], str(data_dir)))
+    secrets = (theirs, key["secret"], str(data_dir))
+    admin_url = server.said.get("Admin", "").partition("/healthz")[0]
+    return AttackedServer(server.url, admin_url, server.process.pid, log, mine, meant, secrets)
 
 
 def _token(data_dir: Path, user: str, role: str) -> str:

@@ -30,6 +30,18 @@ def with_authorization(name: str, authorization: str) -> Offence:
     return head(name, 401, "UNAUTHENTICATED", ("authorization", authorization))
 
 
+def too_large(name: str, *headers: tuple[str, str]) -> Offence:
+    """Return a head that is refused while it comes, before anybody is known."""
+    return Offence(
+        name=f"headers: {name}",
+        body=GOOD,
+        status=431,
+        says="PAYLOAD_TOO_LARGE",
+        headers=headers,
+        keeps=False,
+    )
+
+
 def got(name: str, target: str, status: int, says: str, *headers: tuple[str, str]) -> Offence:
     return Offence(
         name=f"URL: {name}", method="GET", target=target, status=status, says=says, headers=headers
@@ -51,8 +63,23 @@ HEADERS = (
     head("HTML is wanted", 406, "NOT_ACCEPTABLE", ("accept", "text/html")),
     head("JSON is not wanted", 406, "NOT_ACCEPTABLE", ("accept", "application/json;q=0")),
     head("no quality", 406, "NOT_ACCEPTABLE", ("accept", "application/json;q=nan")),
-    head("3,000 wishes", 200, "userId", ("accept", "a/b;q=0.1, " * 3_000 + "*/*")),
+    head("90 wishes", 200, "userId", ("accept", "a/b;q=0.1, " * 90 + "*/*")),
+    head("100 wishes", 406, "NOT_ACCEPTABLE", ("accept", "a/b;q=0.1, " * 100 + "*/*")),
+    head(
+        "100 wishes in two fields",
+        406,
+        "NOT_ACCEPTABLE",
+        ("accept", "a/b;q=0.1, " * 50 + "*/*"),
+        ("accept", "a/b;q=0.1, " * 50 + "*/*"),
+    ),
+    head("100 wishes for events", 406, "NOT_ACCEPTABLE", ("accept", "text/event-stream," * 100)),
     head("only commas are accepted", 406, "NOT_ACCEPTABLE", ("accept", "," * 30_000)),
+    too_large("40,000 wishes", ("accept", "a/b," * 40_000)),
+    too_large("a value of 4 MB", ("x-a", "a" * 4_000_000)),
+    too_large("a name of 100,000 letters", ("a" * 100_000, "a")),
+    too_large("a hundred and one", *((f"x-{n}", "a") for n in range(101))),
+    too_large("100,000 lines", *((f"x-{n}", "") for n in range(100_000))),
+    head("a hundred", 200, "userId", *((f"x-{n}", "a") for n in range(94))),
     with_authorization("no proof", ABSENT),
     with_authorization("an empty token", "Bearer "),
     with_authorization("a password", "Basic cm9vdDpyb290"),
@@ -60,7 +87,8 @@ HEADERS = (
     with_authorization("dots", "Bearer " + "." * 30_000),
     with_authorization("a token that is not signed", f"Bearer {UNSIGNED}"),
     with_authorization("a token signed with a known secret", f"Bearer {SYMMETRIC}"),
-    with_authorization("a token of 60,000 letters", "Bearer " + "e" * 60_000 + ".e.e"),
+    with_authorization("a token of 30,000 letters", "Bearer " + "e" * 30_000 + ".e.e"),
+    too_large("a token of 70,000 letters", ("authorization", "Bearer " + "e" * 70_000 + ".e.e")),
     with_authorization("a token in Latin-1", "Bearer \xe9\xff"),
     with_authorization("a key that was never given out", f"Bearer {NEVER_GIVEN}"),
     with_authorization("half a key", "Bearer penstock_"),
@@ -79,9 +107,9 @@ HEADERS = (
     ),
     head("a long id", 200, "userId", ("x-request-id", "a" * 30_000)),
     head("an odd trace", 200, "userId", ("traceparent", "00-" + "0" * 32 + "-" + "0" * 16 + "-01")),
-    head("a trace without end", 200, "userId", ("tracestate", "a=b," * 10_000)),
+    head("a long trace", 200, "userId", ("tracestate", "a=b," * 7_000)),
+    too_large("a trace without end", ("tracestate", "a=b," * 20_000)),
     head("tracing", 200, "userId", ("x-apollo-tracing", "1")),
-    head("a thousand", 200, "userId", *((f"x-{n}", "a") for n in range(1_000))),
     head("another method", 200, "userId", ("x-http-method-override", "DELETE")),
     head(
         "another address",
@@ -91,10 +119,32 @@ HEADERS = (
         ("x-forwarded-host", "evil.example.org"),
     ),
     head("a continuation", 200, "userId", ("expect", "100-continue")),
-    head(
-        "HTTP/2", 400, "BAD_REQUEST", ("upgrade", "h2c"), ("connection", "Upgrade, HTTP2-Settings")
+    *(
+        head(f"Upgrade to {name}", 200, "userId", *headers)
+        for name, headers in {
+            "HTTP/2": (
+                ("connection", "Upgrade, HTTP2-Settings"),
+                ("upgrade", "h2c"),
+                ("http2-settings", "AAMAAABkAAQCAAAAAAIAAAAA"),
+            ),
+            "a WebSocket": (("connection", "Upgrade"), ("upgrade", "websocket")),
+            "a WebSocket, by capitals": (("Connection", "UPGRADE"), ("Upgrade", "WEBSOCKET")),
+            "two things": (
+                ("connection", "upgrade"),
+                ("upgrade", "h2c"),
+                ("upgrade", "websocket"),
+            ),
+            "a list": (("connection", "keep-alive,upgrade"), ("upgrade", "websocket, h2c")),
+            "a thing nobody knows": (("connection", "upgrade"), ("upgrade", "a/1")),
+            "nothing": (("connection", "upgrade"), ("upgrade", "")),
+        }.items()
     ),
-    head("cookies", 200, "userId", ("cookie", "a=b; " * 10_000)),
+    head("spaces behind a length", 200, "userId", ("content-length", f"{len(GOOD)} ")),
+    head("tabs around a length", 200, "userId", ("content-length", f"\t{len(GOOD)}\t ")),
+    head("spaces behind the type", 200, "userId", ("content-type", "application/json  ")),
+    head("a space behind the wish", 200, "userId", ("accept", "application/json\t")),
+    head("cookies", 200, "userId", ("cookie", "a=b; " * 6_000)),
+    too_large("70,000 bytes of cookies", ("cookie", "a=b; " * 14_000)),
     *(
         Offence(
             name=f"method: {method}",
@@ -138,7 +188,15 @@ URLS = (
     got("half a code", "/graphql?query=%7Bviewer%7BuserId%7D%7D%", 200, "GRAPHQL_PARSE_FAILED"),
     got("a zero", "/graphql?query=%00", 200, "GRAPHQL_PARSE_FAILED"),
     got("17,000 letters", "/graphql?query=" + "a" * 17_000, 414, "PAYLOAD_TOO_LARGE"),
-    got("60,000 letters", "/graphql?query=" + "a" * 60_000, 414, "PAYLOAD_TOO_LARGE"),
+    got("30,000 letters", "/graphql?query=" + "a" * 30_000, 414, "PAYLOAD_TOO_LARGE"),
+    Offence(
+        name="URL: 70,000 letters",
+        method="GET",
+        target="/graphql?query=" + "a" * 70_000,
+        status=431,
+        says="PAYLOAD_TOO_LARGE",
+        keeps=False,
+    ),
     got("the page of events", URL, 200, "userId", ("accept", "text/event-stream;q=0.1, */*")),
     got("a file above", "/graphql/../../../etc/passwd", 404, ""),
     got("a file above, in code", "/%2e%2e/%2e%2e/etc/passwd", 404, ""),

@@ -30,14 +30,18 @@ class Reply:
         return json.loads(self.body)
 
 
+def address_of(url: str) -> tuple[str, int]:
+    where = urlsplit(url)
+    return where.hostname or "", where.port or 0
+
+
 class Talk:
     """Sends bytes and reads answers; `open` tells whether the server keeps the connection."""
 
     def __init__(self, url: str, source: str = "127.0.0.1") -> None:
         where = urlsplit(url)
         self.host = where.netloc
-        address = (where.hostname or "", where.port or 0)
-        self._socket = socket.create_connection(address, PATIENCE_SECONDS, (source, 0))
+        self._socket = socket.create_connection(address_of(url), PATIENCE_SECONDS, (source, 0))
         self._unread = b""
         self.heard = b""
         self.open = True
@@ -54,6 +58,10 @@ class Talk:
             self._socket.sendall(raw)
         except (BrokenPipeError, ConnectionResetError):
             self.open = False
+
+    def end(self) -> None:
+        """Send no more, but still read."""
+        self._socket.shutdown(socket.SHUT_WR)
 
     def reply(self, *, to_head: bool = False) -> Reply:
         """Read one answer to its end; raises ConnectionEnded if none comes."""

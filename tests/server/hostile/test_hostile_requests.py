@@ -1,10 +1,7 @@
 """The server under attack: no 5xx, no leak, and no blocked event loop."""
 
 import json
-import re
-import time
-from collections.abc import Callable, Iterator
-from itertools import count
+from collections.abc import Iterator
 
 import pytest
 
@@ -13,8 +10,14 @@ from tests.server.hostile.bodies import BODIES
 from tests.server.hostile.costly_documents import LARGE
 from tests.server.hostile.foreign_data import FOREIGN
 from tests.server.hostile.graphql_cop_checks import COP
+from tests.server.hostile.harm_checks import (
+    assert_good_request_is_served,
+    assert_loop_goes_on,
+    assert_nothing_leaks,
+    write_offence,
+)
 from tests.server.hostile.headers import HEADERS, URLS
-from tests.server.hostile.hostile_request import MARK, Garbage, HostileTalk, Offence
+from tests.server.hostile.hostile_request import Garbage, HostileTalk, Offence
 from tests.server.hostile.malformed_http import GARBAGE
 from tests.server.hostile.probing_documents import INTROSPECTION, ODD_ONES
 from tests.server.hostile.raw_connection import CloseFrame, Conversation, Talk
@@ -30,9 +33,6 @@ from tests.server.hostile.variables import VARIABLES
 
 pytestmark = pytest.mark.xdist_group("hostile")
 
-MOST_YARDSTICKS = 8.0
-"""Bound of the longest pause: some 80 ms on a machine whose yardstick takes 10 ms."""
-TRIES = 8
 OFFENCES = (
     *COP,
     *BODIES,
@@ -45,17 +45,7 @@ OFFENCES = (
     *VARIABLES,
     *STREAMED,
 )
-LEAKS = re.compile(
-    rb"Traceback|File \"|\.py\b|site-packages|/usr/|/home/|/root/"
-    rb"|\b(?!(?:User|last|Evaluation)Error\b)\w+Error\b|\w+Exception\b|0x[0-9a-f]{6}"
-    rb"|(?i:sqlite|uvicorn|starlette|graphql-core)|Did you mean [\"']"
-    rb'|"code":"INTERNAL_SERVER_ERROR"'
-)
 UNDER_OURS = "Invalid UTF-8 sequence received from client."
-GOOD = Offence(name="good", body=b'{"query":"{viewer{userId}}"}', status=200, says='"me"')
-
-_marks = count()
-
 ANSWER = '{"data":{"viewer":{"userId":"me"}}}'
 
 
@@ -63,47 +53,6 @@ ANSWER = '{"data":{"viewer":{"userId":"me"}}}'
 def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AttackedServer]:
     with open_attacked_server(tmp_path_factory.mktemp("hostile")) as found:
         yield found
-
-
-def write_offence(offence: Offence, at: AttackedServer) -> bytes:
-    return offence.request(at.host, at.token, {**at.meant, MARK: f"{next(_marks)}"})
-
-
-def assert_good_request_is_served(talk: Talk, at: AttackedServer) -> None:
-    talk.say(write_offence(GOOD, at))
-    reply = talk.reply()
-    assert (reply.status, reply.json) == (200, {"data": {"viewer": {"userId": "me"}}})
-
-
-def assert_nothing_leaks(heard: bytes, at: AttackedServer) -> None:
-    assert LEAKS.findall(heard) == []
-    hidden = (SECRET, OWN, *at.secrets)
-    assert [text for text in hidden if text.encode() in heard] == []
-
-
-def longest_pause(at: AttackedServer) -> float:
-    """Return the longest pause of the loop since the last request, in yardsticks."""
-    with Talk(at.url) as talk:
-        talk.say(f"GET /longest HTTP/1.1\r\nhost: {at.host}\r\n\r\n".encode())
-        told = talk.reply().json
-        ratio: float = told["pause"] / told["yardstick"]
-        return ratio
-
-
-def assert_loop_goes_on(at: AttackedServer, attack: Callable[[], None]) -> None:
-    """Repeat the attack until the loop was not blocked.
-
-    One pause may come from garbage collection or from other work of the loop.
-    """
-    pauses = []
-    for tried in range(TRIES):
-        time.sleep(tried * 0.05)
-        longest_pause(at)
-        attack()
-        pauses.append(longest_pause(at))
-        if pauses[-1] <= MOST_YARDSTICKS:
-            return
-    raise AssertionError(f"the loop stood still for {min(pauses):.1f} yardsticks")
 
 
 def test_there_are_enough_of_them() -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from penstock.server.core.command_output import CommandFailed
 from penstock.server.core.siblings import Siblings
+from penstock.server.runtime.listeners import Listeners
 from penstock.server.runtime.supervisor import Supervisor
 from penstock.server.settings.settings import Settings
 from tests.support.graphql_client import CREATE_GROUP
@@ -128,7 +129,7 @@ async def test_a_process_that_cannot_start_is_told_of_and_the_others_are_ended(
     settings = Settings.load(data_dir=tmp_path / "data", seed=False)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         siblings = Siblings.create(2)
-        supervisor = Supervisor(settings, listener, siblings)
+        supervisor = Supervisor(settings, Listeners(listener), siblings)
         with pytest.raises(CommandFailed, match=r"Process [01] of the server did not start"):
             await supervisor.start()
         await supervisor.stop()

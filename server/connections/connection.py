@@ -1,0 +1,359 @@
+"""The guard of one connection: it hands on to uvicorn one request after another."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Final
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.server import ServerState
+
+from penstock.server.connections.gate import Gates, Stage
+from penstock.server.connections.guarded_transport import GuardedTransport
+from penstock.server.connections.refusals import (
+    HEAD_TOO_LATE,
+    MALFORMED,
+    TOO_MANY_CONNECTIONS,
+    RefusedRequest,
+)
+from penstock.server.connections.request_body import ChunkedBody, SizedBody
+from penstock.server.connections.request_head import (
+    END,
+    RequestHead,
+    check_begun_head,
+    check_head_size,
+    parse_head,
+)
+
+STATE_KEY: Final = "penstock.connection"
+"""The key of the connection in the state of an ASGI scope."""
+
+MAX_EMPTY_LINES: Final = 4
+"""The most empty lines before a request, which some clients send behind a body."""
+
+PAUSE_BYTES: Final = 64 * 1024
+"""The bytes behind a request at which reading stops until the request is answered."""
+
+LINGER_BYTES: Final = 2**20
+"""The most bytes of a refused client that are dropped while it reads why it is refused."""
+
+_NO_HEAD: Final = RequestHead(b"")
+
+
+class GuardedConnection(asyncio.Protocol):
+    """A connection in front of uvicorn's protocol, which gets nothing that it could misread.
+
+    It hands on a request when the one before is answered, and ends what waits too long.
+    """
+
+    def __init__(
+        self,
+        gates: Gates,
+        config: uvicorn.Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+    ) -> None:
+        self._gates = gates
+        self._gate = gates.main
+        self._loop = asyncio.get_running_loop()
+        self._state = {**app_state, STATE_KEY: self}
+        self._inner: asyncio.Protocol = HttpToolsProtocol(
+            config=config, server_state=server_state, app_state=self._state
+        )
+        self._take: Callable[[bytes], None] = self._take_head
+        self._stage: Stage | None = Stage.FIRST_HEAD
+        self._held = bytearray()
+        self._searched = self._lines = self._empty_lines = self._counted = 0
+        self._head = _NO_HEAD
+        self._body: SizedBody | ChunkedBody | None = None
+        self._is_answering = self._is_paused = self._is_paused_by_protocol = False
+        self._dropped = self._unsent = 0
+        self.serves_admin_only = False
+
+    # A transport of uvloop is no asyncio.Transport, but has its methods.
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        self._real = transport
+        self._transport = GuardedTransport(transport, self)
+        self._gate = self._gates.gate_of(transport)
+        self.serves_admin_only = self._gate is not self._gates.main
+        self._inner.connection_made(self._transport)
+        if not self._gate.admit(self):
+            self._refuse(TOO_MANY_CONNECTIONS)
+
+    def data_received(self, data: bytes) -> None:
+        self._take(data)
+
+    def eof_received(self) -> None:
+        """Let the transport close, as uvicorn's protocol does: who sends no more has left."""
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._gate.remove(self)
+        self._release_held()
+        self._state.clear()
+        self._take = self._drop
+        if not self._transport.is_cut:
+            self._inner.connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        self._unsent = self._real.get_write_buffer_size()
+        self._gate.move(self, Stage.READING, Stage.READING)
+        self._inner.pause_writing()
+
+    def resume_writing(self) -> None:
+        self._gate.move(self, Stage.READING, None)
+        self._inner.resume_writing()
+
+    def finish_request(self) -> None:
+        """Begin to wait for the next request; the application calls it behind each answer."""
+        self._is_answering = False
+        if self._transport.is_cut or self._real.is_closing():
+            return
+        if self._body is not None:
+            self._enter(Stage.REST_OF_BODY)
+        else:
+            self._await_request()
+
+    def end_wait(self, stage: Stage) -> None:
+        """End the connection for its client's silence, if it is silent."""
+        if stage is Stage.READING:
+            self._end_unless_read()
+        elif stage is Stage.BODY and self._is_paused_by_protocol:
+            self._enter(Stage.BODY)
+        elif stage in (Stage.FIRST_HEAD, Stage.HEAD) and self._held:
+            self._refuse(HEAD_TOO_LATE)
+        elif stage in (Stage.FIRST_HEAD, Stage.NEXT_REQUEST):
+            self.close()
+        else:
+            self.abort()
+
+    def abort(self) -> None:
+        """End the connection at once."""
+        self._release_held()
+        self._real.abort()
+
+    def close(self) -> None:
+        """End the connection when its client has read what was written."""
+        self._real.close()
+        self._unsent = self._real.get_write_buffer_size()
+        if self._unsent:
+            self._gate.move(self, Stage.READING, Stage.READING)
+
+    def pause(self, *, by_protocol: bool) -> None:
+        """Stop reading, for uvicorn's protocol or for the guard itself."""
+        if not (self._is_paused or self._is_paused_by_protocol):
+            self._real.pause_reading()
+        self._is_paused |= not by_protocol
+        self._is_paused_by_protocol |= by_protocol
+
+    def resume(self, *, by_protocol: bool) -> None:
+        """Read again, unless the other of the two still pauses."""
+        was_paused = self._is_paused or self._is_paused_by_protocol
+        self._is_paused &= by_protocol
+        self._is_paused_by_protocol &= not by_protocol
+        if was_paused and not (self._is_paused or self._is_paused_by_protocol):
+            self._real.resume_reading()
+
+    def replace_protocol(self, protocol: asyncio.BaseProtocol) -> None:
+        """Serve a WebSocket by this protocol."""
+        if isinstance(protocol, asyncio.Protocol):
+            self._inner = protocol
+
+    def switch_protocols(self) -> None:
+        """Hand on the bytes of a WebSocket as they come, once its handshake is answered."""
+        self._loop.call_soon(self._hand_on_held)
+
+    def _hand_on_held(self) -> None:
+        if self._transport.is_closing():
+            return
+        held = bytes(self._held)
+        self._release_held()
+        self._take = self._hand_on
+        self.resume(by_protocol=False)
+        if held:
+            self._hand_on(held)
+
+    def _hand_on(self, data: bytes) -> None:
+        self._inner.data_received(data)
+
+    def _take_head(self, data: bytes) -> None:
+        if not self._held and not data.startswith(b"\r"):
+            end = data.find(END) + len(END)
+            if end >= len(END):
+                self._take_request(data, end)
+                return
+        self._held += data
+        self._search_head()
+
+    def _search_head(self) -> None:
+        held = self._held
+        while held.startswith(b"\r\n"):
+            del held[:2]
+            self._empty_lines += 1
+        end = held.find(END, max(0, self._searched - len(END) + 1)) + len(END)
+        if self._empty_lines > MAX_EMPTY_LINES:
+            self._refuse(MALFORMED)
+        elif end < len(END):
+            self._hold_head()
+        else:
+            self._searched = self._lines = self._empty_lines = 0
+            head = bytes(held[:end])
+            del held[:end]
+            self._take_request(head, end)
+            if self._body is not None and held:
+                self._take_held_body(self._body)
+            self._count_held()
+
+    def _take_held_body(self, body: SizedBody | ChunkedBody) -> None:
+        size = self._head.length if isinstance(body, SizedBody) else len(self._held)
+        part = bytes(self._held[:size])
+        del self._held[:size]
+        self._take_body(part)
+
+    def _hold_head(self) -> None:
+        """Wait for the rest of a head, if it is not too large already."""
+        size = len(self._held)
+        lines = self._held.count(b"\n", self._searched)
+        self._lines += lines
+        try:
+            check_head_size(size, self._lines)
+            check_begun_head(self._held, lines, self._searched)
+        except RefusedRequest as refusal:
+            self._refuse(refusal.answer)
+            return
+        if self._stage is not Stage.FIRST_HEAD and self._stage is not Stage.HEAD:
+            self._enter(Stage.HEAD)
+        self._searched = size
+        self._count_held()
+
+    def _count_held(self) -> None:
+        more, self._counted = len(self._held) - self._counted, len(self._held)
+        if more:
+            self._gate.hold(more)
+
+    def _release_held(self) -> None:
+        self._held.clear()
+        self._count_held()
+
+    def _take_request(self, data: bytes, end: int) -> None:
+        """Hand on the request whose head ends at `end`, with what has come of its body."""
+        raw = data[:end]
+        try:
+            head = self._admit_request(parse_head(raw))
+        except RefusedRequest as refusal:
+            self._refuse(refusal.answer)
+            return
+        if not (head.chunked or head.upgrades) and end + head.length == len(data):
+            self._take = self._hold
+            self._inner.data_received(data if head.raw is raw else head.raw + data[end:])
+            return
+        self._inner.data_received(head.raw)
+        if head.upgrades:
+            self._take = self._hold
+            self._hold(data[end:])
+        else:
+            self._body = ChunkedBody() if head.chunked else SizedBody(head.length)
+            self._take = self._take_body
+            self._take_body(data[end:])
+
+    def _admit_request(self, head: RequestHead) -> RequestHead:
+        """Note that the request begins; raises RefusedRequest if there are too many."""
+        self._enter(None)
+        if self._gate.is_full:
+            if not head.asks_for_health:
+                raise RefusedRequest(TOO_MANY_CONNECTIONS)
+            head = head.as_last()
+        self._head = head
+        self._is_answering = True
+        self._transport.has_written = False
+        self._transport.is_switching = head.upgrades
+        return head
+
+    def _take_body(self, data: bytes) -> None:
+        body = self._body
+        if body is None:
+            return
+        try:
+            content = body.take(data)
+        except RefusedRequest as refusal:
+            self._refuse(refusal.answer)
+            return
+        if content:
+            self._inner.data_received(content)
+        if body.is_complete:
+            self._body = None
+            self._take = self._hold
+            self._enter(None)
+            self._hold(body.rest)
+            if not self._is_answering:
+                self._await_request()
+        elif self._is_answering:
+            self._enter(Stage.BODY)
+
+    def _hold(self, data: bytes) -> None:
+        self._held += data
+        self._count_held()
+        if len(self._held) > PAUSE_BYTES:
+            self.pause(by_protocol=False)
+
+    def _await_request(self) -> None:
+        self._take = self._take_head
+        if self._held:
+            self._enter(Stage.HEAD)
+            self._loop.call_soon(self._take_held_request)
+        else:
+            self._enter(Stage.NEXT_REQUEST)
+
+    def _take_held_request(self) -> None:
+        if self._transport.is_closing() or self._is_answering:
+            return
+        self.resume(by_protocol=False)
+        self._search_head()
+
+    def _enter(self, stage: Stage | None) -> None:
+        self._gate.move(self, self._stage, stage)
+        self._stage = stage
+
+    def _refuse(self, answer: bytes) -> None:
+        """Answer in place of the application, unless it has begun to answer; then leave."""
+        if self._is_answering and self._transport.has_written:
+            self.abort()
+            return
+        self._transport.is_cut = True
+        self._inner.connection_lost(None)
+        self._release_held()
+        self._take = self._drop
+        self.resume(by_protocol=False)
+        self.resume(by_protocol=True)
+        self._enter(Stage.LEAVING)
+        self._real.write(answer)
+        if self._real.can_write_eof():
+            self._real.write_eof()
+
+    def _drop(self, data: bytes) -> None:
+        self._dropped += len(data)
+        if self._dropped > LINGER_BYTES:
+            self.abort()
+
+    def _end_unless_read(self) -> None:
+        unsent = self._real.get_write_buffer_size()
+        if unsent >= self._unsent:
+            self.abort()
+            return
+        self._unsent = unsent
+        self._gate.move(self, Stage.READING, Stage.READING)
+
+
+def connection_class(gates: Gates) -> type[asyncio.Protocol]:
+    """Return the class of connections behind these gates, in the form of uvicorn's `http`."""
+
+    class ConnectionBehindGates(GuardedConnection):
+        def __init__(
+            self,
+            config: uvicorn.Config,
+            server_state: ServerState,
+            app_state: dict[str, Any],
+            _loop: asyncio.AbstractEventLoop | None = None,
+        ) -> None:
+            super().__init__(gates, config, server_state, app_state)
+
+    return ConnectionBehindGates

@@ -1,0 +1,72 @@
+"""The transport that uvicorn's protocols write to: it shows a connection what they do."""
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+
+class TransportUser(Protocol):
+    """The guard of a connection, as its transport knows it."""
+
+    def switch_protocols(self) -> None:
+        """Begin to hand on bytes as they are, once the handshake is answered."""
+
+    def replace_protocol(self, protocol: asyncio.BaseProtocol) -> None:
+        """Hand on bytes to this protocol from now on."""
+
+    def close(self) -> None: ...
+    def pause(self, *, by_protocol: bool) -> None: ...
+    def resume(self, *, by_protocol: bool) -> None: ...
+
+
+class GuardedTransport(asyncio.Transport):
+    """A transport that writes to the real one until the connection is refused or ends."""
+
+    def __init__(self, real: asyncio.Transport, user: TransportUser) -> None:
+        super().__init__()
+        self._real = real
+        self._user = user
+        self.is_cut = False
+        self.has_written = False
+        self.is_switching = False
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        if self.is_cut:
+            return
+        self.has_written = True
+        self._real.write(data)
+        if self.is_switching:
+            self.is_switching = False
+            self._user.switch_protocols()
+
+    def writelines(self, list_of_data: Iterable[bytes | bytearray | memoryview]) -> None:
+        self.write(b"".join(list_of_data))
+
+    def close(self) -> None:
+        if not self.is_cut:
+            self._user.close()
+
+    def abort(self) -> None:
+        if not self.is_cut:
+            self._real.abort()
+
+    def is_closing(self) -> bool:
+        return self.is_cut or self._real.is_closing()
+
+    def pause_reading(self) -> None:
+        self._user.pause(by_protocol=True)
+
+    def resume_reading(self) -> None:
+        self._user.resume(by_protocol=True)
+
+    def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
+        self._user.replace_protocol(protocol)
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return self._real.get_extra_info(name, default)
+
+    def get_write_buffer_size(self) -> int:
+        return self._real.get_write_buffer_size()
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        self._real.set_write_buffer_limits(high, low)

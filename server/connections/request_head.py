@@ -1,0 +1,140 @@
+"""The head of a request: framed in one way, or refused."""
+
+import re
+from typing import Final, NamedTuple
+
+from penstock.server.connections.refusals import HEAD_TOO_LARGE, MALFORMED, RefusedRequest
+
+MAX_HEAD_BYTES: Final = 32 * 1024
+MAX_FIELDS: Final = 100
+END: Final = b"\r\n\r\n"
+
+_LINES_BESIDE_FIELDS: Final = 2
+_HEALTH_TARGETS: Final = (b"/healthz", b"/readyz")
+_TEXT: Final = b"\t" + bytes(range(0x20, 0x7F)) + bytes(range(0x80, 0x100))
+# Possessive quantifiers never try a match again, so the time is linear in the length of the head.
+_HEAD: Final = re.compile(
+    rb"(?!CONNECT )[A-Z-]++ [!-~]++ HTTP/1\.[01]\r\n"
+    rb"(?:[!#$%&'*+.^_`|~0-9A-Za-z-]++:[^\r]*+(?<![ \t])\r\n)*+\r\n"
+)
+# The head must be in lower case.
+_FRAMING: Final = re.compile(
+    rb"\r\n(content-length|transfer-encoding|upgrade|http2-settings):([^\r]*+)"
+)
+_OPTIONS: Final = re.compile(rb"\r\nconnection:([^\r]*+)")
+_MOST_DIGITS: Final = 18
+_OF_UPGRADES: Final = (b"upgrade", b"http2-settings")
+
+
+class RequestHead(NamedTuple):
+    """The framing of a request, and its head in the form that is handed on.
+
+    `upgrades` tells whether it opens a WebSocket.
+    """
+
+    raw: bytes
+    length: int = 0
+    chunked: bool = False
+    upgrades: bool = False
+
+    @property
+    def asks_for_health(self) -> bool:
+        method, target, _ = self.raw.split(b" ", 2)
+        return method in (b"GET", b"HEAD") and target.partition(b"?")[0] in _HEALTH_TARGETS
+
+    def as_last(self) -> "RequestHead":
+        """Return the head of the same request as the last one of its connection."""
+        return self._replace(raw=self.raw[:-2] + b"connection: close\r\n\r\n")
+
+
+def check_head_size(size: int, lines: int) -> None:
+    """Raise RefusedRequest if a head, or the part that has come, is too large."""
+    if size > MAX_HEAD_BYTES or lines > MAX_FIELDS + _LINES_BESIDE_FIELDS:
+        raise RefusedRequest(HEAD_TOO_LARGE)
+
+
+def check_begun_head(begun: bytearray, lines: int, start: int) -> None:
+    """Raise RefusedRequest if the part of a head, with `lines` from `start` on, begins no request.
+
+    A client that speaks another protocol would otherwise wait until its time is over.
+    """
+    can_begin = not begun or begun[:1].isupper() or begun == b"\r"
+    if not can_begin or begun.count(b"\r\n", max(0, start - 1)) != lines:
+        raise RefusedRequest(MALFORMED)
+
+
+def parse_head(raw: bytes) -> RequestHead:
+    """Parse a head with its empty line; raises RefusedRequest if two servers could differ on it.
+
+    What is handed on has no spaces behind values, and no Upgrade that is ignored.
+    """
+    controls = raw.translate(None, _TEXT)
+    check_head_size(len(raw), len(controls) // 2)
+    if controls.count(b"\r\n") * 2 != len(controls):
+        raise RefusedRequest(MALFORMED)
+    if _HEAD.fullmatch(raw) is None:
+        raw = _without_spaces_behind(raw)
+        if _HEAD.fullmatch(raw) is None:
+            raise RefusedRequest(MALFORMED)
+    lower = raw.lower()
+    found = _FRAMING.findall(lower)
+    if not found:
+        return RequestHead(raw)
+    if len(found) == 1 and found[0][0] == b"content-length":
+        return RequestHead(raw, _parse_length(found[0][1]))
+    return _frame_request(raw, lower, found)
+
+
+def _frame_request(raw: bytes, lower: bytes, found: list[tuple[bytes, bytes]]) -> RequestHead:
+    fields: dict[bytes, list[bytes]] = {}
+    for name, value in found:
+        fields.setdefault(name, []).append(value)
+    is_modern = b" http/1.1\r\n" in lower
+    lengths, codings = fields.get(b"content-length", []), fields.get(b"transfer-encoding", [])
+    if len(lengths) + len(codings) > 1:
+        raise RefusedRequest(MALFORMED)
+    if codings and not (is_modern and codings[0].strip(b" \t") == b"chunked"):
+        raise RefusedRequest(MALFORMED)
+    length = _parse_length(lengths[0]) if lengths else 0
+    upgrades = _opens_websocket(raw, lower, fields) and is_modern and length == 0 and codings == []
+    if not upgrades and not fields.keys().isdisjoint(_OF_UPGRADES):
+        raw = _without_upgrade(raw)
+    return RequestHead(raw, length, codings != [], upgrades)
+
+
+def _parse_length(value: bytes) -> int:
+    digits = value.strip(b" \t")
+    if not digits.isdigit() or len(digits) > _MOST_DIGITS:
+        raise RefusedRequest(MALFORMED)
+    return int(digits)
+
+
+def _opens_websocket(raw: bytes, lower: bytes, fields: dict[bytes, list[bytes]]) -> bool:
+    upgrades = [value.strip(b" \t") for value in fields.get(b"upgrade", ())]
+    options = b",".join(_OPTIONS.findall(lower)).split(b",")
+    is_wanted = b"upgrade" in [option.strip(b" \t") for option in options]
+    return upgrades == [b"websocket"] and is_wanted and raw.startswith(b"GET ")
+
+
+def _without_spaces_behind(raw: bytes) -> bytes:
+    first, *lines = raw.split(b"\r\n")
+    return b"\r\n".join([first, *(line.rstrip(b" \t") for line in lines)])
+
+
+def _without_upgrade(raw: bytes) -> bytes:
+    """Return the head without Upgrade, whose server may ignore it (RFC 9110, 7.8)."""
+    kept = []
+    for line in raw.split(b"\r\n"):
+        name, _, value = line.partition(b":")
+        if name.lower() in _OF_UPGRADES:
+            continue
+        if name.lower() == b"connection":
+            options = [
+                option
+                for option in value.split(b",")
+                if option.strip(b" \t").lower() not in _OF_UPGRADES
+            ]
+            kept.append(name + b":" + b",".join(options))
+        else:
+            kept.append(line)
+    return b"\r\n".join(kept)

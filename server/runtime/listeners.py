@@ -1,0 +1,67 @@
+"""The sockets that a server listens on: for clients, and for health and metrics if it is set."""
+
+import os
+import socket
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from penstock.server.core.command_output import CommandFailed
+from penstock.server.settings.settings import Settings
+
+_BACKLOG = 2048
+
+
+class Listeners(NamedTuple):
+    """Bound sockets, which close with the block."""
+
+    public: socket.socket
+    admin: socket.socket | None = None
+
+    @classmethod
+    def bind(cls, settings: Settings) -> Self:
+        """Bind the ports of the settings; raises CommandFailed if one cannot be had."""
+        public = _bind(settings.host, settings.port)
+        if settings.admin_port is None:
+            return cls(public)
+        try:
+            return cls(public, _bind(settings.host, settings.admin_port))
+        except CommandFailed:
+            public.close()
+            raise
+
+    @classmethod
+    def inherit(cls, files: list[int]) -> Self:
+        """Return the listeners of the process that has started this one."""
+        return cls(*(socket.socket(fileno=file) for file in files))
+
+    @property
+    def sockets(self) -> list[socket.socket]:
+        return [self.public] if self.admin is None else [self.public, self.admin]
+
+    @property
+    def files(self) -> list[int]:
+        return [one.fileno() for one in self.sockets]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for one in self.sockets:
+            one.close()
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    try:
+        family, *_, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        return socket.create_server(address, family=family, backlog=_BACKLOG)
+    except OSError as error:
+        # Python's own text of the error repeats the address.
+        reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
+        raise CommandFailed(f"Cannot listen on {host}:{port}: {reason}.") from error

@@ -1,0 +1,38 @@
+"""The listeners of a server: a busy port fails at once, and all processes serve both ports."""
+
+import socket
+from pathlib import Path
+
+import httpx
+import pytest
+
+from penstock.server.core.command_output import CommandFailed
+from penstock.server.runtime.listeners import Listeners
+from penstock.server.settings.settings import Settings
+from tests.support.penstock_command import start_server
+from tests.support.server_process import VERIFY_TLS, free_port
+
+
+def test_a_busy_port_for_administration_frees_the_public_one() -> None:
+    port = free_port()
+    with socket.create_server(("127.0.0.1", 0)) as busy:
+        settings = Settings.load(port=port, admin_port=busy.getsockname()[1])
+        with pytest.raises(CommandFailed, match=r"Cannot listen on 127\.0\.0\.1:"):
+            Listeners.bind(settings)
+    with Listeners.bind(Settings.load(port=port)) as listeners:
+        assert listeners.admin is None
+        assert listeners.sockets == [listeners.public]
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_health_and_metrics_have_a_port_of_their_own(tmp_path: Path, workers: str) -> None:
+    options = ("--port", "0", "--admin-port", "0", "--workers", workers, "--no-seed")
+    with start_server(tmp_path / "log", *options, "--data-dir", str(tmp_path / "data")) as server:
+        health, ready, metrics = server.said["Admin"].split()
+        assert health.removesuffix("/healthz") != server.url
+        for url in (health, ready, metrics, f"{server.url}/healthz", f"{server.url}/readyz"):
+            assert httpx.get(url, trust_env=False, verify=VERIFY_TLS).status_code == 200
+        for path in ("/graphql", "/graphiql", "/"):
+            url = health.replace("/healthz", path)
+            assert httpx.get(url, trust_env=False, verify=VERIFY_TLS).status_code == 404
+        assert server.end() == 0
