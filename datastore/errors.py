@@ -250,6 +250,13 @@ class BadArgument(PenstockError):
     code = ErrorCode.BAD_USER_INPUT
 
 
+class InvalidCursor(BadArgument):
+    """The cursor is forged, or its position does not exist in this list."""
+
+    def __init__(self) -> None:
+        super().__init__("Invalid cursor.")
+
+
 class NotAuthenticated(PenstockError):
     """The request has no credentials, or credentials that are not valid."""
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from httpx import ASGITransport, AsyncClient, Response
 
+from penstock.datastore.access.cursor_key import read_cursor_key
 from penstock.datastore.clock import iso_timestamp, wall_clock
 from penstock.datastore.ngsi.counts import IngestCounts
 from penstock.datastore.ngsi.options import Ack, SinkOptions
@@ -187,6 +188,7 @@ async def test_a_full_sink_says_when_to_come_again(table: Table, tmp_path: Path)
 
 
 async def test_a_store_that_fails_is_said_to_fail(table: Table, tmp_path: Path) -> None:
+    await read_cursor_key(table)  # The server was started once.
     broken: Any = FaultInjector(table, random.Random(0), 2.0, "transact")
     async with open_notify_client(broken, tmp_path) as notified:
         answer = await notified.send()
