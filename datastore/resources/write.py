@@ -30,7 +30,7 @@ from penstock.datastore.resources.dataset_refs import resolve_datasets, unknown_
 from penstock.datastore.resources.derived_rows import derive_rows, difference_writes
 from penstock.datastore.resources.names import describe_conflict
 from penstock.datastore.resources.reading import ResourceReader
-from penstock.datastore.resources.rules import check_resource
+from penstock.datastore.resources.rules import check_resource, invisible_name_problems
 from penstock.datastore.roles import GroupPath, Role
 from penstock.datastore.table.commit import StaleRead, Write, already_done, commit
 from penstock.datastore.table.items import latest_item, version_item
@@ -73,7 +73,11 @@ class ResourceWriter(Generic[R]):
         group = self.access.group_or_default(group)
         self.access.require_role(Role.CONTRIBUTOR, group)
         resource = self._new_resource(group, content)
-        problems = [*noted, *idempotency.key_problems(idempotency_key)]
+        problems = [
+            *noted,
+            *idempotency.key_problems(idempotency_key),
+            *invisible_name_problems(dict(content)),
+        ]
         receipt = []
         if idempotency_key is not None:
             made = idempotency.Receipt(self.kind.letter, resource.id, group, content)
@@ -118,7 +122,8 @@ class ResourceWriter(Generic[R]):
             # A resource whose callees are gone by now must still accept a change of state.
             if set(changes) == {"state"} and not noted:
                 return ()
-            return await self._check_content(changed, noted)
+            named = invisible_name_problems(dict(changes))
+            return await self._check_content(changed, [*noted, *named])
 
         async with self._discard_on_failure():
             return (await self._rewrite(id, apply_changes, checked=check_changed))[1]
