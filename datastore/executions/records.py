@@ -51,7 +51,8 @@ class Execution(StoredRecord, frozen=True, kw_only=True):
     `fence` is the number of the latest claim and only ever grows; `attempts` counts the claims
     since the execution was last ready; `heartbeat_at` is the time of the worker's last heartbeat.
     `code` and `message` say why it failed. `digest` is a hash of everything that its output depends
-    on. An execution with a `deleted_at` is invisible to every reader while it is being removed.
+    on, and `copied_from` the earlier execution whose result was taken. An execution with a
+    `deleted_at` is invisible to every reader while it is being removed.
     """
 
     id: str
@@ -87,6 +88,7 @@ class Execution(StoredRecord, frozen=True, kw_only=True):
     bytes_written: int = 0
     bytes_total: int | None = None
     digest: str | None = None
+    copied_from: str | None = None
     deleted_at: str | None = None
 
     @property
