@@ -142,6 +142,27 @@ class FastRouteApp(Starlette):
             await super().__call__(scope, receive, send)
 
 
+REQUEST_HEADERS = (
+    "authorization",
+    "content-type",
+    "if-none-match",
+    "if-range",
+    "range",
+    "x-penstock-cost",
+    "x-request-id",
+)
+RESPONSE_HEADERS = (
+    "accept-ranges",
+    "allow",
+    "content-disposition",
+    "content-range",
+    "etag",
+    "retry-after",
+    "www-authenticate",
+    "x-request-id",
+)
+"""The headers that pages of other origins may send and read; browsers allow a few others anyway."""
+
 GRAPHQL_PATH = "/graphql"
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 
@@ -325,7 +346,7 @@ def _middleware(settings: Settings) -> Iterator[Middleware]:
         yield Middleware(
             CORSMiddleware,
             allow_origins=settings.allowed_origins,
-            allow_methods=["GET", "POST"],
-            allow_headers=["authorization", "content-type", "x-penstock-cost", "x-request-id"],
-            expose_headers=["x-request-id", "retry-after", "etag"],
+            allow_methods=["GET", "HEAD", "POST"],
+            allow_headers=REQUEST_HEADERS,
+            expose_headers=RESPONSE_HEADERS,
         )

@@ -1,6 +1,7 @@
 """`penstock serve`: runs the server, by default over the embedded store."""
 
 import asyncio
+import logging
 import os
 import signal
 import socket
@@ -91,6 +92,11 @@ def _announce(settings: Settings, url: str, identity: DevIdentity | None) -> Non
         lines.append(f"Identity  {caller.user_id}, {roles}, default group {caller.default_group}")
         lines.append("          (GraphiQL acts as it; `penstock token` makes tokens for others)")
     lines.append(f"Data      {data_location(settings)}")
+    if settings.log_format == "json":
+        named = (line.split(None, 1) for line in lines if not line.startswith(" "))
+        facts = {name.lower(): value for name, value in named}
+        logging.getLogger("penstock").info("the server is ready", extra=facts)
+        return
     lines.append("Ctrl-C stops the server.")
     sys.stderr.write("\n".join(("", *lines, "", "")))
     sys.stderr.flush()
