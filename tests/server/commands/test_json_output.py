@@ -69,7 +69,7 @@ def test_sample_rows_are_the_same_as_objects(capsys: pytest.CaptureFixture[str])
     assert [",".join(row.values()) for row in rows] == lines
 
 
-def logged(text: str) -> list[dict[str, object]]:
+def log_events(text: str) -> list[dict[str, object]]:
     """Read lines of a log; every one is an object, without codes of colours."""
     assert "\x1b" not in text
     return [json.loads(line) for line in text.splitlines()]
@@ -111,7 +111,7 @@ def test_a_server_logs_nothing_but_json(workers: str, tmp_path: Path) -> None:
         "serve", "--port", str(port), "--workers", workers, data_dir=tmp_path, PENSTOCK_SEED="false"
     )
     assert (code, output) == (0, "")
-    events = logged(text)
+    events = log_events(text)
     (ready,) = [one for one in events if one["event"] == "the server is ready"]
     assert ready["graphql"] == f"http://127.0.0.1:{port}/graphql"
     started = [one for one in events if str(one["event"]).startswith("Started server process")]
@@ -121,7 +121,7 @@ def test_a_server_logs_nothing_but_json(workers: str, tmp_path: Path) -> None:
 
 def test_a_server_that_seeds_logs_nothing_but_json(tmp_path: Path) -> None:
     code, _, text = run_with_terminal("seed", "--size", "2", data_dir=tmp_path)
-    assert (code, logged(text)) == (0, [])
+    assert (code, log_events(text)) == (0, [])
 
 
 def test_failures_at_the_start_are_json_lines(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_failures_at_the_start_are_json_lines(tmp_path: Path) -> None:
             (("run", "p", "absent.csv"), "absent.csv is not a file."),
         ):
             code, output, text = run_with_terminal(*arguments, data_dir=tmp_path)
-            (event,) = logged(text)
+            (event,) = log_events(text)
             assert (code != 0, output, event["level"]) == (True, "", "error")
             assert event["exitCode"] == code
             assert words in str(event["event"])
@@ -157,7 +157,7 @@ raise KeyError("at the end")
         text=True,
         check=False,
     )
-    warning, thread, last = logged(ended.stderr)
+    warning, thread, last = log_events(ended.stderr)
     assert (ended.returncode, ended.stdout) == (1, "")
     assert "odd" in str(warning["event"])
     assert "in a thread" in str(thread["exception"])
