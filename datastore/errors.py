@@ -265,6 +265,13 @@ class ForeignTable(PenstockError):
     code = ErrorCode.FOREIGN_TABLE
 
 
+class InvalidCursor(BadArgument):
+    """The cursor is forged, or its position does not exist in this list."""
+
+    def __init__(self) -> None:
+        super().__init__("Invalid cursor.")
+
+
 class NotAuthenticated(PenstockError):
     """The request has no credentials, or credentials that are not valid."""
 

@@ -8,6 +8,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from penstock.datastore.access.access import Access, Budget
 from penstock.datastore.access.api_keys import ApiKeys, Credential, find_credential
+from penstock.datastore.access.cursor_key import read_cursor_key
 from penstock.datastore.audio.import_job import import_audio
 from penstock.datastore.audio.library import AudioLibrary, BucketAccess
 from penstock.datastore.clock import Clock, iso_timestamp
@@ -227,6 +228,10 @@ class Store:
     async def find_credential(self, api_key: str) -> Credential | None:
         """Read the stored hash, roles and expiry of an API key, before its caller is known."""
         return await find_credential(self.table, api_key)
+
+    async def cursor_key(self) -> bytes:
+        """Read the key that seals cursors, which is made when it is first read."""
+        return await read_cursor_key(self.table)
 
     async def ping(self) -> None:
         """Read one key to check that the table answers; raises Unavailable."""

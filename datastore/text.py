@@ -10,6 +10,26 @@ _FORBIDDEN_CHARACTERS = re.compile(
         "".join(chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF))
     )
 )
+_INVISIBLE_CHARACTERS = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\u3164\ufeff\uffa0\ufff0-\ufffb\U00013430-\U0001345f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e00ff\U000e01f0-\U000e0fff"
+)
+"""Characters without a shape of their own: marks of direction, joiners, fillers, tags.
+
+Unicode's selectors of variants stay allowed, because emoji and Japanese names need them.
+"""
+_JOINED_LETTERS = "\u0600-\u1cff\ua840-\uabff\U00010a00-\U00011fff"
+_EMOJI = "\u2190-\u2bff\ufe0f\U0001f000-\U0001faff"
+_INVISIBLE = re.compile(
+    # Persian, Indian scripts and emoji need joiners, Mongolian its selectors, and some flags tags.
+    f"((?<=[{_JOINED_LETTERS}])[\u200c\u200d](?=[{_JOINED_LETTERS}])"
+    f"|(?<=[{_EMOJI}])\u200d(?=[{_EMOJI}])"
+    "|(?<=[\u1820-\u18aa])[\u180b-\u180f]"
+    "|(?<=\U0001f3f4)[\U000e0030-\U000e007a]{1,6}\U000e007f)"
+    f"|[{_INVISIBLE_CHARACTERS}]"
+)
+"""Group 1 is a legitimate use."""
 # The maximum of Unicode's "stream-safe" form; with more combining marks on one character,
 # normalising takes more than linear time.
 MAX_COMBINING_MARKS = 30
@@ -36,6 +56,23 @@ def line_problem(text: str, maximum: int) -> str | None:
     return character_problem(text)
 
 
+def name_problem(text: str, maximum: int) -> str | None:
+    """Describe the problem of a new name of 1 to `maximum` characters; None without one.
+
+    Other texts of one line may have invisible characters: they name what exists already.
+    """
+    return line_problem(text, maximum) or invisible_character_problem(text)
+
+
+def invisible_character_problem(text: str) -> str | None:
+    """Describe the first character that changes how a name looks without being seen itself."""
+    if text.isascii():
+        return None
+    found = (match[0] for match in _INVISIBLE.finditer(text) if match[1] is None)
+    first = next(found, None)
+    return None if first is None else f"holds the invisible character U+{ord(first):04X}"
+
+
 def multiline_problem(text: str, maximum: int) -> str | None:
     """Describe the problem of a text that may be empty and may have several lines."""
     if len(text) > maximum:
@@ -52,8 +89,12 @@ def character_problem(text: str) -> str | None:
 
 
 def replace_unprintable(text: str) -> str:
-    """Replace control characters, lone surrogates and noncharacters by spaces."""
-    return _FORBIDDEN_CHARACTERS.sub(" ", text)
+    """Replace control characters, lone surrogates and noncharacters by spaces.
+
+    Characters that no name may have, because they are invisible, are removed.
+    """
+    visible = _INVISIBLE.sub(lambda match: match[1] or "", text)
+    return _FORBIDDEN_CHARACTERS.sub(" ", visible)
 
 
 def normalisation_problem(text: str, maximum: int) -> str | None:

@@ -3,9 +3,12 @@
 import binascii
 import hmac
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from hashlib import sha256
 from typing import Final
 
-from penstock.datastore.errors import BadArgument
+import msgspec
+
+from penstock.datastore.errors import InvalidCursor
 
 MAX_CURSOR_LENGTH: Final = 4_096
 _SEAL_BYTES: Final = 12
@@ -33,12 +36,15 @@ class Cursors:
         return urlsafe_b64encode(self._seal(list_identity, payload) + payload).rstrip(b"=").decode()
 
     def open(self, list_identity: str, cursor: str) -> str:
-        """Read the position of a cursor; BadArgument unless this key sealed it for this list."""
+        """Read the position of a cursor; InvalidCursor unless this key sealed it for this list."""
         raw = _decode_cursor(cursor)
         seal, payload = raw[:_SEAL_BYTES], raw[_SEAL_BYTES:]
         if not hmac.compare_digest(seal, self._seal(list_identity, payload)):
-            raise _invalid_cursor_error()
-        return payload.decode()
+            raise InvalidCursor
+        try:
+            return payload.decode()
+        except UnicodeDecodeError:
+            raise InvalidCursor from None
 
     def _seal(self, list_identity: str, payload: bytes) -> bytes:
         bound = list_identity.encode()
@@ -46,18 +52,23 @@ class Cursors:
         return hmac.digest(self._key, message, "sha256")[:_SEAL_BYTES]
 
 
+def digest_of_list(user_id: str, list_identity: tuple[object, ...]) -> str:
+    """Digest everything that decides the content of a list for one caller.
+
+    Of objects only the values of fields are digested: cursors survive another name of a class.
+    """
+    values = msgspec.to_builtins((user_id, *list_identity))
+    return sha256(repr(values).encode()).hexdigest()
+
+
 def _decode_cursor(cursor: str) -> bytes:
     """Decode base64url that encodes to the same text again, so that a position has one cursor."""
     if len(cursor) > MAX_CURSOR_LENGTH or not cursor.isascii():
-        raise _invalid_cursor_error()
+        raise InvalidCursor
     try:
         raw = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
     except binascii.Error:
-        raise _invalid_cursor_error() from None
+        raise InvalidCursor from None
     if urlsafe_b64encode(raw).rstrip(b"=").decode() != cursor:
-        raise _invalid_cursor_error()
+        raise InvalidCursor
     return raw
-
-
-def _invalid_cursor_error() -> BadArgument:
-    return BadArgument("Invalid cursor.")

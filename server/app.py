@@ -1,12 +1,11 @@
 """The ASGI application: GraphQL over HTTP and WebSocket, its page, health, metrics and file routes.
 
-It also reads the trusted documents, derives the key that seals cursors, and checks the Host header.
+It also reads the trusted documents and the key that seals cursors, and checks the Host header.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from hashlib import sha256
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
@@ -68,15 +67,6 @@ def read_persisted(settings: Settings) -> PersistedDocuments:
         reason = f"is no JSON object from ids to texts: {error}"
     problem = f"PENSTOCK_TRUSTED_DOCUMENTS: {settings.trusted_documents}: {reason}"
     raise InvalidSettings((problem,))
-
-
-def cursors_of(settings: Settings) -> Cursors:
-    """Return cursors whose key is the same in every process of one installation.
-
-    A cursor gives no permission: the server looks its position up only within the caller's own
-    view. The key keeps clients from depending on the form of a cursor.
-    """
-    return Cursors(sha256(f"cursors of {settings.table}".encode()).digest())
 
 
 HEALTH_PATHS = frozenset({"/healthz", "/readyz"})
@@ -153,6 +143,27 @@ class FastRouteApp(Starlette):
             await super().__call__(scope, receive, send)
 
 
+REQUEST_HEADERS = (
+    "authorization",
+    "content-type",
+    "if-none-match",
+    "if-range",
+    "range",
+    "x-penstock-cost",
+    "x-request-id",
+)
+RESPONSE_HEADERS = (
+    "accept-ranges",
+    "allow",
+    "content-disposition",
+    "content-range",
+    "etag",
+    "retry-after",
+    "www-authenticate",
+    "x-request-id",
+)
+"""The headers that pages of other origins may send and read; browsers allow a few others anyway."""
+
 GRAPHQL_PATH = "/graphql"
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 
@@ -182,6 +193,7 @@ async def open_app(
     runtime = Runtime(streams_of(settings)) if runtime is None else runtime
     instrumentation = Instrumentation.of(settings, runtime.siblings)
     own_files = store.files if isinstance(store.files, LocalFiles) else None
+    cursors = Cursors(await store.cursor_key())
     store = instrumentation.instrument_store(store)
     async with (
         open_authenticator(settings) as tokens,
@@ -193,7 +205,7 @@ async def open_app(
             tokens, store.find_credential, seconds, now=store.clock.now
         )
         limiter = _rate_limiter(settings, runtime.siblings)
-        open_context = _context_opener(settings, store, changes, limiter)
+        open_context = _context_opener(store, cursors, changes, limiter)
         events = S3Events(store, authenticator, limits_of(settings), limiter)
         graphql, over_socket = _graphql_apps(
             settings, authenticator, open_context, runtime.streams, instrumentation
@@ -260,10 +272,8 @@ def stream_limits_of(settings: Settings) -> StreamLimits:
 
 
 def _context_opener(
-    settings: Settings, store: Store, changes: RowChanges, limiter: RateLimiter
+    store: Store, cursors: Cursors, changes: RowChanges, limiter: RateLimiter
 ) -> OpenContext:
-    cursors = cursors_of(settings)
-
     def open_context(caller: Caller, admission: AdmittedOperation) -> Context:
         limiter.spend(caller.user_id, admission.cost)
         return Context.open(store, caller, cursors, changes)
@@ -341,7 +351,7 @@ def _middleware(settings: Settings) -> Iterator[Middleware]:
         yield Middleware(
             CORSMiddleware,
             allow_origins=settings.allowed_origins,
-            allow_methods=["GET", "POST"],
-            allow_headers=["authorization", "content-type", "x-penstock-cost", "x-request-id"],
-            expose_headers=["x-request-id", "retry-after", "etag"],
+            allow_methods=["GET", "HEAD", "POST"],
+            allow_headers=REQUEST_HEADERS,
+            expose_headers=RESPONSE_HEADERS,
         )

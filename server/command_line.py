@@ -4,14 +4,20 @@ import json as json_format
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated
 
 from cyclopts import App, Group, Parameter
 
 from penstock.server.commands.options import setting_option
-from penstock.server.core.command_output import CommandOutput, ExitCode, describe_failure
+from penstock.server.core.command_output import (
+    CommandOutput,
+    ExitCode,
+    StreamedOutput,
+    describe_failure,
+    logs_are_json,
+)
 from penstock.server.settings.settings import InvalidSettings, Settings
 
 EPILOGUE = """\
@@ -89,25 +95,48 @@ def run(tokens: Sequence[str]) -> int:
 
 
 def main() -> None:
+    if logs_are_json():
+        # Few commands need logs, and loading them takes longer than a short command.
+        from penstock.server.telemetry.logs import configure_logging  # noqa: PLC0415
+
+        configure_logging("json")
     sys.exit(run(sys.argv[1:]))
 
 
 def _print_answer(answer: object, json: bool) -> ExitCode:
-    if not isinstance(answer, CommandOutput):
+    if not isinstance(answer, CommandOutput | StreamedOutput):
         return ExitCode.OK
-    text = json_format.dumps(answer.data, ensure_ascii=False) if json else answer.text
     try:
-        sys.stdout.write(text + "\n")
+        sys.stdout.writelines(_printed_texts(answer, json))
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader closed the pipe. Python would otherwise complain when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return answer.code
+    return answer.code if isinstance(answer, CommandOutput) else ExitCode.OK
+
+
+def _printed_texts(answer: CommandOutput | StreamedOutput, json: bool) -> Iterator[str]:
+    if isinstance(answer, CommandOutput):
+        yield json_format.dumps(answer.data, ensure_ascii=False) if json else answer.text
+        yield "\n"
+    elif json:
+        yield f'{{"{answer.field}": ['
+        for n, entry in enumerate(answer.entries):
+            yield (", " if n else "") + json_format.dumps(entry, ensure_ascii=False)
+        yield "]}\n"
+    else:
+        yield from (f"{line}\n" for line in answer.lines)
 
 
 def _report_failure(error: Exception, json: bool, debug: bool) -> ExitCode:
     failure = describe_failure(error)
-    if debug and not failure.expected:
+    is_traced = debug and not failure.expected
+    if logs_are_json() and not json:
+        from penstock.server.telemetry.logs import log_failure  # noqa: PLC0415 - see `main`
+
+        log_failure(" ".join(failure.lines), failure.code, error if is_traced else None)
+        return failure.code
+    if is_traced:
         traceback.print_exception(error)
     if json:
         body = {"error": {"exitCode": failure.code, "messages": failure.lines}}

@@ -120,7 +120,7 @@ class CsvTransform:
         except Error as error:
             self._reject(TransformCode.MALFORMED_ROW, f"the row cannot be read: {error}")
         else:
-            if len(fields) == len(self._places):
+            if len(fields) == len(self._places) or not self._program.columns:
                 entries = [fields[place] for place in self._places]
                 self._outcome.run_row(self._program, self._row, entries)
             else:

@@ -34,8 +34,13 @@ def split_fields(text: str) -> list[str]:
 
 
 def read_header(record: bytes, columns: Sequence[Column]) -> tuple[int, ...]:
-    """Return the place of each column in the file; InputRefused for missing or unknown columns."""
+    """Return the place of each column in the file; InputRefused for missing or unknown columns.
+
+    A plan without columns reads nothing of a row, so its files may have any.
+    """
     headings = _headings(record)
+    if not columns:
+        return ()
     names = columns_by_heading(columns)
     places: dict[int, int] = {}
     for place, heading in enumerate(headings):

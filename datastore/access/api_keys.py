@@ -17,7 +17,7 @@ from penstock.datastore.roles import Caller, GroupPath, Role
 from penstock.datastore.table.layout import API_KEY
 from penstock.datastore.table.pages import Slice, Window, make_slice
 from penstock.datastore.table.port import TTL, Attributes, Delete, Item, Put, Query, Table
-from penstock.datastore.text import is_id, line_problem
+from penstock.datastore.text import is_id, name_problem
 
 PREFIX: Final = "penstock_"
 MAX_NAME = 128
@@ -176,7 +176,7 @@ def _problems(
     name: str, roles: Sequence[GroupRole], life: timedelta, longest: timedelta
 ) -> list[FieldProblem]:
     problems = []
-    if message := line_problem(name, MAX_NAME):
+    if message := name_problem(name, MAX_NAME):
         problems.append(FieldProblem(["name"], message))
     if not roles:
         problems.append(FieldProblem(["roles"], _ROLES))

@@ -22,7 +22,7 @@ from penstock.datastore.table.items import load, read_rows
 from penstock.datastore.table.layout import CONNECTION
 from penstock.datastore.table.pages import Slice, Window, make_slice
 from penstock.datastore.table.port import Attributes, Delete, Item, Put, Query, Range
-from penstock.datastore.text import is_id, line_problem
+from penstock.datastore.text import is_id, name_problem
 
 MAX_NAME: Final = 128
 _BUCKET: Final = re.compile(r"[a-z0-9](?!.*\.\.)[a-z0-9.-]{1,61}[a-z0-9]", re.ASCII)
@@ -34,7 +34,7 @@ _SECRET_KEY: Final = re.compile(r"[\x21-\x7e]{8,512}", re.ASCII)
 
 def connection_problems(connection: BucketConnection) -> Iterator[FieldProblem]:
     """Yield every broken rule of a connection, except the rules of its endpoint."""
-    if message := line_problem(connection.name, MAX_NAME):
+    if message := name_problem(connection.name, MAX_NAME):
         yield FieldProblem(["name"], message)
     if not _BUCKET.fullmatch(connection.bucket):
         yield FieldProblem(["bucket"], "is no name of a bucket")

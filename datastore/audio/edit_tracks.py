@@ -16,7 +16,7 @@ from penstock.datastore.access.access import Access
 from penstock.datastore.audio.derived_rows import NO_ROWS, object_claim, row_changes, track_rows
 from penstock.datastore.audio.object_keys import is_owned
 from penstock.datastore.audio.records import Audio
-from penstock.datastore.audio.track_rules import tag_problems
+from penstock.datastore.audio.track_rules import invisible_name_problems, tag_problems
 from penstock.datastore.audio.tracks import TrackReader, audio_item, audio_key
 from penstock.datastore.errors import Invalid, Unavailable, VersionConflict
 from penstock.datastore.objects.port import Files
@@ -47,7 +47,7 @@ class TrackEditor:
             if expected_version not in (None, track.version):
                 raise VersionConflict(track.version)
             changed = msgspec.structs.replace(track, **changes)
-            if problems := tag_problems(changed):
+            if problems := [*tag_problems(changed), *invisible_name_problems(changes)]:
                 raise Invalid(problems)
             return changed
 

@@ -5,6 +5,7 @@ from urllib.parse import quote
 
 from penstock.datastore.errors import BadArgument, FieldProblem, Invalid
 from penstock.datastore.objects.port import check_key
+from penstock.datastore.text import invisible_character_problem
 
 NAME_BYTES: Final = 255
 
@@ -49,6 +50,8 @@ def check_file_name(name: str) -> None:
         check_key(name)
     except BadArgument as error:
         raise Invalid([FieldProblem(["fileName"], error.message)]) from None
+    if problem := invisible_character_problem(name):
+        raise Invalid([FieldProblem(["fileName"], problem)])
     if "/" in name or "\\" in name or len(name.encode()) > NAME_BYTES:
         words = f"has no slashes and at most {NAME_BYTES} bytes"
         raise Invalid([FieldProblem(["fileName"], words)])

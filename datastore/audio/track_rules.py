@@ -1,11 +1,16 @@
 """The rules of a track's tags and file; all problems are reported at once, before any write."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from penstock.datastore.audio.records import AudioFile, Tags
 from penstock.datastore.errors import FieldProblem
-from penstock.datastore.text import is_id, line_problem, normalisation_problem
+from penstock.datastore.text import (
+    invisible_character_problem,
+    is_id,
+    line_problem,
+    normalisation_problem,
+)
 
 MAX_TITLE: Final = 512
 MAX_NAME: Final = 256
@@ -16,12 +21,26 @@ MAX_GENRES: Final = 6
 MAX_KEY: Final = 1024
 MAX_DURATION_MS: Final = 7 * 24 * 3600 * 1000
 HIGHEST: Final = {"disc": 999, "track": 9999, "track_total": 9999, "year": 9999}
-_FIELDS: Final = {"track_total": "trackTotal"}
+_FIELDS: Final = {"track_total": "trackTotal", "album_artist": "albumArtist"}
 
 
 def tag_problems(tags: Tags) -> list[FieldProblem]:
     """List every broken rule of a track's tags."""
     return [*_text_problems(tags), *_list_problems(tags), *_number_problems(tags)]
+
+
+def invisible_name_problems(changes: Mapping[str, object]) -> list[FieldProblem]:
+    """List the new names with invisible characters; the track may have some from before."""
+    texts: list[tuple[list[str], object]] = []
+    for field, value in changes.items():
+        path = [_FIELDS.get(field, field)]
+        names = enumerate(value) if isinstance(value, tuple) else ()
+        texts += [(path, value), *(([*path, str(n)], name) for n, name in names)]
+    return [
+        FieldProblem(path, message)
+        for path, text in texts
+        if isinstance(text, str) and (message := invisible_character_problem(text))
+    ]
 
 
 def file_problems(file: AudioFile) -> list[FieldProblem]:

@@ -45,6 +45,7 @@ from penstock.datastore.resources.derived_rows import (
     tag_rows,
 )
 from penstock.datastore.resources.reading import ResourceReader
+from penstock.datastore.resources.rules import invisible_name_problems
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.commit import StaleRead, Write, already_done, commit
 from penstock.datastore.table.layout import EXECUTION_COUNT, EXECUTION_PLAN, PIPELINE
@@ -259,7 +260,7 @@ def _receipt_content(wanted: ExecutionRequest) -> dict[str, Any]:
 
 
 def _request_problems(wanted: ExecutionRequest) -> list[FieldProblem]:
-    problems = tags.tag_problems(wanted.tags)
+    problems = [*tags.tag_problems(wanted.tags), *invisible_name_problems(wanted.tags, "tags")]
     if wanted.max_failed_rows is not None and wanted.max_failed_rows < 0:
         problems.append(FieldProblem(["maxFailedRows"], "must not be negative"))
     return problems

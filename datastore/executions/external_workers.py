@@ -27,7 +27,7 @@ from penstock.datastore.executions.reading import ReadExecutions, find_plan
 from penstock.datastore.executions.records import Execution, ExecutionRules, ExecutionState
 from penstock.datastore.objects.port import Download, Files, UploadForm
 from penstock.datastore.records import DatasetContent
-from penstock.datastore.text import line_problem, multiline_problem
+from penstock.datastore.text import multiline_problem, name_problem
 from penstock.transform.outcome import RowCounts
 from penstock.transform.problems import InputRefused
 
@@ -87,7 +87,7 @@ class ExternalWorkers:
         Raises IllegalState if it cannot be claimed, NotPermitted if the caller does not see
         everything that it uses.
         """
-        if message := line_problem(worker, MAX_WORKER):
+        if message := name_problem(worker, MAX_WORKER):
             raise Invalid([FieldProblem(["worker"], message)])
         execution = await self._read_permitted(id)
         await require_full_view(self.access, execution)
@@ -128,7 +128,7 @@ class ExternalWorkers:
     async def fail(self, id: str, fence: int, code: str, message: str) -> Execution:
         """End the execution in failure with a reason; uploaded rejected rows are kept."""
         found = (
-            ("code", line_problem(code, MAX_CODE)),
+            ("code", name_problem(code, MAX_CODE)),
             ("message", multiline_problem(message, MAX_MESSAGE)),
         )
         if problems := [FieldProblem([field], text) for field, text in found if text]:

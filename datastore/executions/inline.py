@@ -117,6 +117,8 @@ class InlineExecutions:
         If this process stops, another one finishes the execution. The same idempotency key with the
         same rows returns the execution of the first call in its current state.
         """
+        if not rows:
+            noted = [*noted, FieldProblem(["rows"], "must not be empty")]
         if len(rows) > self.rules.inline_rows:
             raise LimitExceeded("rows of a request", self.rules.inline_rows, len(rows), ("rows",))
         data = msgspec.json.encode(rows)

@@ -75,10 +75,11 @@ class ReadExecutions:
     async def events(self, execution: Execution, window: Window) -> Slice[ExecutionEvent]:
         """List the history of an execution in hand: `pk = PE:<id>`, `sk` begins with `PEH:`."""
         row, placed = EXECUTION_EVENT, {"id": execution.id}
+        seq = window.after_number
         query = Query(
             partition=row.pk.fill(placed),
             range=Range(row.sk.prefix({})),
-            after=None if window.after is None else row.key(**placed, seq=int(window.after)),
+            after=None if seq is None else row.key(**placed, seq=seq),
             descending=window.backward,
             limit=window.size + 1,
         )

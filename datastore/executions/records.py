@@ -52,8 +52,9 @@ class Execution(StoredRecord, frozen=True, kw_only=True):
     since the execution was last ready; `heartbeat_at` is the time of the worker's last heartbeat.
     `code` and `message` say why it failed. `digest` is a hash of everything that its output depends
     on. `input_copy` names the copy of its input that was made when it became ready; rows of a
-    request, and executions of earlier releases, have none. An execution with a `deleted_at` is
-    invisible to every reader while it is being removed.
+    request, and executions of earlier releases, have none. `copied_from` is the earlier execution
+    whose result was taken. An execution with a `deleted_at` is invisible to every reader while it
+    is being removed.
     """
 
     id: str
@@ -90,6 +91,7 @@ class Execution(StoredRecord, frozen=True, kw_only=True):
     bytes_total: int | None = None
     input_copy: str | None = None
     digest: str | None = None
+    copied_from: str | None = None
     deleted_at: str | None = None
 
     @property

@@ -101,9 +101,11 @@ class ExecutionRunner:
         await self.files.copy(errors_key(done), errors_key(self.execution))
         await self.files.copy(output_key(done), output_key(self.execution))
         self.counts = done.counts
-        await self._end(
-            ExecutionState.SUCCESS, digest=digest, message=f"Copied from the execution {done.id}."
+        message = (
+            f"The result was copied from the execution {done.id}, which read the same input with "
+            "the same formulas."
         )
+        await self._end(ExecutionState.SUCCESS, digest=digest, message=message, copied_from=done.id)
 
     async def _prepare_task(self, plan: TransformPlan, size: int) -> RowTask:
         """Compile the plan; raises InputRefused if a formula or a dataset cannot be used."""
@@ -158,9 +160,16 @@ class ExecutionRunner:
         digest: str | None = None,
         code: str | None = None,
         message: str | None = None,
+        copied_from: str | None = None,
     ) -> None:
         ended = with_end_state(self.execution, state, self.clock.now(), self.rules)
-        final = replace(with_counts(ended, self.counts), digest=digest, code=code, message=message)
+        final = replace(
+            with_counts(ended, self.counts),
+            digest=digest,
+            code=code,
+            message=message,
+            copied_from=copied_from,
+        )
         await self._claims.end(self.execution, final)
 
     @property

@@ -21,7 +21,7 @@ from penstock.datastore.table.items import load, read_rows
 from penstock.datastore.table.layout import GROUP
 from penstock.datastore.table.pages import Slice, Window, make_slice
 from penstock.datastore.table.port import Attributes, Item, Missing, Put, Query, Range
-from penstock.datastore.text import line_problem, unescape
+from penstock.datastore.text import invisible_character_problem, name_problem, unescape
 
 MAX_NAME = 64
 
@@ -55,7 +55,9 @@ class Groups:
         if path == ROOT:
             raise _path_taken(path)
         self.access.require_role(Role.ADMIN, path)
-        if name is not None and (message := line_problem(name, MAX_NAME)):
+        if message := invisible_character_problem(path):
+            raise Invalid([FieldProblem(["path"], message)])
+        if name is not None and (message := name_problem(name, MAX_NAME)):
             raise Invalid([FieldProblem(["name"], message)])
         above = parent(path) or ROOT
         group = Group(

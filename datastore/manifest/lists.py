@@ -1,5 +1,6 @@
 """Lists of runs: by state and time, those that are stuck, and the history of one run."""
 
+import re
 from asyncio import gather
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -8,7 +9,7 @@ from math import ceil
 from typing import NamedTuple, TypeAlias
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.errors import NotFound
+from penstock.datastore.errors import InvalidCursor, NotFound
 from penstock.datastore.manifest.manifests import Manifests, manifest_name_of
 from penstock.datastore.manifest.records import ManifestName, Run, RunEvent, RunName, RunState
 from penstock.datastore.manifest.rows import ALL_RUNS, event_of, key_of_run, list_key, position_of
@@ -22,12 +23,13 @@ SPARSE_BATCH = 100
 STALE_AFTER = timedelta(hours=1)
 MAX_SEQ = 9_999_999_999
 AFTER_ALL_IDS = "~"
+_POSITION = re.compile("[0-9]{10}:")
 """Sorts behind every id, which has hexadecimal digits and dashes."""
 
 RunPredicate: TypeAlias = Callable[[Run], bool]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunListFilter:
     """The filter and order of a list of runs; `start` is inclusive and `end` exclusive."""
 
@@ -36,13 +38,6 @@ class RunListFilter:
     start: datetime | None = None
     end: datetime | None = None
     newest_first: bool = False
-
-    def __repr__(self) -> str:
-        # Cursors are sealed with this text: another one would make those of clients invalid.
-        return (
-            f"Listed(state={self.state!r}, to_skip={self.to_skip!r}, start={self.start!r}, "
-            f"end={self.end!r}, newest_first={self.newest_first!r})"
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +152,8 @@ class RunLists:
         """
         row, pk = RUN_EVENT, key_of_run(of.name).pk
         low, high = (row.sk.fill({"seq": seq}) for seq in (1, MAX_SEQ))
-        after = None if window.after is None else Key(pk, row.sk.fill({"seq": int(window.after)}))
+        seq = window.after_number
+        after = None if seq is None else Key(pk, row.sk.fill({"seq": seq}))
         query = Query(
             partition=pk,
             range=Range(row.sk.prefix({}), low, high),
@@ -181,6 +177,8 @@ class RunLists:
         self, manifest: ManifestName, lanes: Sequence[_RunList], window: Window
     ) -> Slice[Run]:
         """One page of several lists, merged; all are read in the same direction."""
+        if window.after is not None and _POSITION.match(window.after) is None:
+            raise InvalidCursor
         manifests = Manifests(self.runs.access)
         manifests.require(manifest)
         found, _ = await gather(

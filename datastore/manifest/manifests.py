@@ -123,7 +123,11 @@ def add_runs_write(name: ManifestName, runs: int = 1) -> Write:
 
 
 def new_manifest_writes(access: Access, name: ManifestName) -> list[Write]:
-    """The writes that create a manifest with one run and count it in its group."""
+    """The writes that create a manifest with one run and count it in its group.
+
+    Raises Invalid for a name with invisible characters.
+    """
+    rules.require_valid([("manifest", rules.new_name_problem(name.name))])
     item: Item = {
         **MANIFEST.item(group=name.group, name=comparison_form(name.name)),
         "name": name.name.strip(),

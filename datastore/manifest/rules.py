@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from penstock.datastore.errors import FieldProblem, Invalid
-from penstock.datastore.text import character_problem, line_problem, multiline_problem
+from penstock.datastore.text import character_problem, line_problem, multiline_problem, name_problem
 
 MAX_RUN_ID = 1024
 MAX_NAME = 128
@@ -44,6 +44,10 @@ def run_id_problem(text: str) -> str | None:
 
 def short_problem(text: str) -> str | None:
     return line_problem(text, MAX_NAME)
+
+
+def new_name_problem(text: str) -> str | None:
+    return name_problem(text, MAX_NAME)
 
 
 def reason_problem(text: str) -> str | None:
@@ -90,8 +94,8 @@ def counts_problem(counts: Mapping[str, int] | None) -> str | None:
         return None
     if len(counts) > MAX_COUNTS:
         return f"are more than {MAX_COUNTS}"
-    if any(short_problem(name) for name in counts):
-        return f"have a name that is empty or longer than {MAX_NAME} characters"
+    if found := next(filter(None, map(new_name_problem, counts)), None):
+        return f"have a name that {found}"
     if any(not 0 <= count <= MAX_NUMBER for count in counts.values()):
         return f"must be 0 to {MAX_NUMBER}"
     return None

@@ -93,9 +93,9 @@ class Discovery:
 
     def problems(self) -> rules.NamedProblems:
         yield "runId", rules.run_id_problem(self.run_id)
-        yield "addedBy", rules.short_problem(self.added_by)
+        yield "addedBy", rules.new_name_problem(self.added_by)
         if self.pipeline is not None:
-            yield "pipeline", rules.short_problem(self.pipeline)
+            yield "pipeline", rules.new_name_problem(self.pipeline)
         if self.skip_reason is not None:
             yield "skipReason", rules.reason_problem(self.skip_reason)
 

@@ -53,7 +53,7 @@ class Claim(Transition):
     seconds: int = LEASE_SECONDS
 
     def problems(self) -> rules.NamedProblems:
-        yield "owner", rules.short_problem(self.owner)
+        yield "owner", rules.new_name_problem(self.owner)
         yield "leaseSeconds", rules.lease_problem(self.seconds)
 
     def is_repetition(self, run: Run, now: int) -> bool:
@@ -123,7 +123,7 @@ class MarkLoaded(Transition):
 
     def problems(self) -> rules.NamedProblems:
         yield "fence", rules.fence_problem(self.fence)
-        yield "loadedBy", rules.short_problem(self.loaded_by)
+        yield "loadedBy", rules.new_name_problem(self.loaded_by)
         yield "counts", rules.counts_problem(self.counts)
 
     def is_repetition(self, run: Run, now: int) -> bool:

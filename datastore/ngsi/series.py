@@ -61,16 +61,12 @@ class Sample(msgspec.Struct, frozen=True):
         return recv_time(self.at)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True)
 class TimeSpan:
     """Times from `start`, inclusive, to `end`, exclusive."""
 
     start: datetime | None = None
     end: datetime | None = None
-
-    def __repr__(self) -> str:
-        # Cursors are sealed with this text: another one would make those of clients invalid.
-        return f"Span(start={self.start!r}, end={self.end!r})"
 
     @property
     def bounds(self) -> tuple[int, int] | None:

@@ -91,7 +91,7 @@ class EntryAdder:
     async def _find_gap(self, order: EntryOrder, target: ChangeTarget, after: str | None) -> Gap:
         if after is None:
             return await order.end_gap()
-        found = await order.find_entries([after], target.hints, "after")
+        found = await order.find_entries([after], target.hints, after)
         return await order.gap_behind(found[after])
 
     async def _require_tracks(self, ids: Sequence[str]) -> list[Audio]:

@@ -57,9 +57,11 @@ class EntryOrder:
                 return found
 
     async def find_entries(
-        self, ids: Collection[str], hints: Iterable[str] = (), field: str = "entryIds"
+        self, ids: Collection[str], hints: Iterable[str] = (), after: str | None = None
     ) -> dict[str, Entry]:
         """The entries with these ids, by id; raises NotFound if one is missing.
+
+        One of them may be the entry `after` which others are placed.
 
         A hint is a former position of an entry; if every hint is right, nothing more is
         read.
@@ -71,6 +73,7 @@ class EntryOrder:
             found = {entry.id: entry for entry in await self.read_entries() if entry.id in ids}
         if len(found) < len(set(ids)):
             await self._require_unchanged()
+            field = "after" if set(ids) - found.keys() == {after} else "entryIds"
             raise NotFound("There is no entry with this id in the playlist.", (field,))
         return found
 

@@ -129,7 +129,7 @@ class PlaylistReader:
 
     async def _ids_holding(self, audio: Audio, window: Window) -> Slice[str]:
         found: list[str] = []
-        after, more = window.after, True
+        after, more = window.after_id, True
         while more and len(found) <= window.size:
             query = Query(
                 partition=PLAYLIST_ENTRY.index_partition(audio=audio.id),

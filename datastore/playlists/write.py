@@ -12,7 +12,7 @@ from penstock.datastore.playlists.rows import KIND, header_item, member_item, me
 from penstock.datastore.resources import idempotency
 from penstock.datastore.table.commit import Write, already_done, commit
 from penstock.datastore.table.port import Exists, Missing, Put, Update
-from penstock.datastore.text import line_problem
+from penstock.datastore.text import name_problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def new_playlist(access: Access, name: str) -> Playlist:
 def check_name(name: str, idempotency_key: str | None = None) -> None:
     """Raise Invalid if the name or the idempotency key breaks its rules."""
     problems = idempotency.key_problems(idempotency_key)
-    if message := line_problem(name, MAX_NAME):
+    if message := name_problem(name, MAX_NAME):
         problems.insert(0, FieldProblem(["name"], message))
     if problems:
         raise Invalid(problems)

@@ -145,7 +145,7 @@ class ResourceReader(Generic[R]):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ListRequest:
     """The request for a list: the group (or the caller's default), the tags and the order."""
 
@@ -153,14 +153,6 @@ class ListRequest:
     tags: TagFilter = field(default_factory=TagFilter)
     include_child_groups: bool = False
     newest_first: bool = True
-
-    def __repr__(self) -> str:
-        # Cursors are sealed with this text: another one would make those of clients invalid.
-        return (
-            f"Listed(group={self.group!r}, tags={self.tags!r}, "
-            f"include_child_groups={self.include_child_groups!r}, "
-            f"newest_first={self.newest_first!r})"
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,7 +109,8 @@ class Versions(Generic[R]):
         """
         row = self.kind.version
         low, high = (row.sk.fill({"version": n}) for n in (1, of.version))
-        after = None if window.after is None else row.key(id=of.id, version=int(window.after))
+        number = window.after_number
+        after = None if number is None else row.key(id=of.id, version=number)
         query = Query(
             partition=row.pk.fill({"id": of.id}),
             range=Range(row.sk.prefix({}), low, high),
@@ -179,10 +180,11 @@ def _position(record: Resource) -> str:
 
 def _page_numbers(of: Resource, window: Window) -> range:
     """The numbers of the versions on a page, in the direction of reading."""
+    after = window.after_number
     if window.backward:
-        start = 1 if window.after is None else int(window.after) + 1
+        start = 1 if after is None else after + 1
         return range(start, min(start + window.size, of.version + 1))
-    start = of.version if window.after is None else min(int(window.after) - 1, of.version)
+    start = of.version if after is None else min(after - 1, of.version)
     return range(start, max(start - window.size, 0), -1)
 
 

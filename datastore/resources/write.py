@@ -36,7 +36,7 @@ from penstock.datastore.resources.derived_rows import derive_rows, difference_wr
 from penstock.datastore.resources.formula_references import saved_references, unwritable_references
 from penstock.datastore.resources.names import describe_conflict
 from penstock.datastore.resources.reading import ResourceReader
-from penstock.datastore.resources.rules import check_resource
+from penstock.datastore.resources.rules import check_resource, invisible_name_problems
 from penstock.datastore.roles import GroupPath, Role
 from penstock.datastore.table.commit import StaleRead, Write, already_done, commit
 from penstock.datastore.table.items import latest_item, version_item
@@ -79,7 +79,11 @@ class ResourceWriter(Generic[R]):
         group = self.access.group_or_default(group)
         self.access.require_role(Role.CONTRIBUTOR, group)
         resource = self._new_resource(group, content)
-        problems = [*noted, *idempotency.key_problems(idempotency_key)]
+        problems = [
+            *noted,
+            *idempotency.key_problems(idempotency_key),
+            *invisible_name_problems(dict(content)),
+        ]
         receipt = []
         if idempotency_key is not None:
             made = idempotency.Receipt(self.kind.letter, resource.id, group, content)
@@ -127,7 +131,8 @@ class ResourceWriter(Generic[R]):
             if self.kind.formula_field in changes:
                 kept = await unwritable_references(self.access, changed)
                 changed = msgspec.structs.replace(changed, references=kept)
-            return await self._check_content(changed, noted)
+            named = invisible_name_problems(dict(changes))
+            return await self._check_content(changed, [*noted, *named])
 
         async with self._discard_on_failure():
             return (await self._rewrite(id, apply_changes, checked=check_changed))[1]

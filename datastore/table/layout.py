@@ -127,6 +127,7 @@ TAG_KEY_COUNT = row("TA:{group}:{key}", "TA:{kind}", "TA:{group}:{kind}")
 TOMBSTONE = Template("X:{kind}")
 IDEMPOTENCY = row("IK:{user}:{key}", "IK")
 API_KEY = row("AK:{id}", "AK", "AK:{user}")
+SECRET = row("K:{name}", "K")
 JOB = row("J:{id}", "J", "J:pending")
 EXECUTION = row("PE:{id}", "PE:P", "P:{pipeline}")
 EXECUTION_PLAN = row("PE:{id}", "PEP")
@@ -184,6 +185,7 @@ ROWS = (
     TAG_KEY_COUNT,
     IDEMPOTENCY,
     API_KEY,
+    SECRET,
     JOB,
     LIBRARY,
     AUDIO,

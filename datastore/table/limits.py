@@ -10,7 +10,7 @@ from decimal import Decimal
 from itertools import chain
 from typing import NamedTuple
 
-from penstock.datastore.errors import LimitExceeded
+from penstock.datastore.errors import InvalidCursor, LimitExceeded
 from penstock.datastore.table.port import (
     INDEX_HASH,
     AllOf,
@@ -187,7 +187,8 @@ def guard_get(keys: Sequence[Key]) -> None:
 def guard_query(query: Query) -> None:
     """Check the keys and limits of a query.
 
-    Raises ValueError also for a `low` behind `high`, and for an `after` outside the range.
+    Raises ValueError also for a `low` behind `high`, and InvalidCursor for an `after` outside the
+    range, because clients hand it back in a cursor.
     """
     wanted = query.range
     if query.index:
@@ -316,11 +317,18 @@ def _guard_text(name: str, maximum: int, text: str) -> None:
 
 
 def _guard_start(query: Query, after: Key) -> None:
-    _guard_key(after)
-    if not query.index and after.pk != query.partition:
-        raise ValueError(f"{after.pk!r} is not the partition {query.partition!r}")
-    if not _is_in_range(query.range, after.pk if query.index else after.sk):
-        raise ValueError(f"{after!r} lies outside the range of the query")
+    fits_key = _fits(after.pk, PK_BYTES) and _fits(after.sk, SK_BYTES)
+    in_partition = query.index or after.pk == query.partition
+    if not (
+        fits_key
+        and in_partition
+        and _is_in_range(query.range, after.pk if query.index else after.sk)
+    ):
+        raise InvalidCursor
+
+
+def _fits(text: str, maximum: int) -> bool:
+    return 0 < len(text.encode()) <= maximum
 
 
 def _is_in_range(wanted: Range, text: str) -> bool:

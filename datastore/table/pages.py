@@ -1,11 +1,16 @@
 """Pages of a list, all pages of a query, and the merge of several ranges into one list."""
 
+import re
 from asyncio import gather
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Generic, Protocol, TypeVar
 
+from penstock.datastore.errors import InvalidCursor
 from penstock.datastore.table.port import Attributes, Key, Page, Query, Table
+from penstock.datastore.text import is_id
+
+_NUMBER: Final = re.compile("[0-9]{1,10}")
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -23,6 +28,22 @@ class Window:
     size: int = 20
     after: str | None = None
     backward: bool = False
+
+    @property
+    def after_number(self) -> int | None:
+        """The position as a number, in lists whose positions are numbers; None without one."""
+        if self.after is None:
+            return None
+        if _NUMBER.fullmatch(self.after) is None:
+            raise InvalidCursor
+        return int(self.after)
+
+    @property
+    def after_id(self) -> str | None:
+        """The position as an id, in lists whose positions are ids; None without one."""
+        if self.after is not None and not is_id(self.after):
+            raise InvalidCursor
+        return self.after
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """The units that CONVERT knows. A line is: labels | symbols | size in the kind's first unit.
 
 Sizes are exact by definition, as fractions where no decimal is exact. A temperature also has the
-offset of its zero. A label shared by two units is ambiguous on purpose: `gallon` alone does not say
+offset of its zero. Symbols are written as they stand, because `Mg` and `mg` are two units; labels
+may have any case. A label shared by two units is ambiguous on purpose: `gallon` alone does not say
 which one.
 """
 
@@ -15,7 +16,9 @@ _POUND: Final = "0.45359237"
 _TABLE: Final[Mapping[str, str]] = {
     "Length": """
         metre, meter | m | 1
+        megametre, megameter | Mm | 1000000
         kilometre, kilometer | km | 1000
+        decimetre, decimeter | dm | 0.1
         centimetre, centimeter | cm | 0.01
         millimetre, millimeter | mm | 0.001
         micrometre, micrometer | µm, um | 0.000001
@@ -28,6 +31,7 @@ _TABLE: Final[Mapping[str, str]] = {
         kilogram | kg | 1
         gram | g | 0.001
         milligram | mg | 0.000001
+        megagram | Mg | 1000
         microgram | µg, ug | 0.000000001
         tonne, metric ton | t | 1000
         kilotonne | kt | 1000000
@@ -38,7 +42,12 @@ _TABLE: Final[Mapping[str, str]] = {
         long ton, imperial ton, ton | ton (UK) | 1016.0469088""",
     "Volume": """
         cubic metre, cubic meter | m³, m3 | 1
+        megalitre, megaliter | ML, Ml | 1000
+        kilolitre, kiloliter | kL, kl | 1
+        hectolitre, hectoliter | hL, hl | 0.1
         litre, liter | L, l | 0.001
+        decilitre, deciliter | dL, dl | 0.0001
+        centilitre, centiliter | cL, cl | 0.00001
         millilitre, milliliter | mL, ml | 0.000001
         cubic centimetre, cubic centimeter | cm³, cm3 | 0.000001
         cubic foot | ft³, ft3 | 0.028316846592
@@ -61,7 +70,7 @@ _TABLE: Final[Mapping[str, str]] = {
         megawatt hour, megawatthour | MWh, MW·h | 3600000000
         gigawatt hour, gigawatthour | GWh, GW·h | 3600000000000
         thermochemical calorie, calorie | cal | 4.184
-        kilocalorie | kcal | 4184
+        kilocalorie, large calorie | kcal, Cal | 4184
         british thermal unit | Btu, BTU | 1055.05585262
         million british thermal units | MMBtu, MMBTU | 1055055852.62
         therm | thm | 105505585.262
@@ -73,6 +82,8 @@ _TABLE: Final[Mapping[str, str]] = {
         rankine, degree rankine | °R, degR | 5/9""",
     "Time": """
         second | s | 1
+        megasecond | Ms | 1000000
+        kilosecond | ks | 1000
         millisecond | ms | 0.001
         minute | min | 60
         hour | h | 3600

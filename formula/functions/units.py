@@ -13,10 +13,11 @@ from penstock.formula.core.errors import Fault, FormulaCode
 from penstock.formula.core.numbers import EXACT, ONE, QUOTIENT, add, multiply
 from penstock.formula.functions.unit_table import KINDS, UNITS, Unit
 
-_BY_NAME: Final[defaultdict[str, list[Unit]]] = defaultdict(list)
+_BY_SYMBOL: Final = {symbol: unit for unit in UNITS for symbol in unit.symbols}
+_BY_LABEL: Final[defaultdict[str, list[Unit]]] = defaultdict(list)
 for _unit in UNITS:
-    for _name in dict.fromkeys(_unit.symbols + _unit.labels):
-        _BY_NAME[_name].append(_unit)
+    for _label in _unit.labels:
+        _BY_LABEL[_label].append(_unit)
 _KINDS: Final = {kind.lower(): kind for kind in KINDS}
 
 
@@ -36,6 +37,8 @@ def convert(
     quantity_kind: str | None = None,
 ) -> Decimal:
     """Convert a number between units, each given by symbol (`kWh`) or label (`kilowatt hour`).
+
+    A symbol is written as it stands, because `Mg` is not `mg`; a label may have any case.
 
     Exact where the conversion has finitely many decimals, otherwise to 34 digits, half-even.
     """
@@ -87,7 +90,8 @@ def _kind(name: str) -> str:
 
 
 def _unit_named(name: str, kind: str | None) -> Unit:
-    found = _BY_NAME.get(name) or _BY_NAME.get(name.lower()) or []
+    by_symbol = _BY_SYMBOL.get(name)
+    found = _BY_LABEL.get(name.lower(), []) if by_symbol is None else [by_symbol]
     fitting = [unit for unit in found if kind in {None, unit.kind}]
     if not fitting:
         of = f" of {kind}" if kind else ""

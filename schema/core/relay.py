@@ -9,7 +9,6 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from hashlib import sha256
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar, cast
 
 import msgspec
@@ -29,6 +28,7 @@ from penstock.datastore.table.layout import KINDS
 from penstock.datastore.table.pages import Slice, Window
 from penstock.graphql_jit import reads_attributes
 from penstock.graphql_jit.projection import ReadableAttributes
+from penstock.resolvers.cursors import digest_of_list
 from penstock.schema.core.context import (
     After,
     Before,
@@ -141,7 +141,8 @@ def read_positions(
 
 
 def _list_digest(info: Info, list_identity: tuple[object, ...]) -> str:
-    return sha256(repr((info.context.caller.user_id, *list_identity)).encode()).hexdigest()
+    given = tuple(unset_to_none(part) for part in list_identity)
+    return digest_of_list(info.context.caller.user_id, given)
 
 
 def _page_info(

@@ -105,7 +105,7 @@ class ExecutionProgress:
     )
     rows_per_second: float | None = strawberry.field(
         description="The average number of rows read per second since the worker started; null "
-        "until a worker has started."
+        "until a worker has started, and for a result that was copied from an earlier execution."
     )
     eta_seconds: int | None = strawberry.field(
         description="The estimated time until the end at the present rate, in seconds; null if "
@@ -126,7 +126,8 @@ def current_progress(execution: records.Execution) -> ExecutionProgress:
         bytes_read=Long(counts.bytes_read),
         bytes_written=Long(counts.bytes_written),
         bytes_total=None if execution.bytes_total is None else Long(execution.bytes_total),
-        rows_per_second=counts.rows / seconds if seconds else None,
+        # Rows of a copied result were read by another execution, in another time.
+        rows_per_second=counts.rows / seconds if seconds and not execution.copied_from else None,
         eta_seconds=eta,
     )
 

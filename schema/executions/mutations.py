@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import strawberry
 from strawberry import UNSET
 
-from penstock.datastore.errors import FieldProblem, Invalid
+from penstock.datastore.errors import FieldProblem, Invalid, blame_field
 from penstock.datastore.executions.create import ExecutionRequest
 from penstock.datastore.executions.records import Execution as Record
 from penstock.datastore.executions.records import ExecutionMode
@@ -241,18 +241,20 @@ class ExecutionMutation:
         info: Info, input: InputOf[CreateExecutionInput]
     ) -> CreateExecutionPayload:
         rows, mode = unset_to_none(input.rows), input.mode or ExecutionMode.JOB
-        wanted = ExecutionRequest(
-            pipeline_id=parse_key("Pipeline", input.pipeline_id),
-            mode=mode,
-            tags=input_records(unset_to_none(input.tags)),
-            max_failed_rows=unset_to_none(input.max_failed_rows),
-        )
         key = unset_to_none(input.idempotency_key)
-        if mode is ExecutionMode.INLINE:
-            made = await executions.run_inline(info.context, wanted, _require_objects(rows), key)
-        else:
-            _require_no_rows(rows)
-            made = await executions.create(info.context, wanted, key)
+        with blame_field("pipelineId"):
+            wanted = ExecutionRequest(
+                pipeline_id=parse_key("Pipeline", input.pipeline_id),
+                mode=mode,
+                tags=input_records(unset_to_none(input.tags)),
+                max_failed_rows=unset_to_none(input.max_failed_rows),
+            )
+            if mode is ExecutionMode.INLINE:
+                objects = _require_objects(rows)
+                made = await executions.run_inline(info.context, wanted, objects, key)
+            else:
+                _require_no_rows(rows)
+                made = await executions.create(info.context, wanted, key)
         return CreateExecutionPayload(execution=made)
 
     @strawberry.mutation(

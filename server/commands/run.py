@@ -71,7 +71,7 @@ def run(
     """Run a pipeline of a running server, given by name or id, on a CSV file.
 
     The command uploads the file, follows the execution, and saves output and rejected rows. It
-    exits with 1 if the execution did not succeed.
+    exits with 1 if the execution did not succeed. Results of an earlier run are removed first.
     """
     if not file.is_file():
         raise CommandFailed(f"{file} is not a file.", code=ExitCode.USAGE)
@@ -86,6 +86,10 @@ def run(
     for path in (file_run.output, file_run.errors):
         if not path.parent.is_dir():
             raise CommandFailed(f"{path.parent} is not a directory.", code=ExitCode.USAGE)
+    places = [path.resolve() for path in (file, file_run.output, file_run.errors)]
+    if len({*places}) < len(places):
+        words = "The file, its output and its errors must be three files."
+        raise CommandFailed(words, code=ExitCode.USAGE)
     return _run_output(asyncio.run(_run_file(server, file_run)), file_run)
 
 

@@ -1,10 +1,12 @@
 """Runs a pipeline on a file over HTTP: upload, execution, and download of the results."""
 
 import json
-from collections.abc import AsyncIterator, Callable
+import os
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
 import httpx
 
@@ -77,11 +79,11 @@ class GraphQLClient:
             raise CommandFailed(f"The upload was refused with {answer.status_code}.")
 
     async def download(self, url: str, to: Path) -> None:
-        """Save the content of a URL."""
+        """Save the content of a URL, whole or not at all."""
         try:
             async with self._file_client.stream("GET", url) as answer:
                 answer.raise_for_status()
-                with to.open("wb") as file:
+                with open_result(to) as file:
                     async for chunk in answer.aiter_bytes():
                         file.write(chunk)
         except httpx.HTTPError as error:
@@ -101,6 +103,22 @@ def _root_value(answer: Any) -> Any:
 def _unreachable_server(url: str, error: Exception) -> CommandFailed:
     text = str(error) or type(error).__name__
     return CommandFailed(f"{url.partition('?')[0]}: {text}", code=ExitCode.STORE)
+
+
+@contextmanager
+def open_result(path: Path) -> Iterator[BinaryIO]:
+    """Open a file that takes its place when it is complete; a device is written directly."""
+    if path.exists() and not path.is_file():
+        with path.open("wb") as device:
+            yield device
+        return
+    draft = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with draft.open("wb") as file:
+            yield file
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 FIND = (
@@ -134,6 +152,12 @@ class FileRun:
     errors: Path
     max_failed_rows: int | None = None
 
+    def remove_earlier_results(self) -> None:
+        """Remove the results of an earlier run, so that none is taken for a result of this one."""
+        for path in (self.output, self.errors):
+            if path.is_file():
+                path.unlink()
+
 
 async def run_file(
     client: GraphQLClient, file_run: FileRun, report_progress: ReportProgress
@@ -143,6 +167,7 @@ async def run_file(
     `report_progress` gets the state, the bytes done and their total.
     """
     size = file_run.file.stat().st_size
+    file_run.remove_earlier_results()
     pipeline = await _find_pipeline(client, file_run)
     arguments = {"pipelineId": pipeline, "maxFailedRows": file_run.max_failed_rows}
     execution = (await client.execute(CREATE, input=arguments))["execution"]

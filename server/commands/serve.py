@@ -1,6 +1,8 @@
 """`penstock serve`: runs the server, by default over the embedded store."""
 
 import asyncio
+import logging
+import os
 import signal
 import sys
 from contextlib import suppress
@@ -101,6 +103,11 @@ def _announce(
         )
         lines.append("          prints another; `penstock token` makes tokens for other users)")
     lines.append(f"Data      {data_location(settings)}")
+    if settings.log_format == "json":
+        named = (line.split(None, 1) for line in lines if not line.startswith(" "))
+        facts = {name.lower(): value for name, value in named}
+        logging.getLogger("penstock").info("the server is ready", extra=facts)
+        return
     lines.append("Ctrl-C stops the server.")
     sys.stderr.write("\n".join(("", *lines, "", "")))
     sys.stderr.flush()

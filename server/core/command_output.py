@@ -3,7 +3,8 @@
 It also shows progress bars for long work, on a terminal only.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
 from typing import NamedTuple
@@ -23,7 +24,7 @@ from rich.progress import (
 
 from penstock.datastore.errors import PenstockError, Unavailable
 from penstock.server.settings.key_files import BadKeyFile
-from penstock.server.settings.settings import InvalidSettings
+from penstock.server.settings.settings import PREFIX, InvalidSettings
 
 
 class ExitCode(IntEnum):
@@ -44,6 +45,17 @@ class CommandOutput(NamedTuple):
     text: str
     data: object
     code: ExitCode = ExitCode.OK
+
+
+class StreamedOutput(NamedTuple):
+    """The output of a command that is too long for memory: lines, and for `--json` one object.
+
+    The object has one field, a list of the `entries`.
+    """
+
+    lines: Iterable[str]
+    field: str
+    entries: Iterable[Mapping[str, object]]
 
 
 class CommandFailed(Exception):
@@ -81,6 +93,15 @@ def describe_failure(error: Exception) -> FailureReport:
             return FailureReport(ExitCode.FAILED, (words,), expected=False)
 
 
+def logs_are_json() -> bool:
+    """Tell whether standard error is for programs, whatever the other settings are."""
+    return os.environ.get(f"{PREFIX}LOG_FORMAT") == "json"
+
+
+def _is_progress_shown(console: Console) -> bool:
+    return console.is_terminal and not logs_are_json()
+
+
 @contextmanager
 def show_byte_progress(label: str) -> Iterator[Callable[[str, int, int | None], None]]:
     """Show a bar of bytes on standard error; the caller reports activity, bytes done and total."""
@@ -92,7 +113,7 @@ def show_byte_progress(label: str) -> Iterator[Callable[[str, int, int | None], 
         TransferSpeedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+    with Progress(*columns, console=console, disable=not _is_progress_shown(console)) as progress:
         task = progress.add_task(label, total=None)
 
         def tell(words: str, done: int, total: int | None) -> None:
@@ -113,6 +134,6 @@ def show_progress(label: str, total: int | None) -> Iterator[Callable[[], None]]
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+    with Progress(*columns, console=console, disable=not _is_progress_shown(console)) as progress:
         task = progress.add_task(label, total=total)
         yield lambda: progress.advance(task)

@@ -19,7 +19,7 @@ from penstock.server.runtime.child_process import open_further_lines, read_first
 from penstock.server.runtime.listeners import Listeners
 from penstock.server.runtime.run_server import serve_port
 from penstock.server.settings.settings import Settings
-from penstock.server.telemetry.logs import configure_logging
+from penstock.server.telemetry.logs import configure_logging, log_failure
 
 READY = b"ready\n"
 
@@ -49,11 +49,19 @@ def main() -> None:
         with suppress(KeyboardInterrupt), asyncio.Runner(loop_factory=new_event_loop) as loop:
             loop.run(_serve(orders, settings))
     except Exception as error:  # the operator gets one line for any failure
-        failure = describe_failure(error)
-        if settings.debug and not failure.expected:
-            traceback.print_exception(error)
-        sys.stderr.writelines(f"penstock: {line}\n" for line in failure.lines)
-        sys.exit(failure.code)
+        sys.exit(_report_failure(error, settings))
+
+
+def _report_failure(error: Exception, settings: Settings) -> int:
+    failure = describe_failure(error)
+    is_traced = settings.debug and not failure.expected
+    if settings.log_format == "json":
+        log_failure(" ".join(failure.lines), failure.code, error if is_traced else None)
+        return failure.code
+    if is_traced:
+        traceback.print_exception(error)
+    sys.stderr.writelines(f"penstock: {line}\n" for line in failure.lines)
+    return failure.code
 
 
 if __name__ == "__main__":

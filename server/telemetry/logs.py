@@ -3,6 +3,7 @@
 import logging
 import re
 import sys
+import threading
 from typing import Final, Literal
 
 import orjson
@@ -34,6 +35,7 @@ def configure_logging(form: Literal["text", "json"]) -> None:
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.stdlib.ExtraAdder(),
+        _drop_coloured_text,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
     handler = logging.StreamHandler(sys.stderr)
@@ -48,6 +50,8 @@ def configure_logging(form: Literal["text", "json"]) -> None:
     )
     root = logging.getLogger()
     root.handlers = [handler]
+    if form == "json":
+        _log_what_python_prints()
     root.setLevel(logging.INFO)
     for name in _QUIET:
         logging.getLogger(name).setLevel(logging.WARNING)
@@ -59,6 +63,35 @@ def configure_logging(form: Literal["text", "json"]) -> None:
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=True,
     )
+
+
+def _drop_coloured_text(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
+    """Drop uvicorn's second text of an event, which has codes of colours."""
+    event.pop("color_message", None)
+    return event
+
+
+def _log_what_python_prints() -> None:
+    """Log warnings and exceptions that nobody handles, which Python would print as text."""
+    logging.captureWarnings(True)
+    logger = logging.getLogger("penstock")
+    sys.excepthook = lambda kind, error, trace: (
+        logger.info("interrupted")
+        if issubclass(kind, KeyboardInterrupt)
+        else logger.critical("unhandled exception", exc_info=(kind, error, trace))
+    )
+    threading.excepthook = lambda failed: logger.critical(
+        "unhandled exception in a thread", exc_info=failed.exc_value
+    )
+    sys.unraisablehook = lambda failed: logger.error(
+        "exception that cannot be raised", exc_info=failed.exc_value
+    )
+
+
+def log_failure(words: str, exit_code: int, error: Exception | None = None) -> None:
+    """Log the failure of a command as JSON; `error` is given if its traceback is wanted."""
+    facts = {"exitCode": exit_code}
+    logging.getLogger("penstock").error(words, extra=facts, exc_info=error)
 
 
 def operation_logger(form: Literal["text", "json"]) -> FilteringBoundLogger:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Iterator
-from datetime import timedelta
 from typing import Any
 
 import httpx
@@ -13,7 +12,7 @@ from playwright.async_api import Browser, Page, Response
 
 from penstock.datastore.audio.records import Tags
 from penstock.datastore.roles import ROOT, Role
-from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
+from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key, sign_dev_token
 from penstock.server.samples.audio import audio_samples
 from penstock.server.samples.sounds.wav_flac_mp3 import tone, wav
 from tests.browser.conftest import PATIENCE
@@ -71,7 +70,7 @@ async def page(browser: Browser, server: RunningServer) -> AsyncIterator[Page]:
 
 def ask(server: RunningServer, query: str, **input: Any) -> Any:
     key = dev_key(server.data_dir)
-    token = sign_dev_token(key, "ana", {ROOT: Role.READER}, ROOT, timedelta(minutes=5))
+    token = sign_dev_token(key, "ana", {ROOT: Role.READER}, ROOT, DEV_TOKEN_LIFETIME)
     answer = httpx.post(
         f"{server.url}/graphql",
         json={"query": query, "variables": {"input": input}},

@@ -5,7 +5,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import pytest
 
 from penstock.datastore.roles import ROOT as TOP
 from penstock.datastore.roles import Role
-from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
+from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key, sign_dev_token
 from penstock.server.graphiql.build import find_tools
 from tests.install import ROOT, skip_reason
 from tests.support.server_process import VERIFY_TLS, running_server
@@ -60,7 +59,7 @@ class Server:
 
     def token(self, role: Role) -> str:
         key = dev_key(self.data_dir)
-        return sign_dev_token(key, "ann", {TOP: role}, TOP, timedelta(minutes=5))
+        return sign_dev_token(key, "ann", {TOP: role}, TOP, DEV_TOKEN_LIFETIME)
 
     def ask(self, query: str, **variables: str) -> Any:
         headers = {"Authorization": f"Bearer {self.token(Role.ADMIN)}"}

@@ -16,7 +16,6 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import timedelta
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -26,7 +25,7 @@ import pytest
 
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.server.auth.claims import default_group_from, roles_from
-from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
+from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key, sign_dev_token
 from tests.support.consistency_check import faults
 from tests.support.penstock_command import Client, Server, client, start_server
 from tests.support.server_process import VERIFY_TLS
@@ -159,7 +158,7 @@ def open_connections(
     """Open a connection for each sender, which first repeats its unanswered notification."""
     roles = roles_from(["/kill=contributor"])
     group = default_group_from(None, roles)
-    token = sign_dev_token(dev_key(data_dir), "orion", roles, group, timedelta(hours=1))
+    token = sign_dev_token(dev_key(data_dir), "orion", roles, group, DEV_TOKEN_LIFETIME)
     headers = {"authorization": f"Bearer {token}"}
     https = [
         httpx.Client(

@@ -2,12 +2,11 @@
 
 import subprocess
 import sys
-from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from penstock.datastore.roles import ROOT, Role
-from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
+from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key, sign_dev_token
 from penstock.server.graphiql.build import find_tools
 from tests.support.server_process import running_server
 
@@ -19,7 +18,7 @@ def main() -> int:
     tools = find_tools()
     with TemporaryDirectory() as folder, running_server(Path(folder), ["--no-seed"]) as server:
         key = dev_key(server.data_dir)
-        token = sign_dev_token(key, "audit", {ROOT: Role.ADMIN}, ROOT, timedelta(hours=1))
+        token = sign_dev_token(key, "audit", {ROOT: Role.ADMIN}, ROOT, DEV_TOKEN_LIFETIME)
         command = [*tools.node, str(HERE / "run.mjs"), f"{server.url}/graphql"]
         done = subprocess.run([*command, "--header", f"Authorization: Bearer {token}"], check=False)
     return done.returncode

@@ -1,7 +1,10 @@
 """Cursors open only in the list that made them, and page arguments have one meaning."""
 
+from base64 import urlsafe_b64encode
+from dataclasses import fields
 from datetime import UTC, datetime
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +18,7 @@ from penstock.datastore.records import Tag
 from penstock.datastore.resources.reading import ListRequest
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.tag_search.tags import TagFilter
-from penstock.resolvers.cursors import Cursors
+from penstock.resolvers.cursors import Cursors, digest_of_list
 from penstock.schema.core.context import PageArguments, page_arguments
 
 CURSORS = Cursors(b"k" * 32)
@@ -118,35 +121,48 @@ def test_arguments_that_cannot_stand_are_named(arguments: dict[str, object], mes
     assert caught.value.message == message
 
 
-def test_cursors_of_resources_are_sealed_with_a_text_that_stays() -> None:
-    tags = TagFilter(all=(Tag(key="scope", value="1"),))
-    assert repr(ListRequest(group=GroupPath("/usa"), tags=tags, newest_first=False)) == (
-        "Listed(group='/usa', tags=TagFilter(all=(Tag(key='scope', value='1'),), any=(), none=()), "
-        "include_child_groups=False, newest_first=False)"
-    )
+NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
+TAGS = TagFilter(all=(Tag(key="scope", value="1"),))
+IDENTITIES: tuple[tuple[object, ...], ...] = (
+    ("pipelines", ListRequest(group=GroupPath("/usa"), tags=TAGS, newest_first=False)),
+    ("pipelines", ListRequest(group=GroupPath("/usa"), tags=TAGS)),
+    ("pipelines", ListRequest(group=None, tags=TAGS)),
+    ("calculations", ListRequest(group=None, tags=TAGS)),
+    ("runs", ManifestName(GroupPath("/usa"), "loads"), RunListFilter(state=RunState.NEW)),
+    ("runs", ManifestName(GroupPath("/usa"), "loads"), RunListFilter(start=NOON)),
+    ("runs", ManifestName(GroupPath("/usa"), "loads"), RunListFilter(end=NOON)),
+    ("series", Entity("s", "/p", "car1", "car"), TimeSpan(end=NOON)),
+    ("series", Entity("s", "/p", "car1", "car"), TimeSpan(start=NOON)),
+    ("paths", Service("s")),
+    ("paths", ServicePath("s", "/p")),
+)
 
 
-def test_cursors_of_runs_are_sealed_with_a_text_that_stays() -> None:
-    noon = datetime(2026, 1, 2, 12, tzinfo=UTC)
-    assert repr(RunListFilter(state=RunState.NEW, start=noon)) == (
-        "Listed(state=<RunState.NEW: 'NEW'>, to_skip=None, "
-        "start=datetime.datetime(2026, 1, 2, 12, 0, tzinfo=datetime.timezone.utc), "
-        "end=None, newest_first=False)"
-    )
+def test_lists_with_other_arguments_have_other_digests() -> None:
+    digests = {digest_of_list(user, one) for one in IDENTITIES for user in ("ann", "bob")}
+    assert len(digests) == 2 * len(IDENTITIES)
 
 
-def test_cursors_of_series_are_sealed_with_a_text_that_stays() -> None:
-    noon = datetime(2026, 1, 2, 12, tzinfo=UTC)
-    assert repr((Entity("s", "/p", "car1", "car"), TimeSpan(end=noon))) == (
-        "(Entity(service='s', path='/p', entity_id='car1', entity_type='car'), "
-        "Span(start=None, end=datetime.datetime(2026, 1, 2, 12, 0, tzinfo=datetime.timezone.utc)))"
-    )
+@pytest.mark.parametrize("identity", IDENTITIES)
+def test_the_names_of_classes_are_not_sealed(identity: tuple[object, ...]) -> None:
+    name, *parts = identity
+    renamed = tuple(_with_another_class_name(part) for part in parts)
+    assert digest_of_list("ann", (name, *renamed)) == digest_of_list("ann", identity)
+    assert [type(one).__name__ for one in renamed] == ["Renamed"] * len(parts)
 
 
-def test_cursors_of_a_service_path_and_a_manifest_are_sealed_with_texts_that_stay() -> None:
-    assert repr((Service("s"), ServicePath("s", "/p"))) == (
-        "(Service(name='s'), ServicePath(service='s', path='/p'))"
-    )
-    assert repr(ManifestName(GroupPath("/usa"), "loads")) == (
-        "ManifestName(group='/usa', name='loads')"
-    )
+def _with_another_class_name(value: object) -> object:
+    """Copy an object to one of a class of another name."""
+    if isinstance(value, tuple):
+        return type("Renamed", (type(value),), {"__slots__": ()})(*value)
+    if isinstance(value, msgspec.Struct):
+        renamed = msgspec.defstruct("Renamed", [], bases=(type(value),))
+        return renamed(*msgspec.structs.astuple(value))
+    values = {field.name: getattr(value, field.name) for field in fields(value)}  # type: ignore[arg-type]
+    return type("Renamed", (type(value),), {"__slots__": ()})(**values)
+
+
+def test_a_position_that_is_no_text_is_refused() -> None:
+    payload = b"\xff\xfe"
+    raw = CURSORS._seal("list", payload) + payload
+    assert is_refused("list", urlsafe_b64encode(raw).rstrip(b"=").decode())

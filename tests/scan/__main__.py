@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -19,7 +18,7 @@ import httpx
 from penstock.schema import schema
 from penstock.schema.engine.documents import core_schema
 from penstock.server.auth.claims import roles_from
-from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
+from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key, sign_dev_token
 from tests.support.graphql_client import CREATE, CREATE_GROUP, GROUPS, draft
 from tests.support.penstock_command import client, start_server
 
@@ -61,7 +60,7 @@ def target(directory: Path) -> Iterator[Target]:
             for number in range(SAMPLES):
                 one.ask(CREATE, input=draft(f"sample {number}", "a=b/c", group="/usa"))
         roles = roles_from(["/usa=admin", "/eu=reader"])
-        token = sign_dev_token(dev_key(data_dir), "scanner", roles, None, timedelta(hours=2))
+        token = sign_dev_token(dev_key(data_dir), "scanner", roles, None, DEV_TOKEN_LIFETIME)
         yield Target(f"{server.url}/graphql", token, log)
 
 

@@ -4,7 +4,6 @@ import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from penstock.datastore.dynamodb.table import DynamoDBTable
 from penstock.datastore.roles import ROOT, Role
 from penstock.datastore.store import Store
 from penstock.server.app import open_app
-from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
+from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key, sign_dev_token
 from penstock.server.settings.settings import Settings
 from tests.faults.dynamodb_proxy import FaultProxy
 from tests.support.stores import moto_endpoint, open_dynamodb
@@ -63,7 +62,7 @@ async def open_application(
     over: Store, data_dir: Path, /, **settings: Any
 ) -> AsyncIterator[ApplicationClient]:
     chosen = Settings.load(data_dir=data_dir, **settings)
-    token = sign_dev_token(dev_key(data_dir), "ann", {ROOT: Role.ADMIN}, ROOT, timedelta(minutes=5))
+    token = sign_dev_token(dev_key(data_dir), "ann", {ROOT: Role.ADMIN}, ROOT, DEV_TOKEN_LIFETIME)
     async with (
         open_app(chosen, over, None) as app,
         AsyncClient(

@@ -7,14 +7,13 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import httpx
 
 from penstock.server.auth.claims import default_group_from, roles_from
-from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
+from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key, sign_dev_token
 from tests.support.server_process import VERIFY_TLS, environment
 from tests.support.stores import aws_environment
 
@@ -110,7 +109,7 @@ def token_of(data_dir: Path, *roles: str, user: str = "ana") -> str:
     """Return a token signed by the data directory's own key."""
     held = roles_from(list(roles))
     return sign_dev_token(
-        dev_key(data_dir), user, held, default_group_from(None, held), timedelta(hours=1)
+        dev_key(data_dir), user, held, default_group_from(None, held), DEV_TOKEN_LIFETIME
     )
 
 

@@ -247,3 +247,26 @@ def test_nothing_is_taken_after_a_refusal() -> None:
     assert transform.feed(b"1,gas\n") == (b"", b"")
     assert transform.finish() == (b"", b"")
     assert transform.ending.counts.rows == 0
+
+
+CONSTANT = TransformPlan(columns=(), steps=(FormulaStep("1 + 1", "two", NUMBER),))
+
+
+@pytest.mark.parametrize(
+    "data", [b"a\n1\n2\n", b"a,b\n1,2\n3,4\n", b"a\r\n\xc3\xa4\r\n\r\nx,y\r\n", b'"a"\n"1"\n"2"']
+)
+def test_a_plan_without_columns_reads_the_number_of_rows_alone(data: bytes) -> None:
+    transform = CsvTransform(Program(CONSTANT))
+    made = transform.feed(data).concat(transform.finish())
+    assert made.output == b"two\r\n2\r\n2\r\n"
+    assert made.errors == ERRORS.encode()
+    assert transform.ending.counts.succeeded == 2
+
+
+def test_a_file_for_a_plan_without_columns_must_still_be_a_file() -> None:
+    for data, code in ((b"", TransformCode.EMPTY_INPUT), (b"\xff\xfea", "INVALID_ENCODING")):
+        transform = CsvTransform(Program(CONSTANT))
+        transform.feed(data)
+        transform.finish()
+        assert transform.ending.refusal is not None
+        assert transform.ending.refusal.code == code

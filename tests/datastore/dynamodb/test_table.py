@@ -12,7 +12,7 @@ from penstock.datastore.dynamodb import failures
 from penstock.datastore.dynamodb.botocore_client import BotocoreClient
 from penstock.datastore.dynamodb.protocol import CONNECTIONS, ClientKind
 from penstock.datastore.dynamodb.table import DynamoDBTable
-from penstock.datastore.errors import RequestRefused
+from penstock.datastore.errors import InvalidCursor, RequestRefused
 from penstock.datastore.table.port import INDEX, Check, Exists, Key, Put, Query, Range
 from tests.faults.dynamodb_proxy import Fault, FaultProxy
 from tests.support.loopback_server import Answer, Connection, LoopbackServer, Request
@@ -182,7 +182,7 @@ async def test_an_operation_with_a_condition_asks_for_the_old_item(
 
 
 async def test_what_a_guard_refuses_is_not_sent(proxy: FaultProxy, table: DynamoDBTable) -> None:
-    with pytest.raises(ValueError, match="lies outside the range"):
+    with pytest.raises(InvalidCursor):
         await table.query(Query(partition="P:1", range=Range("PV:"), after=Key("P:1", "C")))
     with pytest.raises(ValueError, match="named twice"):
         await table.transact([Put({"pk": "P:1", "sk": "a"}), Check(Key("P:1", "a"), Exists())])

@@ -130,3 +130,11 @@ async def event_history(session: Session, execution: Execution) -> list[tuple[st
     """Each event, the state after it, and its author."""
     page = await session.executions.reading.events(execution, Window(size=100))
     return [(event.happening, event.state, event.by) for _, event in page.entries]
+
+
+def copied_message(id: str) -> str:
+    """Return the message of an execution whose result was copied from this one."""
+    return (
+        f"The result was copied from the execution {id}, which read the same input with the same "
+        "formulas."
+    )

@@ -28,6 +28,7 @@ from tests.datastore.executions.lookup_pipelines import (
 from tests.datastore.executions.sample_executions import (
     ANN,
     begin_execution,
+    copied_message,
     current_execution,
     finished_execution,
     pipeline_in,
@@ -103,7 +104,7 @@ async def test_the_same_data_is_not_looked_up_twice(store: Store) -> None:
     second = await begin_execution(store, pipeline)
     await store.open_session(SUPER).datasets.deleting.delete(second.pins[1].id)
     over = await run_to_end(store, second)
-    assert (over.state, over.message) == ("success", f"Copied from the execution {first.id}.")
+    assert (over.state, over.message) == ("success", copied_message(first.id))
     assert await read_content(store.files, output_key(over)) == OUTPUT
 
 

@@ -19,6 +19,7 @@ from tests.datastore.executions.sample_executions import (
     ERRORS,
     INPUT,
     OUTPUT,
+    copied_message,
     current_execution,
     event_history,
     finished_execution,
@@ -168,7 +169,7 @@ async def test_the_same_work_is_not_done_twice(store: Store, pipeline: Pipeline)
         await finished_execution(store, pipeline),
         await finished_execution(store, pipeline),
     )
-    assert (second.state, second.message) == ("success", f"Copied from the execution {first.id}.")
+    assert (second.state, second.message) == ("success", copied_message(first.id))
     assert second.counts == first.counts
     assert second.digest == first.digest
     assert await read_content(store.files, output_key(second)) == OUTPUT

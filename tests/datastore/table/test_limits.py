@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.datastore.errors import LimitExceeded
+from penstock.datastore.errors import InvalidCursor, LimitExceeded
 from penstock.datastore.table import limits
 from penstock.datastore.table.limits import ItemFootprint, value_size
 from penstock.datastore.table.port import (
@@ -226,7 +226,7 @@ def test_a_start_key_is_within_the_range_exactly_if_an_item_with_it_would_be(
     if low.encode() <= sk.encode() <= high.encode():
         limits.guard_query(query)
     else:
-        with pytest.raises(ValueError, match="outside the range"):
+        with pytest.raises(InvalidCursor):
             limits.guard_query(query)
 
 

@@ -1,5 +1,6 @@
 from decimal import Decimal
 from fractions import Fraction
+from itertools import product
 
 import pytest
 from hypothesis import given
@@ -33,6 +34,48 @@ from penstock.formula.functions.units import convert
 )
 def test_a_number_is_converted(number: str, source: str, target: str, expected: str) -> None:
     assert convert(Decimal(number), source, target) == Decimal(expected)
+
+
+def casings(symbol: str) -> list[str]:
+    """Return every text that differs from the symbol in the case of some letters only."""
+    letters = (dict.fromkeys((letter.lower(), letter.upper())) for letter in symbol)
+    return [text for text in map("".join, product(*letters)) if text != symbol]
+
+
+def test_another_casing_of_a_symbol_is_another_unit_or_unknown() -> None:
+    symbols = {symbol: unit for unit in UNITS for symbol in unit.symbols}
+    labels = {label for unit in UNITS for label in unit.labels}
+    walked = 0
+    for symbol, unit in symbols.items():
+        for text in casings(symbol):
+            walked += 1
+            if text in symbols:
+                other = symbols[text]
+                same = unit.symbols[0] if unit.kind == other.kind else text
+                expected = other.size / (unit.size if unit.kind == other.kind else other.size)
+                assert Fraction(convert(Decimal(1), text, same)) == expected, text
+            elif text.lower() not in labels:
+                with pytest.raises(Fault) as caught:
+                    convert(Decimal(1), text, symbol)
+                assert caught.value.code is FormulaCode.UNKNOWN_UNIT, text
+    assert walked > 500
+
+
+@pytest.mark.parametrize(
+    ("large", "small", "factor"),
+    [
+        ("Mg", "mg", "1000000000"),
+        ("ML", "mL", "1000000000"),
+        ("Mm", "mm", "1000000000"),
+        ("Ms", "ms", "1000000000"),
+        ("MW", "mW", "1000000000"),
+        ("Cal", "cal", "1000"),
+        ("Mg", "kg", "1000"),
+        ("ML", "L", "1000000"),
+    ],
+)
+def test_a_capital_prefix_is_another_unit(large: str, small: str, factor: str) -> None:
+    assert convert(Decimal(1), large, small) == Decimal(factor)
 
 
 def test_a_shared_label_is_ambiguous_and_its_symbols_are_not() -> None:

@@ -9,12 +9,14 @@ import pytest
 from penstock.datastore.executions.files import errors_key, ingest_key, output_key, staged_key
 from penstock.datastore.executions.reading import find_execution
 from penstock.datastore.executions.records import Execution
+from penstock.datastore.executions.rows import key_of_execution
 from penstock.datastore.resources.changes import RowChanges
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from penstock.schema.core.relay import parse_global_id, parse_key
 from tests.datastore.executions.sample_executions import put_file
 from tests.schema.test_subscriptions import answers
+from tests.support.consistency_check import contents
 from tests.support.graphql_client import ROOT, Ask, as_caller, tag_inputs
 
 TRIPS = {
@@ -294,3 +296,68 @@ async def test_an_execution_is_followed_to_its_end(ask: Ask, store: Store) -> No
             await anext(told)
     async with aclosing(answers(store, changes, id, ROOT, PROGRESS)) as told:
         assert [one["state"] async for one in told] == ["SUCCESS"]
+
+
+CONSTANT = {
+    "parameters": [],
+    "transforms": [
+        {
+            "index": 0,
+            "formula": "1 + 1",
+            "outputs": [{"index": 0, "key": "two", "type": "NUMBER"}],
+        }
+    ],
+}
+
+
+async def test_a_pipeline_without_parameters_runs_files_and_rows(ask: Ask, store: Store) -> None:
+    await ask.create_groups("/usa")
+    pipeline = await ask.make("/usa", "constant", transformer=CONSTANT)
+    inline = await create_execution(ask, pipelineId=pipeline, mode="INLINE", rows=[{}, {}])
+    assert inline["results"] == {"rows": [{"two": 2}, {"two": 2}], "problems": []}
+    id = await create_uploaded_execution(ask, pipeline)
+    await store.execution_worker("w").run_all()
+    over = (await ask(SHOWN, {"id": id})).value
+    assert (over["state"], over["progress"]["rowsSucceeded"]) == ("SUCCESS", 3)
+
+
+async def test_rows_of_a_request_are_some(ask: Ask, store: Store) -> None:
+    pipeline = await create_pipeline(ask)
+    before = await contents(store.table)
+    missing: tuple[list[Any] | None, ...] = ([], None)
+    for rows in missing:
+        told = await ask.input(CREATE, pipelineId=pipeline, mode="INLINE", rows=rows)
+        assert (told["code"], told["path"]) == ("BAD_USER_INPUT", ["rows"])
+    assert await contents(store.table) == before
+
+
+async def test_a_copied_result_has_no_rate_and_says_where_it_comes_from(
+    ask: Ask, store: Store
+) -> None:
+    pipeline = await create_pipeline(ask)
+    shown = "query($id: ID!) { execution(id: $id) { stateMessage progress { rowsPerSecond } } }"
+    found = []
+    for _ in range(2):
+        id = await create_uploaded_execution(ask, pipeline)
+        await store.execution_worker("w").run_all()
+        found.append((await ask(shown, {"id": id})).value)
+        record = await read_record(store, id)
+        if record.copied_from is None:
+            first = record
+    assert first.seconds_at_work is not None
+    assert found[1] == {
+        "stateMessage": f"The result was copied from the execution {first.id}, which read the same "
+        "input with the same formulas.",
+        "progress": {"rowsPerSecond": None},
+    }
+    assert found[0]["stateMessage"] is None
+    assert record.copied_from == first.id
+
+
+async def test_an_execution_stored_before_copies_were_marked_is_read(store: Store) -> None:
+    await Ask(store).create_groups("/usa")
+    pipeline = await Ask(store).make("/usa", "Trips", transformer=TRIPS)
+    record = await read_record(
+        store, (await create_execution(Ask(store), pipelineId=pipeline))["id"]
+    )
+    assert "copiedFrom" not in (await contents(store.table))[key_of_execution(record.id)]

@@ -15,7 +15,7 @@ from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
 from penstock.datastore.store import Store
 from penstock.server.app import open_app
 from penstock.server.auth.api_keys import SESSION_SECONDS, ApiKeyAuthenticator
-from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
+from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key, sign_dev_token
 from penstock.server.auth.tokens import Authentication
 from penstock.server.runtime.stores import build_store
 from penstock.server.settings.settings import Settings
@@ -215,7 +215,7 @@ class Api:
     def __init__(self, http: httpx.AsyncClient, settings: Settings) -> None:
         self._http = http
         self.token = sign_dev_token(
-            dev_key(settings.data_dir), "ann", {ROOT: Role.ADMIN}, ROOT, HOUR
+            dev_key(settings.data_dir), "ann", {ROOT: Role.ADMIN}, ROOT, DEV_TOKEN_LIFETIME
         )
 
     async def ask(self, token: str, query: str, input: dict[str, Any] | None = None) -> Any:

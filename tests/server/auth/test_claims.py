@@ -1,6 +1,5 @@
 """The required claims of a token, and the caller they describe."""
 
-import time
 from typing import Any
 
 import pytest
@@ -14,15 +13,21 @@ from tests.server.auth.signed_tokens import (
     RULES,
     FixedKeys,
     bearer,
-    claims,
     refusal,
     sign_claims,
 )
+from tests.server.auth.signed_tokens import claims as usual_claims
 
 AUDIENCE_AND_MORE = ["other", RULES["audience"]]
-NOW = int(time.time())
+NOW = 1_800_000_000
+"""The time of every test; a time that is read at import would be old when a test runs."""
 
-ACCEPTED = TokenAuthenticator(TokenRules(**RULES), FixedKeys(KEY))
+ACCEPTED = TokenAuthenticator(TokenRules(**RULES), FixedKeys(KEY), lambda: NOW)
+
+
+def claims(**changes: Any) -> dict[str, Any]:
+    """Return claims that are valid now, with changes."""
+    return usual_claims(**({"iat": NOW, "exp": NOW + 300} | changes))
 
 
 async def refusal_of(**changes: Any) -> str:
@@ -61,12 +66,12 @@ async def test_a_claim_that_does_not_hold_is_refused(changes: dict[str, Any], wo
 
 
 async def test_the_clocks_may_differ_by_the_skew() -> None:
-    now = int(time.time())
-    late = claims(exp=now - 50, nbf=now + 50, iat=now + 50)
+    late = claims(exp=NOW - 50, nbf=NOW + 50, iat=NOW + 50)
     assert (await ACCEPTED.caller_of(bearer(sign_claims(KEY, late)))).user_id == "ana"
-    strict = TokenAuthenticator(TokenRules(**(RULES | {"clock_skew": 0})), FixedKeys(KEY))
+    rules = TokenRules(**(RULES | {"clock_skew": 0}))
+    strict = TokenAuthenticator(rules, FixedKeys(KEY), lambda: NOW)
     with pytest.raises(NotAuthenticated, match="expired"):
-        await strict.caller_of(bearer(sign_claims(KEY, claims(exp=now - 1))))
+        await strict.caller_of(bearer(sign_claims(KEY, claims(exp=NOW - 1))))
 
 
 async def test_one_of_several_audiences_suffices() -> None:
@@ -147,7 +152,7 @@ async def test_a_default_group_that_the_roles_do_not_cover_is_refused(group: obj
 async def test_claims_may_have_other_names() -> None:
     rules = TokenRules(**RULES, roles_claim="groups", default_group_claim="home")
     body = claims(groups=["/emea=reader"], home="/emea/x")
-    caller = await TokenAuthenticator(rules, FixedKeys(KEY)).caller_of(
+    caller = await TokenAuthenticator(rules, FixedKeys(KEY), lambda: NOW).caller_of(
         bearer(sign_claims(KEY, body))
     )
     assert (dict(caller.roles), caller.default_group) == ({"/emea": Role.READER}, "/emea/x")

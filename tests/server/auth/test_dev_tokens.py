@@ -12,7 +12,7 @@ from joserfc.jwk import OKPKey
 
 from penstock.datastore.errors import NotAuthenticated
 from penstock.datastore.roles import GroupPath, Role
-from penstock.server.auth.dev_tokens import BadDevKey, dev_key, sign_dev_token
+from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, BadDevKey, dev_key, sign_dev_token
 from penstock.server.auth.tokens import open_authenticator
 from penstock.server.settings.settings import Settings
 from tests.server.auth.signed_tokens import bearer
@@ -20,7 +20,7 @@ from tests.server.auth.signed_tokens import bearer
 RACER = """
 import sys
 from pathlib import Path
-from penstock.server.auth.dev_tokens import dev_key
+from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key
 print("ready", flush=True)
 sys.stdin.readline()
 print(dev_key(Path(sys.argv[1])).as_dict(private=True)["d"])
@@ -109,7 +109,7 @@ def test_a_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
 async def test_a_development_token_makes_its_caller(tmp_path: Path) -> None:
     roles = {GroupPath("/usa"): Role.ADMIN, GroupPath("/emea/de"): Role.READER}
     token = sign_dev_token(
-        dev_key(tmp_path), "ana", roles, GroupPath("/emea/de/x"), timedelta(hours=1)
+        dev_key(tmp_path), "ana", roles, GroupPath("/emea/de/x"), DEV_TOKEN_LIFETIME
     )
     async with open_authenticator(Settings.load(data_dir=tmp_path)) as authenticator:
         caller = await authenticator.caller_of(bearer(token))
@@ -119,7 +119,7 @@ async def test_a_development_token_makes_its_caller(tmp_path: Path) -> None:
 
 async def test_a_development_token_expires_and_belongs_to_its_key(tmp_path: Path) -> None:
     old = sign_dev_token(dev_key(tmp_path), "ana", {}, None, timedelta(hours=-1))
-    foreign = sign_dev_token(dev_key(tmp_path / "other"), "ana", {}, None, timedelta(hours=1))
+    foreign = sign_dev_token(dev_key(tmp_path / "other"), "ana", {}, None, DEV_TOKEN_LIFETIME)
     async with open_authenticator(Settings.load(data_dir=tmp_path)) as authenticator:
         with pytest.raises(NotAuthenticated, match="has expired"):
             await authenticator.caller_of(bearer(old))

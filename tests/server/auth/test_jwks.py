@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 
 from penstock.datastore.errors import NotAuthenticated, Unavailable
 from penstock.datastore.roles import ROOT, Role
-from penstock.server.auth.dev_tokens import DEV_ISSUER, dev_key, sign_dev_token
+from penstock.server.auth.dev_tokens import DEV_ISSUER, DEV_TOKEN_LIFETIME, dev_key, sign_dev_token
 from penstock.server.auth.jwks import MAX_BYTES, Jwks
 from penstock.server.auth.tokens import TokenAuthenticator, TokenRules, open_authenticator
 from penstock.server.settings.settings import Settings
@@ -280,7 +279,7 @@ async def test_a_server_with_an_issuer_takes_no_development_token(
     issuer: Issuer, tmp_path: Path
 ) -> None:
     issuer.keys = [ec_key("one")]
-    token = sign_dev_token(dev_key(tmp_path), "ana", {ROOT: Role.ADMIN}, None, timedelta(hours=1))
+    token = sign_dev_token(dev_key(tmp_path), "ana", {ROOT: Role.ADMIN}, None, DEV_TOKEN_LIFETIME)
     settings = Settings.load(issuer=issuer.url, audience=DEV_ISSUER, data_dir=tmp_path)
     async with open_authenticator(settings) as authenticator:
         with pytest.raises(NotAuthenticated, match="unknown key"):

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from httpx import ASGITransport, AsyncClient, Response
 
+from penstock.datastore.access.cursor_key import read_cursor_key
 from penstock.datastore.clock import iso_timestamp, wall_clock
 from penstock.datastore.ngsi.counts import IngestCounts
 from penstock.datastore.ngsi.options import Ack, SinkOptions
@@ -21,7 +22,7 @@ from penstock.datastore.roles import GroupPath, Role
 from penstock.datastore.table.port import Table
 from penstock.server.app import Runtime, open_app, streams_of
 from penstock.server.auth.claims import roles_from
-from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
+from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key, sign_dev_token
 from penstock.server.runtime.stores import build_store
 from penstock.server.settings.settings import Settings
 from tests.datastore.ngsi.failing_destinations import FaultInjector
@@ -51,8 +52,8 @@ class NotifyClient:
     data_dir: Path
 
     def bearer(self, *roles: str, user: str = "orion") -> str:
-        held, now = roles_from(list(roles)), timedelta(minutes=5)
-        return f"Bearer {sign_dev_token(dev_key(self.data_dir), user, held, None, now)}"
+        key, held = dev_key(self.data_dir), roles_from(list(roles))
+        return f"Bearer {sign_dev_token(key, user, held, None, DEV_TOKEN_LIFETIME)}"
 
     async def send(
         self, body: Any = None, *roles: str, path: str = "/v2/notify", **headers: str | None
@@ -188,6 +189,7 @@ async def test_a_full_sink_says_when_to_come_again(table: Table, tmp_path: Path)
 
 
 async def test_a_store_that_fails_is_said_to_fail(table: Table, tmp_path: Path) -> None:
+    await read_cursor_key(table)  # The server was started once.
     broken: Any = FaultInjector(table, random.Random(0), 2.0, "transact")
     async with open_notify_client(broken, tmp_path) as notified:
         answer = await notified.send()

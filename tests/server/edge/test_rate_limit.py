@@ -1,7 +1,7 @@
 """The rate limit of a caller, the delay beyond it, and the answers."""
 
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from penstock.datastore.errors import RateLimited
 from penstock.datastore.roles import ROOT, Role
 from penstock.datastore.store import Store
 from penstock.server.app import open_app
-from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
+from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key, sign_dev_token
 from penstock.server.edge.rate_limit import LocalBuckets, RateLimiter
 from penstock.server.settings.settings import Settings
 from tests.server.auth.signed_tokens import bearer
@@ -143,7 +143,7 @@ class Api:
         self._key = dev_key(settings.data_dir)
 
     async def __call__(self, query: str, user: str = "ann") -> httpx.Response:
-        token = sign_dev_token(self._key, user, {ROOT: Role.ADMIN}, ROOT, timedelta(hours=1))
+        token = sign_dev_token(self._key, user, {ROOT: Role.ADMIN}, ROOT, DEV_TOKEN_LIFETIME)
         return await self.by(token, query)
 
     async def by(self, token: str, query: str) -> httpx.Response:
@@ -197,7 +197,7 @@ async def test_a_page_is_counted_by_its_size(api: Api) -> None:
 
 
 async def test_a_key_spends_what_its_user_has(api: Api) -> None:
-    soon = iso_timestamp(datetime.now(UTC) + timedelta(hours=1))
+    soon = iso_timestamp(datetime.now(UTC) + DEV_TOKEN_LIFETIME)
     made = await api(
         'mutation { createApiKey(input: {name: "k", roles: [{group: "/", role: READER}], '
         f'expiresAt: "{soon}"}}) {{ ...on CreateApiKeyPayload {{ secret }} }} }}'

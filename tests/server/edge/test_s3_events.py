@@ -69,8 +69,8 @@ async def test_what_is_no_input_of_an_execution_is_ignored(store: Store, tmp_pat
         ingest_key(other),  # has no upload
         "audio/ann/song.flac",
     ]
-    before = await contents(store.table)
     async with open_application(store, tmp_path) as server:
+        before = await contents(store.table)
         answer = await server.client.post("/events/s3", json=notification(*keys))
         assert answer.json() == {"started": 0, "ignored": len(keys)}
     assert await contents(store.table) == before
@@ -106,8 +106,8 @@ async def test_an_event_of_too_many_files_is_refused(store: Store, tmp_path: Pat
 
 async def test_nothing_is_told_by_strangers(store: Store, tmp_path: Path) -> None:
     made = await waiting_execution(store)
-    before = await contents(store.table)
     async with open_application(store, tmp_path) as server:
+        before = await contents(store.table)
         event = notification(ingest_key(made))
         answer = await server.client.post("/events/s3", json=event, headers=STRANGER)
         assert answer.status_code == 401

@@ -7,12 +7,11 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 from types import MappingProxyType
 
 from penstock.server.auth.claims import default_group_from, roles_from
-from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
+from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key, sign_dev_token
 from tests.support.graphql_client import CREATE, CREATE_GROUP, UPDATE, draft
 from tests.support.penstock_command import LAST_LINE, START_SECONDS, Client, Server
 from tests.support.server_process import environment
@@ -155,7 +154,7 @@ def _fill(server: Server, data_dir: Path, log: Path) -> AttackedServer:
 def _token(data_dir: Path, user: str, role: str) -> str:
     held = roles_from([role])
     group = default_group_from(None, held)
-    return sign_dev_token(dev_key(data_dir), user, held, group, timedelta(hours=1))
+    return sign_dev_token(dev_key(data_dir), user, held, group, DEV_TOKEN_LIFETIME)
 
 
 def _tomorrow() -> str:

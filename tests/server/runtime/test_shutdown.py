@@ -5,7 +5,6 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from datetime import timedelta
 from http.client import HTTPResponse
 from pathlib import Path
 from signal import SIGTERM
@@ -15,7 +14,7 @@ import httpx
 import pytest
 
 from penstock.datastore.roles import ROOT, Role
-from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
+from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key, sign_dev_token
 from tests.support.penstock_command import Server, start_server
 from tests.support.server_process import VERIFY_TLS
 
@@ -65,7 +64,7 @@ def slow_request(tmp_path: Path, **settings: str) -> Iterator[tuple[Server, Slow
     options = ("--port", "0", "--data-dir", str(data_dir), "--no-seed")
     with start_server(tmp_path / "log", *options, **settings) as server:
         key = dev_key(data_dir)
-        token = sign_dev_token(key, "ann", {ROOT: Role.READER}, ROOT, timedelta(minutes=5))
+        token = sign_dev_token(key, "ann", {ROOT: Role.READER}, ROOT, DEV_TOKEN_LIFETIME)
         request = SlowRequest(server, token)
         try:
             _until_begun(server)

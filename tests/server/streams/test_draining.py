@@ -4,7 +4,6 @@ import asyncio
 import json
 import signal
 import time
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
 from penstock.datastore.roles import ROOT, Role
-from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
+from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key, sign_dev_token
 from penstock.server.streams.messages import PROTOCOL
 from tests.server.streams.stream_client import StreamHouse, accepted_client, connected_client
 from tests.server.streams.test_sse import SILENCE, post_stream
@@ -75,7 +74,7 @@ class Guest:
 
     def __init__(self, server: RunningServer) -> None:
         key = dev_key(server.data_dir)
-        token = sign_dev_token(key, "ann", {ROOT: Role.ADMIN}, ROOT, timedelta(minutes=5))
+        token = sign_dev_token(key, "ann", {ROOT: Role.ADMIN}, ROOT, DEV_TOKEN_LIFETIME)
         self.headers = {"authorization": f"Bearer {token}"}
         self.url = f"{server.url}/graphql"
 

@@ -1,0 +1,164 @@
+"""`--json` prints one object on standard output; JSON logs are all of standard error."""
+
+import json
+import os
+import pty
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from penstock.server.command_line import app
+from penstock.server.command_line import run as run_command
+from tests.support.penstock_command import START_SECONDS, STOP_SECONDS
+from tests.support.server_process import environment, free_port
+from tests.test_docs import commands
+
+ANSWERS: dict[str, list[str]] = {
+    "run": ["nothing", "nothing.csv"],
+    "sample-rows": ["--rows", "3"],
+    "seed": ["--size", "2"],
+    "table create": [],
+    "table verify": [],
+    "doctor": [],
+    "iam": [],
+    "schema": [],
+    "token": [],
+    "manifest list": ["--group", "/usa", "absent"],
+}
+"""Arguments of commands that end by themselves; those of a manifest share one way of printing."""
+
+WITHOUT_ANSWER = {"serve", "worker"}
+
+
+def test_every_command_is_walked() -> None:
+    others = {name for name in commands(app) if not name.startswith("manifest ")}
+    walked = {name for name in ANSWERS if not name.startswith("manifest ")}
+    assert others == walked | WITHOUT_ANSWER
+
+
+@pytest.mark.parametrize("command", ANSWERS)
+def test_with_json_everything_printed_is_one_object(
+    command: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("PENSTOCK_DATA_DIR", str(tmp_path / "data"))
+    if command == "table verify":
+        assert run_command(["table", "create"]) == 0
+        capfd.readouterr()
+    code = run_command([*command.split(), *ANSWERS[command], "--json"])
+    printed = capfd.readouterr()
+    text = printed.out or printed.err
+    assert isinstance(json.loads(text), dict), text
+    assert text.count("\n") == 1
+    assert ("error" in json.loads(text)) is (not printed.out and code != 0)
+
+
+def test_sample_rows_are_the_same_as_objects(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["sample-rows", "--rows", "1000"]) == 0
+    header, *lines = capsys.readouterr().out.splitlines()
+    assert run_command(["sample-rows", "--rows", "1000", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [list(row) for row in rows] == [header.split(",")] * 1000
+    assert [",".join(row.values()) for row in rows] == lines
+
+
+def log_events(text: str) -> list[dict[str, object]]:
+    """Read lines of a log; every one is an object, without codes of colours."""
+    assert "\x1b" not in text
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def run_with_terminal(*arguments: str, data_dir: Path, **more: str) -> tuple[int, str, str]:
+    """Run a command with standard error on a terminal; a server is stopped when it is ready."""
+    main, terminal = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "penstock", *arguments],
+        env=environment(PENSTOCK_LOG_FORMAT="json", PENSTOCK_DATA_DIR=str(data_dir), **more),
+        stdout=subprocess.PIPE,
+        stderr=terminal,
+    )
+    os.close(terminal)
+    os.set_blocking(main, False)
+    text, until = "", time.monotonic() + START_SECONDS
+    is_stopped = False
+    while time.monotonic() < until:
+        is_over = process.poll() is not None
+        try:
+            text += os.read(main, 65_536).decode()
+        except (BlockingIOError, OSError):
+            if is_over:
+                break
+            time.sleep(0.02)
+        if "the server is ready" in text and not is_stopped:
+            is_stopped = True
+            process.send_signal(signal.SIGINT)
+    output = process.communicate(timeout=STOP_SECONDS)[0].decode()
+    os.close(main)
+    return process.returncode, output, text.replace("\r\n", "\n")
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_server_logs_nothing_but_json(workers: str, tmp_path: Path) -> None:
+    port = free_port()
+    code, output, text = run_with_terminal(
+        "serve", "--port", str(port), "--workers", workers, data_dir=tmp_path, PENSTOCK_SEED="false"
+    )
+    assert (code, output) == (0, "")
+    events = log_events(text)
+    (ready,) = [one for one in events if one["event"] == "the server is ready"]
+    assert ready["graphql"] == f"http://127.0.0.1:{port}/graphql"
+    started = [one for one in events if str(one["event"]).startswith("Started server process")]
+    assert len(started) == int(workers)
+    assert all({"level", "logger", "timestamp"} <= one.keys() for one in events)
+
+
+def test_a_server_that_seeds_logs_nothing_but_json(tmp_path: Path) -> None:
+    code, _, text = run_with_terminal("seed", "--size", "2", data_dir=tmp_path)
+    assert (code, log_events(text)) == (0, [])
+
+
+def test_failures_at_the_start_are_json_lines(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        for arguments, words in (
+            (("serve", "--port", port), f"Cannot listen on 127.0.0.1:{port}"),
+            (("serve", "--port", "x"), "Invalid value"),
+            (("serve", "--port", "99999"), "PENSTOCK_PORT"),
+            (("run", "p", "absent.csv"), "absent.csv is not a file."),
+        ):
+            code, output, text = run_with_terminal(*arguments, data_dir=tmp_path)
+            (event,) = log_events(text)
+            assert (code != 0, output, event["level"]) == (True, "", "error")
+            assert event["exitCode"] == code
+            assert words in str(event["event"])
+
+
+def test_an_exception_that_nobody_handles_is_a_json_line() -> None:
+    script = """
+import threading, warnings
+from penstock.server.telemetry.logs import configure_logging
+configure_logging("json")
+warnings.warn("odd")
+def fail(): raise ValueError("in a thread")
+thread = threading.Thread(target=fail); thread.start(); thread.join()
+raise KeyError("at the end")
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", script],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    warning, thread, last = log_events(ended.stderr)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert "odd" in str(warning["event"])
+    assert "in a thread" in str(thread["exception"])
+    assert "at the end" in str(last["exception"])

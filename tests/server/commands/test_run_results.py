@@ -1,0 +1,123 @@
+"""The files of `penstock run`: results of this run or none, however it ends."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.server.command_line import run as run_command
+from penstock.server.commands.run_file import FileRun, GraphQLClient, open_result, run_file
+from penstock.server.core.command_output import CommandFailed
+
+STEPS = ("find", "create", "upload", "start", "follow", "result", "output", "errors")
+READY = {"status": "READY", "url": "http://files.test/"}
+FINISHED = {"id": "e", "state": "SUCCESS", "stateMessage": None, "progress": None}
+
+
+class ScriptedClient(GraphQLClient):
+    """A client whose server works until one step, at which this failure happens."""
+
+    def __init__(self, failing: str | None, failure: BaseException, state: str = "SUCCESS") -> None:
+        self.failing = failing
+        self.failure = failure
+        self.state = state
+
+    def take(self, step: str) -> None:
+        if step == self.failing:
+            raise self.failure
+
+    async def execute(self, query: str, **variables: Any) -> Any:
+        if query.startswith("query($name"):
+            self.take("find")
+            return {"id": "p"}
+        if query.startswith("query($id: ID!) { node"):
+            return None
+        if "createExecution" in query:
+            self.take("create")
+            return {"execution": {"id": "e", "upload": {}}}
+        if "startExecution" in query:
+            self.take("start")
+            return None
+        self.take("result")
+        output = READY if self.state == "SUCCESS" else {"status": "NOT_READY", "url": None}
+        return {**FINISHED, "state": self.state, "outputDownload": output, "errorsDownload": READY}
+
+    async def upload(self, form: Any, file: Path) -> None:
+        self.take("upload")
+
+    async def subscribe(self, query: str, **variables: Any) -> AsyncIterator[Any]:
+        self.take("follow")
+        yield {"state": "IN_PROGRESS", "progress": None}
+
+    async def download(self, url: str, to: Path) -> None:
+        with open_result(to) as file:
+            file.write(b"new")
+            self.take("output" if "output" in to.name else "errors")
+
+
+@pytest.fixture
+def file_run(tmp_path: Path) -> FileRun:
+    """A run beside the results of an earlier one."""
+    file, output, errors = (tmp_path / name for name in ("rows.csv", "output.csv", "errors.csv"))
+    for path in (file, output, errors):
+        path.write_text("old")
+    return FileRun(pipeline="p", group=None, file=file, output=output, errors=errors)
+
+
+def contents(folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text() for path in folder.iterdir()}
+
+
+def end(client: GraphQLClient, file_run: FileRun) -> None:
+    asyncio.run(run_file(client, file_run, lambda _words, _done, _total: None))
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("failure", [CommandFailed("no"), KeyboardInterrupt(), OSError("full")])
+def test_a_run_that_fails_leaves_nothing_of_an_earlier_one(
+    step: str, failure: BaseException, file_run: FileRun, tmp_path: Path
+) -> None:
+    with pytest.raises(type(failure)):
+        end(ScriptedClient(step, failure), file_run)
+    kept = {"rows.csv": "old", "output.csv": "new"} if step == "errors" else {"rows.csv": "old"}
+    assert contents(tmp_path) == kept
+
+
+def test_an_execution_that_fails_leaves_its_errors_alone(file_run: FileRun, tmp_path: Path) -> None:
+    end(ScriptedClient(None, CommandFailed("no"), "FAILED"), file_run)
+    assert contents(tmp_path) == {"rows.csv": "old", "errors.csv": "new"}
+
+
+def test_a_run_that_succeeds_replaces_both_files(file_run: FileRun, tmp_path: Path) -> None:
+    end(ScriptedClient(None, CommandFailed("no")), file_run)
+    assert contents(tmp_path) == {"rows.csv": "old", "output.csv": "new", "errors.csv": "new"}
+
+
+def test_a_device_takes_an_output_too(file_run: FileRun) -> None:
+    with open_result(Path("/dev/null")) as device:
+        device.write(b"new")
+    assert Path("/dev/null").is_char_device()
+
+
+@pytest.mark.parametrize("option", ["--output", "--errors"])
+def test_the_input_is_never_a_result(
+    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "rows.csv"
+    file.write_text("old")
+    (tmp_path / "link.csv").symlink_to(file)
+    for path in (file, tmp_path / "link.csv"):
+        arguments = [option, str(path), "--url", "http://127.0.0.1:9", "--token", "t"]
+        assert run_command(["run", "p", str(file), *arguments]) == 2
+        assert "must be three files" in capsys.readouterr().err
+    assert file.read_text() == "old"
+
+
+def test_an_unreachable_server_leaves_no_results(tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    for name in ("rows.csv", "rows.csv.output.csv", "rows.csv.errors.csv"):
+        (tmp_path / name).write_text("old")
+    assert run_command(["run", "p", str(file), "--url", "http://127.0.0.1:9", "--token", "t"]) == 3
+    assert contents(tmp_path) == {"rows.csv": "old"}
