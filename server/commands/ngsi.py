@@ -88,6 +88,5 @@ def _adoption_output(table: str, found: AdoptionResult, *, dry_run: bool) -> Com
         "unreadable": found.unreadable,
         "reasons": found.reasons,
     }
-    return CommandOutput(
-        "\n".join(words), data, ExitCode.FAILED if found.unreadable else ExitCode.OK
-    )
+    code = ExitCode.FAILED if found.unreadable else ExitCode.OK
+    return CommandOutput("\n".join(words), data, code)
