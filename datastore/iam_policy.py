@@ -35,6 +35,7 @@ DESTINATIONS: Final = (
     "dynamodb:DescribeTable",
     "dynamodb:Query",
 )
+DESTINATIONS_SETUP: Final = ("dynamodb:Scan",)
 DESTINATION_NAMES: Final = f"*{CONCATENATOR}*"
 """The names of destinations: each has the concatenator behind the service, as hardly any other
 table's name has."""
@@ -94,10 +95,16 @@ def user_bucket_statements(
     return statements
 
 
-def with_destinations(policy: Policy, region: str, account: str | None = None) -> Policy:
-    """Add the statements for the sink's tables of samples, which are in this region."""
+def with_destinations(
+    policy: Policy, region: str, account: str | None = None, *, setup: bool = False
+) -> Policy:
+    """Add the statements for the sink's tables of samples, which are in this region.
+
+    With `setup` it also allows to adopt the tables of other programs.
+    """
     tables = _table(DESTINATION_NAMES, region, account)
-    added = _statement("Destinations", DESTINATIONS, tables)
+    actions = (*DESTINATIONS, *(DESTINATIONS_SETUP if setup else ()))
+    added = _statement("Destinations", actions, tables)
     return {**policy, "Statement": [*policy["Statement"], added]}
 
 

@@ -57,6 +57,7 @@ for path, purpose in {
     "seed:seed": "Fill the store with a sample catalogue of groups and pipelines.",
     "table:table": "Create or check the table that holds all data.",
     "manifest:manifest": "Show manifest runs, work on them and release stuck ones.",
+    "ngsi:ngsi": "Take over tables that other programs filled with samples.",
     "doctor:doctor": "Check everything the server depends on.",
     "iam:iam": "Print the permissions that the server needs on AWS.",
     "schema:schema": "Print the GraphQL schema in the schema definition language.",

@@ -50,7 +50,8 @@ class TableDefinition:
     async def create(self) -> None:
         """Create the missing parts and wait until they can be used; change nothing that exists.
 
-        Raises Unavailable if the table is not active after ten minutes.
+        Raises Unavailable if the table is not active after ten minutes, and ForeignTable if a table
+        of samples exists with other keys.
         """
         description = await self._describe()
         if description is None:
@@ -58,11 +59,27 @@ class TableDefinition:
         elif self._indexed and _find_index(description) is None:
             await self._call_unless_begun("UpdateTable", _index_creation_request())
         if not self._is_active(description):
-            await self._wait_until_active()
+            description = await self._wait_until_active()
+        if not self._indexed:
+            self._check_keys(description)
         if self._indexed and await self._read_ttl() is None:
             await self._call_unless_begun(
                 "UpdateTimeToLive",
                 {"TimeToLiveSpecification": {"Enabled": True, "AttributeName": TTL}},
+            )
+
+    async def check_readable(self) -> None:
+        """Raise ForeignTable if the table exists and has other keys than ours."""
+        description = await self._describe()
+        if description is not None:
+            self._check_keys(description)
+
+    def _check_keys(self, description: Raw | None) -> None:
+        problems = [] if description is None else _key_problems(description)
+        if problems:
+            raise errors.ForeignTable(
+                f"The table {self._table} belongs to another program: {' '.join(problems)} "
+                f"`penstock ngsi adopt {self._table}` takes its samples over."
             )
 
     async def verify(self) -> list[str]:
@@ -117,12 +134,14 @@ class TableDefinition:
             if not begun:
                 raise
 
-    async def _wait_until_active(self) -> None:
+    async def _wait_until_active(self) -> Raw | None:
+        """Wait, and return the table's description."""
         try:
             async with asyncio.timeout(CREATION_SECONDS):
                 while True:
-                    if self._is_active(await self._describe()):
-                        return
+                    description = await self._describe()
+                    if self._is_active(description):
+                        return description
                     await asyncio.sleep(POLL_SECONDS)
         except TimeoutError as error:
             message = f"The table was not active within {CREATION_SECONDS:g} seconds."

@@ -6,7 +6,7 @@ before its samples count as stored. Writing a row again changes nothing.
 """
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -80,6 +80,22 @@ class EntityName(NamedTuple):
     type: str
 
 
+class SeriesPlace(NamedTuple):
+    """An attribute of an entity, and the persistence and type of its samples in a table."""
+
+    service: str
+    path: str
+    entity: str
+    type: str
+    persistence: str
+    attribute: str
+    attribute_type: str
+
+    @property
+    def entity_name(self) -> EntityName:
+        return EntityName(self.service, self.path, self.entity, self.type)
+
+
 @dataclass(slots=True)
 class Catalog:
     """Writes the rows of the directory; rows that this process wrote before are cached."""
@@ -125,6 +141,24 @@ class Catalog:
         await self._write_rows(list(entities.values()))
         await self._write_updates([Update(key=key, set=each) for key, each in changes.items()])
         self._remember([*entities, *marks])
+
+    async def record_moved(self, places: Sequence[SeriesPlace], old: str, new: str) -> None:
+        """Write the rows of series whose samples are in the table `new`, and no longer in `old`."""
+        entities = dict.fromkeys(place.entity_name for place in places)
+        await self._write_rows([ENTITY.item(**entity._asdict()) for entity in entities])
+        changes = [
+            Update(
+                key=ATTRIBUTE.key(**place.entity_name._asdict(), attribute=place.attribute),
+                set={place_mark(new, place.persistence): place.persistence},
+                default={"type": place.attribute_type},
+                remove=(place_mark(old, place.persistence),),
+            )
+            for place in places
+        ]
+        # An entity may have the same attribute in rows and in columns, on one item.
+        for persistence in Persistence:
+            suffix = f"{MARK_PREFIX}{persistence.value}:{new}"
+            await self._write_updates([each for each in changes if suffix in each.set])
 
     async def _write_rows(self, rows: list[Item]) -> None:
         most = limits.WRITE_OPERATIONS

@@ -1,8 +1,11 @@
 """Destinations on DynamoDB: tables with a primary key and no index, over one client."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
 
 from penstock.datastore.dynamodb.client import connect
 from penstock.datastore.dynamodb.create_table import TableDefinition
@@ -15,17 +18,38 @@ from penstock.datastore.dynamodb.protocol import (
 from penstock.datastore.dynamodb.retry import DEADLINE, Attempts
 from penstock.datastore.dynamodb.table import DynamoDBTable
 from penstock.datastore.dynamodb.transactions import batch_write
+from penstock.datastore.dynamodb.wire import Raw
 from penstock.datastore.errors import ForeignTable, RequestRefused
 from penstock.datastore.ngsi.destinations import FailureKind, TableItem
 from penstock.datastore.table import limits
 from penstock.datastore.table.limits import check_at_most
-from penstock.datastore.table.port import Put
+from penstock.datastore.table.port import Page, Put, Query
 
 _FAILURE_KINDS: Mapping[str, FailureKind] = {
     "ResourceNotFoundException": FailureKind.MISSING,
     "ValidationException": FailureKind.INVALID,
     "SerializationException": FailureKind.INVALID,
 }
+
+
+SCAN_PAGE: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedSamples:
+    """One destination, which tells apart a wrong query and a table of another program."""
+
+    samples: DynamoDBTable
+    check_readable: Callable[[], Awaitable[None]]
+
+    async def query(self, query: Query) -> Page:
+        """Read one page of one series; raises ForeignTable if the table has other keys."""
+        try:
+            return await self.samples.query(query)
+        except RequestRefused as refused:
+            if _FAILURE_KINDS.get(refused.code) is FailureKind.INVALID:
+                await self.check_readable()
+            raise
 
 
 class DynamoDBDestinations:
@@ -57,7 +81,25 @@ class DynamoDBDestinations:
         return cls(client, connections, deadline)
 
     async def create(self, name: str) -> None:
-        await TableDefinition(self._client, name, self._deadline, indexed=False).create()
+        await self._definition(name).create()
+
+    async def check_readable(self, name: str) -> None:
+        """Raise ForeignTable if the table exists and has other keys than ours."""
+        await self._definition(name).check_readable()
+
+    async def exists(self, name: str) -> bool:
+        """Whether there is a table of this name."""
+        return not (await self._definition(name).differences()).table
+
+    async def scan_page(self, name: str, after: Raw | None) -> tuple[list[Raw], Raw | None]:
+        """Read a page of any table in the order of the store; the key to go on from, or None."""
+        request: Raw = {"TableName": name, "Limit": SCAN_PAGE, "ConsistentRead": True}
+        if after is not None:
+            request["ExclusiveStartKey"] = after
+        call = partial(self._client.call, "Scan", request)
+        answer = await Attempts(self._deadline).send(call)
+        items: list[Raw] = answer["Items"]
+        return items, answer.get("LastEvaluatedKey")
 
     async def write(self, items: Sequence[TableItem], *, patient: bool = True) -> None:
         check_at_most("operations of a write", limits.WRITE_OPERATIONS, len(items))
@@ -68,8 +110,12 @@ class DynamoDBDestinations:
             limits.guard_write(puts)
         await batch_write(self._client, Attempts(self._deadline, patient=patient), tables)
 
-    def table(self, name: str) -> DynamoDBTable:
-        return DynamoDBTable(name, self._client, self._connections, self._deadline)
+    def table(self, name: str) -> "CheckedSamples":
+        table = DynamoDBTable(name, self._client, self._connections, self._deadline)
+        return CheckedSamples(table, partial(self.check_readable, name))
+
+    def _definition(self, name: str) -> TableDefinition:
+        return TableDefinition(self._client, name, self._deadline, indexed=False)
 
     def failure_kind(self, error: Exception) -> FailureKind:
         if isinstance(error, ForeignTable):

@@ -36,8 +36,8 @@ METADATA_SUFFIX: Final = "_md"
 COLLISIONS_FIELD: Final = "attrs"
 """The field in which column persistence keeps attributes whose names collide with fields."""
 
-_FIXED_FIELDS = ("ID", "recvTime", "fiwareServicePath", "entityId", "entityType")
-RESERVED_FIELDS: Final = frozenset((*_FIXED_FIELDS, "pk", "sk", INDEX_HASH, TTL, COLLISIONS_FIELD))
+FIXED_FIELDS = ("ID", "recvTime", "fiwareServicePath", "entityId", "entityType")
+RESERVED_FIELDS: Final = frozenset((*FIXED_FIELDS, "pk", "sk", INDEX_HASH, TTL, COLLISIONS_FIELD))
 """The names of fields that no attribute may overwrite."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -178,9 +178,11 @@ def _build_sink(ground: SinkContext, options: SinkOptions) -> NotificationSink:
         secrets.randbelow(SHARDS),
     )
     room = InFlightLimit(options.max_pending)
-    sorter = EntityRouter(TableNameRegistry(ground.table), options, ground.clock)
+    registry = TableNameRegistry(ground.table)
+    sorter = EntityRouter(registry, options, ground.clock)
     persisting = SampleWriter(ground.destinations, options.layout)
-    loading = RunLoader(keeping, persisting, options.batching, room, DestinationLanes(room))
+    lanes = DestinationLanes(room)
+    loading = RunLoader(keeping, persisting, options.batching, room, lanes, registry.forget_table)
     window = RetryWindow(ground.clock, timedelta(seconds=options.retry_window))
     intake = Inbox(keeping, sorter, window, room, loading.load_run)
     replaying = LetterReplayer(keeping, sorter, room, loading.load_run)

@@ -5,7 +5,7 @@ The registry stores the owner of each name, so that no two places ever share one
 
 import re
 from base64 import b32encode
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Final, NamedTuple
@@ -18,8 +18,8 @@ from penstock.datastore.ngsi.name_encoding import CONCATENATOR, Encoding, encode
 from penstock.datastore.ngsi.options import DataModel, LongNames, NamingOptions
 from penstock.datastore.records import StoredRecord
 from penstock.datastore.table.commit import ATTEMPTS, StaleRead, Write, commit
-from penstock.datastore.table.items import load
-from penstock.datastore.table.layout import DESTINATION, DESTINATION_NAME
+from penstock.datastore.table.items import load, read_rows
+from penstock.datastore.table.layout import ADOPTION, DESTINATION, DESTINATION_NAME
 from penstock.datastore.table.pages import Slice, Window, make_slice
 from penstock.datastore.table.port import Item, Missing, Put, Query, Range, Table, key_of
 
@@ -76,6 +76,11 @@ def hashed_name(name: str, whole: str) -> str:
     """The start of a name and a hash of the whole, which makes it unique."""
     digest = b32encode(sha256(whole.encode()).digest()).decode().lower()
     return f"{name[:_KEPT_LETTERS]}-{digest[:_HASH_LETTERS]}"
+
+
+def adopted_name(table: str) -> str:
+    """The name of the table to which another program's table of this name is copied."""
+    return hashed_name(table, f"adopted:{table}")
 
 
 def is_table_name(text: str) -> bool:
@@ -148,25 +153,35 @@ class TableNameRegistry:
     async def _register_free_name(
         self, service: str, place: NamingPlace, naming: NamingOptions, at: str
     ) -> str:
-        name = table_name(place, naming)
         try:
-            await self._claim_name(service, place, naming, name, at)
+            return await self._claim_name(service, place, naming, table_name(place, naming), at)
         except _NameTaken:
             name = unambiguous_name(place, naming)
-            await self._claim_name(service, place, naming, name, at)
-        return name
+            return await self._claim_name(service, place, naming, name, at)
+
+    def forget_table(self, name: str) -> None:
+        """Forget the cached uses of a name: the table belongs to another program."""
+        self._known = {place: known for place, known in self._known.items() if known != name}
 
     async def _claim_name(
         self, service: str, place: NamingPlace, naming: NamingOptions, name: str, at: str
-    ) -> None:
-        """Write the missing rows of the claim and of the list, in one transaction."""
+    ) -> str:
+        """Write the missing rows of the claim and of the list, in one transaction.
+
+        Returns the name, or that of the copy if the table was adopted from another program.
+        """
         owner = identity_digest(*place, naming.data_model.value)
         rows = (
             {**DESTINATION_NAME.item(table=name), "owner": owner},
             _destination_item(service, place, naming, name, at),
         )
         for _ in range(ATTEMPTS):
-            found = (await self.table.get([key_of(row) for row in rows], consistent=True)).items
+            adoption = ADOPTION.key(table=name)
+            keys = [*(key_of(row) for row in rows), adoption]
+            found = (await self.table.get(keys, consistent=True)).items
+            if adoption in found:
+                copy = str(found[adoption]["movedTo"])
+                return await self._claim_name(service, place, naming, copy, at)
             if found.get(key_of(rows[0]), rows[0])["owner"] != owner:
                 raise _NameTaken
             missing = [Write(Put(row, Missing())) for row in rows if key_of(row) not in found]
@@ -175,8 +190,22 @@ class TableNameRegistry:
                     await commit(self.table, missing)
             except StaleRead:
                 continue
-            return
+            return name
         raise Unavailable("The destination is being registered by many at once.")
+
+
+async def list_all_tables(table: Table, limit: int) -> list[str]:
+    """List some tables of all services: `siKey1 = ND`."""
+    partition = DESTINATION.index_partition()
+    page = await table.query(Query(partition=partition, index=True, limit=limit))
+    return [load(Destination, item).table for item in page.items]
+
+
+async def find_adopted(table: Table, names: Sequence[str]) -> set[str]:
+    """Find the tables of other programs that were adopted: gets of `NF:<table>`."""
+    keys = {ADOPTION.key(table=name): name for name in names}
+    found = await read_rows(table, list(keys), consistent=True)
+    return {name for key, name in keys.items() if key in found}
 
 
 async def list_destinations(table: Table, service: str, window: Window) -> Slice[Destination]:

@@ -148,6 +148,7 @@ CONNECTION = row("U:{user}", "CN:{connection}")
 IMPORT_FAILURE = row("U:{user}", "IJ:{job}:{hash}")
 DESTINATION = row("ND:{service}", "ND:{table}", "ND")
 DESTINATION_NAME = row("NT:{table}", "NT")
+ADOPTION = row("NF:{table}", "NF")
 NOTIFIED = row("NR:{id}", "NR")
 INGEST_COUNT = row("NC:{service}:{path}", "NC:{shard.2}")
 DEAD_LETTER = row("NX:{id}", "NX", "NX:{service}:{path}")
@@ -206,6 +207,7 @@ ROWS = (
     EXECUTION_DUE,
     DESTINATION,
     DESTINATION_NAME,
+    ADOPTION,
     NOTIFIED,
     INGEST_COUNT,
     DEAD_LETTER,

@@ -14,7 +14,9 @@ from penstock.server.settings.settings import Settings
 _ACCOUNT = re.compile(r"\d{12}", re.ASCII)
 
 _ACCOUNT_HELP = "Number of the AWS account, 12 digits. By default the policy names none."
-_SETUP_HELP = "Permit also what `penstock table create` and `penstock doctor` do."
+_SETUP_HELP = (
+    "Permit also what `penstock table create`, `penstock doctor` and `penstock ngsi adopt` do."
+)
 
 
 def iam(
@@ -40,5 +42,5 @@ def iam(
         settings.kms_key, roles=settings.assume_roles, region=settings.region, account=account
     )
     if settings.bucket is not None and settings.ngsi is not False:
-        found = with_destinations(found, settings.ngsi_region, account)
+        found = with_destinations(found, settings.ngsi_region, account, setup=setup)
     return CommandOutput(json.dumps(found, indent=2), found)

@@ -24,23 +24,14 @@ async def open_destinations(settings: Settings) -> AsyncIterator[Destinations]:
         await shared.create()
         destinations: Destinations = EmbeddedDestinations(shared)
     else:
-        destinations = await _open_dynamodb(settings)
+        # It loads AWS's library, which would cost the embedded store half a second at its start.
+        from penstock.server.runtime.sample_tables import open_sample_tables  # noqa: PLC0415
+
+        destinations = await open_sample_tables(settings)
     try:
         yield destinations
     finally:
         await destinations.close()
-
-
-async def _open_dynamodb(settings: Settings) -> Destinations:
-    # It loads AWS's library, which would cost the embedded store half a second at its start.
-    from penstock.datastore.ngsi.dynamodb_destinations import DynamoDBDestinations  # noqa: PLC0415
-
-    return await DynamoDBDestinations.open(
-        region=settings.ngsi_region,
-        endpoint_url=settings.endpoint_url,
-        key=settings.access_key,
-        kind=settings.dynamodb_client,
-    )
 
 
 @asynccontextmanager

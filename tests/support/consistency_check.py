@@ -16,7 +16,7 @@ from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.table.port import Attributes, Key, Table, key_of
 from tests.support.table_interceptors import InterceptedTable
 
-NGSI = ("NA:", "NC:", "ND:", "NE:", "NM:", "NP:", "NR:", "NS", "NT:", "NX:")
+NGSI = ("NA:", "NC:", "ND:", "NE:", "NF:", "NM:", "NP:", "NR:", "NS", "NT:", "NX:")
 OWN_FACTS = ("IK:", "AK:", "J:", "U:", "PL:", "R:", "RL:", "RM:", *NGSI)
 """Key prefixes of receipts, API keys and jobs, from which no row is derived.
 

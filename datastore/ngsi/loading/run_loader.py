@@ -8,7 +8,7 @@ import asyncio
 import logging
 from asyncio import Event as Signal
 from collections import defaultdict
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn
 
@@ -45,6 +45,7 @@ class RunLoader:
     batching: BatchingOptions
     in_flight: InFlightLimit
     lanes: DestinationLanes
+    forget_table: Callable[[str], None]
     open_runs: dict[str, OpenRun] = field(default_factory=dict)
     _buffer: PendingEvents = field(default_factory=list)
     _buffered_since: float = 0.0
@@ -186,6 +187,8 @@ class RunLoader:
             if self.writer.destinations.failure_kind(error) not in _FINAL:
                 raise
             logger.warning("%s cannot be used: %s", lane.table, error_text(error))
+            # Its name may have been replaced in the meantime.
+            self.forget_table(lane.table)
             return _refuse(entries, Refusal.from_error(error))
         return await self._attempt(entries, patient=True)
 

@@ -185,6 +185,22 @@ async def test_what_a_store_leaves_undone_or_refuses_for_now_is_sent_again() -> 
         await destinations.close()
 
 
+@pytest.mark.parametrize("fault", [Fault.UNPROCESSED, Fault.THROTTLED, Fault.RESET_AFTER])
+async def test_an_impatient_write_sends_each_request_once(fault: Fault) -> None:
+    name = unique_table_name()
+    async with FaultProxy(moto_endpoint()) as proxy:
+        destinations = await open_dynamodb(proxy.url)
+        writer = SampleWriter(destinations, ItemLayout())
+        events = [event(name, at=AT + n) for n in range(2)]
+        await writer.open_table(name)
+        proxy.script("BatchWriteItem", fault)
+        with pytest.raises(Unavailable, match="at once"):
+            await writer.store_events(events, patient=False)
+        assert [seen.operation for seen in proxy.seen].count("BatchWriteItem") == 1
+        assert (await writer.store_events(events)).items == 2
+        await destinations.close()
+
+
 async def test_two_who_make_a_table_at_once_both_write_to_it() -> None:
     name, destinations = unique_table_name(), await open_dynamodb(moto_endpoint())
     writers = [SampleWriter(destinations, ItemLayout()) for _ in range(4)]

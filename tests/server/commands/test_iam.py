@@ -317,7 +317,7 @@ def test_the_policy_of_the_settings_is_printed(
     command = ["iam", "--bucket", "files", "--region", REGION, "--account", "1" * 12, "--setup"]
     assert run([*command, "--json"]) == 0
     wanted = server_policy("things", "files", region=REGION, account="1" * 12, setup=True)
-    with_sink = with_destinations(wanted, "eu-central-1", "1" * 12)
+    with_sink = with_destinations(wanted, "eu-central-1", "1" * 12, setup=True)
     assert json.loads(capsys.readouterr().out) == with_sink
     monkeypatch.setenv("PENSTOCK_NGSI", "false")
     assert run([*command, "--json"]) == 0

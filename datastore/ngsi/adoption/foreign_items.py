@@ -1,0 +1,138 @@
+"""Items of other programs' tables, turned into samples: their fields stay, keys of ours come in.
+
+Cygnus writes the fields that we write too, under the hash key `ID`. A column item of an older
+Penstock may lie in such a table as well; it already has our keys, and keeps them.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from penstock.datastore.dynamodb.wire import Raw, decode_item
+from penstock.datastore.errors import PenstockError
+from penstock.datastore.ngsi.events import identity_digest
+from penstock.datastore.ngsi.notification import check_path
+from penstock.datastore.ngsi.options import Persistence
+from penstock.datastore.ngsi.rows import (
+    COLLISIONS_FIELD,
+    COLUMN_SERIES,
+    FIXED_FIELDS,
+    METADATA_SUFFIX,
+    RESERVED_FIELDS,
+    ROW_SERIES,
+)
+from penstock.datastore.table import limits
+from penstock.datastore.table.port import Item, Put
+from penstock.datastore.text import character_problem
+
+NO_METADATA: Final = "[]"
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_TIME = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(?:\.(\d{1,3}))?Z", re.ASCII)
+_SECONDS_END = 10**11
+"""A smaller number is in seconds, as Cygnus writes `recvTimeTs`; a larger one in milliseconds."""
+
+_ID_DIGITS = 16
+
+
+class UnreadableItem(Exception):
+    """The item is no sample; the message gives the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class AdoptedSample:
+    """A sample of another program's table, with our keys, and what the directory lists of it."""
+
+    path: str
+    entity: str
+    type: str
+    persistence: Persistence
+    attributes: Mapping[str, str]
+    item: Item
+
+
+def read_foreign_item(service: str, table: str, raw: Raw) -> AdoptedSample:
+    """Read an item; raises UnreadableItem. The same item always gives the same keys."""
+    try:
+        found = decode_item(raw)
+        row = isinstance(found.get("attrName"), str) and "attrValue" in found
+        series = {
+            "service": service,
+            "path": check_path(_text_of(found, "fiwareServicePath")),
+            "entity": _text_of(found, "entityId"),
+            "type": _text_of(found, "entityType", ""),
+        }
+        named = {**series, "attribute": _text_of(found, "attrName")} if row else series
+        # The raw item holds the foreign keys, so that equal samples stay apart.
+        mark = identity_digest(table, json.dumps(raw, sort_keys=True))[:_ID_DIGITS]
+        template = ROW_SERIES if row else COLUMN_SERIES
+        keys = template.item(**named, at=_time_of(found), id=mark)
+        item = found if found.get("pk") == keys["pk"] else {**_fields_of(found, row), **keys}
+        limits.guard_write([Put(item)])
+        attributes = _row_names(found) if row else _column_names(item)
+    except (ValueError, TypeError, KeyError, PenstockError) as error:
+        raise UnreadableItem(str(error)) from None
+    return AdoptedSample(
+        series["path"],
+        series["entity"],
+        series["type"],
+        Persistence.ROW if row else Persistence.COLUMN,
+        attributes,
+        item,
+    )
+
+
+def _text_of(found: Item, name: str, default: str | None = None) -> str:
+    text = found.get(name, default)
+    if not isinstance(text, str) or (not text and default is None):
+        raise ValueError(f"{name} is missing or not a text.")
+    if problem := character_problem(text):
+        raise ValueError(f"{name} {problem}.")
+    return text
+
+
+def _time_of(found: Item) -> int:
+    """The time of arrival in milliseconds: `15.5Z` of Cygnus is 5 ms after the second."""
+    text = found.get("recvTime")
+    if isinstance(text, str) and (parts := _TIME.fullmatch(text)):
+        moment = datetime.fromisoformat(parts[1]).replace(tzinfo=UTC)
+        return (moment - _EPOCH) // timedelta(milliseconds=1) + int(parts[2] or 0)
+    stamp = found.get("recvTimeTs")
+    if isinstance(stamp, int) and not isinstance(stamp, bool) and 0 <= stamp < 10**15:
+        return stamp * 1000 if stamp < _SECONDS_END else stamp
+    raise ValueError("recvTime and recvTimeTs say no time.")
+
+
+def _fields_of(found: Item, row: bool) -> Item:
+    """The fields of an item without our keys; attributes named like fields of ours stand aside."""
+    if row:
+        return {"attrMd": NO_METADATA, **found}
+    taken = [name for name in found if name in RESERVED_FIELDS and name not in FIXED_FIELDS]
+    fields = {name: value for name, value in found.items() if name not in taken}
+    aside: Item = {}
+    for name in taken:
+        aside[name] = found[name]
+        aside[name + METADATA_SUFFIX] = fields.pop(name + METADATA_SUFFIX, NO_METADATA)
+    for name in list(fields):
+        if name not in FIXED_FIELDS and not _is_metadata(name, fields):
+            fields.setdefault(name + METADATA_SUFFIX, NO_METADATA)
+    return {**fields, COLLISIONS_FIELD: aside} if aside else fields
+
+
+def _is_metadata(name: str, fields: Iterable[str]) -> bool:
+    return name.endswith(METADATA_SUFFIX) and name.removesuffix(METADATA_SUFFIX) in fields
+
+
+def _row_names(found: Item) -> Mapping[str, str]:
+    return {_text_of(found, "attrName"): _text_of(found, "attrType", "")}
+
+
+def _column_names(item: Item) -> Mapping[str, str]:
+    """The attributes that a reader finds in a column item; their types are not known."""
+    aside = item.get(COLLISIONS_FIELD)
+    fields = [name for name in item if name not in RESERVED_FIELDS]
+    maps = (fields, list(aside) if isinstance(aside, dict) else [])
+    return {name: "" for held in maps for name in held if name + METADATA_SUFFIX in held}

@@ -1,0 +1,92 @@
+"""`penstock ngsi`: takes over tables that other programs filled with samples."""
+
+import asyncio
+from typing import Annotated
+
+from cyclopts import App, Parameter
+
+from penstock.datastore.clock import Clock
+from penstock.datastore.errors import BadArgument
+from penstock.datastore.ngsi.adoption.adopt import AdoptionResult, TableAdopter
+from penstock.datastore.ngsi.name_encoding import Encoding, decode_components
+from penstock.datastore.ngsi.notification import check_service
+from penstock.server.commands.options import StoreOptions
+from penstock.server.core.command_output import (
+    CommandFailed,
+    CommandOutput,
+    ExitCode,
+    show_progress,
+)
+from penstock.server.runtime.sample_tables import open_sample_tables
+from penstock.server.runtime.stores import open_table
+from penstock.server.settings.settings import Settings
+
+MOST_LISTED = 20
+"""The most unreadable items in the text; `--json` lists a hundred."""
+
+_TABLE = "DynamoDB table of Cygnus, or of a program that writes the same fields."
+_SERVICE = "FIWARE service of its samples. By default the first part of the table's name."
+
+ngsi = App(name="ngsi", help="Take over tables that other programs filled with samples.")
+
+
+@ngsi.command
+def adopt(
+    table: Annotated[str, Parameter(help=_TABLE)],
+    /,
+    *,
+    service: Annotated[str | None, Parameter(help=_SERVICE)] = None,
+    dry_run: Annotated[bool, Parameter(help="Only show what would happen.")] = False,
+    options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
+) -> CommandOutput:
+    """Copy the samples of another program's table to a table of ours, and store new ones there.
+
+    The other table stays as it is. The command may be repeated; after an interruption it goes on.
+    Items that are no samples are listed, and the exit code is then 1.
+    """
+    settings = options.settings()
+    if settings.store != "dynamodb":
+        words = "Only tables of DynamoDB can be adopted: give --store dynamodb."
+        raise CommandFailed(words, code=ExitCode.USAGE)
+    named = service or _first_part(table)
+    found = asyncio.run(_adopt(settings, table, check_service(named), dry_run=dry_run))
+    return _adoption_output(table, found, dry_run=dry_run)
+
+
+def _first_part(table: str) -> str:
+    try:
+        return decode_components(table, Encoding.CYGNUS)[0]
+    except BadArgument as error:
+        words = f"{table} names no service; give --service."
+        raise CommandFailed(words, code=ExitCode.USAGE) from error
+
+
+async def _adopt(settings: Settings, table: str, service: str, *, dry_run: bool) -> AdoptionResult:
+    async with open_table(settings) as opened:
+        destinations = await open_sample_tables(settings)
+        try:
+            adopter = TableAdopter(opened, destinations, Clock())
+            with show_progress("Copying", None) as progress:
+                return await adopter.adopt(table, service, dry_run=dry_run, progress=progress)
+        finally:
+            await destinations.close()
+
+
+def _adoption_output(table: str, found: AdoptionResult, *, dry_run: bool) -> CommandOutput:
+    copied = "would be copied" if dry_run else "are copied"
+    words = [
+        f"{found.copied} samples of {table} {copied} to {found.table}; {found.unreadable} items "
+        "are no samples."
+    ]
+    words += found.reasons[:MOST_LISTED]
+    if found.unreadable > MOST_LISTED:
+        words.append(f"... and {found.unreadable - MOST_LISTED} more.")
+    data = {
+        "table": table,
+        "copy": found.table,
+        "copied": found.copied,
+        "unreadable": found.unreadable,
+        "reasons": found.reasons,
+    }
+    code = ExitCode.FAILED if found.unreadable else ExitCode.OK
+    return CommandOutput("\n".join(words), data, code)

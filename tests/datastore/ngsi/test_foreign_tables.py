@@ -1,0 +1,349 @@
+"""Tables of other programs: never written, named as such, and taken over by copying them."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.datastore.clock import Clock
+from penstock.datastore.dynamodb.wire import Raw, encode_item
+from penstock.datastore.errors import BadArgument, ErrorCode, ForeignTable, NotFound, Unavailable
+from penstock.datastore.ngsi.adoption.adopt import AdoptionResult, TableAdopter
+from penstock.datastore.ngsi.adoption.foreign_items import UnreadableItem, read_foreign_item
+from penstock.datastore.ngsi.counts import IngestCounts
+from penstock.datastore.ngsi.destinations import FailureKind
+from penstock.datastore.ngsi.directory import ServicePath
+from penstock.datastore.ngsi.dynamodb_destinations import DynamoDBDestinations
+from penstock.datastore.ngsi.repository import SinkAccess
+from penstock.datastore.ngsi.series import ALL_TIMES, Sample, attribute_columns
+from penstock.datastore.ngsi.table_names import adopted_name
+from penstock.datastore.store import Store
+from penstock.datastore.table.port import Query
+from tests.datastore.ngsi.sample_destinations import open_dynamodb, unique_table_name
+from tests.datastore.ngsi.sample_sinks import AT, SinkWorld, car, notification, open_world
+from tests.support.sample_resources import SUPER, walk
+from tests.support.stores import moto_endpoint, open_table
+
+SHAPES = {
+    "Cygnus": [("ID", "N", "HASH")],
+    "other names": [("series", "S", "HASH"), ("time", "S", "RANGE")],
+    "no sort key": [("pk", "S", "HASH")],
+    "number as sort key": [("pk", "S", "HASH"), ("sk", "N", "RANGE")],
+    "number as hash key": [("pk", "N", "HASH"), ("sk", "S", "RANGE")],
+    "keys in turn": [("sk", "S", "HASH"), ("pk", "S", "RANGE")],
+}
+ROW = {
+    "recvTimeTs": 1429535775,
+    "recvTime": "2015-04-20T13:16:15.5Z",
+    "fiwareServicePath": "/4wheels",
+    "entityId": "car1",
+    "entityType": "car",
+    "attrName": "speed",
+    "attrType": "float",
+    "attrValue": "112.9",
+    "attrMd": "[]",
+}
+COLUMN = {
+    "recvTime": "2015-04-20T13:16:15.50Z",
+    "fiwareServicePath": "/4wheels",
+    "entityId": "car1",
+    "entityType": "car",
+    "speed": '"112.9"',
+    "speed_md": "[]",
+    "oil_level": '"74.6"',
+    "oil_level_md": "[]",
+}
+
+
+async def create_table(client: Any, name: str, keys: list[tuple[str, str, str]]) -> None:
+    await client.call(
+        "CreateTable",
+        {
+            "TableName": name,
+            "AttributeDefinitions": [
+                {"AttributeName": key, "AttributeType": kind} for key, kind, _ in keys
+            ],
+            "KeySchema": [{"AttributeName": key, "KeyType": role} for key, _, role in keys],
+            "BillingMode": "PAY_PER_REQUEST",
+        },
+    )
+
+
+async def put_items(client: Any, name: str, *items: dict[str, Any]) -> None:
+    for number, item in enumerate(items):
+        raw = encode_item({"ID": 1_700_000_000_000 + number, **item})
+        await client.call("PutItem", {"TableName": name, "Item": raw})
+
+
+async def count_items(client: Any, name: str) -> int:
+    answer = await client.call("Scan", {"TableName": name})
+    count: int = answer["Count"]
+    return count
+
+
+@pytest.fixture
+async def destinations() -> AsyncIterator[DynamoDBDestinations]:
+    opened = await open_dynamodb(moto_endpoint())
+    yield opened
+    await opened.close()
+
+
+@asynccontextmanager
+async def open_moto_world(
+    destinations: DynamoDBDestinations, tmp_path: Path
+) -> AsyncIterator[SinkWorld]:
+    """A sink over DynamoDB's tables, with its own table in the embedded store."""
+    async with (
+        open_table("sqlite", tmp_path) as table,
+        open_world(table, destinations, tmp_path) as world,
+    ):
+        yield world
+
+
+@pytest.fixture
+async def world(destinations: DynamoDBDestinations, tmp_path: Path) -> AsyncIterator[SinkWorld]:
+    async with open_moto_world(destinations, tmp_path) as opened:
+        yield opened
+
+
+def cars(world: SinkWorld) -> tuple[str, str]:
+    """A service that no other test uses, and the table of its car by the rule of names."""
+    service = unique_table_name("s")[:20].replace("-", "")
+    return service, f"{service}xffffx002f4wheelsxffffcar1xffffcar"
+
+
+async def adopt(
+    world: SinkWorld, destinations: DynamoDBDestinations, table: str, service: str, **how: Any
+) -> AdoptionResult:
+    adopter = TableAdopter(world.context.table, destinations, Clock())
+    done = {"dry_run": False, "progress": lambda: None, **how}
+    return await adopter.adopt(table, service, **done)
+
+
+async def samples(world: SinkWorld, service: str, name: str = "speed") -> list[Sample]:
+    access = SinkAccess(world.context.destinations)
+    found = Store(world.context.table, ngsi_access=access).open_session(SUPER).notifications
+    entity = await found.directory.entity(ServicePath(service, "/4wheels"), "car1", "car")
+    if entity is None:
+        return []
+    of = await found.directory.attribute(entity, name)
+    if of is None:
+        return []
+    pages = await walk(lambda window: found.series.page(of, ALL_TIMES, window), size=50)
+    return list(pages)
+
+
+@pytest.mark.parametrize("keys", SHAPES.values(), ids=SHAPES)
+async def test_a_table_with_other_keys_is_not_written_and_its_updates_become_letters(
+    world: SinkWorld, destinations: DynamoDBDestinations, keys: list[tuple[str, str, str]]
+) -> None:
+    service, table = cars(world)
+    await create_table(destinations._client, table, keys)
+    at = (service, "/4wheels")
+    async with world.open_sink() as sink:
+        await sink.accept_notification(notification("car1", fiware_service=service), 100)
+        counts = await world.wait_until_settled(at)
+    assert counts == IngestCounts(received=1, dead_lettered=1)
+    (letter,) = await world.letters(at)
+    assert letter.code is ErrorCode.FOREIGN_TABLE
+    assert f"penstock ngsi adopt {table}" in letter.reason
+    assert await count_items(destinations._client, table) == 0
+    assert await samples(world, service) == []
+
+
+async def test_a_foreign_table_spoils_no_other_of_the_notification(
+    world: SinkWorld, destinations: DynamoDBDestinations
+) -> None:
+    service, table = cars(world)
+    await create_table(destinations._client, table, SHAPES["Cygnus"])
+    async with world.open_sink() as sink:
+        made = notification("car1", "car2", fiware_service=service)
+        await sink.accept_notification(made, 100)
+        counts = await world.wait_until_settled((service, "/4wheels"))
+    assert counts == IngestCounts(received=2, persisted=1, dead_lettered=1, items=2)
+
+
+async def test_a_series_in_a_foreign_table_is_an_error_with_a_code(
+    destinations: DynamoDBDestinations,
+) -> None:
+    name = unique_table_name()
+    await create_table(destinations._client, name, SHAPES["Cygnus"])
+    with pytest.raises(ForeignTable, match=name) as foreign:
+        await destinations.table(name).query(Query(partition="p"))
+    assert foreign.value.code is ErrorCode.FOREIGN_TABLE
+    assert destinations.failure_kind(foreign.value) is FailureKind.FOREIGN
+
+
+async def test_an_adopted_table_is_read_and_new_samples_join_it(
+    world: SinkWorld, destinations: DynamoDBDestinations
+) -> None:
+    service, table = cars(world)
+    await create_table(destinations._client, table, SHAPES["Cygnus"])
+    rows = [{**ROW, "recvTime": f"2015-04-20T13:16:15.{n}Z", "attrValue": str(n)} for n in (5, 50)]
+    await put_items(destinations._client, table, *rows, {**ROW, "attrName": "oil_level"})
+    at = (service, "/4wheels")
+    async with world.open_sink() as sink:
+        await sink.accept_notification(notification("car1", fiware_service=service), 100)
+        await world.wait_until_settled(at)
+        result = await adopt(world, destinations, table, service)
+        assert (result.copied, result.unreadable) == (3, 0)
+        assert result.table == adopted_name(table)
+        (letter,) = await world.letters(at)
+        await sink.replayer.replay(letter)
+        await sink.accept_notification(
+            notification(car("car1", speed=7), fiware_service=service), 100
+        )
+        counts = await world.wait_until_settled(at)
+    assert counts == IngestCounts(received=2, persisted=2, items=3)
+    found = await samples(world, service)
+    assert [(each.at % 1000, each.text) for each in found[:2]] == [(5, "5"), (50, "50")]
+    assert sorted(str(each.text) for each in found[2:]) == ["112.9", "7"]
+    assert len(await samples(world, service, "oil_level")) == 2
+    assert await count_items(destinations._client, table) == 3
+
+
+async def test_adopting_again_copies_what_came_since_and_nothing_twice(
+    world: SinkWorld, destinations: DynamoDBDestinations
+) -> None:
+    service, table = cars(world)
+    await create_table(destinations._client, table, SHAPES["Cygnus"])
+    await put_items(destinations._client, table, ROW)
+    first = await adopt(world, destinations, table, service)
+    assert (await adopt(world, destinations, table, service)).copied == 1
+    await put_items(destinations._client, table, ROW, {**ROW, "attrValue": "2"})
+    await adopt(world, destinations, table, service)
+    assert await count_items(destinations._client, first.table) == 2
+
+
+async def test_an_adoption_that_was_cut_short_goes_on(
+    world: SinkWorld, destinations: DynamoDBDestinations, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service, table = cars(world)
+    await create_table(destinations._client, table, SHAPES["Cygnus"])
+    rows = [{**ROW, "recvTime": f"2015-04-20T13:16:15.{n}Z"} for n in range(10)]
+    await put_items(destinations._client, table, *rows)
+    monkeypatch.setattr("penstock.datastore.ngsi.dynamodb_destinations.SCAN_PAGE", 3)
+    scanned: list[int] = []
+
+    def fail_in_the_third_page() -> None:
+        scanned.append(1)
+        if len(scanned) == 7:
+            raise Unavailable("cut short")
+
+    with pytest.raises(Unavailable):
+        await adopt(world, destinations, table, service, progress=fail_in_the_third_page)
+    result = await adopt(world, destinations, table, service)
+    assert result.copied < 10
+    assert await count_items(destinations._client, result.table) == 10
+    assert len(await samples(world, service)) == 10
+
+
+async def test_a_dry_run_counts_and_changes_nothing(
+    world: SinkWorld, destinations: DynamoDBDestinations
+) -> None:
+    service, table = cars(world)
+    await create_table(destinations._client, table, SHAPES["Cygnus"])
+    await put_items(destinations._client, table, ROW, {"entityId": "x"})
+    result = await adopt(world, destinations, table, service, dry_run=True)
+    assert (result.copied, result.unreadable, len(result.reasons)) == (1, 1, 1)
+    assert not await destinations.exists(result.table)
+    assert await samples(world, service) == []
+    assert await world.counts(AT) == IngestCounts()
+
+
+async def test_only_a_table_of_another_program_is_adopted(
+    world: SinkWorld, destinations: DynamoDBDestinations
+) -> None:
+    ours = unique_table_name()
+    await destinations.create(ours)
+    with pytest.raises(BadArgument, match="our own keys"):
+        await adopt(world, destinations, ours, "s")
+    for name in (unique_table_name(), "a/b", ""):
+        with pytest.raises(NotFound):
+            await adopt(world, destinations, name, "s")
+
+
+async def test_what_an_older_server_wrote_into_a_foreign_table_keeps_its_keys(
+    world: SinkWorld, destinations: DynamoDBDestinations
+) -> None:
+    service, table = cars(world)
+    await create_table(destinations._client, table, SHAPES["Cygnus"])
+    own = {**ROW, "pk": f"{service}:/4wheels:car1:car:speed", "sk": "001429535775005:abc"}
+    await put_items(destinations._client, table, own)
+    result = await adopt(world, destinations, table, service)
+    (item,) = (await destinations._client.call("Scan", {"TableName": result.table}))["Items"]
+    assert item["sk"] == {"S": "001429535775005:abc"}
+    assert len(await samples(world, service)) == 1
+
+
+def raw(**fields: Any) -> Raw:
+    return encode_item({"ID": 1, **fields})
+
+
+def test_every_field_of_a_row_stays_as_it_is() -> None:
+    found = read_foreign_item("vehicles", "t", raw(**ROW))
+    assert {name: found.item[name] for name in ROW} == ROW
+    assert found.item["pk"] == "vehicles:/4wheels:car1:car:speed"
+    assert str(found.item["sk"]).startswith("001429535775005:")
+    assert found.attributes == {"speed": "float"}
+    assert read_foreign_item("vehicles", "t", raw(**ROW)) == found
+    assert (
+        read_foreign_item("vehicles", "t", raw(**{**ROW, "ID": 2})).item["sk"] != (found.item["sk"])
+    )
+
+
+def test_every_value_of_a_column_item_can_be_read() -> None:
+    odd = {**COLUMN, "pk": "1", "pk_md": "[1]", "attrs": "2", "bare": "3"}
+    found = read_foreign_item("vehicles", "t", raw(**odd))
+    assert found.item["pk"] == "vehicles:/4wheels:car1:car"
+    assert str(found.item["sk"]).startswith("001429535775050:")
+    values = {name: attribute_columns(found.item, name) for name in found.attributes}
+    assert values == {
+        "speed": ('"112.9"', "[]"),
+        "oil_level": ('"74.6"', "[]"),
+        "pk": ("1", "[1]"),
+        "attrs": ("2", "[]"),
+        "bare": ("3", "[]"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "at"),
+    [
+        ({"recvTime": "2015-04-20T13:16:15.005Z"}, 1_429_535_775_005),
+        ({"recvTime": "2015-04-20T13:16:15.0Z"}, 1_429_535_775_000),
+        ({"recvTime": "2015-04-20T13:16:15Z"}, 1_429_535_775_000),
+        ({"recvTime": "20/04/2015 13:16:15", "recvTimeTs": 1_429_535_775_005}, 1_429_535_775_005),
+        ({"recvTime": None, "recvTimeTs": 1_429_535_775}, 1_429_535_775_000),
+    ],
+)
+def test_a_time_is_read_as_each_program_writes_it(changes: dict[str, Any], at: int) -> None:
+    found = read_foreign_item("vehicles", "t", raw(**{**ROW, **changes}))
+    assert str(found.item["sk"]).startswith(f"{at:015d}:")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"entityId": ""},
+        {"entityId": 1},
+        {"fiwareServicePath": "4wheels"},
+        {"fiwareServicePath": None},
+        {"recvTime": "x", "recvTimeTs": "y"},
+        {"recvTime": "2015-13-40T13:16:15Z", "recvTimeTs": None},
+        {"attrName": ""},
+        {"attrType": 5},
+        {"attrName": "é" * 1100},
+    ],
+)
+def test_an_item_that_is_no_sample_is_left_with_a_reason(changes: dict[str, Any]) -> None:
+    with pytest.raises(UnreadableItem) as unreadable:
+        read_foreign_item("vehicles", "t", raw(**{**ROW, **changes}))
+    assert str(unreadable.value)
+
+
+def test_sets_and_bytes_are_no_samples() -> None:
+    with pytest.raises(UnreadableItem):
+        read_foreign_item("vehicles", "t", {**raw(**ROW), "x": {"SS": ["a"]}})
