@@ -10,6 +10,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from penstock.datastore.access.access import Access
+from penstock.datastore.access.work import file_units
 from penstock.datastore.datasets.csv import (
     MAX_BYTES,
     MAX_INLINE,
@@ -148,6 +149,7 @@ class DatasetFiles:
         content = _draft_content(columns, key_column, data)
         if dataset_problems(content):  # The caller reports these with those of all other fields.
             return CheckedContent(content, [], None)
+        self.access.work.spend(file_units(len(data)))
         try:
             table = await to_thread(read_table, data, content)
         except UnreadableCsv as error:

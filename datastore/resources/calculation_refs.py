@@ -4,14 +4,16 @@ A name refers to the resource that the owner group of the calling resource sees 
 first. A called calculation may call others in turn, by the names that its own owner group sees.
 """
 
-from asyncio import to_thread
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 from penstock.datastore.access.access import Access
+from penstock.datastore.access.work import formula_units
 from penstock.datastore.errors import LimitExceeded
 from penstock.datastore.formulas.calculations import calculation_identity, signature_of
+from penstock.datastore.formulas.threads import run_in_formula_thread
 from penstock.datastore.records import Calculation, Resource
 from penstock.datastore.resources.name_resolution import NameReference, NameResolver
 from penstock.datastore.roles import GroupPath
@@ -66,6 +68,11 @@ class CalledCalculations:
         called = {one.identity: one.formula for one in self.found.values()}
         return list(called.items())
 
+    @property
+    def length(self) -> int:
+        """The characters of all formulas of the calculations that were found."""
+        return sum(len(formula) for _, formula in self.formulas())
+
     def guard_writes(self) -> list[Write]:
         """Writes that fail the transaction if a called calculation changed since the check.
 
@@ -92,12 +99,16 @@ async def read_callees(
     """Read the calculations that a resource to be saved calls, a level at a time.
 
     Each level takes two consecutive reads. Without a call nothing is read. Raises LimitExceeded for
-    more calculations, or deeper calls, than a formula may have.
+    more calculations, or deeper calls, than a formula may have. The account of the caller pays for
+    the check of all these formulas.
     """
+    access.work.spend(formula_units(sum(map(len, formulas))))
     calculation = saved if isinstance(saved, Calculation) else None
     within = None if calculation is None else calculation_identity(calculation)
     search = _CallSearch(NameResolver(CALCULATION, access, calculation))
-    return await search.follow_calls(CallOrigin(within, saved.owner), formulas)
+    called = await search.follow_calls(CallOrigin(within, saved.owner), formulas)
+    access.work.owe(formula_units(0, called.length, sum("#" in text for text in formulas)))
+    return called
 
 
 async def read_visible_callees(
@@ -111,7 +122,7 @@ async def read_visible_callees(
 
 async def _find_calls(origin: CallOrigin, formulas: Sequence[str]) -> list[FormulaCall]:
     calling = [text for text in formulas if "#" in text]
-    callees = await to_thread(_find_callees, calling) if calling else []
+    callees = await run_in_formula_thread(partial(_find_callees, calling)) if calling else []
     return [FormulaCall(origin, callee) for callee in callees]
 
 

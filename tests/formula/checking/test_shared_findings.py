@@ -9,7 +9,7 @@ from penstock.datastore.formulas.checks import FormulaField, FormulaRules
 from penstock.datastore.records import Parameter, ValueType
 from penstock.formula.checking import linker
 from penstock.formula.checking.calculation_library import Callee, ResolvedCalculation
-from penstock.formula.checking.check import CheckReport, Surroundings
+from penstock.formula.checking.check import CheckReport, Surroundings, check
 from penstock.formula.checking.linker import LinkedFormula, reachable_calls
 from penstock.formula.codegen import generator
 from penstock.formula.core.values import FormulaParameter, FormulaType
@@ -57,7 +57,7 @@ def test_the_calculations_that_many_formulas_call_are_checked_once(
 ) -> None:
     checked: list[str] = []
     linked: list[str] = []
-    check, steps = linker.check, linker._steps
+    steps = linker._steps
 
     def counted_check(formula: Formula, around: Surroundings) -> CheckReport:
         checked.append(formula.text)

@@ -19,7 +19,8 @@ from penstock.datastore.roles import ROOT, Caller, Role
 from penstock.schema.engine.documents import PersistedDocuments
 from penstock.schema.engine.engine import Executor, GraphQLEngine
 from penstock.schema.engine.limits import Limits
-from penstock.server.edge.graphql import AdmittedOperation, GraphQLApp
+from penstock.server.edge.graphql import AdmittedOperation, GraphQLApp, OperationReader
+from penstock.server.edge.rate_limit import CallerLimits, RateLimiter
 from penstock.server.edge.response import Statuses
 from tests.support.example_schema import FakeContext, shelves_schema
 
@@ -56,12 +57,12 @@ class Edge:
         self.notes = FakeContext()
         self.admitted: list[AdmittedOperation] = []
         engine = GraphQLEngine(shelves_schema(), limits, persisted=persisted, executor=executor)
+        self.limits = CallerLimits.of(RateLimiter(0, 1), 8)
         self.app: ASGIApp = GraphQLApp(
-            engine,
+            OperationReader(engine, self.limits, introspection),
             authenticate=by_token,
             open_context=self._open,
             statuses=statuses,
-            introspection=introspection,
         )
 
     def _open(self, caller: Caller, admission: AdmittedOperation) -> FakeContext:
