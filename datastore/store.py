@@ -8,6 +8,7 @@ from typing import Any, Final, Generic, TypeVar
 
 from penstock.datastore.access.access import Access, Budget
 from penstock.datastore.access.api_keys import ApiKeys, Credential, find_credential
+from penstock.datastore.access.open_uploads import UploadLimits
 from penstock.datastore.access.work import FREE_WORK, WorkAccount
 from penstock.datastore.audio.import_job import import_audio
 from penstock.datastore.audio.library import AudioLibrary, BucketAccess
@@ -102,7 +103,13 @@ class Session:
         # Repositories hold the access and not the session: session and repositories would refer to
         # each other, and only the garbage collector would free them after the request.
         self._access: Final = Access(
-            table, caller, store.clock, store.list_budget, store.files, work
+            table,
+            caller,
+            store.clock,
+            store.list_budget,
+            store.files,
+            work,
+            store.upload_limits,
         )
         self._repositories: Final[dict[str, ResourceRepository[Any]]] = {}
 
@@ -213,6 +220,7 @@ class Store:
     table: Table
     clock: Clock = field(default_factory=Clock)
     list_budget: Budget = field(default_factory=Budget)
+    upload_limits: UploadLimits = field(default_factory=UploadLimits)
     watch: WatchBatch = watch_nothing
     files: Files = NO_FILES
     user_buckets: BucketAccess = field(default_factory=BucketAccess)

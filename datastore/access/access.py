@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from penstock.datastore.access.open_uploads import OpenUploads, UploadLimits
 from penstock.datastore.access.work import FREE_WORK, WorkAccount
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import BadArgument, NotFound, NotPermitted
@@ -37,6 +38,12 @@ class Access(msgspec.Struct, frozen=True):
     budget: Budget
     files: Files = NO_FILES
     work: WorkAccount = FREE_WORK
+    upload_limits: UploadLimits = UploadLimits()
+
+    @property
+    def open_uploads(self) -> OpenUploads:
+        """The uploads that the caller has open."""
+        return OpenUploads(self.table, self.clock, self.caller.user_id, self.upload_limits)
 
     def group_or_default(self, group: GroupPath | None) -> GroupPath:
         """Return the given group, or the caller's default; BadArgument if there is neither."""

@@ -18,7 +18,7 @@ STEPS: Final = 100
 TEXT_WORK: Final = 5_000
 """Units of a formula's text functions, as `WorkMeter` counts them, in one unit."""
 
-FILE_BYTES: Final = 1_000
+FILE_BYTES: Final = 200
 """Bytes of a file of rows that are read and checked in one unit."""
 
 

@@ -46,6 +46,19 @@ class LimitSettings(BaseSettings):
         description="Most operations of one caller that run at once in one server process; more "
         "wait, so that callers take turns.",
     )
+    max_open_uploads: int = Field(
+        100,
+        gt=0,
+        le=10_000,
+        description="Most uploads that one caller may have open: allowed by a form that has not "
+        "expired, and not used yet.",
+    )
+    max_open_uploads_of_group: int = Field(
+        1_000,
+        gt=0,
+        le=10_000,
+        description="Most uploads that the callers of one group may have open for it together.",
+    )
     max_errors: int = Field(5, gt=0, description="Most errors reported for one document.")
     deadline_seconds: float = Field(
         10, gt=0, description="Time limit of an operation, in seconds; then it fails with TIMEOUT."

@@ -5,7 +5,13 @@ from typing import Any
 
 import pytest
 
-from penstock.datastore.access.work import CALLED_CHARACTERS, FORMULA_CHARACTERS, STEPS, TEXT_WORK
+from penstock.datastore.access.work import (
+    CALLED_CHARACTERS,
+    FILE_BYTES,
+    FORMULA_CHARACTERS,
+    STEPS,
+    TEXT_WORK,
+)
 from penstock.datastore.errors import Invalid, RateLimited
 from penstock.datastore.executions.create import ExecutionRequest
 from penstock.datastore.formulas.checks import MAX_FORMULAS
@@ -48,7 +54,7 @@ class Account:
         self.owed += units
 
 
-async def grouped(store: Store) -> Session:
+async def open_with_group(store: Store) -> Session:
     return await create_groups(store, USA)
 
 
@@ -77,7 +83,7 @@ def units(characters: int) -> int:
 
 
 async def test_saving_costs_the_characters_of_the_formulas(store: Store) -> None:
-    await grouped(store)
+    await open_with_group(store)
     account = Account()
     session = store.open_session(SUPER, account)
     made = await save_pipeline(session, *[SUM + " " * n for n in range(17)])
@@ -91,7 +97,7 @@ async def test_saving_costs_the_characters_of_the_formulas(store: Store) -> None
 
 
 async def test_saving_costs_the_characters_of_what_the_formulas_call(store: Store) -> None:
-    outer = await grouped(store)
+    outer = await open_with_group(store)
     await save_calculation(outer, "inner", SUM)
     await save_calculation(outer, "outer", "#inner(:x)")
     account = Account()
@@ -106,7 +112,7 @@ async def test_saving_costs_the_characters_of_what_the_formulas_call(store: Stor
 async def test_what_cannot_be_paid_is_not_even_parsed(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    known = await grouped(store)
+    known = await open_with_group(store)
     saved = await save_calculation(known, "saved", SUM)
     monkeypatch.setattr(parser, "parse_uncached", None)
     session = store.open_session(SUPER, Account(most=100))
@@ -127,7 +133,7 @@ async def test_what_cannot_be_paid_is_not_even_parsed(
 async def test_formulas_beyond_their_limit_are_refused_unparsed(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    session = await grouped(store)
+    session = await open_with_group(store)
     monkeypatch.setattr(parser, "parse_uncached", None)
     long = "#none(:x)+" * 900
     with pytest.raises(Invalid) as refused:
@@ -136,7 +142,7 @@ async def test_formulas_beyond_their_limit_are_refused_unparsed(
 
 
 async def test_evaluating_costs_the_formula_and_the_steps_of_all_rows(store: Store) -> None:
-    saved = await save_calculation(await grouped(store), "c", SUM)
+    saved = await save_calculation(await open_with_group(store), "c", SUM)
     account = Account()
     evaluations = store.open_session(SUPER, account).evaluations
     _, prepared = await evaluations.prepare_by_id(saved.id, None)
@@ -151,7 +157,7 @@ async def test_evaluating_costs_the_formula_and_the_steps_of_all_rows(store: Sto
 
 
 async def test_a_draft_costs_its_check_as_well(store: Store) -> None:
-    await grouped(store)
+    await open_with_group(store)
     account = Account()
     evaluations = store.open_session(SUPER, account).evaluations
     prepared = await evaluations.prepare_draft(USA, SUM, [X], [NUMBER])
@@ -161,7 +167,7 @@ async def test_a_draft_costs_its_check_as_well(store: Store) -> None:
 
 
 async def test_text_functions_cost_what_they_did(store: Store) -> None:
-    await grouped(store)
+    await open_with_group(store)
     account = Account()
     evaluations = store.open_session(SUPER, account).evaluations
     output = Output(index=0, type=ValueType.STRING)
@@ -171,7 +177,7 @@ async def test_text_functions_cost_what_they_did(store: Store) -> None:
 
 
 async def test_an_execution_costs_its_formulas_and_inline_rows_their_steps(store: Store) -> None:
-    session = await grouped(store)
+    session = await open_with_group(store)
     pipeline = await save_pipeline(session, SUM)
     other = await save_pipeline(session, SUM, name="other")
     account = Account()
@@ -189,9 +195,9 @@ async def test_an_execution_costs_its_formulas_and_inline_rows_their_steps(store
 
 async def test_the_content_of_a_dataset_costs_its_size(store: Store) -> None:
     account = Account()
-    await grouped(store)
+    await open_with_group(store)
     files = store.open_session(SUPER, account).dataset_files
     columns = [DatasetColumn(name="k", type=ValueType.STRING)]
     csv = "k\n" + "".join(f"{n}\n" for n in range(2_000))
     await files.check_text(columns, "k", csv)
-    assert account.taken == len(csv) // 1_000
+    assert account.taken == len(csv) // FILE_BYTES

@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "dfd38b15e26efc8f0cd70aecaacefa3d5747a5a0892aee14f37f03782d05ab7e"
+STRUCTURE = "ec84d848abaaea494f9a4e9c834a6318920ddcf39969a6c3e700544d83a4c97f"
 SMALL = '''
 """The fields that read data."""
 type Query {

@@ -152,7 +152,7 @@ class StreamHouse:
         for text in texts:
             self.engine.prepare(OperationRequest(query=text))
 
-    def spent(self, user: str = "ann") -> float:
+    def spending_of(self, user: str = "ann") -> float:
         """Return what a user has spent of the share."""
         levels: list[float] = []
 

@@ -107,8 +107,8 @@ async def test_what_is_refused_costs_its_reading(name: str, send: Send) -> None:
     sent = json.dumps(body).encode()
     answer = await send(house, sent)
     assert b"world" not in answer
-    assert house.spent() == cost + len(sent) // BODY_BYTES
-    assert house.spent("bob") == 0
+    assert house.spending_of() == cost + len(sent) // BODY_BYTES
+    assert house.spending_of("bob") == 0
 
 
 @TRANSPORTS
@@ -116,7 +116,7 @@ async def test_a_refused_document_costs_one_when_it_is_known(send: Send) -> None
     house = StreamHouse(share=SHARE)
     for _ in range(5):
         await send(house, json.dumps({"query": GUESSED}).encode())
-    assert house.spent() == document_cost(len(GUESSED)) + 5 + 5 * (len(GUESSED) // BODY_BYTES)
+    assert house.spending_of() == document_cost(len(GUESSED)) + 5 + 5 * (len(GUESSED) // BODY_BYTES)
 
 
 @TRANSPORTS
@@ -125,7 +125,7 @@ async def test_a_long_body_costs_its_length(send: Send) -> None:
     house.learn("{ hello }")
     body = json.dumps({"query": "{ hello }", "extensions": {"x": "y" * 50_000}}).encode()
     assert b"world" in await send(house, body)
-    assert house.spent() == len(body) // BODY_BYTES + 1
+    assert house.spending_of() == len(body) // BODY_BYTES + 1
 
 
 @TRANSPORTS
@@ -134,7 +134,7 @@ async def test_values_of_variables_cost(send: Send) -> None:
     text = "query($v: Int!) { number(value: $v) }"
     house.learn("{ hello }")
     await send(house, json.dumps({"query": text, "variables": {"v": [1] * 100}}).encode())
-    assert house.spent() == document_cost(len(text)) + 10
+    assert house.spending_of() == document_cost(len(text)) + 10
 
 
 @TRANSPORTS
@@ -157,9 +157,9 @@ async def test_a_document_that_left_the_cache_costs_again_when_it_is_named_by_it
     named = {"extensions": {"persistedQuery": {"version": 1, "sha256Hash": digest}}}
     await send(house, json.dumps({"query": text, **named}).encode())
     house.engine._documents._kept.clear()
-    before = house.spent()
+    before = house.spending_of()
     assert b"world" in await send(house, json.dumps(named).encode())
-    assert house.spent() - before == document_cost(len(text)) + 1
+    assert house.spending_of() - before == document_cost(len(text)) + 1
 
 
 @pytest.mark.parametrize("body", [b"", b"nonsense", b"[]", b"[" * 10_000, b'"text"'])
@@ -167,7 +167,7 @@ async def test_a_body_that_is_no_request_costs_at_least_one(body: bytes) -> None
     for send in (plain, events):
         house = StreamHouse(share=SHARE)
         await send(house, body)
-        assert house.spent() == 1 + len(body) // BODY_BYTES
+        assert house.spending_of() == 1 + len(body) // BODY_BYTES
 
 
 @pytest.mark.parametrize("accept", ["application/json", "text/event-stream"])
@@ -203,5 +203,5 @@ async def test_an_operation_that_the_transport_cannot_run_costs_one(accept: str)
     }
     async with run_app(line, house.http, scope):
         assert (await line.next_sent())["status"] == 405
-    assert house.spent() == 1
+    assert house.spending_of() == 1
     assert house.world.written == []
