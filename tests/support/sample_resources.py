@@ -30,7 +30,7 @@ from penstock.datastore.table.layout import (
     KindDefinition,
 )
 from penstock.datastore.table.pages import Slice, Window
-from penstock.datastore.table.port import TTL, Put, Table
+from penstock.datastore.table.port import TTL, Item, Put, Table
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Resource)
@@ -141,7 +141,7 @@ async def walk(
 
 async def fill_open_uploads(table: Table, user: str) -> None:
     """Give a user as many open uploads as a caller may have; they stay open for long."""
-    forever = {"subject": "dataset:x", "openedAt": 0, TTL: 2**32}
+    forever: Item = {"subject": "dataset:x", "openedAt": 0, TTL: 2**32}
     for start in range(0, UploadLimits().per_caller, 25):
         places = range(start, start + 25)
         rows = [OPEN_UPLOAD.item(kind="user", holder=user, place=n) for n in places]
