@@ -9,6 +9,8 @@ from typing import Any, Final, Generic, TypeVar
 from penstock.datastore.access.access import Access, Budget
 from penstock.datastore.access.api_keys import ApiKeys, Credential, find_credential
 from penstock.datastore.access.cursor_key import read_cursor_key
+from penstock.datastore.access.open_uploads import UploadLimits
+from penstock.datastore.access.work import FREE_WORK, WorkAccount
 from penstock.datastore.audio.import_job import import_audio
 from penstock.datastore.audio.library import AudioLibrary, BucketAccess
 from penstock.datastore.clock import Clock, iso_timestamp
@@ -87,12 +89,13 @@ class ResourceRepository(Generic[R]):
 class Session:
     """The repositories of one caller, opened by `Store.open_session` for one request.
 
-    `units` counts the read and write units that the session uses. `watch` is called with each batch
+    `units` counts the read and write units that the session uses; `work` is the account that pays
+    for other work. `watch` is called with each batch
     that a loader reads. A session makes a repository when it is first used, because a request uses
     few of them.
     """
 
-    def __init__(self, store: "Store", caller: Caller) -> None:
+    def __init__(self, store: "Store", caller: Caller, work: WorkAccount) -> None:
         table = MeteredTable(store.table)
         self.caller: Final = caller
         self.units: Final = table.units
@@ -100,7 +103,15 @@ class Session:
         self._store: Final = store
         # Repositories hold the access and not the session: session and repositories would refer to
         # each other, and only the garbage collector would free them after the request.
-        self._access: Final = Access(table, caller, store.clock, store.list_budget, store.files)
+        self._access: Final = Access(
+            table,
+            caller,
+            store.clock,
+            store.list_budget,
+            store.files,
+            work,
+            store.upload_limits,
+        )
         self._repositories: Final[dict[str, ResourceRepository[Any]]] = {}
 
     def repository(self, kind: KindDefinition[R]) -> ResourceRepository[R]:
@@ -210,6 +221,7 @@ class Store:
     table: Table
     clock: Clock = field(default_factory=Clock)
     list_budget: Budget = field(default_factory=Budget)
+    upload_limits: UploadLimits = field(default_factory=UploadLimits)
     watch: WatchBatch = watch_nothing
     files: Files = NO_FILES
     user_buckets: BucketAccess = field(default_factory=BucketAccess)
@@ -221,9 +233,9 @@ class Store:
     on_execution_ready: Callable[[], None] = notify_nobody
     ngsi_access: SinkAccess = field(default_factory=SinkAccess)
 
-    def open_session(self, caller: Caller) -> Session:
+    def open_session(self, caller: Caller, work: WorkAccount = FREE_WORK) -> Session:
         """Open the session of a caller for one request; repositories come only from sessions."""
-        return Session(self, caller)
+        return Session(self, caller, work)
 
     async def find_credential(self, api_key: str) -> Credential | None:
         """Read the stored hash, roles and expiry of an API key, before its caller is known."""

@@ -5,6 +5,7 @@ from functools import cached_property
 
 import msgspec
 
+from penstock.datastore.access.work import FREE_WORK, WorkAccount
 from penstock.datastore.resources.changes import RowChanges
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Session, Store
@@ -39,9 +40,16 @@ class Context(msgspec.Struct, frozen=True):
     turns: ListTurns = msgspec.field(default_factory=ListTurns)
 
     @classmethod
-    def open(cls, store: Store, caller: Caller, cursors: Cursors, changes: RowChanges) -> "Context":
+    def open(
+        cls,
+        store: Store,
+        caller: Caller,
+        cursors: Cursors,
+        changes: RowChanges,
+        work: WorkAccount = FREE_WORK,
+    ) -> "Context":
         """Create the context of a request or an event; call it in the running event loop."""
-        session = store.open_session(caller)
+        session = store.open_session(caller, work)
         return cls(session, Loaders(session), cursors, changes)
 
     @property

@@ -39,10 +39,20 @@ from penstock.server.core.headers import request_headers
 from penstock.server.core.siblings import Siblings
 from penstock.server.edge import dev_session, local_files, ngsi_notifications
 from penstock.server.edge.audio_streams import audio_stream_routes
-from penstock.server.edge.graphql import AdmittedOperation, GraphQLApp, OpenContext
+from penstock.server.edge.graphql import (
+    AdmittedOperation,
+    GraphQLApp,
+    OpenContext,
+    OperationReader,
+)
 from penstock.server.edge.health import health_routes
 from penstock.server.edge.ngsi_notifications import NotifyApp
-from penstock.server.edge.rate_limit import RateLimiter, shared_buckets
+from penstock.server.edge.rate_limit import (
+    CallerAccount,
+    CallerLimits,
+    RateLimiter,
+    shared_buckets,
+)
 from penstock.server.edge.s3_events import S3Events
 from penstock.server.settings.settings import InvalidSettings, Settings
 from penstock.server.streams.backpressure import StreamLimits
@@ -205,10 +215,13 @@ async def open_app(
             tokens, store.find_credential, seconds, now=store.clock.now
         )
         limiter = _rate_limiter(settings, runtime.siblings)
-        open_context = _context_opener(store, cursors, changes, limiter)
+        runner = OperationRunner(
+            _operation_reader(settings, limiter, instrumentation),
+            _context_opener(store, cursors, changes, limiter),
+        )
         events = S3Events(store, authenticator, limits_of(settings), limiter)
         graphql, over_socket = _graphql_apps(
-            settings, authenticator, open_context, runtime.streams, instrumentation
+            settings, authenticator, runner, runtime.streams, instrumentation
         )
         yield FastRouteApp(
             GRAPHQL_PATH,
@@ -276,35 +289,42 @@ def _context_opener(
 ) -> OpenContext:
     def open_context(caller: Caller, admission: AdmittedOperation) -> Context:
         limiter.spend(caller.user_id, admission.cost)
-        return Context.open(store, caller, cursors, changes)
+        work = CallerAccount(limiter, caller.user_id)
+        return Context.open(store, caller, cursors, changes, work)
 
     return open_context
+
+
+def _operation_reader(
+    settings: Settings, limiter: RateLimiter, instrumentation: Instrumentation
+) -> OperationReader:
+    """Build the engine, and the reader of the operations that it runs."""
+    limits = limits_of(settings)
+    executor = executor_of(settings, limits)
+    engine = GraphQLEngine(schema, limits, persisted=read_persisted(settings), executor=executor)
+    if isinstance(executor, CompiledExecutor):
+        instrumentation.count_fallbacks(executor.fallbacks)
+    callers = CallerLimits.of(limiter, settings.max_running_operations)
+    return OperationReader(engine, callers, settings.introspection == "authenticated")
 
 
 def _graphql_apps(
     settings: Settings,
     authenticator: Authenticator,
-    open_context: OpenContext,
+    runner: OperationRunner,
     streams: StreamRegistry,
     instrumentation: Instrumentation,
 ) -> tuple[ASGIApp, ASGIApp]:
     """Build the apps that serve one engine: HTTP with server-sent events, and WebSocket."""
-    limits = limits_of(settings)
-    executor = executor_of(settings, limits)
-    engine = GraphQLEngine(schema, limits, persisted=read_persisted(settings), executor=executor)
-    instrumentation.report_gauges(engine, streams)
-    if isinstance(executor, CompiledExecutor):
-        instrumentation.count_fallbacks(executor.fallbacks)
-    introspection = settings.introspection == "authenticated"
+    instrumentation.report_gauges(runner.engine, streams)
     plain = GraphQLApp(
-        engine,
+        runner.reader,
         authenticate=authenticator.caller_of,
-        open_context=open_context,
+        open_context=runner.open_context,
         statuses=settings.http_statuses,
-        introspection=introspection,
     )
     service = StreamService(
-        OperationRunner(engine, open_context, introspection),
+        runner,
         authenticator.authenticate,
         streams,
         stream_limits_of(settings),

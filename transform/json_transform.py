@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from penstock.formula.core.limits import MAX_BATCH_STEPS
+from penstock.formula.core.limits import MAX_BATCH_STEPS, WorkMeter
 from penstock.transform.header import columns_by_heading
 from penstock.transform.outcome import OutputChunk, RowRunner, TransformEnding, headings
 from penstock.transform.problems import TransformCode, TransformProblem
@@ -25,7 +25,7 @@ class JsonTransform:
     def __init__(self, program: Program, max_failed: int | None = None) -> None:
         self._program = program
         self._names = columns_by_heading(program.columns)
-        self._outcome = RowRunner(max_failed)
+        self._outcome = RowRunner(max_failed, meter=WorkMeter())
         self._data = bytearray()
 
     @property

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from penstock.formula.core.limits import WorkMeter
 from penstock.transform.problems import TransformCode, TransformProblem
 from penstock.transform.program import Program
 
@@ -68,7 +69,7 @@ class RowRunner:
     """Runs a program on rows, and keeps their results until they are taken as bytes.
 
     More than `max_failed` failed rows, those `failed_above` included, are a refusal; no row may
-    follow it.
+    follow it. The text functions of all rows spend from `meter`, if there is one.
     """
 
     __slots__ = (
@@ -76,16 +77,20 @@ class RowRunner:
         "_failed",
         "_failed_above",
         "_max_failed",
+        "_meter",
         "_problems",
         "_succeeded",
         "_written",
         "refusal",
     )
 
-    def __init__(self, max_failed: int | None, failed_above: int = 0) -> None:
+    def __init__(
+        self, max_failed: int | None, failed_above: int = 0, meter: WorkMeter | None = None
+    ) -> None:
         self.refusal: TransformProblem | None = None
         self._max_failed = max_failed
         self._failed_above = failed_above
+        self._meter = meter
         self._cells: list[Sequence[str]] = []
         self._problems: list[TransformProblem] = []
         self._succeeded = self._failed = self._written = 0
@@ -100,7 +105,7 @@ class RowRunner:
         """Run a program on a row's entries, which are in the order of its columns."""
         problems: list[TransformProblem] = []
         values = program.read_values(row, entries, problems)
-        cells = () if problems else program.evaluate_row(row, values, problems)
+        cells = () if problems else program.evaluate_row(row, values, problems, self._meter)
         if problems:
             self.fail(problems)
         else:

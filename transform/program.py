@@ -9,9 +9,9 @@ from decimal import Decimal, DecimalException
 from typing import Final, NamedTuple
 
 from penstock.formula.checking.check import Surroundings
-from penstock.formula.checking.linker import link
+from penstock.formula.checking.linker import CalledFindings, link
 from penstock.formula.codegen.emitter import FAULTS, Routine
-from penstock.formula.codegen.generator import routine_for_calls
+from penstock.formula.codegen.generator import CalledRoutines, routine_for_calls
 from penstock.formula.core.datasets import DatasetRows
 from penstock.formula.core.errors import Fault, FormulaInvalid
 from penstock.formula.core.limits import MAX_STRING, WorkMeter
@@ -71,6 +71,8 @@ class Program:
         self._parameters = tuple(FormulaParameter(c.key, c.type, c.required) for c in plan.columns)
         self._readers = tuple(map(entry_reader, self._parameters))
         self._library = PinnedCalculations(plan.calls)
+        self._findings = CalledFindings()
+        self._called: CalledRoutines = {}
         self.cost = 0
         self._outputs = tuple(self._compile_step(plan, n) for n in range(len(plan.steps)))
         self._is_metered = any(output.routine.metered for output in self._outputs)
@@ -89,10 +91,19 @@ class Program:
             return []
 
     def evaluate_row(
-        self, row: int, values: Sequence[Value], problems: list[TransformProblem]
+        self,
+        row: int,
+        values: Sequence[Value],
+        problems: list[TransformProblem],
+        batch: WorkMeter | None = None,
     ) -> list[str]:
-        """Return the output cells for a row's values; the first formula that fails ends the row."""
-        work = WorkMeter() if self._is_metered else None
+        """Return the output cells for a row's values; the first formula that fails ends the row.
+
+        Text functions spend from `batch`, which several rows share; without it, each row by itself.
+        """
+        work = (batch or WorkMeter()) if self._is_metered else None
+        if work is not None:
+            work.begin_row()
         lookup, impact = self._datasets.lookup, self._datasets.impact
         earlier: dict[str, Scalar] = {}
         cells: list[str] = []
@@ -121,11 +132,11 @@ class Program:
         keys = frozenset(one.key for one in plan.steps[:n] if one.key is not None)
         around = Surroundings(self._parameters, step.type, self._library, None, keys)
         try:
-            linked = link(parse(step.formula), around)
+            linked = link(parse(step.formula), around, self._findings)
         except FormulaInvalid as invalid:
             raise _unusable_formula(step, invalid) from None
         self.cost += linked.steps
-        return OutputColumn(step.name, step.key, routine_for_calls(linked))
+        return OutputColumn(step.name, step.key, routine_for_calls(linked, called=self._called))
 
 
 def _unusable_formula(step: FormulaStep, invalid: FormulaInvalid) -> InputRefused:

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import msgspec
 
+from penstock.datastore.access.open_uploads import OpenUploads, UploadLimits
+from penstock.datastore.access.work import FREE_WORK, WorkAccount
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import BadArgument, NotFound, NotPermitted
 from penstock.datastore.objects.port import NO_FILES, Files
@@ -26,7 +28,8 @@ class Budget:
 class Access(msgspec.Struct, frozen=True):
     """The caller, and the table, files, clock and limits that the caller's calls use.
 
-    Every repository has one. Its methods check the caller's roles and grants.
+    Every repository has one. Its methods check the caller's roles and grants. `work` is the account
+    that pays for work besides reads and writes.
     """
 
     table: Table
@@ -34,6 +37,13 @@ class Access(msgspec.Struct, frozen=True):
     clock: Clock
     budget: Budget
     files: Files = NO_FILES
+    work: WorkAccount = FREE_WORK
+    upload_limits: UploadLimits = UploadLimits()
+
+    @property
+    def open_uploads(self) -> OpenUploads:
+        """The uploads that the caller has open."""
+        return OpenUploads(self.table, self.clock, self.caller.user_id, self.upload_limits)
 
     def group_or_default(self, group: GroupPath | None) -> GroupPath:
         """Return the given group, or the caller's default; BadArgument if there is neither."""

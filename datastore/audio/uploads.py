@@ -6,10 +6,12 @@ Covers are stored once for each content among the objects of their owner.
 from base64 import b32encode
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from datetime import timedelta
 from hashlib import sha256
 from typing import Final, NamedTuple
 
 from penstock.datastore.access.access import Access
+from penstock.datastore.access.open_uploads import OpenedUpload
 from penstock.datastore.audio.add_tracks import TrackAdder, TrackDraft
 from penstock.datastore.audio.buckets import AudioSource
 from penstock.datastore.audio.file_type import picture_type
@@ -74,10 +76,20 @@ class UploadRegistrar:
             words = f"must be one of {', '.join(UPLOADED_TYPES)}"
             raise Invalid([FieldProblem(["contentType"], words)])
         key = upload_key(self._user, self.access.clock.new_id(), file_name)
+        await self._open_upload(key)
         form = await self.sources.files.presign_upload(
             key, max_bytes=MAX_UPLOAD, content_type=content_type, expires_in=UPLOAD_SECONDS
         )
         return UploadTicket(key, form)
+
+    async def _open_upload(self, key: str) -> None:
+        """Count the upload until its object is registered, or its form expires."""
+        clock, hashed = self.access.clock, object_hash(key)
+        expires_at = clock.now() + timedelta(seconds=UPLOAD_SECONDS)
+        watched = AUDIO_BY_BUCKET.key(
+            user=self._user, bucket=self.sources.files.bucket, hash=hashed
+        )
+        await self.access.open_uploads.open(OpenedUpload("audio", hashed, expires_at, watched))
 
     async def register(self, object_key: str, connection_id: str | None = None) -> Audio:
         """Read the tags of an object and add it to the library.

@@ -10,6 +10,8 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from penstock.datastore.access.access import Access
+from penstock.datastore.access.open_uploads import OpenedUpload
+from penstock.datastore.access.work import file_units
 from penstock.datastore.datasets.csv import (
     MAX_BYTES,
     MAX_INLINE,
@@ -88,8 +90,11 @@ class DatasetFiles:
 
     async def upload(self, group: GroupPath | None) -> UploadTicket:
         """Make an upload form; the caller must be contributor at a group, as for a create."""
-        self.access.require_role(Role.CONTRIBUTOR, self.access.group_or_default(group))
+        chosen = self.access.group_or_default(group)
+        self.access.require_role(Role.CONTRIBUTOR, chosen)
         id = self.access.clock.new_id()
+        expires_at = self.access.clock.now() + timedelta(seconds=FORM_SECONDS)
+        await self.access.open_uploads.open(OpenedUpload("dataset", id, expires_at), chosen)
         form = await self.access.files.presign_upload(
             self._upload_key(id),
             max_bytes=MAX_BYTES,
@@ -106,7 +111,10 @@ class DatasetFiles:
         if data is None:
             problem = FieldProblem(["content", "upload"], "there is no such file", "NO_FILE")
             return CheckedContent(_draft_content(columns, key_column), [problem], None)
-        return await self._check_content(columns, key_column, data, "upload")
+        checked = await self._check_content(columns, key_column, data, "upload")
+        if checked.file is not None:
+            await self.access.open_uploads.close("dataset", id)
+        return checked
 
     async def check_text(
         self, columns: Sequence[DatasetColumn], key_column: str | None, csv: str
@@ -148,6 +156,7 @@ class DatasetFiles:
         content = _draft_content(columns, key_column, data)
         if dataset_problems(content):  # The caller reports these with those of all other fields.
             return CheckedContent(content, [], None)
+        self.access.work.spend(file_units(len(data)))
         try:
             table = await to_thread(read_table, data, content)
         except UnreadableCsv as error:

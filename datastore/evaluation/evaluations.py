@@ -1,14 +1,16 @@
 """Prepare calculations for evaluation: a saved version, or a draft that is not saved yet."""
 
-from asyncio import to_thread
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from penstock.datastore.access.access import Access
+from penstock.datastore.access.work import formula_units
 from penstock.datastore.datasets.table_cache import DatasetTableCache
 from penstock.datastore.errors import IllegalState, Invalid, NotFound
 from penstock.datastore.evaluation.evaluator import PreparedFormula
 from penstock.datastore.formulas.calculations import calculation_problems, signature_of
+from penstock.datastore.formulas.threads import run_in_formula_thread
 from penstock.datastore.formulas.transformers import prefix_paths
 from penstock.datastore.records import Calculation, Output, Parameter, State
 from penstock.datastore.resources.calculation_refs import (
@@ -69,8 +71,10 @@ class Evaluations:
         group = self.access.require_visible_group(group)
         await self.access.require_group(group)
         draft = _draft_calculation(group, formula, parameters, outputs)
+        self.access.work.spend(formula_units(len(formula)))
         library = await read_visible_callees(self.access, CallOrigin.of(draft), formula)
-        if problems := await to_thread(calculation_problems, draft, library):
+        check = partial(calculation_problems, draft, library)
+        if problems := await run_in_formula_thread(check):
             raise Invalid(prefix_paths(["draft"], problems))
         return await self._prepare(draft, library, ("draft", "formula"))
 
@@ -81,6 +85,7 @@ class Evaluations:
             message = f"It is {latest.state.value}: it cannot be evaluated."
             raise IllegalState(message, latest.state.name)
         found = latest if version is None else await self._read_version(latest, version)
+        self.access.work.spend(formula_units(len(found.formula)))
         library = await read_visible_callees(self.access, CallOrigin.of(found), found.formula)
         return found, await self._prepare(found, library, ("calculation",))
 
@@ -93,15 +98,17 @@ class Evaluations:
     async def _prepare(
         self, calculation: Calculation, library: CalledCalculations, path: tuple[str, ...]
     ) -> PreparedFormula:
+        self.access.work.owe(formula_units(library.length))
         signature = signature_of(calculation)
         around = Surroundings(
             signature.parameters, signature.output, library, within=signature.identity
         )
         formulas = [*library.formulas(), (signature.identity, calculation.formula)]
         lookups = PrefetchedDatasets(self.access, self.tables, library.origins)
-        uses = await to_thread(find_dataset_uses, formulas)
+        uses = await run_in_formula_thread(partial(find_dataset_uses, formulas))
         await lookups.read(use.mention(library) for use in uses)
-        return PreparedFormula(calculation.formula, around, lookups, path)
+        length = len(calculation.formula) + library.length
+        return PreparedFormula(calculation.formula, around, lookups, path, length, self.access.work)
 
 
 def _draft_calculation(

@@ -3,15 +3,15 @@
 The calculations that it calls and the datasets that it looks up are read beforehand.
 """
 
-from asyncio import get_running_loop
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
+from penstock.datastore.access.work import WorkAccount, formula_units, step_units, text_units
 from penstock.datastore.errors import Invalid, LimitExceeded
 from penstock.datastore.formulas.checks import field_problem
+from penstock.datastore.formulas.threads import run_in_formula_thread
 from penstock.datastore.resources.dataset_prefetch import PrefetchedDatasets
 from penstock.formula.checking.check import Surroundings
 from penstock.formula.core.errors import Fault, FormulaFailure, FormulaInvalid
@@ -24,14 +24,10 @@ MAX_ROWS = 1_000
 MAX_TEXT = 2_000_000
 MAX_PARTS = 1_000
 MAX_REPEATS = 3
-THREAD_COUNT = 2
 ROWS_PER_SLICE = 50
 
 T = TypeVar("T")
 Row = Mapping[str, object]
-
-# Few threads: with more of them the event loop waits too long for the interpreter's lock.
-_THREADS: Final = ThreadPoolExecutor(THREAD_COUNT, "formulas")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,28 +69,35 @@ class ExplainedFormula:
 class PreparedFormula:
     """A formula with everything that it calls; `path` is its path in the input.
 
-    Both methods raise Invalid with every problem of an unusable formula, and LimitExceeded if a
-    limit is exceeded.
+    `length` is the number of characters of the formula and of all that it calls; `work` is the
+    account that pays. Both methods raise Invalid with every problem of an unusable formula, and
+    LimitExceeded if a limit is exceeded.
     """
 
     text: str
     surroundings: Surroundings
     lookups: PrefetchedDatasets
     path: tuple[str, ...]
+    length: int
+    work: WorkAccount
 
     async def evaluate(self, rows: Sequence[Row]) -> EvaluatedRows:
         """Evaluate up to 1,000 rows; an error in one row does not stop the others."""
         _require_limit("rows", MAX_ROWS, len(rows))
-        compiled = await self._with_input_problems(_run_in_thread(self._compile))
-        _require_limit("steps of all rows", MAX_BATCH_STEPS, steps_of(compiled, len(rows)))
+        self.work.owe(formula_units(self.length))
+        compiled = await self._with_input_problems(run_in_formula_thread(self._compile))
+        steps = steps_of(compiled, len(rows))
+        _require_limit("steps of all rows", MAX_BATCH_STEPS, steps)
+        self.work.owe(step_units(steps))
         return await self._repeat_with_missing_data(lambda: self._evaluate_slices(compiled, rows))
 
     async def explain(self, row: Row) -> ExplainedFormula:
         """Evaluate one row and return every intermediate value; the result also holds a failure."""
+        self.work.owe(formula_units(self.length))
         explained = partial(explain, self.text, self.surroundings, row, self.lookups)
         return await self._repeat_with_missing_data(
             lambda: self._with_input_problems(
-                _run_in_thread(lambda: _flatten_explanation(explained()))
+                run_in_formula_thread(lambda: _flatten_explanation(explained()))
             )
         )
 
@@ -112,8 +115,9 @@ class PreparedFormula:
         for start in range(0, len(rows), ROWS_PER_SLICE):
             part = rows[start : start + ROWS_PER_SLICE]
             run = partial(compiled.run_all, part, self.lookups, work, start)
-            parts.append(await _run_in_thread(run))
-        return await _run_in_thread(partial(_join_results, parts))
+            parts.append(await run_in_formula_thread(run))
+            self.work.owe(text_units(work.take_spent()))
+        return await run_in_formula_thread(partial(_join_results, parts))
 
     async def _with_input_problems(self, work: Awaitable[T]) -> T:
         """Await the work; report problems of the formula as problems of the input field."""
@@ -131,10 +135,6 @@ class PreparedFormula:
                 break
             result = await work()
         return result
-
-
-async def _run_in_thread(work: Callable[[], T]) -> T:
-    return await get_running_loop().run_in_executor(_THREADS, work)
 
 
 def _join_results(parts: Sequence[Results]) -> EvaluatedRows:

@@ -2,6 +2,7 @@
 
 from asyncio import sleep
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import uniform
@@ -10,12 +11,14 @@ from typing import Any
 import msgspec
 
 from penstock.datastore.access.access import Access, not_found_error
+from penstock.datastore.access.open_uploads import OpenedUpload
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import (
     FieldProblem,
     IllegalState,
     Invalid,
     LimitExceeded,
+    PenstockError,
     Unavailable,
 )
 from penstock.datastore.executions.access import require_run
@@ -48,7 +51,7 @@ from penstock.datastore.resources.reading import ResourceReader
 from penstock.datastore.resources.rules import invisible_name_problems
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.commit import StaleRead, Write, already_done, commit
-from penstock.datastore.table.layout import EXECUTION_COUNT, EXECUTION_PLAN, PIPELINE
+from penstock.datastore.table.layout import EXECUTION, EXECUTION_COUNT, EXECUTION_PLAN, PIPELINE
 from penstock.datastore.table.port import AllOf, AnyOf, Compare, Item, Missing, Put, Update
 from penstock.datastore.tag_search import tags
 from penstock.transform.plan import TransformPlan
@@ -105,16 +108,35 @@ class CreateExecutions:
             raise Invalid(problems)
         if self.files is NO_FILES:
             raise files_unavailable()
-        last: str | None = None
+        if wanted.mode is ExecutionMode.INLINE:
+            return await self._create(wanted, idempotency_key, self.access.clock.new_id())
+        id = self.access.clock.new_id()
+        try:
+            created = await self._create(wanted, idempotency_key, id)
+        except Exception:
+            with suppress(PenstockError):
+                await self.access.open_uploads.close("execution", id)
+            raise
+        if created.id != id:
+            await self.access.open_uploads.close("execution", id)
+        return created
+
+    async def _create(
+        self, wanted: ExecutionRequest, idempotency_key: str | None, id: str
+    ) -> Execution:
+        last, is_open = None, wanted.mode is ExecutionMode.INLINE
         for attempt in range(ATTEMPTS):
             await sleep(uniform(0, attempt * PAUSE))  # noqa: S311 - no secret; 0 the first time
             pipeline = await ResourceReader(PIPELINE, self.access).one(
                 wanted.pipeline_id, consistent=True
             )
             require_run(self.access.caller, pipeline)
+            if not is_open:
+                await self._open_upload(pipeline, id)
+                is_open = True
             try:
                 reached = await pin_plan(self.access, pipeline)
-                execution = self._new_execution(pipeline, wanted, last, reached.pins)
+                execution = self._new_execution(id, pipeline, wanted, last, reached.pins)
                 await self._commit(pipeline, execution, reached.plan, wanted, idempotency_key)
             except _MomentTaken as later:
                 last = later.last
@@ -127,12 +149,17 @@ class CreateExecutions:
         raise Unavailable("The pipeline is being written by many at once.")
 
     def _new_execution(
-        self, pipeline: Pipeline, wanted: ExecutionRequest, last: str | None, pins: tuple[Pin, ...]
+        self,
+        id: str,
+        pipeline: Pipeline,
+        wanted: ExecutionRequest,
+        last: str | None,
+        pins: tuple[Pin, ...],
     ) -> Execution:
         now = self.access.clock.now()
         inline = wanted.mode is ExecutionMode.INLINE
         return Execution(
-            id=self.access.clock.new_id(),
+            id=id,
             pipeline_id=pipeline.id,
             pipeline_version=pipeline.version,
             mode=wanted.mode,
@@ -148,6 +175,13 @@ class CreateExecutions:
             revision=1,
             due=int(now.timestamp() * 1000),
         )
+
+    async def _open_upload(self, pipeline: Pipeline, id: str) -> None:
+        """Count the upload of the input until it is confirmed, or its form expires."""
+        expires_at = self.access.clock.now() + self.rules.upload_time
+        watched = EXECUTION.key(id=id, pipeline=pipeline.id)
+        opened = OpenedUpload("execution", id, expires_at, watched)
+        await self.access.open_uploads.open(opened, pipeline.owner)
 
     async def _commit(
         self,

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from hashlib import sha256
@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from penstock.datastore.access.access import Access
+from penstock.datastore.access.work import WorkAccount, step_units
 from penstock.datastore.datasets.table_cache import DatasetTableCache
 from penstock.datastore.errors import FieldProblem, LimitExceeded
 from penstock.datastore.executions.claims import Claims
@@ -23,10 +24,12 @@ from penstock.datastore.executions.records import (
     ExecutionRules,
     ExecutionState,
 )
+from penstock.datastore.executions.row_engine import LOCAL_ENGINE, EngineStep, RowTask
 from penstock.datastore.executions.worker import ExecutionWorker
 from penstock.datastore.objects.port import Files
 from penstock.datastore.records import StoredRecord
 from penstock.datastore.table.port import Table
+from penstock.formula.core.limits import MAX_BATCH_STEPS
 from penstock.formula.core.values import FormulaType
 from penstock.transform.plan import TransformPlan
 
@@ -128,10 +131,10 @@ class InlineExecutions:
         creating = CreateExecutions(self.access, self.rules, self.files)
         execution = await creating.create(wanted, idempotency_key, noted)
         if execution.ready_at is None and not execution.state.is_over:
-            await self._run_rows(execution, data)
+            await self._run_rows(execution, data, len(rows))
         return (await ReadExecutions(self.access).one(execution.id, consistent=True)).execution
 
-    async def _run_rows(self, execution: Execution, data: bytes) -> None:
+    async def _run_rows(self, execution: Execution, data: bytes, count: int) -> None:
         async def chunks() -> AsyncIterator[bytes]:
             yield data
 
@@ -139,5 +142,20 @@ class InlineExecutions:
         table, clock, worker = self.access.table, self.access.clock, self.access.clock.new_id()
         claimed = await Claims(table, clock, self.rules).claim_inline(execution, worker, len(data))
         if claimed is not None:
-            runner = ExecutionWorker(table, self.files, clock, self.rules, worker, self.tables)
-            await runner.run(claimed)
+            engine = _ChargedEngine(self.access.work, count)
+            await ExecutionWorker(
+                table, self.files, clock, self.rules, worker, self.tables, engine
+            ).run(claimed)
+
+
+@dataclass(frozen=True, slots=True)
+class _ChargedEngine:
+    """The row engine of this process, for rows whose work an account pays."""
+
+    work: WorkAccount
+    rows: int
+
+    def steps(self, files: Files, task: RowTask) -> AsyncGenerator[EngineStep]:
+        steps = min(task.program.cost * self.rows, MAX_BATCH_STEPS)
+        self.work.owe(step_units(steps))
+        return LOCAL_ENGINE.steps(files, task)

@@ -10,7 +10,7 @@ from penstock.datastore.records import Parameter, Transformer, ValueType
 from penstock.datastore.text import multiline_problem
 from penstock.formula.checking.calculation_library import CalculationLibrary, NoLibrary
 from penstock.formula.checking.check import Surroundings
-from penstock.formula.checking.linker import examine
+from penstock.formula.checking.linker import CalledFindings, examine
 from penstock.formula.core.errors import FormulaCode, FormulaProblem
 
 MAX_FORMULA = 16_384
@@ -74,7 +74,7 @@ def formula_problems(
     if length > MAX_FORMULAS:
         message = f"the formulas together are longer than {MAX_FORMULAS} characters"
         return [FieldProblem(list(written[0].path[:-2]), message)]
-    known = formula_parameters(parameters)
+    known, findings = formula_parameters(parameters), CalledFindings()
     reports = [
         examine(
             one.text,
@@ -85,6 +85,7 @@ def formula_problems(
                 rules.calculation_identity,
                 one.earlier_outputs,
             ),
+            findings,
         )
         for one in written
     ]

@@ -6,14 +6,16 @@ from then on, whatever it is called later. A called calculation may call others 
 that it was saved with.
 """
 
-from asyncio import to_thread
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 from penstock.datastore.access.access import Access
+from penstock.datastore.access.work import formula_units
 from penstock.datastore.errors import LimitExceeded
 from penstock.datastore.formulas.calculations import calculation_identity, signature_of
+from penstock.datastore.formulas.threads import run_in_formula_thread
 from penstock.datastore.records import Calculation, Resource
 from penstock.datastore.resources.name_resolution import NameReference, NameResolver
 from penstock.datastore.roles import GroupPath
@@ -100,6 +102,11 @@ class CalledCalculations:
         called = {one.identity: one.formula for one in self.found.values()}
         return list(called.items())
 
+    @property
+    def length(self) -> int:
+        """The characters of all formulas of the calculations that were found."""
+        return sum(len(formula) for _, formula in self.formulas())
+
     def guard_writes(self) -> list[Write]:
         """Writes that fail the transaction if a called calculation changed since the check.
 
@@ -127,11 +134,14 @@ async def read_callees(
 
     Each level takes one read, and one more before it if it has names without an id. Without a call
     nothing is read. Raises LimitExceeded for more calculations, or deeper calls, than a formula may
-    have.
+    have. The account of the caller pays for the check of all these formulas.
     """
+    access.work.spend(formula_units(sum(map(len, formulas))))
     calculation = saved if isinstance(saved, Calculation) else None
     search = _CallSearch(NameResolver(CALCULATION, access, calculation))
-    return await search.follow_calls(CallOrigin.of(saved), formulas)
+    called = await search.follow_calls(CallOrigin.of(saved), formulas)
+    access.work.owe(formula_units(0, called.length, sum("#" in text for text in formulas)))
+    return called
 
 
 async def read_visible_callees(
@@ -145,7 +155,7 @@ async def read_visible_callees(
 
 async def _find_calls(origin: CallOrigin, formulas: Sequence[str]) -> list[FormulaCall]:
     calling = [text for text in formulas if "#" in text]
-    callees = await to_thread(_find_callees, calling) if calling else []
+    callees = await run_in_formula_thread(partial(_find_callees, calling)) if calling else []
     return [FormulaCall(origin, callee) for callee in callees]
 
 

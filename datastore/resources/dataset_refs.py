@@ -4,21 +4,23 @@ A name refers to the dataset that it was saved for; one that was not, to the dat
 group of the formula's resource sees, nearest first.
 """
 
-from asyncio import to_thread
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Final, NamedTuple
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import FieldProblem
 from penstock.datastore.formulas.calculations import calculation_identity
 from penstock.datastore.formulas.checks import field_problem
+from penstock.datastore.formulas.threads import run_in_formula_thread
 from penstock.datastore.objects.port import NO_FILES
 from penstock.datastore.records import Calculation, ReferenceDataset
 from penstock.datastore.resources.calculation_refs import CalledCalculations
 from penstock.datastore.resources.dataset_prefetch import check_dataset_count, check_dataset_sizes
 from penstock.datastore.resources.name_resolution import NameReference, NameResolver, ResolvedName
 from penstock.datastore.table.layout import REFERENCE_DATASET
+from penstock.formula.checking.calculation_library import Callee, ResolvedCall
 from penstock.formula.checking.dataset_uses import dataset_calls, dataset_use, datasets_of
 from penstock.formula.checking.linker import reachable_calls
 from penstock.formula.core.datasets import VersionPin, unknown_dataset
@@ -77,7 +79,7 @@ async def resolve_datasets(
     if access.files is NO_FILES:
         return NO_DATASETS
     written = [*((None, text) for text in formulas), *library.formulas()]
-    uses = await to_thread(find_dataset_uses, written)
+    uses = await run_in_formula_thread(partial(find_dataset_uses, written))
     check_dataset_count(len({use.mention(library) for use in uses}))
     found = await _resolve_uses(access, library, uses)
     versions = {(one.version.id, one.version.version): one.version for one in found.values() if one}
@@ -110,21 +112,25 @@ async def unknown_dataset_problems(
     unknown = [use for use, meant in found.items() if meant is None]
     if not unknown:
         return []
-    return await to_thread(_problems, formulas, library, unknown)
+    return await run_in_formula_thread(partial(_problems, formulas, library, unknown))
 
 
 def _problems(
     formulas: Sequence[str], library: CalledCalculations, unknown: Sequence[FormulaDatasetUse]
 ) -> list[FieldProblem]:
+    known: dict[str, tuple[Callee, ...]] = {}
     return [
         field_problem(("transformer", "transforms", str(n), "formula"), found)
         for n, text in enumerate(formulas)
-        for found in _formula_problems(text, library, unknown)
+        for found in _formula_problems(text, library, unknown, known)
     ]
 
 
 def _formula_problems(
-    text: str, library: CalledCalculations, unknown: Sequence[FormulaDatasetUse]
+    text: str,
+    library: CalledCalculations,
+    unknown: Sequence[FormulaDatasetUse],
+    known: dict[str, tuple[Callee, ...]],
 ) -> list[FormulaProblem]:
     try:
         formula = parse(text)
@@ -132,7 +138,7 @@ def _formula_problems(
         return []
     unknown_uses = [
         *_unknown_in_formula(formula, unknown),
-        *_unknown_in_callees(formula, library, unknown),
+        *_unknown_in_callees(formula, reachable_calls(formula, library, None, known), unknown),
     ]
     return [problem(text, FormulaCode.UNKNOWN_DATASET, message, at) for at, message in unknown_uses]
 
@@ -147,18 +153,14 @@ def _unknown_in_formula(
 
 
 def _unknown_in_callees(
-    formula: Formula, library: CalledCalculations, unknown: Sequence[FormulaDatasetUse]
+    formula: Formula, reached: Sequence[ResolvedCall], unknown: Sequence[FormulaDatasetUse]
 ) -> Iterator[tuple[Position, str]]:
     """Report the unknown datasets of callees, by name only if the caller sees the calculation.
 
     Which call leads there is not known, so the position is that of the first call.
     """
     calls = [node.at for node in walk(formula) if isinstance(node, CalculationCall)]
-    met = {
-        one.signature.identity: one
-        for one in reachable_calls(formula, library, None)
-        if one.signature
-    }
+    met = {one.signature.identity: one for one in reached if one.signature}
     for use in unknown:
         if (call := met.get(use.within or "")) and call.signature:
             known = call.signature.shown

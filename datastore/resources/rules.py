@@ -1,7 +1,7 @@
 """The rules of a resource's content, which are all checked before anything is written."""
 
-from asyncio import to_thread
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -9,6 +9,7 @@ import msgspec
 from penstock.datastore.datasets.csv import dataset_problems
 from penstock.datastore.errors import FieldProblem, Invalid
 from penstock.datastore.formulas.calculations import calculation_problems
+from penstock.datastore.formulas.threads import run_in_formula_thread
 from penstock.datastore.formulas.transformers import transformer_problems
 from penstock.datastore.records import Resource
 from penstock.datastore.table.layout import CALCULATION, PIPELINE, REFERENCE_DATASET, KindDefinition
@@ -75,6 +76,6 @@ async def check_resource(
     problems = [*noted, *(FieldProblem([field], message) for field, message in found if message)]
     problems += tag_problems(resource.tags)
     # Many or unusual formulas take long to parse.
-    problems += await to_thread(_OWN_PROBLEMS[kind.letter], resource, library)
+    problems += await run_in_formula_thread(partial(_OWN_PROBLEMS[kind.letter], resource, library))
     if problems:
         raise Invalid(problems)

@@ -22,6 +22,7 @@ from penstock.datastore.errors import (
     VersionConflict,
     blame_field,
 )
+from penstock.datastore.formulas.checks import MAX_FORMULAS
 from penstock.datastore.groups.rows import with_grant, without_grant
 from penstock.datastore.records import Calculation, Resource, State
 from penstock.datastore.resources import idempotency
@@ -240,6 +241,8 @@ class ResourceWriter(Generic[R]):
         Returns also the writes that guard the calculations it calls.
         """
         formulas = self.kind.formulas(resource)
+        if sum(map(len, formulas)) > MAX_FORMULAS:
+            formulas = ()  # the check refuses them by their length, so that nothing need parse them
         called = await read_callees(self.access, resource, formulas)
         found = NO_DATASETS
         # A kind that runs must find its datasets; a calculation may exist before its data.

@@ -162,6 +162,7 @@ RUN = row("R:{manifest}:{run}", "R")
 RUN_EVENT = row("R:{manifest}:{run}", "RH:{seq.10}")
 RUN_LISTED = row("RL:{manifest}:{list}", "RL:{added.10}:{id}")
 STAGED = row("F:{id}", "F", "F:staged")
+OPEN_UPLOAD = row("FU:{kind}:{holder}", "FU:{place.4}")
 
 PLAYLIST = row("PL:{playlist}", "PL")
 PLAYLIST_MEMBER = row("U:{user}", "PL:{playlist}", "PL:{playlist}")
@@ -221,6 +222,7 @@ ROWS = (
     RUN_EVENT,
     RUN_LISTED,
     STAGED,
+    OPEN_UPLOAD,
     PLAYLIST,
     PLAYLIST_MEMBER,
     PLAYLIST_ENTRY,

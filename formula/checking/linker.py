@@ -61,7 +61,20 @@ class LinkedFormula(msgspec.Struct, frozen=True):
     depth: int  # calculations below it, at most
 
 
-def examine(text: str, surroundings: Surroundings | None = None) -> CheckReport:
+class CalledFindings(msgspec.Struct, frozen=True):
+    """The findings about called calculations, by identity, which formulas of one resource share.
+
+    Without them, a calculation that many formulas call would be checked for each of them.
+    """
+
+    calls: dict[str, tuple[Callee, ...]] = msgspec.field(default_factory=dict)
+    problems: dict[str, FormulaProblem | None] = msgspec.field(default_factory=dict)
+    linked: dict[str, LinkedFormula] = msgspec.field(default_factory=dict)
+
+
+def examine(
+    text: str, surroundings: Surroundings | None = None, findings: CalledFindings | None = None
+) -> CheckReport:
     """Return all problems of a formula, with those of the calculations it calls.
 
     A text that cannot be parsed gives a report with one problem. When a calculation is being saved,
@@ -74,11 +87,13 @@ def examine(text: str, surroundings: Surroundings | None = None) -> CheckReport:
     except FormulaSyntax as error:
         return CheckReport((error.problem,))
     report = check(formula, around)
-    beyond = _Linker(formula, around).problems()
+    beyond = _Linker(formula, around, findings or CalledFindings()).problems()
     return msgspec.structs.replace(report, problems=(*report.problems, *beyond))
 
 
-def link(formula: Formula, surroundings: Surroundings) -> LinkedFormula:
+def link(
+    formula: Formula, surroundings: Surroundings, findings: CalledFindings | None = None
+) -> LinkedFormula:
     """Return the formula with the calculations it calls; raises FormulaInvalid if it is unusable.
 
     An unused parameter is allowed here; only `examine` reports it.
@@ -88,7 +103,7 @@ def link(formula: Formula, surroundings: Surroundings) -> LinkedFormula:
         for one in check(formula, surroundings).problems
         if one.code != FormulaCode.UNUSED_PARAMETER
     ]
-    linker = _Linker(formula, surroundings)
+    linker = _Linker(formula, surroundings, findings or CalledFindings())
     problems += linker.problems()
     if problems:
         raise FormulaInvalid(problems)
@@ -96,16 +111,23 @@ def link(formula: Formula, surroundings: Surroundings) -> LinkedFormula:
 
 
 def reachable_calls(
-    formula: Formula, library: CalculationLibrary, within: str | None
+    formula: Formula,
+    library: CalculationLibrary,
+    within: str | None,
+    known: dict[str, tuple[Callee, ...]] | None = None,
 ) -> tuple[ResolvedCall, ...]:
-    """Return every call reached from a formula with the calculation it names, up to the limits."""
+    """Return every call reached from a formula with the calculation it names, up to the limits.
+
+    `known` collects the calls of each calculation.
+    """
+    calls = {} if known is None else known
     found: dict[tuple[str | None, Callee], ResolvedCall] = {}
     seen = {within}
     length = 0
-    waiting = [(within, formula)]
+    waiting = [(within, calls_of(formula))]
     while waiting:
-        owner, body = waiting.pop()
-        for callee in calls_of(body):
+        owner, callees = waiting.pop()
+        for callee in callees:
             signature = library.find_callee(callee, owner)
             found[owner, callee] = ResolvedCall(owner, callee, signature)
             if signature is None or signature.identity in seen:
@@ -113,8 +135,9 @@ def reachable_calls(
             seen.add(signature.identity)
             length += len(signature.formula)
             if len(seen) <= MAX_CALCULATIONS and length <= MAX_CALLED_TEXT:
-                called = _parse_or_none(signature)
-                waiting += [(signature.identity, called)] if called else []
+                if signature.identity not in calls:
+                    calls[signature.identity] = _calls_of_calculation(signature)
+                waiting.append((signature.identity, calls[signature.identity]))
     return tuple(found.values())
 
 
@@ -124,21 +147,25 @@ def calls_of(formula: Formula) -> tuple[Callee, ...]:
     return tuple(dict.fromkeys(Callee(node.name, pin_of(node.options)) for node in calls))
 
 
-def _parse_or_none(signature: ResolvedCalculation) -> Formula | None:
+def _calls_of_calculation(signature: ResolvedCalculation) -> tuple[Callee, ...]:
     try:
-        return parse(signature.formula)
+        return calls_of(parse(signature.formula))
     except FormulaSyntax:
-        return None
+        return ()
 
 
 class _Linker:
     """Links one formula; a calculation called several times is linked once."""
 
-    def __init__(self, formula: Formula, surroundings: Surroundings) -> None:
+    def __init__(
+        self, formula: Formula, surroundings: Surroundings, findings: CalledFindings
+    ) -> None:
         self._formula = formula
         self._around = surroundings
-        self._known: dict[str, LinkedFormula] = {}
-        self._calls = reachable_calls(formula, surroundings.library, surroundings.within)
+        self._findings = findings
+        self._calls = reachable_calls(
+            formula, surroundings.library, surroundings.within, findings.calls
+        )
         self._signatures = {
             (one.within, one.callee): one.signature for one in self._calls if one.signature
         }
@@ -208,6 +235,12 @@ class _Linker:
         return signature.shown and all(one.shown for one in called)
 
     def _first_problem(self, signature: ResolvedCalculation) -> FormulaProblem | None:
+        known = self._findings.problems
+        if signature.identity not in known:
+            known[signature.identity] = self._find_first_problem(signature)
+        return known[signature.identity]
+
+    def _find_first_problem(self, signature: ResolvedCalculation) -> FormulaProblem | None:
         try:
             report = check(parse(signature.formula), self._surroundings_of(signature))
         except FormulaSyntax as error:
@@ -243,11 +276,11 @@ class _Linker:
         return LinkedFormula(formula, around, callees, _steps(formula, callees), depth)
 
     def _link_calculation(self, signature: ResolvedCalculation, level: int) -> LinkedFormula:
-        if signature.identity not in self._known:
+        known = self._findings.linked
+        if signature.identity not in known:
             formula = parse(signature.formula)
-            linked = self._link(formula, self._surroundings_of(signature), level)
-            self._known[signature.identity] = linked
-        return self._known[signature.identity]
+            known[signature.identity] = self._link(formula, self._surroundings_of(signature), level)
+        return known[signature.identity]
 
 
 def _steps(formula: Formula, callees: Mapping[Callee, LinkedFormula]) -> int:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import singledispatchmethod
-from typing import Final
+from typing import Final, TypeAlias
 
 from penstock.formula.checking.calculation_library import Callee
 from penstock.formula.checking.dataset_uses import pin_of
@@ -39,6 +39,9 @@ _ARITHMETIC: Final[Mapping[str, Callable[..., object]]] = {
 }
 _SAME: Final = frozenset((ValueKind.NUMBER, ValueKind.TEXT, ValueKind.BOOLEAN))
 
+CalledRoutines: TypeAlias = dict[str | None, Routine]
+"""The routines of called calculations, by identity."""
+
 
 def routine_for_rows(linked: LinkedFormula, traced: bool = False) -> Routine:
     """Return the routine that takes a function which reads a column, and converts the values."""
@@ -48,10 +51,15 @@ def routine_for_rows(linked: LinkedFormula, traced: bool = False) -> Routine:
     return generator.finish(["get"])
 
 
-def routine_for_calls(linked: LinkedFormula, traced: bool = False) -> Routine:
-    """Return the routine that takes values of the parameters' kinds, as calls pass them."""
+def routine_for_calls(
+    linked: LinkedFormula, traced: bool = False, called: CalledRoutines | None = None
+) -> Routine:
+    """Return the routine that takes values of the parameters' kinds, as calls pass them.
+
+    Formulas that share `called` share the routines of the calculations that they call.
+    """
     parameters = linked.surroundings.parameters
-    return FormulaGenerator(linked, traced).finish(
+    return FormulaGenerator(linked, traced, called).finish(
         [f"p{place}" for place in range(len(parameters))]
     )
 
@@ -59,11 +67,13 @@ def routine_for_calls(linked: LinkedFormula, traced: bool = False) -> Routine:
 class FormulaGenerator(ExpressionEmitter):
     """Writes one function; `operand` adds the lines of an expression and returns its variable."""
 
-    def __init__(self, linked: LinkedFormula, traced: bool) -> None:
+    def __init__(
+        self, linked: LinkedFormula, traced: bool, called: CalledRoutines | None = None
+    ) -> None:
         super().__init__()
         self._linked = linked
         self._traced = traced
-        self._routines: dict[Callee, Routine] = {}
+        self._called: CalledRoutines = {} if called is None else called
         self._scope: dict[str, Operand] = {}
         for place, parameter in enumerate(linked.surroundings.parameters):
             self._scope[parameter.key] = Operand(f"p{place}", parameter.kind)
@@ -204,14 +214,16 @@ class FormulaGenerator(ExpressionEmitter):
     def _custom(self, node: CalculationCall) -> Operand:
         callee = Callee(node.name, pin_of(node.options))
         linked = self._linked.callees[callee]
-        if callee not in self._routines:
-            self._routines[callee] = routine_for_calls(linked)
+        identity = linked.surroundings.within
+        if identity not in self._called:
+            self._called[identity] = routine_for_calls(linked, called=self._called)
+        routine = self._called[identity]
         parameters = linked.surroundings.parameters
         names = ["None"] * len(parameters)
         for place, argument in enumerate(node.arguments):
             names[place] = self.checked_operand(argument, parameters[place].kind).name
         target = self.new_variable()
-        call = self.shared_name(self._routines[callee].as_call(node.name))
+        call = self.shared_name(routine.as_call(node.name))
         environment = "lookup, impact, earlier, work"
         self.emit(f"{target} = {call}({', '.join([*names, environment])})", node.at)
-        return Operand(target, self._routines[callee].kind)
+        return Operand(target, routine.kind)

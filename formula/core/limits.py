@@ -28,10 +28,11 @@ MAX_JSON_DEPTH = 64  # arrays and objects within each other
 class WorkMeter:
     """The units of work that are left; a unit is about one character processed once."""
 
-    __slots__ = ("_batch", "_row")
+    __slots__ = ("_batch", "_row", "_seen")
 
     def __init__(self, batch: int = MAX_BATCH_WORK) -> None:
         self._batch = batch
+        self._seen = batch
         self._row = min(batch, MAX_ROW_WORK)
 
     def begin_row(self) -> None:
@@ -44,3 +45,8 @@ class WorkMeter:
         self._batch -= units
         if self._row < 0:
             raise Fault(FormulaCode.WORK_LIMIT, "the formula asks for too much work on this row")
+
+    def take_spent(self) -> int:
+        """Return the units that were spent since the last such call."""
+        spent, self._seen = self._seen - self._batch, self._batch
+        return spent

@@ -16,6 +16,7 @@ from penstock.schema.core.descriptions import InputOf
 from penstock.schema.core.failures import (
     DuplicateObject,
     IllegalState,
+    LimitExceeded,
     NotFound,
     ValidationProblem,
     VersionConflict,
@@ -70,7 +71,7 @@ ImportAudioResult = Annotated[
     ),
 ]
 CreateAudioUploadResult = Annotated[
-    CreateAudioUploadPayload | ValidationProblem,
+    CreateAudioUploadPayload | ValidationProblem | LimitExceeded,
     strawberry.union(
         "CreateAudioUploadResult",
         description="The upload form, or the reason why the upload is not allowed.",

@@ -173,7 +173,7 @@ class CreateDatasetUploadPayload:
 
 
 CreateDatasetUploadResult = Annotated[
-    CreateDatasetUploadPayload | NotFound | NotPermitted,
+    CreateDatasetUploadPayload | NotFound | NotPermitted | LimitExceeded,
     strawberry.union(
         "CreateDatasetUploadResult",
         description="The place to upload to, or the reason why there is none.",

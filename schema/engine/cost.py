@@ -1,4 +1,8 @@
-"""The cost of fields in objects read from a store, and the size of the variables of a request."""
+"""The cost of fields, documents and variables, and the size of the variables of a request.
+
+The unit is an object read from a store. Other work costs as many units as it takes the processor
+time of one, which `python -m benchmarks.work_units` measures.
+"""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -29,6 +33,27 @@ from graphql import (
 from strawberry.types.field import StrawberryField
 
 from penstock.schema.core.context import DEFAULT_PAGE_SIZE
+
+DOCUMENT_COST: Final = 20
+"""The cost of parsing and checking the shortest document that is not in the cache."""
+
+DOCUMENT_CHARACTERS: Final = 3
+"""Further characters of a document in one unit."""
+
+BODY_BYTES: Final = 1_000
+"""Bytes of JSON that are read in one unit."""
+
+VARIABLE_VALUES: Final = 10
+"""Values of variables that are checked and coerced in one unit."""
+
+INTROSPECTION_VALUES: Final = 20
+"""Values of the schema's description that are answered in one unit."""
+
+
+def document_cost(characters: int) -> int:
+    """Return the cost of parsing and checking a document of this length."""
+    return DOCUMENT_COST + characters // DOCUMENT_CHARACTERS
+
 
 PAGE_ARGUMENTS: Final = ("first", "last")
 _KEY: Final = "penstock.price"

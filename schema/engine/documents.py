@@ -172,6 +172,9 @@ class DocumentCache:
     def __len__(self) -> int:
         return len(self._kept)
 
+    def __contains__(self, text: str) -> bool:
+        return text in self._kept
+
     def get(self, text: str) -> ParsedDocument:
         """Return the document of a text; never raises for the content of the text."""
         found = self._kept.get(text)

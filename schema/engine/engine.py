@@ -247,14 +247,20 @@ class GraphQLEngine:
         """The number of texts that came with their digest and are in the cache."""
         return self._persisted.cached_count
 
-    def reads_in_thread(self, request: OperationRequest) -> bool:
-        """Tell whether the document is long enough for `read` to parse it in a thread."""
-        return request.query is not None and len(request.query) > LONG_DOCUMENT
+    def unread_text(self, request: OperationRequest) -> str | None:
+        """Return the text of the document that `prepare` would parse; None if it parses nothing."""
+        try:
+            text = self._find_persisted(request) if request.query is None else request.query
+        except GraphQLError:
+            return None
+        if text in self._documents or len(text) > self.limits.source_length:
+            return None
+        return text
 
-    async def read(self, request: OperationRequest) -> None:
-        """Parse and check a long document in a thread, so that `prepare` finds it in the cache."""
-        if request.query is not None and self.reads_in_thread(request):
-            await self._documents.read_in_executor(request.query, graphql_thread)
+    async def read(self, text: str) -> None:
+        """Parse and check a document, in a thread if it is long, so that `prepare` finds it."""
+        if len(text) > LONG_DOCUMENT:
+            await self._documents.read_in_executor(text, graphql_thread)
 
     def prepare(
         self, request: OperationRequest, *, introspection: bool = True
@@ -336,14 +342,19 @@ class GraphQLEngine:
         return OperationResult(body, retry_after)
 
     def _find_document(self, request: OperationRequest) -> ParsedDocument:
-        digest = read_digest(request.extensions)
         if request.query is None:
-            document_id = request.document_id or digest
-            if document_id is None:
-                raise rejection_error("There is no query to run.", ErrorCode.BAD_REQUEST)
-            return self._documents.get(self._persisted.find_text(document_id))
+            return self._documents.get(self._find_persisted(request))
+        digest = read_digest(request.extensions)
         self._persisted.check_text(request.query, digest)
         document = self._documents.get(request.query)
         if digest is not None and not document.errors:
             self._persisted.remember(request.query, digest)
         return document
+
+    def _find_persisted(self, request: OperationRequest) -> str:
+        """Find the text that a request names by an id; GraphQLError if there is none."""
+        digest = read_digest(request.extensions)
+        document_id = request.document_id or digest
+        if document_id is None:
+            raise rejection_error("There is no query to run.", ErrorCode.BAD_REQUEST)
+        return self._persisted.find_text(document_id)

@@ -17,6 +17,8 @@ from graphql import (
 from penstock.datastore.errors import ErrorCode
 from penstock.schema.core.json_scalar import MAX_VALUES
 from penstock.schema.engine.cost import (
+    INTROSPECTION_VALUES,
+    VARIABLE_VALUES,
     SizeArguments,
     ValueCounts,
     count_values,
@@ -217,7 +219,10 @@ def _too_large_error(what: str, actual: int, most: int) -> GraphQLError:
 
 
 def check_cost(operation: MeasuredOperation, variables: Mapping[str, Any], limits: Limits) -> int:
-    """Return the cost of the operation; GraphQLError if the cost or the variables are too large."""
+    """Return the cost of the operation with its variables and introspection.
+
+    Raises GraphQLError if the cost or the variables are too large.
+    """
     most = ValueCounts(limits.input_values, limits.json_values)
     given = operation.count_variables(variables, most)
     if given.values > most.values:
@@ -226,7 +231,9 @@ def check_cost(operation: MeasuredOperation, variables: Mapping[str, Any], limit
     if given.inside > most.inside:
         message = f"The JSON of the variables holds more than {most.inside} values."
         raise rejection_error(message, ErrorCode.QUERY_TOO_LARGE)
-    cost = operation.cost(variables)
+    described = int(operation.measure.introspection_values)
+    cost = operation.cost(variables) + given.values // VARIABLE_VALUES
+    cost += given.inside // VARIABLE_VALUES + described // INTROSPECTION_VALUES
     if cost > limits.cost:
         message = f"The operation costs {cost}; the most is {limits.cost}."
         raise rejection_error(message, ErrorCode.QUERY_TOO_COMPLEX)

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Final, Protocol, TypeAlias
+from functools import partial
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 from graphql import OperationType
@@ -11,16 +12,25 @@ from starlette.types import Receive, Scope, Send
 
 from penstock.datastore.errors import ErrorCode, PenstockError
 from penstock.datastore.roles import Caller
-from penstock.schema.engine.engine import GraphQLEngine, OperationResult, RequestRejected
+from penstock.schema.engine.cost import BODY_BYTES, document_cost
+from penstock.schema.engine.engine import (
+    GraphQLEngine,
+    OperationRequest,
+    OperationResult,
+    PreparedOperation,
+    RequestRejected,
+)
 from penstock.schema.engine.limits import MeasuredOperation
 from penstock.server.core.headers import MediaType
 from penstock.server.edge.deadline import Deadline
+from penstock.server.edge.rate_limit import CallerLimits
 from penstock.server.edge.request import (
     ALLOWED_METHODS,
     ClientGone,
     IncomingRequest,
     check_method,
-    read_request,
+    parse_request,
+    receive_text,
 )
 from penstock.server.edge.response import (
     HttpProblem,
@@ -36,7 +46,7 @@ from penstock.server.edge.response import (
     status_of,
     stopping_problem,
 )
-from penstock.server.telemetry.operation import MeasuredUnits
+from penstock.server.telemetry.operation import MeasuredUnits, OperationRecord
 
 
 class AdmittedOperation(msgspec.Struct, frozen=True):
@@ -57,11 +67,68 @@ class MeteredContext(Protocol):
 Authenticate: TypeAlias = Callable[[Headers], Awaitable[Caller]]
 OpenContext: TypeAlias = Callable[[Caller, AdmittedOperation], MeteredContext]
 
+
+class RequestSource(NamedTuple):
+    """The form of a request: `parse` reads its text, `check` refuses operations it cannot run.
+
+    Both raise HttpProblem.
+    """
+
+    parse: Callable[[bytes], OperationRequest]
+    check: Callable[[MeasuredOperation], None]
+
+
+class OperationReader(NamedTuple):
+    """Reads the operations of callers, who pay for the reading, also of what is refused."""
+
+    engine: GraphQLEngine
+    limits: CallerLimits
+    introspection: bool = True
+
+    async def read(
+        self,
+        caller: Caller,
+        text: bytes,
+        source: RequestSource,
+        record: OperationRecord,
+    ) -> PreparedOperation:
+        """Parse a request and prepare its operation.
+
+        Raises HttpProblem, RequestRejected, and RateLimited before work that the caller cannot pay.
+        """
+        rate, user_id = self.limits.rate, caller.user_id
+        if len(text) >= BODY_BYTES:
+            rate.spend(user_id, len(text) // BODY_BYTES)
+        try:
+            request = source.parse(text)
+            record.note_request(request)
+            unread = self.engine.unread_text(request)
+            if unread is not None:
+                await self._read_document(user_id, unread)
+            prepared = self.engine.prepare(request, introspection=self.introspection)
+            source.check(prepared.operation)
+        except (HttpProblem, RequestRejected):
+            rate.spend(user_id, 1)
+            raise
+        record.note_prepared(prepared)
+        return prepared
+
+    async def _read_document(self, user_id: str, text: str) -> None:
+        """Read a document that is not in the cache, one at a time for each caller."""
+        reading = self.limits.reading
+        await reading.enter(user_id)
+        try:
+            self.limits.rate.spend(user_id, document_cost(len(text)))
+            await self.engine.read(text)
+        finally:
+            reading.leave(user_id)
+
+
 _ALLOW: Final = encode_headers({"allow": ALLOWED_METHODS})
 
 
 class GraphQLApp:
-    """Serves GraphQL over HTTP with one engine; the path does not matter.
+    """Serves GraphQL over HTTP with the engine of a reader; the path does not matter.
 
     `authenticate` returns the caller of a request or raises NotAuthenticated. `open_context` opens
     the context value for the resolvers, and may refuse the operation with a PenstockError.
@@ -69,19 +136,19 @@ class GraphQLApp:
 
     def __init__(
         self,
-        engine: GraphQLEngine,
+        reader: OperationReader,
         *,
         authenticate: Authenticate,
         open_context: OpenContext,
         statuses: Statuses = "2025",
-        introspection: bool = True,
     ) -> None:
-        self._engine = engine
-        self._seconds = engine.limits.deadline_seconds
+        self._reader = reader
+        self._engine = reader.engine
+        self._turns = reader.limits.running
+        self._seconds = reader.engine.limits.deadline_seconds
         self._authenticate = authenticate
         self._open_context = open_context
         self._draft = statuses == "draft"
-        self._introspection = introspection
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request; the client gets a GraphQL answer for any failure inside."""
@@ -124,19 +191,25 @@ class GraphQLApp:
         return self._result_response(answer, incoming, incoming.media)
 
     async def _run_operation(self, incoming: IncomingRequest) -> OperationResult:
-        engine, record = self._engine, incoming.record
         caller = await self._authenticate(incoming.headers)
-        request = await read_request(incoming, engine.limits)
-        record.note_request(request)
-        if engine.reads_in_thread(request):
-            await engine.read(request)
-        prepared = engine.prepare(request, introspection=self._introspection)
-        record.note_prepared(prepared)
-        check_operation_kind(prepared.operation, incoming)
+        text = await receive_text(incoming, self._engine.limits)
+        await self._turns.enter(caller.user_id)
+        try:
+            return await self._answer_caller(incoming, caller, text)
+        finally:
+            self._turns.leave(caller.user_id)
+
+    async def _answer_caller(
+        self, incoming: IncomingRequest, caller: Caller, text: bytes
+    ) -> OperationResult:
+        record = incoming.record
+        check = partial(check_operation_kind, incoming=incoming)
+        source = RequestSource(partial(parse_request, incoming), check)
+        prepared = await self._reader.read(caller, text, source, record)
         admission = AdmittedOperation(incoming.request_id, prepared.operation, prepared.cost)
         context = self._open_context(caller, admission)
         record.units = context.units
-        answer = await engine.run(prepared, context, incoming.request_id)
+        answer = await self._engine.run(prepared, context, incoming.request_id)
         if incoming.wants_cost:
             answer.body["extensions"] = {"cost": self._cost_extension(prepared.cost, context.units)}
         return answer

@@ -1,17 +1,20 @@
-"""Rate limits: a token bucket for each caller, in the unit of an operation's cost.
+"""The limits of each caller: a rate, in the unit of an operation's cost, and turns to run.
 
-The buckets are in the memory of one process, or in memory that all processes of a server share.
+The rate is a token bucket for each caller, in the memory of one process, or in memory that all
+processes of a server share. Turns belong to one process.
 """
 
 import struct
 import time
+from asyncio import CancelledError, Future, get_running_loop
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fcntl import LOCK_EX, LOCK_UN, lockf
 from hashlib import blake2b
 from math import ceil
 from mmap import mmap
-from typing import Final, Protocol, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 from cachetools import LRUCache
@@ -77,19 +80,139 @@ class RateLimiter:
         """Take the cost of an operation, at least 1; raises RateLimited, which takes nothing."""
         if self._per_second == 0:
             return
-        per_second, burst = self._per_second, self._burst
-        cost, now = max(cost, 1), self._clock()
+        cost = max(cost, 1)
+        self._take(user_id, cost, min(cost, self._burst))
+
+    def spend_more(self, user_id: str, cost: int) -> None:
+        """Take the cost of more work of an operation that runs, on credit if need be.
+
+        Raises RateLimited, which takes nothing, if the caller is in debt already.
+        """
+        if self._per_second != 0:
+            self._take(user_id, cost, 0)
+
+    def owe(self, user_id: str, cost: int) -> None:
+        """Take the cost of work that has begun, on credit if need be."""
+        if self._per_second != 0:
+            self._take(user_id, cost, None)
+
+    def _take(self, user_id: str, cost: int, least: int | None) -> None:
+        """Take the cost if the caller has at least this much; None if that does not matter."""
+        per_second, burst, now = self._per_second, self._burst, self._clock()
 
         def change(bucket: RateBucket | None) -> RateBucket:
             level: float = burst
             if bucket is not None:
                 level = min(level, bucket.level + (now - bucket.at) * per_second)
-            missing = min(cost, burst) - level
+            missing = 0 if least is None else least - level
             if missing > _ROUNDING:
                 raise RateLimited(max(1, ceil((missing - _ROUNDING) / per_second)))
             return RateBucket(level - cost, now)
 
         self._buckets.update(user_id, change)
+
+
+class CallerAccount(NamedTuple):
+    """The account from which the operations of one caller take the cost of their work."""
+
+    rate: RateLimiter
+    user_id: str
+
+    def spend(self, units: int) -> None:
+        """Take the units of work that is to begin; raises RateLimited, which takes nothing."""
+        self.rate.spend_more(self.user_id, units)
+
+    def owe(self, units: int) -> None:
+        """Take the units of more work of the same kind, in any case."""
+        self.rate.owe(self.user_id, units)
+
+
+class _Lane:
+    """The turns of one caller: the number taken, and the operations that wait for one.
+
+    `has_begun` is true if a waiting operation got its turn in this turn of the event loop.
+    """
+
+    __slots__ = ("has_begun", "taken", "waiting")
+
+    def __init__(self) -> None:
+        self.taken = 0
+        self.waiting: deque[Future[None]] = deque()
+        self.has_begun = False
+
+
+class FairTurns:
+    """Lets each caller have `most` turns at once; more operations wait, in their order.
+
+    A turn comes free in the next turn of the event loop, and of those who wait for one, each caller
+    begins one operation in each turn of the loop. So callers take turns, however many operations
+    one of them has waiting, and whether or not these ever suspend.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._lanes: dict[str, _Lane] = {}
+
+    def __len__(self) -> int:
+        """Return the number of callers who have turns or wait for one."""
+        return len(self._lanes)
+
+    async def enter(self, caller: str) -> None:
+        """Wait for a turn of the caller, and take it; `leave` must follow."""
+        lane = self._lanes.get(caller)
+        if lane is None:
+            lane = self._lanes[caller] = _Lane()
+        if lane.taken < self._most and not lane.waiting:
+            lane.taken += 1
+            return
+        place: Future[None] = get_running_loop().create_future()
+        lane.waiting.append(place)
+        try:
+            await place
+        except CancelledError:
+            if not place.cancelled():
+                self.leave(caller)
+            raise
+
+    def leave(self, caller: str) -> None:
+        """Give a turn back."""
+        get_running_loop().call_soon(self._free_turn, caller)
+
+    def _free_turn(self, caller: str) -> None:
+        lane = self._lanes[caller]
+        lane.taken -= 1
+        if not lane.has_begun:
+            self._begin_next(caller, lane)
+
+    def _begin_next(self, caller: str, lane: _Lane) -> None:
+        """Give the next operation that still waits its turn, if there is one."""
+        lane.has_begun = False
+        while lane.waiting and lane.taken < self._most:
+            place = lane.waiting.popleft()
+            if not place.done():
+                lane.taken += 1
+                lane.has_begun = True
+                place.set_result(None)
+                get_running_loop().call_soon(self._begin_next, caller, lane)
+                return
+        if not lane.taken:
+            del self._lanes[caller]
+
+
+class CallerLimits(NamedTuple):
+    """The limits of each caller, over every transport.
+
+    `running` are the turns of operations. `reading` are those of documents and messages that are
+    read before their operation is known: nothing with such a turn waits for a store.
+    """
+
+    rate: RateLimiter
+    running: FairTurns
+    reading: FairTurns
+
+    @classmethod
+    def of(cls, rate: RateLimiter, most_running: int) -> "CallerLimits":
+        return cls(rate, FairTurns(most_running), FairTurns(1))
 
 
 _SLOT: Final = struct.Struct("=Qdd")

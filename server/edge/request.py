@@ -90,8 +90,11 @@ def check_method(scope: Scope) -> None:
         )
 
 
-async def read_request(incoming: IncomingRequest, limits: Limits) -> OperationRequest:
-    """Read the request of a GET or POST. Raises HttpProblem, and ClientGone after a disconnect."""
+async def receive_text(incoming: IncomingRequest, limits: Limits) -> bytes:
+    """Receive what a request says: the body of a POST, or the parameters in the URL of a GET.
+
+    Raises HttpProblem, and ClientGone after a disconnect.
+    """
     scope, headers = incoming.scope, incoming.headers
     if len(scope["query_string"]) + len(scope["path"]) > limits.url_bytes:
         raise HttpProblem(
@@ -100,12 +103,20 @@ async def read_request(incoming: IncomingRequest, limits: Limits) -> OperationRe
             status=414,
         )
     if incoming.method == "GET":
-        return request_from_url(scope, headers)
+        text: bytes = scope["query_string"]
+        return text
     _check_body_type(headers)
-    return request_from_json(await read_body(headers, incoming.receive, limits))
+    return await read_body(headers, incoming.receive, limits)
 
 
-def request_from_url(scope: Scope, headers: Headers) -> OperationRequest:
+def parse_request(incoming: IncomingRequest, text: bytes) -> OperationRequest:
+    """Read the request in the text that was received; raises HttpProblem."""
+    if incoming.method == "GET":
+        return request_from_url(text, incoming.headers)
+    return request_from_json(text)
+
+
+def request_from_url(text: bytes, headers: Headers) -> OperationRequest:
     """Read the parameters of a GET that a page of another site cannot have sent."""
     content_type = headers.get("content-type")
     if content_type is not None and not is_json(content_type):
@@ -117,7 +128,7 @@ def request_from_url(scope: Scope, headers: Headers) -> OperationRequest:
         )
     try:
         pairs = parse_qsl(
-            scope["query_string"].decode("ascii"),
+            text.decode("ascii"),
             keep_blank_values=True,
             errors="strict",
             max_num_fields=20,

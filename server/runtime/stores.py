@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 
 from penstock.datastore.access.access import Budget
+from penstock.datastore.access.open_uploads import UploadLimits
 from penstock.datastore.access.vault import NO_VAULT, LocalVault, Vault
 from penstock.datastore.audio.endpoint_rules import EndpointRules
 from penstock.datastore.audio.library import BucketAccess
@@ -136,6 +137,7 @@ def build_store(
         user_buckets=buckets or BucketAccess(),
         dataset_cache=DatasetTableCache(settings.dataset_cache_bytes),
         list_budget=budget,
+        upload_limits=UploadLimits(settings.max_open_uploads, settings.max_open_uploads_of_group),
         longest_api_key=longest,
     )
 

@@ -60,10 +60,30 @@ class LimitSettings(BaseSettings):
         2_000,
         ge=0,
         description="Cost that one caller may spend a second at each server, so divide by the "
-        "number of servers; 0 for no limit. An operation spends its computed cost, at least 1.",
+        "number of servers; 0 for no limit. An operation spends its computed cost, at least 1, and "
+        "the cost of the documents and formulas that are read for it.",
     )
     rate_limit_burst: int = Field(
         20_000, gt=0, description="Cost that one caller may spend at once after a pause."
+    )
+    max_running_operations: int = Field(
+        8,
+        gt=0,
+        description="Most operations of one caller that run at once in one server process; more "
+        "wait, so that callers take turns.",
+    )
+    max_open_uploads: int = Field(
+        100,
+        gt=0,
+        le=10_000,
+        description="Most uploads that one caller may have open: allowed by a form that has not "
+        "expired, and not used yet.",
+    )
+    max_open_uploads_of_group: int = Field(
+        1_000,
+        gt=0,
+        le=10_000,
+        description="Most uploads that the callers of one group may have open for it together.",
     )
     max_errors: int = Field(5, gt=0, description="Most errors reported for one document.")
     deadline_seconds: float = Field(

@@ -8,9 +8,7 @@ import msgspec
 from starlette.types import Receive, Send
 
 from penstock.schema.core.errors import FormattedError
-from penstock.schema.engine.engine import OperationRequest
-from penstock.server.edge.request import request_from_json
-from penstock.server.edge.response import HttpProblem, encode_json
+from penstock.server.edge.response import encode_json
 
 PROTOCOL: Final = "graphql-transport-ws"
 ACK: Final = b'{"type":"connection_ack"}'
@@ -65,13 +63,6 @@ OperationId: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=12
 class Subscribe(_Message, frozen=True, tag="subscribe"):
     id: OperationId
     payload: msgspec.Raw
-
-    def request(self) -> OperationRequest:
-        """Read the payload as a request body; raises CloseRequest for an invalid one."""
-        try:
-            return request_from_json(bytes(self.payload))
-        except HttpProblem as problem:
-            raise CloseRequest(CloseCode.BAD_REQUEST, str(problem)) from None
 
 
 class Complete(_Message, frozen=True, tag="complete"):

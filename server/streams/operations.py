@@ -18,13 +18,19 @@ from penstock.schema.core.errors import (
 )
 from penstock.schema.engine.engine import (
     GraphQLEngine,
-    OperationRequest,
     OperationResult,
     PreparedOperation,
     RequestRejected,
 )
 from penstock.server.auth.tokens import Authentication
-from penstock.server.edge.graphql import AdmittedOperation, MeteredContext, OpenContext
+from penstock.server.edge.graphql import (
+    AdmittedOperation,
+    MeteredContext,
+    OpenContext,
+    OperationReader,
+    RequestSource,
+)
+from penstock.server.edge.response import HttpProblem
 from penstock.server.streams.backpressure import StreamLimits
 from penstock.server.streams.registry import StreamRegistry
 from penstock.server.telemetry.operation import (
@@ -49,29 +55,37 @@ class AnswerSink(Protocol):
 
 
 class OperationRunner(NamedTuple):
-    """The engine, and the function that opens contexts for its operations.
+    """The reader of operations, and the function that opens contexts for them.
 
     A subscription has one context for its whole time, and a fresh one for each event: data loaded
     for one event must not serve the next one.
     """
 
-    engine: GraphQLEngine
+    reader: OperationReader
     open_context: OpenContext
-    introspection: bool = True
 
-    def prepare(
-        self, request: OperationRequest, seen: OperationRecord
+    @property
+    def engine(self) -> GraphQLEngine:
+        return self.reader.engine
+
+    async def prepare(
+        self,
+        caller: Caller,
+        text: bytes,
+        source: RequestSource,
+        seen: OperationRecord,
     ) -> PreparedOperation | RequestRejected:
-        """Return the prepared operation, or the refusal."""
-        seen.note_request(request)
+        """Return the prepared operation, or the refusal; raises HttpProblem as the source does."""
         try:
-            prepared = self.engine.prepare(request, introspection=self.introspection)
+            return await self.reader.read(caller, text, source, seen)
         except RequestRejected as refused:
             return refused
+        except PenstockError as error:
+            return RequestRejected(format_known_error(error))
+        except HttpProblem:
+            raise
         except Exception as error:
             return RequestRejected(mask_internal_error(error, seen.request_id))
-        seen.note_prepared(prepared)
-        return prepared
 
     async def answers(
         self, caller: Caller, prepared: PreparedOperation, seen: OperationRecord
@@ -97,11 +111,15 @@ class OperationRunner(NamedTuple):
         run: Callable[[object], Awaitable[OperationResult]],
         spent: Units,
     ) -> OperationResult:
-        seconds = self.engine.limits.deadline_seconds
+        seconds, turns = self.engine.limits.deadline_seconds, self.reader.limits.running
         try:
             async with asyncio.timeout(seconds) as deadline:
-                with self._open_metered(caller, admission, spent) as context:
-                    return await run(context)
+                await turns.enter(caller.user_id)
+                try:
+                    with self._open_metered(caller, admission, spent) as context:
+                        return await run(context)
+                finally:
+                    turns.leave(caller.user_id)
         except TimeoutError:
             if not deadline.expired():
                 raise

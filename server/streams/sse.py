@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable
 from contextlib import ExitStack
+from functools import partial
 from typing import Any, Final
 
 from starlette.datastructures import Headers
@@ -10,11 +11,15 @@ from starlette.types import Receive, Scope, Send
 
 from penstock.datastore.errors import ErrorCode, PenstockError
 from penstock.schema.core.errors import FormattedError
-from penstock.schema.engine.engine import RequestRejected
 from penstock.server.auth.tokens import Authentication
 from penstock.server.core.headers import MAX_ACCEPT_CHARS, MediaType, request_headers
-from penstock.server.edge.graphql import GraphQLApp, check_no_mutation_by_get
-from penstock.server.edge.request import ClientGone, IncomingRequest, read_request
+from penstock.server.edge.graphql import GraphQLApp, RequestSource, check_no_mutation_by_get
+from penstock.server.edge.request import (
+    ClientGone,
+    IncomingRequest,
+    parse_request,
+    receive_text,
+)
 from penstock.server.edge.response import (
     HttpProblem,
     encode_json,
@@ -75,13 +80,12 @@ class EventStreamApp:
     ) -> "tuple[EventStream, StreamedOperation]":
         runner = self._service.runner
         authentication = await self._authenticate(incoming, held)
-        request = await read_request(incoming, runner.engine.limits)
+        text = await receive_text(incoming, runner.engine.limits)
         stream = EventStream(self._service, incoming, send, authentication.expires_at)
-        await runner.engine.read(request)
-        prepared = runner.prepare(request, incoming.record)
-        if not isinstance(prepared, RequestRejected):
-            check_no_mutation_by_get(prepared.operation, incoming)
-        return stream, StreamedOperation(runner, authentication.caller, prepared, incoming.record)
+        caller, check = authentication.caller, partial(check_no_mutation_by_get, incoming=incoming)
+        source = RequestSource(partial(parse_request, incoming), check)
+        prepared = await runner.prepare(caller, text, source, incoming.record)
+        return stream, StreamedOperation(runner, caller, prepared, incoming.record)
 
     async def _refuse(self, problem: HttpProblem, incoming: IncomingRequest, send: Send) -> None:
         response = self._plain.refusal_response(problem, incoming)

@@ -14,9 +14,14 @@ from starlette.types import Receive, Scope, Send
 from penstock.datastore.errors import ErrorCode, NotAuthenticated, PenstockError
 from penstock.datastore.roles import Caller
 from penstock.schema.core.errors import FormattedError, format_error
+from penstock.schema.engine.engine import PreparedOperation, RequestRejected
+from penstock.schema.engine.limits import MeasuredOperation
 from penstock.server.auth.tokens import Authentication
 from penstock.server.connections.websocket_guard import WebSocketGuard, guard_of
 from penstock.server.core.headers import IndexedHeaders, request_headers, request_id_of
+from penstock.server.edge.graphql import RequestSource
+from penstock.server.edge.request import request_from_json
+from penstock.server.edge.response import HttpProblem
 from penstock.server.streams.backpressure import MessagePacer, Outbox
 from penstock.server.streams.messages import (
     ACK,
@@ -84,6 +89,13 @@ class _SocketSink:
         await self._outbox.put(complete_message(self._id))
 
 
+def _check_nothing(_: MeasuredOperation) -> None:
+    """Refuse nothing: a WebSocket runs operations of every kind."""
+
+
+_SOURCE: Final = RequestSource(request_from_json, _check_nothing)
+
+
 class RunningOperations:
     """The operations of one connection by id; at most `service.limits.operations` run at once.
 
@@ -114,7 +126,6 @@ class RunningOperations:
         if message.id in self._by_id:
             reason = f"Subscriber for {message.id} already exists"
             raise CloseRequest(CloseCode.SUBSCRIBER_EXISTS, reason)
-        request = message.request()
         sink = _SocketSink(message.id, self._outbox)
         if len(self._running) >= self._most:
             text = f"This connection runs {self._most} operations already; that is the most."
@@ -122,10 +133,19 @@ class RunningOperations:
             return
         self._begun += 1
         seen = OperationRecord.of(f"{self._request_id}.{self._begun}", "websocket", self._headers)
-        await self._runner.engine.read(request)
-        prepared = self._runner.prepare(request, seen)
+        prepared = await self._prepare(message, caller, seen)
         operation = StreamedOperation(self._runner, caller, prepared, seen, self._watchers)
         self._start(operation, message.id, sink)
+
+    async def _prepare(
+        self, message: Subscribe, caller: Caller, seen: OperationRecord
+    ) -> PreparedOperation | RequestRejected:
+        """Prepare the operation of a message; each socket reads one in a turn of the loop."""
+        await asyncio.sleep(0)
+        try:
+            return await self._runner.prepare(caller, bytes(message.payload), _SOURCE, seen)
+        except HttpProblem as problem:
+            raise CloseRequest(CloseCode.BAD_REQUEST, str(problem)) from None
 
     def complete(self, id: str) -> None:
         """Stop an operation at its client's request, if it still runs."""

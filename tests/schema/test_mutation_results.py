@@ -33,6 +33,7 @@ from tests.support.graphql_client import (
     title_of,
     words_for,
 )
+from tests.support.sample_resources import fill_open_uploads
 
 READER = as_caller("rita", "/=reader")
 CONTRIBUTOR = as_caller("carl", "/usa=contributor")
@@ -426,6 +427,14 @@ CASES["UpdateReferenceDatasetResult", "LimitExceeded"] = CASES[
 CASES["CreateDatasetUploadResult", "NotFound"] = Case(
     "createDatasetUpload", {"group": "/nowhere"}, "NOT_FOUND", ["group"], {}, USA
 )
+CASES["CreateDatasetUploadResult", "LimitExceeded"] = Case(
+    "createDatasetUpload",
+    {"group": "/usa"},
+    "LIMIT_EXCEEDED",
+    None,
+    {"limit": "uploads open at a time", "maximum": 100, "actual": 101},
+    COLLECTOR,
+)
 CASES["CreateDatasetUploadResult", "NotPermitted"] = Case(
     "createDatasetUpload", {"group": "/usa"}, "FORBIDDEN", None, {}, READER
 )
@@ -494,6 +503,7 @@ async def resources(ask: Ask) -> dict[str, str]:
     for start in range(0, 100, 25):
         rows = [API_KEY.item(id=f"{n}", user="cora") for n in range(start, start + 25)]
         await ask.store.table.write([Put(row) for row in rows])
+    await fill_open_uploads(ask.store.table, "cora")
     made["letter"] = await store_dead_letter(ask.store)
     return made
 

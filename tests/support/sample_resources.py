@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import pytest
 
+from penstock.datastore.access.open_uploads import UploadLimits
 from penstock.datastore.records import (
     DatasetColumn,
     DatasetContent,
@@ -23,11 +24,13 @@ from penstock.datastore.store import Session, Store
 from penstock.datastore.table.layout import (
     CALCULATION,
     KINDS,
+    OPEN_UPLOAD,
     PIPELINE,
     REFERENCE_DATASET,
     KindDefinition,
 )
 from penstock.datastore.table.pages import Slice, Window
+from penstock.datastore.table.port import TTL, Item, Put, Table
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Resource)
@@ -134,6 +137,15 @@ async def walk(
         assert part.reached != after, "a page that goes on must get further"
         after = part.reached
     raise AssertionError("the list does not end")
+
+
+async def fill_open_uploads(table: Table, user: str) -> None:
+    """Give a user as many open uploads as a caller may have; they stay open for long."""
+    forever: Item = {"subject": "dataset:x", "openedAt": 0, TTL: 2**32}
+    for start in range(0, UploadLimits().per_caller, 25):
+        places = range(start, start + 25)
+        rows = [OPEN_UPLOAD.item(kind="user", holder=user, place=n) for n in places]
+        await table.write([Put({**row, **forever}) for row in rows])
 
 
 class Watch:

@@ -29,6 +29,7 @@ from penstock.datastore.table.layout import (
     GROUP,
     IMPORT_FAILURE,
     INGEST_COUNT,
+    OPEN_UPLOAD,
     OWNED,
     PIPELINE,
     PLAY,
@@ -68,6 +69,8 @@ _PARTS: dict[str, st.SearchStrategy[KeyPart]] = {
     **dict.fromkeys(("pipeline", "digest", "stage"), TEXTS),
     **dict.fromkeys(("seq", "shard", "due"), NUMBERS),
     **dict.fromkeys(("playlist", "rank", "entry", "at"), TEXTS),
+    "holder": TEXTS,
+    "place": NUMBERS,
 }
 _NAMED = re.compile(r"\{(\w+)")
 FAMILIES = (*ROWS, GRANT, OWNED)
@@ -100,6 +103,7 @@ QUERIED = {
     PLAYLIST_ENTRY: "PLI:",
     FAVOURITE: "FV:{kind}:",
     PLAY: "HI:",
+    OPEN_UPLOAD: "FU:",
 }
 """What is queried on the base table, and the fixed beginning of its prefixes."""
 

@@ -29,6 +29,14 @@ AUDIO_CASES: dict[tuple[str, str], AudioCase] = {
     ("CreateAudioUploadResult", "ValidationProblem"): AudioCase(
         "createAudioUpload", {"fileName": "../x"}, "BAD_USER_INPUT", ["fileName"]
     ),
+    ("CreateAudioUploadResult", "LimitExceeded"): AudioCase(
+        "createAudioUpload",
+        {"fileName": "x.mp3"},
+        "LIMIT_EXCEEDED",
+        None,
+        {"limit": "uploads open at a time", "maximum": 100, "actual": 101},
+        Caller("cora", {}),
+    ),
     ("AddAudioResult", "NotFound"): AudioCase(
         "addAudio", {"objectKey": "audio/other/x.mp3"}, "NOT_FOUND", ["objectKey"]
     ),

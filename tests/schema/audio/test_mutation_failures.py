@@ -29,6 +29,7 @@ from tests.schema.audio.mutation_failures import (
 from tests.schema.audio.sample_tracks import connect_bucket, global_id, shelve
 from tests.support.consistency_check import contents
 from tests.support.graphql_client import ROOT, Ask, as_caller
+from tests.support.sample_resources import fill_open_uploads
 
 DETAILS = {
     "ValidationProblem": "problems { path message }",
@@ -59,6 +60,7 @@ async def make_cases(ask: Ask) -> dict[str, str]:
     for start in range(0, 100, 25):
         await ask.store.table.write([Put(item) for item in rows[start : start + 25]])
     await ask.store.table.write([Put({**row, "endpoint": "https://localhost"})])
+    await fill_open_uploads(ask.store.table, "cora")
     return {
         "track": global_id(track),
         "absent": GlobalId("Audio", ABSENT).encode(),

@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "b106d639c764d759d8b8cf5a844225d70e6cd1ea739ebfef2ff59ef021f47d71"
+STRUCTURE = "ec84d848abaaea494f9a4e9c834a6318920ddcf39969a6c3e700544d83a4c97f"
 SMALL = '''
 """The fields that read data."""
 type Query {

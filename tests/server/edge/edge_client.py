@@ -21,7 +21,8 @@ from penstock.schema.engine.limits import Limits
 from penstock.server.connections.connection import connection_class
 from penstock.server.connections.gate import ConnectionGate, Gates, time_limits
 from penstock.server.connections.request_watcher import RequestWatcher
-from penstock.server.edge.graphql import AdmittedOperation, GraphQLApp
+from penstock.server.edge.graphql import AdmittedOperation, GraphQLApp, OperationReader
+from penstock.server.edge.rate_limit import CallerLimits, RateLimiter
 from penstock.server.edge.response import Statuses
 from penstock.server.settings.settings import Settings
 from tests.support.example_schema import FakeContext, shelves_schema
@@ -59,12 +60,12 @@ class Edge:
         self.notes = FakeContext()
         self.admitted: list[AdmittedOperation] = []
         engine = GraphQLEngine(shelves_schema(), limits, persisted=persisted, executor=executor)
+        self.limits = CallerLimits.of(RateLimiter(0, 1), 8)
         self.app: ASGIApp = GraphQLApp(
-            engine,
+            OperationReader(engine, self.limits, introspection),
             authenticate=by_token,
             open_context=self._open,
             statuses=statuses,
-            introspection=introspection,
         )
 
     def _open(self, caller: Caller, admission: AdmittedOperation) -> FakeContext:

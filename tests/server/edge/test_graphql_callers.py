@@ -6,6 +6,7 @@ import pytest
 from graphql import ExecutionResult
 from starlette.types import Message
 
+from penstock.datastore.roles import Caller
 from penstock.schema.engine.engine import PreparedOperation
 from penstock.schema.engine.limits import Limits
 from penstock.server.edge.graphql import GraphQLApp
@@ -30,7 +31,7 @@ async def test_basic_credentials_are_no_token(
 
 async def test_a_page_of_another_site_cannot_send_a_get() -> None:
     async def open_to_all(_headers: object) -> Any:
-        return None
+        return Caller("anybody", {})
 
     edge = Edge()
     assert isinstance(edge.app, GraphQLApp)

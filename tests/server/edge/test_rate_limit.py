@@ -81,9 +81,33 @@ def test_callers_do_not_share() -> None:
     assert [bucket.wait_of(100, user) for user in ("ann", "bob", "ann")] == [0, 0, 10]
 
 
+def test_more_work_of_an_operation_goes_into_debt_once() -> None:
+    bucket = Bucket()
+    assert bucket.wait_of(100) == 0
+    bucket.limiter.spend_more("ann", 30)
+    with pytest.raises(RateLimited) as refused:
+        bucket.limiter.spend_more("ann", 1)
+    assert refused.value.retry_after == 3
+    bucket.now += 2
+    with pytest.raises(RateLimited):
+        bucket.limiter.spend_more("ann", 1)
+    bucket.now += 1
+    bucket.limiter.spend_more("ann", 10_000)
+    assert bucket.wait_of(1) == 1001
+
+
+def test_what_is_owed_is_taken_in_any_case() -> None:
+    bucket = Bucket()
+    for _ in range(3):
+        bucket.limiter.owe("ann", 100)
+    assert bucket.wait_of(1) == 21
+
+
 def test_zero_a_second_limits_nobody() -> None:
     bucket = Bucket(per_second=0, burst=1)
     assert {bucket.wait_of(10**9) for _ in range(100)} == {0}
+    bucket.limiter.owe("ann", 10**9)
+    bucket.limiter.spend_more("ann", 10**9)
 
 
 def test_the_caller_who_asked_least_recently_is_forgotten_first() -> None:
@@ -142,12 +166,17 @@ class Api:
         self._http = http
         self._key = dev_key(settings.data_dir)
 
-    async def __call__(self, query: str, user: str = "ann") -> httpx.Response:
+    async def __call__(self, query: str, user: str = "ann", **variables: Any) -> httpx.Response:
         token = sign_dev_token(self._key, user, {ROOT: Role.ADMIN}, ROOT, DEV_TOKEN_LIFETIME)
-        return await self.by(token, query)
+        return await self.by(token, query, **variables)
 
-    async def by(self, token: str, query: str) -> httpx.Response:
-        return await self._http.post("/graphql", json={"query": query}, headers=bearer(token))
+    async def learn(self, query: str) -> None:
+        """Let another caller pay for reading a document, which then stays in the cache."""
+        assert (await self(query, "teacher of " + query[:50])).status_code == 429
+
+    async def by(self, token: str, query: str, **variables: Any) -> httpx.Response:
+        body = {"query": query, "variables": variables}
+        return await self._http.post("/graphql", json=body, headers=bearer(token))
 
 
 @pytest.fixture
@@ -170,6 +199,7 @@ def assert_limited(answer: httpx.Response, seconds: int) -> None:
 
 
 async def test_a_caller_beyond_their_share_is_told_when_to_come_back(api: Api) -> None:
+    await api.learn("{ __typename }")
     for _ in range(10):
         assert (await api("{ __typename }")).json() == {"data": {"__typename": "Query"}}
     assert_limited(await api("{ __typename }"), 100)
@@ -183,27 +213,73 @@ async def test_each_field_of_a_mutation_is_counted_and_a_refused_one_does_nothin
         fields = (f'{n}: createGroup(input: {{path: "/{n}"}}) {{ __typename }}' for n in names)
         return f"mutation {{ {' '.join(fields)} }}"
 
+    for names in ("abcdefgh", "xyz"):
+        await api.learn(groups(*names))
     made: dict[str, Any] = (await api(groups(*"abcdefgh"))).json()["data"]
     assert made == {name: {"__typename": "CreateGroupPayload"} for name in "abcdefgh"}
     assert_limited(await api(groups("x", "y", "z")), 100)
-    found = await api('{ x: group(path: "/x") { path } a: group(path: "/a") { path } }', "bob")
+    look = '{ x: group(path: "/x") { path } a: group(path: "/a") { path } }'
+    await api.learn(look)
+    found = await api(look, "bob")
     assert found.json()["data"] == {"x": None, "a": {"path": "/a"}}
 
 
 async def test_a_page_is_counted_by_its_size(api: Api) -> None:
     page = "{ pipelines(first: 9) { nodes { name } } }"
+    await api.learn(page)
     assert (await api(page)).status_code == 200
     assert_limited(await api(page), 800)
 
 
 async def test_a_key_spends_what_its_user_has(api: Api) -> None:
     soon = iso_timestamp(datetime.now(UTC) + DEV_TOKEN_LIFETIME)
-    made = await api(
+    create = (
         'mutation { createApiKey(input: {name: "k", roles: [{group: "/", role: READER}], '
         f'expiresAt: "{soon}"}}) {{ ...on CreateApiKeyPayload {{ secret }} }} }}'
     )
+    for query in (create, "{ __typename }"):
+        await api.learn(query)
+    made = await api(create)
     secret = made.json()["data"]["createApiKey"]["secret"]
     for _ in range(9):
         assert (await api.by(secret, "{ __typename }")).status_code == 200
     assert_limited(await api.by(secret, "{ __typename }"), 100)
     assert_limited(await api("{ __typename }"), 100)
+
+
+SAVE = """mutation($a: CreatePipelineInput!, $b: CreatePipelineInput!) {
+  a: createPipeline(input: $a) { __typename }
+  b: createPipeline(input: $b) { __typename } }"""
+
+
+def costly_pipeline(name: str) -> dict[str, Any]:
+    text = "+".join([":x"] * 800)
+    output = {"index": 0, "type": "NUMBER"}
+    return {
+        "group": "/",
+        "name": name,
+        "transformer": {
+            "parameters": [{"index": 0, "key": "x", "type": "NUMBER", "required": True}],
+            "transforms": [{"index": n, "formula": text, "outputs": [output]} for n in range(20)],
+        },
+    }
+
+
+async def test_many_long_formulas_use_up_the_limit_and_the_next_save_changes_nothing(
+    store: Store, tmp_path: Path
+) -> None:
+    settings = Settings.load(data_dir=tmp_path, rate_limit_per_second=1, rate_limit_burst=10_000)
+    async with open_app(settings, store, None) as app:
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
+            api = Api(http, settings)
+            answer = await api(SAVE, a=costly_pipeline("a"), b=costly_pipeline("b"))
+            assert int(answer.headers["retry-after"]) > 600
+            (refused,) = answer.json()["errors"]
+            assert refused["path"] == ["b"]
+            assert refused["extensions"]["code"] == "RATE_LIMITED"
+            assert refused["extensions"]["retryAfter"] > 600
+            again = await api("{ __typename }")
+            assert (again.status_code, int(again.headers["retry-after"]) > 600) == (429, True)
+            seen = await api("{ pipelines { nodes { name } } }", "bob")
+            assert seen.json()["data"]["pipelines"]["nodes"] == [{"name": "a"}]

@@ -24,7 +24,7 @@ from tests.support.server_process import VERIFY_TLS
 pytestmark = pytest.mark.xdist_group("processes")
 
 SECONDS = 30.0
-BURST = 40
+BURST = 200
 ASK = {"query": "{ viewer { userId } }"}
 
 
@@ -89,11 +89,16 @@ def alive(process: int) -> bool:
 def test_a_caller_has_one_allowance_and_metrics_tell_of_every_process(
     server: Server, data_dir: Path
 ) -> None:
+    # Others pay for reading the document, once in each process.
+    others = 0
+    while min(operation_counts(server).get(one, 0) for one in "01") == 0:
+        others += 1
+        assert send_query(server, data_dir, f"reader {others}").status_code == 200
     statuses = Counter(send_query(server, data_dir, "ann").status_code for _ in range(BURST + 10))
     assert statuses == {200: BURST, 429: 10}
     assert processes_told(server) == {"0", "1"}
     told = operation_counts(server)
-    assert sum(told.values()) == BURST + 10
+    assert sum(told.values()) == BURST + 10 + others
     assert min(told["0"], told["1"]) > 0
     assert send_query(server, data_dir, "bob").status_code == 200
 

@@ -14,11 +14,11 @@ from starlette.types import ASGIApp, Message
 from penstock.datastore.errors import NotAuthenticated, NotFound, Unavailable
 from penstock.datastore.roles import ROOT, Caller, Role
 from penstock.datastore.table.instrumentation import Units
-from penstock.schema.engine.engine import GraphQLEngine
+from penstock.schema.engine.engine import GraphQLEngine, OperationRequest
 from penstock.schema.engine.limits import Limits
 from penstock.server.auth.tokens import Authentication
-from penstock.server.edge.graphql import AdmittedOperation, GraphQLApp
-from penstock.server.edge.rate_limit import RateLimiter
+from penstock.server.edge.graphql import AdmittedOperation, GraphQLApp, OperationReader
+from penstock.server.edge.rate_limit import CallerLimits, RateBucket, RateLimiter
 from penstock.server.streams.backpressure import StreamLimits
 from penstock.server.streams.messages import PROTOCOL
 from penstock.server.streams.operations import OperationRunner, StreamService
@@ -129,6 +129,7 @@ class StreamHouse:
         valid: float | None = None,
         introspection: bool = True,
         engine: Limits | None = None,
+        running: int = 8,
     ) -> None:
         self.world = World()
         self.opened: list[AdmittedOperation] = []
@@ -137,12 +138,31 @@ class StreamHouse:
         self.streams = StreamRegistry(per_caller, unproven)
         self.limiter = RateLimiter(1 if share else 0, share or 1, clock=lambda: 0.0)
         self.engine = GraphQLEngine(SCHEMA, engine)
-        runner = OperationRunner(self.engine, self._open, introspection)
+        self.callers = CallerLimits.of(self.limiter, running)
+        reader = OperationReader(self.engine, self.callers, introspection)
+        runner = OperationRunner(reader, self._open)
         service = StreamService(runner, self.authenticate, self.streams, limits)
         self.service = replace(service, watchers=(self._watch,))
-        plain = GraphQLApp(self.engine, authenticate=self._caller_of, open_context=self._open)
+        plain = GraphQLApp(reader, authenticate=self._caller_of, open_context=self._open)
         self.websocket: ASGIApp = WebSocketApp(self.service, origins=["https://app.example.org"])
         self.http: ASGIApp = EventStreamApp(self.service, plain)
+
+    def learn(self, *texts: str) -> None:
+        """Put documents into the cache, so that no caller pays for reading them."""
+        for text in texts:
+            self.engine.prepare(OperationRequest(query=text))
+
+    def spending_of(self, user: str = "ann") -> float:
+        """Return what a user has spent of the share."""
+        levels: list[float] = []
+
+        def look(bucket: RateBucket | None) -> RateBucket:
+            found = bucket or RateBucket(self.limiter._burst, 0.0)
+            levels.append(found.level)
+            return found
+
+        self.limiter._buckets.update(user, look)
+        return self.limiter._burst - levels[0]
 
     async def authenticate(self, headers: Mapping[str, object]) -> Authentication:
         match [value for name, value in headers.items() if name.lower() == "authorization"]:

@@ -285,8 +285,9 @@ async def test_streams_and_connections_count_together() -> None:
 
 
 async def test_what_a_caller_may_not_spend_is_refused_in_the_stream() -> None:
-    house = StreamHouse(share=2)
-    async with post_stream(house, {"query": "subscription { ticks(to: 9) { number } }"}) as stream:
+    house, ticks = StreamHouse(share=2), "subscription { ticks(to: 9) { number } }"
+    house.learn(ticks)
+    async with post_stream(house, {"query": ticks}) as stream:
         await stream.expect_open()
         tick, refused, *_ = await stream.rest()
         assert tick == FIRST.replace(b"silence", b"ticks")

@@ -65,6 +65,7 @@ async def test_a_client_that_leaves_takes_its_subscriptions_with_it() -> None:
 
 async def test_what_a_caller_may_not_spend_is_refused_and_the_connection_stays() -> None:
     house = StreamHouse(share=2)
+    house.learn("{ hello }", WRITE)
     async with connected_client(house) as talk, connected_client(house, "bob") as other:
         for id in "12":
             talk.ask(id, "{ hello }")
@@ -82,9 +83,10 @@ async def test_what_a_caller_may_not_spend_is_refused_and_the_connection_stays()
 
 
 async def test_a_subscription_ends_when_its_events_cost_more_than_the_caller_has() -> None:
-    house = StreamHouse(share=3)
+    house, ticks = StreamHouse(share=3), "subscription { ticks(to: 9) { number } }"
+    house.learn(ticks)
     async with connected_client(house) as talk:
-        talk.ask("1", "subscription { ticks(to: 9) { number } }")
+        talk.ask("1", ticks)
         messages = await talk.all_messages("1")
         assert [m["type"] for m in messages] == ["next", "next", "error"]
         assert messages[-1]["payload"][0]["extensions"]["code"] == "RATE_LIMITED"

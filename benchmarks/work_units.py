@@ -1,0 +1,137 @@
+"""Measures the processor time of a unit of each kind of work: `python -m benchmarks.work_units`.
+
+A caller pays for work in units. One is about the time of reading an object in a list, which the
+first line shows; the others show the same number or less for usual input, and at most a few times
+as much for the worst one. Numbers are the least of five rounds, in microseconds.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import process_time
+
+import orjson
+
+from penstock.datastore.access.work import file_units, formula_units, step_units
+from penstock.datastore.datasets.csv import read_table
+from penstock.datastore.records import DatasetColumn, DatasetContent, ValueType
+from penstock.datastore.sqlite.table import SqliteTable
+from penstock.datastore.store import Store
+from penstock.formula.checking.check import Surroundings
+from penstock.formula.checking.linker import examine
+from penstock.formula.core.values import FormulaParameter, FormulaType
+from penstock.formula.evaluate import compile_formula
+from penstock.schema import schema
+from penstock.schema.engine.cost import BODY_BYTES, document_cost
+from penstock.schema.engine.engine import GraphQLEngine, OperationRequest, RequestRejected
+from tests.support.application import open_application
+from tests.support.sample_resources import NORTHWEST, USA, create_groups, make
+
+ROUNDS = 5
+OBJECTS = 100
+LIST = """query($n: Int!) { pipelines(group: "/usa/northwest", first: $n) {
+  nodes { id name version owner description createdAt tags { key value } } } }"""
+USUAL = "{ pipelines(first: 20) { nodes { id name version owner tags { key value } } } }"
+GUESSED = f"{{ {' '.join(f'guess{n}' for n in range(150))} }}"
+AROUND = Surroundings((FormulaParameter("x", FormulaType.NUMBER),), FormulaType.NUMBER)
+SUM = "+".join([":x"] * 950)
+CSV = b"k\n" + b"".join(b"key %d\n" % n for n in range(50_000))
+
+
+def least(work: Callable[[int], object], units: int) -> float:
+    """Return the least microseconds of a unit; `work` gets the number of the round."""
+    times = []
+    for number in range(ROUNDS):
+        started = process_time()
+        work(number)
+        times.append(process_time() - started)
+    return min(times) / units * 1e6
+
+
+def prepare(engine: GraphQLEngine, text: str) -> None:
+    try:
+        engine.prepare(OperationRequest(query=text))
+    except RequestRejected:
+        return
+
+
+def work_of_documents() -> dict[str, float]:
+    """The cost of documents, each of which is new in each round."""
+    engine = GraphQLEngine(schema)
+    return {
+        f"document, {name}": least(
+            lambda number, text=text: prepare(engine, text + " " * number),  # type: ignore[misc]
+            document_cost(len(text)),
+        )
+        for name, text in (("usual", USUAL), ("150 unknown fields", GUESSED))
+    }
+
+
+def work_of_formulas() -> dict[str, float]:
+    compiled = compile_formula(SUM, AROUND)
+    rows = [{"x": number} for number in range(500)]
+    return {
+        "formula, checked": least(
+            lambda number: examine(SUM + " " * number, AROUND), formula_units(len(SUM))
+        ),
+        "formula, compiled": least(
+            lambda number: compile_formula(SUM + " " * (number + 10), AROUND),
+            formula_units(len(SUM)),
+        ),
+        "formula, evaluated": least(
+            lambda _: compiled.run_all(rows), step_units(compiled.steps * len(rows))
+        ),
+    }
+
+
+def work_of_bodies() -> dict[str, float]:
+    body = orjson.dumps({"query": USUAL, "variables": {"names": ["a name"] * 90_000}})
+    columns = (DatasetColumn(name="k", type=ValueType.STRING),)
+    content = DatasetContent(
+        columns=columns, key_column="k", file="", checksum="", size_bytes=len(CSV), row_count=0
+    )
+    return {
+        "body of a request": least(lambda _: orjson.loads(body), len(body) // BODY_BYTES),
+        "file of a dataset": least(lambda _: read_table(CSV, content), file_units(len(CSV))),
+    }
+
+
+async def work_of_objects() -> dict[str, float]:
+    """Measure a list of many objects, and subtract one of a single object."""
+    with TemporaryDirectory() as folder:
+        table = SqliteTable.open(Path(folder) / "table.db")
+        await table.create()
+        store = Store(table)
+        session = await create_groups(store, USA, NORTHWEST)
+        for number in range(OBJECTS):
+            await make(session, NORTHWEST, f"n{number}", "source=sap", f"scope={number}")
+        free = {"rate_limit_per_second": 0, "access_log": False}
+        async with open_application(store, Path(folder), **free) as app:
+            one, many = [
+                await least_of(lambda size=size: app.ask(LIST, {"n": size}))  # type: ignore[misc]
+                for size in (1, OBJECTS)
+            ]
+        await table.close()
+    return {"object of a list": (many - one) / (OBJECTS - 1)}
+
+
+async def least_of(ask: Callable[[], Awaitable[object]]) -> float:
+    times = []
+    for _ in range(10 * ROUNDS):
+        started = process_time()
+        await ask()
+        times.append(process_time() - started)
+    return min(times) * 1e6
+
+
+def main() -> None:
+    measured = asyncio.run(work_of_objects())
+    measured |= work_of_documents() | work_of_formulas() | work_of_bodies()
+    print(f"{'microseconds of a unit':<32}{'least':>8}")
+    for name, microseconds in measured.items():
+        print(f"{name:<32}{microseconds:>8.1f}")
+
+
+if __name__ == "__main__":
+    main()

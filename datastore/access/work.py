@@ -1,0 +1,73 @@
+"""The units of processor time that work takes, and the account of the caller who has it done.
+
+A unit is about the time of reading one object in a list. `python -m benchmarks.work_units` measures
+how long a unit of each kind of work takes.
+"""
+
+from typing import Final, Protocol
+
+FORMULA_CHARACTERS: Final = 3
+"""Characters of formulas that are parsed and checked, or compiled, in one unit."""
+
+CALLED_CHARACTERS: Final = 600
+"""Characters of called formulas that are met again, by one more formula, in one unit."""
+
+STEPS: Final = 100
+"""Operations of formulas in one unit."""
+
+TEXT_WORK: Final = 5_000
+"""Units of a formula's text functions, as `WorkMeter` counts them, in one unit."""
+
+FILE_BYTES: Final = 200
+"""Bytes of a file of rows that are read and checked in one unit."""
+
+
+class WorkAccount(Protocol):
+    """The allowance of one caller, from which an operation takes what its work costs.
+
+    Work begins with `spend`, which a caller in debt cannot do. What turns out to belong to it is
+    then only owed, so that work that has begun comes to its end.
+    """
+
+    def spend(self, units: int) -> None:
+        """Take the units of work that is to begin; raises RateLimited, which takes nothing."""
+
+    def owe(self, units: int) -> None:
+        """Take the units of more work of the same kind, in any case."""
+
+
+class FreeWork:
+    """The account of the server's own work, which costs nobody anything."""
+
+    def spend(self, units: int) -> None:
+        """Take nothing."""
+
+    def owe(self, units: int) -> None:
+        """Take nothing."""
+
+
+FREE_WORK: Final = FreeWork()
+
+
+def formula_units(own: int, called: int = 0, calling: int = 1) -> int:
+    """Return the units of checking formulas of `own` characters.
+
+    `called` are the characters of the calculations that they call, each once, and `calling` is the
+    number of the formulas.
+    """
+    return (own + called) // FORMULA_CHARACTERS + called * calling // CALLED_CHARACTERS
+
+
+def step_units(steps: int) -> int:
+    """Return the units of this many operations of formulas."""
+    return steps // STEPS
+
+
+def text_units(work: int) -> int:
+    """Return the units of what text functions of formulas did, as `WorkMeter` counts it."""
+    return work // TEXT_WORK
+
+
+def file_units(size: int) -> int:
+    """Return the units of reading and checking a file of rows of this many bytes."""
+    return size // FILE_BYTES

@@ -1,0 +1,193 @@
+"""A caller and a group have only so many uploads open, counted exactly."""
+
+from asyncio import gather
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from penstock.datastore.access.open_uploads import UploadLimits
+from penstock.datastore.errors import Invalid, LimitExceeded, NotFound
+from penstock.datastore.executions.create import ExecutionRequest
+from penstock.datastore.executions.files import ingest_key
+from penstock.datastore.executions.records import Execution, ExecutionMode
+from penstock.datastore.records import DatasetColumn, Pipeline, ValueType
+from penstock.datastore.roles import Caller
+from penstock.datastore.store import Store
+from penstock.datastore.table.port import Table
+from tests.datastore.audio.sample_uploads import COVER, TAGS, sound, upload_and_register
+from tests.datastore.executions.sample_executions import (
+    ANN,
+    EVE,
+    INPUT,
+    begin_execution,
+    put_file,
+)
+from tests.support.consistency_check import contents
+from tests.support.sample_resources import USA, Watch, create_groups, on_sqlite, without_moto
+
+COLUMNS = [DatasetColumn(name="k", type=ValueType.STRING)]
+
+
+def with_limits(store: Store, per_caller: int, per_group: int = 100) -> Store:
+    return replace(store, upload_limits=UploadLimits(per_caller, per_group))
+
+
+async def open_places(table: Table) -> list[str]:
+    """Return the uploads that hold places, those of callers and of groups."""
+    rows = (await contents(table)).items()
+    return sorted(str(row["subject"]) for key, row in rows if key.pk.startswith("FU:"))
+
+
+async def expect_refusal(store: Store, pipeline: Pipeline, who: Caller = ANN) -> LimitExceeded:
+    before = await contents(store.table)
+    with pytest.raises(LimitExceeded) as caught:
+        await begin_execution(store, pipeline, who)
+    assert await contents(store.table) == before
+    return caught.value
+
+
+async def start(store: Store, execution: Execution, who: Caller = ANN) -> None:
+    await put_file(store.files, ingest_key(execution), INPUT)
+    await store.open_session(who).executions.uploads.confirm(execution.id)
+
+
+async def test_uploads_are_open_until_they_are_confirmed(store: Store, pipeline: Pipeline) -> None:
+    store = with_limits(store, 3)
+    made = [await begin_execution(store, pipeline) for _ in range(3)]
+    error = await expect_refusal(store, pipeline)
+    assert (error.limit, error.maximum, error.actual) == ("uploads open at a time", 3, 4)
+    await start(store, made[1])
+    await begin_execution(store, pipeline)
+    await expect_refusal(store, pipeline)
+    await start(store, made[0])
+    await start(store, made[2])
+    for _ in range(2):
+        await begin_execution(store, pipeline)
+    await expect_refusal(store, pipeline)
+
+
+async def test_uploads_of_all_kinds_count_together(store: Store, pipeline: Pipeline) -> None:
+    store = with_limits(store, 3)
+    session = store.open_session(ANN)
+    await begin_execution(store, pipeline)
+    await session.audio.registering.upload("a.mp3")
+    await session.dataset_files.upload(USA)
+    await expect_refusal(store, pipeline)
+    for opening in (session.audio.registering.upload("b.mp3"), session.dataset_files.upload(USA)):
+        with pytest.raises(LimitExceeded):
+            await opening
+    await store.open_session(EVE).audio.registering.upload("a.mp3")
+
+
+async def test_a_group_has_only_so_many_uploads_open(store: Store, pipeline: Pipeline) -> None:
+    store = with_limits(store, 3, 4)
+    bob = Caller("bob", ANN.roles, ANN.default_group)
+    for who in (ANN, ANN, bob, bob):
+        await begin_execution(store, pipeline, who)
+    for who in (ANN, bob):
+        assert (
+            await expect_refusal(store, pipeline, who)
+        ).limit == "uploads open at a time of the group"
+    with pytest.raises(LimitExceeded):
+        await store.open_session(ANN).dataset_files.upload(USA)
+    await store.open_session(ANN).audio.registering.upload("of no group.mp3")
+
+
+@on_sqlite
+async def test_an_upload_whose_form_expired_is_not_open(
+    store: Store, pipeline: Pipeline, watch: Watch
+) -> None:
+    store = with_limits(store, 2)
+    for _ in range(2):
+        await begin_execution(store, pipeline)
+    watch.move(timedelta(minutes=59))
+    await expect_refusal(store, pipeline)
+    watch.move(timedelta(minutes=2))
+    for _ in range(2):
+        await begin_execution(store, pipeline)
+    await expect_refusal(store, pipeline)
+
+
+@on_sqlite
+async def test_an_execution_that_was_cancelled_has_no_upload_open(
+    store: Store, pipeline: Pipeline
+) -> None:
+    store = with_limits(store, 1)
+    made = await begin_execution(store, pipeline)
+    await store.open_session(ANN).executions.changing.cancel(made.id)
+    await begin_execution(store, pipeline)
+    await expect_refusal(store, pipeline)
+
+
+@on_sqlite
+async def test_a_dataset_upload_is_open_until_its_file_is_used(store: Store) -> None:
+    store = with_limits(store, 1, 1)
+    await create_groups(store)
+    files = store.open_session(ANN).dataset_files
+    ticket = await files.upload(USA)
+    missing = await files.check_upload(COLUMNS, "k", ticket.id)
+    assert missing.problems[0].code == "NO_FILE"
+    with pytest.raises(LimitExceeded):
+        await files.upload(USA)
+    await put_file(store.files, files._upload_key(ticket.id), b"k\na\n")
+    assert (await files.check_upload(COLUMNS, "k", ticket.id)).file is not None
+    assert await open_places(store.table) == []
+    await files.upload(USA)
+    assert len(await open_places(store.table)) == 2
+
+
+@on_sqlite
+async def test_a_creation_that_fails_or_is_repeated_holds_no_place(
+    store: Store, pipeline: Pipeline
+) -> None:
+    creating = store.open_session(ANN).executions.creating
+    wanted = ExecutionRequest(pipeline_id=pipeline.id)
+    made = await creating.create(wanted, "key")
+    for _ in range(3):
+        assert (await creating.create(wanted, "key")).id == made.id
+    with pytest.raises(Invalid):
+        await creating.create(replace(wanted, max_failed_rows=1), "key")
+    with pytest.raises(NotFound):
+        await store.open_session(EVE).executions.creating.create(wanted)
+    assert await open_places(store.table) == [f"execution:{made.id}"] * 2
+
+
+@on_sqlite
+async def test_rows_that_come_with_the_request_open_no_upload(
+    store: Store, pipeline: Pipeline
+) -> None:
+    inline = store.open_session(ANN).executions.inline
+    wanted = ExecutionRequest(pipeline_id=pipeline.id, mode=ExecutionMode.INLINE)
+    await inline.run(wanted, [{"distance": 1}])
+    assert await open_places(store.table) == []
+
+
+@without_moto
+async def test_many_at_once_never_open_more(store: Store, pipeline: Pipeline) -> None:
+    store = with_limits(store, 5)
+    opening = [store.open_session(ANN).audio.registering.upload(f"{n}.mp3") for n in range(20)]
+    ended = await gather(*opening, return_exceptions=True)
+    assert sum(not isinstance(one, BaseException) for one in ended) == 5
+    assert all(isinstance(one, LimitExceeded) for one in ended if isinstance(one, BaseException))
+    assert len(await open_places(store.table)) == 5
+
+
+@on_sqlite
+async def test_a_smaller_limit_holds_for_what_was_open_before(
+    store: Store, pipeline: Pipeline
+) -> None:
+    for _ in range(10):
+        await begin_execution(with_limits(store, 10), pipeline)
+    await expect_refusal(with_limits(store, 3), pipeline)
+
+
+@on_sqlite
+async def test_an_audio_upload_is_open_until_it_is_a_track(store: Store) -> None:
+    audio = with_limits(store, 2).open_session(ANN).audio
+    for name in "abcd":
+        await upload_and_register(audio, f"{name}.wav", sound("wav", 1, TAGS, COVER))
+    await audio.registering.upload("e.wav")
+    await audio.registering.upload("f.wav")
+    with pytest.raises(LimitExceeded):
+        await audio.registering.upload("g.wav")

@@ -1,0 +1,203 @@
+"""Callers pay for work by its size, which is known before the work, and nothing happens unpaid."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from penstock.datastore.access.work import (
+    CALLED_CHARACTERS,
+    FILE_BYTES,
+    FORMULA_CHARACTERS,
+    STEPS,
+    TEXT_WORK,
+)
+from penstock.datastore.errors import Invalid, RateLimited
+from penstock.datastore.executions.create import ExecutionRequest
+from penstock.datastore.formulas.checks import MAX_FORMULAS
+from penstock.datastore.records import (
+    Calculation,
+    DatasetColumn,
+    Output,
+    Parameter,
+    Pipeline,
+    Transform,
+    Transformer,
+    ValueType,
+)
+from penstock.datastore.store import Session, Store
+from penstock.formula.syntax import parser
+from tests.support.sample_resources import SUPER, USA, create_groups, on_sqlite
+
+pytestmark = on_sqlite
+
+NUMBER = Output(index=0, type=ValueType.NUMBER)
+X = Parameter(index=0, key="x", type=ValueType.NUMBER, required=True)
+TEXT = Parameter(index=0, key="x", type=ValueType.STRING, required=True)
+SUM = "+".join([":x"] * 950)
+
+
+class Account:
+    """Counts what is taken, up to `most`; more is refused."""
+
+    def __init__(self, most: int = 10**9) -> None:
+        self.taken = 0
+        self.owed = 0
+        self.most = most
+
+    def spend(self, units: int) -> None:
+        if self.taken + units > self.most:
+            raise RateLimited(7)
+        self.taken += units
+
+    def owe(self, units: int) -> None:
+        self.owed += units
+
+
+async def open_with_group(store: Store) -> Session:
+    return await create_groups(store, USA)
+
+
+def transformer(formulas: Sequence[str]) -> Transformer:
+    transforms = (
+        Transform(index=n, formula=text, outputs=(NUMBER,)) for n, text in enumerate(formulas)
+    )
+    return Transformer(parameters=(X,), transforms=tuple(transforms))
+
+
+def content(formulas: Sequence[str], name: str = "p") -> dict[str, Any]:
+    return {"name": name, "tags": (), "transformer": transformer(formulas)}
+
+
+async def save_pipeline(session: Session, *formulas: str, name: str = "p") -> Pipeline:
+    return await session.pipelines.writing.create(USA, content(formulas, name), None)
+
+
+async def save_calculation(session: Session, name: str, formula: str) -> Calculation:
+    fields = {"name": name, "tags": (), "formula": formula, "outputs": (NUMBER,)}
+    return await session.calculations.writing.create(USA, {**fields, "parameters": (X,)}, None)
+
+
+def units(characters: int) -> int:
+    return characters // FORMULA_CHARACTERS
+
+
+async def test_saving_costs_the_characters_of_the_formulas(store: Store) -> None:
+    await open_with_group(store)
+    account = Account()
+    session = store.open_session(SUPER, account)
+    made = await save_pipeline(session, *[SUM + " " * n for n in range(17)])
+    paid = account.taken
+    assert paid == units(sum(len(SUM) + n for n in range(17)))
+    changes = {"transformer": transformer([SUM])}
+    await session.pipelines.writing.update(made.id, 1, changes)
+    assert account.taken - paid == units(len(SUM))
+    await save_calculation(session, "c", SUM)
+    assert account.taken - paid == 2 * units(len(SUM))
+
+
+async def test_saving_costs_the_characters_of_what_the_formulas_call(store: Store) -> None:
+    outer = await open_with_group(store)
+    await save_calculation(outer, "inner", SUM)
+    await save_calculation(outer, "outer", "#inner(:x)")
+    account = Account()
+    formulas = [f"#outer(:x)+{n}" for n in range(10)]
+    await save_pipeline(store.open_session(SUPER, account), ":x", *formulas)
+    called = len(SUM) + len("#inner(:x)")
+    own = 2 + sum(map(len, formulas))
+    assert account.taken == units(own)
+    assert account.owed == units(called) + called * 10 // CALLED_CHARACTERS
+
+
+async def test_what_cannot_be_paid_is_not_even_parsed(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = await open_with_group(store)
+    saved = await save_calculation(known, "saved", SUM)
+    monkeypatch.setattr(parser, "parse_uncached", None)
+    session = store.open_session(SUPER, Account(most=100))
+    fresh = SUM + "+#saved(:x)"
+    with pytest.raises(RateLimited):
+        await save_pipeline(session, fresh)
+    with pytest.raises(RateLimited):
+        await save_calculation(session, "c", fresh)
+    with pytest.raises(RateLimited):
+        await session.evaluations.prepare_draft(USA, fresh, [X], [NUMBER])
+    found = await known.calculations.reading.one(saved.id)
+    assert found == saved
+    monkeypatch.undo()
+    assert (await save_pipeline(known, ":x")).version == 1
+    assert (await save_calculation(known, "c", ":x")).version == 1
+
+
+async def test_formulas_beyond_their_limit_are_refused_unparsed(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = await open_with_group(store)
+    monkeypatch.setattr(parser, "parse_uncached", None)
+    long = "#none(:x)+" * 900
+    with pytest.raises(Invalid) as refused:
+        await save_pipeline(session, *[long + str(n) for n in range(MAX_FORMULAS // len(long) + 1)])
+    assert "longer than" in refused.value.problems[0].message
+
+
+async def test_evaluating_costs_the_formula_and_the_steps_of_all_rows(store: Store) -> None:
+    saved = await save_calculation(await open_with_group(store), "c", SUM)
+    account = Account()
+    evaluations = store.open_session(SUPER, account).evaluations
+    _, prepared = await evaluations.prepare_by_id(saved.id, None)
+    await prepared.evaluate([{"x": n} for n in range(1_000)])
+    assert account.taken == units(len(SUM))
+    assert account.owed == units(len(SUM)) + 949 * 1_000 // STEPS
+    await prepared.explain({"x": 1})
+    assert account.owed == 2 * units(len(SUM)) + 949 * 1_000 // STEPS
+    account.most = account.taken
+    with pytest.raises(RateLimited):
+        await evaluations.prepare_by_id(saved.id, None)
+
+
+async def test_a_draft_costs_its_check_as_well(store: Store) -> None:
+    await open_with_group(store)
+    account = Account()
+    evaluations = store.open_session(SUPER, account).evaluations
+    prepared = await evaluations.prepare_draft(USA, SUM, [X], [NUMBER])
+    await prepared.evaluate([{"x": 1}])
+    assert account.taken == units(len(SUM))
+    assert account.owed == units(len(SUM)) + 949 // STEPS
+
+
+async def test_text_functions_cost_what_they_did(store: Store) -> None:
+    await open_with_group(store)
+    account = Account()
+    evaluations = store.open_session(SUPER, account).evaluations
+    output = Output(index=0, type=ValueType.STRING)
+    prepared = await evaluations.prepare_draft(USA, "UPPERCASE(:x)", [TEXT], [output])
+    await prepared.evaluate([{"x": "a" * 30_000}] * 60)
+    assert account.owed >= 60 * 30_000 // TEXT_WORK
+
+
+async def test_an_execution_costs_its_formulas_and_inline_rows_their_steps(store: Store) -> None:
+    session = await open_with_group(store)
+    pipeline = await save_pipeline(session, SUM)
+    other = await save_pipeline(session, SUM, name="other")
+    account = Account()
+    executions = store.open_session(SUPER, account).executions
+    wanted = ExecutionRequest(pipeline_id=pipeline.id)
+    await executions.creating.create(wanted)
+    assert (account.taken, account.owed) == (units(len(SUM)), 0)
+    wanted = ExecutionRequest(pipeline_id=other.id)
+    await executions.inline.run(wanted, [{"x": n} for n in range(1_000)])
+    assert (account.taken, account.owed) == (2 * units(len(SUM)), 949 * 1_000 // STEPS)
+    account.most = account.taken
+    with pytest.raises(RateLimited):
+        await executions.inline.run(wanted, [{"x": 1}])
+
+
+async def test_the_content_of_a_dataset_costs_its_size(store: Store) -> None:
+    account = Account()
+    await open_with_group(store)
+    files = store.open_session(SUPER, account).dataset_files
+    columns = [DatasetColumn(name="k", type=ValueType.STRING)]
+    csv = "k\n" + "".join(f"{n}\n" for n in range(2_000))
+    await files.check_text(columns, "k", csv)
+    assert account.taken == len(csv) // FILE_BYTES
