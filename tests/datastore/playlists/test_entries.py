@@ -141,7 +141,7 @@ async def test_what_cannot_mean_anything_is_refused_and_changes_nothing(store: S
         (move(target, [first], first), Invalid, ["after"]),
         (move(target, [f"{n}" for n in range(50)]), LimitExceeded, ["entryIds"]),
         (move(target, [first, ABSENT]), NotFound, ["entryIds"]),
-        (move(target, [first], ABSENT), NotFound, ["entryIds"]),
+        (move(target, [first], ABSENT), NotFound, ["after"]),
         (remove(target, []), Invalid, ["entryIds"]),
         (remove(target, [first] * 2), Invalid, ["entryIds"]),
         (remove(target, [first, ABSENT]), NotFound, ["entryIds"]),

@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "dfd38b15e26efc8f0cd70aecaacefa3d5747a5a0892aee14f37f03782d05ab7e"
+STRUCTURE = "5c25f5de864929f31abf37cb0b82e10de1d92ab213041379399c98d559c4ec3a"
 SMALL = '''
 """The fields that read data."""
 type Query {
