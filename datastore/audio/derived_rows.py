@@ -75,15 +75,16 @@ def _track_counters(track: Audio) -> Iterator[Counter]:
     yield _album_counter(track, length)
     for artist, name in names.artists_of(track).items():
         key = ARTIST.key(user=track.owner, name=names.sort_name(name), artist=artist)
-        yield Counter(key, {"count": 1}, {"name": name})
+        yield Counter(key, {"count": 1}, spelling={"name": name})
     for genre, name in names.genres_of(track).items():
         key = GENRE.key(user=track.owner, name=names.sort_name(name), genre=genre)
-        yield Counter(key, {"count": 1}, {"name": name})
+        yield Counter(key, {"count": 1}, spelling={"name": name})
 
 
 def _album_counter(track: Audio, length: dict[str, int]) -> Counter:
     name = names.album_name(track)
     key = ALBUM.key(user=track.owner, name=names.sort_name(name), album=names.album_key(track).id)
-    labels = {"name": name, "albumArtist": names.album_artist(track)}
     news: dict[str, Value] = {"year": track.year, "artwork": track.artwork}
-    return Counter(key, length, labels, {field: value for field, value in news.items() if value})
+    latest = {field: value for field, value in news.items() if value}
+    spelling = {"name": name, "albumArtist": names.album_artist(track)}
+    return Counter(key, length, latest=latest, spelling=spelling)

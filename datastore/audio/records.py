@@ -113,7 +113,10 @@ class AudioLink(StoredRecord, frozen=True, kw_only=True):
 
 
 class Artist(StoredRecord, frozen=True, kw_only=True):
-    """An artist of a user's library, with the number of tracks and the name as first written."""
+    """An artist of a user's library, with the number of tracks and the name as first written.
+
+    An edit of a track that spells the name differently corrects it.
+    """
 
     id: str
     name: str
@@ -136,7 +139,10 @@ class Album(StoredRecord, frozen=True, kw_only=True):
 
 
 class Genre(StoredRecord, frozen=True, kw_only=True):
-    """A genre of a user's library, with the number of tracks and the name as first written."""
+    """A genre of a user's library, with the number of tracks and the name as first written.
+
+    An edit of a track that spells the name differently corrects it.
+    """
 
     id: str
     name: str

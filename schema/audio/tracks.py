@@ -182,7 +182,10 @@ class Audio(Node, ListeningFields):
 
 @strawberry.type(description="An artist of the caller's library, identified by name.")
 class Artist(Node):
-    name: str = strawberry.field(description="The name of the artist, as it was first written.")
+    name: str = strawberry.field(
+        description="The name of the artist, as it was first written or last corrected by an "
+        "edit of one of its tracks."
+    )
     count: int = strawberry.field(
         description="The number of tracks of the artist, including those of the artist's albums."
     )
@@ -218,7 +221,10 @@ class Artist(Node):
     description="An album of the caller's library, identified by its artist and its name."
 )
 class Album(Node):
-    name: str = strawberry.field(description="The name of the album, as it was first written.")
+    name: str = strawberry.field(
+        description="The name of the album, as it was first written or last corrected by an "
+        "edit of one of its tracks."
+    )
     count: int = strawberry.field(description="The number of tracks of the album in the library.")
 
     is_type_of = record_type_check(records.Album)
@@ -273,7 +279,10 @@ class Album(Node):
 
 @strawberry.type(description="A genre of the caller's library.")
 class Genre:
-    name: str = strawberry.field(description="The name of the genre, as it was first written.")
+    name: str = strawberry.field(
+        description="The name of the genre, as it was first written or last corrected by an "
+        "edit of one of its tracks."
+    )
     count: int = strawberry.field(description="The number of tracks of the genre in the library.")
 
 
