@@ -12,9 +12,10 @@ from typing import Final
 from penstock.datastore.access.access import Access
 from penstock.datastore.audio.add_tracks import TrackAdder, TrackDraft
 from penstock.datastore.audio.buckets import AudioSource
+from penstock.datastore.audio.imports.report import describe_failure, failure_item
 from penstock.datastore.audio.names import object_hash
 from penstock.datastore.audio.object_keys import uploads_prefix
-from penstock.datastore.audio.records import Audio, ImportFailure
+from penstock.datastore.audio.records import Audio
 from penstock.datastore.audio.sources import AudioSources
 from penstock.datastore.audio.uploads import UploadRegistrar
 from penstock.datastore.errors import (
@@ -28,13 +29,12 @@ from penstock.datastore.errors import (
     Unavailable,
 )
 from penstock.datastore.jobs.jobs import Job, JobKind, job_item, new_job
-from penstock.datastore.jobs.leases import JOB_RETENTION, JobLease
+from penstock.datastore.jobs.leases import JobLease
 from penstock.datastore.objects.port import LISTING
 from penstock.datastore.table.commit import Write, already_done, commit
-from penstock.datastore.table.items import load, read_rows
-from penstock.datastore.table.layout import AUDIO_BY_BUCKET, IMPORT_FAILURE
-from penstock.datastore.table.pages import Slice, Window, make_slice
-from penstock.datastore.table.port import TTL, Item, Key, Missing, Put, Query, Range
+from penstock.datastore.table.items import read_rows
+from penstock.datastore.table.layout import AUDIO_BY_BUCKET
+from penstock.datastore.table.port import Missing, Put
 from penstock.datastore.text import character_problem
 
 MAX_PREFIX: Final = 1024
@@ -65,22 +65,6 @@ class AudioImporter:
         self.on_job_created()
         return job
 
-    async def failures(self, job: str, window: Window) -> Slice[ImportFailure]:
-        """List the failures of a caller's import: `sk` begins with `IJ:<job>:`."""
-        prefix = IMPORT_FAILURE.sk.prefix({"job": job})
-        pk = IMPORT_FAILURE.pk.fill({"user": self._user})
-        query = Query(
-            partition=pk,
-            range=Range(prefix),
-            after=None if window.after is None else Key(pk, prefix + window.after),
-            descending=window.backward,
-            limit=window.size + 1,
-        )
-        page = await self.access.table.query(query)
-        found = [(str(item["sk"]).removeprefix(prefix), item) for item in page.items]
-        part = make_slice(found, window, lambda each: each[0], more=page.last is not None)
-        return part.with_items([load(ImportFailure, item) for _, (_, item) in part.entries])
-
     def _check_prefix(self, prefix: str, *, own: bool) -> None:
         if len(prefix.encode()) > MAX_PREFIX or character_problem(prefix):
             raise Invalid([FieldProblem(["prefix"], "is not a valid prefix of an object key")])
@@ -91,17 +75,6 @@ class AudioImporter:
     @property
     def _user(self) -> str:
         return self.access.caller.user_id
-
-
-def failure_item(access: Access, job: str, key: str, error: PenstockError) -> Item:
-    """The row of a failure about one object; it expires together with the job."""
-    return {
-        **IMPORT_FAILURE.item(user=access.caller.user_id, job=job, hash=object_hash(key)),
-        "objectKey": key,
-        "code": error.code.value,
-        "message": error.message,
-        TTL: int((access.clock.now() + JOB_RETENTION).timestamp()),
-    }
 
 
 MAX_OBJECTS: Final = 100_000
@@ -187,7 +160,8 @@ class _AudioImport:
 
     async def _report_failures(self, failures: Mapping[str, PenstockError]) -> None:
         job = self.lease.job.id
-        rows = [failure_item(self.access, job, key, error) for key, error in failures.items()]
+        found = [describe_failure(key, error) for key, error in failures.items()]
+        rows = [failure_item(self.access, job, failure) for failure in found]
         if rows:
             await self.access.table.write([Put(row) for row in rows])
 

@@ -157,11 +157,25 @@ class LibraryTotals(StoredRecord, frozen=True, kw_only=True):
     size: int = 0
 
 
+class ImportFailureCode(StrEnum):
+    """The reason why an import reports an object; clients branch on it."""
+
+    EMPTY = "EMPTY"
+    UNKNOWN_FORMAT = "UNKNOWN_FORMAT"
+    UNREADABLE = "UNREADABLE"
+    INVALID_KEY = "INVALID_KEY"
+    INVALID_TAGS = "INVALID_TAGS"
+    LIMIT_EXCEEDED = "LIMIT_EXCEEDED"
+    MISSING = "MISSING"
+    VANISHED = "VANISHED"
+    OTHER = "OTHER"
+
+
 class ImportFailure(StoredRecord, frozen=True, kw_only=True):
-    """An object that an import could not add, and the reason."""
+    """An object that an import could not add or no longer finds, and the reason."""
 
     object_key: str
-    code: str
+    code: ImportFailureCode
     message: str
 
 

@@ -125,7 +125,7 @@ class UploadRegistrar:
         if stat is None:
             raise _no_object()
         if stat.size == 0:
-            raise invalid_object("UNKNOWN_FORMAT", "is empty")
+            raise invalid_object("EMPTY", "is empty")
         return stat
 
     async def require_new(self, bucket: str, object_key: str) -> None:

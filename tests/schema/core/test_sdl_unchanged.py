@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "5c25f5de864929f31abf37cb0b82e10de1d92ab213041379399c98d559c4ec3a"
+STRUCTURE = "f143669f94fdc398601650f8f7e418b0f3d53faede461256dfc98d0b5b1cea70"
 SMALL = '''
 """The fields that read data."""
 type Query {
