@@ -1,5 +1,6 @@
 """The types of tracks, artists, albums and genres, and of signed URLs."""
 
+from functools import partial
 from typing import Annotated
 
 import strawberry
@@ -212,7 +213,7 @@ class Artist(Node):
             ("audios of artist", artist.id),
             page_from_arguments(first, after, last, before),
             lambda window: audio.load_linked_tracks(
-                info.context, lists.by_artist(artist.id, window)
+                info.context, window, partial(lists.by_artist, artist.id)
             ),
         )
 
@@ -273,7 +274,9 @@ class Album(Node):
             info,
             ("audios of album", album.id),
             page_from_arguments(first, after, last, before),
-            lambda window: audio.load_linked_tracks(info.context, lists.by_album(album.id, window)),
+            lambda window: audio.load_linked_tracks(
+                info.context, window, partial(lists.by_album, album.id)
+            ),
         )
 
 
