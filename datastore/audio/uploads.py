@@ -3,6 +3,7 @@
 Covers are stored once for each content among the objects of their owner.
 """
 
+from asyncio import timeout
 from base64 import b32encode
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import Final, NamedTuple
 from penstock.datastore.access.access import Access
 from penstock.datastore.audio.add_tracks import TrackAdder, TrackDraft
 from penstock.datastore.audio.buckets import AudioSource
+from penstock.datastore.audio.endpoint_rules import unusable_endpoint
 from penstock.datastore.audio.file_type import picture_type
 from penstock.datastore.audio.names import object_hash
 from penstock.datastore.audio.object_keys import (
@@ -23,7 +25,7 @@ from penstock.datastore.audio.object_keys import (
 )
 from penstock.datastore.audio.records import MEDIA_TYPES, Audio, AudioFile
 from penstock.datastore.audio.sources import AudioSources
-from penstock.datastore.audio.tag_reader import TagScan, invalid_object
+from penstock.datastore.audio.tag_reader import ScanResult, TagScan, invalid_object
 from penstock.datastore.errors import BadArgument, FieldProblem, Invalid, NotFound, ObjectTaken
 from penstock.datastore.objects.port import Files, Stat, UploadForm
 from penstock.datastore.table.layout import AUDIO_BY_BUCKET
@@ -49,6 +51,7 @@ async def _single_chunk(content: bytes) -> AsyncIterator[bytes]:
 
 MAX_UPLOAD: Final = 1024**3
 UPLOAD_SECONDS: Final = 3600
+SCAN_SECONDS: Final = 60.0
 UNKNOWN_TYPE: Final = "application/octet-stream"
 UPLOADED_TYPES: Final = (*dict.fromkeys(MEDIA_TYPES.values()), UNKNOWN_TYPE)
 
@@ -98,7 +101,7 @@ class UploadRegistrar:
         stat = await self._require_object(source, object_key, owned=connection_id is None)
         name = file_name_of(object_key)
         title = name.rpartition(".")[0] or name
-        scanned = await TagScan(source, object_key, stat.size, {}).run(title)
+        scanned = await _scan_object(source, object_key, stat.size, title)
         parsed = scanned.parsed
         file = AudioFile(
             bucket=source.bucket,
@@ -138,6 +141,15 @@ class UploadRegistrar:
     @property
     def _user(self) -> str:
         return self.access.caller.user_id
+
+
+async def _scan_object(source: AudioSource, key: str, size: int, title: str) -> ScanResult:
+    """Read the tags of an object; raises IllegalState if its bucket sends the bytes too slowly."""
+    try:
+        async with timeout(SCAN_SECONDS):
+            return await TagScan(source, key, size, {}).run(title)
+    except TimeoutError:
+        raise unusable_endpoint() from None
 
 
 def _no_object() -> NotFound:

@@ -41,10 +41,11 @@ _jitter = random.SystemRandom().random
 
 
 class Attempts:
-    """The attempts of one call, which share a deadline (in seconds from now)."""
+    """The attempts of one call, at most `most`, which share a deadline (in seconds from now)."""
 
-    def __init__(self, deadline: float) -> None:
+    def __init__(self, deadline: float, most: int | None = None) -> None:
         self._deadline = deadline
+        self._most = most
         self._until = asyncio.get_running_loop().time() + deadline
         self._pauses = 0
 
@@ -69,7 +70,8 @@ class Attempts:
         """Wait before the next attempt; raises Unavailable if that would pass the deadline."""
         delay = _jitter() * min(CAP, BASE * 2 ** min(self._pauses, DOUBLINGS))
         self._pauses += 1
-        if asyncio.get_running_loop().time() + delay >= self._until:
+        is_last = self._pauses == self._most
+        if is_last or asyncio.get_running_loop().time() + delay >= self._until:
             message = f"The store did not answer within {self._deadline:g} seconds."
             raise errors.Unavailable(message) from cause
         note_retry(retry_reason(cause))

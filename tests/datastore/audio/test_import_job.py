@@ -10,7 +10,7 @@ import pytest
 
 from penstock.datastore.access.vault import LocalVault
 from penstock.datastore.audio import import_job
-from penstock.datastore.audio.endpoint_rules import EndpointRules
+from penstock.datastore.audio.endpoint_rules import EndpointRules, unusable_endpoint
 from penstock.datastore.audio.library import BucketAccess
 from penstock.datastore.audio.records import Tags
 from penstock.datastore.clock import Clock
@@ -150,7 +150,7 @@ async def test_an_import_whose_bucket_is_gone_or_silent_is_given_up(
     assert await store.run_jobs("worker") == 2
     ended = [await job_of(store, job) for job in jobs]
     assert [(job.state, job.message) for job in ended] == [
-        (JobState.FAILED, "The bucket does not answer."),
+        (JobState.FAILED, unusable_endpoint().message),
         (JobState.FAILED, "There is no connection with this id."),
     ]
 
