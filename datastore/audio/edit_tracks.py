@@ -3,10 +3,10 @@
 Deleting a track from the library also deletes its uploaded object from the server's bucket.
 """
 
-import logging
 from asyncio import sleep
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from random import uniform
 from typing import Any
 
@@ -18,8 +18,9 @@ from penstock.datastore.audio.object_keys import is_owned
 from penstock.datastore.audio.records import Audio
 from penstock.datastore.audio.track_rules import tag_problems
 from penstock.datastore.audio.tracks import TrackReader, audio_item, audio_key
+from penstock.datastore.audio.upkeep.library_rows import upkeep_update
+from penstock.datastore.audio.upkeep.loose_objects import LooseObjects, loose_item
 from penstock.datastore.errors import Invalid, Unavailable, VersionConflict
-from penstock.datastore.objects.port import Files
 from penstock.datastore.table.commit import StaleRead, Write, commit
 from penstock.datastore.table.port import Compare, Delete, Put, key_of
 
@@ -56,7 +57,8 @@ class TrackEditor:
     async def delete(self, id: str, expected_version: int | None = None) -> Audio:
         """Delete a track with its list rows and counts; entries of playlists stay.
 
-        The object stays, too.
+        An object of its own in the server's bucket is left to the sweep; annotations and covers are
+        swept, too.
         """
         for _ in range(ATTEMPTS):
             track = await TrackReader(self.access).get_audio_files_by_audio_id(id, consistent=True)
@@ -66,7 +68,10 @@ class TrackEditor:
             gone = [
                 Write(Delete(audio_key(track.owner, id), unchanged)),
                 Write(Delete(key_of(object_claim(track)))),
+                Write(upkeep_update(self.access)),
             ]
+            if is_uploaded(track):
+                gone.append(Write(Put(loose_item(self.access, track.object_key, timedelta(0)))))
             try:
                 await commit(self.access.table, [*gone, *row_changes(track_rows(track), NO_ROWS)])
             except StaleRead:
@@ -98,26 +103,24 @@ class TrackEditor:
         raise Unavailable("The audio is being written by many at once.")
 
 
-logger = logging.getLogger("penstock.audio")
-
-
 @dataclass(frozen=True, slots=True)
 class TrackRemover:
-    """Deletes from the caller's library; `files` is the server's own bucket."""
+    """Deletes from the caller's library."""
 
     access: Access
-    files: Files
 
     async def delete(self, id: str, expected_version: int | None = None) -> Audio:
-        """Delete a track, then its object if it was uploaded; covers stay.
+        """Delete a track, then its object if it was uploaded.
 
         Objects in the user's own buckets are not deleted. Raises NotFound, VersionConflict.
         """
         track = await TrackEditor(self.access).delete(id, expected_version)
-        if track.connection_id is None and is_owned(track.owner, track.object_key):
-            try:
-                await self.files.delete(track.object_key)
-            except Unavailable as error:
-                # The track is deleted, so the call succeeds even if its object stays.
-                logger.warning("an object of the audio %s stays: %s", track.id, error.message)
+        if is_uploaded(track):
+            # The track is deleted, so the call succeeds even if its object stays for now.
+            await LooseObjects(self.access).try_drop(track.object_key)
         return track
+
+
+def is_uploaded(track: Audio) -> bool:
+    """Whether the object of a track is the user's own in the server's bucket."""
+    return track.connection_id is None and is_owned(track.owner, track.object_key)

@@ -13,11 +13,10 @@ from penstock.datastore.access.access import Access
 from penstock.datastore.audio.add_tracks import TrackAdder, TrackDraft
 from penstock.datastore.audio.buckets import AudioSource
 from penstock.datastore.audio.imports.report import describe_failure, failure_item
-from penstock.datastore.audio.names import object_hash
 from penstock.datastore.audio.object_keys import uploads_prefix
 from penstock.datastore.audio.records import Audio
 from penstock.datastore.audio.sources import AudioSources
-from penstock.datastore.audio.uploads import UploadRegistrar
+from penstock.datastore.audio.uploads import ObjectState, UploadRegistrar
 from penstock.datastore.errors import (
     FieldProblem,
     IllegalState,
@@ -32,8 +31,6 @@ from penstock.datastore.jobs.jobs import Job, JobKind, job_item, new_job
 from penstock.datastore.jobs.leases import JobLease
 from penstock.datastore.objects.port import LISTING
 from penstock.datastore.table.commit import Write, already_done, commit
-from penstock.datastore.table.items import read_rows
-from penstock.datastore.table.layout import AUDIO_BY_BUCKET
 from penstock.datastore.table.port import Missing, Put
 from penstock.datastore.text import character_problem
 
@@ -134,8 +131,8 @@ class _AudioImport:
     async def _import_objects(self, keys: Sequence[str]) -> int:
         """Read and add the new objects among these; return the number of tracks."""
         async with self.sources.open_source(self.lease.job.connection) as source:
-            new = await self._new_keys(source.bucket, keys)
-            found = await gather(*(self._read_draft(source, key) for key in new))
+            new = await self._new_objects(source.bucket, keys)
+            found = await gather(*(self._read_draft(source, *each) for each in new.items()))
         failures: dict[str, PenstockError] = {}
         drafts: list[TrackDraft] = []
         for key, outcome in zip(new, found, strict=True):
@@ -165,22 +162,27 @@ class _AudioImport:
         if rows:
             await self.access.table.write([Put(row) for row in rows])
 
-    async def _new_keys(self, bucket: str, keys: Sequence[str]) -> list[str]:
-        """The keys that the library does not have, without folders, whose keys end in a slash."""
-        user = self.access.caller.user_id
-        claims = {
-            AUDIO_BY_BUCKET.key(user=user, bucket=bucket, hash=object_hash(key)): key
-            for key in keys
-            if not key.endswith("/")
-        }
-        held = await read_rows(self.access.table, claims, consistent=True)
-        return [key for claim, key in claims.items() if claim not in held]
+    async def _new_objects(self, bucket: str, keys: Sequence[str]) -> dict[str, ObjectState]:
+        """The objects that the library does not have, by key, without folders.
 
-    async def _read_draft(self, source: AudioSource, key: str) -> TrackDraft | PenstockError:
+        The key of a folder ends in a slash.
+        """
+        wanted = [key for key in keys if not key.endswith("/")]
+        states = await self._registrar.find_states(bucket, wanted, self.lease.job.connection)
+        pairs = zip(wanted, states, strict=True)
+        return {key: state for key, state in pairs if state.taken_by is None}
+
+    async def _read_draft(
+        self, source: AudioSource, key: str, state: ObjectState
+    ) -> TrackDraft | PenstockError:
         """Read the draft of an object, or return the error."""
         async with self.reading:
             try:
-                registering = UploadRegistrar(self.access, self.sources)
-                return await registering.read_draft(source, key, self.lease.job.connection)
+                connection = self.lease.job.connection
+                return await self._registrar.read_draft(source, key, connection, state)
             except PenstockError as error:
                 return error
+
+    @property
+    def _registrar(self) -> UploadRegistrar:
+        return UploadRegistrar(self.access, self.sources)

@@ -61,7 +61,7 @@ class AudioLibrary:
             LibraryLists(access),
             TrackAdder(access),
             TrackEditor(access),
-            TrackRemover(access, files),
+            TrackRemover(access),
             UploadRegistrar(access, sources),
             StreamSigner(access, sources),
             sources.connections,

@@ -139,6 +139,7 @@ AUDIO_BY_BUCKET = row("U:{user}", "AUB:{bucket}:{hash}")
 ARTIST = row("U:{user}", "AR:{name}:{artist}")
 ALBUM = row("U:{user}", "AL:{name}:{album}")
 GENRE = row("U:{user}", "AG:{name}:{genre}")
+COVER = row("U:{user}", "AC:{artwork}")
 CONNECTION = row("U:{user}", "CN:{connection}")
 IMPORT_FAILURE = row("U:{user}", "IJ:{job}:{hash}")
 DESTINATION = row("ND:{service}", "ND:{table}", "ND")
@@ -156,6 +157,8 @@ RUN = row("R:{manifest}:{run}", "R")
 RUN_EVENT = row("R:{manifest}:{run}", "RH:{seq.10}")
 RUN_LISTED = row("RL:{manifest}:{list}", "RL:{added.10}:{id}")
 STAGED = row("F:{id}", "F", "F:staged")
+LOOSE_OBJECT = row("LO:{hash}", "LO", "LO")
+LIBRARY_UPKEEP = row("LU:{user}", "LU", "LU")
 
 PLAYLIST = row("PL:{playlist}", "PL")
 PLAYLIST_MEMBER = row("U:{user}", "PL:{playlist}", "PL:{playlist}")
@@ -190,6 +193,7 @@ ROWS = (
     ARTIST,
     ALBUM,
     GENRE,
+    COVER,
     CONNECTION,
     IMPORT_FAILURE,
     EXECUTION,
@@ -213,6 +217,8 @@ ROWS = (
     RUN_EVENT,
     RUN_LISTED,
     STAGED,
+    LOOSE_OBJECT,
+    LIBRARY_UPKEEP,
     PLAYLIST,
     PLAYLIST_MEMBER,
     PLAYLIST_ENTRY,
