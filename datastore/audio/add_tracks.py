@@ -6,7 +6,13 @@ from typing import NamedTuple
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.audio import names
-from penstock.datastore.audio.derived_rows import NO_ROWS, object_claim, row_changes, track_rows
+from penstock.datastore.audio.derived_rows import (
+    NO_ROWS,
+    object_claim,
+    object_taken,
+    row_changes,
+    track_rows,
+)
 from penstock.datastore.audio.object_keys import is_owned, owned_prefix
 from penstock.datastore.audio.records import Audio, AudioFile, Tags
 from penstock.datastore.audio.track_rules import file_problems, tag_problems
@@ -73,7 +79,7 @@ class _NewTrack(NamedTuple):
     def failure_in(self, rows: Mapping[Key, Attributes]) -> PenstockError | None:
         """The reason in these rows why the track cannot be added."""
         if (claim := rows.get(key_of(object_claim(self.record)))) is not None:
-            return _object_taken(claim)
+            return object_taken(claim)
         if self.upload is None:
             swept = any(SWEPT in rows.get(loose_key(key), {}) for key in self.loose_keys)
             return no_object() if swept else None
@@ -147,7 +153,7 @@ class TrackAdder:
     def _writes(self, tracks: Sequence[_NewTrack]) -> list[Write]:
         records = [track.record for track in tracks]
         writes = [Write(Put(audio_item(track), Missing()), already_done) for track in records]
-        writes += [Write(Put(object_claim(track), Missing()), _object_taken) for track in records]
+        writes += [Write(Put(object_claim(track), Missing()), object_taken) for track in records]
         writes += [write for track in tracks for write in track.object_writes()]
         writes += CoverStore(self.access).use_writes(track.artwork for track in records)
         return writes + row_changes(NO_ROWS, track_rows(*records))
@@ -212,7 +218,3 @@ def _first_of_each_object(
         if held is not track:
             failures[track.record.id] = ObjectTaken(held.record.id)
     return list(first.values())
-
-
-def _object_taken(standing: Attributes | None) -> ObjectTaken:
-    return ObjectTaken(str(standing["audioId"]) if standing else "")

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from penstock.datastore.audio import names
 from penstock.datastore.audio.records import Audio
+from penstock.datastore.errors import ObjectTaken
 from penstock.datastore.resources.derived_rows import counter_writes, item_writes
 from penstock.datastore.table.commit import Write
 from penstock.datastore.table.counters import Counter, sum_counters
@@ -16,10 +17,11 @@ from penstock.datastore.table.layout import (
     AUDIO_BY_ARTIST,
     AUDIO_BY_BUCKET,
     AUDIO_BY_GENRE,
+    AUDIO_MISSING,
     GENRE,
     LIBRARY,
 )
-from penstock.datastore.table.port import Item, Key, Value, key_of
+from penstock.datastore.table.port import Attributes, Item, Key, Value, key_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,11 @@ def object_claim(track: Audio) -> Item:
     return {**row, "audioId": track.id}
 
 
+def object_taken(standing: Attributes | None) -> ObjectTaken:
+    """The failure of a track whose object another track has."""
+    return ObjectTaken(str(standing["audioId"]) if standing else "")
+
+
 def _link_rows(track: Audio) -> Iterator[Item]:
     carried: dict[str, Value] = {"title": track.title, "durationMs": track.duration_ms}
     if track.album is not None:
@@ -67,6 +74,9 @@ def _link_rows(track: Audio) -> Iterator[Item]:
         yield {**row, **carried}
     for genre in names.genres_of(track):
         yield {**AUDIO_BY_GENRE.item(genre=genre, **whose), **carried}
+    if track.missing_since is not None:
+        content = names.content_hash(track.etag, track.size)
+        yield AUDIO_MISSING.item(content=content, **whose)
 
 
 def _track_counters(track: Audio) -> Iterator[Counter]:

@@ -13,16 +13,23 @@ from typing import Any
 import msgspec
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.audio.derived_rows import NO_ROWS, object_claim, row_changes, track_rows
+from penstock.datastore.audio.derived_rows import (
+    NO_ROWS,
+    object_claim,
+    object_taken,
+    row_changes,
+    track_rows,
+)
 from penstock.datastore.audio.object_keys import is_owned
 from penstock.datastore.audio.records import Audio
 from penstock.datastore.audio.track_rules import tag_problems
 from penstock.datastore.audio.tracks import TrackReader, audio_item, audio_key
+from penstock.datastore.audio.upkeep.covers import CoverStore
 from penstock.datastore.audio.upkeep.library_rows import upkeep_update
 from penstock.datastore.audio.upkeep.loose_objects import LooseObjects, loose_item
 from penstock.datastore.errors import Invalid, Unavailable, VersionConflict
 from penstock.datastore.table.commit import StaleRead, Write, commit
-from penstock.datastore.table.port import Compare, Delete, Put, key_of
+from penstock.datastore.table.port import Compare, Delete, Missing, Put, key_of
 
 ATTEMPTS = 20
 PAUSE = 0.005
@@ -52,7 +59,7 @@ class TrackEditor:
                 raise Invalid(problems)
             return changed
 
-        return await self._rewrite(id, apply_changes)
+        return await self.rewrite(id, apply_changes)
 
     async def delete(self, id: str, expected_version: int | None = None) -> Audio:
         """Delete a track with its list rows and counts; entries of playlists stay.
@@ -79,8 +86,11 @@ class TrackEditor:
             return track
         raise Unavailable("The audio is being written by many at once.")
 
-    async def _rewrite(self, id: str, change: Callable[[Audio], Audio]) -> Audio:
-        """Read, change and write a track; retry if another writer was faster."""
+    async def rewrite(self, id: str, change: Callable[[Audio], Audio]) -> Audio:
+        """Read, change and write a track; retry if another writer was faster.
+
+        Raises ObjectTaken if the track changes to an object that another track has.
+        """
         for attempt in range(ATTEMPTS):
             await sleep(uniform(0, attempt * PAUSE))  # noqa: S311 - no secret; 0 the first time
             track = await TrackReader(self.access).get_audio_files_by_audio_id(id, consistent=True)
@@ -93,6 +103,7 @@ class TrackEditor:
             unchanged = Compare("version", "=", track.version)
             writes = [
                 Write(Put(audio_item(changed), unchanged)),
+                *self._object_changes(track, changed),
                 *row_changes(track_rows(track), track_rows(changed)),
             ]
             try:
@@ -101,6 +112,16 @@ class TrackEditor:
                 continue
             return changed
         raise Unavailable("The audio is being written by many at once.")
+
+    def _object_changes(self, old: Audio, new: Audio) -> list[Write]:
+        """The writes that move the claim on the object, and note the use of another cover."""
+        writes: list[Write] = []
+        before, after = object_claim(old), object_claim(new)
+        if key_of(before) != key_of(after):
+            writes += [Write(Delete(key_of(before))), Write(Put(after, Missing()), object_taken)]
+        if new.artwork not in (None, old.artwork):
+            writes += CoverStore(self.access).use_writes([new.artwork])
+        return writes
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,7 +79,7 @@ class Audio(Tags, frozen=True, kw_only=True):
     """One audio file of one user: `pk = U:<owner>, sk = AU:<id>`.
 
     It repeats the fields of `AudioFile`, because a struct has one base. `version` counts edits,
-    from 1.
+    from 1. `missing_since` is the time when an import first missed the object in its bucket.
     """
 
     id: str
@@ -95,6 +95,7 @@ class Audio(Tags, frozen=True, kw_only=True):
     size: int
     etag: str
     artwork: str | None = None
+    missing_since: str | None = None
     version: int
     created_at: str
     updated_at: str

@@ -17,6 +17,7 @@ from penstock.datastore.objects.port import (
     Chunks,
     Credentials,
     Download,
+    FileEntry,
     SocketFactory,
     Stat,
 )
@@ -75,9 +76,11 @@ class UserBucket:
                 async for chunk in chunks:
                     yield chunk
 
-    async def list(self, prefix: str, after: str = "", limit: int = LISTING) -> tuple[str, ...]:
+    async def list_entries(
+        self, prefix: str, after: str = "", limit: int = LISTING
+    ) -> tuple[FileEntry, ...]:
         with _translate_errors():
-            return await self.files.list(prefix, after, limit)
+            return await self.files.list_entries(prefix, after, limit)
 
     async def close(self) -> None:
         await self.files.close()

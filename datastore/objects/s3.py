@@ -22,6 +22,7 @@ from penstock.datastore.objects.port import (
     Chunks,
     Credentials,
     Download,
+    FileEntry,
     Sentences,
     SocketFactory,
     Stat,
@@ -277,21 +278,24 @@ class S3Files:
         ]
 
     async def list(self, prefix: str, after: str = "", limit: int = LISTING) -> tuple[str, ...]:
+        return tuple(entry.key for entry in await self.list_entries(prefix, after, limit))
+
+    async def list_entries(
+        self, prefix: str, after: str = "", limit: int = LISTING
+    ) -> tuple[FileEntry, ...]:
         port.check_listing(prefix, after, limit)
-        keys: list[str] = []
+        entries: list[FileEntry] = []
         more = True
-        while more and len(keys) < limit:
+        while more and len(entries) < limit:
+            last = entries[-1].key if entries else after
             page = await self._call(
-                "list_objects_v2",
-                Prefix=prefix,
-                StartAfter=keys[-1] if keys else after,
-                MaxKeys=limit - len(keys),
+                "list_objects_v2", Prefix=prefix, StartAfter=last, MaxKeys=limit - len(entries)
             )
-            more = page["IsTruncated"]
-            found = [entry["Key"] for entry in page.get("Contents", ())]
-            _check_progress(keys[-1] if keys else after, found, more=more)
-            keys += found
-        return tuple(keys)
+            more, contents = page["IsTruncated"], page.get("Contents", ())
+            found = [FileEntry(each["Key"], each["Size"], each["ETag"]) for each in contents]
+            _check_progress(last, [entry.key for entry in found], more=more)
+            entries += found
+        return tuple(entries)
 
     async def close(self) -> None:
         await self._held.aclose()

@@ -136,6 +136,7 @@ AUDIO_BY_ARTIST = row("U:{user}", "AUR:{artist}:{year.4}:{album}:{disc.3}:{track
 AUDIO_BY_ALBUM = row("U:{user}", "AUL:{title}:{album}:{disc.3}:{track.4}:{audio}")
 AUDIO_BY_GENRE = row("U:{user}", "AUG:{genre}:{audio}")
 AUDIO_BY_BUCKET = row("U:{user}", "AUB:{bucket}:{hash}")
+AUDIO_MISSING = row("U:{user}", "AUX:{content}:{audio}")
 ARTIST = row("U:{user}", "AR:{name}:{artist}")
 ALBUM = row("U:{user}", "AL:{name}:{album}")
 GENRE = row("U:{user}", "AG:{name}:{genre}")
@@ -190,6 +191,7 @@ ROWS = (
     AUDIO_BY_ALBUM,
     AUDIO_BY_GENRE,
     AUDIO_BY_BUCKET,
+    AUDIO_MISSING,
     ARTIST,
     ALBUM,
     GENRE,

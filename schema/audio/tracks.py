@@ -92,6 +92,11 @@ class Audio(Node, ListeningFields):
     file_name: str = strawberry.field(
         description="The name of the file: the last part of the object's key."
     )
+    missing_since: DateTime | None = strawberry.field(
+        description="The time when an import first found that the object is no longer in its "
+        "bucket, in UTC; null as long as it is there. The track stays, and is found again if its "
+        "object comes back or appears under another key."
+    )
     version: int = strawberry.field(
         description="The version of the track: a number that starts at 1 and grows with each edit."
     )

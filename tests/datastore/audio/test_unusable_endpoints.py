@@ -102,8 +102,8 @@ async def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
 
 async def list_bucket(library: AudioLibrary, connection: str) -> object:
     async with library.registering.sources.open_source(connection) as source:
-        found = await source.list("", "")
-        return found and await source.list("", found[-1])
+        found = await source.list_entries("", "")
+        return found and await source.list_entries("", found[-1].key)
 
 
 async def register(library: AudioLibrary, connection: str) -> object:

@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "f143669f94fdc398601650f8f7e418b0f3d53faede461256dfc98d0b5b1cea70"
+STRUCTURE = "6c716d18fd31622b81599eff7287f2604a24dc677427632f3995595456c69172"
 SMALL = '''
 """The fields that read data."""
 type Query {
