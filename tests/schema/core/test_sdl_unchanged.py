@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "6c716d18fd31622b81599eff7287f2604a24dc677427632f3995595456c69172"
+STRUCTURE = "2b7bdc771ccbd1207d6ce3497fa6f04bdf41ac5dd815e805b0caf0ec8600aacf"
 SMALL = '''
 """The fields that read data."""
 type Query {
