@@ -34,6 +34,10 @@ class Storage(NamedTuple):
         return (self.size + ROW_OVERHEAD * self.rows) / 1e6
 
 
+CONNECTION = str(UUID(int=1))
+"""The bucket of the user that most large imports come from."""
+
+
 def draft(n: int, *, genre: str | None = None) -> TrackDraft:
     """The track with this number: ten in an album, two albums by an artist, usual names."""
     album, artist = n // ALBUM, n // PER_ARTIST
@@ -54,6 +58,7 @@ def draft(n: int, *, genre: str | None = None) -> TrackDraft:
         bucket=BUCKET,
         object_key=upload_key(USER, id, f"{n:05}.flac"),
         file_name=f"{n:05}.flac",
+        connection_id=CONNECTION,
         duration_ms=180_000 + n,
         format=AudioFormat.FLAC,
         bitrate=900,

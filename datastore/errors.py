@@ -34,7 +34,7 @@ RequestRejected   the GraphQL server does not run an operation; the HTTP server 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
-from typing import ClassVar
+from typing import ClassVar, Final
 
 import msgspec
 
@@ -108,10 +108,37 @@ def blame_field(field: str) -> Iterator[None]:
         raise
 
 
+MAX_POSITIONS: Final = 100
+_SHOWN_POSITIONS: Final = 10
+
+
 class NotFound(ExpectedFailure):
-    """The thing does not exist, or the caller may not know of it."""
+    """The thing does not exist, or the caller may not know of it.
+
+    `positions`, from 0, are those of the missing ids in a list of ids: the first MAX_POSITIONS.
+    """
 
     code = ErrorCode.NOT_FOUND
+
+    def __init__(
+        self, message: str, path: Sequence[str] | None = None, positions: Sequence[int] = ()
+    ) -> None:
+        super().__init__(message, path)
+        self.positions = tuple(positions[:MAX_POSITIONS])
+
+    @property
+    def extensions(self) -> dict[str, object]:
+        more = {"positions": list(self.positions)} if self.positions else {}
+        return {**super().extensions, **more}
+
+    @classmethod
+    def in_list(cls, noun: str, field: str, positions: Sequence[int]) -> "NotFound":
+        """The failure of a list of ids, of which those at the positions lead to nothing."""
+        shown = ", ".join(map(str, positions[:_SHOWN_POSITIONS]))
+        more = len(positions) - _SHOWN_POSITIONS
+        rest = f" and {more} more" if more > 0 else ""
+        message = f"There is no {noun} with the id at these positions, from 0: {shown}{rest}."
+        return cls(message, (field,), positions)
 
 
 class NotPermitted(ExpectedFailure):

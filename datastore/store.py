@@ -13,6 +13,7 @@ from penstock.datastore.access.open_uploads import UploadLimits
 from penstock.datastore.access.work import FREE_WORK, WorkAccount
 from penstock.datastore.audio.import_job import import_audio
 from penstock.datastore.audio.library import AudioLibrary, BucketAccess
+from penstock.datastore.audio.upkeep.loose_objects import LooseObjects
 from penstock.datastore.clock import Clock, iso_timestamp
 from penstock.datastore.datasets.files import DatasetFiles, sweep_uploads
 from penstock.datastore.datasets.staged_files import sweep_staged_files
@@ -29,6 +30,7 @@ from penstock.datastore.jobs.delete_group import GroupDeletions, notify_nobody
 from penstock.datastore.jobs.jobs import JobKind, Jobs, count_unheld_jobs
 from penstock.datastore.jobs.leases import JobLease
 from penstock.datastore.jobs.runner import JobWorker
+from penstock.datastore.listening.library_sweep import sweep_libraries
 from penstock.datastore.listening.repository import Listening
 from penstock.datastore.manifest.import_runs import RunImporter
 from penstock.datastore.manifest.lists import RunLists, StaleManifest, stale_manifests
@@ -294,12 +296,13 @@ class Store:
         return sum([await deleting.pending() for deleting in self._deleters()])
 
     async def sweep_files(self) -> int:
-        """Remove files that were uploaded or written but never used; return the number of them."""
+        """Remove files without a use and annotations of deleted things; return the number."""
+        access = self._system_access()
+        swept = await sweep_libraries(access)
         if self.files is NO_FILES:
-            return 0
-        return await sweep_staged_files(self._system_access()) + await sweep_uploads(
-            self._system_access()
-        )
+            return swept
+        swept += await LooseObjects(access).sweep()
+        return swept + await sweep_staged_files(access) + await sweep_uploads(access)
 
     async def count_unheld_jobs(self) -> int:
         """Count the jobs without a worker for a minute, at most one page of them."""

@@ -1,7 +1,7 @@
 """Reads and writes of audio that take more than one call of a repository."""
 
 from asyncio import gather
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from aiodataloader import DataLoader
@@ -12,7 +12,7 @@ from penstock.datastore.audio.uploads import UploadTicket
 from penstock.datastore.errors import NotFound
 from penstock.datastore.objects.port import Download
 from penstock.datastore.table.items import Projection
-from penstock.datastore.table.pages import Slice, Window
+from penstock.datastore.table.pages import Slice, Window, read_existing
 from penstock.resolvers.context import Context
 from penstock.resolvers.loaders import prime_page
 
@@ -34,16 +34,15 @@ async def list_tracks(
     return prime_page(found, projection, lambda track: loader.prime(track.id, track))
 
 
-async def load_linked_tracks(context: Context, page: Awaitable[Slice[AudioLink]]) -> Slice[Audio]:
-    """Load the tracks of a page of links; deleted tracks are left out."""
-    links = await page
-    found = await gather(*(load_linked_track(context, link) for _, link in links.entries))
-    entries = [
-        (position, track)
-        for (position, _), track in zip(links.entries, found, strict=True)
-        if track is not None
-    ]
-    return Slice(tuple(entries), links.more, links.reached)
+async def load_linked_tracks(
+    context: Context, window: Window, read_links: Callable[[Window], Awaitable[Slice[AudioLink]]]
+) -> Slice[Audio]:
+    """Load a page of the tracks behind the links of a list; deleted tracks are passed over."""
+
+    async def load(links: Sequence[AudioLink]) -> list[Audio | None]:
+        return await gather(*(load_linked_track(context, link) for link in links))
+
+    return await read_existing(window, read_links, load)
 
 
 async def load_artists(context: Context, track: Audio) -> list[Artist]:

@@ -2,33 +2,36 @@
 
 from asyncio import gather
 from collections.abc import Sequence
+from functools import partial
 
 from penstock.datastore.audio.records import Audio
 from penstock.datastore.errors import NotFound
 from penstock.datastore.listening.annotations import AnnotatedThing, ThingKey
-from penstock.datastore.listening.records import Kind, Play
+from penstock.datastore.listening.records import Favourite, Kind, Play
 from penstock.datastore.playlists.records import Playlist
-from penstock.datastore.table.pages import Slice, Window
+from penstock.datastore.table.pages import Slice, Window, read_existing
 from penstock.resolvers.context import Context
 
 
 async def favourite_audio(context: Context, window: Window) -> Slice[Audio]:
-    """Read a page of favourite tracks; deleted ones are left out."""
-    page = await context.session.listening.favourites.page(Kind.AUDIO, window)
-    found = await load_tracks(context, [each.id for _, each in page.entries])
-    pairs = zip(page.entries, found, strict=True)
-    entries = tuple((at, audio) for (at, _), audio in pairs if audio is not None)
-    return Slice(entries, page.more, page.reached)
+    """Read a page of favourite tracks; deleted ones are passed over."""
+
+    async def load(links: Sequence[Favourite]) -> list[Audio | None]:
+        return await load_tracks(context, [each.id for each in links])
+
+    favourites = context.session.listening.favourites
+    return await read_existing(window, partial(favourites.page, Kind.AUDIO), load)
 
 
 async def favourite_playlists(context: Context, window: Window) -> Slice[Playlist]:
-    """Read a page of favourite playlists; deleted ones are left out."""
-    page = await context.session.listening.favourites.page(Kind.PLAYLIST, window)
-    ids = [each.id for _, each in page.entries]
-    found = await context.session.playlists.reading.many(ids)
-    pairs = zip(page.entries, found, strict=True)
-    entries = tuple((at, each) for (at, _), each in pairs if isinstance(each, Playlist))
-    return Slice(entries, page.more, page.reached)
+    """Read a page of favourite playlists; deleted ones are passed over."""
+
+    async def load(links: Sequence[Favourite]) -> list[Playlist | None]:
+        found = await context.session.playlists.reading.many([each.id for each in links])
+        return [each if isinstance(each, Playlist) else None for each in found]
+
+    favourites = context.session.listening.favourites
+    return await read_existing(window, partial(favourites.page, Kind.PLAYLIST), load)
 
 
 async def load_track(context: Context, play: Play) -> Audio | None:

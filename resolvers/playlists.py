@@ -2,6 +2,7 @@
 
 from asyncio import to_thread
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from penstock.datastore.audio.records import Audio
 from penstock.datastore.errors import NotFound
@@ -12,6 +13,12 @@ from penstock.datastore.playlists.import_playlist import ImportOptions, ImportRe
 from penstock.datastore.playlists.records import Entry, Playlist
 from penstock.datastore.table.pages import Slice, Window
 from penstock.resolvers.context import Context
+
+
+class ObjectKey(NamedTuple):
+    """The key of an uploaded playlist file."""
+
+    key: str
 
 
 async def list_playlists(context: Context, window: Window, newest_first: bool) -> Slice[Playlist]:
@@ -79,9 +86,13 @@ async def export_file(context: Context, id: str, format: PlaylistFormat) -> Play
 
 
 async def import_file(
-    context: Context, format: PlaylistFormat, data: str | bytes, wish: ImportOptions
+    context: Context, format: PlaylistFormat, data: str | bytes | ObjectKey, wish: ImportOptions
 ) -> ImportResult:
-    document = await to_thread(read, format, data)
+    if isinstance(data, ObjectKey):
+        content = await context.session.playlists.uploads.read(data.key)
+        document = await to_thread(read, format, content, "objectKey")
+    else:
+        document = await to_thread(read, format, data)
     found = await context.session.playlists.importing.run(document, wish)
     if found.playlist is not None:
         _renew_playlist(context, found.playlist)

@@ -215,7 +215,7 @@ class OpenUploads:
 
     def _is_used(self, row: Attributes, watched: Attributes | None) -> bool:
         if str(row["subject"]).startswith("audio:"):
-            return watched is not None
+            return watched is not None and "audioId" in watched
         if watched is None:  # an execution that was removed, or one that is just being created
             return self._now - _number(row["openedAt"]) > CREATION_SECONDS
         return watched.get("state") != WAITING or "readyAt" in watched

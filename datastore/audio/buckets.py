@@ -15,6 +15,7 @@ from penstock.datastore.objects.port import (
     Chunks,
     Credentials,
     Download,
+    FileEntry,
     SocketFactory,
     Stat,
 )
@@ -39,7 +40,9 @@ class AudioSource(Protocol):
 
     def read(self, key: str, *, start: int = 0, end: int | None = None) -> Chunks: ...
 
-    async def list(self, prefix: str, after: str = "", limit: int = LISTING) -> tuple[str, ...]: ...
+    async def list_entries(
+        self, prefix: str, after: str = "", limit: int = LISTING
+    ) -> tuple[FileEntry, ...]: ...
 
 
 class OpenAudioSource(AudioSource, Protocol):

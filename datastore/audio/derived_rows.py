@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from penstock.datastore.audio import names
 from penstock.datastore.audio.records import Audio
+from penstock.datastore.errors import ObjectTaken
 from penstock.datastore.resources.derived_rows import counter_writes, item_writes
 from penstock.datastore.table.commit import Write
 from penstock.datastore.table.counters import Counter, sum_counters
@@ -16,10 +17,11 @@ from penstock.datastore.table.layout import (
     AUDIO_BY_ARTIST,
     AUDIO_BY_BUCKET,
     AUDIO_BY_GENRE,
+    AUDIO_MISSING,
     GENRE,
     LIBRARY,
 )
-from penstock.datastore.table.port import Item, Key, Value, key_of
+from penstock.datastore.table.port import Attributes, Item, Key, Value, key_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,11 @@ def object_claim(track: Audio) -> Item:
     return {**row, "audioId": track.id}
 
 
+def object_taken(standing: Attributes | None) -> ObjectTaken:
+    """The failure of a track whose object another track has."""
+    return ObjectTaken(str(standing["audioId"]) if standing else "")
+
+
 def _link_rows(track: Audio) -> Iterator[Item]:
     carried: dict[str, Value] = {"title": track.title, "durationMs": track.duration_ms}
     if track.album is not None:
@@ -67,6 +74,9 @@ def _link_rows(track: Audio) -> Iterator[Item]:
         yield {**row, **carried}
     for genre in names.genres_of(track):
         yield {**AUDIO_BY_GENRE.item(genre=genre, **whose), **carried}
+    if track.missing_since is not None:
+        content = names.content_hash(track.etag, track.size)
+        yield AUDIO_MISSING.item(content=content, **whose)
 
 
 def _track_counters(track: Audio) -> Iterator[Counter]:
@@ -75,15 +85,16 @@ def _track_counters(track: Audio) -> Iterator[Counter]:
     yield _album_counter(track, length)
     for artist, name in names.artists_of(track).items():
         key = ARTIST.key(user=track.owner, name=names.sort_name(name), artist=artist)
-        yield Counter(key, {"count": 1}, {"name": name})
+        yield Counter(key, {"count": 1}, spelling={"name": name})
     for genre, name in names.genres_of(track).items():
         key = GENRE.key(user=track.owner, name=names.sort_name(name), genre=genre)
-        yield Counter(key, {"count": 1}, {"name": name})
+        yield Counter(key, {"count": 1}, spelling={"name": name})
 
 
 def _album_counter(track: Audio, length: dict[str, int]) -> Counter:
     name = names.album_name(track)
     key = ALBUM.key(user=track.owner, name=names.sort_name(name), album=names.album_key(track).id)
-    labels = {"name": name, "albumArtist": names.album_artist(track)}
     news: dict[str, Value] = {"year": track.year, "artwork": track.artwork}
-    return Counter(key, length, labels, {field: value for field, value in news.items() if value})
+    latest = {field: value for field, value in news.items() if value}
+    spelling = {"name": name, "albumArtist": names.album_artist(track)}
+    return Counter(key, length, latest=latest, spelling=spelling)

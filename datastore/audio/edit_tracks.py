@@ -3,25 +3,33 @@
 Deleting a track from the library also deletes its uploaded object from the server's bucket.
 """
 
-import logging
 from asyncio import sleep
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from random import uniform
 from typing import Any
 
 import msgspec
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.audio.derived_rows import NO_ROWS, object_claim, row_changes, track_rows
+from penstock.datastore.audio.derived_rows import (
+    NO_ROWS,
+    object_claim,
+    object_taken,
+    row_changes,
+    track_rows,
+)
 from penstock.datastore.audio.object_keys import is_owned
 from penstock.datastore.audio.records import Audio
 from penstock.datastore.audio.track_rules import invisible_name_problems, tag_problems
 from penstock.datastore.audio.tracks import TrackReader, audio_item, audio_key
+from penstock.datastore.audio.upkeep.covers import CoverStore
+from penstock.datastore.audio.upkeep.library_rows import upkeep_update
+from penstock.datastore.audio.upkeep.loose_objects import LooseObjects, loose_item
 from penstock.datastore.errors import Invalid, Unavailable, VersionConflict
-from penstock.datastore.objects.port import Files
 from penstock.datastore.table.commit import StaleRead, Write, commit
-from penstock.datastore.table.port import Compare, Delete, Put, key_of
+from penstock.datastore.table.port import Compare, Delete, Missing, Put, key_of
 
 ATTEMPTS = 20
 PAUSE = 0.005
@@ -51,12 +59,13 @@ class TrackEditor:
                 raise Invalid(problems)
             return changed
 
-        return await self._rewrite(id, apply_changes)
+        return await self.rewrite(id, apply_changes)
 
     async def delete(self, id: str, expected_version: int | None = None) -> Audio:
         """Delete a track with its list rows and counts; entries of playlists stay.
 
-        The object stays, too.
+        An object of its own in the server's bucket is left to the sweep; annotations and covers are
+        swept, too.
         """
         for _ in range(ATTEMPTS):
             track = await TrackReader(self.access).get_audio_files_by_audio_id(id, consistent=True)
@@ -66,7 +75,10 @@ class TrackEditor:
             gone = [
                 Write(Delete(audio_key(track.owner, id), unchanged)),
                 Write(Delete(key_of(object_claim(track)))),
+                Write(upkeep_update(self.access)),
             ]
+            if is_uploaded(track):
+                gone.append(Write(Put(loose_item(self.access, track.object_key, timedelta(0)))))
             try:
                 await commit(self.access.table, [*gone, *row_changes(track_rows(track), NO_ROWS)])
             except StaleRead:
@@ -74,8 +86,11 @@ class TrackEditor:
             return track
         raise Unavailable("The audio is being written by many at once.")
 
-    async def _rewrite(self, id: str, change: Callable[[Audio], Audio]) -> Audio:
-        """Read, change and write a track; retry if another writer was faster."""
+    async def rewrite(self, id: str, change: Callable[[Audio], Audio]) -> Audio:
+        """Read, change and write a track; retry if another writer was faster.
+
+        Raises ObjectTaken if the track changes to an object that another track has.
+        """
         for attempt in range(ATTEMPTS):
             await sleep(uniform(0, attempt * PAUSE))  # noqa: S311 - no secret; 0 the first time
             track = await TrackReader(self.access).get_audio_files_by_audio_id(id, consistent=True)
@@ -88,6 +103,7 @@ class TrackEditor:
             unchanged = Compare("version", "=", track.version)
             writes = [
                 Write(Put(audio_item(changed), unchanged)),
+                *self._object_changes(track, changed),
                 *row_changes(track_rows(track), track_rows(changed)),
             ]
             try:
@@ -97,27 +113,35 @@ class TrackEditor:
             return changed
         raise Unavailable("The audio is being written by many at once.")
 
-
-logger = logging.getLogger("penstock.audio")
+    def _object_changes(self, old: Audio, new: Audio) -> list[Write]:
+        """The writes that move the claim on the object, and note the use of another cover."""
+        writes: list[Write] = []
+        before, after = object_claim(old), object_claim(new)
+        if key_of(before) != key_of(after):
+            writes += [Write(Delete(key_of(before))), Write(Put(after, Missing()), object_taken)]
+        if new.artwork not in (None, old.artwork):
+            writes += CoverStore(self.access).use_writes([new.artwork])
+        return writes
 
 
 @dataclass(frozen=True, slots=True)
 class TrackRemover:
-    """Deletes from the caller's library; `files` is the server's own bucket."""
+    """Deletes from the caller's library."""
 
     access: Access
-    files: Files
 
     async def delete(self, id: str, expected_version: int | None = None) -> Audio:
-        """Delete a track, then its object if it was uploaded; covers stay.
+        """Delete a track, then its object if it was uploaded.
 
         Objects in the user's own buckets are not deleted. Raises NotFound, VersionConflict.
         """
         track = await TrackEditor(self.access).delete(id, expected_version)
-        if track.connection_id is None and is_owned(track.owner, track.object_key):
-            try:
-                await self.files.delete(track.object_key)
-            except Unavailable as error:
-                # The track is deleted, so the call succeeds even if its object stays.
-                logger.warning("an object of the audio %s stays: %s", track.id, error.message)
+        if is_uploaded(track):
+            # The track is deleted, so the call succeeds even if its object stays for now.
+            await LooseObjects(self.access).try_drop(track.object_key)
         return track
+
+
+def is_uploaded(track: Audio) -> bool:
+    """Whether the object of a track is the user's own in the server's bucket."""
+    return track.connection_id is None and is_owned(track.owner, track.object_key)

@@ -4,7 +4,7 @@ Without these rules, a user could send requests through the server to hosts behi
 """
 
 import socket
-from asyncio import get_running_loop
+from asyncio import get_running_loop, timeout
 from dataclasses import dataclass
 from ipaddress import IPv6Address, IPv6Network, ip_address
 from typing import Any, Final
@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from penstock.datastore.errors import FieldProblem, IllegalState, Invalid
 
 MAX_LENGTH: Final = 512
+LOOKUP_SECONDS: Final = 5.0
 # NAT64, 6to4 and Teredo: they contain IPv4 addresses, which may be internal.
 _TUNNELS: Final = tuple(
     map(IPv6Network, ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32"))
@@ -35,14 +36,15 @@ class EndpointRules:
         parts = urlsplit(url)
         port = parts.port or (443 if parts.scheme == "https" else 80)
         try:
-            found = await get_running_loop().getaddrinfo(
-                parts.hostname, port, type=socket.SOCK_STREAM
-            )
-        except OSError:
-            raise IllegalState("The host of the endpoint is not known.", "ENDPOINT") from None
+            async with timeout(LOOKUP_SECONDS):
+                found = await get_running_loop().getaddrinfo(
+                    parts.hostname, port, type=socket.SOCK_STREAM
+                )
+        except (OSError, UnicodeError):
+            raise unusable_endpoint() from None
         for *_, address in found:
             if not self.allows(str(address[0])):
-                raise _forbidden_endpoint()
+                raise unusable_endpoint()
 
     def allows(self, address: str) -> bool:
         """Whether the server may connect to an address."""
@@ -55,7 +57,7 @@ class EndpointRules:
         """
         family, kind, protocol, _, address = found
         if not self.allows(str(address[0])):
-            raise _forbidden_endpoint()
+            raise unusable_endpoint()
         return socket.socket(family, kind, protocol)
 
     def _problem(self, url: str) -> str | None:
@@ -92,8 +94,14 @@ def _is_public(text: str) -> bool:
     return address.is_global and not address.is_multicast and not address.is_reserved
 
 
-def _forbidden_endpoint() -> IllegalState:
-    return IllegalState("The endpoint leads to an address that is not public.", "ENDPOINT")
+def unusable_endpoint() -> IllegalState:
+    """The one failure of every bucket that cannot be reached or does not speak as S3 does.
+
+    An error that told an unknown name from a forbidden address, a closed port, another protocol or
+    an invalid certificate would let users explore the network of the server.
+    """
+    words = "The bucket cannot be used: it has no public address, or does not answer as S3 does."
+    return IllegalState(words, "ENDPOINT")
 
 
 PUBLIC: Final = EndpointRules()

@@ -1,22 +1,37 @@
-"""The import job: it adds all audio objects below a prefix, and reports the others.
+"""The import job: it brings the library up to date with the objects below a prefix.
 
-Its steps can be repeated, because objects that the library already has are not read again. After a
-crash the next worker continues at the cursor, the last object that was handled.
+It first marks the tracks whose objects are gone. Then it adds new objects, moves a marked track to
+an object with its content, and reads replaced objects again; it reports all others. Its steps can
+be repeated. After a crash the next worker continues at the cursor, the last object handled.
 """
 
 from asyncio import Semaphore, gather, get_running_loop, sleep
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
+
+from msgspec.structs import asdict, replace
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.audio.add_tracks import TrackAdder, TrackDraft
 from penstock.datastore.audio.buckets import AudioSource
-from penstock.datastore.audio.names import object_hash
+from penstock.datastore.audio.edit_tracks import TrackEditor
+from penstock.datastore.audio.imports.moved_tracks import (
+    ImportScope,
+    MissingObjects,
+    MissingTracks,
+    has_content,
+)
+from penstock.datastore.audio.imports.report import describe_failure, failure_item
+from penstock.datastore.audio.names import content_hash
 from penstock.datastore.audio.object_keys import uploads_prefix
 from penstock.datastore.audio.records import Audio, ImportFailure
 from penstock.datastore.audio.sources import AudioSources
-from penstock.datastore.audio.uploads import UploadRegistrar
+from penstock.datastore.audio.track_rules import file_problems, tag_problems
+from penstock.datastore.audio.tracks import TrackReader
+from penstock.datastore.audio.upkeep.library_rows import note_upkeep
+from penstock.datastore.audio.uploads import ObjectState, UploadRegistrar
 from penstock.datastore.errors import (
     FieldProblem,
     IllegalState,
@@ -28,13 +43,11 @@ from penstock.datastore.errors import (
     Unavailable,
 )
 from penstock.datastore.jobs.jobs import Job, JobKind, job_item, new_job
-from penstock.datastore.jobs.leases import JOB_RETENTION, JobLease
-from penstock.datastore.objects.port import LISTING
+from penstock.datastore.jobs.leases import JobLease
+from penstock.datastore.objects.port import LISTING, FileEntry
 from penstock.datastore.table.commit import Write, already_done, commit
-from penstock.datastore.table.items import load, read_rows
-from penstock.datastore.table.layout import AUDIO_BY_BUCKET, IMPORT_FAILURE
-from penstock.datastore.table.pages import Slice, Window, make_slice
-from penstock.datastore.table.port import TTL, Item, Key, Missing, Put, Query, Range
+from penstock.datastore.table.limits import WRITE_OPERATIONS
+from penstock.datastore.table.port import Missing, Put
 from penstock.datastore.text import character_problem
 
 MAX_PREFIX: Final = 1024
@@ -65,22 +78,6 @@ class AudioImporter:
         self.on_job_created()
         return job
 
-    async def failures(self, job: str, window: Window) -> Slice[ImportFailure]:
-        """List the failures of a caller's import: `sk` begins with `IJ:<job>:`."""
-        prefix = IMPORT_FAILURE.sk.prefix({"job": job})
-        pk = IMPORT_FAILURE.pk.fill({"user": self._user})
-        query = Query(
-            partition=pk,
-            range=Range(prefix),
-            after=None if window.after is None else Key(pk, prefix + window.after),
-            descending=window.backward,
-            limit=window.size + 1,
-        )
-        page = await self.access.table.query(query)
-        found = [(str(item["sk"]).removeprefix(prefix), item) for item in page.items]
-        part = make_slice(found, window, lambda each: each[0], more=page.last is not None)
-        return part.with_items([load(ImportFailure, item) for _, (_, item) in part.entries])
-
     def _check_prefix(self, prefix: str, *, own: bool) -> None:
         if len(prefix.encode()) > MAX_PREFIX or character_problem(prefix):
             raise Invalid([FieldProblem(["prefix"], "is not a valid prefix of an object key")])
@@ -93,17 +90,6 @@ class AudioImporter:
         return self.access.caller.user_id
 
 
-def failure_item(access: Access, job: str, key: str, error: PenstockError) -> Item:
-    """The row of a failure about one object; it expires together with the job."""
-    return {
-        **IMPORT_FAILURE.item(user=access.caller.user_id, job=job, hash=object_hash(key)),
-        "objectKey": key,
-        "code": error.code.value,
-        "message": error.message,
-        TTL: int((access.clock.now() + JOB_RETENTION).timestamp()),
-    }
-
-
 MAX_OBJECTS: Final = 100_000
 STEP: Final = 20
 CONCURRENT_READS: Final = 4
@@ -112,6 +98,7 @@ SECONDS_PER_TRACK: Final = 0.01
 units that a partition has per second."""
 
 MAX_TURN_SECONDS: Final = 30
+REPLACED: Final = ObjectState(None, is_upload=False)
 """The seconds that an import runs before it pauses for other jobs."""
 
 
@@ -133,46 +120,122 @@ class _AudioImport:
         """Import the objects step by step; after MAX_TURN_SECONDS, pause for other jobs."""
         clock = get_running_loop().time
         began = clock()
+        search = await self._search()
         if self.lease.total is None:
-            await self.lease.set_steps_left(await self._count_objects())
-        while keys := await self._list_objects(self.lease.cursor or ""):
-            for start in range(0, len(keys), STEP):
-                step = keys[start : start + STEP]
+            await self.lease.set_steps_left(await self._check_tracks(search, began))
+        missing = MissingTracks(self.access, await search.read_missing())
+        while entries := await self._list_objects(self.lease.cursor or ""):
+            for start in range(0, len(entries), STEP):
+                step = entries[start : start + STEP]
                 stepped = clock()
-                added = await self._import_objects(step)
-                await self.lease.advance(len(step), step[-1])
-                await sleep(max(0.0, added * SECONDS_PER_TRACK - (clock() - stepped)))
-                if clock() - began >= MAX_TURN_SECONDS:
-                    await self.lease.pause()
+                written = await self._import_objects(step, missing)
+                await self.lease.advance(len(step), step[-1].key)
+                await sleep(max(0.0, written * SECONDS_PER_TRACK - (clock() - stepped)))
+                await self._give_way(began)
+        await self._report(await search.failures())
 
-    async def _count_objects(self) -> int:
-        count, after = 0, ""
-        while keys := await self._list_objects(after):
-            count, after = count + len(keys), keys[-1]
-            if count > MAX_OBJECTS:
-                raise LimitExceeded("objects of an import", MAX_OBJECTS, count)
+    async def _search(self) -> MissingObjects:
+        async with self._open_source() as source:
+            job = self.lease.job
+            scope = ImportScope(source.bucket, job.connection, job.prefix or "")
+            return MissingObjects(self.access, scope)
+
+    async def _check_tracks(self, search: MissingObjects, began: float) -> int:
+        """Count the objects, and mark the tracks that miss theirs.
+
+        It can be repeated, and then does not look at marked tracks again.
+        """
+        keys, contents, after = set[str](), set[str](), ""
+        while entries := await self._list_objects(after):
+            keys |= {entry.key for entry in entries}
+            contents |= {content_hash(entry.etag, entry.size) for entry in entries}
+            after = entries[-1].key
+            if len(keys) > MAX_OBJECTS:
+                raise LimitExceeded("objects of an import", MAX_OBJECTS, len(keys))
             await self.lease.advance()
-        return count
+        async with self._open_source() as source:
+            async for track in search.candidates(keys, contents):
+                await search.mark(source, track)
+                await self.lease.advance()
+                await self._give_way(began)
+        return len(keys)
 
-    async def _list_objects(self, after: str) -> tuple[str, ...]:
-        async with self.sources.open_source(self.lease.job.connection) as source:
-            return await source.list(self.lease.job.prefix or "", after, LISTING)
+    async def _give_way(self, began: float) -> None:
+        if get_running_loop().time() - began >= MAX_TURN_SECONDS:
+            await self.lease.pause()
 
-    async def _import_objects(self, keys: Sequence[str]) -> int:
-        """Read and add the new objects among these; return the number of tracks."""
-        async with self.sources.open_source(self.lease.job.connection) as source:
-            new = await self._new_keys(source.bucket, keys)
-            found = await gather(*(self._read_draft(source, key) for key in new))
-        failures: dict[str, PenstockError] = {}
-        drafts: list[TrackDraft] = []
-        for key, outcome in zip(new, found, strict=True):
-            if isinstance(outcome, TrackDraft):
-                drafts.append(outcome)
-            elif isinstance(outcome, IllegalState | Unavailable):
-                raise outcome  # the error concerns the bucket, not only this object
-            else:
-                failures[key] = outcome
-        return await self._add_tracks(drafts, failures)
+    async def _list_objects(self, after: str) -> tuple[FileEntry, ...]:
+        async with self._open_source() as source:
+            return await source.list_entries(self.lease.job.prefix or "", after, LISTING)
+
+    async def _import_objects(self, entries: Sequence[FileEntry], missing: MissingTracks) -> int:
+        """Bring the library up to date with these objects; return the number of tracks written."""
+        job = self.lease.job
+        # The key of a folder ends in a slash.
+        entries = [entry for entry in entries if not entry.key.endswith("/")]
+        async with self._open_source() as source:
+            keys = [entry.key for entry in entries]
+            states = await self._registrar.find_states(source.bucket, keys, job.connection)
+            pairs = list(zip(entries, states, strict=True))
+            replaced = await self._find_replaced(pairs, source)
+            new = [
+                (entry, state)
+                for entry, state in pairs
+                if state.taken_by is None
+                and (state.is_upload or await missing.move_to(entry) is None)
+            ]
+            read = [(track.object_key, REPLACED) for track in replaced]
+            read += [(entry.key, state) for entry, state in new]
+            found = await gather(*(self._read_draft(source, *each) for each in read))
+        drafts, failures = _split(read, found)
+        written = await self._rewrite_replaced(replaced, drafts, failures)
+        return written + await self._add_tracks(list(drafts.values()), failures)
+
+    async def _find_replaced(
+        self, pairs: Sequence[tuple[FileEntry, ObjectState]], source: AudioSource
+    ) -> list[Audio]:
+        """The tracks of these objects whose content is another now; unmarks those that are back."""
+        taken = {state.taken_by: entry for entry, state in pairs if state.taken_by is not None}
+        tracks = await TrackReader(self.access).many(list(taken), consistent=True)
+        replaced = []
+        for track, entry in zip(tracks, taken.values(), strict=True):
+            wanted = (source.bucket, self.lease.job.connection, entry.key)
+            if not isinstance(track, Audio) or object_place(track) != wanted:
+                continue
+            if track.missing_since is not None:
+                await TrackEditor(self.access).rewrite(
+                    track.id, lambda now: replace(now, missing_since=None)
+                )
+            if not has_content(track, entry) and await _is_changed(source, track):
+                replaced.append(track)
+        return replaced
+
+    async def _rewrite_replaced(
+        self,
+        replaced: Sequence[Audio],
+        drafts: dict[str, TrackDraft],
+        failures: dict[str, PenstockError],
+    ) -> int:
+        """Give the tracks the tags and files that their objects have now; return their number."""
+        written = 0
+        for track in replaced:
+            draft = drafts.pop(track.object_key, None)
+            if draft is None:
+                continue
+            if problems := [*tag_problems(draft.tags), *file_problems(draft.file)]:
+                failures[track.object_key] = Invalid(problems)
+                continue
+            fields = {**asdict(draft.tags), **asdict(draft.file)}
+            place = object_place(track)
+
+            def take_over(now: Audio, fields: dict[str, Any] = fields, place: Any = place) -> Audio:
+                return replace(now, **fields) if object_place(now) == place else now
+
+            await note_upkeep(self.access)
+            with suppress(NotFound):
+                await TrackEditor(self.access).rewrite(track.id, take_over)
+            written += 1
+        return written
 
     async def _add_tracks(
         self, drafts: Sequence[TrackDraft], failures: dict[str, PenstockError]
@@ -181,32 +244,60 @@ class _AudioImport:
         outcomes = await TrackAdder(self.access).add_many(drafts)
         for draft, outcome in zip(drafts, outcomes, strict=True):
             if isinstance(outcome, PenstockError) and not isinstance(outcome, ObjectTaken):
-                failures[draft.file.object_key] = outcome
-        await self._report_failures(failures)
+                failures[draft.upload or draft.file.object_key] = outcome
+        await self._report([describe_failure(key, error) for key, error in failures.items()])
         return sum(isinstance(outcome, Audio) for outcome in outcomes)
 
-    async def _report_failures(self, failures: Mapping[str, PenstockError]) -> None:
-        job = self.lease.job.id
-        rows = [failure_item(self.access, job, key, error) for key, error in failures.items()]
-        if rows:
-            await self.access.table.write([Put(row) for row in rows])
+    async def _report(self, failures: Sequence[ImportFailure]) -> None:
+        rows = [failure_item(self.access, self.lease.job.id, failure) for failure in failures]
+        for start in range(0, len(rows), WRITE_OPERATIONS):
+            part = rows[start : start + WRITE_OPERATIONS]
+            await self.access.table.write([Put(row) for row in part])
+            await self.lease.advance()
 
-    async def _new_keys(self, bucket: str, keys: Sequence[str]) -> list[str]:
-        """The keys that the library does not have, without folders, whose keys end in a slash."""
-        user = self.access.caller.user_id
-        claims = {
-            AUDIO_BY_BUCKET.key(user=user, bucket=bucket, hash=object_hash(key)): key
-            for key in keys
-            if not key.endswith("/")
-        }
-        held = await read_rows(self.access.table, claims, consistent=True)
-        return [key for claim, key in claims.items() if claim not in held]
-
-    async def _read_draft(self, source: AudioSource, key: str) -> TrackDraft | PenstockError:
+    async def _read_draft(
+        self, source: AudioSource, key: str, state: ObjectState
+    ) -> TrackDraft | PenstockError:
         """Read the draft of an object, or return the error."""
         async with self.reading:
             try:
-                registering = UploadRegistrar(self.access, self.sources)
-                return await registering.read_draft(source, key, self.lease.job.connection)
+                connection = self.lease.job.connection
+                return await self._registrar.read_draft(source, key, connection, state)
             except PenstockError as error:
                 return error
+
+    def _open_source(self) -> AbstractAsyncContextManager[AudioSource]:
+        return self.sources.open_source(self.lease.job.connection)
+
+    @property
+    def _registrar(self) -> UploadRegistrar:
+        return UploadRegistrar(self.access, self.sources)
+
+
+def object_place(track: Audio) -> tuple[str, str | None, str]:
+    """The bucket, connection and key of a track's object."""
+    return track.bucket, track.connection_id, track.object_key
+
+
+async def _is_changed(source: AudioSource, track: Audio) -> bool:
+    """Whether the object itself has another content, as entity tags of lists may differ."""
+    stat = await source.stat(track.object_key)
+    if stat is None:
+        return False
+    return not has_content(track, FileEntry(track.object_key, stat.size, stat.etag))
+
+
+def _split(
+    read: Sequence[tuple[str, ObjectState]], found: Sequence[TrackDraft | PenstockError]
+) -> tuple[dict[str, TrackDraft], dict[str, PenstockError]]:
+    """Split what was read into drafts and failures by key."""
+    drafts: dict[str, TrackDraft] = {}
+    failures: dict[str, PenstockError] = {}
+    for (key, _), outcome in zip(read, found, strict=True):
+        if isinstance(outcome, TrackDraft):
+            drafts[key] = outcome
+        elif isinstance(outcome, IllegalState | Unavailable):
+            raise outcome  # the error concerns the bucket, not only this object
+        else:
+            failures[key] = outcome
+    return drafts, failures

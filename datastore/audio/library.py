@@ -11,6 +11,7 @@ from penstock.datastore.audio.connections import BucketConnections
 from penstock.datastore.audio.edit_tracks import TrackEditor, TrackRemover
 from penstock.datastore.audio.endpoint_rules import PUBLIC, EndpointRules
 from penstock.datastore.audio.import_job import AudioImporter
+from penstock.datastore.audio.imports.report import ImportReports
 from penstock.datastore.audio.lists import LibraryLists
 from penstock.datastore.audio.sources import NO_ROLES, AudioSources, Roles
 from penstock.datastore.audio.stream_urls import StreamSigner
@@ -47,6 +48,7 @@ class AudioLibrary:
     streaming: StreamSigner
     connections: BucketConnections
     importing: AudioImporter
+    import_reports: ImportReports
 
     @classmethod
     def of(
@@ -59,9 +61,10 @@ class AudioLibrary:
             LibraryLists(access),
             TrackAdder(access),
             TrackEditor(access),
-            TrackRemover(access, files),
+            TrackRemover(access),
             UploadRegistrar(access, sources),
             StreamSigner(access, sources),
             sources.connections,
             AudioImporter(access, sources, on_job_created),
+            ImportReports(access),
         )

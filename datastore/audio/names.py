@@ -117,6 +117,11 @@ def object_hash(key: str) -> str:
     return _digest("object", key, letters=OBJECT_LETTERS)
 
 
+def content_hash(etag: str, size: int) -> str:
+    """A digest of an object's entity tag and size, which a moved object keeps."""
+    return _digest("content", etag.strip('"'), str(size), letters=OBJECT_LETTERS)
+
+
 def _digest(*parts: str, letters: int = ID_LETTERS) -> str:
     """Encode SHA-256 of the parts, five bits a letter; length prefixes keep parts separate."""
     texts = [part.encode() for part in parts]

@@ -26,9 +26,18 @@ def uploads_prefix(user: str) -> str:
     return f"{owned_prefix(user)}uploads/"
 
 
+def track_key(user: str, id: str, name: str) -> str:
+    """The key of the object of a registered upload; no form can write it."""
+    return f"{owned_prefix(user)}tracks/{id}/{name}"
+
+
+def artwork_prefix(user: str) -> str:
+    return f"{owned_prefix(user)}artwork/"
+
+
 def artwork_key(user: str, artwork: str) -> str:
     """The key of a cover, named by the digest of its content."""
-    return f"{owned_prefix(user)}artwork/{artwork}"
+    return f"{artwork_prefix(user)}{artwork}"
 
 
 def is_owned(user: str, key: str) -> bool:

@@ -79,7 +79,7 @@ class Audio(Tags, frozen=True, kw_only=True):
     """One audio file of one user: `pk = U:<owner>, sk = AU:<id>`.
 
     It repeats the fields of `AudioFile`, because a struct has one base. `version` counts edits,
-    from 1.
+    from 1. `missing_since` is the time when an import first missed the object in its bucket.
     """
 
     id: str
@@ -95,6 +95,7 @@ class Audio(Tags, frozen=True, kw_only=True):
     size: int
     etag: str
     artwork: str | None = None
+    missing_since: str | None = None
     version: int
     created_at: str
     updated_at: str
@@ -113,7 +114,10 @@ class AudioLink(StoredRecord, frozen=True, kw_only=True):
 
 
 class Artist(StoredRecord, frozen=True, kw_only=True):
-    """An artist of a user's library, with the number of tracks and the name as first written."""
+    """An artist of a user's library, with the number of tracks and the name as first written.
+
+    An edit of a track that spells the name differently corrects it.
+    """
 
     id: str
     name: str
@@ -136,7 +140,10 @@ class Album(StoredRecord, frozen=True, kw_only=True):
 
 
 class Genre(StoredRecord, frozen=True, kw_only=True):
-    """A genre of a user's library, with the number of tracks and the name as first written."""
+    """A genre of a user's library, with the number of tracks and the name as first written.
+
+    An edit of a track that spells the name differently corrects it.
+    """
 
     id: str
     name: str
@@ -151,11 +158,25 @@ class LibraryTotals(StoredRecord, frozen=True, kw_only=True):
     size: int = 0
 
 
+class ImportFailureCode(StrEnum):
+    """The reason why an import reports an object; clients branch on it."""
+
+    EMPTY = "EMPTY"
+    UNKNOWN_FORMAT = "UNKNOWN_FORMAT"
+    UNREADABLE = "UNREADABLE"
+    INVALID_KEY = "INVALID_KEY"
+    INVALID_TAGS = "INVALID_TAGS"
+    LIMIT_EXCEEDED = "LIMIT_EXCEEDED"
+    MISSING = "MISSING"
+    VANISHED = "VANISHED"
+    OTHER = "OTHER"
+
+
 class ImportFailure(StoredRecord, frozen=True, kw_only=True):
-    """An object that an import could not add, and the reason."""
+    """An object that an import could not add or no longer finds, and the reason."""
 
     object_key: str
-    code: str
+    code: ImportFailureCode
     message: str
 
 

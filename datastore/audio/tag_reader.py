@@ -45,9 +45,7 @@ class TagScan:
         gone.
         """
         await self._fetch_blocks([0] if self.size else [])
-        format = audio_format(self.blocks.get(0, b"")[:HEAD_BYTES])
-        if format is None:
-            raise invalid_object("UNKNOWN_FORMAT", "is no audio file of a format we know")
+        format = _detect_format(self.blocks.get(0, b""))
         try:
             parsed = await self._parse_blocks(format, title, picture=True)
         except BlockLimitExceeded:
@@ -100,6 +98,19 @@ class TagScan:
         if len(content) != wanted:
             raise invalid_object("UNREADABLE", "is not what it was, or cannot be read by ranges")
         return start, end, bytes(content)
+
+
+async def require_format(source: AudioSource, key: str) -> None:
+    """Raise Invalid if the object does not begin like an audio file."""
+    async with aclosing(source.read(key, start=0, end=HEAD_BYTES)) as chunks:
+        _detect_format(b"".join([chunk async for chunk in chunks]))
+
+
+def _detect_format(head: bytes) -> AudioFormat:
+    format = audio_format(head[:HEAD_BYTES])
+    if format is None:
+        raise invalid_object("UNKNOWN_FORMAT", "is no audio file of a format we know")
+    return format
 
 
 def invalid_object(code: str, message: str) -> Invalid:

@@ -3,21 +3,40 @@
 from collections.abc import Callable, Iterator
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
+from typing import Final
 
 from botocore.exceptions import BotoCoreError
 
+from penstock.datastore.audio.endpoint_rules import unusable_endpoint
 from penstock.datastore.audio.records import BucketConnection
 from penstock.datastore.aws_session import warm_up
+from penstock.datastore.dynamodb.failures import LOST_ANSWER
 from penstock.datastore.errors import IllegalState, RequestRefused, Unavailable
 from penstock.datastore.objects.port import (
     LISTING,
     Chunks,
     Credentials,
     Download,
+    FileEntry,
     SocketFactory,
     Stat,
 )
 from penstock.datastore.objects.s3 import S3Files
+
+DENIALS: Final = frozenset(
+    (
+        "403",
+        "AccessDenied",
+        "AllAccessDisabled",
+        "ExpiredToken",
+        "InvalidAccessKeyId",
+        "InvalidToken",
+        "NoSuchBucket",
+        "RequestTimeTooSkewed",
+        "SignatureDoesNotMatch",
+    )
+)
+"""The codes with which S3 denies access; any other text of an answer is not passed on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +76,11 @@ class UserBucket:
                 async for chunk in chunks:
                     yield chunk
 
-    async def list(self, prefix: str, after: str = "", limit: int = LISTING) -> tuple[str, ...]:
+    async def list_entries(
+        self, prefix: str, after: str = "", limit: int = LISTING
+    ) -> tuple[FileEntry, ...]:
         with _translate_errors():
-            return await self.files.list(prefix, after, limit)
+            return await self.files.list_entries(prefix, after, limit)
 
     async def close(self) -> None:
         await self.files.close()
@@ -89,9 +110,11 @@ def _translate_errors() -> Iterator[None]:
     try:
         yield
     except RequestRefused as refused:
-        raise IllegalState("The bucket does not let the server in.", refused.code) from refused
-    except BotoCoreError as error:
-        raise IllegalState("The bucket cannot be used.", type(error).__name__) from error
-    except Unavailable as error:
-        # Unavailable means that a retry helps; a user's bucket may never answer again.
-        raise IllegalState("The bucket does not answer.", "UNAVAILABLE") from error
+        if refused.code in DENIALS:
+            words = "The bucket does not let the server in."
+            raise IllegalState(words, refused.code) from refused
+        raise unusable_endpoint() from refused
+    except (BotoCoreError, KeyError, Unavailable, *LOST_ANSWER) as error:
+        # An answer lacks what S3 always sends, or a retry might help. But a user's bucket may never
+        # answer again, so nobody waits for it.
+        raise unusable_endpoint() from error

@@ -41,14 +41,11 @@ _jitter = random.SystemRandom().random
 
 
 class Attempts:
-    """The attempts of one call, which share a deadline (in seconds from now).
+    """The attempts of one call, at most `most`, which share a deadline (in seconds from now)."""
 
-    Without `patient` there is only one.
-    """
-
-    def __init__(self, deadline: float, *, patient: bool = True) -> None:
-        self._patient = patient
+    def __init__(self, deadline: float, most: int | None = None) -> None:
         self._deadline = deadline
+        self._most = most
         self._until = asyncio.get_running_loop().time() + deadline
         self._pauses = 0
 
@@ -70,11 +67,11 @@ class Attempts:
                 await self.pause(error)
 
     async def pause(self, cause: Exception | None = None) -> None:
-        """Wait before the next attempt; raises Unavailable if that would pass the deadline."""
-        if not self._patient:
-            raise errors.Unavailable("The store did not do everything at once.") from cause
+        """Wait before the next attempt; raises Unavailable if there is none before the deadline."""
         delay = _jitter() * min(CAP, BASE * 2 ** min(self._pauses, DOUBLINGS))
         self._pauses += 1
+        if self._pauses == self._most:
+            raise errors.Unavailable(f"The store failed {self._pauses} times.") from cause
         if asyncio.get_running_loop().time() + delay >= self._until:
             message = f"The store did not answer within {self._deadline:g} seconds."
             raise errors.Unavailable(message) from cause

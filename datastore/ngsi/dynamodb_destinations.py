@@ -108,7 +108,7 @@ class DynamoDBDestinations:
             tables[table].append(Put(item))
         for puts in tables.values():
             limits.guard_write(puts)
-        await batch_write(self._client, Attempts(self._deadline, patient=patient), tables)
+        await batch_write(self._client, Attempts(self._deadline, None if patient else 1), tables)
 
     def table(self, name: str) -> "CheckedSamples":
         table = DynamoDBTable(name, self._client, self._connections, self._deadline)

@@ -31,6 +31,7 @@ from penstock.datastore.objects.port import (
     LISTING,
     Chunks,
     Download,
+    FileEntry,
     Sentences,
     Stat,
     UploadForm,
@@ -110,7 +111,7 @@ _FORGET_REFUSED = "DELETE FROM refused WHERE since < ?"
 _IS_REFUSED = "SELECT 1 FROM refused WHERE key = ?"
 _COPY = "REPLACE INTO objects SELECT ?, content, size, type, etag, ? FROM objects WHERE key = ?"
 _DELETE = "DELETE FROM objects WHERE key = ?"
-_LIST = "SELECT key FROM objects WHERE key >= ? AND key < ? ORDER BY key LIMIT ?"
+_LIST = "SELECT key, size, etag FROM objects WHERE key >= ? AND key < ? ORDER BY key LIMIT ?"
 
 
 class UploadRefused(Exception):
@@ -286,8 +287,13 @@ class LocalFiles:
         return await in_thread(self._lost_contents)
 
     async def list(self, prefix: str, after: str = "", limit: int = LISTING) -> tuple[str, ...]:
+        return tuple(entry.key for entry in await self.list_entries(prefix, after, limit))
+
+    async def list_entries(
+        self, prefix: str, after: str = "", limit: int = LISTING
+    ) -> tuple[FileEntry, ...]:
         port.check_listing(prefix, after, limit)
-        return await in_thread(self._list_keys, prefix.encode(), after.encode(), limit)
+        return await in_thread(self._list_files, prefix.encode(), after.encode(), limit)
 
     async def close(self) -> None:
         await in_thread(self._index.close)
@@ -346,11 +352,12 @@ class LocalFiles:
             (self._contents / old[0]).unlink(missing_ok=True)
         return changed
 
-    def _list_keys(self, prefix: bytes, after: bytes, limit: int) -> tuple[str, ...]:
+    def _list_files(self, prefix: bytes, after: bytes, limit: int) -> tuple[FileEntry, ...]:
         # Keys contain no zero byte and UTF-8 no 0xff: one follows `after`, one ends the prefix.
         bounds = (max(prefix, after + b"\0"), prefix + b"\xff", limit)
         with self._lock:
-            return tuple(key.decode() for (key,) in self._index.execute(_LIST, bounds))
+            rows = self._index.execute(_LIST, bounds).fetchall()
+        return tuple(FileEntry(key.decode(), size, etag) for key, size, etag in rows)
 
     def _lost_contents(self) -> Sentences:
         with self._lock:

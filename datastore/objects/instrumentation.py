@@ -7,6 +7,7 @@ from penstock.datastore.objects.port import (
     LISTING,
     Chunks,
     Download,
+    FileEntry,
     Files,
     Sentences,
     Stat,
@@ -94,6 +95,12 @@ class InstrumentedFiles:
     async def list(self, prefix: str, after: str = "", limit: int = LISTING) -> tuple[str, ...]:
         with report_call(StoreCall("list", 1), self._watchers):
             return await self._files.list(prefix, after, limit)
+
+    async def list_entries(
+        self, prefix: str, after: str = "", limit: int = LISTING
+    ) -> tuple[FileEntry, ...]:
+        with report_call(StoreCall("list", 1), self._watchers):
+            return await self._files.list_entries(prefix, after, limit)
 
     async def close(self) -> None:
         await self._files.close()

@@ -78,6 +78,14 @@ class Stat:
     modified: datetime
 
 
+class FileEntry(NamedTuple):
+    """One file of a list: its key, its size in bytes, and its entity tag in quotes."""
+
+    key: str
+    size: int
+    etag: str
+
+
 class FileStatus(StrEnum):
     """Whether a file can be downloaded: it exists, it may still arrive, or it never will."""
 
@@ -159,6 +167,11 @@ class Files(Protocol):
 
         Order is that of the UTF-8 bytes. Fewer than `limit` keys mean that no more follow.
         """
+
+    async def list_entries(
+        self, prefix: str, after: str = "", limit: int = LISTING
+    ) -> tuple[FileEntry, ...]:
+        """List files like `list`, with their sizes and entity tags."""
 
     async def close(self) -> None:
         """Close connections; the store must not be used afterwards."""
@@ -297,6 +310,11 @@ class NoFiles:
         return []
 
     async def list(self, prefix: str, after: str = "", limit: int = LISTING) -> tuple[str, ...]:
+        raise files_unavailable()
+
+    async def list_entries(
+        self, prefix: str, after: str = "", limit: int = LISTING
+    ) -> tuple[FileEntry, ...]:
         raise files_unavailable()
 
     async def close(self) -> None:

@@ -4,10 +4,12 @@ import asyncio
 from collections.abc import AsyncIterable, Awaitable, Sequence
 from contextlib import AsyncExitStack, suppress
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Any, NamedTuple, Self
 from urllib.parse import parse_qs, urlsplit
 
 from aiobotocore.config import AioConfig
+from aiobotocore.httpsession import AIOHTTPSession
 from botocore.exceptions import BotoCoreError, IncompleteReadError
 
 from penstock.datastore.aws_session import aws_session
@@ -20,6 +22,7 @@ from penstock.datastore.objects.port import (
     Chunks,
     Credentials,
     Download,
+    FileEntry,
     Sentences,
     SocketFactory,
     Stat,
@@ -28,7 +31,18 @@ from penstock.datastore.objects.port import (
 
 CONNECTIONS = 64
 CONNECT_SECONDS = 1.0
-READ_SECONDS = 10.0
+
+
+class Patience(NamedTuple):
+    """The limits of one call: its seconds with all attempts, those of one answer, the attempts."""
+
+    call_seconds: float
+    answer_seconds: float
+    attempts: int | None = None
+
+
+OWN_PATIENCE = Patience(30.0, 10.0)
+USER_PATIENCE = Patience(8.0, 4.0, 2)
 
 
 class BucketLocation(NamedTuple):
@@ -55,10 +69,33 @@ async def open_client(
         # aiohttp accepts the argument, but aiobotocore's check of arguments does not know it.
         session = entered._endpoint.http_session  # noqa: SLF001
         session._connector_args["socket_factory"] = sockets  # noqa: SLF001
+        entered.meta.events.register("before-call.s3", _keep_region)
     return entered
 
 
+class DirectRequests(NamedTuple):
+    """The requests of an aiohttp session, none of which follows a redirect."""
+
+    session: Any
+
+    async def request(self, *args: Any, **kwargs: Any) -> Any:
+        return await self.session.request(*args, **kwargs, allow_redirects=False)
+
+
+class DirectSession(AIOHTTPSession):  # type: ignore[misc]  # the library has no types
+    """The HTTP session of a user's bucket: the user's answers do not choose where requests go."""
+
+    async def _get_session(self, proxy_url: str | None) -> DirectRequests:
+        return DirectRequests(await super()._get_session(proxy_url))
+
+
+def _keep_region(params: dict[str, Any], **_: Any) -> None:
+    """Keep the library from repeating a request in the region that an answer names."""
+    params["context"].setdefault("s3_redirect", {})["redirected"] = True
+
+
 def _config(place: BucketLocation, sockets: SocketFactory | None) -> AioConfig:
+    patience = OWN_PATIENCE if sockets is None else USER_PATIENCE
     # S3's certificate matches no bucket name with dots; other stores need paths anyway.
     style = "path" if place.endpoint_url or "." in place.bucket else "virtual"
     return AioConfig(
@@ -66,16 +103,16 @@ def _config(place: BucketLocation, sockets: SocketFactory | None) -> AioConfig:
         s3={"addressing_style": style},
         max_pool_connections=CONNECTIONS,
         connect_timeout=CONNECT_SECONDS,
-        read_timeout=READ_SECONDS,
+        read_timeout=patience.answer_seconds,
         retries={"mode": "standard", "total_max_attempts": 1},
         # Stores other than AWS's refuse the checksums that botocore sends by default.
         request_checksum_calculation="when_required",
         response_checksum_validation="when_required",
         proxies=None if sockets is None else {},
+        http_session_cls=AIOHTTPSession if sockets is None else DirectSession,
     )
 
 
-CALL_SECONDS = 30.0
 COPY_SECONDS = 600.0
 CHUNK_BYTES = 64 * 1024
 PART_BYTES = 8 * 1024 * 1024
@@ -94,8 +131,11 @@ class CorsRule(NamedTuple):
 class S3Files:
     """The files port over one bucket, which exists and belongs to the store alone."""
 
-    def __init__(self, bucket: str, client: Any, held: AsyncExitStack) -> None:
+    def __init__(
+        self, bucket: str, client: Any, held: AsyncExitStack, patience: Patience = OWN_PATIENCE
+    ) -> None:
         self.bucket = bucket
+        self._patience = patience
         self._client = client
         self._held = held
 
@@ -111,14 +151,15 @@ class S3Files:
     ) -> Self:
         """Make the client; nothing is sent. By default credentials come from AWS's ordinary chain.
 
-        With `sockets` it makes every connection, and none goes through a proxy. Signed URLs lead to
+        With `sockets` it makes every connection, none goes through a proxy, no redirect is
+        followed, and calls have the patience for users' buckets. Signed URLs lead to
         `endpoint_url`, so clients must be able to reach it as well.
         """
         held = AsyncExitStack()
         client = await open_client(
             held, BucketLocation(bucket, region, endpoint_url), credentials, sockets
         )
-        return cls(bucket, client, held)
+        return cls(bucket, client, held, OWN_PATIENCE if sockets is None else USER_PATIENCE)
 
     async def presign_upload(
         self, key: str, *, max_bytes: int, content_type: str, expires_in: int
@@ -171,7 +212,7 @@ class S3Files:
         port.check_bounds(start, end)
         answer = await self._begin_read(key, start, end, {})
         pinned = {"IfMatch": answer["ETag"]} if answer else {}
-        attempts = Attempts(CALL_SECONDS)
+        attempts = self._new_attempts()
         while answer is not None:
             before = start
             try:
@@ -182,7 +223,7 @@ class S3Files:
                 return
             except _INTERRUPTED as error:
                 if start > before:
-                    attempts = Attempts(CALL_SECONDS)
+                    attempts = self._new_attempts()
                 await attempts.pause(error)
             answer = await self._begin_read(key, start, end, pinned)
 
@@ -241,28 +282,37 @@ class S3Files:
         ]
 
     async def list(self, prefix: str, after: str = "", limit: int = LISTING) -> tuple[str, ...]:
+        return tuple(entry.key for entry in await self.list_entries(prefix, after, limit))
+
+    async def list_entries(
+        self, prefix: str, after: str = "", limit: int = LISTING
+    ) -> tuple[FileEntry, ...]:
         port.check_listing(prefix, after, limit)
-        keys: list[str] = []
+        entries: list[FileEntry] = []
         more = True
-        while more and len(keys) < limit:
+        while more and len(entries) < limit:
+            last = entries[-1].key if entries else after
             page = await self._call(
-                "list_objects_v2",
-                Prefix=prefix,
-                StartAfter=keys[-1] if keys else after,
-                MaxKeys=limit - len(keys),
+                "list_objects_v2", Prefix=prefix, StartAfter=last, MaxKeys=limit - len(entries)
             )
-            keys += [entry["Key"] for entry in page.get("Contents", ())]
-            more = page["IsTruncated"]
-        return tuple(keys)
+            more, contents = page["IsTruncated"], page.get("Contents", ())
+            found = [FileEntry(each["Key"], each["Size"], each["ETag"]) for each in contents]
+            _check_progress(last, [entry.key for entry in found], more=more)
+            entries += found
+        return tuple(entries)
 
     async def close(self) -> None:
         await self._held.aclose()
 
-    async def _call(self, name: str, seconds: float = CALL_SECONDS, /, **arguments: object) -> Any:
+    def _new_attempts(self, seconds: float | None = None) -> Attempts:
+        return Attempts(seconds or self._patience.call_seconds, self._patience.attempts)
+
+    async def _call(self, name: str, seconds: float | None = None, /, **arguments: object) -> Any:
         """Send the request, again while that can help; NotFound if the key or bucket is missing."""
         operation = getattr(self._client, name)
+        attempts = self._new_attempts(seconds)
         try:
-            return await Attempts(seconds).send(lambda: operation(Bucket=self.bucket, **arguments))
+            return await attempts.send(lambda: operation(Bucket=self.bucket, **arguments))
         except RequestRefused as refused:
             if refused.code in _ABSENT:
                 raise NotFound("There is no such file.") from refused
@@ -318,6 +368,12 @@ class S3Files:
     ) -> dict[str, Any]:
         part = await self._call("upload_part", **upload, PartNumber=number, Body=block)
         return {"ETag": part["ETag"], "PartNumber": number}
+
+
+def _check_progress(after: str, keys: Sequence[str], *, more: bool) -> None:
+    """Raise Unavailable for a page that does not get further; such a list would never end."""
+    if (more and not keys) or any(key <= before for before, key in pairwise((after, *keys))):
+        raise Unavailable("The pages of the bucket's list do not follow one another.")
 
 
 def _parse_signature_time(text: str) -> datetime:

@@ -91,14 +91,15 @@ class EntryAdder:
     async def _find_gap(self, order: EntryOrder, target: ChangeTarget, after: str | None) -> Gap:
         if after is None:
             return await order.end_gap()
-        found = await order.find_entries([after], target.hints, after)
+        found = await order.find_entries([], target.hints, after)
         return await order.gap_behind(found[after])
 
     async def _require_tracks(self, ids: Sequence[str]) -> list[Audio]:
         found = await AudioReading(self.access).many(ids, consistent=True)
         tracks = [track for track in found if isinstance(track, Audio)]
         if len(tracks) < len(found):
-            raise NotFound("There is no audio with this id.", ("audioIds",))
+            missing = [n for n, track in enumerate(found) if not isinstance(track, Audio)]
+            raise NotFound.in_list("audio", "audioIds", missing)
         return tracks
 
     async def _replay_addition(self, target: ChangeTarget, ids: Sequence[str]) -> AddedEntries:

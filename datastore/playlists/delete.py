@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from penstock.datastore.access.access import Access
+from penstock.datastore.audio.upkeep.library_rows import upkeep_update
 from penstock.datastore.errors import VersionConflict
 from penstock.datastore.playlists.header import IS_ALIVE, require_version, retry_on_conflict
 from penstock.datastore.playlists.order import EntryOrder
@@ -116,7 +117,8 @@ class PlaylistDeleter:
             condition=AllOf((*IS_ALIVE, *version)),
         )
         member = Delete(member_key(playlist.owner, playlist.id), Exists())
-        return [Write(header, describe_conflict), Write(member)]
+        upkeep = upkeep_update(self.access)
+        return [Write(header, describe_conflict), Write(member), Write(upkeep)]
 
 
 async def write_in_batches(access: Access, operations: Iterable[Put | Delete]) -> None:

@@ -52,8 +52,7 @@ class EntryMover:
     ) -> Playlist:
         playlist = await target.read_playlist(self.access)
         order = EntryOrder(self.access, playlist)
-        named = [*ids, *([] if after is None else [after])]
-        found = await order.find_entries(named, target.hints, after)
+        found = await order.find_entries(ids, target.hints, after)
         block = sorted((found[id] for id in ids), key=lambda entry: entry.position)
         gap = await order.gap_behind(None if after is None else found[after], ids)
         if gap.passed == tuple(entry.id for entry in block):

@@ -1,6 +1,6 @@
 """The order of a playlist's entries: finding entries and gaps, and making room for more."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -57,24 +57,25 @@ class EntryOrder:
                 return found
 
     async def find_entries(
-        self, ids: Collection[str], hints: Iterable[str] = (), after: str | None = None
+        self, ids: Sequence[str], hints: Iterable[str] = (), after: str | None = None
     ) -> dict[str, Entry]:
-        """The entries with these ids, by id; raises NotFound if one is missing.
-
-        One of them may be the entry `after` which others are placed.
+        """The entries with these ids and the entry `after`, by id; NotFound if one is missing.
 
         A hint is a former position of an entry; if every hint is right, nothing more is
         read.
         """
+        wanted = {*ids, *([] if after is None else [after])}
         keys = [key_at_position(self.playlist.id, hint) for hint in hints]
         rows = await read_rows(self.access.table, keys, consistent=True)
-        found = {entry.id: entry for entry in map(entry_of, rows.values()) if entry.id in ids}
-        if len(found) < len(set(ids)):
-            found = {entry.id: entry for entry in await self.read_entries() if entry.id in ids}
-        if len(found) < len(set(ids)):
+        found = {entry.id: entry for entry in map(entry_of, rows.values()) if entry.id in wanted}
+        if len(found) < len(wanted):
+            found = {entry.id: entry for entry in await self.read_entries() if entry.id in wanted}
+        if len(found) < len(wanted):
             await self._require_unchanged()
-            field = "after" if set(ids) - found.keys() == {after} else "entryIds"
-            raise NotFound("There is no entry with this id in the playlist.", (field,))
+            missing = [n for n, id in enumerate(ids) if id not in found]
+            if not missing:
+                raise NotFound("There is no entry with this id in the playlist.", ("after",))
+            raise NotFound.in_list("entry of the playlist", "entryIds", missing)
         return found
 
     async def end_gap(self) -> Gap:

@@ -1,8 +1,9 @@
 """Reads of the caller's playlists and entries; playlists of other users count as absent."""
 
 from asyncio import gather
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.audio.records import Audio
@@ -21,7 +22,7 @@ from penstock.datastore.playlists.rows import (
 )
 from penstock.datastore.table.items import read_rows
 from penstock.datastore.table.layout import PLAYLIST, PLAYLIST_ENTRY, PLAYLIST_MEMBER
-from penstock.datastore.table.pages import Slice, Window, make_slice
+from penstock.datastore.table.pages import Slice, Window, make_slice, read_existing
 from penstock.datastore.table.port import Query, Range
 from penstock.datastore.text import is_id
 
@@ -89,9 +90,8 @@ class PlaylistReader:
 
     async def page(self, window: Window, *, newest_first: bool = True) -> Slice[Playlist]:
         """List playlists: one page of their ids, then one BatchGet of their headers."""
-        page = await self.get_playlist_ids_by_user_id(window, newest_first=newest_first)
-        ids = [id for id, _ in page.entries]
-        return _existing_playlists(page, dict(zip(ids, await self.many(ids), strict=True)))
+        read_ids = partial(self.get_playlist_ids_by_user_id, newest_first=newest_first)
+        return await read_existing(window, read_ids, self._existing)
 
     async def entries(self, playlist: Playlist, window: Window) -> Slice[Entry]:
         """List entries in order: `pk = PL:<id>`, `sk` begins with `PLI:`.
@@ -124,8 +124,21 @@ class PlaylistReader:
         """
         pages = await gather(*(self._ids_holding(audio, window) for audio, window in wanted))
         ids = [id for page in pages for id, _ in page.entries]
-        found = dict(zip(ids, await self.many(ids), strict=True))
-        return [_existing_playlists(page, found) for page in pages]
+        found = dict(zip(ids, await self._existing(ids), strict=True))
+
+        async def fill_page(audio: Audio, window: Window, page: Slice[str]) -> Slice[Playlist]:
+            playlists = [each for id, _ in page.entries if (each := found[id]) is not None]
+            if len(playlists) == len(page.entries):
+                return page.with_items(playlists)
+            return await read_existing(window, partial(self._ids_holding, audio), self._existing)
+
+        asked = zip(wanted, pages, strict=True)
+        return list(await gather(*(fill_page(*one, page) for one, page in asked)))
+
+    async def _existing(self, ids: Sequence[str]) -> list[Playlist | None]:
+        """Get playlists, None for each that was deleted after the list was read."""
+        found = await self.many(ids)
+        return [each if isinstance(each, Playlist) else None for each in found]
 
     async def _ids_holding(self, audio: Audio, window: Window) -> Slice[str]:
         found: list[str] = []
@@ -148,15 +161,6 @@ class PlaylistReader:
     @property
     def _user(self) -> str:
         return self.access.caller.user_id
-
-
-def _existing_playlists(
-    page: Slice[str], found: Mapping[str, Playlist | NotFound]
-) -> Slice[Playlist]:
-    """The playlists of a page, without those that were deleted after the list was read."""
-    pairs = ((id, found[id]) for id, _ in page.entries)
-    entries = tuple((id, each) for id, each in pairs if isinstance(each, Playlist))
-    return Slice(entries, page.more, page.reached)
 
 
 def _range_behind(id: str | None, *, backward: bool) -> Range:

@@ -9,6 +9,7 @@ from penstock.datastore.playlists.export import PlaylistExporter
 from penstock.datastore.playlists.import_playlist import PlaylistImporter
 from penstock.datastore.playlists.move_entries import EntryMover
 from penstock.datastore.playlists.reading import PlaylistReader
+from penstock.datastore.playlists.uploaded_files import PlaylistUploads
 from penstock.datastore.playlists.write import PlaylistWriter
 
 
@@ -23,6 +24,7 @@ class Playlists:
     deleting: PlaylistDeleter
     importing: PlaylistImporter
     exporting: PlaylistExporter
+    uploads: PlaylistUploads
 
     @classmethod
     def of(cls, access: Access) -> "Playlists":
@@ -34,4 +36,5 @@ class Playlists:
             PlaylistDeleter(access),
             PlaylistImporter(access),
             PlaylistExporter(access),
+            PlaylistUploads(access),
         )

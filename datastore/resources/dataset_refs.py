@@ -92,7 +92,8 @@ async def find_own_datasets(
 ) -> ResolvedDatasets:
     """Find the datasets that a calculation's own formula names; it may be saved before its data."""
     within = calculation_identity(calculation)
-    uses = await to_thread(find_dataset_uses, [(within, calculation.formula)])
+    written = [(within, calculation.formula)]
+    uses = await run_in_formula_thread(partial(find_dataset_uses, written))
     return await _resolve_uses(access, library, uses)
 
 

@@ -19,13 +19,15 @@ class Counter:
     """The amounts that one resource adds to the counter under `key`.
 
     `amounts` holds one number per attribute, `count` among them. `labels` are written when the
-    counter is created, `latest` whenever a resource brings another value.
+    counter is created, `latest` whenever a resource brings another value, and `spelling` when the
+    counter is created or a resource that it counts corrects its own value.
     """
 
     key: Key
     amounts: Mapping[str, int]
     labels: Mapping[str, Value] = field(default_factory=dict)
     latest: Mapping[str, Value] = field(default_factory=dict)
+    spelling: Mapping[str, Value] = field(default_factory=dict)
 
 
 def sum_counters(counters: Iterable[Counter]) -> dict[Key, Counter]:
@@ -40,7 +42,9 @@ def sum_counters(counters: Iterable[Counter]) -> dict[Key, Counter]:
 def _add_counters(one: Counter, other: Counter) -> Counter:
     names = {**one.amounts, **other.amounts}
     amounts = {name: one.amounts.get(name, 0) + other.amounts.get(name, 0) for name in names}
-    return Counter(one.key, amounts, one.labels, {**one.latest, **other.latest})
+    return Counter(
+        one.key, amounts, one.labels, {**one.latest, **other.latest}, spelling=one.spelling
+    )
 
 
 def change_counter(old: Counter | None, new: Counter | None) -> Write | None:
@@ -58,17 +62,21 @@ def change_counter(old: Counter | None, new: Counter | None) -> Write | None:
     if steps.get("count", 0) < 0:
         return _lower_or_delete(some, steps)
     guard = Exists() if old else None
-    raised = Update(key=some.key, add=steps, default=dict(some.labels), set=news, condition=guard)
+    first = {**some.labels, **some.spelling}
+    labels = {name: value for name, value in first.items() if name not in news}
+    raised = Update(key=some.key, add=steps, default=labels, set=news, condition=guard)
     return Write(raised, _counter_drift)
 
 
 def _changed_latest(old: Counter | None, new: Counter | None) -> dict[str, Value]:
+    if new is None:
+        return {}
     known = old.latest if old else {}
-    return {
-        name: value
-        for name, value in (new.latest if new else {}).items()
-        if known.get(name) != value
-    }
+    found = {name: value for name, value in new.latest.items() if known.get(name) != value}
+    if old is None:
+        return found
+    corrected = new.spelling.items() - old.spelling.items()
+    return {**found, **dict(corrected)}
 
 
 def _lower_or_delete(counter: Counter, steps: Mapping[str, int]) -> Write:

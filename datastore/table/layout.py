@@ -141,9 +141,11 @@ AUDIO_BY_ARTIST = row("U:{user}", "AUR:{artist}:{year.4}:{album}:{disc.3}:{track
 AUDIO_BY_ALBUM = row("U:{user}", "AUL:{title}:{album}:{disc.3}:{track.4}:{audio}")
 AUDIO_BY_GENRE = row("U:{user}", "AUG:{genre}:{audio}")
 AUDIO_BY_BUCKET = row("U:{user}", "AUB:{bucket}:{hash}")
+AUDIO_MISSING = row("U:{user}", "AUX:{content}:{audio}")
 ARTIST = row("U:{user}", "AR:{name}:{artist}")
 ALBUM = row("U:{user}", "AL:{name}:{album}")
 GENRE = row("U:{user}", "AG:{name}:{genre}")
+COVER = row("U:{user}", "AC:{artwork}")
 CONNECTION = row("U:{user}", "CN:{connection}")
 IMPORT_FAILURE = row("U:{user}", "IJ:{job}:{hash}")
 DESTINATION = row("ND:{service}", "ND:{table}", "ND")
@@ -163,6 +165,8 @@ RUN_EVENT = row("R:{manifest}:{run}", "RH:{seq.10}")
 RUN_LISTED = row("RL:{manifest}:{list}", "RL:{added.10}:{id}")
 STAGED = row("F:{id}", "F", "F:staged")
 OPEN_UPLOAD = row("FU:{kind}:{holder}", "FU:{place.4}")
+LOOSE_OBJECT = row("LO:{hash}", "LO", "LO")
+LIBRARY_UPKEEP = row("LU:{user}", "LU", "LU")
 
 PLAYLIST = row("PL:{playlist}", "PL")
 PLAYLIST_MEMBER = row("U:{user}", "PL:{playlist}", "PL:{playlist}")
@@ -195,9 +199,11 @@ ROWS = (
     AUDIO_BY_ALBUM,
     AUDIO_BY_GENRE,
     AUDIO_BY_BUCKET,
+    AUDIO_MISSING,
     ARTIST,
     ALBUM,
     GENRE,
+    COVER,
     CONNECTION,
     IMPORT_FAILURE,
     EXECUTION,
@@ -223,6 +229,8 @@ ROWS = (
     RUN_LISTED,
     STAGED,
     OPEN_UPLOAD,
+    LOOSE_OBJECT,
+    LIBRARY_UPKEEP,
     PLAYLIST,
     PLAYLIST_MEMBER,
     PLAYLIST_ENTRY,

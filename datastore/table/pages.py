@@ -2,7 +2,7 @@
 
 import re
 from asyncio import gather
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Generic, Protocol, TypeVar
 
@@ -73,6 +73,38 @@ def make_slice(
     reached = kept[-1][0] if kept else window.after
     more = more or len(found) > window.size
     return Slice(tuple(reversed(kept)) if window.backward else tuple(kept), more, reached)
+
+
+SEARCHED: Final = 100
+MAX_SEARCHES: Final = 20
+
+
+async def read_existing(
+    window: Window,
+    read_links: Callable[[Window], Awaitable[Slice[T]]],
+    load: Callable[[Sequence[T]], Awaitable[Sequence[U | None]]],
+) -> Slice[U]:
+    """One page of the things behind the links of a list; links to deleted things are passed over.
+
+    Where some are passed over, the search goes on until the page is full, and ends early after
+    MAX_SEARCHES reads. `load` gives one answer for each link, None for a deleted thing.
+    """
+    page, found = window, list[tuple[str, U]]()
+    for _ in range(MAX_SEARCHES):
+        links = await read_links(page)
+        things = await load([link for _, link in links.entries])
+        pairs = zip(links.entries, things, strict=True)
+        existing = [(position, thing) for (position, _), thing in pairs if thing is not None]
+        if page is window and len(existing) == len(links.entries):
+            return Slice(tuple(existing), links.more, links.reached)
+        found += reversed(existing) if window.backward else existing
+        if not links.more or len(found) > window.size:
+            break
+        page = Window(size=SEARCHED, after=links.reached, backward=window.backward)
+    kept, is_full = found[: window.size], len(found) > window.size
+    reached = kept[-1][0] if is_full else links.reached
+    ordered = tuple(reversed(kept)) if window.backward else tuple(kept)
+    return Slice(ordered, is_full or links.more, reached)
 
 
 PAGE: Final = 100

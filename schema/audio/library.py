@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from enum import Enum
+from functools import partial
 from typing import Annotated, TypeVar
 
 import strawberry
@@ -378,15 +379,16 @@ async def _read_page(
     info: Info, wanted: dict[str, str], newest_first: bool, window: Window
 ) -> Slice[records.Audio]:
     lists = info.context.session.audio.lists
+    links: Callable[[Window], Awaitable[Slice[records.AudioLink]]]
     match tuple(wanted.items()):
         case (("artist", name),):
-            links = lists.get_audio_id_by_user_id_by_artist(name, window)
+            links = partial(lists.get_audio_id_by_user_id_by_artist, name)
         case (("album", name),):
-            links = lists.get_audio_id_by_user_id_by_album(name, window)
+            links = partial(lists.get_audio_id_by_user_id_by_album, name)
         case (("bucket", name),):
-            links = lists.get_audio_id_by_user_id_by_s3bucket_name(name, window)
+            links = partial(lists.get_audio_id_by_user_id_by_s3bucket_name, name)
         case (("genre", name),):
-            links = lists.by_genre(name, window, newest_first=newest_first)
+            links = partial(lists.by_genre, name, newest_first=newest_first)
         case _:
             return await audio.list_tracks(
                 info.context,
@@ -394,4 +396,4 @@ async def _read_page(
                 projected_attributes(info, "Audio"),
                 newest_first=newest_first,
             )
-    return await audio.load_linked_tracks(info.context, links)
+    return await audio.load_linked_tracks(info.context, window, links)

@@ -6,7 +6,6 @@ import strawberry
 from strawberry import UNSET
 
 from penstock.datastore.errors import NotFound as Absent
-from penstock.datastore.errors import blame_field
 from penstock.datastore.listening import records
 from penstock.datastore.listening.annotations import MAX_RATING, ThingKey
 from penstock.datastore.listening.play_queue import MAX_QUEUED
@@ -18,7 +17,7 @@ from penstock.schema.audio.tracks import Audio
 from penstock.schema.core.context import Info, unset_to_none
 from penstock.schema.core.descriptions import InputOf
 from penstock.schema.core.failures import LimitExceeded, NotFound, ValidationProblem
-from penstock.schema.core.relay import Node, parse_global_id, parse_key
+from penstock.schema.core.relay import Node, parse_global_id, parse_key, parse_keys
 from penstock.schema.core.scalars import DateTime
 
 _KINDS = {"Audio": Kind.AUDIO, "Playlist": Kind.PLAYLIST}
@@ -223,8 +222,7 @@ class ListeningMutation:
     async def save_play_queue(
         info: Info, input: InputOf[SavePlayQueueInput]
     ) -> SavePlayQueuePayload:
-        with blame_field("audioIds"):
-            ids = [parse_key("Audio", id) for id in input.audio_ids]
+        ids = parse_keys("Audio", input.audio_ids, "audioIds")
         queue, index = info.context.session.listening.queue, input.index or 0
         saved = await queue.save(ids, index, input.position_ms or 0)
         return SavePlayQueuePayload(play_queue=saved)

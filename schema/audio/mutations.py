@@ -211,7 +211,8 @@ class AudioMutation:
     @strawberry.mutation(
         graphql_type=CreateAudioUploadResult,
         description="Get a form that uploads one audio file of at most 1 GiB within one hour. "
-        "After the upload, call `addAudio` with the returned key.",
+        "After the upload, call `addAudio` with the returned key. An upload that is not added "
+        "within a day after that is deleted.",
     )
     @staticmethod
     async def create_audio_upload(
@@ -227,7 +228,7 @@ class AudioMutation:
     @strawberry.mutation(
         graphql_type=AddAudioResult,
         description="Add an object to the library as a track. The tags and the cover are read "
-        "from the file.",
+        "from the file. An upload is moved to a key that its form cannot write.",
     )
     @staticmethod
     async def add_audio(info: Info, input: InputOf[AddAudioInput]) -> AddAudioPayload:
@@ -260,9 +261,10 @@ class AudioMutation:
 
     @strawberry.mutation(
         graphql_type=ImportAudioResult,
-        description="Import all objects whose keys have a prefix, as a job in the background. "
-        "Tracks that are in the library already are left as they are, so an import can safely be "
-        "repeated.",
+        description="Bring the library up to date with all objects whose keys have a prefix, as a "
+        "job in the background. New objects are added. The tags of replaced objects are read "
+        "again. A track keeps its stars and playlists if its object was moved; a track whose "
+        "object is gone stays, with the time in `missingSince`. An import can safely be repeated.",
     )
     @staticmethod
     async def import_audio(info: Info, input: InputOf[ImportAudioInput]) -> ImportAudioPayload:

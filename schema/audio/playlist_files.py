@@ -19,6 +19,7 @@ from penstock.schema.audio.tracks import Audio
 from penstock.schema.core.context import Info, unset_to_none
 from penstock.schema.core.descriptions import InputOf
 from penstock.schema.core.failures import LimitExceeded, ValidationProblem
+from penstock.schema.core.files import UploadForm
 from penstock.schema.core.scalars import Long
 from penstock.schema.engine.cost import price_metadata
 
@@ -84,12 +85,18 @@ ImportPlaylistResult = Annotated[
 class ImportPlaylistInput:
     format: PlaylistFormat = strawberry.field(description="The format of the playlist file.")
     text: str | None = strawberry.field(
-        default=UNSET, description="The content of the file as text; give either `text` or `file`."
+        default=UNSET,
+        description="The content of the file as text; give one of `text`, `file` and `objectKey`.",
     )
     file: str | None = strawberry.field(
         default=UNSET,
         description="The bytes of the file in base64, if the server shall detect the character "
-        "encoding; give either `text` or `file`.",
+        "encoding; give one of `text`, `file` and `objectKey`.",
+    )
+    object_key: str | None = strawberry.field(
+        default=UNSET,
+        description="The key of a file that was uploaded with the form of `createPlaylistUpload`, "
+        "which may be larger than a request; give one of `text`, `file` and `objectKey`.",
     )
     name: str | None = strawberry.field(
         default=UNSET,
@@ -110,13 +117,16 @@ class ImportPlaylistInput:
         "returns the same playlist instead of creating another.",
     )
 
-    def content(self) -> str | bytes:
-        """The content as text or bytes; raises Invalid unless exactly one is given and readable."""
+    def content(self) -> str | bytes | playlists.ObjectKey:
+        """The content or its key; raises Invalid unless exactly one is given and readable."""
         text, file = unset_to_none(self.text), unset_to_none(self.file)
-        if text is not None and file is None:
+        key = unset_to_none(self.object_key)
+        if sum(each is not None for each in (text, file, key)) != 1:
+            raise Invalid([FieldProblem(["text"], "or else the file or its key must be given")])
+        if text is not None:
             return text
-        if file is None or text is not None:
-            raise Invalid([FieldProblem(["text"], "or else the file must be given")])
+        if file is None:
+            return playlists.ObjectKey(str(key))
         try:
             return b64decode(file, validate=True)
         except (binascii.Error, ValueError):
@@ -132,8 +142,48 @@ class ImportPlaylistInput:
         )
 
 
+@strawberry.type(description="The permission to upload one playlist file.")
+class CreatePlaylistUploadPayload:
+    object_key: str = strawberry.field(
+        description="The key of the file, to be given to `importPlaylist` after the upload."
+    )
+    form: UploadForm = strawberry.field(
+        description="The form that uploads the file; it is valid for one hour."
+    )
+
+
+CreatePlaylistUploadResult = Annotated[
+    CreatePlaylistUploadPayload | ValidationProblem,
+    strawberry.union(
+        "CreatePlaylistUploadResult",
+        description="The upload form, or the reason why the upload is not allowed.",
+    ),
+]
+
+
+@strawberry.input(description="The playlist file to upload.")
+class CreatePlaylistUploadInput:
+    file_name: str = strawberry.field(
+        description="The name of the file, which becomes the last part of the object's key."
+    )
+
+
 @strawberry.type
 class PlaylistFileMutation:
+    @strawberry.mutation(
+        graphql_type=CreatePlaylistUploadResult,
+        description="Get a form that uploads one playlist file of at most 8 MB within one hour, "
+        "for an import that is larger than a request. The file is deleted a day after that.",
+    )
+    @staticmethod
+    async def create_playlist_upload(
+        info: Info, input: InputOf[CreatePlaylistUploadInput]
+    ) -> CreatePlaylistUploadPayload:
+        upload = await info.context.session.playlists.uploads.form(input.file_name)
+        return CreatePlaylistUploadPayload(
+            object_key=upload.object_key, form=UploadForm.from_port(upload.form)
+        )
+
     @strawberry.mutation(
         graphql_type=ImportPlaylistResult,
         description="Create a playlist from a playlist file. A track of the file is matched by "

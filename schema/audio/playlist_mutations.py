@@ -5,7 +5,6 @@ from typing import Annotated
 import strawberry
 from strawberry import UNSET
 
-from penstock.datastore.errors import blame_field
 from penstock.datastore.playlists import records
 from penstock.datastore.playlists.change_target import ChangeTarget
 from penstock.datastore.playlists.records import MAX_CHANGED, MAX_MOVED, MAX_NAME
@@ -19,7 +18,7 @@ from penstock.schema.core.failures import (
     ValidationProblem,
     VersionConflict,
 )
-from penstock.schema.core.relay import parse_key, read_positions
+from penstock.schema.core.relay import parse_key, parse_keys, read_positions
 
 _ID = "The global id of the playlist."
 _NAME = (
@@ -248,8 +247,7 @@ class PlaylistMutation:
         info: Info, input: InputOf[AddPlaylistEntriesInput]
     ) -> AddPlaylistEntriesPayload:
         target = _change_target(info, input)
-        with blame_field("audioIds"):
-            audio_ids = [parse_key("Audio", id) for id in input.audio_ids]
+        audio_ids = parse_keys("Audio", input.audio_ids, "audioIds")
         playlist, entries = await playlists.add(
             info.context,
             target,

@@ -1,5 +1,6 @@
 """The types of tracks, artists, albums and genres, and of signed URLs."""
 
+from functools import partial
 from typing import Annotated
 
 import strawberry
@@ -90,6 +91,11 @@ class Audio(Node, ListeningFields):
     object_key: str = strawberry.field(description="The key of the object in its bucket.")
     file_name: str = strawberry.field(
         description="The name of the file: the last part of the object's key."
+    )
+    missing_since: DateTime | None = strawberry.field(
+        description="The time when an import first found that the object is no longer in its "
+        "bucket, in UTC; null as long as it is there. The track stays, and is found again if its "
+        "object comes back or appears under another key."
     )
     version: int = strawberry.field(
         description="The version of the track: a number that starts at 1 and grows with each edit."
@@ -182,7 +188,10 @@ class Audio(Node, ListeningFields):
 
 @strawberry.type(description="An artist of the caller's library, identified by name.")
 class Artist(Node):
-    name: str = strawberry.field(description="The name of the artist, as it was first written.")
+    name: str = strawberry.field(
+        description="The name of the artist, as it was first written or last corrected by an "
+        "edit of one of its tracks."
+    )
     count: int = strawberry.field(
         description="The number of tracks of the artist, including those of the artist's albums."
     )
@@ -209,7 +218,7 @@ class Artist(Node):
             ("audios of artist", artist.id),
             page_from_arguments(first, after, last, before),
             lambda window: audio.load_linked_tracks(
-                info.context, lists.by_artist(artist.id, window)
+                info.context, window, partial(lists.by_artist, artist.id)
             ),
         )
 
@@ -218,7 +227,10 @@ class Artist(Node):
     description="An album of the caller's library, identified by its artist and its name."
 )
 class Album(Node):
-    name: str = strawberry.field(description="The name of the album, as it was first written.")
+    name: str = strawberry.field(
+        description="The name of the album, as it was first written or last corrected by an "
+        "edit of one of its tracks."
+    )
     count: int = strawberry.field(description="The number of tracks of the album in the library.")
 
     is_type_of = record_type_check(records.Album)
@@ -267,13 +279,18 @@ class Album(Node):
             info,
             ("audios of album", album.id),
             page_from_arguments(first, after, last, before),
-            lambda window: audio.load_linked_tracks(info.context, lists.by_album(album.id, window)),
+            lambda window: audio.load_linked_tracks(
+                info.context, window, partial(lists.by_album, album.id)
+            ),
         )
 
 
 @strawberry.type(description="A genre of the caller's library.")
 class Genre:
-    name: str = strawberry.field(description="The name of the genre, as it was first written.")
+    name: str = strawberry.field(
+        description="The name of the genre, as it was first written or last corrected by an "
+        "edit of one of its tracks."
+    )
     count: int = strawberry.field(description="The number of tracks of the genre in the library.")
 
 

@@ -97,7 +97,12 @@ class UserError:
     description="The object does not exist, or the caller may not know that it exists."
 )
 class NotFound(UserError):
-    pass
+    positions: list[int] = strawberry.field(
+        description=(
+            "The positions, counted from 0, of the missing ids in the list of ids at `path`: at "
+            "most the first 100. Empty if `path` is not a list of ids."
+        )
+    )
 
 
 @strawberry.type(description="The caller may see the object but may not do this to it.")
@@ -190,7 +195,12 @@ class _NotFound(strawberry.ExceptionHandler[errors.NotFound, NotFound]):
     def handle(
         self, exception: errors.NotFound, *, field: StrawberryField, info: strawberry.Info
     ) -> NotFound:
-        return NotFound(message=exception.message, code=exception.code, path=exception.path)
+        return NotFound(
+            message=exception.message,
+            code=exception.code,
+            path=exception.path,
+            positions=list(exception.positions),
+        )
 
 
 class _NotPermitted(strawberry.ExceptionHandler[errors.NotPermitted, NotPermitted]):

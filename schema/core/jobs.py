@@ -6,6 +6,7 @@ import strawberry
 from strawberry import UNSET
 
 from penstock.datastore.audio.records import ImportFailure as ImportFailureRecord
+from penstock.datastore.audio.records import ImportFailureCode
 from penstock.datastore.jobs import jobs as records
 from penstock.schema.core.context import After, Before, First, Info, Last
 from penstock.schema.core.descriptions import describe_values
@@ -42,12 +43,38 @@ describe_values(
         records.JobState.FAILED: "The job failed; its `message` says why.",
     },
 )
+strawberry.enum(
+    ImportFailureCode,
+    description="The reason why an import reports an object. New reasons may be added.",
+)
+describe_values(
+    ImportFailureCode,
+    {
+        ImportFailureCode.EMPTY: "The object has no bytes.",
+        ImportFailureCode.UNKNOWN_FORMAT: "The object is no audio file of a known format.",
+        ImportFailureCode.UNREADABLE: (
+            "The object begins like an audio file, but its tags or its sound cannot be read."
+        ),
+        ImportFailureCode.INVALID_KEY: "The key of the object is not one that the server can use.",
+        ImportFailureCode.INVALID_TAGS: "The tags of the object break a rule of the library.",
+        ImportFailureCode.LIMIT_EXCEEDED: "The object would exceed a documented limit.",
+        ImportFailureCode.MISSING: (
+            "The library has a track of the object, but the object is no longer in its bucket. "
+            "The track stays, with the time in `missingSince`."
+        ),
+        ImportFailureCode.VANISHED: "The object was listed, but was gone when it was read.",
+        ImportFailureCode.OTHER: "The object could not be added for another reason.",
+    },
+)
 
 
-@strawberry.type(description="An object of a bucket that an import did not add to the library.")
+@strawberry.type(
+    description="An object of a bucket that an import did not add to the library, or that it no "
+    "longer found."
+)
 class ImportFailure:
     object_key: str = strawberry.field(description="The key of the object in its bucket.")
-    code: str = strawberry.field(description="The reason as a code, for programs.")
+    code: ImportFailureCode = strawberry.field(description="The reason as a code, for programs.")
     message: str = strawberry.field(description="The reason as text, for people.")
 
 
@@ -89,8 +116,9 @@ class Job(Node):
     @strawberry.field(
         graphql_type=Connection[ImportFailure],
         description=(
-            "The objects that an import did not add to the caller's library, in no "
-            "particular order. The list is empty for other kinds of job."
+            "The objects that an import did not add to the caller's library, and those of the "
+            "caller's tracks that it no longer found, in no particular order. The list is empty "
+            "for other kinds of job."
         ),
     )
     @staticmethod
@@ -106,7 +134,7 @@ class Job(Node):
             info,
             ("failures", job.id),
             page_from_arguments(first, after, last, before),
-            lambda window: info.context.session.audio.importing.failures(job.id, window),
+            lambda window: info.context.session.audio.import_reports.page(job.id, window),
         )
 
     is_type_of = record_type_check(records.Job)

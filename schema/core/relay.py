@@ -268,6 +268,16 @@ def parse_global_id(text: str) -> GlobalId | None:
     return id if separator and id.encode() == text else None
 
 
+def parse_keys(type: str, texts: Sequence[str], field: str) -> list[str]:
+    """Read the keys of a list of global ids; NotFound with the positions of all other texts."""
+    ids = [parse_global_id(text) for text in texts]
+    keys = [id.key for id in ids if id is not None and id.type == type]
+    if len(keys) < len(texts):
+        missing = [n for n, id in enumerate(ids) if id is None or id.type != type]
+        raise NotFound.in_list(type, field, missing)
+    return keys
+
+
 def parse_key(type: str, text: str) -> str:
     """Read the key from a global id of the type; NotFound for any other text."""
     id = parse_global_id(text)

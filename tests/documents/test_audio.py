@@ -122,7 +122,10 @@ async def test_adding_albums(store: Store) -> None:
     """add audio of whole albums"""
     traced = TracedTable(store.table)
     library = listener(replace(store, table=traced))
-    await library.adding.add_many([draft(f"{n}", f"t{n}", "A", album="B") for n in range(20)])
+    theirs = {"bucket": "mine", "connection_id": "c"}
+    await library.adding.add_many(
+        [draft(f"{n}", f"t{n}", "A", album="B", **theirs) for n in range(20)]
+    )
     assert traced.seen == (0, 1, 1)
     assert await drift(store.table) == []
 

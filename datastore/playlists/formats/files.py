@@ -38,12 +38,13 @@ def playlist_file(format: PlaylistFormat, document: PlaylistDocument) -> Playlis
     return PlaylistFile(write(format, document), MEDIA_TYPES[format], f"{name or '_'}.{format}")
 
 
-def read(format: PlaylistFormat, data: str | bytes) -> PlaylistDocument:
+def read(format: PlaylistFormat, data: str | bytes, field: str | None = None) -> PlaylistDocument:
     """Read a playlist from the text or the bytes of a file.
 
-    Raises Invalid with line and column, about the field `text` or `file`, and LimitExceeded.
+    Raises Invalid with line and column, about the field (`text` or `file` by default), and
+    LimitExceeded.
     """
-    field = "text" if isinstance(data, str) else "file"
+    field = field or ("text" if isinstance(data, str) else "file")
     if len(data) > MAX_BYTES:
         raise LimitExceeded("bytes of a playlist file", MAX_BYTES, len(data), (field,))
     try:

@@ -10,6 +10,7 @@ from penstock.datastore.audio.names import (
     album_artist,
     album_key,
     artist_id,
+    content_hash,
     genre_id,
     object_hash,
     sort_name,
@@ -76,7 +77,7 @@ async def drift(table: Table) -> list[str]:
     ]
     wanted = _expected_rows(tracks)
     standing = {key: _significant(key, item) for key, item in rows.items()}
-    apart = ("AU:", "CN:", "IJ:")
+    apart = ("AU:", "AC:", "CN:", "IJ:", "AN:", "FV:", "HI:")
     standing = {key: facts for key, facts in standing.items() if not key.sk.startswith(apart)}
     return sorted(
         f"{key}: stands {standing.get(key)}, should be {wanted.get(key)}"
@@ -114,6 +115,8 @@ def _links(track: Audio) -> dict[str, dict[str, Any]]:
     place = f"{track.disc:03}:{track.track:04}:{track.id}"
     found: dict[str, dict[str, Any]] = {f"AUL:{title}:{album}:{place}": facts}
     found[f"AUB:{escape_key(track.bucket)}:{object_hash(track.object_key)}"] = {"audioId": track.id}
+    if track.missing_since is not None:
+        found[f"AUX:{content_hash(track.etag, track.size)}:{track.id}"] = {}
     for artist in {artist_id(name) for name in (*track.artists, album_artist(track))}:
         found[f"AUR:{artist}:{track.year:04}:{album}:{place}"] = facts
     for genre in {genre_id(name) for name in track.genres}:

@@ -227,3 +227,55 @@ async def test_any_history_leaves_rows_and_counts_exact(store: Store, seed: int)
     for user, library in libraries.items():
         mine = [track for track in tracks if track.owner == user]
         assert (await library.reading.totals()).count == len(mine)
+
+
+async def listed_names(store: Store) -> dict[str, list[str]]:
+    lists = listener(store).lists
+    artists, albums, genres = (
+        await lists.get_artists_by_user_id(ALL),
+        await lists.get_album_by_user_id(ALL),
+        await lists.genres(ALL),
+    )
+    return {
+        "artists": [artist.name for _, artist in artists.entries],
+        "albums": [f"{album.name} by {album.album_artist}" for _, album in albums.entries],
+        "genres": [genre.name for _, genre in genres.entries],
+    }
+
+
+async def test_an_edit_corrects_the_spelling_of_each_listed_name(store: Store) -> None:
+    library = listener(store)
+    track = await add(library, "1", "t", "abba", album="gold", genres=("pop",))
+    other = await add(library, "2", "u", "abba", album="gold", genres=("pop",))
+    spelled = {"artists": ["abba"], "albums": ["gold by abba"], "genres": ["pop"]}
+    assert await listed_names(store) == spelled
+    for changes, corrected in (
+        ({"artists": ("ABBA",)}, {"artists": ["ABBA"], "albums": ["gold by ABBA"]}),
+        ({"album": "Gold"}, {"albums": ["Gold by ABBA"]}),
+        ({"genres": ("Pop",)}, {"genres": ["Pop"]}),
+        ({"album_artist": "Abba"}, {"albums": ["Gold by Abba"]}),
+        ({"artists": ("ABBA",), "duration_ms": 7}, {}),
+    ):
+        await library.editing.edit(track.id, changes)
+        spelled |= corrected
+        assert await listed_names(store) == spelled
+    await library.editing.delete(other.id)
+    assert await listed_names(store) == spelled
+    assert await drift(store.table) == []
+
+
+@on_sqlite
+async def test_a_track_that_is_added_or_edited_elsewhere_leaves_the_spelling(store: Store) -> None:
+    library = listener(store)
+    await add(library, "1", "t", "ABBA", album="Gold", genres=("Pop",))
+    spelled = {"artists": ["ABBA"], "albums": ["Gold by ABBA"], "genres": ["Pop"]}
+    track = await add(library, "2", "u", "abba", album="gold", genres=("pop",))
+    assert await listed_names(store) == spelled
+    await library.editing.edit(track.id, {"title": "v", "year": 1974})
+    assert await listed_names(store) == spelled
+    await library.editing.edit(track.id, {"artists": ("x",), "album": "y", "genres": ()})
+    await library.editing.edit(
+        track.id, {"artists": ("aBBa",), "album": "gOld", "genres": ("pOp",)}
+    )
+    assert await listed_names(store) == spelled
+    assert await drift(store.table) == []

@@ -10,7 +10,7 @@ import pytest
 
 from penstock.datastore.access.vault import LocalVault
 from penstock.datastore.audio import import_job
-from penstock.datastore.audio.endpoint_rules import EndpointRules
+from penstock.datastore.audio.endpoint_rules import EndpointRules, unusable_endpoint
 from penstock.datastore.audio.library import BucketAccess
 from penstock.datastore.audio.records import Tags
 from penstock.datastore.clock import Clock
@@ -80,7 +80,7 @@ async def test_every_object_below_a_prefix_is_taken_in_once(store: Store) -> Non
     assert (ended.state, ended.done, ended.total) == (JobState.DONE, 25, 25)
     titles = [track.title for track in await walk(library.lists.audios, 100)]
     assert sorted(titles) == sorted(f"t{n}" for n in range(25))
-    assert await walk(lambda w: library.importing.failures(job.id, w)) == []
+    assert await walk(lambda w: library.import_reports.page(job.id, w)) == []
     assert await drift(store.table) == []
     before = await library_rows(store.table)
     again = await library.importing.begin(None, "")
@@ -94,7 +94,7 @@ async def test_what_cannot_be_taken_in_is_told_and_the_rest_is(store: Store) -> 
     for name, content in (
         ("cover.jpg", b"\xff\xd8\xff"),
         ("empty.mp3", b""),
-        ("broken.flac", b"fLaC"),
+        ("broken.flac", b"fLaC" + bytes(300)),
     ):
         key = f"audio/ann/uploads/x/{name}"
         await store.files.write(key, single_chunk(content), content_type="a/b")
@@ -103,13 +103,17 @@ async def test_what_cannot_be_taken_in_is_told_and_the_rest_is(store: Store) -> 
     await store.run_jobs("worker")
     ended = await job_of(store, job)
     assert (ended.state, ended.done, ended.total) == (JobState.DONE, 5, 5)
-    failures = await walk(lambda w: library.importing.failures(job.id, w))
+    failures = await walk(lambda w: library.import_reports.page(job.id, w))
     told = {failure.object_key.rpartition("/")[2]: failure for failure in failures}
     assert told.keys() == {"cover.jpg", "empty.mp3", "broken.flac"}
-    assert {failure.code for failure in failures} == {"BAD_USER_INPUT"}
+    assert {name: failure.code.value for name, failure in told.items()} == {
+        "cover.jpg": "UNKNOWN_FORMAT",
+        "empty.mp3": "EMPTY",
+        "broken.flac": "UNREADABLE",
+    }
     assert "format" in told["cover.jpg"].message
     assert (await library.reading.totals()).count == 2
-    assert await walk(lambda w: listener(store, BOB).importing.failures(job.id, w)) == []
+    assert await walk(lambda w: listener(store, BOB).import_reports.page(job.id, w)) == []
 
 
 async def test_a_bucket_of_the_user_is_imported_by_its_connection(
@@ -146,7 +150,7 @@ async def test_an_import_whose_bucket_is_gone_or_silent_is_given_up(
     assert await store.run_jobs("worker") == 2
     ended = [await job_of(store, job) for job in jobs]
     assert [(job.state, job.message) for job in ended] == [
-        (JobState.FAILED, "The bucket does not answer."),
+        (JobState.FAILED, unusable_endpoint().message),
         (JobState.FAILED, "There is no connection with this id."),
     ]
 

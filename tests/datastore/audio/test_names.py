@@ -148,7 +148,7 @@ def test_different_objects_have_different_hashes(one: str, other: str) -> None:
 
 def keys_of(user: str, artist: str, album: str, bucket: str) -> set[Key]:
     access = Access(None, Caller(user, {}), Clock(), Budget())  # type: ignore[arg-type]
-    tags, file = draft("x", "t", artist, album=album, bucket=bucket, genres=(artist,))
+    tags, file, _ = draft("x", "t", artist, album=album, bucket=bucket, genres=(artist,))
     track = new_audio(access, tags, file)
     assert audio_of(audio_item(track)) == track
     own = track_rows(track)

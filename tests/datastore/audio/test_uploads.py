@@ -45,7 +45,7 @@ async def test_an_upload_becomes_a_track_with_all_that_its_tags_say(
     assert {field: getattr(track, field) for field in Tags.__struct_fields__} == {
         field: getattr(TAGS, field) for field in Tags.__struct_fields__
     }
-    assert track.object_key.startswith("audio/ann/uploads/")
+    assert track.object_key.startswith("audio/ann/tracks/")
     assert (track.bucket, track.file_name) == (files.bucket, f"02 Hélls.{name}")
     assert (track.format, track.size, track.etag) == (
         AudioFormat(name),

@@ -12,7 +12,7 @@ from penstock.datastore.errors import RequestRefused
 from penstock.datastore.executions.claims import Claims
 from penstock.datastore.executions.files import errors_key, ingest_key, input_key, output_key
 from penstock.datastore.executions.records import ExecutionRules
-from penstock.datastore.objects.s3 import PART_BYTES, S3Files
+from penstock.datastore.objects.s3 import PART_BYTES, Patience, S3Files
 from penstock.datastore.records import (
     Output,
     Parameter,
@@ -78,7 +78,7 @@ async def far(
     store: Store, bucket: S3Files, proxy: S3Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Store]:
     """The store over S3, which is reached through the proxy."""
-    monkeypatch.setattr("penstock.datastore.objects.s3.READ_SECONDS", 1.0)
+    monkeypatch.setattr("penstock.datastore.objects.s3.OWN_PATIENCE", Patience(30.0, 1.0))
     with aws_environment():
         files = await S3Files.open(bucket.bucket, region=REGION, endpoint_url=proxy.url)
     yield replace(
@@ -175,7 +175,7 @@ async def test_an_outage_is_waited_for(
     far: Store, tenfold: Pipeline, proxy: S3Proxy, watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = await ready_execution(far, tenfold, INPUT)
-    monkeypatch.setattr("penstock.datastore.objects.s3.Attempts", lambda _: Attempts(0.2))
+    monkeypatch.setattr("penstock.datastore.objects.s3.Attempts", lambda *_: Attempts(0.2))
     proxy.script("GetObject", *[S3Fault.SLOW_DOWN] * 30)
     assert await far.execution_worker("w").run_one()
     waiting = await current_execution(far, made)

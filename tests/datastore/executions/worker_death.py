@@ -7,6 +7,7 @@ from penstock.datastore.objects.port import (
     LISTING,
     Chunks,
     Download,
+    FileEntry,
     Files,
     Sentences,
     Stat,
@@ -89,6 +90,11 @@ class ForwardingFiles:
 
     async def list(self, prefix: str, after: str = "", limit: int = LISTING) -> tuple[str, ...]:
         return await self.files.list(prefix, after, limit)
+
+    async def list_entries(
+        self, prefix: str, after: str = "", limit: int = LISTING
+    ) -> tuple[FileEntry, ...]:
+        return await self.files.list_entries(prefix, after, limit)
 
     async def close(self) -> None:
         await self.files.close()

@@ -59,7 +59,7 @@ _PARTS: dict[str, st.SearchStrategy[KeyPart]] = {
     "kind": st.sampled_from(["P", "C", "PE"]),
     "value": LEVELS,
     **dict.fromkeys(("version", "depth", "year", "disc", "track"), NUMBERS),
-    **dict.fromkeys(("audio", "artist", "title", "album", "genre"), TEXTS),
+    **dict.fromkeys(("audio", "artist", "title", "album", "genre", "artwork", "content"), TEXTS),
     **dict.fromkeys(("bucket", "hash", "connection", "job"), TEXTS),
     "version": NUMBERS,
     "manifest": st.tuples(TEXTS, TEXTS),

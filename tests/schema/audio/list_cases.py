@@ -5,7 +5,7 @@ The library belongs to the caller in the tests of all lists.
 
 from typing import Any, TypeAlias
 
-from penstock.datastore.audio.import_job import failure_item
+from penstock.datastore.audio.imports.report import describe_failure, failure_item
 from penstock.datastore.audio.names import album_place, artist_place, object_hash
 from penstock.datastore.audio.object_keys import owned_prefix
 from penstock.datastore.audio.records import Tags
@@ -151,7 +151,8 @@ async def audio_catalogue(store: Store) -> None:
         created_by="root",
     )
     failures = [
-        failure_item(connections.access, JOB, f"{name}.txt", NotFound("none")) for name in "abc"
+        failure_item(connections.access, JOB, describe_failure(f"{name}.txt", NotFound("none")))
+        for name in "abc"
     ]
     await store.table.write([Put(job_item(job)), *map(Put, failures)])
     for n in range(2):

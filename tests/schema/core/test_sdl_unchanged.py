@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "ec84d848abaaea494f9a4e9c834a6318920ddcf39969a6c3e700544d83a4c97f"
+STRUCTURE = "2b7bdc771ccbd1207d6ce3497fa6f04bdf41ac5dd815e805b0caf0ec8600aacf"
 SMALL = '''
 """The fields that read data."""
 type Query {

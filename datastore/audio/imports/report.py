@@ -1,0 +1,87 @@
+"""The report of an import: the objects that it could not add or no longer finds, with reasons."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from penstock.datastore.access.access import Access
+from penstock.datastore.audio.names import object_hash
+from penstock.datastore.audio.records import ImportFailure, ImportFailureCode
+from penstock.datastore.errors import BadArgument, Invalid, LimitExceeded, NotFound, PenstockError
+from penstock.datastore.jobs.leases import JOB_RETENTION
+from penstock.datastore.objects.port import check_key
+from penstock.datastore.table.items import load
+from penstock.datastore.table.layout import IMPORT_FAILURE
+from penstock.datastore.table.pages import Slice, Window, make_slice
+from penstock.datastore.table.port import TTL, Attributes, Item, Key, Query, Range
+
+_CODES: Final = frozenset(code.value for code in ImportFailureCode)
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReports:
+    """The reports of the caller's imports."""
+
+    access: Access
+
+    async def page(self, job: str, window: Window) -> Slice[ImportFailure]:
+        """List the failures of a caller's import: `sk` begins with `IJ:<job>:`."""
+        prefix = IMPORT_FAILURE.sk.prefix({"job": job})
+        pk = IMPORT_FAILURE.pk.fill({"user": self.access.caller.user_id})
+        query = Query(
+            partition=pk,
+            range=Range(prefix),
+            after=None if window.after is None else Key(pk, prefix + window.after),
+            descending=window.backward,
+            limit=window.size + 1,
+        )
+        page = await self.access.table.query(query)
+        found = [(str(item["sk"]).removeprefix(prefix), item) for item in page.items]
+        part = make_slice(found, window, lambda each: each[0], more=page.last is not None)
+        return part.with_items([_read_failure(item) for _, (_, item) in part.entries])
+
+
+def failure_item(access: Access, job: str, failure: ImportFailure) -> Item:
+    """The row of a failure about one object; it expires together with the job."""
+    key = failure.object_key
+    return {
+        **IMPORT_FAILURE.item(user=access.caller.user_id, job=job, hash=object_hash(key)),
+        "objectKey": key,
+        "code": failure.code.value,
+        "message": failure.message,
+        TTL: int((access.clock.now() + JOB_RETENTION).timestamp()),
+    }
+
+
+def describe_failure(key: str, error: PenstockError) -> ImportFailure:
+    """The report about an object that could not be added."""
+    return ImportFailure(object_key=key, code=_failure_code(key, error), message=error.message)
+
+
+def _failure_code(key: str, error: PenstockError) -> ImportFailureCode:
+    match error:
+        case NotFound():
+            return ImportFailureCode.VANISHED if _is_usable(key) else ImportFailureCode.INVALID_KEY
+        case Invalid(problems=[problem]) if problem.code in _CODES:
+            return ImportFailureCode(problem.code)
+        case Invalid(problems=problems) if any(p.path == ["objectKey"] for p in problems):
+            return ImportFailureCode.INVALID_KEY
+        case Invalid():
+            return ImportFailureCode.INVALID_TAGS
+        case LimitExceeded():
+            return ImportFailureCode.LIMIT_EXCEEDED
+        case _:
+            return ImportFailureCode.OTHER
+
+
+def _is_usable(key: str) -> bool:
+    try:
+        check_key(key)
+    except BadArgument:
+        return False
+    return True
+
+
+def _read_failure(item: Attributes) -> ImportFailure:
+    """Read a row; one of an earlier version of Penstock has a code that says little."""
+    known = item["code"] in _CODES
+    return load(ImportFailure, item if known else {**item, "code": ImportFailureCode.OTHER.value})
