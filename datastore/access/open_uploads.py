@@ -40,7 +40,7 @@ CREATION_SECONDS: Final = 60
 
 WAITING: Final = "waiting"
 
-UploadKind: TypeAlias = Literal["execution", "audio", "dataset"]
+UploadKind: TypeAlias = Literal["execution", "audio", "dataset", "playlist"]
 
 
 class UploadLimits(NamedTuple):

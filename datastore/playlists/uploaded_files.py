@@ -5,6 +5,8 @@ from datetime import timedelta
 from typing import Final, NamedTuple
 
 from penstock.datastore.access.access import Access
+from penstock.datastore.access.open_uploads import OpenedUpload
+from penstock.datastore.audio.names import object_hash
 from penstock.datastore.audio.object_keys import check_file_name, is_owned, owned_prefix
 from penstock.datastore.audio.upkeep.loose_objects import LooseObjects
 from penstock.datastore.errors import FieldProblem, Invalid, LimitExceeded, NotFound
@@ -33,6 +35,8 @@ class PlaylistUploads:
         """Allow one upload of at most MAX_BYTES bytes."""
         check_file_name(file_name)
         key = f"{self._prefix}{self.access.clock.new_id()}/{file_name}"
+        expires_at = self.access.clock.now() + timedelta(seconds=UPLOAD_SECONDS)
+        await self.access.open_uploads.open(OpenedUpload("playlist", object_hash(key), expires_at))
         keep_for = timedelta(seconds=UPLOAD_SECONDS) + KEPT_TIME
         await LooseObjects(self.access).note(key, keep_for, is_upload=True)
         form = await self.access.files.presign_upload(
@@ -51,11 +55,13 @@ class PlaylistUploads:
             limit = "bytes of a playlist file"
             raise LimitExceeded(limit, MAX_BYTES, stat.size, ("objectKey",))
         try:
-            return b"".join(
+            content = b"".join(
                 [chunk async for chunk in self.access.files.read(object_key, end=MAX_BYTES)]
             )
         except NotFound:
             raise _no_upload() from None
+        await self.access.open_uploads.close("playlist", object_hash(object_key))
+        return content
 
     @property
     def _prefix(self) -> str:
