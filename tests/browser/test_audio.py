@@ -17,6 +17,7 @@ from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
 from penstock.server.samples.audio import audio_samples
 from penstock.server.samples.sounds.wav_flac_mp3 import tone, wav
 from tests.browser.conftest import PATIENCE
+from tests.support.patience import HUNG_SECONDS
 from tests.support.server_process import RunningServer, running_server
 
 pytestmark = pytest.mark.xdist_group("browser")
@@ -71,12 +72,12 @@ async def page(browser: Browser, server: RunningServer) -> AsyncIterator[Page]:
 
 def ask(server: RunningServer, query: str, **input: Any) -> Any:
     key = dev_key(server.data_dir)
-    token = sign_dev_token(key, "ana", {ROOT: Role.READER}, ROOT, timedelta(minutes=5))
+    token = sign_dev_token(key, "ana", {ROOT: Role.READER}, ROOT, timedelta(hours=1))
     answer = httpx.post(
         f"{server.url}/graphql",
         json={"query": query, "variables": {"input": input}},
         headers={"authorization": f"Bearer {token}"},
-        timeout=60,
+        timeout=HUNG_SECONDS,
     ).json()
     assert "errors" not in answer, json.dumps(answer)
     (value,) = answer["data"].values()
@@ -87,7 +88,9 @@ def upload_audio(server: RunningServer, name: str, content: bytes) -> Any:
     """Upload a file by the form that the server returns, and add it to the library."""
     upload = ask(server, UPLOAD, fileName=name)
     fields = {field["name"]: field["value"] for field in upload["form"]["fields"]}
-    sent = httpx.post(upload["form"]["url"], data=fields, files={"file": content}, timeout=60)
+    sent = httpx.post(
+        upload["form"]["url"], data=fields, files={"file": content}, timeout=HUNG_SECONDS
+    )
     assert sent.status_code == 204
     return ask(server, ADD, objectKey=upload["objectKey"])["audio"]
 

@@ -17,6 +17,7 @@ from penstock.datastore.roles import Role
 from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
 from penstock.server.graphiql.build import find_tools
 from tests.install import ROOT, skip_reason
+from tests.support.patience import HUNG_SECONDS
 from tests.support.server_process import VERIFY_TLS, running_server
 
 pytestmark = pytest.mark.xdist_group("clients")
@@ -60,12 +61,15 @@ class Server:
 
     def token(self, role: Role) -> str:
         key = dev_key(self.data_dir)
-        return sign_dev_token(key, "ann", {TOP: role}, TOP, timedelta(minutes=5))
+        return sign_dev_token(key, "ann", {TOP: role}, TOP, timedelta(hours=1))
 
     def ask(self, query: str, **variables: str) -> Any:
         headers = {"Authorization": f"Bearer {self.token(Role.ADMIN)}"}
         body = {"query": query, "variables": variables}
-        return httpx.post(self.url, json=body, headers=headers, verify=VERIFY_TLS).json()["data"]
+        answer = httpx.post(
+            self.url, json=body, headers=headers, timeout=HUNG_SECONDS, verify=VERIFY_TLS
+        )
+        return answer.json()["data"]
 
     def tag_keys(self) -> dict[str, int]:
         """Return the number of pipelines for each tag key."""

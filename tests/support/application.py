@@ -10,7 +10,6 @@ from typing import Any
 
 from httpx import ASGITransport, AsyncClient, Response
 
-from penstock.datastore.dynamodb.retry import DEADLINE
 from penstock.datastore.dynamodb.table import DynamoDBTable
 from penstock.datastore.roles import ROOT, Role
 from penstock.datastore.store import Store
@@ -18,6 +17,7 @@ from penstock.server.app import open_app
 from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
 from penstock.server.settings.settings import Settings
 from tests.faults.dynamodb_proxy import FaultProxy
+from tests.support.patience import HUNG_SECONDS
 from tests.support.stores import moto_endpoint, open_dynamodb
 
 SECRET = "s3cr3t-literal"
@@ -63,7 +63,7 @@ async def open_application(
     over: Store, data_dir: Path, /, **settings: Any
 ) -> AsyncIterator[ApplicationClient]:
     chosen = Settings.load(data_dir=data_dir, **settings)
-    token = sign_dev_token(dev_key(data_dir), "ann", {ROOT: Role.ADMIN}, ROOT, timedelta(minutes=5))
+    token = sign_dev_token(dev_key(data_dir), "ann", {ROOT: Role.ADMIN}, ROOT, timedelta(hours=1))
     async with (
         open_app(chosen, over, None) as app,
         AsyncClient(
@@ -77,7 +77,7 @@ async def open_application(
 
 @asynccontextmanager
 async def open_faulty_table(
-    deadline: float = DEADLINE,
+    deadline: float = HUNG_SECONDS,
 ) -> AsyncIterator[tuple[FaultProxy, DynamoDBTable]]:
     """Open a fresh table on moto behind a faulty proxy."""
     async with AsyncExitStack() as held:

@@ -6,7 +6,6 @@ import os
 import socket
 import subprocess
 import tempfile
-import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from functools import cache
@@ -18,12 +17,12 @@ from uuid import uuid4
 import certifi
 
 from penstock.datastore.dynamodb.protocol import DEFAULT_CLIENT, ClientKind, DynamoDBClient
-from penstock.datastore.dynamodb.retry import DEADLINE
 from penstock.datastore.dynamodb.table import DynamoDBTable
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table
+from tests.support.patience import HUNG_SECONDS, wait_until
 from tests.support.shared_clients import shared_client
 
 IMPLEMENTATIONS = ("sqlite", "moto", "dynoxide")
@@ -32,7 +31,6 @@ CLIENTS: Mapping[str, ClientKind] = {"moto": "stock", "dynoxide": "thin"}
 
 REGION = "us-east-1"
 NOBODY = "http://127.0.0.1:9"
-START_SECONDS = 10.0
 PACKAGES = Path(__file__).parents[1] / "dynoxide" / "node_modules" / "@dynoxide"
 
 
@@ -55,10 +53,10 @@ TWO = ("sqlite", "moto" if skip_reason("dynoxide") else "dynoxide")
 async def open_table(name: str, tmp_path: Path) -> AsyncIterator[Table]:
     """Open a separate table of the implementation; it is created and empty."""
     if name == "sqlite":
-        table: Table = SqliteTable.open(tmp_path / f"{uuid4()}.sqlite")
+        table: Table = SqliteTable.open(tmp_path / f"{uuid4()}.sqlite", busy_seconds=HUNG_SECONDS)
     else:
         client = await client_of(_ENDPOINTS[name](), CLIENTS[name])
-        table = DynamoDBTable(f"penstock-{uuid4()}", client, AsyncExitStack(), DEADLINE)
+        table = DynamoDBTable(f"penstock-{uuid4()}", client, AsyncExitStack(), HUNG_SECONDS)
     try:
         await table.create()
         yield table
@@ -98,7 +96,7 @@ async def open_dynamodb(
     endpoint_url: str,
     *,
     name: str | None = None,
-    deadline: float = DEADLINE,
+    deadline: float = HUNG_SECONDS,
     kind: ClientKind = DEFAULT_CLIENT,
 ) -> DynamoDBTable:
     """Connect to a table at the endpoint with a separate client; the table need not exist."""
@@ -183,12 +181,13 @@ def _free_port() -> int:
 
 
 def _until_listening(port: int, child: subprocess.Popen[bytes]) -> None:
-    until = time.monotonic() + START_SECONDS
-    while time.monotonic() < until and child.poll() is None:
+    def listens() -> bool:
+        assert child.poll() is None, "dynoxide did not start"
         with suppress(ConnectionRefusedError), socket.create_connection(("127.0.0.1", port)):
-            return
-        time.sleep(0.01)
-    raise TimeoutError("dynoxide did not start")
+            return True
+        return False
+
+    wait_until(listens)
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:

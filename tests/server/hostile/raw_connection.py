@@ -8,8 +8,7 @@ from typing import Any, NamedTuple, Self
 from urllib.parse import urlsplit
 
 from tests.server.hostile.stream_messages import frame
-
-PATIENCE_SECONDS = 20.0
+from tests.support.patience import HUNG_SECONDS
 
 
 class ConnectionEnded(Exception):
@@ -37,7 +36,7 @@ class Talk:
         where = urlsplit(url)
         self.host = where.netloc
         address = (where.hostname or "", where.port or 0)
-        self._socket = socket.create_connection(address, PATIENCE_SECONDS)
+        self._socket = socket.create_connection(address, HUNG_SECONDS)
         self._unread = b""
         self.heard = b""
         self.open = True
