@@ -62,7 +62,7 @@ class ApplicationClient:
 async def open_application(
     over: Store, data_dir: Path, /, **settings: Any
 ) -> AsyncIterator[ApplicationClient]:
-    chosen = Settings.load(data_dir=data_dir, **settings)
+    chosen = Settings.load(data_dir=data_dir, **{"deadline_seconds": HUNG_SECONDS, **settings})
     token = sign_dev_token(dev_key(data_dir), "ann", {ROOT: Role.ADMIN}, ROOT, timedelta(hours=1))
     async with (
         open_app(chosen, over, None) as app,

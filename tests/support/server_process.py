@@ -57,11 +57,11 @@ def running_server(
 
 
 def environment(**more: str) -> dict[str, str]:
-    """Return the environment without the settings of a developer's own server."""
+    """Return the environment without a developer's own settings, and with patience."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PENSTOCK_")}
     if EXECUTOR is not None:
         kept["PENSTOCK_EXECUTOR"] = EXECUTOR
-    return kept | more
+    return kept | {"PENSTOCK_DEADLINE_SECONDS": f"{HUNG_SECONDS:.0f}"} | more
 
 
 def free_port() -> int:

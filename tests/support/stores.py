@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import tempfile
+import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from functools import cache
@@ -72,18 +73,22 @@ async def open_store(name: str, tmp_path: Path) -> AsyncIterator[Store]:
 
 
 @asynccontextmanager
-async def open_files(tmp_path: Path) -> AsyncIterator[LocalFiles]:
-    """Open a separate empty directory of files."""
-    files = await open_local(tmp_path / f"files-{uuid4()}")
+async def open_files(
+    tmp_path: Path, clock: Callable[[], float] = time.time
+) -> AsyncIterator[LocalFiles]:
+    """Open a separate empty directory of files, whose links end by the clock."""
+    files = await open_local(tmp_path / f"files-{uuid4()}", clock)
     try:
         yield files
     finally:
         await files.close()
 
 
-async def open_local(directory: Path) -> LocalFiles:
+async def open_local(directory: Path, clock: Callable[[], float] = time.time) -> LocalFiles:
     """Open the files in a directory."""
-    return await LocalFiles.open(directory, base_url="http://files.test", key=b"k" * 32)
+    return await LocalFiles.open(
+        directory, base_url="http://files.test", key=b"k" * 32, clock=clock
+    )
 
 
 async def client_of(endpoint_url: str, kind: ClientKind = DEFAULT_CLIENT) -> DynamoDBClient:
