@@ -16,7 +16,7 @@ from tests.support.graphql_client import Ask
 from tests.support.patience import HUNG_SECONDS
 from tests.support.server_process import EXECUTOR
 from tests.support.shared_clients import sharing_clients
-from tests.support.stores import IMPLEMENTATIONS, TWO, open_store
+from tests.support.stores import HELD, IMPLEMENTATIONS, TWO, open_store
 
 # The product's limits for stores that answer slowly: on a busy machine every store does.
 LIMITS = (
@@ -33,6 +33,11 @@ LIMITS = (
 # The time of an example depends on the load of the machine, not on the product.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
+
+
+def pytest_sessionfinish() -> None:
+    """End the servers here: a worker that is slow to end is killed before it comes to `atexit`."""
+    HELD.close()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

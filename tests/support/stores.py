@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -32,6 +32,10 @@ CLIENTS: Mapping[str, ClientKind] = {"moto": "stock", "dynoxide": "thin"}
 
 REGION = "us-east-1"
 NOBODY = "http://127.0.0.1:9"
+HELD = ExitStack()
+"""The servers and files of this process, until the end of the tests."""
+atexit.register(HELD.close)
+
 PACKAGES = Path(__file__).parents[1] / "dynoxide" / "node_modules" / "@dynoxide"
 
 
@@ -145,7 +149,7 @@ def _one_authority() -> str:
     descriptor, path = tempfile.mkstemp(suffix=".pem")
     with open(descriptor, "w") as file:
         file.write(first + end)
-    atexit.register(os.unlink, path)
+    HELD.callback(os.unlink, path)
     return path
 
 
@@ -156,7 +160,7 @@ def moto_endpoint() -> str:
     server = import_module("moto.server").ThreadedMotoServer("127.0.0.1", 0, verbose=False)
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     server.start()
-    atexit.register(server.stop)
+    HELD.callback(server.stop)
     _, port = server.get_host_and_port()
     return f"http://127.0.0.1:{port}"
 
@@ -173,7 +177,7 @@ def dynoxide_endpoint() -> str:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    atexit.register(_end, child)
+    HELD.callback(_end, child)
     _until_listening(port, child)
     return f"http://127.0.0.1:{port}"
 
