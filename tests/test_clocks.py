@@ -59,8 +59,14 @@ def at_import(node: ast.AST) -> Iterator[ast.AST]:
                 yield from at_import(child)
 
 
-def calls(module: ast.AST) -> Iterator[ast.Call]:
-    return (node for node in ast.walk(module) if isinstance(node, ast.Call))
+@cache
+def nodes(module: ast.AST) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(module))
+
+
+@cache
+def calls(module: ast.AST) -> tuple[ast.Call, ...]:
+    return tuple(node for node in nodes(module) if isinstance(node, ast.Call))
 
 
 def number(node: ast.AST | None) -> float | None:
@@ -91,8 +97,9 @@ def hidden_bounds(module: ast.Module) -> Iterator[Finding]:
     """Find requests of httpx over a network that end after its own five seconds."""
     for call in calls(module):
         given = {each.arg for each in call.keywords}
-        of_httpx = ast.unparse(call.func).startswith("httpx.") or name_of(call) == "AsyncClient"
-        if of_httpx and name_of(call) in REQUESTS and not given & {"timeout", "transport"}:
+        if name_of(call) not in REQUESTS or given & {"timeout", "transport"}:
+            continue
+        if name_of(call) == "AsyncClient" or ast.unparse(call.func).startswith("httpx."):
             yield call.lineno, "a request without a timeout"
 
 
@@ -113,14 +120,15 @@ def stopwatches(module: ast.Module) -> Iterator[Finding]:
 def is_sleep(statement: ast.stmt) -> bool:
     """Whether the statement sleeps; `sleep(0)` only gives others their turn."""
     return any(
-        name_of(call) == "sleep" and [number(one) for one in call.args] != [0]
-        for call in calls(statement)
-        if isinstance(statement, ast.Expr)
+        isinstance(call, ast.Call)
+        and name_of(call) == "sleep"
+        and [number(one) for one in call.args] != [0]
+        for call in (ast.walk(statement) if isinstance(statement, ast.Expr) else ())
     )
 
 
 def blocks(module: ast.Module) -> Iterator[list[ast.stmt]]:
-    for node in ast.walk(module):
+    for node in nodes(module):
         for value in (getattr(node, name, None) for name in ("body", "orelse", "finalbody")):
             if isinstance(value, list):
                 yield value
@@ -129,12 +137,12 @@ def blocks(module: ast.Module) -> Iterator[list[ast.stmt]]:
 def slept_assertions(module: ast.Module) -> Iterator[Finding]:
     for block in blocks(module):
         for first, second in pairwise(block):
-            if is_sleep(first) and isinstance(second, ast.Assert):
+            if isinstance(second, ast.Assert) and is_sleep(first):
                 yield first.lineno, "a sleep before an assertion"
 
 
 def counted_polls(module: ast.Module) -> Iterator[Finding]:
-    for node in ast.walk(module):
+    for node in nodes(module):
         if not isinstance(node, ast.For) or name_of(node.iter) != "range":
             continue
         inside = [one for one in ast.walk(node) if isinstance(one, ast.stmt)]

@@ -96,11 +96,11 @@ async def open_scripted_table(
     table = await open_dynamodb(url, name="any", deadline=HUNG_SECONDS, kind="thin")
     receive = connections.HttpConnection.data_received
 
-    def received(connection: connections.HttpConnection, data: bytes) -> None:
+    def receive_and_tell(connection: connections.HttpConnection, data: bytes) -> None:
         receive(connection, data)
         scripted.heard.set()
 
-    with patch.object(connections.HttpConnection, "data_received", received):
+    with patch.object(connections.HttpConnection, "data_received", receive_and_tell):
         yield table, scripted
     await table.close()
     server.close()

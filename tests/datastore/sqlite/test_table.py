@@ -69,11 +69,11 @@ def watch_writes(table: SqliteTable) -> Callable[[], Awaitable[object]]:
     """Return a function that waits until the next writes of the table are being done."""
     begun, turn = Event(), table._writer._turn
 
-    def noted(connection: Connection, works: Sequence[DatabaseCall]) -> list[Any]:
+    def run_turn(connection: Connection, works: Sequence[DatabaseCall]) -> list[Any]:
         begun.set()
         return turn(connection, works)
 
-    table._writer._turn = noted
+    table._writer._turn = run_turn
     return partial(asyncio.to_thread, begun.wait, HUNG_SECONDS)
 
 
