@@ -15,6 +15,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.support.patience import HUNG_SECONDS
 from tests.support.penstock_command import token_of
 from tests.support.server_process import VERIFY_TLS, environment, free_port
 from tests.test_docs import FLOORS
@@ -137,14 +138,14 @@ def ask_once(python: Path, variables: Mapping[str, str], data_dir: Path) -> obje
             try:
                 body = {"query": "{ __typename }"}
                 return httpx.post(
-                    url, json=body, headers=headers, timeout=30, verify=VERIFY_TLS
+                    url, json=body, headers=headers, timeout=HUNG_SECONDS, verify=VERIFY_TLS
                 ).json()
             except httpx.ConnectError:
                 time.sleep(0.05)
         raise AssertionError("the server ended before it answered")
     finally:
         server.terminate()
-        server.wait(30)
+        server.wait(HUNG_SECONDS)
 
 
 def test_the_wheel_serves_beside_the_package_named_schema(wheel: Path, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ a riddle that opens with What or Whoever, and a description has three words or m
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
@@ -56,10 +57,13 @@ def sources(folder: str) -> list[Path]:
     return [path for path in sorted((ROOT / folder).rglob("*.py")) if not skipped & set(path.parts)]
 
 
-def definitions(path: Path) -> Iterator[tuple[str, ast.Module | Definition]]:
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            yield f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}", node
+@cache
+def definitions(path: Path) -> tuple[tuple[str, ast.Module | Definition], ...]:
+    return tuple(
+        (f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}", node)
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+    )
 
 
 def is_participle(name: str) -> bool:

@@ -13,7 +13,7 @@ from prometheus_client.registry import Collector
 
 from penstock.server.core.siblings import Siblings
 
-TIMEOUT_SECONDS: Final = 1.0
+TIMEOUT_SECONDS: Final = 5.0
 LABEL: Final = "process"
 
 logger = logging.getLogger("penstock.metrics")

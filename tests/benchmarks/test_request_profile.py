@@ -8,6 +8,7 @@ import pytest
 
 from benchmarks.peers.query_shapes import SHAPES
 from benchmarks.request_profile import Samples, area_of, table
+from tests.support.patience import HUNG_SECONDS
 
 ROOT = Path(__file__).parents[2]
 
@@ -49,7 +50,7 @@ def test_shares_are_told_in_percent() -> None:
 def test_every_shape_is_profiled() -> None:
     command = [sys.executable, "-m", "benchmarks.request_profile", "--seconds", "0.1", "--quiet"]
     done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=True
+        command, cwd=ROOT, capture_output=True, text=True, timeout=HUNG_SECONDS, check=True
     )
     assert done.stdout.startswith("| % of processor time | one object | 100 objects with tags |")
     assert all(f"\n{shape.title}\n" in done.stdout for shape in SHAPES)

@@ -21,6 +21,7 @@ from playwright.async_api import (
 )
 
 from tests.browser.install import chromium
+from tests.support.patience import HUNG_SECONDS
 from tests.support.server_process import RunningServer, running_server
 
 LOCAL = ("127.0.0.1", "localhost")
@@ -35,7 +36,7 @@ ARGUMENTS = (
     "--disable-sync",
     "--host-resolver-rules=MAP * ~NOTFOUND, " + ", ".join(f"EXCLUDE {host}" for host in LOCAL),
 )
-PATIENCE = 30_000  # milliseconds; a busy machine starts browsers slowly
+PATIENCE = 1000 * HUNG_SECONDS  # in milliseconds
 REPORT_VIOLATIONS = """
 document.addEventListener("securitypolicyviolation", (event) =>
   console.error(`policy violated: ${event.violatedDirective} ${event.blockedURI}`));

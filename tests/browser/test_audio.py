@@ -16,6 +16,7 @@ from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key, sign_de
 from penstock.server.samples.audio import audio_samples
 from penstock.server.samples.sounds.wav_flac_mp3 import tone, wav
 from tests.browser.conftest import PATIENCE
+from tests.support.patience import HUNG_SECONDS
 from tests.support.server_process import RunningServer, running_server
 
 pytestmark = pytest.mark.xdist_group("browser")
@@ -75,7 +76,7 @@ def ask(server: RunningServer, query: str, **input: Any) -> Any:
         f"{server.url}/graphql",
         json={"query": query, "variables": {"input": input}},
         headers={"authorization": f"Bearer {token}"},
-        timeout=60,
+        timeout=HUNG_SECONDS,
     ).json()
     assert "errors" not in answer, json.dumps(answer)
     (value,) = answer["data"].values()
@@ -86,7 +87,9 @@ def upload_audio(server: RunningServer, name: str, content: bytes) -> Any:
     """Upload a file by the form that the server returns, and add it to the library."""
     upload = ask(server, UPLOAD, fileName=name)
     fields = {field["name"]: field["value"] for field in upload["form"]["fields"]}
-    sent = httpx.post(upload["form"]["url"], data=fields, files={"file": content}, timeout=60)
+    sent = httpx.post(
+        upload["form"]["url"], data=fields, files={"file": content}, timeout=HUNG_SECONDS
+    )
     assert sent.status_code == 204
     return ask(server, ADD, objectKey=upload["objectKey"])["audio"]
 

@@ -5,6 +5,7 @@ import logging
 from typing import NoReturn
 
 from penstock.datastore.periodic import cancel_tasks, try_once
+from tests.support.patience import HUNG_SECONDS
 
 
 async def forever() -> NoReturn:
@@ -31,19 +32,19 @@ async def test_a_loop_whose_cancellation_was_lost_is_ended_all_the_same() -> Non
     async def work() -> None:
         nonlocal rounds
         rounds += 1
-        await asyncio.gather(fails(), asyncio.sleep(30))
+        await asyncio.gather(fails(), asyncio.sleep(9 * HUNG_SECONDS))
 
     async def loop() -> NoReturn:
         while True:
             await try_once(work, logging.getLogger("test"), "it failed")
-            await asyncio.sleep(0 if rounds < 3 else 30)
+            await asyncio.sleep(0 if rounds < 3 else 9 * HUNG_SECONDS)
 
     for wait in range(8):
         rounds = 0
         task = asyncio.create_task(loop())
         for _ in range(wait):
             await asyncio.sleep(0)
-        await asyncio.wait_for(cancel_tasks([task]), 5)
+        await asyncio.wait_for(cancel_tasks([task]), HUNG_SECONDS)
         assert task.cancelled()
 
 
@@ -58,7 +59,7 @@ async def test_one_cancellation_may_be_lost() -> None:
 
         async def gathers(heard: list[str] = heard) -> None:
             try:
-                await asyncio.gather(fails(), asyncio.sleep(30))
+                await asyncio.gather(fails(), asyncio.sleep(9 * HUNG_SECONDS))
             except ValueError:
                 heard.append("failure")
 

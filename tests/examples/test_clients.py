@@ -16,6 +16,7 @@ from penstock.datastore.roles import Role
 from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key, sign_dev_token
 from penstock.server.graphiql.build import find_tools
 from tests.install import ROOT, skip_reason
+from tests.support.patience import HUNG_SECONDS
 from tests.support.server_process import VERIFY_TLS, running_server
 
 pytestmark = pytest.mark.xdist_group("clients")
@@ -64,7 +65,10 @@ class Server:
     def ask(self, query: str, **variables: str) -> Any:
         headers = {"Authorization": f"Bearer {self.token(Role.ADMIN)}"}
         body = {"query": query, "variables": variables}
-        return httpx.post(self.url, json=body, headers=headers, verify=VERIFY_TLS).json()["data"]
+        answer = httpx.post(
+            self.url, json=body, headers=headers, timeout=HUNG_SECONDS, verify=VERIFY_TLS
+        )
+        return answer.json()["data"]
 
     def tag_keys(self) -> dict[str, int]:
         """Return the number of pipelines for each tag key."""

@@ -16,6 +16,7 @@ from zlib import crc32
 import aiohttp
 import orjson
 
+from tests.support.loop_clock import pass_time
 from tests.support.loopback_server import Answer, Connection, LoopbackServer, Request
 
 TOKEN_SECONDS = 600.0
@@ -90,11 +91,13 @@ class FaultProxy:
     """Passes requests on to `upstream_url`, one at a time, with scripted or random faults.
 
     `async with FaultProxy(url) as proxy` serves at `proxy.url`; `proxy.seen` lists the requests and
-    `proxy.upstream` counts the forwarded ones by operation.
+    `proxy.upstream` counts the forwarded ones by operation. `proxy.silence` seconds of the loop's
+    time pass as soon as it falls silent.
     """
 
     def __init__(self, upstream_url: str) -> None:
         self.url = ""
+        self.silence = 0.0
         self.seen: list[ProxiedRequest] = []
         self.upstream: dict[str, int] = defaultdict(int)
         self._upstream_url = upstream_url
@@ -148,6 +151,7 @@ class FaultProxy:
             case Fault.RESET_AFTER:
                 connection.reset()
             case Fault.SILENT_AFTER:
+                await pass_time(self.silence)
                 await connection.fall_silent()
             case _:
                 await connection.answer(answer)

@@ -27,6 +27,7 @@ from penstock.datastore.sqlite.table import SqliteTable
 from penstock.server.auth.claims import default_group_from, roles_from
 from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key, sign_dev_token
 from tests.support.consistency_check import faults
+from tests.support.patience import HUNG_SECONDS, wait_until
 from tests.support.penstock_command import Client, Server, client, start_server
 from tests.support.server_process import VERIFY_TLS
 
@@ -35,7 +36,6 @@ pytestmark = pytest.mark.xdist_group("kill")
 ROUNDS = int(os.environ.get("KILL_ROUNDS", "3"))
 WRITES = int(os.environ.get("KILL_WRITES", "100"))
 SENDERS = 8
-SETTLE_SECONDS = 30.0
 SETTINGS = {
     "PENSTOCK_RATE_LIMIT_PER_SECOND": "0",
     "PENSTOCK_NGSI_BATCH_SIZE": "25",
@@ -162,7 +162,11 @@ def open_connections(
     headers = {"authorization": f"Bearer {token}"}
     https = [
         httpx.Client(
-            base_url=server.url, headers=headers, timeout=30, trust_env=False, verify=VERIFY_TLS
+            base_url=server.url,
+            headers=headers,
+            timeout=HUNG_SECONDS,
+            trust_env=False,
+            verify=VERIFY_TLS,
         )
         for _ in senders
     ]
@@ -205,15 +209,16 @@ def send(senders: Sequence[Sender], https: Sequence[httpx.Client], progress: Pro
 
 def settled_counts(one: Client) -> dict[str, int]:
     """Return the counts once nothing is pending; they must add up at all times."""
-    until = time.monotonic() + SETTLE_SECONDS
-    while time.monotonic() < until:
-        counts: dict[str, int] = one.ask(COUNTS)["counts"]
+    counts: dict[str, int] = {}
+
+    def are_settled() -> bool:
+        counts.update(one.ask(COUNTS)["counts"])
         settled = counts["persisted"] + counts["duplicates"] + counts["deadLettered"]
         assert counts["received"] == settled + counts["pending"], counts
-        if counts["pending"] == 0:
-            return counts
-        time.sleep(0.05)
-    raise AssertionError(f"something stays pending: {counts}")
+        return counts["pending"] == 0
+
+    wait_until(are_settled)
+    return counts
 
 
 def samples(data_dir: Path) -> Counter[tuple[str, str, str]]:

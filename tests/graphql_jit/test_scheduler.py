@@ -18,6 +18,7 @@ from graphql import (
 
 from penstock.graphql_jit import CompiledOperation, ExecutionOptions, FallbackReason
 from tests.graphql_jit.executor_comparison import await_result, operation_of
+from tests.support.patience import HUNG_SECONDS
 
 
 def schema_of(**resolvers: Any) -> GraphQLSchema:
@@ -72,7 +73,7 @@ async def run(schema: GraphQLSchema, text: str) -> Any:
     result = CompiledOperation(
         ExecutionOptions(schema=schema), document, operation_of(document), left
     )({})
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(HUNG_SECONDS):
         return await await_result(result)
 
 

@@ -20,6 +20,7 @@ from penstock.schema.engine.documents import core_schema
 from penstock.server.auth.claims import roles_from
 from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key, sign_dev_token
 from tests.support.graphql_client import CREATE, CREATE_GROUP, GROUPS, draft
+from tests.support.patience import HUNG_SECONDS
 from tests.support.penstock_command import client, start_server
 
 ROOT = Path(__file__).parents[2]
@@ -115,7 +116,9 @@ def near_misses() -> set[str]:
 
 def server_failures(at: Target) -> str | None:
     """Return the failures in the server's metrics and log."""
-    metrics = httpx.get(at.url.replace("/graphql", "/metrics"), trust_env=False).text
+    metrics = httpx.get(
+        at.url.replace("/graphql", "/metrics"), timeout=HUNG_SECONDS, trust_env=False
+    ).text
     total = sum(
         float(line.split()[-1])
         for line in metrics.splitlines()

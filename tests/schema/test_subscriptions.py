@@ -18,6 +18,7 @@ from penstock.schema import schema
 from penstock.schema.engine.documents import core_schema
 from penstock.schema.engine.engine import OperationRequest, RequestRejected
 from tests.support.graphql_client import CURSORS, ROOT, Ask, as_caller, engine
+from tests.support.patience import HUNG_SECONDS
 
 CHANGED = "subscription($id: ID!) { pipelineChanged(id: $id) { name version groups } }"
 DELETE = "mutation($input: DeletePipelineInput!) { deletePipeline(input: $input) { __typename } }"
@@ -25,7 +26,6 @@ GRANT = "mutation($input: GrantPipelineInput!) { grantPipeline(input: $input) { 
 REVOKE = "mutation($input: RevokePipelineInput!) { revokePipeline(input: $input) { __typename } }"
 FRENCH = as_caller("fleur", "/eu/france=reader")
 STRANGER = as_caller("eve", "/eu=admin")
-PATIENCE = 5.0
 
 PROGRESS = "subscription($id: ID!) { executionProgress(id: $id) { state progress { rowsRead } } }"
 CREATE_EXECUTION = """mutation($input: CreateExecutionInput!) {
@@ -82,7 +82,7 @@ async def answers(
 
 async def next_answer(answers: AsyncIterator[Any]) -> Any:
     """Return the next answer; None at the end."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(HUNG_SECONDS):
         return await anext(answers, None)
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from httpx import ASGITransport, AsyncClient, Response
 
-from penstock.datastore.dynamodb.retry import DEADLINE
 from penstock.datastore.dynamodb.table import DynamoDBTable
 from penstock.datastore.roles import ROOT, Role
 from penstock.datastore.store import Store
@@ -17,6 +16,7 @@ from penstock.server.app import open_app
 from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key, sign_dev_token
 from penstock.server.settings.settings import Settings
 from tests.faults.dynamodb_proxy import FaultProxy
+from tests.support.patience import HUNG_SECONDS
 from tests.support.stores import moto_endpoint, open_dynamodb
 
 SECRET = "s3cr3t-literal"
@@ -61,7 +61,7 @@ class ApplicationClient:
 async def open_application(
     over: Store, data_dir: Path, /, **settings: Any
 ) -> AsyncIterator[ApplicationClient]:
-    chosen = Settings.load(data_dir=data_dir, **settings)
+    chosen = Settings.load(data_dir=data_dir, **{"deadline_seconds": HUNG_SECONDS, **settings})
     token = sign_dev_token(dev_key(data_dir), "ann", {ROOT: Role.ADMIN}, ROOT, DEV_TOKEN_LIFETIME)
     async with (
         open_app(chosen, over, None) as app,
@@ -76,7 +76,7 @@ async def open_application(
 
 @asynccontextmanager
 async def open_faulty_table(
-    deadline: float = DEADLINE,
+    deadline: float = HUNG_SECONDS,
 ) -> AsyncIterator[tuple[FaultProxy, DynamoDBTable]]:
     """Open a fresh table on moto behind a faulty proxy."""
     async with AsyncExitStack() as held:

@@ -13,13 +13,31 @@ from penstock.schema.engine import engine
 from penstock.schema.engine import engine as engine_module
 from tests.datastore.ngsi.sample_destinations import open_destinations, open_embedded
 from tests.support.graphql_client import Ask
+from tests.support.patience import HUNG_SECONDS
 from tests.support.server_process import EXECUTOR
 from tests.support.shared_clients import sharing_clients
-from tests.support.stores import IMPLEMENTATIONS, TWO, open_store
+from tests.support.stores import HELD, IMPLEMENTATIONS, TWO, open_store
+
+# The product's limits for stores that answer slowly: on a busy machine every store does.
+LIMITS = (
+    "penstock.datastore.access.kms_vault.SECONDS",
+    "penstock.datastore.audio.assumed_roles.STS_TIMEOUT_SECONDS",
+    "penstock.datastore.dynamodb.protocol.CONNECT_SECONDS",
+    "penstock.datastore.dynamodb.protocol.READ_SECONDS",
+    "penstock.datastore.objects.s3.CONNECT_SECONDS",
+    "penstock.datastore.objects.s3.READ_SECONDS",
+    "penstock.datastore.sqlite.group_commit.TURN_SECONDS",
+    "penstock.server.auth.jwks.FETCH_SECONDS",
+)
 
 # The time of an example depends on the load of the machine, not on the product.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
+
+
+def pytest_sessionfinish() -> None:
+    """End the servers here: a worker that is slow to end is killed before it comes to `atexit`."""
+    HELD.close()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -47,7 +65,16 @@ def executor() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-async def clients() -> AsyncIterator[None]:
+def patience() -> Iterator[None]:
+    """Wait for stores as long as for everything; tests of a limit set their own."""
+    with pytest.MonkeyPatch.context() as patch:
+        for limit in LIMITS:
+            patch.setattr(limit, HUNG_SECONDS)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+async def clients(patience: None) -> AsyncIterator[None]:
     """Let the tables of all tests share the clients of their servers."""
     async with sharing_clients():
         yield

@@ -3,7 +3,6 @@
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,12 +13,10 @@ import httpx
 
 from penstock.server.auth.claims import default_group_from, roles_from
 from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key, sign_dev_token
+from tests.support.patience import HUNG_SECONDS, wait_until
 from tests.support.server_process import VERIFY_TLS, environment
 from tests.support.stores import aws_environment
 
-START_SECONDS = 60.0
-STOP_SECONDS = 10.0
-SEED_SECONDS = 300.0
 LAST_LINE = "Ctrl-C stops the server."
 
 
@@ -31,7 +28,7 @@ def penstock(*arguments: str, **settings: str) -> subprocess.CompletedProcess[st
             env=environment(**settings),
             capture_output=True,
             text=True,
-            timeout=SEED_SECONDS,
+            timeout=HUNG_SECONDS,
             check=False,
         )
 
@@ -48,9 +45,9 @@ class Server:
         return self.said["GraphQL"].removesuffix("/graphql")
 
     def end(self, with_signal: signal.Signals = signal.SIGINT) -> int:
-        """Send the signal; returns the exit code, which comes within ten seconds."""
+        """Send the signal; returns the exit code."""
         self.process.send_signal(with_signal)
-        return self.process.wait(STOP_SECONDS)
+        return self.process.wait(HUNG_SECONDS)
 
 
 @contextmanager
@@ -72,14 +69,14 @@ def start_server(log: Path, *arguments: str, **settings: str) -> Iterator[Server
 
 
 def _announced_lines(log: Path, process: "subprocess.Popen[bytes]") -> dict[str, str]:
-    until = time.monotonic() + START_SECONDS
-    while time.monotonic() < until and process.poll() is None:
-        before, found, _ = log.read_text().partition(LAST_LINE)
-        if found:
-            lines = [line.partition(" ") for line in before.splitlines() if line[:1].isalpha()]
-            return {label: text.strip() for label, _, text in lines}
-        time.sleep(0.02)
-    raise AssertionError(f"the server did not start:\n{log.read_text()}")
+    def has_said_all() -> bool:
+        assert process.poll() is None, f"the server did not start:\n{log.read_text()}"
+        return LAST_LINE in log.read_text()
+
+    wait_until(has_said_all)
+    before = log.read_text().partition(LAST_LINE)[0]
+    lines = [line.partition(" ") for line in before.splitlines() if line[:1].isalpha()]
+    return {label: text.strip() for label, _, text in lines}
 
 
 class Client:
@@ -88,7 +85,9 @@ class Client:
     def __init__(self, server: Server, token: str) -> None:
         self._url = f"{server.url}/graphql"
         headers = {"authorization": f"Bearer {token}"}
-        self._http = httpx.Client(headers=headers, timeout=30, trust_env=False, verify=VERIFY_TLS)
+        self._http = httpx.Client(
+            headers=headers, timeout=HUNG_SECONDS, trust_env=False, verify=VERIFY_TLS
+        )
 
     def ask(self, query: str, **variables: Any) -> Any:
         """Return the value of the one root field; the answer holds no errors."""

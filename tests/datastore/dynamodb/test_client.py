@@ -14,6 +14,7 @@ from penstock.datastore.dynamodb.connections import ConnectionPool, Endpoint
 from penstock.datastore.dynamodb.protocol import AccessKey, ClientKind
 from penstock.datastore.dynamodb.raw_client import RawClient
 from tests.support.loopback_server import Answer, Connection, LoopbackServer, Request
+from tests.support.patience import HUNG_SECONDS
 from tests.support.stores import REGION, aws_environment
 
 
@@ -128,7 +129,9 @@ async def test_credentials_are_renewed_before_they_expire() -> None:
     async with ListeningServer() as there:
         host, _, port = there.url.removeprefix("http://").partition(":")
         endpoint = Endpoint(host, int(port), None)
-        connections = ConnectionPool(endpoint, limit=1, connect_seconds=1, read_seconds=1)
+        connections = ConnectionPool(
+            endpoint, limit=1, connect_seconds=HUNG_SECONDS, read_seconds=HUNG_SECONDS
+        )
         client = RawClient(there.url, REGION, credentials, connections)
         await client.call("GetItem", {})
         await client.call("GetItem", {})

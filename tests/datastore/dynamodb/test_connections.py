@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
+from unittest.mock import patch
 from zlib import crc32
 
 import pytest
@@ -22,10 +23,11 @@ from penstock.datastore.dynamodb.table import DynamoDBTable
 from penstock.datastore.dynamodb.wire import Raw
 from penstock.datastore.errors import RequestRefused, Unavailable
 from penstock.datastore.table.port import Key
+from tests.support.loop_clock import LONG, pass_time
+from tests.support.patience import HUNG_SECONDS
 from tests.support.stores import REGION, aws_environment, open_dynamodb
 
 KEY = Key("P:1", "PV:latest")
-QUIET = 0.15
 
 
 def ok(number: int = 0, *headers: str) -> bytes:
@@ -45,24 +47,30 @@ class ClosedAfter(bytes):
 class ScriptedServer:
     """A server that answers each request with the next bytes of the script.
 
-    None is silence. `connections` counts the connections.
+    None is silence. The parts of a sequence are heard one by one, and `pause` seconds pass behind
+    each. `connections` counts the connections; `met` is set by a request, `heard` by its client.
     """
 
     def __init__(self, *script: bytes | Sequence[bytes] | None) -> None:
         self.script = list(script)
         self.connections = 0
+        self.pause = 0.0
+        self.met, self.heard = asyncio.Event(), asyncio.Event()
 
     async def converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
         try:
             while self.script and await self._request(reader):
                 answer = self.script.pop(0)
+                self.met.set()
                 if isinstance(answer, bytes):
                     writer.write(answer)
                 else:
                     for part in answer or ():
+                        self.heard.clear()
                         writer.write(part)
-                        await asyncio.sleep(QUIET / 2)
+                        await self.heard.wait()
+                        await pass_time(self.pause)
                 if isinstance(answer, ClosedAfter):
                     return
             await reader.read()
@@ -85,8 +93,15 @@ async def open_scripted_table(
     scripted = ScriptedServer(*script)
     server = await asyncio.start_server(scripted.converse, "127.0.0.1", 0)
     url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    table = await open_dynamodb(url, name="any", deadline=0.5, kind="thin")
-    yield table, scripted
+    table = await open_dynamodb(url, name="any", deadline=HUNG_SECONDS, kind="thin")
+    receive = connections.HttpConnection.data_received
+
+    def receive_and_tell(connection: connections.HttpConnection, data: bytes) -> None:
+        receive(connection, data)
+        scripted.heard.set()
+
+    with patch.object(connections.HttpConnection, "data_received", receive_and_tell):
+        yield table, scripted
     await table.close()
     server.close()
     await server.wait_closed()
@@ -143,8 +158,9 @@ async def test_a_redirect_is_refused_and_not_followed() -> None:
 async def test_an_answer_may_come_in_pieces(
     answer: bytes | Sequence[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(protocol, "READ_SECONDS", QUIET)
+    monkeypatch.setattr(protocol, "READ_SECONDS", 1.5 * LONG)
     async with open_scripted_table(answer, ok(2)) as (table, scripted):
+        scripted.pause = LONG
         assert [await call(table), await call(table)] == [{"n": 1}, {"n": 2}]
         assert scripted.connections == 1
 
@@ -152,12 +168,15 @@ async def test_an_answer_may_come_in_pieces(
 async def test_silence_is_waited_out_and_the_connection_not_used_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(protocol, "READ_SECONDS", QUIET)
+    monkeypatch.setattr(protocol, "READ_SECONDS", LONG)
     async with open_scripted_table(None, ok(1)) as (table, scripted):
-        started = asyncio.get_running_loop().time()
+        waiting = asyncio.create_task(call(table))
+        await scripted.met.wait()
+        await pass_time(LONG / 2)
+        assert not waiting.done()
+        await pass_time(LONG / 2)
         with pytest.raises(TimeoutError, match="nothing was heard"):
-            await call(table)
-        assert QUIET <= asyncio.get_running_loop().time() - started < QUIET + 1
+            await waiting
         assert await call(table) == {"n": 1}
         assert scripted.connections == 2
 
@@ -180,7 +199,8 @@ async def test_a_connection_is_used_again_only_after_exactly_one_answer(first: b
 async def test_an_answer_that_nobody_asked_for_is_not_taken_for_the_next() -> None:
     async with open_scripted_table([ok(1), ok(13)], ok(2)) as (table, scripted):
         assert await call(table) == {"n": 1}
-        await asyncio.sleep(QUIET)
+        scripted.heard.clear()
+        await scripted.heard.wait()
         assert await call(table) == {"n": 2}
         assert scripted.connections == 2
 
@@ -193,9 +213,9 @@ async def test_an_idle_connection_is_not_used_again(monkeypatch: pytest.MonkeyPa
 
 
 async def test_a_call_given_up_takes_its_connection_along() -> None:
-    async with open_scripted_table([b"HTTP/1.1 ", ok(13)[9:]], ok(2)) as (table, scripted):
+    async with open_scripted_table(b"HTTP/1.1 ", ok(2)) as (table, scripted):
         waiting = asyncio.create_task(call(table))
-        await asyncio.sleep(QUIET / 4)
+        await scripted.heard.wait()
         waiting.cancel()
         with pytest.raises(asyncio.CancelledError):
             await waiting

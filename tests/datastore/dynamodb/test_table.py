@@ -8,7 +8,7 @@ import orjson
 import pytest
 from botocore.exceptions import ChecksumError, ClientError
 
-from penstock.datastore.dynamodb import failures
+from penstock.datastore.dynamodb import failures, protocol
 from penstock.datastore.dynamodb.botocore_client import BotocoreClient
 from penstock.datastore.dynamodb.protocol import CONNECTIONS, ClientKind
 from penstock.datastore.dynamodb.table import DynamoDBTable
@@ -19,6 +19,9 @@ from tests.support.loopback_server import Answer, Connection, LoopbackServer, Re
 from tests.support.stores import NOBODY, aws_environment, moto_endpoint, open_dynamodb
 
 KEY = Key("P:1", "PV:latest")
+TIMEOUTS = (protocol.CONNECT_SECONDS, protocol.READ_SECONDS)
+"""The limits of the product, read before the patience of tests takes their place."""
+
 Raised = type[Exception] | tuple[type[Exception], ...]
 RAW_KEY = {"pk": {"S": KEY.pk}, "sk": {"S": KEY.sk}}
 
@@ -126,7 +129,11 @@ async def test_a_body_of_megabytes_is_sent_whole(kind: ClientKind) -> None:
     assert lengths == [350_000] * 4
 
 
-async def test_timeouts_are_those_of_an_interactive_service(proxy: FaultProxy) -> None:
+async def test_timeouts_are_those_of_an_interactive_service(
+    proxy: FaultProxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(protocol, "CONNECT_SECONDS", TIMEOUTS[0])
+    monkeypatch.setattr(protocol, "READ_SECONDS", TIMEOUTS[1])
     table = await open_dynamodb(proxy.url, kind="stock")
     assert isinstance(table._client, BotocoreClient)
     config = table._client._client.meta.config

@@ -19,6 +19,7 @@ from penstock.datastore.table.layout import CALCULATION, REFERENCE_DATASET
 from penstock.datastore.table.port import Update
 from penstock.formula.core.limits import MAX_BATCH_STEPS
 from tests.datastore.datasets.sample_datasets import lookup_dataset, update_dataset
+from tests.support.processor_time import measure_yardstick
 from tests.support.sample_resources import (
     EU,
     NORTHWEST,
@@ -404,13 +405,14 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-async def test_a_hostile_formula_ends_in_a_typed_error_within_100_ms_of_processor_time(
+async def test_a_hostile_formula_ends_in_a_typed_error_within_ten_yardsticks(
     name: str, store: Store
 ) -> None:
     session = await create_groups(store)
     formula, text = HOSTILE[name]
     given, took, codes = parameters(t=ValueType.STRING), [], set()
     for _ in range(3):
+        yardstick = measure_yardstick()
         began = time.process_time()
         try:
             prepared = await session.evaluations.prepare_draft(USA, formula, given, [TEXT])
@@ -418,9 +420,9 @@ async def test_a_hostile_formula_ends_in_a_typed_error_within_100_ms_of_processo
             codes |= {error.code.value for error in found.errors}
         except Invalid as invalid:
             codes |= {str(problem.code) for problem in invalid.problems}
-        took.append(time.process_time() - began)
+        took.append((time.process_time() - began) / yardstick)
     assert len(codes) == 1, codes
-    assert min(took) < 0.1
+    assert min(took) < 10
 
 
 async def test_a_stranger_evaluates_nothing(store: Store) -> None:

@@ -28,6 +28,7 @@ from tests.datastore.executions.worker_death import (
     WriteAllowance,
 )
 from tests.support.consistency_check import faults
+from tests.support.patience import HUNG_SECONDS
 from tests.support.sample_resources import Watch, on_sqlite
 from tests.support.table_interceptors import ProcessDied
 
@@ -92,7 +93,7 @@ async def test_a_cancellation_is_noticed_at_the_next_sign_of_life(
     running = asyncio.create_task(slowed.execution_worker("w").run_all())
     await waiting.begun.wait()
     await store.open_session(ANN).executions.changing.cancel(made.id)
-    assert await asyncio.wait_for(running, 5) == 1
+    assert await asyncio.wait_for(running, HUNG_SECONDS) == 1
     assert (await current_execution(store, made)).state == "cancelled"
     assert await read_content(store.files, output_key(made)) is None
     assert await faults(store.table) == []

@@ -1,7 +1,6 @@
 """Sinks for tests: their context, notifications, and a recount of all their counts."""
 
 import json
-from asyncio import sleep
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -27,6 +26,7 @@ from penstock.datastore.roles import Caller
 from penstock.datastore.store import Session, Store
 from penstock.datastore.table.port import Item, Query, Range, Table
 from penstock.server.auth.claims import roles_from
+from tests.support.patience import until
 from tests.support.sample_resources import walk
 
 QUICK = SinkOptions(batching=BatchingOptions(retry_intervals=(0.01,)))
@@ -75,13 +75,14 @@ class SinkWorld:
 
     async def wait_until_settled(self, *places: tuple[str, str]) -> IngestCounts:
         """Wait until nothing is pending; the counts add up all the time."""
-        for _ in range(1000):
+
+        async def is_settled() -> bool:
             counts = await self.counts(*places)
             assert counts.adds_up, counts
-            if not counts.pending:
-                return counts
-            await sleep(0.01)
-        raise AssertionError("something stays pending")
+            return not counts.pending
+
+        await until(is_settled)
+        return await self.counts(*places)
 
     async def recount(self, *places: tuple[str, str]) -> IngestCounts:
         """Wait until nothing is pending, and compare the counts with the stored items."""

@@ -31,6 +31,7 @@ from penstock.datastore.roles import Caller, GroupPath, Role
 from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
 from tests.datastore.ngsi.sample_sinks import QUICK, SinkWorld, car, notification
+from tests.support.patience import HUNG_SECONDS
 from tests.support.sample_resources import SUPER, Watch, on_sqlite, walk, without_moto
 
 WHEELS = ServicePath("vehicles", "/4wheels")
@@ -245,7 +246,7 @@ async def test_a_follower_is_told_of_each_sample_once(world: SinkWorld) -> None:
         for n in (1, 2):
             await sink.accept_notification(notification(car("car1", speed=n)), 10)
             await sink.loader.drain()
-        told += [(await asyncio.wait_for(anext(following), 5)).text for _ in range(2)]
+        told += [(await asyncio.wait_for(anext(following), HUNG_SECONDS)).text for _ in range(2)]
         await following.aclose()  # type: ignore[attr-defined]
     assert told == ["0", "1", "2"]
 

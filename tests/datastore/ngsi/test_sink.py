@@ -24,6 +24,8 @@ from penstock.datastore.ngsi.run_log import MANIFEST
 from penstock.datastore.ngsi.sink import NotificationSink
 from penstock.datastore.table.pages import Window
 from tests.datastore.ngsi.sample_sinks import QUICK, SinkWorld, car, notification
+from tests.support.loop_clock import LONG, let_tasks_run, pass_time
+from tests.support.patience import until
 from tests.support.sample_resources import Watch, on_sqlite, without_moto
 
 SLOW = replace(QUICK, batching=BatchingOptions(size=1000, timeout=1000.0))
@@ -107,7 +109,7 @@ async def test_a_batch_waits_for_its_size(world: SinkWorld) -> None:
     async with world.open_sink(replace(QUICK, batching=batching)) as sink:
         await accept(sink, "car1")
         await accept(sink, "car2")
-        await asyncio.sleep(0.05)
+        await let_tasks_run()
         assert await world.counts() == IngestCounts(received=2, pending=2)
         await accept(sink, "car3")
         assert (await world.recount()).persisted == 3
@@ -115,10 +117,11 @@ async def test_a_batch_waits_for_its_size(world: SinkWorld) -> None:
 
 @on_sqlite
 async def test_a_batch_that_does_not_fill_waits_for_its_timeout(world: SinkWorld) -> None:
-    batching = BatchingOptions(size=1000, timeout=0.1)
+    batching = BatchingOptions(size=1000, timeout=LONG)
     async with world.open_sink(replace(QUICK, batching=batching)) as sink:
         await accept(sink)
         assert (await world.counts()).pending == 1
+        await pass_time(LONG)
         assert (await world.recount()).persisted == 1
 
 
@@ -146,11 +149,12 @@ async def test_a_run_whose_segment_is_gone_is_left_to_people(world: SinkWorld) -
         (run,) = await runs(sink)
         await world.context.files.delete(f"{run.run_id}events.ndjson.gz")
     async with world.open_sink(lease_seconds=1) as sink:
-        for _ in range(300):
-            (run,) = await runs(sink)
-            if run.state is RunState.FAILED:
-                break
-            await asyncio.sleep(0.01)
+
+        async def has_failed() -> bool:
+            return (await runs(sink))[0].state is RunState.FAILED
+
+        await until(has_failed)
+        (run,) = await runs(sink)
     assert (run.state, run.last_error) == (RunState.FAILED, "The segment is gone.")
 
 

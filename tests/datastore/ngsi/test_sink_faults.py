@@ -22,6 +22,7 @@ from tests.datastore.ngsi.failing_destinations import (
 )
 from tests.datastore.ngsi.sample_sinks import QUICK, SinkWorld, notification
 from tests.datastore.ngsi.test_sink import accept, runs
+from tests.support.patience import until
 from tests.support.sample_resources import on_sqlite
 
 pytestmark = on_sqlite
@@ -72,10 +73,11 @@ async def test_a_destination_that_fails_holds_up_no_other(world: SinkWorld) -> N
     destinations = failing(world, fail_table("car1", BUSY))
     async with world.open_sink(options, destinations=destinations, drain=0.1) as sink:
         await accept(sink, "car1", "car2")
-        for _ in range(200):
-            if "car2" in {item["entityId"] for item in await world.read_samples()}:
-                break
-            await asyncio.sleep(0.01)
+
+        async def is_stored() -> bool:
+            return "car2" in {item["entityId"] for item in await world.read_samples()}
+
+        await until(is_stored)
         assert (await world.counts()).pending == 2
         assert sink.loader.failing_destinations == {
             "vehiclesxffffx002f4wheelsxffffcar1xffffcar": "busy"

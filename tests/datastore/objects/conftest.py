@@ -4,7 +4,7 @@ import asyncio
 import socket
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -20,6 +20,7 @@ from penstock.datastore.objects.port import Files, UploadForm
 from penstock.datastore.objects.s3 import PART_BYTES, S3Files
 from penstock.server.edge.local_files import file_routes
 from tests.support.loopback_server import Answer, Connection, LoopbackServer, Request
+from tests.support.patience import HUNG_SECONDS
 from tests.support.server_process import VERIFY_TLS
 from tests.support.stores import REGION, aws_environment, moto_endpoint
 
@@ -169,15 +170,6 @@ def debris(files: LocalFiles) -> list[str]:
     return sorted(path.parent.name for path in files._drafts.parent.glob("*/*"))
 
 
-async def wait_until(holds: Callable[[], bool]) -> None:
-    """Wait for an effect of another task or process; fail after ten seconds."""
-    for _ in range(2000):
-        if holds():
-            return
-        await asyncio.sleep(0.005)
-    raise TimeoutError
-
-
 async def raw(url: str, line: str, *headers: str, body: bytes = b"", forever: bytes = b"") -> int:
     """Send exactly these bytes to the server of the URL; return the status.
 
@@ -271,5 +263,5 @@ def files(request: pytest.FixtureRequest) -> Files:
 
 @pytest.fixture(scope="session")
 async def http() -> AsyncIterator[AsyncClient]:
-    async with AsyncClient(trust_env=False, timeout=10, verify=VERIFY_TLS) as client:
+    async with AsyncClient(trust_env=False, timeout=HUNG_SECONDS, verify=VERIFY_TLS) as client:
         yield client

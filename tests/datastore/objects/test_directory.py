@@ -35,10 +35,10 @@ from tests.datastore.objects.conftest import (
     send,
     stream,
     upload,
-    wait_until,
     whole,
     writer,
 )
+from tests.support.patience import HUNG_SECONDS, until
 
 NONE = b"No such bytes."
 KEY, TYPE, FILE = part("key", b"a"), part("Content-Type", b"text/csv"), part("file", b"x")
@@ -151,7 +151,7 @@ async def test_an_endless_upload_is_ended_early(local: LocalFiles) -> None:
     headers = (f"Content-Type: {KIND['Content-Type']}", "Transfer-Encoding: chunked")
     chunks = (b"%x\r\n%b\r\n" % (len(data), data) for data in (begin, bytes(65536)))
     assert await post(form, *headers, body=next(chunks), forever=next(chunks)) == 413
-    await wait_until(lambda: debris(local) == [])
+    await until(lambda: debris(local) == [])
 
 
 @pytest.mark.parametrize("begin", [b"\r\n", FIELDS + part("file", b"x") + END[:-4]])
@@ -160,7 +160,7 @@ async def test_a_form_holds_no_endless_blanks(local: LocalFiles, begin: bytes) -
     headers = (f"Content-Type: {KIND['Content-Type']}", "Transfer-Encoding: chunked")
     chunks = (b"%x\r\n%b\r\n" % (len(data), data) for data in (begin, b" " * 8192))
     assert await post(form, *headers, body=next(chunks), forever=next(chunks)) == 400
-    await wait_until(lambda: debris(local) == [])
+    await until(lambda: debris(local) == [])
 
 
 async def test_an_announced_size_is_refused_before_the_body_is_sent(local: LocalFiles) -> None:
@@ -209,9 +209,9 @@ async def test_a_client_that_goes_away_leaves_nothing(local: LocalFiles) -> None
     form, body = await upload(local, 999_999), FIELDS + part("file", b"x" * 500_000)
     headers = (f"Content-Type: {KIND['Content-Type']}", "Content-Length: 900000")
     sending = asyncio.create_task(post(form, *headers, body=body))
-    await wait_until(lambda: debris(local) == ["drafts"])
+    await until(lambda: debris(local) == ["drafts"])
     sending.cancel()
-    await wait_until(lambda: debris(local) == [])
+    await until(lambda: debris(local) == [])
     assert await local.list("") == ()
 
 
@@ -310,11 +310,11 @@ async def test_slow_disks_hold_nobody(local: LocalFiles, monkeypatch: pytest.Mon
 
     def fsync(_: int) -> None:
         begun.set()
-        in_time.append(over.wait(5))
+        in_time.append(over.wait(HUNG_SECONDS))
 
     monkeypatch.setattr("os.fsync", fsync)
     writing = asyncio.create_task(digits(local))
-    await wait_until(begun.is_set)
+    await until(begun.is_set)
     over.set()
     await writing
     assert in_time == [True, True]
@@ -322,7 +322,7 @@ async def test_slow_disks_hold_nobody(local: LocalFiles, monkeypatch: pytest.Mon
 
 async def test_a_write_that_is_cancelled_leaves_nothing(local: LocalFiles) -> None:
     writing = asyncio.create_task(local.write("a", endless(), content_type="text/csv"))
-    await wait_until(lambda: debris(local) == ["drafts"])
+    await until(lambda: debris(local) == ["drafts"])
     writing.cancel()
     with pytest.raises(asyncio.CancelledError):
         await writing

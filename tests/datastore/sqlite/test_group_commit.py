@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from sqlite3 import Connection
 from threading import Thread
-from time import perf_counter
 from typing import Any
 from unittest.mock import patch
 
@@ -34,7 +33,7 @@ from penstock.datastore.table.port import (
     Query,
     Update,
 )
-from tests.datastore.sqlite.test_table import hold_write_lock, open_table, path
+from tests.datastore.sqlite.test_table import hold_write_lock, open_table, path, watch_writes
 from tests.datastore.table.sample_items import everything, item, stored_item
 
 __all__ = ["path"]
@@ -150,11 +149,13 @@ def test_a_commit_that_fails_is_nobodys_success(connection: Connection) -> None:
 
 
 def test_a_group_waits_once_for_a_lock(connection: Connection, path: Path) -> None:
-    began = perf_counter()
-    with hold_write_lock(path), pytest.raises(sqlite3.OperationalError, match="locked"):
-        write_together(connection, [partial(insert, number) for number in range(50)])
+    works = [partial(insert, number) for number in range(50)]
 
-    assert perf_counter() - began < 50 * 0.1
+    def wait_in_vain() -> None:
+        with hold_write_lock(path), pytest.raises(sqlite3.OperationalError, match="locked"):
+            write_together(connection, works)
+
+    assert transaction_statements(connection, wait_in_vain) == ["BEGIN IMMEDIATE"]
     assert numbers(connection) == []
 
 
@@ -227,12 +228,13 @@ async def test_a_write_that_is_cancelled_while_it_is_done_leaves_its_neighbours(
     async with open_table(path) as table:
         # Behind the sweep.
         await table.write([Put(item("q", "s"))])
+        begun = watch_writes(table)
         with hold_write_lock(path):
             tasks = [
                 asyncio.create_task(table.transact([Put(item("p", str(number)))]))
                 for number in range(3)
             ]
-            await asyncio.sleep(0.05)
+            await begun()
             tasks[0].cancel()
         outcomes = await asyncio.gather(*tasks, return_exceptions=True)
 

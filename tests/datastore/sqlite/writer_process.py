@@ -6,11 +6,12 @@ from pathlib import Path
 
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.table.port import Key, Put, Update
+from tests.support.patience import HUNG_SECONDS
 
 
 async def write(path: Path, names: str, count: int) -> None:
     """Write so many items at once under each of the names, which are one letter each."""
-    table = SqliteTable.open(path, busy_seconds=30)
+    table = SqliteTable.open(path, busy_seconds=HUNG_SECONDS)
     await table.create()
     await asyncio.gather(*(write_one(table, name, count) for name in names))
     await table.close()

@@ -42,6 +42,7 @@ from penstock.schema.engine.engine import (
 from penstock.schema.engine.limits import Limits
 from tests.datastore.ngsi.sample_destinations import open_embedded
 from tests.support.graphql_client import CURSORS, ROOT, Ask
+from tests.support.stores import open_files
 
 CORE = core_schema(schema)
 LIMITS = Limits(cost=10**7)
@@ -135,8 +136,9 @@ async def open_world(directory: Path) -> AsyncIterator[tuple[Store, str]]:
     """Open a store with ids and times that depend on its writes only; yield it and one id."""
     numbers = count(1)
     clock = Clock(now=lambda: NOW, new_id=lambda: f"01a1fd33-4531-77f0-8555-{next(numbers):012x}")
-    async with open_embedded(directory) as opened:
-        store = replace(opened, clock=clock)
+    # Links to files name the second in which they end.
+    async with open_embedded(directory) as opened, open_files(directory, NOW.timestamp) as files:
+        store = replace(opened, clock=clock, files=files)
         ask = Ask(store)
         await ask.create_groups()
         id = await ask.make("/usa", "one", "material=metal/steel")

@@ -16,6 +16,7 @@ from penstock.schema.engine.engine import OperationRequest, RequestRejected
 from tests.datastore.ngsi.sample_sinks import car, notification, open_world
 from tests.datastore.ngsi.stored_samples import store_samples
 from tests.support.graphql_client import CURSORS, ROOT, Ask, as_caller, engine
+from tests.support.patience import HUNG_SECONDS
 
 STRANGER = as_caller("eve", "/eu=admin")
 ATTRIBUTE = """{ ngsiService(name: "vehicles") { servicePath(path: "/4wheels") {
@@ -182,7 +183,7 @@ async def test_a_follower_hears_the_latest_and_then_each_sample(
                 told.append(answer.body["data"]["ngsiSamples"]["text"])
                 if len(told) == 3:
                     break
-                async with asyncio.timeout(5):
+                async with asyncio.timeout(HUNG_SECONDS):
                     await sink.accept_notification(notification(car("car1", speed=len(told))), 10)
                     await world.wait_until_settled()
     assert told == ["0", "1", "2"]

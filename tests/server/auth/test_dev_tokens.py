@@ -16,6 +16,7 @@ from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, BadDevKey, dev_k
 from penstock.server.auth.tokens import open_authenticator
 from penstock.server.settings.settings import Settings
 from tests.server.auth.signed_tokens import bearer
+from tests.support.patience import HUNG_SECONDS
 
 RACER = """
 import sys
@@ -44,7 +45,7 @@ def test_processes_that_race_end_with_the_same_key(tmp_path: Path) -> None:
         assert racer.stdin is not None
         racer.stdin.write("\n")
         racer.stdin.flush()
-    answers = {racer.communicate(timeout=60)[0] for racer in racers}
+    answers = {racer.communicate(timeout=HUNG_SECONDS)[0] for racer in racers}
     assert len(answers) == 1
     assert answers == {f"{dev_key(directory).as_dict(private=True)['d']}\n"}
     assert [path.name for path in directory.iterdir()] == ["dev-key.json"]

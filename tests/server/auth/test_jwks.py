@@ -16,6 +16,7 @@ from penstock.server.auth.tokens import TokenAuthenticator, TokenRules, open_aut
 from penstock.server.settings.settings import Settings
 from tests.server.auth.fake_issuer import DISCOVERY, Issuer, open_issuer
 from tests.server.auth.signed_tokens import AUDIENCE, bearer, claims, ec_key, sign_claims
+from tests.support.patience import HUNG_SECONDS, until
 from tests.support.server_process import VERIFY_TLS
 
 
@@ -35,7 +36,7 @@ async def issuer() -> AsyncIterator[Issuer]:
 
 @pytest.fixture
 async def http() -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(verify=VERIFY_TLS) as client:
+    async with httpx.AsyncClient(timeout=HUNG_SECONDS, verify=VERIFY_TLS) as client:
         yield client
 
 
@@ -109,7 +110,7 @@ async def test_a_cancelled_request_does_not_end_the_fetch_of_the_others(
     issuer.seconds = 0.05
     impatient = asyncio.create_task(jwks.find("one", "ES256"))
     patient = asyncio.create_task(jwks.find("one", "ES256"))
-    await asyncio.sleep(0.01)
+    await until(lambda: issuer.fetches == 1)
     impatient.cancel()
     assert await patient is not None
     assert issuer.fetches == 1
@@ -178,7 +179,7 @@ async def test_an_issuer_that_hangs_is_given_up(
     issuer: Issuer, jwks: Jwks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("penstock.server.auth.jwks.FETCH_SECONDS", 0.05)
-    issuer.seconds = 0.2
+    issuer.seconds = 1.0
     with pytest.raises(Unavailable):
         await jwks.find("one", "ES256")
 

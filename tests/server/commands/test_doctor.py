@@ -78,20 +78,21 @@ async def test_jobs_that_nobody_works_on_are_noticed(
 ) -> None:
     table = SqliteTable.open(tmp_path / "penstock.db")
     await table.create()
-    now, clock = datetime.now(UTC), Clock()
+    clock = Clock()
 
     async def jobs_of(begun: timedelta, held: timedelta | None) -> str:
+        now = datetime.now(UTC)
         times = {"createdAt": iso_timestamp(now - begun)}
         if held is not None:
             times["heldUntil"] = iso_timestamp(now + held)
         await table.write([Put({**JOB.item(id=clock.new_id()), **times})])
         return (await examine(capsys, "--data-dir", str(tmp_path)))["jobs"]
 
-    minutes = timedelta(minutes=2)
+    hours = timedelta(hours=2)
     assert await jobs_of(timedelta(), None) == "No job waits for a server."
-    assert await jobs_of(minutes, minutes) == "No job waits for a server."
-    assert (await jobs_of(minutes, -minutes)).startswith("1 jobs wait for a server.")
-    assert (await jobs_of(minutes, None)).startswith("2 jobs wait for a server.")
+    assert await jobs_of(hours, hours) == "No job waits for a server."
+    assert (await jobs_of(hours, -hours)).startswith("1 jobs wait for a server.")
+    assert (await jobs_of(hours, None)).startswith("2 jobs wait for a server.")
     await table.close()
 
 

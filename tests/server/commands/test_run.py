@@ -4,7 +4,6 @@ import csv
 import json
 import os
 import signal
-import time
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from io import StringIO
@@ -21,6 +20,7 @@ from websockets.typing import Subprotocol
 
 from penstock.server.samples.catalogue import BAD_EVERY, sample_rows, total_emissions
 from penstock.server.streams.messages import PROTOCOL
+from tests.support.patience import HUNG_SECONDS, wait_until
 from tests.support.penstock_command import Server, client, penstock, start_server, token_of
 from tests.support.server_process import VERIFY_TLS, environment, free_port
 
@@ -29,7 +29,6 @@ pytestmark = pytest.mark.xdist_group("run")
 PIPELINE = "oracle:aluminium:00001"
 GROUP = "/usa/northwest"
 ROWS = 5_000
-SECONDS = 120
 POLLS = {"PENSTOCK_EXECUTION_POLL_SECONDS": "0.2", "PENSTOCK_UPLOAD_POLL_SECONDS": "0.2"}
 """Short poll intervals, so that servers soon find unannounced work."""
 
@@ -82,7 +81,7 @@ def test_a_file_goes_through_a_pipeline_and_comes_out_exact(data_dir: Path, tmp_
     file = write_rows(tmp_path)
     with start_server(tmp_path / "log", "--port", "0", "--data-dir", str(data_dir)) as server:
         process = run(server, data_dir, file)
-        told, said = process.communicate(timeout=SECONDS)
+        told, said = process.communicate(timeout=HUNG_SECONDS)
         assert process.returncode == 0, said
         assert_output_is_right(file, json.loads(told))
         for wrong, code, words in (
@@ -92,7 +91,7 @@ def test_a_file_goes_through_a_pipeline_and_comes_out_exact(data_dir: Path, tmp_
         ):
             name, *more = wrong
             failing = run(server, data_dir, tmp_path / name, *more)
-            _, said = failing.communicate(timeout=SECONDS)
+            _, said = failing.communicate(timeout=HUNG_SECONDS)
             assert (failing.returncode, words in said) == (code, True), said
 
 
@@ -103,7 +102,7 @@ def test_a_pipeline_may_be_named_by_its_global_id(data_dir: Path, tmp_path: Path
         with client(server, data_dir, "/=admin") as asking:
             id = asking.ask(PIPELINE_ID, name=PIPELINE, group=GROUP)["id"]
         process = run(server, data_dir, file, pipeline=id)
-        told, said = process.communicate(timeout=SECONDS)
+        told, said = process.communicate(timeout=HUNG_SECONDS)
         assert process.returncode == 0, said
         assert_output_is_right(file, json.loads(told), rows)
 
@@ -126,10 +125,10 @@ def test_a_run_of_100_000_rows_is_watched_elsewhere_and_survives_its_worker(
             over_socket = threads.submit(watch_over_socket, other, token, id)
             over_events = threads.submit(watch_over_events, server, token, id)
             kill_workers(server, other)
-            told, said = process.communicate(timeout=SECONDS)
+            told, said = process.communicate(timeout=HUNG_SECONDS)
             assert process.returncode == 0, said
             assert_output_is_right(file, json.loads(told), rows)
-            for seen in (over_socket.result(SECONDS), over_events.result(SECONDS)):
+            for seen in (over_socket.result(HUNG_SECONDS), over_events.result(HUNG_SECONDS)):
                 assert_tells_of(seen, rows)
 
 
@@ -146,18 +145,17 @@ def test_a_run_is_finished_by_the_next_server(
         until_running(server, data_dir)
         (id,) = unfinished_executions(server, data_dir, "id")
         server.end(how)
-        assert process.wait(SECONDS) != 0
+        assert process.wait(HUNG_SECONDS) != 0
         process.communicate()
     with start_server(tmp_path / "log", *arguments, **POLLS) as server:
-        until = time.monotonic() + SECONDS
-        while unfinished_executions(server, data_dir, "id") and time.monotonic() < until:
-            time.sleep(0.1)
+        wait_until(lambda: not unfinished_executions(server, data_dir, "id"))
         with client(server, data_dir, "/=reader") as asking:
             found = asking.ask(OVER, id=id)
         bad = rows // BAD_EVERY
         progress = {"rowsRead": rows, "rowsSucceeded": rows - bad, "rowsFailed": bad}
         assert (found["state"], found["progress"]) == ("SUCCESS", progress)
-        output = httpx.get(found["outputDownload"]["url"], trust_env=False, verify=VERIFY_TLS).text
+        url = found["outputDownload"]["url"]
+        output = httpx.get(url, timeout=HUNG_SECONDS, trust_env=False, verify=VERIFY_TLS).text
         told = csv.DictReader(StringIO(output, newline=""))
         assert sum(Decimal(row["co2e"]) for row in told) == total_emissions(rows)
 
@@ -179,11 +177,9 @@ def test_an_execution_outlives_a_server_that_is_killed_while_it_waits(
     with start_server(tmp_path / "log", *arguments, **POLLS) as server:
         if not uploaded:
             send(made["upload"], content)
-        until = time.monotonic() + SECONDS
         with client(server, data_dir, "/=reader") as asking:
-            while (found := asking.ask(OVER, id=made["id"]))["state"] != "SUCCESS":
-                assert time.monotonic() < until, found
-                time.sleep(0.1)
+            wait_until(lambda: asking.ask(OVER, id=made["id"])["state"] == "SUCCESS")
+            found = asking.ask(OVER, id=made["id"])
         assert found["progress"] == {"rowsRead": rows, "rowsSucceeded": rows, "rowsFailed": 0}
 
 
@@ -208,7 +204,12 @@ def send(form: Any, content: bytes) -> None:
     """Upload a file as a browser sends the form."""
     fields = {field["name"]: field["value"] for field in form["fields"]}
     answer = httpx.post(
-        form["url"], data=fields, files={"file": content}, trust_env=False, verify=VERIFY_TLS
+        form["url"],
+        data=fields,
+        files={"file": content},
+        timeout=HUNG_SECONDS,
+        trust_env=False,
+        verify=VERIFY_TLS,
     )
     assert answer.is_success, answer.text
 
@@ -216,14 +217,15 @@ def send(form: Any, content: bytes) -> None:
 def watch_over_socket(server: Server, token: str, id: str) -> list[Any]:
     """Return the events of a subscription over graphql-transport-ws, until it completes."""
     url = f"{server.url.replace('http', 'ws')}/graphql"
-    with connect(url, subprotocols=[Subprotocol(PROTOCOL)], proxy=None) as socket:
+    options = {"open_timeout": HUNG_SECONDS, "ping_interval": None, "proxy": None}
+    with connect(url, subprotocols=[Subprotocol(PROTOCOL)], **options) as socket:  # type: ignore[arg-type]
         init = {"type": "connection_init", "payload": {"authorization": f"Bearer {token}"}}
         socket.send(json.dumps(init))
-        assert json.loads(socket.recv(SECONDS)) == {"type": "connection_ack"}
+        assert json.loads(socket.recv(HUNG_SECONDS)) == {"type": "connection_ack"}
         payload = {"query": PROGRESS, "variables": {"id": id}}
         socket.send(json.dumps({"id": "1", "type": "subscribe", "payload": payload}))
         told = []
-        while (said := json.loads(socket.recv(SECONDS)))["type"] == "next":
+        while (said := json.loads(socket.recv(HUNG_SECONDS)))["type"] == "next":
             told.append(said["payload"]["data"]["executionProgress"])
         assert said == {"id": "1", "type": "complete"}
         return told
@@ -239,7 +241,7 @@ def watch_over_events(server: Server, token: str, id: str) -> list[Any]:
         f"{server.url}/graphql",
         json=body,
         headers=headers,
-        timeout=SECONDS,
+        timeout=HUNG_SECONDS,
         trust_env=False,
     ) as stream:
         for line in stream.iter_lines():
@@ -274,10 +276,7 @@ def unfinished_executions(server: Server, data_dir: Path, field: str) -> list[st
 
 
 def until_running(server: Server, data_dir: Path) -> None:
-    until = time.monotonic() + SECONDS
-    while "IN_PROGRESS" not in unfinished_executions(server, data_dir, "state"):
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    wait_until(lambda: "IN_PROGRESS" in unfinished_executions(server, data_dir, "state"))
 
 
 def kill_workers(*servers: Server) -> None:

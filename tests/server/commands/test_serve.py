@@ -17,6 +17,7 @@ from penstock.datastore.sqlite.table import SqliteTable
 from penstock.server.samples.catalogue import DEFAULT_SIZE
 from tests.support.consistency_check import faults
 from tests.support.graphql_client import CREATE, CREATE_GROUP, UPDATE, draft, tag_inputs
+from tests.support.patience import HUNG_SECONDS
 from tests.support.penstock_command import Client, Server, client, penstock, start_server
 from tests.support.server_process import VERIFY_TLS, free_port
 
@@ -74,6 +75,12 @@ def server(data_dir: Path) -> Iterator[Server]:
         assert server.end() == 0
 
 
+def fetch(method: str, url: str, **options: Any) -> httpx.Response:
+    return httpx.request(
+        method, url, timeout=HUNG_SECONDS, trust_env=False, verify=VERIFY_TLS, **options
+    )
+
+
 def test_the_server_says_where_everything_is(server: Server, data_dir: Path) -> None:
     page = f"{server.url}/graphiql"
     said = dict(server.said)
@@ -86,7 +93,7 @@ def test_the_server_says_where_everything_is(server: Server, data_dir: Path) -> 
         "Data": str(data_dir / "penstock.db"),
     }
     for url in (page, *server.said["Health"].split()):
-        assert httpx.get(url, trust_env=False, verify=VERIFY_TLS).status_code == 200
+        assert fetch("GET", url).status_code == 200
 
 
 def test_the_token_command_makes_tokens_for_the_running_server(
@@ -112,10 +119,7 @@ def test_a_request_without_a_token_or_with_a_foreign_one_is_refused(
     with client(server, tmp_path, "/=admin") as stranger:
         answer = stranger.answer("{ viewer { userId } }")
     assert answer["errors"][0]["extensions"]["code"] == "UNAUTHENTICATED"
-    assert (
-        httpx.post(f"{server.url}/graphql", trust_env=False, verify=VERIFY_TLS, json={}).status_code
-        == 401
-    )
+    assert fetch("POST", f"{server.url}/graphql", json={}).status_code == 401
 
 
 def test_a_host_name_that_is_not_ours_is_refused_but_by_the_health_endpoints(
@@ -123,9 +127,7 @@ def test_a_host_name_that_is_not_ours_is_refused_but_by_the_health_endpoints(
 ) -> None:
     rebound = {"host": "rebound.example"}
     status = {
-        path: httpx.get(
-            f"{server.url}/{path}", headers=rebound, trust_env=False, verify=VERIFY_TLS
-        ).status_code
+        path: fetch("GET", f"{server.url}/{path}", headers=rebound).status_code
         for path in ("graphql", "graphiql", "healthz", "readyz")
     }
     assert status == {"graphql": 400, "graphiql": 400, "healthz": 200, "readyz": 200}

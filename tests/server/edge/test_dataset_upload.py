@@ -18,6 +18,7 @@ from penstock.server.runtime.maintenance import sweep_files_periodically
 from penstock.server.runtime.stores import open_files
 from penstock.server.settings.settings import Settings
 from tests.support.application import ApplicationClient, open_application
+from tests.support.patience import HUNG_SECONDS, until
 from tests.support.sample_resources import Watch
 
 UPLOAD = """mutation { createDatasetUpload(input: {group: "/"}) { ...on CreateDatasetUploadPayload {
@@ -64,19 +65,14 @@ async def test_an_upload_is_sent_confirmed_corrected_and_downloaded(
         assert (await app.client.get(made["download"]["url"])).content == csv
 
 
-async def until_empty(store: Store) -> None:
-    for _ in range(1_000):
-        if not await store.files.list("datasets/"):
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError("nobody swept")
-
-
 async def test_a_server_sweeps_at_its_start_and_again_and_again(store: Store) -> None:
     watch = Watch()
 
     async def chunks() -> Any:
         yield b"x"
+
+    async def is_empty() -> bool:
+        return not await store.files.list("datasets/")
 
     async def leave(name: str) -> None:
         key = f"datasets/uploads/a/{name}.csv"
@@ -85,9 +81,9 @@ async def test_a_server_sweeps_at_its_start_and_again_and_again(store: Store) ->
     watch.time = datetime.now(UTC) + UPLOAD_RETENTION + timedelta(hours=1)
     await leave("one")
     async with sweep_files_periodically(replace(store, clock=Clock(now=watch)), seconds=0.01):
-        await until_empty(store)
+        await until(is_empty)
         await leave("two")
-        await until_empty(store)
+        await until(is_empty)
 
 
 async def test_a_sweep_that_fails_is_told_and_tried_again(
@@ -105,7 +101,7 @@ async def test_a_sweep_that_fails_is_told_and_tried_again(
     away, third = Away(), asyncio.Event()
     with caplog.at_level(logging.WARNING, "penstock.files"):
         async with sweep_files_periodically(replace(store, table=away), seconds=0.01):  # type: ignore[arg-type]
-            await asyncio.wait_for(third.wait(), 10)
+            await asyncio.wait_for(third.wait(), HUNG_SECONDS)
     told = [record.getMessage() for record in caplog.records]
     assert told[:2] == [
         "files could not be swept: The table is away.",

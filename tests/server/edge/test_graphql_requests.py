@@ -10,6 +10,7 @@ from starlette.types import Message
 
 from penstock.schema.engine.limits import Limits
 from tests.server.edge.edge_client import GRAPHQL, JSON, TOKEN, Client, Edge, client_of, serve_app
+from tests.support.patience import HUNG_SECONDS
 
 HELLO = {"query": "{ hello }"}
 WORLD = {"data": {"hello": "world"}}
@@ -128,7 +129,7 @@ def hello(*lines: str, size: int = 0) -> bytes:
 
 async def answers_to(requests: bytes, edge: Edge) -> bytes:
     """Send requests in one piece over one connection, and read until the server closes it."""
-    async with serve_app(edge.app) as port, asyncio.timeout(5):
+    async with serve_app(edge.app) as port, asyncio.timeout(HUNG_SECONDS):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(requests)
         answers = await reader.read()

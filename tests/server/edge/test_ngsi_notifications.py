@@ -1,6 +1,5 @@
 """`POST /notify` and `/v2/notify`: the permissions, and every answer."""
 
-import asyncio
 import json
 import random
 from collections.abc import AsyncIterator
@@ -29,6 +28,7 @@ from tests.datastore.ngsi.failing_destinations import FaultInjector
 from tests.datastore.ngsi.sample_destinations import open_destinations
 from tests.datastore.ngsi.sample_ngsi_ld import LD_BODIES, LINK, ORION_LD_HEADERS, V2_BODIES
 from tests.datastore.ngsi.sample_sinks import QUICK, SinkWorld, car, open_world
+from tests.support.patience import until
 from tests.support.stores import open_table
 
 HEADERS = {
@@ -168,10 +168,11 @@ async def test_a_queued_notification_is_answered_202(table: Table, tmp_path: Pat
     async with open_notify_client(table, tmp_path, replace(QUICK, ack=Ack.QUEUED)) as notified:
         answer = await notified.send()
         assert (answer.status_code, answer.content) == (202, b"")
-        for _ in range(200):
-            if (await notified.world.counts()).persisted:
-                break
-            await asyncio.sleep(0.01)
+
+        async def is_persisted() -> bool:
+            return (await notified.world.counts()).persisted == 1
+
+        await until(is_persisted)
         assert (await notified.world.recount()).persisted == 1
 
 

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple, Self
 from urllib.parse import urlsplit
 
 from tests.server.hostile.stream_messages import frame
-
-PATIENCE_SECONDS = 20.0
+from tests.support.patience import HUNG_SECONDS
 
 
 class ConnectionEnded(Exception):
@@ -41,7 +40,7 @@ class Talk:
     def __init__(self, url: str, source: str = "127.0.0.1") -> None:
         where = urlsplit(url)
         self.host = where.netloc
-        self._socket = socket.create_connection(address_of(url), PATIENCE_SECONDS, (source, 0))
+        self._socket = socket.create_connection(address_of(url), HUNG_SECONDS, (source, 0))
         self._unread = b""
         self.heard = b""
         self.open = True

@@ -45,8 +45,9 @@ from tests.datastore.executions.sample_executions import (
     read_content,
     ready_execution,
 )
-from tests.datastore.objects.conftest import files, local, local_store, s3, s3_store, wait_until
+from tests.datastore.objects.conftest import files, local, local_store, s3, s3_store
 from tests.support.consistency_check import faults
+from tests.support.patience import until
 from tests.support.sample_resources import SUPER, Watch, on_sqlite
 
 pytestmark = pytest.mark.xdist_group("cluster")
@@ -183,7 +184,7 @@ async def test_what_a_lost_machine_took_along_is_done_again(machine: Machine, lo
         first = await machine(lone.address)
         async with aclosing(cluster.Cluster(lone.address, 2_000).steps(local, task)) as steps:
             taken = [await anext(steps) for _ in range(4)]
-            await wait_until(lambda: len(first.data) > 0)
+            await until(lambda: len(first.data) > 0)
             async with machine(lone.address):
                 await first.close()
                 assert await collect_steps(steps, taken) == whole
@@ -195,7 +196,7 @@ async def test_who_stops_reading_leaves_no_work_behind(machines: Any, local: Fil
     await anext(steps)
     await anext(steps)
     await steps.aclose()
-    await wait_until(lambda: not machines.tasks)
+    await until(lambda: not machines.tasks)
 
 
 @pytest.fixture
@@ -246,10 +247,10 @@ async def test_a_cancelled_execution_is_taken_back_from_the_cluster(store: Store
         running = asyncio.create_task(
             store.execution_worker("w", cluster.Cluster(idle.address, 3_000)).run_one()
         )
-        await wait_until(lambda: bool(idle.tasks))
+        await until(lambda: bool(idle.tasks))
         await store.open_session(SUPER).executions.changing.cancel(made.id)
         assert await running
-        await wait_until(lambda: not idle.tasks)
+        await until(lambda: not idle.tasks)
     assert (await current_execution(store, made)).state == "cancelled"
     assert await read_content(store.files, output_key(made)) is None
 

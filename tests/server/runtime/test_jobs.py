@@ -2,7 +2,6 @@
 
 import asyncio
 import signal
-import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from penstock.schema.core.relay import parse_global_id
 from penstock.server.runtime.maintenance import run_jobs_in_background
 from tests.datastore.jobs.sample_subtree import assert_only_the_rest, begin_deletion, follow, plant
 from tests.support.consistency_check import contents, faults
+from tests.support.patience import until, wait_until
 from tests.support.penstock_command import Client, client, start_server
 from tests.support.sample_resources import NORTHWEST, USA, create_groups, make
 
@@ -30,16 +30,6 @@ CASCADE = """mutation { deleteGroup(input: {path: "/usa", cascade: true}) {
   ...on DeleteGroupPayload { job { id state } } } }"""
 JOB_STATE = "query($id: ID!) { job(id: $id) { state done total } }"
 COUNT = """{ tagKeys(kind: PIPELINE, group: "/usa", first: 1) { nodes { count } } }"""
-WAIT_SECONDS = 30.0
-
-
-async def until(found: Callable[[], Awaitable[bool]]) -> None:
-    """Wait until the condition holds."""
-    async with asyncio.timeout(WAIT_SECONDS):
-        while True:
-            if await found():
-                return
-            await asyncio.sleep(0.01)
 
 
 async def is_job_over(store: Store, id: str) -> bool:
@@ -133,13 +123,6 @@ async def fill(table: Table) -> None:
         await make(session, USA if n % 10 else NORTHWEST, f"n{n}", "a=b/c")
 
 
-def wait_for(found: Callable[[], bool]) -> None:
-    until = time.monotonic() + WAIT_SECONDS
-    while not found():
-        assert time.monotonic() < until
-        time.sleep(0.005)
-
-
 def is_over(one: Client, id: str) -> bool:
     return one.ask(JOB_STATE, id=id)["state"] in ("DONE", "FAILED")
 
@@ -161,7 +144,7 @@ def test_a_cascade_amid_which_the_server_is_killed_is_finished_after_a_restart(
         client(first, data_dir, "/=admin") as one,
     ):
         id = one.ask(CASCADE)["job"]["id"]
-        wait_for(lambda: has_lost_some(one))
+        wait_until(lambda: has_lost_some(one))
         assert first.end(signal.SIGKILL) == -signal.SIGKILL
     key = parse_global_id(id)
     assert key is not None
@@ -172,7 +155,7 @@ def test_a_cascade_amid_which_the_server_is_killed_is_finished_after_a_restart(
         start_server(tmp_path / "three", *options) as third,
         client(third, data_dir, "/=admin") as one,
     ):
-        wait_for(lambda: is_over(one, id))
+        wait_until(lambda: is_over(one, id))
         ended = one.ask(JOB_STATE, id=id)
         assert ended == {"state": "DONE", "done": STEPS, "total": STEPS}
         assert [second.end(), third.end()] == [0, 0]

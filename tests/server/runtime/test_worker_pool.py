@@ -32,18 +32,21 @@ from tests.datastore.executions.sample_executions import (
     ready_execution,
 )
 from tests.support.consistency_check import faults
+from tests.support.patience import HUNG_SECONDS
 
 pytestmark = pytest.mark.xdist_group("pool")
 
 LONG = b"distance,fuel\n" + b"1.5,gas\n" * 60_000
 LONG_OUTPUT = b"return,co2\r\n" + b"3,0.75\r\n" * 60_000
-SECONDS = 60
 
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     return Settings.load(
-        data_dir=tmp_path, execution_workers=2, execution_poll_seconds=0.1, shutdown_seconds=5
+        data_dir=tmp_path,
+        execution_workers=2,
+        execution_poll_seconds=0.1,
+        shutdown_seconds=int(HUNG_SECONDS),
     )
 
 
@@ -60,7 +63,7 @@ async def pipeline(store: Store) -> Pipeline:
 
 
 async def wait_for_state(store: Store, execution: Execution, *states: str) -> Execution:
-    async with asyncio.timeout(SECONDS):
+    async with asyncio.timeout(HUNG_SECONDS):
         while True:
             found = await current_execution(store, execution)
             if found.state in states:
@@ -137,7 +140,7 @@ async def test_a_worker_process_ends_when_its_server_is_gone(settings: Settings)
     await asyncio.sleep(0.5)
     assert process.returncode is None
     process.stdin.close()
-    async with asyncio.timeout(SECONDS):
+    async with asyncio.timeout(HUNG_SECONDS):
         assert await process.wait() == 0
 
 
@@ -147,7 +150,7 @@ async def test_workers_of_their_own_run_what_is_ready_once_and_end(
     made = [await ready_execution(store, pipeline, INPUT + b"%d,gas\n" % n) for n in range(20)]
     command = ("-m", "penstock", "worker", "--once", "--data-dir", str(settings.data_dir))
     processes = [await asyncio.create_subprocess_exec(sys.executable, *command) for _ in range(2)]
-    async with asyncio.timeout(SECONDS):
+    async with asyncio.timeout(HUNG_SECONDS):
         assert [await process.wait() for process in processes] == [0, 0]
     over = [await current_execution(store, one) for one in made]
     assert [(one.state, one.fence, one.rows) for one in over] == [("success", 1, 4)] * 20
@@ -164,7 +167,7 @@ async def test_a_worker_of_its_own_stops_when_it_is_told_to(
     await wait_for_state(store, made, "in_progress")
     with suppress(ProcessLookupError):
         process.terminate()
-    async with asyncio.timeout(SECONDS):
+    async with asyncio.timeout(HUNG_SECONDS):
         assert await process.wait() == 0
     assert (await current_execution(store, made)).attempts == 0
     cancelled = await store.open_session(ANN).executions.changing.cancel(made.id)

@@ -26,8 +26,8 @@ from penstock.server.streams.registry import StreamRegistry
 from penstock.server.streams.sse import EventStreamApp
 from penstock.server.streams.websocket import WebSocketApp
 from penstock.server.telemetry.operation import OperationEnded, OperationRecord
+from tests.support.patience import HUNG_SECONDS
 
-PATIENCE = 5.0
 QUICK = StreamLimits(messages_per_second=100_000)
 INIT = {"type": "connection_init", "payload": {"authorization": "Bearer ann"}}
 ACK = {"type": "connection_ack"}
@@ -204,13 +204,13 @@ class AsgiConnection:
         self.outgoing.put_nowait(message)
 
     async def next_sent(self) -> Message:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(HUNG_SECONDS):
             return await self.outgoing.get()
 
     async def wait_until_returned(self) -> None:
         """Wait until the application has returned."""
         assert self.task is not None
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(HUNG_SECONDS):
             await asyncio.wait([self.task])
         self.task.result()
 

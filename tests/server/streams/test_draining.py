@@ -3,7 +3,6 @@
 import asyncio
 import json
 import signal
-import time
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,8 @@ from penstock.server.streams.messages import PROTOCOL
 from tests.server.streams.stream_client import StreamHouse, accepted_client, connected_client
 from tests.server.streams.test_sse import SILENCE, post_stream
 from tests.support.graphql_client import draft
+from tests.support.loop_clock import let_tasks_run
+from tests.support.patience import HUNG_SECONDS
 from tests.support.server_process import VERIFY_TLS, RunningServer, running_server
 
 pytestmark = pytest.mark.xdist_group("shutdown")
@@ -37,7 +38,7 @@ async def test_a_subscription_is_closed_so_that_its_client_comes_back() -> None:
         house.streams.stop()
         assert await talk.wait_for_close() == (1012, "The server is stopping")
         assert await stream.rest() == [b": the server is stopping\n\n"]
-        await asyncio.wait_for(house.streams.wait_until_none(), 1)
+        await asyncio.wait_for(house.streams.wait_until_none(), HUNG_SECONDS)
     assert house.world.closed_sources == 2
 
 
@@ -49,7 +50,7 @@ async def test_what_is_answered_once_is_still_answered() -> None:
         assert (await talk.next_message())["id"] == "2"
         await stream.expect_open()
         house.streams.stop()
-        await asyncio.sleep(0.02)
+        await let_tasks_run()
         assert (talk.outgoing.empty(), stream.outgoing.empty()) == (True, True)
         house.world.go.set()
         assert [one["type"] for one in await talk.all_messages("1")] == ["next", "complete"]
@@ -96,12 +97,18 @@ class Guest:
 async def test_a_real_server_stops_in_time_while_streams_are_open(
     signalled: signal.Signals, tmp_path: Path
 ) -> None:
-    with running_server(tmp_path, ["--no-seed"]) as server:
+    patience = f"{2 * HUNG_SECONDS:.0f}"
+    with running_server(tmp_path, ["--no-seed"], PENSTOCK_SHUTDOWN_SECONDS=patience) as server:
         guest = Guest(server)
         socket_url = guest.url.replace("http://", "ws://")
         async with (
-            httpx.AsyncClient(verify=VERIFY_TLS) as http,
-            connect(socket_url, subprotocols=[PROTOCOL]) as socket,  # type: ignore[list-item]
+            httpx.AsyncClient(timeout=HUNG_SECONDS, verify=VERIFY_TLS) as http,
+            connect(
+                socket_url,
+                subprotocols=[PROTOCOL],  # type: ignore[list-item]
+                open_timeout=HUNG_SECONDS,
+                ping_interval=None,
+            ) as socket,
         ):
             id = await guest.pipeline(http)
             first = {"data": {"pipelineChanged": {"name": "one"}}}
@@ -112,7 +119,6 @@ async def test_a_real_server_stops_in_time_while_streams_are_open(
                 parts = events.aiter_text()
                 assert await anext(parts) == ":\n\n"
                 assert json.loads((await anext(parts)).partition("data: ")[2]) == first
-                started = time.monotonic()
                 server.process.send_signal(signalled)
                 assert [part async for part in parts] == [": the server is stopping\n\n"]
                 with pytest.raises(ConnectionClosed) as closed:
@@ -122,6 +128,5 @@ async def test_a_real_server_stops_in_time_while_streams_are_open(
                     1012,
                     "The server is stopping",
                 )
-        code = await asyncio.to_thread(server.process.wait, 15)
-        assert time.monotonic() - started < 5
-        assert code == 0
+        # Long before its own limit, because it waits for no stream.
+        assert await asyncio.to_thread(server.process.wait, HUNG_SECONDS) == 0

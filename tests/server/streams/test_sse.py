@@ -1,6 +1,5 @@
 """GraphQL over server-sent events, as bytes."""
 
-import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -21,12 +20,12 @@ from tests.server.streams.stream_client import (
     header_list,
     run_app,
 )
+from tests.support.loop_clock import LONG, let_tasks_run, pass_time
 
 OPENED = b":\n\n"
 COMPLETE = b"event: complete\ndata:\n\n"
 SILENCE = "subscription { silence { number } }"
 FIRST = b'event: next\ndata: {"data":{"silence":{"number":0}}}\n\n'
-SOON = 0.05
 
 
 class Stream(AsgiConnection):
@@ -229,25 +228,29 @@ async def test_events_are_for_clients_that_prefer_them_to_json(accept: str, even
 
 
 async def test_a_quiet_stream_is_kept_alive_by_comments() -> None:
-    house = StreamHouse(replace(QUICK, keep_alive_seconds=SOON))
+    house = StreamHouse(replace(QUICK, keep_alive_seconds=LONG))
     async with post_stream(house, {"query": SILENCE}) as stream:
         await stream.expect_open()
         assert await stream.part() == FIRST
-        assert [await stream.part(), await stream.part()] == [b":\n\n", b":\n\n"]
+        for _ in range(2):
+            await pass_time(LONG)
+            assert await stream.part() == b":\n\n"
 
 
 async def test_the_deadline_is_for_queries_and_the_token_is_for_all() -> None:
-    deadline = Limits(deadline_seconds=SOON)
-    async with post_stream(StreamHouse(engine=deadline), {"query": "{ wait }"}) as stream:
+    deadline, quiet = Limits(deadline_seconds=LONG), replace(QUICK, keep_alive_seconds=9 * LONG)
+    async with post_stream(StreamHouse(quiet, engine=deadline), {"query": "{ wait }"}) as stream:
         await stream.expect_open()
+        await pass_time(LONG)
         event, last = await stream.rest()
         assert (b'"TIMEOUT"' in event, last) == (True, COMPLETE)
-    house = StreamHouse(engine=deadline, valid=4 * SOON)
+    house = StreamHouse(quiet, engine=deadline, valid=4 * LONG)
     async with post_stream(house, {"query": SILENCE}) as stream:
         await stream.expect_open()
         assert await stream.part() == FIRST
-        await asyncio.sleep(2 * SOON)
+        await pass_time(2 * LONG)
         assert stream.outgoing.empty()
+        await pass_time(2 * LONG)
         assert await stream.rest() == [b": the token has expired\n\n"]
     assert house.world.closed_sources == 1
 
@@ -265,7 +268,7 @@ async def test_a_client_that_leaves_ends_its_subscription_and_not_its_mutation()
         assert house.world.closed_sources == 1
         await mutation.expect_open()
         mutation.leave()
-        await asyncio.sleep(0)
+        await let_tasks_run()
         house.world.go.set()
         await mutation.wait_until_returned()
         assert house.world.written == ["x"]
@@ -296,10 +299,11 @@ async def test_what_a_caller_may_not_spend_is_refused_in_the_stream() -> None:
 
 
 async def test_a_reader_that_takes_nothing_is_given_up() -> None:
-    house = StreamHouse(replace(QUICK, queue=1, stall_seconds=SOON))
+    house = StreamHouse(replace(QUICK, queue=1, stall_seconds=LONG))
     async with post_stream(house, {"query": "subscription { ticks(to: 50) { number } }"}) as stream:
         await stream.head()
         stream.free.clear()
+        await pass_time(LONG)
         await stream.wait_until_returned()
         assert (house.world.closed_sources, len(house.streams)) == (1, 0)
 

@@ -22,6 +22,7 @@ from tests.server.streams.stream_client import (
     connected_client,
     handshake,
 )
+from tests.support.loop_clock import LONG, pass_time
 
 TICKS = "subscription T($to: Int!) { ticks(to: $to) { number } }"
 
@@ -78,10 +79,11 @@ async def test_the_usual_port_may_be_named_or_left_out(host: str, origin: str) -
 
 
 async def test_the_connection_has_to_be_initialised_in_time() -> None:
-    house = StreamHouse(replace(QUICK, init_seconds=0.05))
+    house = StreamHouse(replace(QUICK, init_seconds=LONG))
     async with accepted_client(house) as talk:
         talk.say({"type": "ping"})
         assert await talk.next_message() == {"type": "pong"}
+        await pass_time(LONG)
         assert await talk.wait_for_close() == (4408, "Connection initialisation timeout")
     assert len(house.streams) == 0
 

@@ -1,7 +1,6 @@
 """The export of spans to a collector, which OpenTelemetry's own variables name."""
 
 import os
-import time
 from importlib import import_module
 from pathlib import Path
 from threading import Event
@@ -18,6 +17,7 @@ from penstock.server.telemetry import tracing
 from penstock.server.telemetry.tracing import export_spans
 from tests.support.application import CREATE, SECRET, open_application
 from tests.support.loopback_server import Answer, Connection, LoopbackServer, Request
+from tests.support.patience import HUNG_SECONDS
 
 HERE = "http://127.0.0.1:9"
 
@@ -31,7 +31,7 @@ class Provider(TracerProvider):
         self._may_stop = may_stop
 
     def shutdown(self) -> None:
-        self._may_stop.wait(10)
+        self._may_stop.wait(HUNG_SECONDS)
         self.stopped = True
 
 
@@ -103,10 +103,8 @@ async def test_a_collector_that_does_not_answer_is_given_up(
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", HERE)
     monkeypatch.setattr(tracing, "_provider", lambda: provider)
     monkeypatch.setattr(tracing, "FLUSH_SECONDS", 0.05)
-    before = time.monotonic()
     async with export_spans():
         pass
-    assert 0.05 <= time.monotonic() - before < 5
     assert not provider.stopped
     may_stop.set()
 

@@ -159,12 +159,13 @@ async def test_what_the_store_went_through_is_on_the_span_of_its_call(
     tmp_path: Path, exporter: InMemorySpanExporter
 ) -> None:
     async with (
-        open_faulty_table(deadline=1.0) as (proxy, table),
+        open_faulty_table() as (proxy, table),
         open_application(Store(table), tmp_path, store="dynamodb", table="things") as app,
     ):
         proxy.script("BatchGetItem", Fault.THROTTLED)
         await app.ask(FIND)
         proxy.chance(1, [Fault.THROTTLED], seed=1)
+        table._deadline = 0.1
         await app.ask(FIND)
     spans = exporter.get_finished_spans()
     again, failed = [span for span in spans if span.name == "get things"]
