@@ -1,5 +1,6 @@
 """`penstock` as separate processes: finished commands, running servers, and clients."""
 
+import json
 import signal
 import subprocess
 import sys
@@ -21,6 +22,8 @@ START_SECONDS = 60.0
 STOP_SECONDS = 10.0
 SEED_SECONDS = 300.0
 LAST_LINE = "Ctrl-C stops the server."
+READY = "the server is ready"
+"""The event of JSON logs that stands for the lines up to the last one."""
 
 
 def penstock(*arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
@@ -74,12 +77,20 @@ def start_server(log: Path, *arguments: str, **settings: str) -> Iterator[Server
 def _announced_lines(log: Path, process: "subprocess.Popen[bytes]") -> dict[str, str]:
     until = time.monotonic() + START_SECONDS
     while time.monotonic() < until and process.poll() is None:
-        before, found, _ = log.read_text().partition(LAST_LINE)
-        if found:
-            lines = [line.partition(" ") for line in before.splitlines() if line[:1].isalpha()]
-            return {label: text.strip() for label, _, text in lines}
+        if announced := read_announcement(log.read_text()):
+            return announced
         time.sleep(0.02)
     raise AssertionError(f"the server did not start:\n{log.read_text()}")
+
+
+def read_announcement(log: str) -> dict[str, str]:
+    """Read what a server says when it is ready, as text or as JSON; empty before."""
+    for line in log.splitlines():
+        if line.startswith("{") and line.endswith("}") and READY in line:
+            return {"GraphQL": json.loads(line)["graphql"]}
+    before, found, _ = log.partition(LAST_LINE)
+    lines = [line.partition(" ") for line in before.splitlines() if line[:1].isalpha()]
+    return {label: text.strip() for label, _, text in lines} if found else {}
 
 
 class Client:

@@ -11,7 +11,7 @@ from pathlib import Path
 from penstock.server.auth.claims import default_group_from, roles_from
 from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key, sign_dev_token
 from tests.support.graphql_client import CREATE, CREATE_GROUP, UPDATE, draft
-from tests.support.penstock_command import LAST_LINE, START_SECONDS, Client, Server
+from tests.support.penstock_command import START_SECONDS, Client, Server, read_announcement
 from tests.support.server_process import environment
 
 SECRET = "their-secret"
@@ -74,12 +74,11 @@ def open_attacked_server(directory: Path) -> Iterator[AttackedServer]:
 
 def _announced_lines(process: "subprocess.Popen[bytes]", log: Path) -> Mapping[str, str]:
     until = time.monotonic() + START_SECONDS
-    while LAST_LINE not in log.read_text():
+    while not (announced := read_announcement(log.read_text())):
         assert process.poll() is None, log.read_text()
         assert time.monotonic() < until, log.read_text()
         time.sleep(0.02)
-    lines = (line.partition(" ") for line in log.read_text().splitlines())
-    return {label: text.strip() for label, _, text in lines}
+    return announced
 
 
 def _fill(server: Server, data_dir: Path, log: Path) -> AttackedServer:
