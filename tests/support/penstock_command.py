@@ -1,5 +1,6 @@
 """`penstock` as separate processes: finished commands, running servers, and clients."""
 
+import json
 import signal
 import subprocess
 import sys
@@ -18,6 +19,8 @@ from tests.support.server_process import VERIFY_TLS, environment
 from tests.support.stores import aws_environment
 
 LAST_LINE = "Ctrl-C stops the server."
+READY = "the server is ready"
+"""The event of JSON logs that stands for the lines up to the last one."""
 
 
 def penstock(*arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
@@ -69,14 +72,22 @@ def start_server(log: Path, *arguments: str, **settings: str) -> Iterator[Server
 
 
 def _announced_lines(log: Path, process: "subprocess.Popen[bytes]") -> dict[str, str]:
-    def has_said_all() -> bool:
+    def is_announced() -> bool:
         assert process.poll() is None, f"the server did not start:\n{log.read_text()}"
-        return LAST_LINE in log.read_text()
+        return bool(read_announcement(log.read_text()))
 
-    wait_until(has_said_all)
-    before = log.read_text().partition(LAST_LINE)[0]
+    wait_until(is_announced)
+    return read_announcement(log.read_text())
+
+
+def read_announcement(log: str) -> dict[str, str]:
+    """Read what a server says when it is ready, as text or as JSON; empty before."""
+    for line in log.splitlines():
+        if line.startswith("{") and line.endswith("}") and READY in line:
+            return {"GraphQL": json.loads(line)["graphql"]}
+    before, found, _ = log.partition(LAST_LINE)
     lines = [line.partition(" ") for line in before.splitlines() if line[:1].isalpha()]
-    return {label: text.strip() for label, _, text in lines}
+    return {label: text.strip() for label, _, text in lines} if found else {}
 
 
 class Client:

@@ -14,7 +14,7 @@ from penstock.server.auth.claims import default_group_from, roles_from
 from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key, sign_dev_token
 from tests.support.graphql_client import CREATE, CREATE_GROUP, UPDATE, draft
 from tests.support.patience import wait_until
-from tests.support.penstock_command import LAST_LINE, Client, Server
+from tests.support.penstock_command import Client, Server, read_announcement
 from tests.support.server_process import environment
 
 SECRET = "their-secret"
@@ -109,13 +109,12 @@ def _limiting(descriptors: tuple[int, int] | None) -> list[str]:
 
 
 def _announced_lines(process: "subprocess.Popen[bytes]", log: Path) -> Mapping[str, str]:
-    def has_said_all() -> bool:
+    def is_announced() -> bool:
         assert process.poll() is None, log.read_text()
-        return LAST_LINE in log.read_text()
+        return bool(read_announcement(log.read_text()))
 
-    wait_until(has_said_all)
-    lines = (line.partition(" ") for line in log.read_text().splitlines())
-    return {label: text.strip() for label, _, text in lines}
+    wait_until(is_announced)
+    return read_announcement(log.read_text())
 
 
 def _fill(server: Server, data_dir: Path, log: Path) -> AttackedServer:
