@@ -14,7 +14,7 @@ import pytest
 
 from penstock.server.command_line import app
 from penstock.server.command_line import run as run_command
-from tests.support.penstock_command import START_SECONDS, STOP_SECONDS
+from tests.support.patience import HUNG_SECONDS
 from tests.support.server_process import environment, free_port
 from tests.test_docs import commands
 
@@ -86,7 +86,7 @@ def run_with_terminal(*arguments: str, data_dir: Path, **more: str) -> tuple[int
     )
     os.close(terminal)
     os.set_blocking(main, False)
-    text, until = "", time.monotonic() + START_SECONDS
+    text, until = "", time.monotonic() + HUNG_SECONDS
     is_stopped = False
     while time.monotonic() < until:
         is_over = process.poll() is not None
@@ -99,7 +99,7 @@ def run_with_terminal(*arguments: str, data_dir: Path, **more: str) -> tuple[int
         if "the server is ready" in text and not is_stopped:
             is_stopped = True
             process.send_signal(signal.SIGINT)
-    output = process.communicate(timeout=STOP_SECONDS)[0].decode()
+    output = process.communicate(timeout=HUNG_SECONDS)[0].decode()
     os.close(main)
     return process.returncode, output, text.replace("\r\n", "\n")
 
