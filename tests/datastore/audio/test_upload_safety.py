@@ -1,10 +1,8 @@
 """A form cannot replace what was registered; uploads without a track are swept, others never."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -15,6 +13,7 @@ from penstock.datastore.clock import Clock
 from penstock.datastore.errors import Invalid, NotFound, ObjectTaken, Unavailable
 from penstock.datastore.objects.port import Files
 from penstock.datastore.store import Store
+from penstock.datastore.table.port import Table
 from tests.datastore.audio.sample_library import drift, listener
 from tests.datastore.audio.sample_uploads import (
     COVER,
@@ -25,7 +24,6 @@ from tests.datastore.audio.sample_uploads import (
     sound,
 )
 from tests.support.sample_resources import Watch, walk
-from tests.support.stores import open_table
 from tests.support.table_interceptors import CutOffTable, ProcessDied
 
 FORM = timedelta(seconds=UPLOAD_SECONDS)
@@ -34,9 +32,8 @@ OTHER = sound("flac", 2, TAGS)
 
 
 @pytest.fixture
-async def store(tmp_path: Path, files: Files) -> AsyncIterator[Store]:
-    async with open_table("sqlite", tmp_path) as table:
-        yield Store(table, files=files)
+def store(table: Table, files: Files) -> Store:
+    return Store(table, files=files)
 
 
 def later(store: Store, by: timedelta) -> Store:

@@ -19,6 +19,7 @@ from penstock.datastore.listening.library_sweep import REST
 from penstock.datastore.listening.records import Kind, Play
 from penstock.datastore.objects.port import Files
 from penstock.datastore.store import Session, Store
+from penstock.datastore.table.port import Table
 from tests.datastore.audio.sample_library import ANN, BOB, add, drift, library_rows
 from tests.datastore.audio.sample_uploads import (
     COVER,
@@ -30,7 +31,6 @@ from tests.datastore.audio.sample_uploads import (
 )
 from tests.support.consistency_check import contents
 from tests.support.sample_resources import Watch
-from tests.support.stores import open_table
 
 AT = "2022-08-10T23:55:20.322Z"
 LONG = timedelta(days=1)
@@ -43,9 +43,8 @@ async def files(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
 
 
 @pytest.fixture
-async def store(tmp_path: Path, files: Files) -> AsyncIterator[Store]:
-    async with open_table("sqlite", tmp_path) as table:
-        yield Store(table, files=files)
+def store(table: Table, files: Files) -> Store:
+    return Store(table, files=files)
 
 
 def later(store: Store, by: timedelta = LONG) -> Store:

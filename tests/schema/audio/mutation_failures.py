@@ -181,5 +181,10 @@ def documents_by_field(theirs: Theirs) -> Mapping[str, list[tuple[str, Mapping[s
     }
 
 
-WITHOUT_NAMES = {"audioLibrary", "createAudioUpload", "createStorageConnection"}
+WITHOUT_NAMES = {
+    "audioLibrary",
+    "createAudioUpload",
+    "createPlaylistUpload",
+    "createStorageConnection",
+}
 """Fields that name nothing that could belong to another user."""
