@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from penstock.datastore.ngsi.repository import SinkAccess
+from penstock.datastore.objects import s3
 from penstock.datastore.store import Store
 from penstock.schema.engine import engine
 from penstock.schema.engine import engine as engine_module
@@ -25,7 +26,6 @@ LIMITS = (
     "penstock.datastore.dynamodb.protocol.CONNECT_SECONDS",
     "penstock.datastore.dynamodb.protocol.READ_SECONDS",
     "penstock.datastore.objects.s3.CONNECT_SECONDS",
-    "penstock.datastore.objects.s3.READ_SECONDS",
     "penstock.datastore.sqlite.group_commit.TURN_SECONDS",
     "penstock.server.auth.jwks.FETCH_SECONDS",
 )
@@ -70,6 +70,9 @@ def patience() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for limit in LIMITS:
             patch.setattr(limit, HUNG_SECONDS)
+        for limit in ("OWN_PATIENCE", "USER_PATIENCE"):
+            kept = getattr(s3, limit)
+            patch.setattr(s3, limit, s3.Patience(HUNG_SECONDS, HUNG_SECONDS, kept.attempts))
         yield
 
 
