@@ -1,7 +1,10 @@
 """The guard of one connection: it hands on to uvicorn one request after another."""
 
 import asyncio
+import struct
 from collections.abc import Callable
+from contextlib import suppress
+from socket import SO_LINGER, SOL_SOCKET
 from typing import Any, Final
 
 import uvicorn
@@ -37,6 +40,7 @@ PAUSE_BYTES: Final = 64 * 1024
 LINGER_BYTES: Final = 2**20
 """The most bytes of a refused client that are dropped while it reads why it is refused."""
 
+_RESET: Final = struct.pack("ii", 1, 0)
 _NO_HEAD: Final = RequestHead(b"")
 
 
@@ -87,12 +91,13 @@ class GuardedConnection(asyncio.Protocol):
         """Let the transport close, as uvicorn's protocol does: who sends no more has left."""
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._gate.remove(self)
         self._release_held()
         self._state.clear()
         self._take = self._drop
         if not self._transport.is_cut:
             self._inner.connection_lost(exc)
+        # uvicorn's protocol closes its transport once more.
+        self._gate.remove(self)
 
     def pause_writing(self) -> None:
         self._unsent = self._real.get_write_buffer_size()
@@ -306,7 +311,8 @@ class GuardedConnection(asyncio.Protocol):
     def _take_held_request(self) -> None:
         if self._transport.is_closing() or self._is_answering:
             return
-        self.resume(by_protocol=False)
+        if len(self._held) <= PAUSE_BYTES:
+            self.resume(by_protocol=False)
         self._search_head()
 
     def _enter(self, stage: Stage | None) -> None:
@@ -337,6 +343,9 @@ class GuardedConnection(asyncio.Protocol):
     def _end_unless_read(self) -> None:
         unsent = self._real.get_write_buffer_size()
         if unsent >= self._unsent:
+            # The system would keep the answer, and the client would not see the end of it.
+            with suppress(OSError):
+                self._real.get_extra_info("socket").setsockopt(SOL_SOCKET, SO_LINGER, _RESET)
             self.abort()
             return
         self._unsent = unsent

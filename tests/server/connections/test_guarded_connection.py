@@ -2,13 +2,14 @@
 
 import asyncio
 import itertools
+import socket
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.server.connections.connection import LINGER_BYTES, MAX_EMPTY_LINES, PAUSE_BYTES
-from penstock.server.connections.gate import RESERVE
+from penstock.server.connections.gate import RESERVE, Stage
 from tests.server.connections.wire import ANSWER, GuardedApp, NotingApp, Wire, get, in_chunks, post
 
 OK = b"HTTP/1.1 200 OK"
@@ -101,6 +102,11 @@ async def test_the_next_request_waits_for_the_answer_and_reading_stops() -> None
     assert served.app.requests == [("GET", "/a", b"")]
     assert not wire.is_reading_now
     served.app.may_answer.set()
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert len(served.app.requests) < flood.count(b"GET") / 2
+    assert not wire.is_reading_now
     for _ in range(flood.count(b"GET")):
         await served.settle()
     assert len(served.app.requests) == 1 + flood.count(b"GET")
@@ -314,8 +320,10 @@ async def test_a_client_that_reads_nothing_is_let_go() -> None:
         await served.wait(60)
         assert not wire.was_aborted
     await served.say(connection, get())
+    assert wire.socket.options == []
     await served.wait(60)
     assert wire.was_aborted
+    assert wire.socket.options == [(socket.SOL_SOCKET, socket.SO_LINGER)]
 
 
 async def test_a_client_that_reads_again_is_not_let_go() -> None:
@@ -420,7 +428,9 @@ async def test_lost_connections_leave_nothing_behind() -> None:
         served.lose(connection)
     served.app.may_answer.set()
     await served.settle()
+    await served.wait(100)
     assert (len(served.gate), served.gate.held_bytes) == (0, 0)
+    assert [len(line) for line in served.gate._lines] == [0] * len(Stage)
     assert served.state.connections == set()
 
 

@@ -34,6 +34,22 @@ class Clock:
         return self.now
 
 
+class LocalSocket:
+    """A socket that has addresses and notes its options."""
+
+    def __init__(self) -> None:
+        self.options: list[tuple[int, int]] = []
+
+    def setsockopt(self, level: int, option: int, _value: bytes) -> None:
+        self.options.append((level, option))
+
+    def getsockname(self) -> tuple[str, int]:
+        return "127.0.0.1", 8000
+
+    def getpeername(self) -> tuple[str, int]:
+        return "127.0.0.1", 50_000
+
+
 class Wire(asyncio.Transport):
     """A transport that keeps what is written; `unread` is the size of its buffer."""
 
@@ -46,6 +62,7 @@ class Wire(asyncio.Transport):
         self.was_aborted = False
         self.has_ended_writing = False
         self._port = port
+        self.socket = LocalSocket()
 
     def write(self, data: Any) -> None:
         self.written += data
@@ -76,7 +93,8 @@ class Wire(asyncio.Transport):
         return self.unread
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        return ("127.0.0.1", self._port) if name == "sockname" else default
+        found = {"sockname": ("127.0.0.1", self._port), "socket": self.socket}
+        return found.get(name, default)
 
 
 class NotingApp:
