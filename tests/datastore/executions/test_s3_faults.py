@@ -10,7 +10,7 @@ import pytest
 from penstock.datastore.dynamodb.retry import Attempts
 from penstock.datastore.executions.claims import Claims
 from penstock.datastore.executions.files import errors_key, output_key
-from penstock.datastore.executions.records import ExecutionRules
+from penstock.datastore.executions.records import Execution, ExecutionRules
 from penstock.datastore.objects.s3 import PART_BYTES, S3Files
 from penstock.datastore.records import (
     Output,
@@ -72,10 +72,15 @@ async def proxy() -> AsyncIterator[S3Proxy]:
 
 @pytest.fixture
 async def far(
-    store: Store, bucket: S3Files, proxy: S3Proxy, monkeypatch: pytest.MonkeyPatch
+    store: Store,
+    bucket: S3Files,
+    proxy: S3Proxy,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> AsyncIterator[Store]:
-    """The store over S3, which is reached through the proxy."""
-    monkeypatch.setattr("penstock.datastore.objects.s3.READ_SECONDS", 1.0)
+    """The store over S3, which is reached through the proxy; it waits long unless S3 stalls."""
+    if S3Fault.STALLED in request.node.callspec.params.get("faults_met", ()):
+        monkeypatch.setattr("penstock.datastore.objects.s3.READ_SECONDS", 1.0)
     with aws_environment():
         files = await S3Files.open(bucket.bucket, region=REGION, endpoint_url=proxy.url)
     yield replace(
@@ -90,9 +95,10 @@ async def tenfold(far: Store) -> Pipeline:
     return await pipeline_in(far, name="Tenfold", transformer=REPEATED)
 
 
-async def unfinished_uploads(files: S3Files) -> int:
+async def unfinished_uploads(files: S3Files, execution: Execution) -> int:
+    """Return the number of the execution's uploads; other tests share the bucket."""
     found = await files._client.list_multipart_uploads(Bucket=files.bucket)
-    return len(found.get("Uploads", ()))
+    return sum(execution.id in upload["Key"] for upload in found.get("Uploads", ()))
 
 
 @pytest.mark.parametrize(
@@ -149,7 +155,7 @@ async def test_what_is_denied_fails_the_run_and_leaves_no_parts_behind(
     after = await current_execution(far, made)
     assert (after.state, after.code) == ("failed", "INTERNAL_ERROR")
     assert await read_content(far.files, output_key(made)) is None
-    assert await unfinished_uploads(bucket) == 0
+    assert await unfinished_uploads(bucket, made) == 0
 
 
 async def test_an_outage_is_waited_for(
@@ -183,11 +189,11 @@ async def test_the_parts_of_a_dead_worker_are_taken_away_by_its_heir(
     assert held is not None
     watch.move(timedelta(minutes=5))
     assert await far.execution_worker("heir").run_one()
-    assert await unfinished_uploads(bucket) == 1
+    assert await unfinished_uploads(bucket, made) == 1
     assert (await event_history(far.open_session(ANN), made))[-1] == (
         "succeeded",
         "success",
         "heir",
     )
     await bucket.drop_unfinished(output_key(made) + ".other")
-    assert await unfinished_uploads(bucket) == 0
+    assert await unfinished_uploads(bucket, made) == 0
