@@ -152,6 +152,14 @@ def counted_polls(module: ast.Module) -> Iterator[Finding]:
             yield node.lineno, "a poll that gives up after some rounds"
 
 
+def released_ports(module: ast.Module) -> Iterator[Finding]:
+    """Find ports that the system chose: once released, it soon gives them to somebody else."""
+    for call in calls(module):
+        address = call.args[0] if name_of(call) == "bind" and call.args else None
+        if isinstance(address, ast.Tuple) and number(address.elts[-1]) == 0:
+            yield call.lineno, "a port to be released"
+
+
 RULES: tuple[Rule, ...] = (
     times_at_import,
     short_bounds,
@@ -160,6 +168,7 @@ RULES: tuple[Rule, ...] = (
     stopwatches,
     slept_assertions,
     counted_polls,
+    released_ports,
 )
 
 
@@ -209,6 +218,7 @@ def test_each_exception_is_needed() -> None:
         (short_tokens, "sign_dev_token(KEY, 'a', {}, None, timedelta(minutes=5))"),
         (stopwatches, "began = time.monotonic()"),
         (slept_assertions, "await asyncio.sleep(0.1)\nassert done"),
+        (released_ports, "probe.bind(('127.0.0.1', 0))"),
         (counted_polls, "for _ in range(9):\n    if done:\n        break\n    time.sleep(0.1)"),
     ],
 )

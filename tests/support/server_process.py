@@ -5,9 +5,10 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from random import SystemRandom
 from tempfile import TemporaryFile
 from typing import IO
 
@@ -65,10 +66,12 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """Return a free port below those that the system gives to others before a server takes it."""
+    while True:
+        port = SystemRandom().randrange(10_000, 32_768)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
 
 
 def _wait_until_ready(process: subprocess.Popen[bytes], url: str, log: IO[bytes]) -> None:

@@ -24,6 +24,7 @@ from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table
 from tests.support.patience import HUNG_SECONDS, wait_until
+from tests.support.server_process import free_port
 from tests.support.shared_clients import shared_client
 
 IMPLEMENTATIONS = ("sqlite", "moto", "dynoxide")
@@ -171,7 +172,7 @@ def dynoxide_endpoint() -> str:
     binary = _dynoxide_binary()
     if binary is None:
         raise FileNotFoundError(skip_reason("dynoxide"))
-    port = _free_port()
+    port = free_port()
     child = subprocess.Popen(
         [binary, "--host", "127.0.0.1", "--port", str(port)],
         stdout=subprocess.DEVNULL,
@@ -180,13 +181,6 @@ def dynoxide_endpoint() -> str:
     HELD.callback(_end, child)
     _until_listening(port, child)
     return f"http://127.0.0.1:{port}"
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def _until_listening(port: int, child: subprocess.Popen[bytes]) -> None:
