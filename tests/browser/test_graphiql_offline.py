@@ -258,6 +258,10 @@ async def test_a_subscription_runs_over_the_socket_with_the_token_of_the_page(
     token = await token_of(page)
     shown = await page.evaluate(FIRST_PIPELINE, token)
     await write(page, f'subscription {{ pipelineChanged(id: "{shown["id"]}") {{ name version }} }}')
+    await page.wait_for_function(  # only then does the page run the new operation
+        "text => localStorage.getItem('graphiql:tabState')?.includes(text)",
+        arg="subscription { pipelineChanged(id: ",
+    )
     await run(page)
     await expect(page.locator(ANSWER)).to_contain_text('"pipelineChanged"')
     await expect(page.locator(ANSWER)).to_contain_text(shown["name"])
