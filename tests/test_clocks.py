@@ -29,7 +29,7 @@ ALLOWED = {
     "schema/executions/test_executions.py: a bound of 0.01 s": "only the pace of a poll",
     "schema/test_subscriptions.py: a bound of 0.01 s": "waits for what never comes",
     "scan/__main__.py: a stopwatch": "tells people how long a scan took",
-    "server/hostile/test_hostile_requests.py: a poll that gives up after some rounds": "counts"
+    "server/hostile/harm_checks.py: a poll that gives up after some rounds": "counts"
     " processor time, and tries again what other work of the loop may have spoilt",
     "server/runtime/test_worker_pool.py: a sleep before an assertion": "nothing tells of a process"
     " that goes on; on a busy machine it has not begun, which is no failure either",

@@ -71,7 +71,8 @@ class Attempts:
         delay = _jitter() * min(CAP, BASE * 2 ** min(self._pauses, DOUBLINGS))
         self._pauses += 1
         if self._pauses == self._most:
-            raise errors.Unavailable(f"The store failed {self._pauses} times.") from cause
+            tried = f"at attempt {self._pauses} of {self._most}"
+            raise errors.Unavailable(f"The store failed {tried}.") from cause
         if asyncio.get_running_loop().time() + delay >= self._until:
             message = f"The store did not answer within {self._deadline:g} seconds."
             raise errors.Unavailable(message) from cause

@@ -55,13 +55,11 @@ class PlaylistUploads:
             limit = "bytes of a playlist file"
             raise LimitExceeded(limit, MAX_BYTES, stat.size, ("objectKey",))
         try:
-            content = b"".join(
+            return b"".join(
                 [chunk async for chunk in self.access.files.read(object_key, end=MAX_BYTES)]
             )
         except NotFound:
             raise _no_upload() from None
-        await self.access.open_uploads.close("playlist", object_hash(object_key))
-        return content
 
     @property
     def _prefix(self) -> str:

@@ -153,7 +153,7 @@ class CreatePlaylistUploadPayload:
 
 
 CreatePlaylistUploadResult = Annotated[
-    CreatePlaylistUploadPayload | ValidationProblem,
+    CreatePlaylistUploadPayload | ValidationProblem | LimitExceeded,
     strawberry.union(
         "CreatePlaylistUploadResult",
         description="The upload form, or the reason why the upload is not allowed.",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ from playwright.async_api import Locator, Page, expect
 
 from penstock.datastore.roles import ROOT, Role
 from penstock.server.auth.dev_sessions import issue_code
-from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
+from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key, sign_dev_token
 from tests.browser.conftest import LOCAL, Visit
 
 pytestmark = pytest.mark.xdist_group("browser")
@@ -209,7 +208,7 @@ async def test_without_a_code_the_page_asks_for_a_token(visit: Visit) -> None:
     page = await open_page(visit)
     await expect(page.locator(".sign-in")).to_contain_text("penstock graphiql-url")
     key = dev_key(visit.data_dir)
-    token = sign_dev_token(key, "ana", {ROOT: Role.READER}, ROOT, timedelta(hours=1))
+    token = sign_dev_token(key, "ana", {ROOT: Role.READER}, ROOT, DEV_TOKEN_LIFETIME)
     await page.get_by_label("Token").fill(f" Bearer {token}\n")
     await page.get_by_role("button", name="Sign in").click()
     await expect(page.get_by_label("Token")).to_have_count(0)

@@ -1,7 +1,6 @@
 """A user's endpoint tells nothing about the server's network: every failure is one and the same."""
 
 import asyncio
-import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -21,6 +20,7 @@ from penstock.datastore.objects.s3 import Patience
 from penstock.datastore.store import Store
 from tests.datastore.audio.sample_library import library_rows, listener
 from tests.support.loopback_server import Answer, Connection, LoopbackServer, Request
+from tests.support.server_process import free_port
 from tests.support.stores import REGION, open_table
 
 KEYS = Credentials("AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG")
@@ -85,12 +85,6 @@ async def banner() -> AsyncIterator[str]:
     server.close()
 
 
-def closed_port() -> str:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{probe.getsockname()[1]}"
-
-
 @pytest.fixture
 async def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Store]:
     monkeypatch.setattr(s3, "USER_PATIENCE", Patience(1.0, 0.2, 2))
@@ -141,7 +135,8 @@ async def test_what_is_not_there_closed_or_of_another_protocol_is_one_failure(
     library = listener(store)
     async with banner() as other, serve(Answer(200, b"")) as (_, plain):
         encrypted = plain.replace("http://", "https://")
-        for url in (f"http://{closed_port()}", f"http://{other}", f"https://{other}", encrypted):
+        closed = f"http://127.0.0.1:{free_port()}"
+        for url in (closed, f"http://{other}", f"https://{other}", encrypted):
             connection = await library.connections.add_keys("n", "my-music", REGION, KEYS, url)
             assert await failure_of(call(library, connection.id)) == ONE_FAILURE
 

@@ -37,6 +37,7 @@ from tests.datastore.executions.worker_death import (
     WriteAllowance,
 )
 from tests.support.consistency_check import faults
+from tests.support.patience import HUNG_SECONDS
 from tests.support.sample_resources import Watch, on_sqlite
 from tests.support.stores import REGION, aws_environment, moto_endpoint
 from tests.support.table_interceptors import ProcessDied
@@ -236,7 +237,7 @@ async def test_a_result_is_reused_for_what_was_confirmed_and_not_for_what_came_l
     await put_file(store.files, ingest_key(made), OTHER)
     assert await run_to_end(store, made) == OUTPUT
     again = await finished_execution(store, pipeline, INPUT)
-    assert again.message == f"Copied from the execution {made.id}."
+    assert again.copied_from == made.id
 
 
 @on_sqlite
@@ -282,7 +283,7 @@ async def test_a_slow_copy_holds_up_no_other_upload(store: Store, pipeline: Pipe
                 others_copied.set()
 
     found = replace(store, files=WaitingFiles(store.files)).confirm_uploads()
-    assert await asyncio.wait_for(found, 60) == 3
+    assert await asyncio.wait_for(found, HUNG_SECONDS) == 3
     assert copied[-1] == ingest_key(slow)
 
 

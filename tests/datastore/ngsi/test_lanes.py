@@ -1,7 +1,6 @@
 """Failing destinations hold up no other, and what they hold in memory is bounded."""
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -29,28 +28,19 @@ from tests.datastore.ngsi.failing_destinations import (
 from tests.datastore.ngsi.sample_destinations import event
 from tests.datastore.ngsi.sample_sinks import QUICK, SinkWorld, notification
 from tests.datastore.ngsi.test_sink import accept
+from tests.support.patience import until
 from tests.support.sample_resources import on_sqlite, without_moto
 
 FOREVER = replace(QUICK, batching=BatchingOptions(ttl=-1, retry_intervals=(0.1,)))
 CLOSED = NotAllowed("no such key")
 
 
-async def wait_until(holds: Callable[[], Any]) -> None:
-    """Wait until something holds that needs no more than a few turns of the loop."""
-    for _ in range(1000):
-        if holds():
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError("it never holds")
-
-
 async def wait_until_persisted(world: SinkWorld, count: int) -> IngestCounts:
-    for _ in range(1000):
-        counts = await world.counts()
-        if counts.persisted >= count:
-            return counts
-        await asyncio.sleep(0.01)
-    raise AssertionError("too little is persisted")
+    async def is_persisted() -> bool:
+        return (await world.counts()).persisted >= count
+
+    await until(is_persisted)
+    return await world.counts()
 
 
 async def fill_lanes(world: SinkWorld, sink: NotificationSink, *cars: str) -> None:
@@ -76,7 +66,7 @@ async def test_a_destination_is_written_however_many_others_never_answer(
         for first in range(0, failing, 20):
             last = min(first + 20, failing)
             await asyncio.gather(*(accept(sink, f"bad{number}") for number in range(first, last)))
-        await wait_until(lambda: destinations.hanging == failing)
+        await until(lambda: destinations.hanging == failing)
         await accept(sink, "good")
         counts = await wait_until_persisted(world, 1)
         assert counts == IngestCounts(received=failing + 1, persisted=1, pending=failing, items=2)
@@ -104,7 +94,7 @@ async def wait_until_persisted_items(
     sink: NotificationSink, destinations: HangingDestinations, failing: int
 ) -> int:
     """Wait until only failing events are held; return how many events are settled."""
-    await wait_until(lambda: sink.in_flight.held.events == failing == destinations.hanging)
+    await until(lambda: sink.in_flight.held.events == failing == destinations.hanging)
     (opened,) = sink.loader.open_runs.values()
     return opened.events - opened.unsettled
 
@@ -120,7 +110,7 @@ async def test_what_waits_for_one_destination_is_stored_together_when_it_recover
         for _ in range(30):
             await accept(sink, "car1")
         (lane,) = sink.loader.lanes.by_table.values()
-        await wait_until(lambda: lane.held.events == 30)
+        await until(lambda: lane.held.events == 30)
         assert sink.loader.failing_destinations == {lane.table: "busy"}
         destinations.fails = fail_nothing
         assert await world.recount() == IngestCounts(received=30, persisted=30, items=60)
@@ -136,9 +126,9 @@ async def test_a_failing_destination_holds_a_share_and_the_rest_become_letters(
     destinations = FailingDestinations(world.context.destinations, fail_table("bad", CLOSED))
     async with world.open_sink(options, destinations=destinations, lease_seconds=3600) as sink:
         await accept(sink, "bad1")
-        await wait_until(lambda: sink.loader.failing_destinations)
+        await until(lambda: sink.loader.failing_destinations)
         await fill_lanes(world, sink, *["bad1"] * 29)
-        await wait_until(lambda: sink.in_flight.held.events == 80 // FAILING_SHARE)
+        await until(lambda: sink.in_flight.held.events == 80 // FAILING_SHARE)
         letters = await world.letters()
         assert sum(letter.events for letter in letters) == 20
         assert {letter.code for letter in letters} == {ErrorCode.SERVICE_UNAVAILABLE}
@@ -163,9 +153,9 @@ async def test_failing_destinations_leave_half_of_the_room_to_the_others(world: 
     async with world.open_sink(options, destinations=destinations, lease_seconds=3600) as sink:
         for number in range(8):
             await accept(sink, f"bad{number}")
-        await wait_until(lambda: len(sink.loader.failing_destinations) == 8)
+        await until(lambda: len(sink.loader.failing_destinations) == 8)
         await fill_lanes(world, sink, *[f"bad{number}" for number in range(8)] * 9)
-        await wait_until(lambda: sink.in_flight.held.events == 40)
+        await until(lambda: sink.in_flight.held.events == 40)
         for number in range(50):
             await accept(sink, f"good{number}")
         assert (await wait_until_persisted(world, 50)).dead_lettered == 40
@@ -180,10 +170,10 @@ async def test_a_stored_event_is_let_go_while_another_of_its_run_waits(world: Si
     async with world.open_sink(FOREVER, destinations=destinations, lease_seconds=3600) as sink:
         cars = notification("bad", *(f"good{number}" for number in range(9)))
         await sink.accept_notification(cars, 1000)
-        await wait_until(lambda: sink.in_flight.held == EventAmount(1, 100))
+        await until(lambda: sink.in_flight.held == EventAmount(1, 100))
         destinations.fails = fail_nothing
         await world.wait_until_settled()
-        await wait_until(lambda: sink.in_flight.held == EventAmount())
+        await until(lambda: sink.in_flight.held == EventAmount())
 
 
 def pending(count: int, size: int, table: str = "t") -> list[PendingEvent]:

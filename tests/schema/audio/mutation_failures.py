@@ -37,6 +37,17 @@ AUDIO_CASES: dict[tuple[str, str], AudioCase] = {
         {"limit": "uploads open at a time", "maximum": 100, "actual": 101},
         Caller("cora", {}),
     ),
+    ("CreatePlaylistUploadResult", "ValidationProblem"): AudioCase(
+        "createPlaylistUpload", {"fileName": "../x"}, "BAD_USER_INPUT", ["fileName"]
+    ),
+    ("CreatePlaylistUploadResult", "LimitExceeded"): AudioCase(
+        "createPlaylistUpload",
+        {"fileName": "x.m3u8"},
+        "LIMIT_EXCEEDED",
+        None,
+        {"limit": "uploads open at a time", "maximum": 100, "actual": 101},
+        Caller("cora", {}),
+    ),
     ("AddAudioResult", "NotFound"): AudioCase(
         "addAudio", {"objectKey": "audio/other/x.mp3"}, "NOT_FOUND", ["objectKey"]
     ),

@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "2b7bdc771ccbd1207d6ce3497fa6f04bdf41ac5dd815e805b0caf0ec8600aacf"
+STRUCTURE = "7b54a1df691a345db08743cb8e76a4fae8053b150f507f4a4b374294f125d690"
 SMALL = '''
 """The fields that read data."""
 type Query {

@@ -34,12 +34,15 @@ from penstock.server.auth.dev_tokens import (
 from penstock.server.auth.tokens import dev_authenticator
 from penstock.server.settings.settings import Settings
 from tests.server.auth.signed_tokens import bearer
+from tests.support.patience import HUNG_SECONDS
 
 CALLER = Caller(DEV_USER, {ROOT: Role.ADMIN}, ROOT)
 REDEEMER = """
 import sys
 from pathlib import Path
 from penstock.server.auth.dev_sessions import redeem_code
+from tests.support.patience import HUNG_SECONDS
+from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME
 print("ready", flush=True)
 sys.stdin.readline()
 print(redeem_code(Path(sys.argv[1]), sys.argv[2]))
@@ -81,7 +84,7 @@ def test_of_processes_that_race_for_a_code_one_gets_it(tmp_path: Path) -> None:
         for _ in range(3)
     ]
     assert [racer.stdout.readline() for racer in racers if racer.stdout] == ["ready\n"] * 3
-    answers = sorted(racer.communicate("\n", timeout=60)[0] for racer in racers)
+    answers = sorted(racer.communicate("\n", timeout=HUNG_SECONDS)[0] for racer in racers)
     assert answers == ["False\n", "False\n", "True\n"]
 
 
@@ -147,13 +150,13 @@ async def test_nothing_but_its_own_renewal_renews_a_session(tmp_path: Path) -> N
     session = sessions.open(issue_code(tmp_path))
     key, foreign = dev_key(tmp_path), dev_key(tmp_path / "other")
     claims = {"sub": DEV_USER}
-    hour, audience = timedelta(hours=1), "penstock-dev-session"
+    hour, audience = DEV_TOKEN_LIFETIME, "penstock-dev-session"
     assert await sessions.renew(sign_dev_claims(key, audience, claims, hour))
     for bad in (
         "",
         "a",
         session.token,
-        sign_dev_token(key, DEV_USER, {ROOT: Role.ADMIN}, ROOT, hour),
+        sign_dev_token(key, DEV_USER, {ROOT: Role.ADMIN}, ROOT, DEV_TOKEN_LIFETIME),
         sign_dev_claims(key, DEV_ISSUER, claims, hour),
         sign_dev_claims(key, audience, claims, -hour),
         sign_dev_claims(foreign, audience, claims, hour),

@@ -19,6 +19,7 @@ from tests.server.hostile.hostile_request import Offence
 from tests.server.hostile.raw_connection import Talk
 from tests.server.hostile.stream_messages import HANDSHAKES
 from tests.support.loopback_server import Answer, Connection, LoopbackServer, Request
+from tests.support.patience import HUNG_SECONDS
 from tests.support.penstock_command import start_server
 from tests.support.server_process import VERIFY_TLS
 from tests.support.stores import open_store
@@ -47,7 +48,9 @@ LOG_FORMATS = ("text", "json")
 @asynccontextmanager
 async def bare_proxy(url: str) -> AsyncIterator[str]:
     """Forward like a `proxy_pass` alone: the host is rewritten, and nothing is added."""
-    async with httpx.AsyncClient(base_url=url, trust_env=False, verify=VERIFY_TLS) as upstream:
+    async with httpx.AsyncClient(
+        base_url=url, timeout=HUNG_SECONDS, trust_env=False, verify=VERIFY_TLS
+    ) as upstream:
 
         async def forward(request: Request, connection: Connection) -> None:
             kept = {name: text for name, text in request.headers.items() if name not in REWRITTEN}
@@ -86,7 +89,9 @@ async def test_no_path_gives_a_token_through_a_bare_proxy(tmp_path: Path, log_fo
     with start_server(log, *arguments, PENSTOCK_LOG_FORMAT=log_format) as server:
         async with (
             bare_proxy(server.url) as url,
-            httpx.AsyncClient(base_url=url, trust_env=False, verify=VERIFY_TLS) as client,
+            httpx.AsyncClient(
+                base_url=url, timeout=HUNG_SECONDS, trust_env=False, verify=VERIFY_TLS
+            ) as client,
         ):
             for path in (*paths, *MORE_PATHS):
                 for method in METHODS:

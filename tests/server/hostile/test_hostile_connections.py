@@ -19,6 +19,7 @@ from tests.server.hostile.harm_checks import (
 from tests.server.hostile.headers import head
 from tests.server.hostile.raw_connection import Conversation, Talk, address_of
 from tests.server.hostile.stream_messages import HANDSHAKES, frame
+from tests.support.patience import HUNG_SECONDS
 
 pytestmark = pytest.mark.xdist_group("hostile connections")
 
@@ -70,7 +71,7 @@ def many(at: AttackedServer, count: int, raw: bytes = b"") -> Iterator[list[sock
     with ExitStack() as held:
         opened = []
         for _ in range(count):
-            one = held.enter_context(socket.create_connection(address_of(at.url), 20))
+            one = held.enter_context(socket.create_connection(address_of(at.url), HUNG_SECONDS))
             with suppress(ConnectionError):
                 one.sendall(raw)
             opened.append(one)
@@ -218,7 +219,7 @@ def test_a_flood_in_one_piece_is_answered_in_turn(target: AttackedServer) -> Non
 def test_a_flood_whose_answers_are_not_read_ends(target: AttackedServer) -> None:
     def attack() -> None:
         before = target.resident_bytes()
-        with socket.create_connection(address_of(target.url), 60) as one:
+        with socket.create_connection(address_of(target.url), HUNG_SECONDS) as one:
             one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             # Large answers fill the buffers of the system soon.
             with pytest.raises(ConnectionError):

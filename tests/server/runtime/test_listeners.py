@@ -9,6 +9,7 @@ import pytest
 from penstock.server.core.command_output import CommandFailed
 from penstock.server.runtime.listeners import Listeners
 from penstock.server.settings.settings import Settings
+from tests.support.patience import HUNG_SECONDS
 from tests.support.penstock_command import start_server
 from tests.support.server_process import VERIFY_TLS, free_port
 
@@ -24,6 +25,10 @@ def test_a_busy_port_for_administration_frees_the_public_one() -> None:
         assert listeners.sockets == [listeners.public]
 
 
+def fetch(url: str) -> httpx.Response:
+    return httpx.get(url, timeout=HUNG_SECONDS, trust_env=False, verify=VERIFY_TLS)
+
+
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_health_and_metrics_have_a_port_of_their_own(tmp_path: Path, workers: str) -> None:
     options = ("--port", "0", "--admin-port", "0", "--workers", workers, "--no-seed")
@@ -31,8 +36,8 @@ def test_health_and_metrics_have_a_port_of_their_own(tmp_path: Path, workers: st
         health, ready, metrics = server.said["Admin"].split()
         assert health.removesuffix("/healthz") != server.url
         for url in (health, ready, metrics, f"{server.url}/healthz", f"{server.url}/readyz"):
-            assert httpx.get(url, trust_env=False, verify=VERIFY_TLS).status_code == 200
+            assert fetch(url).status_code == 200
         for path in ("/graphql", "/graphiql", "/"):
             url = health.replace("/healthz", path)
-            assert httpx.get(url, trust_env=False, verify=VERIFY_TLS).status_code == 404
+            assert fetch(url).status_code == 404
         assert server.end() == 0
