@@ -141,6 +141,9 @@ OTHER_CASES: dict[str, NameCase] = {
     "CreateAudioUploadInput.fileName": NameCase(
         "createAudioUpload", {"fileName": f"{BAD}.mp3"}, ["fileName"]
     ),
+    "CreatePlaylistUploadInput.fileName": NameCase(
+        "createPlaylistUpload", {"fileName": f"{BAD}.m3u8"}, ["fileName"]
+    ),
     "CreatePlaylistInput.name": NameCase("createPlaylist", {"name": BAD}, ["name"]),
     "RenamePlaylistInput.name": NameCase("renamePlaylist", {"id": "list", "name": BAD}, ["name"]),
     "ImportPlaylistInput.name": NameCase(
