@@ -71,6 +71,7 @@ class GuardedConnection(asyncio.Protocol):
         self._head = _NO_HEAD
         self._body: SizedBody | ChunkedBody | None = None
         self._is_answering = self._is_paused = self._is_paused_by_protocol = False
+        self._is_websocket = False
         self._dropped = self._unsent = 0
         self.serves_admin_only = False
 
@@ -162,13 +163,15 @@ class GuardedConnection(asyncio.Protocol):
         """Serve a WebSocket by this protocol."""
         if isinstance(protocol, asyncio.Protocol):
             self._inner = protocol
+            self._is_websocket = True
 
     def switch_protocols(self) -> None:
         """Hand on the bytes of a WebSocket as they come, once its handshake is answered."""
         self._loop.call_soon(self._hand_on_held)
 
     def _hand_on_held(self) -> None:
-        if self._transport.is_closing():
+        # An answer to a request that was not upgraded is followed by another request.
+        if not self._is_websocket or self._transport.is_closing():
             return
         held = bytes(self._held)
         self._release_held()

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from penstock.server.connections.connection import LINGER_BYTES, MAX_EMPTY_LINES, PAUSE_BYTES
 from penstock.server.connections.gate import RESERVE, Stage
 from tests.server.connections.wire import ANSWER, GuardedApp, NotingApp, Wire, get, in_chunks, post
+from tests.support.patience import until
 
 OK = b"HTTP/1.1 200 OK"
 HANDSHAKE = get(
@@ -151,14 +152,45 @@ async def test_a_websocket_gets_the_bytes_behind_its_handshake_once_it_is_open()
     assert statuses(wire) == [101]
 
 
+@pytest.mark.parametrize(
+    "connections",
+    [
+        ("connection: upgrade", "connection: keep-alive"),
+        ("connection: keep-alive", "connection: upgrade"),
+        ("connection: close, upgrade",),
+    ],
+)
+async def test_a_websocket_opens_however_its_connection_fields_are_split(
+    connections: tuple[str, ...],
+) -> None:
+    served = GuardedApp(NotingApp())
+    connection, wire = served.connect()
+    lines = [line for line in HANDSHAKE.decode().split("\r\n")[2:-2] if "pgrade" not in line]
+    await served.say(connection, get("/s", *lines, "upgrade: websocket", *connections), FRAME)
+    assert statuses(wire) == [101]
+    assert served.app.requests == [("SOCKET", "", b"ab")]
+
+
+@pytest.mark.parametrize("opens", [get("/a", "upgrade: websocket", "connection: upgrade")])
+async def test_a_request_that_uvicorn_does_not_upgrade_stays_guarded(opens: bytes) -> None:
+    served = GuardedApp(NotingApp(), ws="none")
+    connection, wire = served.connect()
+    await served.say(connection, opens, get("/b"), b"GET /c HTTP/1.1\r\na: " + b"b" * 33_000)
+    assert [target for _, target, _ in served.app.requests] == ["/a", "/b"]
+    assert statuses(wire) == [200, 200, 431]
+    other, slow = served.connect()
+    await served.say(other, opens, b"GET /c HT")
+    await served.wait(10)
+    assert statuses(slow) == [200, 408]
+
+
 async def test_a_websocket_that_sends_before_it_is_open_is_not_read_without_end() -> None:
     served = GuardedApp(NotingApp(holds=True))
     connection, wire = served.connect()
     await served.say(connection, HANDSHAKE, FRAME * (PAUSE_BYTES // len(FRAME) + 1))
     assert not wire.is_reading_now
     served.app.may_answer.set()
-    await served.settle()
-    assert wire.is_reading_now
+    await until(lambda: wire.is_reading_now)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from uvicorn.server import ServerState
 from penstock.server.connections.connection import connection_class
 from penstock.server.connections.gate import ConnectionGate, Gates, Stage
 from penstock.server.connections.request_watcher import RequestWatcher
+from penstock.server.connections.websocket_guard import WebSocketGuard
 
 SECONDS = {
     Stage.LEAVING: 2.0,
@@ -156,7 +157,13 @@ class GuardedApp:
 
     opened: ClassVar[list["GuardedApp"]] = []
 
-    def __init__(self, app: NotingApp, most: int = 100, admin_port: int | None = None) -> None:
+    def __init__(
+        self,
+        app: NotingApp,
+        most: int = 100,
+        admin_port: int | None = None,
+        ws: Any = WebSocketGuard,
+    ) -> None:
         self.app = app
         self.clock = Clock()
         self.gate = ConnectionGate(most, SECONDS, self.clock)
@@ -166,7 +173,7 @@ class GuardedApp:
         self._config = uvicorn.Config(
             RequestWatcher(app),
             http=connection_class(gates),
-            ws="websockets-sansio",
+            ws=ws,
             lifespan="off",
             log_config=None,
             access_log=False,
