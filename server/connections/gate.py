@@ -213,6 +213,10 @@ class Gates(NamedTuple):
     admin: ConnectionGate | None = None
     admin_port: int = 0
 
+    @property
+    def all(self) -> tuple[ConnectionGate, ...]:
+        return (self.main,) if self.admin is None else (self.main, self.admin)
+
     def gate_of(self, transport: asyncio.Transport) -> ConnectionGate:
         """Return the gate of the listener that has accepted the connection."""
         if self.admin is None:
