@@ -155,10 +155,11 @@ async def test_a_closed_connection_keeps_its_time_when_its_client_reads_a_little
     await served.say(connection, get("/a", "connection: close"))
     wire.unread = 10
     connection.resume_writing()
-    await served.wait(60)
-    assert not wire.was_aborted
-    await served.wait(60)
-    assert wire.was_aborted
+    ends = []
+    for _ in range(2):
+        await served.wait(60)
+        ends.append(wire.was_aborted)
+    assert ends == [False, True]
     assert served.gate.ends == {EndReason.UNREAD: 1}
 
 

@@ -139,15 +139,14 @@ async def test_refused_connections_do_not_count_as_silent_places() -> None:
     for one in busy:
         assert gate.admit(one)
         gate.move(one, Stage.FIRST_HEAD, None)
-    assert gate.is_full
     for _ in range(40):
         refused = Waiting()
-        assert not gate.admit(refused)
+        assert (gate.admit(refused), gate.is_full) == (False, True)
         gate.move(refused, Stage.FIRST_HEAD, Stage.LEAVING)
-        assert gate.is_full
+        assert (len(gate), gate.is_full) == (3 + RESERVE, True)
     for one in busy[3:]:
         gate.remove(one)
-    assert not gate.is_full
+    assert (len(gate), gate.is_full) == (3, False)
     assert [one.was_aborted for one in busy] == [False] * len(busy)
 
 
