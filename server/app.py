@@ -35,6 +35,7 @@ from penstock.server.auth.api_keys import ApiKeyAuthenticator
 from penstock.server.auth.dev_identity import DevIdentity, is_loopback
 from penstock.server.auth.dev_sessions import DevSessions
 from penstock.server.auth.tokens import Authenticator, open_authenticator
+from penstock.server.connections.gate import Gates
 from penstock.server.core.headers import request_headers
 from penstock.server.core.siblings import Siblings
 from penstock.server.edge import dev_session, local_files, ngsi_notifications
@@ -184,12 +185,13 @@ class Runtime:
 
     A caller that stops the server stops `streams` first, or waits for clients to leave. Without a
     `sink` the application takes no notifications. `siblings` are the other processes that serve the
-    same port.
+    same port. `gates` count the connections, which the metrics report.
     """
 
     streams: StreamRegistry
     sink: NotificationSink | None = None
     siblings: Siblings | None = None
+    gates: Gates | None = None
 
 
 @asynccontextmanager
@@ -202,6 +204,8 @@ async def open_app(
     """Build the application over an open store; its GraphiQL page can act as `identity`."""
     runtime = Runtime(streams_of(settings)) if runtime is None else runtime
     instrumentation = Instrumentation.of(settings, runtime.siblings)
+    if runtime.gates is not None:
+        instrumentation.count_connections(runtime.gates)
     own_files = store.files if isinstance(store.files, LocalFiles) else None
     cursors = Cursors(await store.cursor_key())
     store = instrumentation.instrument_store(store)

@@ -8,12 +8,14 @@ from socket import SO_LINGER, SOL_SOCKET
 from typing import Any, Final
 
 import uvicorn
+from starlette.types import Scope
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from penstock.server.connections.gate import Gates, Stage
-from penstock.server.connections.guarded_transport import GuardedTransport
+from penstock.server.connections.gate import EndReason, Gates, Stage
+from penstock.server.connections.guarded_transport import GuardedTransport, count_kept
 from penstock.server.connections.refusals import (
+    HEAD_TOO_LARGE,
     HEAD_TOO_LATE,
     MALFORMED,
     TOO_MANY_CONNECTIONS,
@@ -40,6 +42,12 @@ PAUSE_BYTES: Final = 64 * 1024
 LINGER_BYTES: Final = 2**20
 """The most bytes of a refused client that are dropped while it reads why it is refused."""
 
+_REASONS: Final = {
+    MALFORMED: EndReason.MALFORMED,
+    HEAD_TOO_LARGE: EndReason.HEAD_TOO_LARGE,
+    HEAD_TOO_LATE: EndReason.HEAD_TOO_LATE,
+    TOO_MANY_CONNECTIONS: EndReason.TOO_MANY,
+}
 _RESET: Final = struct.pack("ii", 1, 0)
 _NO_HEAD: Final = RequestHead(b"")
 
@@ -71,7 +79,8 @@ class GuardedConnection(asyncio.Protocol):
         self._head = _NO_HEAD
         self._body: SizedBody | ChunkedBody | None = None
         self._is_answering = self._is_paused = self._is_paused_by_protocol = False
-        self._dropped = self._unsent = 0
+        self._is_websocket = False
+        self._dropped = self._read = 0
         self.serves_admin_only = False
 
     # A transport of uvloop is no asyncio.Transport, but has its methods.
@@ -100,12 +109,13 @@ class GuardedConnection(asyncio.Protocol):
         self._gate.remove(self)
 
     def pause_writing(self) -> None:
-        self._unsent = self._real.get_write_buffer_size()
-        self._gate.move(self, Stage.READING, Stage.READING)
+        self._await_reader()
         self._inner.pause_writing()
 
     def resume_writing(self) -> None:
-        self._gate.move(self, Stage.READING, None)
+        # What a closed connection still has to send keeps its time limit.
+        if not self._real.is_closing():
+            self._gate.end_reading(self, self._stage)
         self._inner.resume_writing()
 
     def finish_request(self) -> None:
@@ -123,12 +133,15 @@ class GuardedConnection(asyncio.Protocol):
         if stage is Stage.READING:
             self._end_unless_read()
         elif stage is Stage.BODY and self._is_paused_by_protocol:
-            self._enter(Stage.BODY)
+            return
         elif stage in (Stage.FIRST_HEAD, Stage.HEAD) and self._held:
             self._refuse(HEAD_TOO_LATE)
-        elif stage in (Stage.FIRST_HEAD, Stage.NEXT_REQUEST):
+        elif stage is Stage.NEXT_REQUEST:
             self.close()
+        elif stage is Stage.LEAVING:
+            self.abort()
         else:
+            self._gate.count_end(EndReason.SILENT)
             self.abort()
 
     def abort(self) -> None:
@@ -139,9 +152,18 @@ class GuardedConnection(asyncio.Protocol):
     def close(self) -> None:
         """End the connection when its client has read what was written."""
         self._real.close()
-        self._unsent = self._real.get_write_buffer_size()
-        if self._unsent:
-            self._gate.move(self, Stage.READING, Stage.READING)
+        if self._real.get_write_buffer_size():
+            self._await_reader()
+
+    def distrust(self) -> None:
+        """Count the request as a stranger's: its connection goes first when places are short."""
+        if not self._transport.is_closing():
+            self._enter(Stage.UNPROVEN)
+
+    def trust(self) -> None:
+        """Count the connection as busy: its client has proven who it is."""
+        if self._stage is Stage.UNPROVEN:
+            self._enter(None)
 
     def pause(self, *, by_protocol: bool) -> None:
         """Stop reading, for uvicorn's protocol or for the guard itself."""
@@ -162,13 +184,16 @@ class GuardedConnection(asyncio.Protocol):
         """Serve a WebSocket by this protocol."""
         if isinstance(protocol, asyncio.Protocol):
             self._inner = protocol
+            self._is_websocket = True
+            self.distrust()
 
     def switch_protocols(self) -> None:
         """Hand on the bytes of a WebSocket as they come, once its handshake is answered."""
         self._loop.call_soon(self._hand_on_held)
 
     def _hand_on_held(self) -> None:
-        if self._transport.is_closing():
+        # An answer to a request that was not upgraded is followed by another request.
+        if not self._is_websocket or self._transport.is_closing():
             return
         held = bytes(self._held)
         self._release_held()
@@ -287,11 +312,12 @@ class GuardedConnection(asyncio.Protocol):
         if body.is_complete:
             self._body = None
             self._take = self._hold
-            self._enter(None)
             self._hold(body.rest)
             if not self._is_answering:
                 self._await_request()
-        elif self._is_answering:
+            elif self._stage is Stage.BODY:
+                self._enter(None)
+        elif self._is_answering and self._stage is not Stage.UNPROVEN:
             self._enter(Stage.BODY)
 
     def _hold(self, data: bytes) -> None:
@@ -321,6 +347,7 @@ class GuardedConnection(asyncio.Protocol):
 
     def _refuse(self, answer: bytes) -> None:
         """Answer in place of the application, unless it has begun to answer; then leave."""
+        self._gate.count_end(_REASONS[answer])
         if self._is_answering and self._transport.has_written:
             self.abort()
             return
@@ -331,6 +358,7 @@ class GuardedConnection(asyncio.Protocol):
         self.resume(by_protocol=False)
         self.resume(by_protocol=True)
         self._enter(Stage.LEAVING)
+        self._transport.written_bytes += len(answer)
         self._real.write(answer)
         if self._real.can_write_eof():
             self._real.write_eof()
@@ -341,15 +369,30 @@ class GuardedConnection(asyncio.Protocol):
             self.abort()
 
     def _end_unless_read(self) -> None:
-        unsent = self._real.get_write_buffer_size()
-        if unsent >= self._unsent:
+        read = self._count_read()
+        if read <= self._read:
             # The system would keep the answer, and the client would not see the end of it.
             with suppress(OSError):
                 self._real.get_extra_info("socket").setsockopt(SOL_SOCKET, SO_LINGER, _RESET)
+            self._gate.count_end(EndReason.UNREAD)
             self.abort()
-            return
-        self._unsent = unsent
-        self._gate.move(self, Stage.READING, Stage.READING)
+        self._read = read
+
+    def _await_reader(self) -> None:
+        self._read = self._count_read()
+        self._gate.begin_reading(self)
+
+    def _count_read(self) -> int:
+        """Return the number of bytes that the client has received of all that was written."""
+        unsent = self._real.get_write_buffer_size()
+        unsent += count_kept(self._real.get_extra_info("socket"))
+        return self._transport.written_bytes - unsent
+
+
+def connection_of(scope: Scope) -> GuardedConnection | None:
+    """Return the connection of a request; None without one, as in tests."""
+    found = scope.get("state", {}).get(STATE_KEY)
+    return found if isinstance(found, GuardedConnection) else None
 
 
 def connection_class(gates: Gates) -> type[asyncio.Protocol]:

@@ -2,10 +2,10 @@
 
 import asyncio
 import logging
-from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
-from enum import IntEnum
+from collections import Counter, OrderedDict
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from enum import IntEnum, StrEnum
 from typing import Final, NamedTuple, Protocol
 
 from penstock.datastore.periodic import PeriodicTask, run_periodically
@@ -24,31 +24,43 @@ _LEAVING_SECONDS: Final = 2.0
 logger = logging.getLogger("penstock.connections")
 
 
+class EndReason(StrEnum):
+    """The reasons for which the guard refuses a request, or lets a connection go."""
+
+    MALFORMED = "malformed"
+    HEAD_TOO_LARGE = "head_too_large"
+    HEAD_TOO_LATE = "head_too_late"
+    TOO_MANY = "too_many"
+    """All places were busy."""
+    CROWDED_OUT = "crowded_out"
+    """Silent, and its place or memory was needed."""
+    SILENT = "silent"
+    """Nothing came in time."""
+    UNREAD = "unread"
+    """The client did not read its answer."""
+
+
 class Stage(IntEnum):
     """The things that a connection may wait for; each has a time limit."""
 
     LEAVING = 0
     """The client is to read that its request is refused, and to close."""
-    FIRST_HEAD = 1
-    HEAD = 2
+    UNPROVEN = 1
+    """The client of a WebSocket, or of a request that needs no token, is to prove who it is."""
+    FIRST_HEAD = 2
+    HEAD = 3
     """The rest of a head that has begun."""
-    REST_OF_BODY = 3
+    REST_OF_BODY = 4
     """The rest of a body whose request is already answered."""
-    NEXT_REQUEST = 4
-    BODY = 5
-    """More of a body that the application reads."""
+    NEXT_REQUEST = 5
     READING = 6
-    """The client is to read the answer."""
+    """The client is to read the answer; it may wait for something else at the same time."""
+    BODY = 7
+    """More of a body that the application reads."""
 
 
-SILENT: Final = (
-    Stage.LEAVING,
-    Stage.FIRST_HEAD,
-    Stage.HEAD,
-    Stage.REST_OF_BODY,
-    Stage.NEXT_REQUEST,
-)
-"""The stages without a request to answer, those of likely strangers first."""
+SILENT: Final = tuple(stage for stage in Stage if stage is not Stage.BODY)
+"""The stages in which the client is silent, those of likely strangers first."""
 
 
 class WaitingConnection(Protocol):
@@ -63,22 +75,25 @@ class WaitingConnection(Protocol):
 
 def time_limits(settings: LimitSettings) -> Mapping[Stage, float]:
     """Return the time limit of each stage, in seconds."""
+    # A handshake may have a token, and then a second one in `connection_init`.
+    proof_seconds = 2 * (settings.stream_init_seconds + settings.deadline_seconds)
     return {
         Stage.LEAVING: min(settings.head_seconds, _LEAVING_SECONDS),
+        Stage.UNPROVEN: settings.head_seconds + proof_seconds,
         Stage.FIRST_HEAD: settings.head_seconds,
         Stage.HEAD: settings.head_seconds,
         Stage.REST_OF_BODY: settings.head_seconds,
         Stage.NEXT_REQUEST: settings.idle_seconds,
-        Stage.BODY: settings.stall_seconds,
         Stage.READING: settings.stall_seconds,
+        Stage.BODY: settings.stall_seconds,
     }
 
 
 class ConnectionGate:
-    """The open connections of a listener, of which at most `most` have a request to answer.
+    """The open connections of a listener, of which at most `most` are busy with a request.
 
     When places are short, the connection that is silent for longest ends first, and a request
-    beyond the cap is refused.
+    beyond the cap is refused. `ends` counts the connections that the guard has ended.
     """
 
     def __init__(
@@ -86,25 +101,28 @@ class ConnectionGate:
     ) -> None:
         self.most = most
         self.held_bytes = 0
+        self.ends: Counter[EndReason] = Counter()
         self._clock = clock or asyncio.get_running_loop().time
         self._open: set[WaitingConnection] = set()
+        self._busy: set[WaitingConnection] = set()
         self._seconds = [limits[stage] for stage in Stage]
         # The connections in each stage with the times of their beginning, which is their order.
         self._lines = [OrderedDict[WaitingConnection, float]() for _ in Stage]
         self._silent = [self._lines[stage] for stage in SILENT]
+        self._unread = self._lines[Stage.READING]
 
     def __len__(self) -> int:
         return len(self._open)
 
     @property
     def is_full(self) -> bool:
-        """True if more connections have a request to answer than the cap allows."""
-        return len(self._open) > self.most and len(self._open) - self._count_silent() > self.most
+        """True if more connections are busy with a request than the cap allows."""
+        return len(self._busy) > self.most
 
     def admit(self, connection: WaitingConnection) -> bool:
         """Count a new connection; False if there is no place for it, even without silent ones."""
-        while len(self._open) >= self.most and self._count_silent() >= RESERVE:
-            self._end_oldest(self._silent)
+        while len(self._open) >= self.most and len(self._open) - len(self._busy) >= RESERVE:
+            self._end_oldest()
         if len(self._open) >= self.most + RESERVE:
             return False
         self._open.add(connection)
@@ -114,6 +132,7 @@ class ConnectionGate:
     def remove(self, connection: WaitingConnection) -> None:
         """Forget a connection that has ended."""
         self._open.discard(connection)
+        self._busy.discard(connection)
         for line in self._lines:
             line.pop(connection, None)
 
@@ -123,6 +142,19 @@ class ConnectionGate:
             self._lines[old].pop(connection, None)
         if new is not None:
             self._lines[new][connection] = self._clock()
+        if new is not None and new is not Stage.BODY:
+            self._busy.discard(connection)
+        elif connection not in self._unread and connection in self._open:
+            self._busy.add(connection)
+
+    def begin_reading(self, connection: WaitingConnection) -> None:
+        """Let a connection wait for its client to read, besides what else it waits for."""
+        self.move(connection, Stage.READING, Stage.READING)
+
+    def end_reading(self, connection: WaitingConnection, stage: Stage | None) -> None:
+        """Wait no more for the client to read, but still for what `stage` says."""
+        if self._unread.pop(connection, None) is not None and stage in (None, Stage.BODY):
+            self.move(connection, None, None)
 
     def hold(self, size: int) -> None:
         """Count bytes that are not yet handed on.
@@ -130,9 +162,12 @@ class ConnectionGate:
         If they are too many, silent clients and those that do not read their answers go.
         """
         self.held_bytes += size
-        lines = (*self._silent, self._lines[Stage.READING])
-        while self.held_bytes > MAX_HELD_BYTES and any(lines):
-            self._end_oldest(lines)
+        while size > 0 and self.held_bytes > MAX_HELD_BYTES and any(self._silent):
+            self._end_oldest()
+
+    def count_end(self, reason: EndReason) -> None:
+        """Count a connection that the guard ends."""
+        self.ends[reason] += 1
 
     async def end_late_ones(self) -> None:
         """End the connections whose time is over."""
@@ -140,8 +175,11 @@ class ConnectionGate:
         for stage, line in zip(Stage, self._lines, strict=True):
             latest = now - self._seconds[stage]
             while line and next(iter(line.values())) <= latest:
-                # It may begin the same wait again, from now on.
-                line.popitem(last=False)[0].end_wait(stage)
+                connection = next(iter(line))
+                # What does not end begins the wait again: no connection is without a timer.
+                line[connection] = now
+                line.move_to_end(connection)
+                _end_wait(connection, stage)
 
     @asynccontextmanager
     async def watch(self) -> AsyncIterator[None]:
@@ -151,14 +189,21 @@ class ConnectionGate:
         async with run_periodically(PeriodicTask(self.end_late_ones, seconds, logger, failure)):
             yield
 
-    def _count_silent(self) -> int:
-        return sum(map(len, self._silent))
-
-    def _end_oldest(self, lines: Sequence[OrderedDict[WaitingConnection, float]]) -> None:
-        line = next(filter(None, lines))
-        connection, _ = line.popitem(last=False)
-        connection.abort()
+    def _end_oldest(self) -> None:
+        connection = next(iter(next(filter(None, self._silent))))
+        self.count_end(EndReason.CROWDED_OUT)
         self.remove(connection)
+        connection.abort()
+
+
+def _end_wait(connection: WaitingConnection, stage: Stage) -> None:
+    """End one connection; a failure ends it at once, and hinders no other."""
+    try:
+        connection.end_wait(stage)
+    except Exception:
+        logger.exception("a late connection could not be ended as it should")
+        with suppress(Exception):
+            connection.abort()
 
 
 class Gates(NamedTuple):
@@ -167,6 +212,10 @@ class Gates(NamedTuple):
     main: ConnectionGate
     admin: ConnectionGate | None = None
     admin_port: int = 0
+
+    @property
+    def all(self) -> tuple[ConnectionGate, ...]:
+        return (self.main,) if self.admin is None else (self.main, self.admin)
 
     def gate_of(self, transport: asyncio.Transport) -> ConnectionGate:
         """Return the gate of the listener that has accepted the connection."""

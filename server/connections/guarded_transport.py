@@ -1,8 +1,15 @@
 """The transport that uvicorn's protocols write to: it shows a connection what they do."""
 
 import asyncio
+import sys
 from collections.abc import Iterable
+from socket import socket
 from typing import Any, Protocol
+
+if sys.platform != "win32":
+    import fcntl
+    import struct
+    import termios
 
 
 class TransportUser(Protocol):
@@ -29,11 +36,13 @@ class GuardedTransport(asyncio.Transport):
         self.is_cut = False
         self.has_written = False
         self.is_switching = False
+        self.written_bytes = 0
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         if self.is_cut:
             return
         self.has_written = True
+        self.written_bytes += len(data)
         self._real.write(data)
         if self.is_switching:
             self.is_switching = False
@@ -70,3 +79,14 @@ class GuardedTransport(asyncio.Transport):
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
         self._real.set_write_buffer_limits(high, low)
+
+
+def count_kept(connected: socket | None) -> int:
+    """Return the bytes that the system keeps for the other side; 0 where it does not tell."""
+    if sys.platform == "win32" or connected is None:
+        return 0
+    try:
+        found = fcntl.ioctl(connected.fileno(), termios.TIOCOUTQ, struct.pack("i", 0))
+    except (OSError, ValueError):
+        return 0
+    return int(struct.unpack("i", found)[0])

@@ -66,7 +66,8 @@ def check_begun_head(begun: bytearray, lines: int, start: int) -> None:
 def parse_head(raw: bytes) -> RequestHead:
     """Parse a head with its empty line; raises RefusedRequest if two servers could differ on it.
 
-    What is handed on has no spaces behind values, and no Upgrade that is ignored.
+    What is handed on has no spaces behind values, no Upgrade that is ignored, and one field
+    `Connection` with one that is not.
     """
     controls = raw.translate(None, _TEXT)
     check_head_size(len(raw), len(controls) // 2)
@@ -89,7 +90,7 @@ def _frame_request(raw: bytes, lower: bytes, found: list[tuple[bytes, bytes]]) -
     fields: dict[bytes, list[bytes]] = {}
     for name, value in found:
         fields.setdefault(name, []).append(value)
-    is_modern = b" http/1.1\r\n" in lower
+    is_modern = lower.partition(b"\r\n")[0].endswith(b" http/1.1")
     lengths, codings = fields.get(b"content-length", []), fields.get(b"transfer-encoding", [])
     if len(lengths) + len(codings) > 1:
         raise RefusedRequest(MALFORMED)
@@ -97,7 +98,9 @@ def _frame_request(raw: bytes, lower: bytes, found: list[tuple[bytes, bytes]]) -
         raise RefusedRequest(MALFORMED)
     length = _parse_length(lengths[0]) if lengths else 0
     upgrades = _opens_websocket(raw, lower, fields) and is_modern and length == 0 and codings == []
-    if not upgrades and not fields.keys().isdisjoint(_OF_UPGRADES):
+    if upgrades:
+        raw = _with_one_connection_field(raw)
+    elif not fields.keys().isdisjoint(_OF_UPGRADES):
         raw = _without_upgrade(raw)
     return RequestHead(raw, length, codings != [], upgrades)
 
@@ -119,6 +122,16 @@ def _opens_websocket(raw: bytes, lower: bytes, fields: dict[bytes, list[bytes]])
 def _without_spaces_behind(raw: bytes) -> bytes:
     first, *lines = raw.split(b"\r\n")
     return b"\r\n".join([first, *(line.rstrip(b" \t") for line in lines)])
+
+
+def _with_one_connection_field(raw: bytes) -> bytes:
+    """Return the head of a handshake with `Upgrade` as its only connection option.
+
+    The fields of one name are one list (RFC 9110, 5.3), of which uvicorn reads the last line only.
+    """
+    lines = raw.split(b"\r\n")
+    kept = [line for line in lines[:-2] if not line.lower().startswith(b"connection:")]
+    return b"\r\n".join([*kept, b"connection: Upgrade", b"", b""])
 
 
 def _without_upgrade(raw: bytes) -> bytes:

@@ -9,12 +9,12 @@ from starlette.types import Scope
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from uvicorn.server import ServerState
 
+from penstock.server.connections.connection import STATE_KEY, GuardedConnection
 from penstock.server.connections.websocket_frames import TURN_BYTES, FrameRefused, FrameWalker
 
 STRANGER_BYTES: Final = 64 * 1024
 """The most bytes of a message before the client has proven who it is."""
 
-HANDSHAKE_SECONDS: Final = 10.0
 FLUSH_SECONDS: Final = 10.0
 """Time for a client to read the last bytes of a closed connection."""
 
@@ -37,7 +37,7 @@ def guard_of(scope: Scope) -> "WebSocketGuard | None":
 class WebSocketGuard(asyncio.Protocol):
     """A WebSocket connection whose frames reach uvicorn's protocol a few in each turn of the loop.
 
-    It ends a handshake, or a last write, that takes too long.
+    It ends a last write that takes too long; the connection ends clients that prove nothing.
     """
 
     def __init__(
@@ -46,6 +46,7 @@ class WebSocketGuard(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._most_bytes = config.ws_max_size
         self._walker = FrameWalker(min(STRANGER_BYTES, self._most_bytes), self._loop.time)
+        self._connection: GuardedConnection | None = app_state.get(STATE_KEY)
         state = {**app_state, _SCOPE_KEY: self}
         self._protocol = WebSocketsSansIOProtocol(config, server_state, state)
         self._unread = bytearray()
@@ -60,7 +61,6 @@ class WebSocketGuard(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self._transport = transport
-        self._timer = self._loop.call_later(HANDSHAKE_SECONDS, transport.abort)
         self._protocol.connection_made(_GuardedTransport(self, transport))
 
     def data_received(self, data: bytes) -> None:
@@ -90,12 +90,13 @@ class WebSocketGuard(asyncio.Protocol):
     def admit(self) -> None:
         """Allow messages of full size: the client has proven who it is."""
         self._walker.most_bytes = self._most_bytes
+        if self._connection is not None:
+            self._connection.trust()
 
     def note_write(self) -> None:
         """Note the first write, which answers the handshake: the frames begin."""
         if not self._accepted:
             self._accepted = True
-            self._cancel_timer()
             self._plan_turn()
 
     def hold(self, held: bool) -> None:

@@ -3,6 +3,7 @@
 The answer is no cookie, so a page of another site cannot use it.
 """
 
+from dataclasses import replace
 from typing import Final
 
 import msgspec
@@ -13,11 +14,13 @@ from starlette.routing import Route
 from penstock.datastore.errors import ErrorCode, PenstockError
 from penstock.schema.engine.limits import Limits
 from penstock.server.auth.dev_sessions import RENEW_AFTER, DevSession, DevSessions
+from penstock.server.connections.connection import connection_of
 from penstock.server.core.headers import is_json, request_headers
 from penstock.server.edge.request import ClientGone, read_body
 from penstock.server.edge.response import HttpProblem, refusal_problem
 
 PATH: Final = "/dev/session"
+MAX_BODY_BYTES: Final = 16 * 1024
 _HEADERS: Final = {
     "cache-control": "no-store",
     "referrer-policy": "no-referrer",
@@ -33,7 +36,12 @@ class Proof(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def session_route(sessions: DevSessions, limits: Limits) -> Route:
+    limits = replace(limits, body_bytes=min(limits.body_bytes, MAX_BODY_BYTES))
+
     async def answer(request: Request) -> Response:
+        connection = connection_of(request.scope)
+        if connection is not None:
+            connection.distrust()
         try:
             session = await _exchange(sessions, await _read_proof(request, limits))
         except ClientGone:

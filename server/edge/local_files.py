@@ -3,10 +3,9 @@
 Uploads are forms as on S3; downloads may request a byte range.
 """
 
-import asyncio
 import re
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from email.utils import format_datetime
 
 from python_multipart.exceptions import MultipartParseError
@@ -31,8 +30,6 @@ METHODS = "GET, HEAD, POST"
 FORM_BYTES = 32 * 1024
 FIELD_BYTES = 4 * 1024
 FIELDS = 16
-LINGER_BYTES = 1024 * 1024
-LINGER_SECONDS = 1.0
 
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII | re.IGNORECASE)
 _INLINE = re.compile(r"(audio|video)/.*|image/(?!svg).*|text/plain.*|application/json", re.I)
@@ -50,25 +47,6 @@ class RefusedFileRequest(Exception):
         self.status = status
         self.words = words
         self.headers = headers or {}
-
-
-class RefusedUploadResponse(PlainTextResponse):
-    """A refusal of an upload that is still arriving; the connection closes afterwards.
-
-    An immediate close would reset the connection before a sending client could read the answer.
-    """
-
-    def __init__(self, stream: AsyncIterator[bytes], refusal: RefusedFileRequest) -> None:
-        super().__init__(refusal.words, refusal.status, {"Connection": "close"})
-        self._stream = stream
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        start = {"type": "http.response.start", "status": self.status_code}
-        await send({**start, "headers": self.raw_headers})
-        await send({"type": "http.response.body", "body": self.body, "more_body": True})
-        if "expect" not in Headers(scope=scope):
-            await _discard_rest(self._stream)
-        await send({"type": "http.response.body"})
 
 
 class FilesRoute(BaseRoute):
@@ -92,6 +70,9 @@ class FilesRoute(BaseRoute):
                 response = await self._answer(request, held)
             except RefusedFileRequest as refusal:
                 response = PlainTextResponse(refusal.words, refusal.status, refusal.headers)
+                if "expect" in request.headers:
+                    # Whether the client still sends its body, nobody knows.
+                    response.headers["Connection"] = "close"
             except NotFound as error:
                 response = PlainTextResponse(error.message, 404)
             except Unavailable as error:
@@ -120,11 +101,8 @@ class FilesRoute(BaseRoute):
         return link
 
     async def _upload(self, request: Request) -> Response:
-        stream = request.stream()
-        try:
-            return await self._receive(request.headers, self._signed_link(request, "POST"), stream)
-        except RefusedFileRequest as refusal:
-            return RefusedUploadResponse(stream, refusal)
+        link = self._signed_link(request, "POST")
+        return await self._receive(request.headers, link, request.stream())
 
     async def _receive(
         self, headers: Headers, link: SignedLink, stream: AsyncIterator[bytes]
@@ -266,17 +244,6 @@ async def _limit_size(chunks: Chunks, link: SignedLink) -> Chunks:
         if size > link.max_bytes:
             raise _too_large(link)
         yield chunk
-
-
-async def _discard_rest(stream: AsyncIterator[bytes]) -> None:
-    """Discard, within bounds, the bytes that a client sends until it notices the answer."""
-    size = 0
-    with suppress(TimeoutError, ClientDisconnect):
-        async with asyncio.timeout(LINGER_SECONDS):
-            async for chunk in stream:
-                size += len(chunk)
-                if size > LINGER_BYTES:
-                    return
 
 
 def _malformed_form() -> RefusedFileRequest:

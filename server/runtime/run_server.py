@@ -118,7 +118,7 @@ async def serve_port(
                 settings,
                 with_ingest(store, settings, destinations, sink),
                 identity,
-                Runtime(streams, sink, siblings),
+                Runtime(streams, sink, siblings, gates),
             ) as app,
         ):
             announce()

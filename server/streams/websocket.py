@@ -252,13 +252,13 @@ class WebSocketConnection:
         Until then it counts as unproven. The payload of `connection_init` wins over the handshake.
         """
         streams = self._service.streams
-        proven = await self._proven_by_handshake()
-        if proven is None:
-            counted = streams.hold_unproven(self._lifetime, self._address)
-        else:
-            self._admit()
-            counted = streams.hold_for(proven.caller)
-        with counted:
+        with ExitStack() as counted:
+            counted.enter_context(streams.hold_unproven(self._lifetime, self._address))
+            proven = await self._proven_by_handshake()
+            if proven is not None:
+                self._admit()
+                counted.close()
+                counted.enter_context(streams.hold_for(proven.caller))
             sent = await self._sent_authorization()
             if proven is None or sent:
                 proven = await self._service.authenticate(sent or self._headers)

@@ -13,6 +13,7 @@ from penstock.datastore.store import Store
 from penstock.datastore.table.instrumentation import EndCallback, InstrumentedTable, WatchBatch
 from penstock.graphql_jit import FallbackReason
 from penstock.schema.engine.engine import GraphQLEngine
+from penstock.server.connections.gate import Gates
 from penstock.server.core.siblings import Siblings
 from penstock.server.settings.settings import DATABASE, Settings
 from penstock.server.telemetry.metrics import Metrics
@@ -75,6 +76,11 @@ class Instrumentation:
         """Report the counters in `reasons`, of operations that ran interpreted."""
         if self.metrics is not None:
             self.metrics.count_fallbacks(reasons)
+
+    def count_connections(self, gates: Gates) -> None:
+        """Report the connections that are open, refused and let go."""
+        if self.metrics is not None:
+            self.metrics.count_connections(gates)
 
     def share_with_siblings(self) -> AbstractAsyncContextManager[None]:
         """Send the metrics of this process to the server's other processes on request."""

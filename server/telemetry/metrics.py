@@ -18,7 +18,7 @@ from prometheus_client import (
     PlatformCollector,
     ProcessCollector,
 )
-from prometheus_client.core import CounterMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 from starlette.requests import Request
@@ -29,6 +29,7 @@ from penstock.datastore.errors import LimitExceeded, RequestRefused, Unavailable
 from penstock.datastore.table.instrumentation import EndCallback, StoreCall
 from penstock.datastore.table.port import ConditionFailed
 from penstock.graphql_jit import FallbackReason
+from penstock.server.connections.gate import EndReason, Gates
 from penstock.server.core.siblings import Siblings
 from penstock.server.telemetry.gathered_metrics import gather_metrics, share_metrics
 from penstock.server.telemetry.operation import (
@@ -201,6 +202,27 @@ class FallbackMetrics(Collector):
         yield total
 
 
+class ConnectionMetrics(Collector):
+    """Exports the open connections of all listeners, and those that the guard has ended."""
+
+    def __init__(self, gates: Gates) -> None:
+        self._gates = gates
+
+    def collect(self) -> Iterator[CounterMetricFamily | GaugeMetricFamily]:
+        gates = self._gates.all
+        open_ones = GaugeMetricFamily("penstock_open_connections", "Connections that are open.")
+        open_ones.add_metric([], sum(map(len, gates)))
+        yield open_ones
+        refused = CounterMetricFamily(
+            "penstock_connections_refused",
+            "Connections that were refused or let go, by the reason.",
+            labels=("reason",),
+        )
+        for reason in EndReason:
+            refused.add_metric([reason.value], sum(gate.ends[reason] for gate in gates))
+        yield refused
+
+
 class Metrics:
     """The metrics of one application, in a separate registry."""
 
@@ -228,6 +250,10 @@ class Metrics:
     def count_fallbacks(self, reasons: Mapping[FallbackReason, int]) -> None:
         """Report the counters in `reasons`, which change elsewhere."""
         self.registry.register(FallbackMetrics(reasons))
+
+    def count_connections(self, gates: Gates) -> None:
+        """Report the connections behind the gates."""
+        self.registry.register(ConnectionMetrics(gates))
 
     def share_with_siblings(self) -> AbstractAsyncContextManager[None]:
         """Send the metrics to the server's other processes on request, if there are any."""

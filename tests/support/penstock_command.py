@@ -20,6 +20,7 @@ from tests.support.stores import aws_environment
 
 LAST_LINE = "Ctrl-C stops the server."
 READY = "the server is ready"
+LABELS = ("GraphiQL", "GraphQL", "Admin", "Data")
 """The event of JSON logs that stands for the lines up to the last one."""
 
 
@@ -85,11 +86,7 @@ def read_announcement(log: str) -> dict[str, str]:
     for line in log.splitlines():
         if line.startswith("{") and line.endswith("}") and READY in line:
             facts = json.loads(line)
-            return {
-                label: facts[label.lower()]
-                for label in ("GraphQL", "Admin")
-                if label.lower() in facts
-            }
+            return {label: facts[label.lower()] for label in LABELS if label.lower() in facts}
     before, found, _ = log.partition(LAST_LINE)
     lines = [line.partition(" ") for line in before.splitlines() if line[:1].isalpha()]
     return {label: text.strip() for label, _, text in lines} if found else {}

@@ -1,15 +1,21 @@
 """Heads are framed in one way, or refused."""
 
+import asyncio
 import time
 from contextlib import suppress
+from typing import Any
 
 import httptools
 import pytest
+import uvicorn
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.server import ServerState
 
 from penstock.server.connections.refusals import HEAD_TOO_LARGE, MALFORMED, RefusedRequest
 from penstock.server.connections.request_head import RequestHead, parse_head
+from tests.server.connections.wire import NotingApp, Wire
 
 
 def head(*fields: str, first: str = "POST /a HTTP/1.1") -> bytes:
@@ -60,6 +66,7 @@ def test_the_length_of_a_body_is_read(raw: bytes, length: int, chunked: bool) ->
         head("transfer-encoding: x-chunked"),
         head("transfer-encoding:"),
         head("transfer-encoding: chunked", first="POST /a HTTP/1.0"),
+        head("x: a HTTP/1.1", "transfer-encoding: chunked", first="POST /a HTTP/1.0"),
         head("content-length : 5"),
         head(" content-length: 5"),
         head("a: b", " c: d"),
@@ -108,7 +115,8 @@ PLAIN = "GET /a HTTP/1.1"
 
 def test_only_a_get_without_a_body_opens_a_websocket() -> None:
     found = parse_head(head(*SOCKET, first=PLAIN))
-    assert (found.upgrades, found.raw) == (True, head(*SOCKET, first=PLAIN))
+    handed_on = head("host: a", "upgrade: WebSocket", "connection: Upgrade", first=PLAIN)
+    assert (found.upgrades, found.raw) == (True, handed_on)
     with_no_body = head(*SOCKET, "content-length: 0", first=PLAIN)
     assert parse_head(with_no_body).upgrades
 
@@ -140,6 +148,11 @@ def test_only_a_get_without_a_body_opens_a_websocket() -> None:
             ("Connection:",),
         ),
         (("upgrade: websocket",), PLAIN, ()),
+        (
+            (*SOCKET, "x: a HTTP/1.1"),
+            "GET /a HTTP/1.0",
+            ("host: a", "connection: keep-alive", "x: a HTTP/1.1"),
+        ),
         (("connection: a, b", "http2-settings: a"), PLAIN, ("connection: a, b",)),
     ],
 )
@@ -180,6 +193,7 @@ PARTS = (
     b"content-length: 10\r\n", b"Content-Length:20 \r\n", b"transfer-encoding: chunked\r\n",
     b"transfer-encoding: identity\r\n", b"upgrade: websocket\r\n", b"upgrade: h2c\r\n",
     b"connection: upgrade\r\n", b"connection: close\r\n", b"proxy-connection: upgrade\r\n",
+    b"connection: keep-alive\r\n", b"Connection: a, UPGRADE\r\n", b"x: a HTTP/1.1\r\n",
     b"a: b\r\n", b" b\r\n", b"\tcontent-length: 5\r\n", b"expect: 100-continue\r\n",
     b"content-length : 5\r\n", b"x:\r\n", b"te: trailers\r\n", b"keep-alive: 1\r\n",
 )  # fmt: skip
@@ -207,8 +221,6 @@ def test_httptools_finds_the_end_of_every_accepted_request_at_the_same_place(raw
         found = parse_head(raw)
     except RefusedRequest:
         return
-    if found.upgrades:
-        return
     chunked = b"a\r\n" + BODY[:10] + b"\r\n0\r\n\r\n"
     sent = chunked if found.chunked else BODY[: found.length].ljust(found.length, b"-")
     heard = ParserCallbacks()
@@ -217,14 +229,77 @@ def test_httptools_finds_the_end_of_every_accepted_request_at_the_same_place(raw
     try:
         parser.feed_data(found.raw + sent)
     except httptools.HttpParserUpgrade:
-        raise
+        assert found.upgrades
+        return
     except httptools.HttpParserError:
         return
+    assert not found.upgrades
     body = BODY[:10] if found.chunked else sent
     assert (heard.bodies, heard.complete) == ([body], 1)
     if b"http/1.0" not in raw.lower() and b"close" not in raw:
         parser.feed_data(NEXT)
         assert (heard.bodies, heard.complete) == ([body, b""], 2)
+
+
+@st.composite
+def upgrading_heads(draw: st.DrawFn) -> bytes:
+    """Return a head that asks for a WebSocket, in one way or another, among odd lines."""
+    wanted = draw(st.permutations(["upgrade: websocket", *draw(st.lists(CONNECTIONS, max_size=3))]))
+    odd = draw(st.lists(st.sampled_from(UPGRADE_PARTS), max_size=2))
+    first = draw(st.sampled_from([PLAIN, PLAIN, "POST /a HTTP/1.1", "GET /a HTTP/1.0"]))
+    return head(*draw(st.permutations([*wanted, *odd])), first=first)
+
+
+CONNECTIONS = st.sampled_from(
+    ["upgrade", "Upgrade", "keep-alive", "close", "a, upgrade", "upgrade ,b", ",", "upgraded", "\t"]
+).map("connection: {}".format)
+UPGRADE_PARTS = (
+    "upgrade: h2c", "Upgrade: WEBSOCKET ", "upgrade: websocket, h2c", "upgrade:", "host: a",
+    "content-length: 0", "content-length: 5", "transfer-encoding: chunked", "x: a HTTP/1.1",
+    "proxy-connection: upgrade", "proxy-connection: keep-alive", "http2-settings: a",
+)  # fmt: skip
+
+
+class SwitchedWire(Wire):
+    """A wire that notes whether its protocol was replaced."""
+
+    has_switched = False
+
+    def set_protocol(self, _protocol: asyncio.BaseProtocol) -> None:
+        self.has_switched = True
+
+
+class NotedWebSocket(asyncio.Protocol):
+    """A WebSocket protocol that leaves its connection alone."""
+
+    def __init__(self, **_given: Any) -> None: ...
+
+
+async def switches(raw: bytes) -> bool:
+    """Tell whether uvicorn's protocol opens a WebSocket for the head."""
+    app = NotingApp(ignores_bodies=True)
+    config = uvicorn.Config(app, ws=NotedWebSocket, lifespan="off", log_config=None)
+    config.load()
+    state = ServerState()
+    protocol = HttpToolsProtocol(config=config, server_state=state, app_state={})
+    wire = SwitchedWire()
+    protocol.connection_made(wire)
+    protocol.data_received(raw)
+    while state.tasks:
+        await asyncio.wait(state.tasks)
+    protocol.connection_lost(None)
+    return wire.has_switched
+
+
+@settings(max_examples=1_000, deadline=None)
+@given(st.one_of(mutated_heads(), upgrading_heads()))
+@example(head("upgrade: websocket", "connection: upgrade", "connection: keep-alive", first=PLAIN))
+async def test_uvicorn_opens_a_websocket_for_those_heads_only_that_say_so(raw: bytes) -> None:
+    try:
+        found = parse_head(raw)
+    except RefusedRequest:
+        return
+    assert await switches(found.raw) == found.upgrades
 
 
 AWKWARD = (

@@ -209,13 +209,6 @@ async def test_a_stranger_sends_short_messages_until_it_is_admitted() -> None:
     await turn_until(lambda: known.received == [" " * 65_537])
 
 
-async def test_a_handshake_without_an_answer_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(websocket_guard, "HANDSHAKE_SECONDS", 0)
-    app = GuardedApp()
-    await turn_until(lambda: app.transport.aborted)
-    assert app.transport.written == []
-
-
 async def test_a_client_that_does_not_read_its_last_bytes_is_let_go(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -8,12 +8,14 @@ import uvicorn
 from starlette.types import Message, Receive, Scope, Send
 from uvicorn.server import ServerState
 
-from penstock.server.connections.connection import connection_class
+from penstock.server.connections.connection import connection_class, connection_of
 from penstock.server.connections.gate import ConnectionGate, Gates, Stage
 from penstock.server.connections.request_watcher import RequestWatcher
+from penstock.server.connections.websocket_guard import WebSocketGuard
 
 SECONDS = {
     Stage.LEAVING: 2.0,
+    Stage.UNPROVEN: 30.0,
     Stage.FIRST_HEAD: 10.0,
     Stage.HEAD: 10.0,
     Stage.REST_OF_BODY: 10.0,
@@ -40,6 +42,9 @@ class LocalSocket:
     def __init__(self) -> None:
         self.options: list[tuple[int, int]] = []
 
+    def fileno(self) -> int:
+        return -1
+
     def setsockopt(self, level: int, option: int, _value: bytes) -> None:
         self.options.append((level, option))
 
@@ -51,7 +56,10 @@ class LocalSocket:
 
 
 class Wire(asyncio.Transport):
-    """A transport that keeps what is written; `unread` is the size of its buffer."""
+    """A transport that keeps what is written; `unread` is the size of its buffer.
+
+    While its client reads nothing, what is written stays there.
+    """
 
     def __init__(self, port: int = 8000) -> None:
         super().__init__()
@@ -66,6 +74,8 @@ class Wire(asyncio.Transport):
 
     def write(self, data: Any) -> None:
         self.written += data
+        if self.unread:
+            self.unread += len(data)
 
     def write_eof(self) -> None:
         self.has_ended_writing = True
@@ -101,19 +111,33 @@ class NotingApp:
     """Notes method, target and body of each request, and answers it.
 
     With `holds` the answers wait until the test sets `may_answer`; with `ignores_bodies` it answers
-    without having read the body.
+    without having read the body; with `distrusts` it takes all clients for strangers.
     """
 
-    def __init__(self, *, holds: bool = False, ignores_bodies: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        holds: bool = False,
+        ignores_bodies: bool = False,
+        distrusts: bool = False,
+        answer: bytes = ANSWER,
+    ) -> None:
+        self.scope: Scope = {}
         self.requests: list[tuple[str, str, bytes]] = []
         self.fields: list[list[tuple[bytes, bytes]]] = []
         self.left = 0
         self.may_answer = asyncio.Event()
         self._ignores_bodies = ignores_bodies
+        self._distrusts = distrusts
+        self._answer = answer
         if not holds:
             self.may_answer.set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.scope = scope
+        connection = connection_of(scope)
+        if self._distrusts and connection is not None:
+            connection.distrust()
         if scope["type"] == "websocket":
             await self._converse(receive, send)
             return
@@ -127,9 +151,9 @@ class NotingApp:
         )
         self.requests.append((scope["method"], target.decode(), body or b""))
         await self.may_answer.wait()
-        headers = [(b"content-length", b"%d" % len(ANSWER))]
+        headers = [(b"content-length", b"%d" % len(self._answer))]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await send({"type": "http.response.body", "body": ANSWER})
+        await send({"type": "http.response.body", "body": self._answer})
 
     async def _converse(self, receive: Receive, send: Send) -> None:
         await receive()
@@ -156,7 +180,13 @@ class GuardedApp:
 
     opened: ClassVar[list["GuardedApp"]] = []
 
-    def __init__(self, app: NotingApp, most: int = 100, admin_port: int | None = None) -> None:
+    def __init__(
+        self,
+        app: NotingApp,
+        most: int = 100,
+        admin_port: int | None = None,
+        ws: Any = WebSocketGuard,
+    ) -> None:
         self.app = app
         self.clock = Clock()
         self.gate = ConnectionGate(most, SECONDS, self.clock)
@@ -166,7 +196,7 @@ class GuardedApp:
         self._config = uvicorn.Config(
             RequestWatcher(app),
             http=connection_class(gates),
-            ws="websockets-sansio",
+            ws=ws,
             lifespan="off",
             log_config=None,
             access_log=False,
@@ -187,9 +217,12 @@ class GuardedApp:
         self._connections.remove(connection)
         connection.connection_lost(None)
 
-    def connect(self, port: int = 8000) -> tuple[asyncio.Protocol, Wire]:
+    def make_connection(self) -> asyncio.Protocol:
         make: Callable[..., asyncio.Protocol] = self._config.http_protocol_class
-        connection = make(config=self._config, server_state=self.state, app_state={})
+        return make(config=self._config, server_state=self.state, app_state={})
+
+    def connect(self, port: int = 8000) -> tuple[asyncio.Protocol, Wire]:
+        connection = self.make_connection()
         wire = Wire(port)
         connection.connection_made(wire)
         self._connections.append(connection)
@@ -232,3 +265,18 @@ def in_chunks(body: bytes, sizes: Sequence[int] = (), extension: bytes = b"") ->
         if part:
             written += b"%x%b\r\n%b\r\n" % (len(part), extension, part)
     return written
+
+
+HANDSHAKE = get(
+    "/s",
+    "connection: Upgrade",
+    "upgrade: websocket",
+    "sec-websocket-version: 13",
+    "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==",
+)
+FRAME = bytes.fromhex("8182 00000000") + b"ab"
+"""A text of two letters, masked by zeros."""
+
+
+def statuses(wire: Wire) -> list[int]:
+    return [int(part[1:4]) for part in wire.written.split(b"HTTP/1.1")[1:]]

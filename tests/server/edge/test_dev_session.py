@@ -12,6 +12,7 @@ from penstock.datastore.store import Store
 from penstock.server.app import open_app
 from penstock.server.auth.dev_identity import dev_identity
 from penstock.server.auth.dev_sessions import CODES, issue_code
+from penstock.server.edge.dev_session import MAX_BODY_BYTES
 from penstock.server.settings.settings import Settings
 from tests.support.stores import open_store
 
@@ -99,7 +100,7 @@ async def test_a_session_is_renewed(client: httpx.AsyncClient, tmp_path: Path) -
         b'{"code": "CODE", "user": "root"}',
         b'{"code": ["CODE"]}',
         b"\xff",
-        b"[" * 100_000,
+        b"[" * 10_000,
     ],
 )
 async def test_a_bad_body_uses_no_code_up(
@@ -110,6 +111,14 @@ async def test_a_bad_body_uses_no_code_up(
     answer = await client.post("/dev/session", content=sent, headers=JSON)
     assert (answer.status_code, code_of(answer)) == (400, "BAD_REQUEST")
     assert (await exchange(client, code=code)).status_code == 200
+
+
+async def test_a_body_is_at_most_16_kb(client: httpx.AsyncClient, tmp_path: Path) -> None:
+    body = json.dumps({"code": issue_code(tmp_path)}).ljust(MAX_BODY_BYTES + 1).encode()
+    answer = await client.post("/dev/session", content=body, headers=JSON)
+    assert (answer.status_code, code_of(answer)) == (413, "PAYLOAD_TOO_LARGE")
+    answer = await client.post("/dev/session", content=body[:-1], headers=JSON)
+    assert answer.status_code == 200
 
 
 @pytest.mark.parametrize(

@@ -357,16 +357,3 @@ def until_refused(at: AttackedServer) -> None:
                 assert reply.json["errors"][0]["extensions"]["code"] == "SERVICE_UNAVAILABLE"
                 return
     raise AssertionError("no request was refused")
-
-
-def test_256_descriptors_suffice_against_400_silent_connections(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> None:
-    settings = {name: value for name, value in SHORT.items() if "CONNECTIONS" not in name}
-    directory = tmp_path_factory.mktemp("few")
-    patient = {"PENSTOCK_HEAD_SECONDS": "30"}
-    with open_attacked_server(directory, settings | patient, (128, 256)) as at:
-        assert at.descriptor_limits() == (256, 256)
-        with many(at, 400), many(at, 10, UNFINISHED):
-            for _ in range(3):
-                assert_others_are_served(at)

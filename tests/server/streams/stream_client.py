@@ -116,6 +116,7 @@ SCHEMA = strawberry.Schema(Query, Mutation, Subscription)
 class StreamHouse:
     """The service with its two transports; `Bearer NAME` is the user NAME, valid for `valid`.
 
+    `Bearer slow` is refused when the issuer answers; `waiting` counts those who wait for it.
     Each caller may spend `share` in all; None means no limit.
     """
 
@@ -135,6 +136,8 @@ class StreamHouse:
         self.opened: list[AdmittedOperation] = []
         self.seen: list[OperationRecord] = []
         self.valid = valid
+        self.issuer_answers = asyncio.Event()
+        self.waiting = 0
         self.streams = StreamRegistry(per_caller, unproven)
         self.limiter = RateLimiter(1 if share else 0, share or 1, clock=lambda: 0.0)
         self.engine = GraphQLEngine(SCHEMA, engine)
@@ -168,6 +171,9 @@ class StreamHouse:
         match [value for name, value in headers.items() if name.lower() == "authorization"]:
             case ["Bearer away"]:
                 raise Unavailable("The issuer's keys cannot be had.", retry_after=5)
+            case ["Bearer slow"]:
+                self.waiting += 1
+                await self.issuer_answers.wait()
             case ["Bearer crash"]:
                 raise RuntimeError("secret of the house")
             case [str(text)] if text.startswith("Bearer "):

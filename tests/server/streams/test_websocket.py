@@ -23,6 +23,7 @@ from tests.server.streams.stream_client import (
     handshake,
 )
 from tests.support.loop_clock import LONG, pass_time
+from tests.support.patience import until
 
 TICKS = "subscription T($to: Int!) { ticks(to: $to) { number } }"
 
@@ -147,7 +148,7 @@ def test_addresses_of_one_network_are_one_site(address: str, site: str) -> None:
 
 
 async def test_a_handshake_with_a_valid_token_counts_for_its_caller_only() -> None:
-    house = StreamHouse(unproven=1, per_caller=2)
+    house = StreamHouse(unproven=2, per_caller=2)
     async with accepted_client(house) as silent:
         async with (
             accepted_client(house, authorization="Bearer ann") as first,
@@ -174,6 +175,21 @@ async def test_a_handshake_with_a_bad_token_counts_as_without_one(token: str) ->
         assert await first.wait_for_close() == CROWDED
         second.say(INIT)
         assert await second.next_message() == ACK
+
+
+async def test_a_client_counts_as_unproven_while_its_token_is_looked_at() -> None:
+    house = StreamHouse(unproven=2)
+    async with (
+        accepted_client(house, authorization="Bearer slow") as first,
+        accepted_client(house, authorization="Bearer slow"),
+    ):
+        await until(lambda: house.waiting == 2)
+        async with accepted_client(house, authorization="Bearer slow") as third:
+            assert await first.wait_for_close() == CROWDED
+            house.issuer_answers.set()
+            third.say(INIT)
+            assert await third.next_message() == ACK
+    assert len(house.streams) == 0
 
 
 async def test_the_payload_wins_over_a_valid_token_of_the_handshake() -> None:

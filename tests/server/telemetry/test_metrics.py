@@ -13,6 +13,9 @@ from penstock.datastore.store import Store
 from penstock.datastore.table.instrumentation import RetryReason, StoreCall
 from penstock.datastore.table.port import ConditionFailed
 from penstock.graphql_jit import FallbackReason
+from penstock.server.connections.gate import ConnectionGate, EndReason, Gates, Stage, time_limits
+from penstock.server.settings.settings import Settings
+from penstock.server.telemetry.gathered_metrics import ProcessMetrics, encode_metrics
 from penstock.server.telemetry.metrics import Metrics
 from penstock.server.telemetry.operation import OperationRecord, Transport
 from tests.faults.dynamodb_proxy import Fault
@@ -28,6 +31,7 @@ LABELS = {
     "reason": {
         *(again.value for again in RetryReason),
         *(reason.value for reason in FallbackReason),
+        *(reason.value for reason in EndReason),
     },
     "loader": {"pipelines", "groups", "jobs", "pipeline_versions", "pipeline_version_pages"},
     "cache": {"documents", "persisted"},
@@ -212,6 +216,33 @@ def test_open_streams_are_counted_when_they_are_asked_for() -> None:
     assert samples(metrics, "penstock_open_streams") == {(): 3}
     streams.pop()
     assert samples(metrics, "penstock_open_streams") == {(): 2}
+
+
+def test_connections_are_counted_with_the_reasons_of_their_ends() -> None:
+    limits = time_limits(Settings.load())
+    main, admin = (ConnectionGate(9, limits, lambda: 0.0) for _ in range(2))
+    metrics = Metrics()
+    metrics.count_connections(Gates(main, admin, 1))
+    for gate in (main, main, admin):
+        gate.admit(SilentConnection())
+        gate.count_end(EndReason.SILENT)
+    main.count_end(EndReason.TOO_MANY)
+    assert samples(metrics, "penstock_open_connections") == {(): 3}
+    refused = "penstock_connections_refused_total"
+    assert samples(metrics, refused) == {("silent",): 3, ("too_many",): 1}
+    shared = ProcessMetrics([(n, encode_metrics(metrics.registry)) for n in range(2)])
+    found = [one for family in shared.collect() for one in family.samples if one.name == refused]
+    assert [one.labels for one in found if one.value == 1] == [
+        {"process": "0", "reason": "too_many"},
+        {"process": "1", "reason": "too_many"},
+    ]
+
+
+class SilentConnection:
+    """A connection that says nothing."""
+
+    def end_wait(self, _stage: Stage) -> None: ...
+    def abort(self) -> None: ...
 
 
 async def test_operations_that_are_not_compiled_are_counted_by_reason(

@@ -1,0 +1,244 @@
+"""The gate of a listener bounds its connections, their memory, and their times."""
+
+import asyncio
+import logging
+
+import pytest
+
+from penstock.server.connections.gate import RESERVE, ConnectionGate, EndReason, Stage
+from tests.server.connections.wire import (
+    ANSWER,
+    HANDSHAKE,
+    SECONDS,
+    Clock,
+    GuardedApp,
+    NotingApp,
+    get,
+    post,
+    statuses,
+)
+
+
+async def test_silent_connections_make_room_for_new_ones() -> None:
+    served = GuardedApp(NotingApp(), most=40)
+    wires = [served.connect()[1] for _ in range(39)]
+    idle, idle_wire = served.connect()
+    await served.say(idle, get())
+    new = [served.connect() for _ in range(10)]
+    assert [wire.was_aborted for wire in wires] == [True] * 10 + [False] * 29
+    for connection, wire in new:
+        await served.say(connection, get())
+        assert statuses(wire) == [200]
+    assert idle_wire.is_open
+    assert len(served.gate) == 40
+
+
+async def test_requests_beyond_the_cap_are_refused_but_those_for_health() -> None:
+    served = GuardedApp(NotingApp(holds=True), most=3)
+    for _ in range(3):
+        await served.say(served.connect()[0], get())
+    (one, refused), (other, probe) = served.connect(), served.connect()
+    await served.say(one, get())
+    assert statuses(refused) == [503]
+    assert b"retry-after: 1\r\n" in refused.written
+    await served.say(other, get("/healthz"))
+    served.app.may_answer.set()
+    await served.settle()
+    assert (statuses(probe), probe.is_open) == ([200], False)
+    assert served.app.requests == [("GET", "/a", b"")] * 3 + [("GET", "/healthz", b"")]
+
+
+async def test_the_places_of_health_probes_are_bounded() -> None:
+    served = GuardedApp(NotingApp(holds=True), most=3)
+    for _ in range(3 + RESERVE):
+        connection, _ = served.connect()
+        await served.say(connection, get("/healthz"))
+    _, wire = served.connect()
+    assert statuses(wire) == [503]
+    assert len(served.app.requests) == 3 + RESERVE
+
+
+async def test_heads_that_never_end_share_a_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("penstock.server.connections.gate.MAX_HELD_BYTES", 100_000)
+    served = GuardedApp(NotingApp())
+    wires = []
+    for _ in range(10):
+        connection, wire = served.connect()
+        await served.say(connection, b"GET / HTTP/1.1\r\na: " + b"b" * 29_981)
+        wires.append((connection, wire))
+    assert [wire.is_open for _, wire in wires] == [False] * 7 + [True] * 3
+    for connection, _ in wires[:7]:
+        served.lose(connection)
+    assert served.gate.held_bytes == 90_000
+
+
+async def test_floods_whose_answers_are_not_read_share_a_bounded_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("penstock.server.connections.gate.MAX_HELD_BYTES", 100_000)
+    served = GuardedApp(NotingApp(holds=True))
+    wires = []
+    for _ in range(5):
+        connection, wire = served.connect()
+        await served.say(connection, get())
+        connection.pause_writing()
+        await served.say(connection, get("/b") * 1_000)
+        wires.append(wire)
+    assert [wire.was_aborted for wire in wires] == [True, True, False, False, False]
+    assert served.gate.held_bytes == 3 * 1_000 * len(get("/b"))
+
+
+async def test_lost_connections_leave_nothing_behind() -> None:
+    served = GuardedApp(NotingApp(holds=True))
+    raws = (b"", b"GET / HT", get(), post(b"", length="5"), HANDSHAKE, b"\0", get() + b"GET")
+    for raw in raws:
+        connection, _ = served.connect()
+        if raw:
+            connection.data_received(raw)
+        await asyncio.sleep(0)
+        served.lose(connection)
+    served.app.may_answer.set()
+    await served.settle()
+    await served.wait(100)
+    assert (len(served.gate), served.gate.held_bytes) == (0, 0)
+    assert [len(line) for line in served.gate._lines] == [0] * len(Stage)
+    assert served.state.connections == set()
+
+
+async def test_the_listener_for_administration_has_its_own_places_and_paths() -> None:
+    served = GuardedApp(NotingApp(), most=1, admin_port=9)
+    connection, wire = served.connect(port=9)
+    for target in ("/healthz", "/readyz", "/metrics", "/graphql", "/", "/healthz/a"):
+        await served.say(connection, get(target))
+    assert statuses(wire) == [200, 200, 200, 404, 404, 404]
+    assert [target for _, target, _ in served.app.requests] == ["/healthz", "/readyz", "/metrics"]
+    assert len(served.gate) == 0
+    assert wire.written.count(ANSWER) == 3
+
+
+class Waiting:
+    """A connection that notes what its gate does to it, and may fail to end."""
+
+    def __init__(self, *, fails: bool = False) -> None:
+        self.ended: list[Stage] = []
+        self.was_aborted = False
+        self._fails = fails
+
+    def end_wait(self, stage: Stage) -> None:
+        self.ended.append(stage)
+        if self._fails:
+            raise RuntimeError("it cannot end")
+
+    def abort(self) -> None:
+        self.was_aborted = True
+
+
+async def test_refused_connections_do_not_count_as_silent_places() -> None:
+    gate = ConnectionGate(3, SECONDS, Clock())
+    busy = [Waiting() for _ in range(3 + RESERVE)]
+    for one in busy:
+        assert gate.admit(one)
+        gate.move(one, Stage.FIRST_HEAD, None)
+    for _ in range(40):
+        refused = Waiting()
+        assert (gate.admit(refused), gate.is_full) == (False, True)
+        gate.move(refused, Stage.FIRST_HEAD, Stage.LEAVING)
+        assert (len(gate), gate.is_full) == (3 + RESERVE, True)
+    for one in busy[3:]:
+        gate.remove(one)
+    assert (len(gate), gate.is_full) == (3, False)
+    assert [one.was_aborted for one in busy] == [False] * len(busy)
+
+
+@pytest.mark.parametrize("stage", [stage for stage in Stage if stage is not Stage.BODY])
+async def test_each_wait_for_a_silent_client_gives_its_place_away(stage: Stage) -> None:
+    gate = ConnectionGate(20, SECONDS, Clock())
+    crowd = [Waiting() for _ in range(100)]
+    for one in crowd:
+        assert gate.admit(one)
+        if stage is Stage.READING:
+            gate.move(one, Stage.FIRST_HEAD, None)
+            gate.begin_reading(one)
+        else:
+            gate.move(one, Stage.FIRST_HEAD, stage)
+        assert not gate.is_full
+    assert (len(gate), gate.ends[EndReason.CROWDED_OUT]) == (20, 80)
+    assert [one.was_aborted for one in crowd] == [True] * 80 + [False] * 20
+
+
+@pytest.mark.parametrize("stage", [None, *(one for one in Stage if one is not Stage.READING)])
+async def test_a_client_that_reads_again_counts_as_before(stage: Stage | None) -> None:
+    gate = ConnectionGate(0, SECONDS, Clock())
+    one = Waiting()
+    gate.admit(one)
+    gate.move(one, Stage.FIRST_HEAD, stage)
+    before = gate.is_full
+    gate.begin_reading(one)
+    assert not gate.is_full
+    gate.move(one, stage, Stage.HEAD)
+    gate.move(one, Stage.HEAD, stage)
+    assert not gate.is_full
+    gate.end_reading(one, stage)
+    assert gate.is_full is before is (stage in (None, Stage.BODY))
+
+
+@pytest.mark.parametrize("stage", list(Stage))
+async def test_one_failure_neither_hinders_others_nor_loses_a_timer(
+    stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock = Clock()
+    gate = ConnectionGate(10, SECONDS, clock)
+    broken, whole = Waiting(fails=True), Waiting()
+    for one in (broken, whole):
+        gate.admit(one)
+        gate.move(one, Stage.FIRST_HEAD, stage)
+    with caplog.at_level(logging.ERROR):
+        for _ in range(2):
+            clock.now += SECONDS[stage]
+            await gate.end_late_ones()
+    assert (broken.ended, broken.was_aborted) == ([stage] * 2, True)
+    assert (whole.ended, whole.was_aborted) == ([stage] * 2, False)
+    assert [record.levelname for record in caplog.records] == ["ERROR"] * 2
+
+
+async def test_sockets_that_prove_nothing_make_room_for_requests() -> None:
+    served = GuardedApp(NotingApp(), most=20)
+    sockets = []
+    for _ in range(60):
+        connection, wire = served.connect()
+        await served.say(connection, HANDSHAKE)
+        assert statuses(wire) == [101]
+        sockets.append(wire)
+    good, wire = served.connect()
+    await served.say(good, get())
+    assert statuses(wire) == [200]
+    assert [one.was_aborted for one in sockets] == [True] * 41 + [False] * 19
+
+
+async def test_bodies_of_strangers_make_room_for_requests() -> None:
+    served = GuardedApp(NotingApp(distrusts=True), most=20)
+    wires = []
+    for _ in range(60):
+        connection, wire = served.connect()
+        await served.say(connection, post(b"", length="9"), b"a")
+        wires.append(wire)
+    good, wire = served.connect()
+    await served.say(good, post(b"a"))
+    assert statuses(wire) == [200]
+    assert [one.was_aborted for one in wires] == [True] * 41 + [False] * 19
+    served.app.may_answer.set()
+
+
+async def test_the_gate_counts_the_ends_by_their_reasons() -> None:
+    served = GuardedApp(NotingApp(), most=100)
+    for raw in (b"\0", b"GET / HTTP/1.1\r\na: " + b"b" * 33_000, get(), b"GET / HT", b""):
+        connection, _ = served.connect()
+        if raw:
+            await served.say(connection, raw)
+    await served.wait(10)
+    assert served.gate.ends == {
+        EndReason.MALFORMED: 1,
+        EndReason.HEAD_TOO_LARGE: 1,
+        EndReason.HEAD_TOO_LATE: 1,
+        EndReason.SILENT: 1,
+    }
