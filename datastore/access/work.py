@@ -9,6 +9,9 @@ from typing import Final, Protocol
 FORMULA_CHARACTERS: Final = 3
 """Characters of formulas that are parsed and checked, or compiled, in one unit."""
 
+RENAMED_CHARACTERS: Final = 200
+"""Characters of formulas in which names are replaced by those of today, in one unit."""
+
 CALLED_CHARACTERS: Final = 600
 """Characters of called formulas that are met again, by one more formula, in one unit."""
 
@@ -56,6 +59,11 @@ def formula_units(own: int, called: int = 0, calling: int = 1) -> int:
     number of the formulas.
     """
     return (own + called) // FORMULA_CHARACTERS + called * calling // CALLED_CHARACTERS
+
+
+def renaming_units(characters: int) -> int:
+    """Return the units of showing formulas of this many characters with the names of today."""
+    return characters // RENAMED_CHARACTERS
 
 
 def step_units(steps: int) -> int:

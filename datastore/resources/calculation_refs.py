@@ -42,8 +42,8 @@ class ReferenceKey(NamedTuple):
     group: str | None
 
     @classmethod
-    def of(cls, kind: str, name: str, pin: VersionPin) -> "ReferenceKey":
-        return cls(kind, comparison_form(name), pin.group)
+    def of(cls, kind: str, name: str, group: str | None) -> "ReferenceKey":
+        return cls(kind, comparison_form(name), group)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,8 @@ class CallOrigin:
 
     def mention(self, kind: str, name: str, pin: VersionPin) -> NameReference:
         """The name of a resource of this kind, in a formula of this origin."""
-        return NameReference(self.owner, name, pin, self.ids.get(ReferenceKey.of(kind, name, pin)))
+        id = self.ids.get(ReferenceKey.of(kind, name, pin.group))
+        return NameReference(self.owner, name, pin, id)
 
 
 @dataclass(frozen=True, slots=True)
