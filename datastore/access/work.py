@@ -28,11 +28,11 @@ FILE_BYTES: Final = 200
 class WorkAccount(Protocol):
     """The allowance of one caller, from which an operation takes what its work costs.
 
-    Work begins with `spend`, which a caller in debt cannot do. What turns out to belong to it is
-    then only owed, so that work that has begun comes to its end.
+    Work begins with `spend_more`, which a caller in debt cannot do. What turns out to
+    belong to it is then only owed, so that work that has begun comes to its end.
     """
 
-    def spend(self, units: int) -> None:
+    def spend_more(self, units: int) -> None:
         """Take the units of work that is to begin; raises RateLimited, which takes nothing."""
 
     def owe(self, units: int) -> None:
@@ -42,7 +42,7 @@ class WorkAccount(Protocol):
 class FreeWork:
     """The account of the server's own work, which costs nobody anything."""
 
-    def spend(self, units: int) -> None:
+    def spend_more(self, units: int) -> None:
         """Take nothing."""
 
     def owe(self, units: int) -> None:

@@ -137,7 +137,7 @@ async def read_callees(
     nothing is read. Raises LimitExceeded for more calculations, or deeper calls, than a formula may
     have. The account of the caller pays for the check of all these formulas.
     """
-    access.work.spend(formula_units(sum(map(len, formulas))))
+    access.work.spend_more(formula_units(sum(map(len, formulas))))
     calculation = saved if isinstance(saved, Calculation) else None
     search = _CallSearch(NameResolver(CALCULATION, access, calculation))
     called = await search.follow_calls(CallOrigin.of(saved), formulas)

@@ -46,7 +46,7 @@ _SIGN: Final = re.compile(
 
 
 class _Bracket:
-    """What stands in a bracket that is still open: the arguments of a call, or one expression.
+    """A bracket that is still open, with the arguments of a call or with one expression.
 
     `arguments` has the literal of each argument that is a text and nothing else. `parts` counts
     what the present argument consists of, and `text` is the last of it, if that is a text.

@@ -11,7 +11,7 @@ class Account:
         self.owed = 0
         self.most = most
 
-    def spend(self, units: int) -> None:
+    def spend_more(self, units: int) -> None:
         if self.taken + units > self.most:
             raise RateLimited(7)
         self.taken += units
