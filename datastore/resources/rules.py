@@ -34,26 +34,31 @@ _OWN_PROBLEMS: Final[Mapping[str, Callable[[Any, CalculationLibrary], list[Field
 """The problems of the fields that one kind of resource alone has, by its letter."""
 
 
-_NAMES: Final = frozenset({"name", "key", "value", "label"})
-"""The fields of resources, and of what they hold, that name something."""
+_NAMES: Final = frozenset(
+    {
+        *("name", "key", "value", "label"),
+        *("title", "album", "albumArtist", "artists", "genres"),
+    }
+)
+"""The fields of resources and tracks, and of what they hold, that name something."""
 
 
 def invisible_name_problems(content: object, *path: str) -> list[FieldProblem]:
     """List the names with invisible characters in new content; `path` is its path in the input.
 
-    Names that a resource has from before are no part of its new content.
+    Names from before are no part of new content.
     """
+    if isinstance(content, str):
+        field = next((part for part in reversed(path) if not part.isdigit()), "")
+        message = invisible_character_problem(content) if field in _NAMES else None
+        return [FieldProblem([*path], message)] if message else []
     if isinstance(content, msgspec.Struct):
         content = msgspec.structs.asdict(content)
     elif isinstance(content, tuple):
         content = {str(n): entry for n, entry in enumerate(content)}
-    if not isinstance(content, dict):
-        named = isinstance(content, str) and path[-1] in _NAMES
-        message = invisible_character_problem(str(content)) if named else None
-        return [FieldProblem([*path], message)] if message else []
     return [
         problem
-        for field, value in content.items()
+        for field, value in (content.items() if isinstance(content, dict) else ())
         if field != "attributes"
         for problem in invisible_name_problems(value, *path, field)
     ]
