@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from penstock.datastore.access.new_names import invisible_name_problems
 from penstock.datastore.audio.records import AudioFile, Tags
 from penstock.datastore.errors import FieldProblem
-from penstock.datastore.resources.rules import invisible_name_problems
 from penstock.datastore.text import is_id, line_problem, normalisation_problem
 
 MAX_TITLE: Final = 512
