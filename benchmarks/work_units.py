@@ -13,13 +13,14 @@ from time import process_time
 
 import orjson
 
-from penstock.datastore.access.work import file_units, formula_units, step_units
+from penstock.datastore.access.work import file_units, formula_units, renaming_units, step_units
 from penstock.datastore.datasets.csv import read_table
 from penstock.datastore.records import DatasetColumn, DatasetContent, ValueType
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
 from penstock.formula.checking.check import Surroundings
 from penstock.formula.checking.linker import examine
+from penstock.formula.checking.renaming import rename
 from penstock.formula.core.values import FormulaParameter, FormulaType
 from penstock.formula.evaluate import compile_formula
 from penstock.schema import schema
@@ -36,6 +37,7 @@ USUAL = "{ pipelines(first: 20) { nodes { id name version owner tags { key value
 GUESSED = f"{{ {' '.join(f'guess{n}' for n in range(150))} }}"
 AROUND = Surroundings((FormulaParameter("x", FormulaType.NUMBER),), FormulaType.NUMBER)
 SUM = "+".join([":x"] * 950)
+CALLS = "+".join(["#ef()"] * 490)
 CSV = b"k\n" + b"".join(b"key %d\n" % n for n in range(50_000))
 
 
@@ -68,6 +70,10 @@ def work_of_documents() -> dict[str, float]:
     }
 
 
+def show(text: str) -> str:
+    return rename(text, lambda name, _: f"{name}_2025", lambda *_: None)
+
+
 def work_of_formulas() -> dict[str, float]:
     compiled = compile_formula(SUM, AROUND)
     rows = [{"x": number} for number in range(500)]
@@ -79,6 +85,8 @@ def work_of_formulas() -> dict[str, float]:
             lambda number: compile_formula(SUM + " " * (number + 10), AROUND),
             formula_units(len(SUM)),
         ),
+        "formula of 490 calls, shown": least(lambda _: show(CALLS), renaming_units(len(CALLS))),
+        "formula, shown": least(lambda _: show("#ef()+" + SUM), renaming_units(len(SUM))),
         "formula, evaluated": least(
             lambda _: compiled.run_all(rows), step_units(compiled.steps * len(rows))
         ),

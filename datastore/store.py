@@ -92,14 +92,14 @@ class Session:
     """The repositories of one caller, opened by `Store.open_session` for one request.
 
     `units` counts the read and write units that the session uses; `work` is the account that pays
-    for other work. `watch` is called with each batch
-    that a loader reads. A session makes a repository when it is first used, because a request uses
-    few of them.
+    for other work. `watch` is called with each batch that a loader reads. A session makes a
+    repository when it is first used, because a request uses few of them.
     """
 
     def __init__(self, store: "Store", caller: Caller, work: WorkAccount) -> None:
         table = MeteredTable(store.table)
         self.caller: Final = caller
+        self.work: Final = work
         self.units: Final = table.units
         self.watch: Final = store.watch
         self._store: Final = store

@@ -4,24 +4,46 @@ A text that is saved is read with the names of that moment. So a formula that is
 again means the same, whatever was renamed since it was written.
 """
 
-from asyncio import gather, to_thread
+from asyncio import gather
 from collections.abc import Awaitable, Mapping, Sequence
-from typing import Any, TypeVar
+from functools import cache, partial
+from operator import attrgetter
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
+from cachetools import LRUCache
 from msgspec.structs import replace
 
+from penstock.datastore.access.work import renaming_units
 from penstock.datastore.errors import NotFound
+from penstock.datastore.formulas.threads import run_in_formula_thread
 from penstock.datastore.records import Calculation, Pipeline, Reference, Resource, Transformer
 from penstock.datastore.resources.calculation_refs import ReferenceKey
 from penstock.datastore.table.layout import CALCULATION, REFERENCE_DATASET, KindDefinition
 from penstock.datastore.text import comparison_form
 from penstock.formula.checking.renaming import NewName, rename
-from penstock.formula.core.errors import FormulaSyntax
-from penstock.formula.syntax.parser import is_callable_name, parse
+from penstock.formula.syntax.parser import is_callable_name
 from penstock.resolvers.context import Context
 
 R = TypeVar("R", bound=Resource)
-NewNames = Mapping[ReferenceKey, str]
+Texts: TypeAlias = tuple[str, ...]
+NewNames: TypeAlias = Mapping[ReferenceKey, str]
+
+KEPT_CHARACTERS: Final = 2_000_000
+_ENTRY_CHARACTERS: Final = 500
+"""The weight of an entry without texts, and of each of its names."""
+
+
+class _ShownTexts(NamedTuple):
+    """Texts with other names, and the weight of keeping them, in characters."""
+
+    texts: Texts
+    weight: int
+
+
+# What a text becomes depends on nothing but the names, so all callers share it.
+_KEPT: Final = LRUCache[tuple[Texts, frozenset[tuple[ReferenceKey, str]]], _ShownTexts](
+    KEPT_CHARACTERS, attrgetter("weight")
+)
 
 
 def current_formula(context: Context, calculation: Calculation) -> str | Awaitable[str]:
@@ -51,14 +73,14 @@ async def with_current_names(context: Context, version: R) -> R:
 
 async def _rename_formula(context: Context, calculation: Calculation) -> str:
     names = await _find_new_names(context, calculation.references)
-    (text,) = await _rename_all([calculation.formula], names)
+    (text,) = await _rename_all(context, (calculation.formula,), names)
     return text
 
 
 async def _rename_transformer(context: Context, pipeline: Pipeline) -> Transformer:
     names = await _find_new_names(context, pipeline.references)
     transforms = pipeline.transformer.transforms
-    texts = await _rename_all([one.formula for one in transforms], names)
+    texts = await _rename_all(context, tuple(one.formula for one in transforms), names)
     shown = [replace(one, formula=text) for one, text in zip(transforms, texts, strict=True)]
     return replace(pipeline.transformer, transforms=tuple(shown))
 
@@ -85,15 +107,31 @@ async def _find_new_name(context: Context, reference: Reference) -> str | None:
     return name if is_changed and (not is_call or is_callable_name(name)) else None
 
 
-async def _rename_all(texts: Sequence[str], names: NewNames) -> Sequence[str]:
-    return await to_thread(lambda: [_rename(text, names) for text in texts]) if names else texts
+async def _rename_all(context: Context, texts: Texts, names: NewNames) -> Texts:
+    """The texts with other names; the caller pays for those that were not shown lately."""
+    if not names:
+        return texts
+    key = texts, frozenset(names.items())
+    kept = _KEPT.get(key)
+    if kept is None:
+        # A caller in debt may still read formulas that cost less than a unit.
+        if units := renaming_units(sum(map(len, texts))):
+            context.session.work.spend_more(units)
+        kept = await run_in_formula_thread(partial(_rename_texts, texts, names))
+        if kept.weight <= KEPT_CHARACTERS:
+            _KEPT[key] = kept
+    return kept.texts
 
 
-def _rename(text: str, names: NewNames) -> str:
+def _rename_texts(texts: Texts, names: NewNames) -> _ShownTexts:
+    @cache
+    def find(kind: str, name: str, group: str | None) -> str | None:
+        return names.get(ReferenceKey.of(kind, name, group))
+
     def new_name(kind: str) -> NewName:
-        return lambda name, pin: names.get(ReferenceKey.of(kind, name, pin))
+        return partial(find, kind)
 
-    try:
-        return rename(parse(text), new_name(CALCULATION.letter), new_name(REFERENCE_DATASET.letter))
-    except FormulaSyntax:
-        return text
+    calculation, dataset = new_name(CALCULATION.letter), new_name(REFERENCE_DATASET.letter)
+    renamed = tuple(rename(text, calculation, dataset) for text in texts)
+    characters = sum(map(len, (*texts, *renamed)))
+    return _ShownTexts(renamed, characters + _ENTRY_CHARACTERS * (1 + len(names)))

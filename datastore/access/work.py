@@ -9,6 +9,9 @@ from typing import Final, Protocol
 FORMULA_CHARACTERS: Final = 3
 """Characters of formulas that are parsed and checked, or compiled, in one unit."""
 
+RENAMED_CHARACTERS: Final = 200
+"""Characters of formulas in which names are replaced by those of today, in one unit."""
+
 CALLED_CHARACTERS: Final = 600
 """Characters of called formulas that are met again, by one more formula, in one unit."""
 
@@ -25,11 +28,11 @@ FILE_BYTES: Final = 200
 class WorkAccount(Protocol):
     """The allowance of one caller, from which an operation takes what its work costs.
 
-    Work begins with `spend`, which a caller in debt cannot do. What turns out to belong to it is
-    then only owed, so that work that has begun comes to its end.
+    Work begins with `spend_more`, which a caller in debt cannot do. What turns out to
+    belong to it is then only owed, so that work that has begun comes to its end.
     """
 
-    def spend(self, units: int) -> None:
+    def spend_more(self, units: int) -> None:
         """Take the units of work that is to begin; raises RateLimited, which takes nothing."""
 
     def owe(self, units: int) -> None:
@@ -39,7 +42,7 @@ class WorkAccount(Protocol):
 class FreeWork:
     """The account of the server's own work, which costs nobody anything."""
 
-    def spend(self, units: int) -> None:
+    def spend_more(self, units: int) -> None:
         """Take nothing."""
 
     def owe(self, units: int) -> None:
@@ -56,6 +59,11 @@ def formula_units(own: int, called: int = 0, calling: int = 1) -> int:
     number of the formulas.
     """
     return (own + called) // FORMULA_CHARACTERS + called * calling // CALLED_CHARACTERS
+
+
+def renaming_units(characters: int) -> int:
+    """Return the units of showing formulas of this many characters with the names of today."""
+    return characters // RENAMED_CHARACTERS
 
 
 def step_units(steps: int) -> int:

@@ -22,7 +22,7 @@ from penstock.datastore.audio.derived_rows import (
 )
 from penstock.datastore.audio.object_keys import is_owned
 from penstock.datastore.audio.records import Audio
-from penstock.datastore.audio.track_rules import invisible_name_problems, tag_problems
+from penstock.datastore.audio.track_rules import new_name_problems, tag_problems
 from penstock.datastore.audio.tracks import TrackReader, audio_item, audio_key
 from penstock.datastore.audio.upkeep.covers import CoverStore
 from penstock.datastore.audio.upkeep.library_rows import upkeep_update
@@ -55,7 +55,7 @@ class TrackEditor:
             if expected_version not in (None, track.version):
                 raise VersionConflict(track.version)
             changed = msgspec.structs.replace(track, **changes)
-            if problems := [*tag_problems(changed), *invisible_name_problems(changes)]:
+            if problems := [*tag_problems(changed), *new_name_problems(changes)]:
                 raise Invalid(problems)
             return changed
 

@@ -3,14 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from penstock.datastore.access.new_names import invisible_name_problems
 from penstock.datastore.audio.records import AudioFile, Tags
 from penstock.datastore.errors import FieldProblem
-from penstock.datastore.text import (
-    invisible_character_problem,
-    is_id,
-    line_problem,
-    normalisation_problem,
-)
+from penstock.datastore.text import is_id, line_problem, normalisation_problem
 
 MAX_TITLE: Final = 512
 MAX_NAME: Final = 256
@@ -29,18 +25,10 @@ def tag_problems(tags: Tags) -> list[FieldProblem]:
     return [*_text_problems(tags), *_list_problems(tags), *_number_problems(tags)]
 
 
-def invisible_name_problems(changes: Mapping[str, object]) -> list[FieldProblem]:
+def new_name_problems(changes: Mapping[str, object]) -> list[FieldProblem]:
     """List the new names with invisible characters; the track may have some from before."""
-    texts: list[tuple[list[str], object]] = []
-    for field, value in changes.items():
-        path = [_FIELDS.get(field, field)]
-        names = enumerate(value) if isinstance(value, tuple) else ()
-        texts += [(path, value), *(([*path, str(n)], name) for n, name in names)]
-    return [
-        FieldProblem(path, message)
-        for path, text in texts
-        if isinstance(text, str) and (message := invisible_character_problem(text))
-    ]
+    new = {_FIELDS.get(field, field): value for field, value in changes.items()}
+    return invisible_name_problems(new)
 
 
 def file_problems(file: AudioFile) -> list[FieldProblem]:

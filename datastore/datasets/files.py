@@ -156,7 +156,7 @@ class DatasetFiles:
         content = _draft_content(columns, key_column, data)
         if dataset_problems(content):  # The caller reports these with those of all other fields.
             return CheckedContent(content, [], None)
-        self.access.work.spend(file_units(len(data)))
+        self.access.work.spend_more(file_units(len(data)))
         try:
             table = await to_thread(read_table, data, content)
         except UnreadableCsv as error:

@@ -71,7 +71,7 @@ class Evaluations:
         group = self.access.require_visible_group(group)
         await self.access.require_group(group)
         draft = _draft_calculation(group, formula, parameters, outputs)
-        self.access.work.spend(formula_units(len(formula)))
+        self.access.work.spend_more(formula_units(len(formula)))
         library = await read_visible_callees(self.access, CallOrigin.of(draft), formula)
         check = partial(calculation_problems, draft, library)
         if problems := await run_in_formula_thread(check):
@@ -85,7 +85,7 @@ class Evaluations:
             message = f"It is {latest.state.value}: it cannot be evaluated."
             raise IllegalState(message, latest.state.name)
         found = latest if version is None else await self._read_version(latest, version)
-        self.access.work.spend(formula_units(len(found.formula)))
+        self.access.work.spend_more(formula_units(len(found.formula)))
         library = await read_visible_callees(self.access, CallOrigin.of(found), found.formula)
         return found, await self._prepare(found, library, ("calculation",))
 

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from penstock.datastore.access.access import Access, not_found_error
+from penstock.datastore.access.new_names import invisible_name_problems
 from penstock.datastore.access.open_uploads import OpenedUpload
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import (
@@ -48,7 +49,6 @@ from penstock.datastore.resources.derived_rows import (
     tag_rows,
 )
 from penstock.datastore.resources.reading import ResourceReader
-from penstock.datastore.resources.rules import invisible_name_problems
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.commit import StaleRead, Write, already_done, commit
 from penstock.datastore.table.layout import EXECUTION, EXECUTION_COUNT, EXECUTION_PLAN, PIPELINE

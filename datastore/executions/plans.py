@@ -1,13 +1,14 @@
 """The plan of an execution: a pipeline's formulas with everything that they call and look up."""
 
-from asyncio import to_thread
 from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import FieldProblem, IllegalState, Invalid
 from penstock.datastore.executions.records import Pin
+from penstock.datastore.formulas.threads import run_in_formula_thread
 from penstock.datastore.formulas.transformers import transformer_problems
 from penstock.datastore.records import Output, Pipeline, ReferenceDataset, State, Transformer
 from penstock.datastore.resources.calculation_refs import CalledCalculations, read_callees
@@ -82,7 +83,8 @@ async def _call_problems(
     """
     if not any("#" in text for text in formulas):
         return ()
-    return await to_thread(transformer_problems, pipeline.transformer, library)
+    check = partial(transformer_problems, pipeline.transformer, library)
+    return await run_in_formula_thread(check)
 
 
 def _require_usable(access: Access, library: CalledCalculations) -> None:

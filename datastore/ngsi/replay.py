@@ -41,7 +41,7 @@ class LetterReplayer:
             (found,) = await find_letters(self.committer.table, [letter.id])
             if isinstance(found, ReplayResult):
                 return found
-            raise NotFound(f"There is no dead letter {letter.id}.", ("ids",)) from None
+            raise NotFound("There is no dead letter with this id any more.", ("ids",)) from None
         finally:
             self.in_flight.release(load)
 

@@ -148,7 +148,7 @@ class IngestRepository:
         if len(ids) > MAX_REPLAYED:
             raise LimitExceeded("dead letters at a time", MAX_REPLAYED, len(ids), ["ids"])
         replays, waiting = LetterReplays(), list[DeadLetter]()
-        for each in await self._replayable(list(dict.fromkeys(ids))):
+        for each in await self._replayable(ids):
             if isinstance(each, ReplayResult):
                 replays.replayed.append(each)
             else:
@@ -163,19 +163,19 @@ class IngestRepository:
         return replays
 
     async def _replayable(self, ids: Sequence[str]) -> list[DeadLetter | ReplayResult]:
-        """Find letters, or the results of their replays, that the caller may replay."""
-        found, missing = [], []
-        for id, each in zip(ids, await find_letters(self.access.table, ids), strict=True):
+        """Find letters, or the results of their replays, that the caller may replay; each once."""
+        found, missing = {}, []
+        for n, each in enumerate(await find_letters(self.access.table, ids)):
             letter = each.letter if isinstance(each, ReplayResult) else each
             if each is None or letter is None or not self._is_visible(letter):
-                missing.append(id)
+                missing.append(n)
             else:
-                found.append((letter, each))
+                found[letter.id] = letter, each
         if missing:
-            raise NotFound(f"These dead letters do not exist: {', '.join(missing)}.", ("ids",))
-        for letter, _ in found:
+            raise NotFound.in_list("dead letter", "ids", missing)
+        for letter, _ in found.values():
             self.directory.require_role(Role.CONTRIBUTOR, letter.service, letter.path)
-        return [each for _, each in found]
+        return [each for _, each in found.values()]
 
     async def preview(self, of: Service, path: str, body: str, form: str | None) -> list[Preview]:
         """Name the table of each entity of a notification, without storing anything.

@@ -132,8 +132,8 @@ class PlaylistReader:
                 return page.with_items(playlists)
             return await read_existing(window, partial(self._ids_holding, audio), self._existing)
 
-        asked = zip(wanted, pages, strict=True)
-        return list(await gather(*(fill_page(*one, page) for one, page in asked)))
+        windows = zip(wanted, pages, strict=True)
+        return list(await gather(*(fill_page(*one, page) for one, page in windows)))
 
     async def _existing(self, ids: Sequence[str]) -> list[Playlist | None]:
         """Get playlists, None for each that was deleted after the list was read."""

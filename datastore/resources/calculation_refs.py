@@ -42,8 +42,8 @@ class ReferenceKey(NamedTuple):
     group: str | None
 
     @classmethod
-    def of(cls, kind: str, name: str, pin: VersionPin) -> "ReferenceKey":
-        return cls(kind, comparison_form(name), pin.group)
+    def of(cls, kind: str, name: str, group: str | None) -> "ReferenceKey":
+        return cls(kind, comparison_form(name), group)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,8 @@ class CallOrigin:
 
     def mention(self, kind: str, name: str, pin: VersionPin) -> NameReference:
         """The name of a resource of this kind, in a formula of this origin."""
-        return NameReference(self.owner, name, pin, self.ids.get(ReferenceKey.of(kind, name, pin)))
+        id = self.ids.get(ReferenceKey.of(kind, name, pin.group))
+        return NameReference(self.owner, name, pin, id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +137,7 @@ async def read_callees(
     nothing is read. Raises LimitExceeded for more calculations, or deeper calls, than a formula may
     have. The account of the caller pays for the check of all these formulas.
     """
-    access.work.spend(formula_units(sum(map(len, formulas))))
+    access.work.spend_more(formula_units(sum(map(len, formulas))))
     calculation = saved if isinstance(saved, Calculation) else None
     search = _CallSearch(NameResolver(CALCULATION, access, calculation))
     called = await search.follow_calls(CallOrigin.of(saved), formulas)

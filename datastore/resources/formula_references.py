@@ -28,11 +28,11 @@ def saved_references(
     ids: dict[ReferenceKey, str] = {}
     for (within, callee), signature in called.found.items():
         if within == origin.within:
-            key = ReferenceKey.of(CALCULATION.letter, callee.name, callee.pin)
+            key = ReferenceKey.of(CALCULATION.letter, callee.name, callee.pin.group)
             ids[key] = signature.identity.rpartition(":")[0]
     for use, meant in datasets.items():
         if use.within == origin.within:
-            key = ReferenceKey.of(REFERENCE_DATASET.letter, use.name, use.pin)
+            key = ReferenceKey.of(REFERENCE_DATASET.letter, use.name, use.pin.group)
             if (id := origin.ids.get(key) if meant is None else meant.latest.id) is not None:
                 ids[key] = id
     # A sort would compare groups, of which some are None.

@@ -4,8 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, TypeVar
 
-import msgspec
-
 from penstock.datastore.datasets.csv import dataset_problems
 from penstock.datastore.errors import FieldProblem, Invalid
 from penstock.datastore.formulas.calculations import calculation_problems
@@ -14,11 +12,7 @@ from penstock.datastore.formulas.transformers import transformer_problems
 from penstock.datastore.records import Resource
 from penstock.datastore.table.layout import CALCULATION, PIPELINE, REFERENCE_DATASET, KindDefinition
 from penstock.datastore.tag_search.tags import tag_problems
-from penstock.datastore.text import (
-    invisible_character_problem,
-    line_problem,
-    multiline_problem,
-)
+from penstock.datastore.text import line_problem, multiline_problem
 from penstock.formula.checking.calculation_library import CalculationLibrary
 
 R = TypeVar("R", bound=Resource)
@@ -32,31 +26,6 @@ _OWN_PROBLEMS: Final[Mapping[str, Callable[[Any, CalculationLibrary], list[Field
     REFERENCE_DATASET.letter: lambda dataset, _: dataset_problems(dataset.content),
 }
 """The problems of the fields that one kind of resource alone has, by its letter."""
-
-
-_NAMES: Final = frozenset({"name", "key", "value", "label"})
-"""The fields of resources, and of what they hold, that name something."""
-
-
-def invisible_name_problems(content: object, *path: str) -> list[FieldProblem]:
-    """List the names with invisible characters in new content; `path` is its path in the input.
-
-    Names that a resource has from before are no part of its new content.
-    """
-    if isinstance(content, msgspec.Struct):
-        content = msgspec.structs.asdict(content)
-    elif isinstance(content, tuple):
-        content = {str(n): entry for n, entry in enumerate(content)}
-    if not isinstance(content, dict):
-        named = isinstance(content, str) and path[-1] in _NAMES
-        message = invisible_character_problem(str(content)) if named else None
-        return [FieldProblem([*path], message)] if message else []
-    return [
-        problem
-        for field, value in content.items()
-        if field != "attributes"
-        for problem in invisible_name_problems(value, *path, field)
-    ]
 
 
 async def check_resource(

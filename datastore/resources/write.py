@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from penstock.datastore.access.access import Access
+from penstock.datastore.access.new_names import invisible_name_problems
 from penstock.datastore.datasets.staged_files import Attachment
 from penstock.datastore.errors import (
     FieldProblem,
@@ -37,7 +38,7 @@ from penstock.datastore.resources.derived_rows import derive_rows, difference_wr
 from penstock.datastore.resources.formula_references import saved_references, unwritable_references
 from penstock.datastore.resources.names import describe_conflict
 from penstock.datastore.resources.reading import ResourceReader
-from penstock.datastore.resources.rules import check_resource, invisible_name_problems
+from penstock.datastore.resources.rules import check_resource
 from penstock.datastore.roles import GroupPath, Role
 from penstock.datastore.table.commit import StaleRead, Write, already_done, commit
 from penstock.datastore.table.items import latest_item, version_item

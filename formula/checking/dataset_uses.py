@@ -77,22 +77,16 @@ def dataset_calls(formula: Formula) -> Iterator[FunctionCall]:
 
 def dataset_use(node: FunctionCall) -> DatasetUse:
     """Return the dataset that a call of IMPACT or LOOKUP with valid arguments reads."""
-    pin, place = pin_of(node.options), _name_place(node)
+    pin, place = pin_of(node.options), dataset_place(node.name, len(node.arguments))
     if place == 0:
         return DatasetUse(node.name, text_at(node, place), pin)
     columns = (text_at(node, 2), text_at(node, 3))
     return DatasetUse(node.name, text_at(node, place), pin, columns)
 
 
-def dataset_name_literal(node: FunctionCall) -> Literal | None:
-    """Return the literal with the dataset's name; None when it depends on the row."""
-    place = _name_place(node)
-    argument = node.arguments[place]
-    return argument if isinstance(argument, Literal) and text_at(node, place) is not None else None
-
-
-def _name_place(node: FunctionCall) -> int:
-    return 0 if node.name == "IMPACT" or len(node.arguments) == 2 else 1
+def dataset_place(function: str, count: int) -> int:
+    """Return the place of the dataset's name among so many arguments of IMPACT or LOOKUP."""
+    return 0 if function == "IMPACT" or count == 2 else 1
 
 
 def text_at(node: FunctionCall, place: int) -> str | None:

@@ -100,6 +100,11 @@ _CALLEE: Final = re.compile(r"[^\W\d]\w*")
 _MAX_INDEX_DIGITS: Final = 6
 
 
+def text_of_literal(written: str) -> str:
+    """The text that a literal in quotes stands for."""
+    return _ESCAPED.sub(r"\1", str(written)[1:-1])
+
+
 def _position_of(token: Token) -> Position:
     return Position(token.line or 1, token.column or 1)
 
@@ -124,7 +129,7 @@ class _Builder(Transformer[Token, Formula]):
         return Literal(_position_of(token), value)
 
     def text(self, token: Token) -> Literal:
-        return Literal(_position_of(token), _ESCAPED.sub(r"\1", str(token)[1:-1]))
+        return Literal(_position_of(token), text_of_literal(token))
 
     def true(self, token: Token) -> Literal:
         return Literal(_position_of(token), True)

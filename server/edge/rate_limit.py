@@ -118,7 +118,7 @@ class CallerAccount(NamedTuple):
     rate: RateLimiter
     user_id: str
 
-    def spend(self, units: int) -> None:
+    def spend_more(self, units: int) -> None:
         """Take the units of work that is to begin; raises RateLimited, which takes nothing."""
         self.rate.spend_more(self.user_id, units)
 

@@ -32,6 +32,7 @@ from tests.support.graphql_client import (
 
 BAD = "a\u202eb"
 MESSAGE = "holds the invisible character U+202E"
+NEW = {"name": "new", "group": "/usa"}
 VISIBLE_FORMATS = (
     "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd"
 )
@@ -73,55 +74,64 @@ def resource_cases() -> dict[str, list[NameCase]]:
     return found
 
 
+def parameter_cases(field: str) -> list[NameCase]:
+    """Give a key or a label of a parameter."""
+    parameter = {**TRANSFORMER["parameters"][0], "index": 1, "key": "y", field: BAD}
+    parameters = [*TRANSFORMER["parameters"], parameter]
+    output = {"index": 0, "type": "NUMBER", field: "o"}
+    return [
+        NameCase(
+            "createPipeline",
+            {
+                **draft("new", group="/usa"),
+                "transformer": {**TRANSFORMER, "parameters": parameters},
+            },
+            ["transformer", "parameters", "1", field],
+        ),
+        NameCase(
+            "createCalculation",
+            {**NEW, "formula": ":x", "parameters": parameters, "outputs": [output]},
+            ["parameters", "1", field],
+        ),
+    ]
+
+
+def output_cases(field: str) -> list[NameCase]:
+    """Give a key or a label of an output."""
+    output = {"index": 0, "type": "NUMBER", field: BAD}
+    transforms = [{**TRANSFORMER["transforms"][0], "outputs": [output]}]
+    transformer = {**TRANSFORMER, "transforms": transforms}
+    return [
+        NameCase(
+            "updatePipeline",
+            {"id": "pipeline", "expectedVersion": 1, "transformer": transformer},
+            ["transformer", "transforms", "0", "outputs", "0", field],
+        ),
+        NameCase(
+            "createCalculation",
+            {
+                **NEW,
+                "formula": ":x",
+                "parameters": TRANSFORMER["parameters"],
+                "outputs": [output],
+            },
+            ["outputs", "0", field],
+        ),
+    ]
+
+
 def column_cases() -> dict[str, list[NameCase]]:
-    found = {}
-    for field in ("key", "label"):
-        parameter = {**TRANSFORMER["parameters"][0], "index": 1, "key": "y", field: BAD}
-        parameters = [*TRANSFORMER["parameters"], parameter]
-        output = {"index": 0, "type": "NUMBER", field: BAD}
-        transforms = [{**TRANSFORMER["transforms"][0], "outputs": [output]}]
-        formula = {"formula": ":x", "parameters": parameters, "outputs": [output]}
-        change = {"id": "pipeline", "expectedVersion": 1}
-        whole = draft("new", group="/usa")
-        found[f"ParameterInput.{field}"] = [
-            NameCase(
-                "createPipeline",
-                {**whole, "transformer": {**TRANSFORMER, "parameters": parameters}},
-                ["transformer", "parameters", "1", field],
-            ),
-            NameCase(
-                "createCalculation",
-                {"name": "new", "group": "/usa", **formula, "outputs": [{**output, field: "o"}]},
-                ["parameters", "1", field],
-            ),
-        ]
-        found[f"OutputInput.{field}"] = [
-            NameCase(
-                "updatePipeline",
-                {**change, "transformer": {**TRANSFORMER, "transforms": transforms}},
-                ["transformer", "transforms", "0", "outputs", "0", field],
-            ),
-            NameCase(
-                "createCalculation",
-                {
-                    "name": "new",
-                    "group": "/usa",
-                    **formula,
-                    "parameters": TRANSFORMER["parameters"],
-                },
-                ["outputs", "0", field],
-            ),
-        ]
+    """Give the names of what comes into and out of resources."""
     column = {**CONTENT["columns"][0], "name": BAD}
     content = {"columns": [column, CONTENT["columns"][1]], "csv": f"{BAD},y\na,1\n"}
-    found["DatasetColumnInput.name"] = [
-        NameCase(
-            "createReferenceDataset",
-            {"name": "new", "group": "/usa", "content": content},
-            ["content", "columns", "0", "name"],
-        )
-    ]
-    return found
+    path = ["content", "columns", "0", "name"]
+    return {
+        **{f"ParameterInput.{field}": parameter_cases(field) for field in ("key", "label")},
+        **{f"OutputInput.{field}": output_cases(field) for field in ("key", "label")},
+        "DatasetColumnInput.name": [
+            NameCase("createReferenceDataset", {**NEW, "content": content}, path)
+        ],
+    }
 
 
 TOMORROW = "tomorrow"

@@ -1,11 +1,10 @@
 """Every member of every result union occurs in practice, with its code and its path."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from graphql import GraphQLUnionType
@@ -21,10 +20,12 @@ from tests.datastore.ngsi.sample_destinations import open_embedded
 from tests.datastore.ngsi.stored_samples import store_dead_letter
 from tests.schema.audio.listener_cases import LISTENERS_FAILURES, make_things, replace_names
 from tests.schema.audio.mutation_failures import AUDIO_CASES
+from tests.schema.executions.execution_failures import execution_failures
+from tests.schema.failure_case import ABSENT, READER, Case
+from tests.schema.manifest.run_failures import FOLDER, RUN, run_failures
 from tests.support.consistency_check import contents
 from tests.support.graphql_client import (
     NOUNS,
-    ROOT,
     Ask,
     as_caller,
     content_for,
@@ -35,11 +36,9 @@ from tests.support.graphql_client import (
 )
 from tests.support.sample_resources import fill_open_uploads
 
-READER = as_caller("rita", "/=reader")
 CONTRIBUTOR = as_caller("carl", "/usa=contributor")
 USA = as_caller("uma", "/usa=admin")
 COLLECTOR = as_caller("cora", "/usa=admin")
-ABSENT = "01a1fd33-4531-77f0-8555-cdb912a93fef"
 MANY = tag_inputs(*(f"key {n}=value" for n in range(28)))
 LIMIT = {"limit": "operations of a transaction", "maximum": 100}
 DETAILS = {
@@ -59,17 +58,6 @@ def key(group: str = "/usa", **more: Any) -> dict[str, Any]:
     """Return the input of an API key that may read the group until tomorrow."""
     roles = [{"group": group, "role": "READER"}]
     return {"name": "k", "roles": roles, "expiresAt": TOMORROW, **more}
-
-
-class Case(NamedTuple):
-    """An input that ends in a failure; the names that `resources` gives stand for ids."""
-
-    field: str
-    input: dict[str, Any]
-    code: str
-    path: list[str] | None
-    more: Mapping[str, Any] = MappingProxyType({})
-    caller: Caller = ROOT
 
 
 CASES: dict[tuple[str, str], Case] = {
@@ -259,150 +247,7 @@ CASES: dict[tuple[str, str], Case] = {
 }
 
 
-RUN = {"group": "/usa", "manifest": "snow", "runId": "new/"}
-FOLDER = "s3://bucket/run/"
-ASKS: Mapping[str, tuple[dict[str, Any], dict[str, Any], str]] = {
-    "claimRun": ({"stage": "TRANSFORM", "owner": "w"}, {"owner": " "}, "owner"),
-    "heartbeatRun": ({"fence": 0}, {"leaseSeconds": 0}, "leaseSeconds"),
-    "markRunProcessed": (
-        {"fence": 0, "shredTypes": [], "savedTo": FOLDER},
-        {"savedTo": "nowhere"},
-        "savedTo",
-    ),
-    "markRunLoaded": ({"fence": 0, "loadedBy": "l"}, {"loadedBy": ""}, "loadedBy"),
-    "failRun": ({"fence": 0, "error": "e"}, {"error": ""}, "error"),
-    "skipRun": ({"reason": "r"}, {"reason": ""}, "reason"),
-    "unskipRun": ({}, {"reason": ""}, "reason"),
-    "recoverRun": ({"shredTypes": [], "savedTo": FOLDER}, {"savedTo": "nowhere"}, "savedTo"),
-    "resetRun": ({"force": True}, {"reason": ""}, "reason"),
-    "reloadRun": ({"reason": "r", "force": True}, {"force": False}, "force"),
-}
-"""For each thing asked of a run: an input, what makes it invalid, and where."""
-
-for _field, (_input, _bad, _path) in ASKS.items():
-    _asked, _union = {**RUN, **_input}, f"{_field[0].upper()}{_field[1:]}Result"
-    _absent = {**_asked, "runId": "absent/"}
-    CASES[_union, "NotFound"] = Case(_field, _absent, "NOT_FOUND", ["runId"])
-    CASES[_union, "NotPermitted"] = Case(_field, _asked, "FORBIDDEN", None, {}, READER)
-    CASES[_union, "ValidationProblem"] = Case(_field, {**_asked, **_bad}, "BAD_USER_INPUT", [_path])
-    _loaded = {**_asked, "runId": "loaded/"}
-    CASES[_union, "IllegalState"] = Case(
-        _field, _loaded, "ALREADY_LOADED", None, {"state": "LOADED"}
-    )
-for _field in ("heartbeatRun", "markRunProcessed", "markRunLoaded", "failRun"):
-    _union = f"{_field[0].upper()}{_field[1:]}Result"
-    _of = {**RUN, **ASKS[_field][0]}
-    CASES[_union, "IllegalState"] = Case(
-        _field, {**_of, "fence": 7}, "LEASE_LOST", None, {"state": "NEW"}
-    )
-CASES |= {
-    ("ReloadRunResult", "IllegalState"): Case(
-        "reloadRun", {**RUN, **ASKS["reloadRun"][0]}, "ILLEGAL_STATE", None, {"state": "NEW"}
-    ),
-    ("DiscoverRunResult", "NotFound"): Case(
-        "discoverRun", {**RUN, "group": "/nowhere", "addedBy": "t"}, "NOT_FOUND", ["group"]
-    ),
-    ("DiscoverRunResult", "NotPermitted"): Case(
-        "discoverRun", {**RUN, "addedBy": "t"}, "FORBIDDEN", None, {}, READER
-    ),
-    ("DiscoverRunResult", "ValidationProblem"): Case(
-        "discoverRun", {**RUN, "addedBy": ""}, "BAD_USER_INPUT", ["addedBy"]
-    ),
-    ("DiscoverRunResult", "LimitExceeded"): Case(
-        "discoverRun",
-        {**RUN, "runId": "x" * 1020, "addedBy": "t"},
-        "LIMIT_EXCEEDED",
-        ["runId"],
-        {"limit": "bytes of a run's key", "maximum": 1024, "actual": 1032},
-    ),
-    ("DeleteManifestResult", "NotFound"): Case(
-        "deleteManifest", {"group": "/usa", "manifest": "x"}, "NOT_FOUND", ["manifest"]
-    ),
-    ("DeleteManifestResult", "NotPermitted"): Case(
-        "deleteManifest", {"group": "/usa", "manifest": "snow"}, "FORBIDDEN", None, {}, READER
-    ),
-    ("DeleteManifestResult", "IllegalState"): Case(
-        "deleteManifest",
-        {"group": "/usa", "manifest": "snow"},
-        "ILLEGAL_STATE",
-        None,
-        {"state": "NOT_EMPTY"},
-    ),
-}
-
-
-STRANGE = dict.fromkeys(("rowsSucceeded", "rowsFailed", "bytesRead", "bytesWritten"), 1)
-
-
-def _of_executions() -> dict[tuple[str, str], Case]:
-    """Return the failures of every mutation of one execution, and the failures of some of them."""
-    inputs: dict[str, dict[str, Any]] = {
-        "startExecution": {},
-        "cancelExecution": {},
-        "retryExecution": {},
-        "claimExecution": {"worker": "w"},
-        "heartbeatExecution": {"fence": 1, "progress": STRANGE},
-        "completeExecution": {"fence": 2, "progress": STRANGE},
-        "failExecution": {"fence": 1, "code": "C", "message": "m"},
-    }
-    states = {
-        "startExecution": ("awaiting", "WAITING"),
-        "cancelExecution": ("over", "SUCCESS"),
-        "retryExecution": ("over", "SUCCESS"),
-        "claimExecution": ("awaiting", "WAITING"),
-        "heartbeatExecution": ("over", "SUCCESS"),
-        "completeExecution": ("over", "SUCCESS"),
-        "failExecution": ("over", "SUCCESS"),
-    }
-    found = {}
-    for field, input in inputs.items():
-        union = f"{field[0].upper()}{field[1:]}Result"
-        found[union, "NotFound"] = Case(field, {"id": ABSENT, **input}, "NOT_FOUND", ["id"])
-        found[union, "NotPermitted"] = Case(
-            field, {"id": "awaiting", **input}, "FORBIDDEN", None, {}, READER
-        )
-        id, state = states[field]
-        found[union, "IllegalState"] = Case(
-            field, {"id": id, **input}, "ILLEGAL_STATE", None, {"state": state}
-        )
-    for field, wrong in (("claimExecution", "worker"), ("failExecution", "code")):
-        union = f"{field[0].upper()}{field[1:]}Result"
-        found[union, "ValidationProblem"] = Case(
-            field, {"id": "awaiting", **inputs[field], wrong: " "}, "BAD_USER_INPUT", [wrong]
-        )
-    for field in ("heartbeatExecution", "completeExecution"):
-        union = f"{field[0].upper()}{field[1:]}Result"
-        told = {"id": "awaiting", "fence": 1, "progress": {**STRANGE, "rowsFailed": -1}}
-        path = ["progress", "rowsFailed"]
-        found[union, "ValidationProblem"] = Case(field, told, "BAD_USER_INPUT", path)
-    return found
-
-
-CASES |= {
-    ("CreateExecutionResult", "NotFound"): Case(
-        "createExecution", {"pipelineId": ABSENT}, "NOT_FOUND", ["pipelineId"]
-    ),
-    ("CreateExecutionResult", "NotPermitted"): Case(
-        "createExecution", {"pipelineId": "one"}, "FORBIDDEN", None, {}, READER
-    ),
-    ("CreateExecutionResult", "ValidationProblem"): Case(
-        "createExecution",
-        {"pipelineId": "one", "mode": "INLINE", "rows": [{}, 1]},
-        "BAD_USER_INPUT",
-        ["rows", "1"],
-    ),
-    ("CreateExecutionResult", "LimitExceeded"): Case(
-        "createExecution",
-        {"pipelineId": "one", "mode": "INLINE", "rows": [{}] * 1001},
-        "LIMIT_EXCEEDED",
-        ["rows"],
-        {"limit": "rows of a request", "maximum": 1000, "actual": 1001},
-    ),
-    ("CreateExecutionResult", "IllegalState"): Case(
-        "createExecution", {"pipelineId": "cold"}, "ILLEGAL_STATE", None, {"state": "FROZEN"}
-    ),
-    **_of_executions(),
-}
+CASES |= {**run_failures(), **execution_failures()}
 LARGE = [{"index": n, "type": "NUMBER", "description": "é" * 2048} for n in range(200)]
 CASES |= {
     (words_for(union, noun), member): case._replace(

@@ -1,9 +1,7 @@
 """Files of reference datasets: no version points to a missing file, and no file is left over."""
 
-from asyncio import gather
 from collections.abc import AsyncIterator, Mapping
 from datetime import timedelta
-from decimal import Decimal
 from hashlib import sha256
 from typing import Any
 from uuid import uuid4
@@ -394,64 +392,6 @@ async def test_who_is_no_contributor_cannot_upload(store: Store) -> None:
         await store.open_session(caller({USA: Role.READER})).dataset_files.upload(NORTHWEST)
     with pytest.raises(NotFound):
         await store.open_session(caller({EU: Role.ADMIN})).dataset_files.upload(USA)
-
-
-class Counting(FailingProxy):
-    """A file store that counts reads."""
-
-    def __init__(self, real: Any) -> None:
-        super().__init__(real)
-        self.reads = 0
-
-    def read(self, key: str, **more: Any) -> Any:
-        self.reads += 1
-        return self._real.read(key, **more)
-
-
-@on_sqlite
-async def test_a_table_is_read_once_and_kept_within_the_bound(store: Store) -> None:
-    session = await create_groups(store)
-    first = await create(session)
-    renamed = await session.datasets.writing.update(first.id, 1, {"name": "renamed"})
-    other = await update(session, renamed, "fuel,factor\ngas,1\n")
-    files = Counting(store.files)
-    tables = DatasetTableCache()
-    for dataset in (first, renamed, first):
-        assert (await tables.rows(files, dataset)).find("gas", None) == Decimal("2.30")
-    assert (files.reads, len(tables)) == (1, 1)
-    assert 0 < tables.weight < 5_000
-    tables = DatasetTableCache(tables.weight)
-    await tables.rows(files, first)
-    assert (await tables.rows(files, other)).find("gas", None) == 1
-    assert (files.reads, len(tables)) == (3, 1)
-    tables = DatasetTableCache(0)
-    await tables.rows(files, first)
-    assert (files.reads, len(tables), tables.weight) == (4, 0, 0)
-
-
-@on_sqlite
-async def test_many_who_ask_at_once_wait_for_one_reading(store: Store) -> None:
-    made = await create(await create_groups(store))
-    files, tables = Counting(store.files), DatasetTableCache()
-    found = await gather(*(tables.rows(files, made) for _ in range(20)))
-    assert files.reads == 1
-    assert len({id(rows) for rows in found}) == 1
-
-
-@on_sqlite
-async def test_a_file_that_was_tampered_with_or_lost_is_not_used(store: Store) -> None:
-    made = await create(await create_groups(store))
-
-    async def chunks() -> AsyncIterator[bytes]:
-        yield CSV.replace("2.30", "9.99").encode()
-
-    await store.files.write(key_of_file(made), chunks(), content_type="text/csv")
-    with pytest.raises(Unavailable, match="version 1 of 'fuels' is damaged"):
-        await DatasetTableCache().rows(store.files, made)
-    await store.files.delete(key_of_file(made))
-    with pytest.raises(Unavailable, match="is damaged"):
-        await DatasetTableCache().rows(store.files, made)
-    assert await store.open_session(SUPER).dataset_files.download(made, 60) is None
 
 
 @on_sqlite

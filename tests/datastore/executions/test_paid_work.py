@@ -28,6 +28,7 @@ from penstock.datastore.records import (
 from penstock.datastore.store import Session, Store
 from penstock.formula.syntax import parser
 from tests.support.sample_resources import SUPER, USA, create_groups, on_sqlite
+from tests.support.work_account import Account
 
 pytestmark = on_sqlite
 
@@ -35,23 +36,6 @@ NUMBER = Output(index=0, type=ValueType.NUMBER)
 X = Parameter(index=0, key="x", type=ValueType.NUMBER, required=True)
 TEXT = Parameter(index=0, key="x", type=ValueType.STRING, required=True)
 SUM = "+".join([":x"] * 950)
-
-
-class Account:
-    """Counts what is taken, up to `most`; more is refused."""
-
-    def __init__(self, most: int = 10**9) -> None:
-        self.taken = 0
-        self.owed = 0
-        self.most = most
-
-    def spend(self, units: int) -> None:
-        if self.taken + units > self.most:
-            raise RateLimited(7)
-        self.taken += units
-
-    def owe(self, units: int) -> None:
-        self.owed += units
 
 
 async def open_with_group(store: Store) -> Session:

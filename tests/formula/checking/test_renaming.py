@@ -3,7 +3,6 @@
 import pytest
 
 from penstock.formula.checking.renaming import rename
-from penstock.formula.core.datasets import VersionPin
 from penstock.formula.syntax.parser import parse
 
 CALLS = {"a": "b", "long": "x", "ä": "ö_1"}
@@ -11,13 +10,13 @@ DATASETS = {"fuels": "its \\ 'new' name", "it's": "plain"}
 
 
 def new_text(text: str) -> str:
-    def call(name: str, pin: VersionPin) -> str | None:
-        return CALLS.get(name) if pin.group is None else None
+    def call(name: str, group: str | None) -> str | None:
+        return CALLS.get(name) if group is None else None
 
-    def dataset(name: str, pin: VersionPin) -> str | None:
-        return DATASETS.get(name) if pin.version is None else None
+    def dataset(name: str, group: str | None) -> str | None:
+        return DATASETS.get(name) if group is None else None
 
-    return rename(parse(text), call, dataset)
+    return rename(text, call, dataset)
 
 
 @pytest.mark.parametrize(
@@ -31,8 +30,10 @@ def new_text(text: str) -> str:
         ("LOOKUP('fuels', 'fuels')", r"LOOKUP('its \\ \'new\' name', 'fuels')"),
         (r"LOOKUP('fuels', 'it\'s', 'k', 'fuels')", "LOOKUP('fuels', 'plain', 'k', 'fuels')"),
         (r"IMPACT('it\'s', :k, 'v') + #a()", "IMPACT('plain', :k, 'v') + #b()"),
-        ("LOOKUP('fuels', 1, version=2)", "LOOKUP('fuels', 1, version=2)"),
+        ("LOOKUP('fuels', 1, group = '/a')", "LOOKUP('fuels', 1, group = '/a')"),
+        ("#a(group = ( '/a' ), x='(') + #a(')')", "#a(group = ( '/a' ), x='(') + #b(')')"),
         ("LOOKUP(:fuels, 'fuels')", "LOOKUP(:fuels, 'fuels')"),
+        ("lookup((\n'it\\'s'),1,group=null)", "lookup((\n'plain'),1,group=null)"),
         ("CONCAT('fuels', '#a()')", "CONCAT('fuels', '#a()')"),
         ("IF(:t == '€#a', #a(), 'ü')", "IF(:t == '€#a', #b(), 'ü')"),
     ],

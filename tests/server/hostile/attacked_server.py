@@ -127,10 +127,10 @@ def _fill(server: Server, data_dir: Path, log: Path) -> AttackedServer:
             assert one.ask(CREATE_GROUP, input={"path": path})["group"]
     with _client(server, theirs) as one:
         made = one.ask(CREATE, input=draft("theirs", f"{SECRET}=a", group="/eu"))["pipeline"]
-        told = one.ask(
+        answer = one.ask(
             UPDATE, input={"id": made["id"], "expectedVersion": 1, "description": SECRET}
         )
-        assert told["pipeline"]["version"] == 2
+        assert answer["pipeline"]["version"] == 2
         roles = [{"group": "/eu", "role": "READER"}]
         key = one.ask(MAKE_KEY, input={"name": SECRET, "roles": roles, "expiresAt": _tomorrow()})
         cursor = one.ask(CURSOR)["pageInfo"]["endCursor"]

@@ -43,8 +43,8 @@ def longest_pause(at: AttackedServer) -> float:
     """Return the longest pause of the loop since the last request, in yardsticks."""
     with Talk(at.url) as talk:
         talk.say(f"GET /longest HTTP/1.1\r\nhost: {at.host}\r\n\r\n".encode())
-        told = talk.reply().json
-        ratio: float = told["pause"] / told["yardstick"]
+        answer = talk.reply().json
+        ratio: float = answer["pause"] / answer["yardstick"]
         return ratio
 
 

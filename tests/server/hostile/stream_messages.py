@@ -223,9 +223,9 @@ SOCKETS = (
 
 
 def event(
-    name: str, document: str, told: str, variables: Mapping[str, object] | None = None
+    name: str, document: str, says: str, variables: Mapping[str, object] | None = None
 ) -> Offence:
-    return hostile_document(f"events: {name}", document, told, variables, headers=EVENTS)
+    return hostile_document(f"events: {name}", document, says, variables, headers=EVENTS)
 
 
 STREAMED = (

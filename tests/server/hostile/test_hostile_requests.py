@@ -56,9 +56,9 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AttackedServer]
 
 
 def test_there_are_enough_of_them() -> None:
-    told = [*OFFENCES, *HANDSHAKES, *GARBAGE, *SOCKETS]
-    assert len({str(one) for one in told}) == len(told)
-    assert len(told) > 250
+    offences = [*OFFENCES, *HANDSHAKES, *GARBAGE, *SOCKETS]
+    assert len({str(one) for one in offences}) == len(offences)
+    assert len(offences) > 250
 
 
 @pytest.mark.parametrize("offence", OFFENCES, ids=str)

@@ -1,0 +1,83 @@
+"""The failures of the mutations of manifest runs."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from tests.schema.failure_case import READER, Case
+
+RUN = {"group": "/usa", "manifest": "snow", "runId": "new/"}
+FOLDER = "s3://bucket/run/"
+ASKS: Mapping[str, tuple[dict[str, Any], dict[str, Any], str]] = {
+    "claimRun": ({"stage": "TRANSFORM", "owner": "w"}, {"owner": " "}, "owner"),
+    "heartbeatRun": ({"fence": 0}, {"leaseSeconds": 0}, "leaseSeconds"),
+    "markRunProcessed": (
+        {"fence": 0, "shredTypes": [], "savedTo": FOLDER},
+        {"savedTo": "nowhere"},
+        "savedTo",
+    ),
+    "markRunLoaded": ({"fence": 0, "loadedBy": "l"}, {"loadedBy": ""}, "loadedBy"),
+    "failRun": ({"fence": 0, "error": "e"}, {"error": ""}, "error"),
+    "skipRun": ({"reason": "r"}, {"reason": ""}, "reason"),
+    "unskipRun": ({}, {"reason": ""}, "reason"),
+    "recoverRun": ({"shredTypes": [], "savedTo": FOLDER}, {"savedTo": "nowhere"}, "savedTo"),
+    "resetRun": ({"force": True}, {"reason": ""}, "reason"),
+    "reloadRun": ({"reason": "r", "force": True}, {"force": False}, "force"),
+}
+"""For each thing asked of a run: an input, what makes it invalid, and where."""
+
+OTHERS: Mapping[tuple[str, str], Case] = {
+    ("ReloadRunResult", "IllegalState"): Case(
+        "reloadRun", {**RUN, **ASKS["reloadRun"][0]}, "ILLEGAL_STATE", None, {"state": "NEW"}
+    ),
+    ("DiscoverRunResult", "NotFound"): Case(
+        "discoverRun", {**RUN, "group": "/nowhere", "addedBy": "t"}, "NOT_FOUND", ["group"]
+    ),
+    ("DiscoverRunResult", "NotPermitted"): Case(
+        "discoverRun", {**RUN, "addedBy": "t"}, "FORBIDDEN", None, {}, READER
+    ),
+    ("DiscoverRunResult", "ValidationProblem"): Case(
+        "discoverRun", {**RUN, "addedBy": ""}, "BAD_USER_INPUT", ["addedBy"]
+    ),
+    ("DiscoverRunResult", "LimitExceeded"): Case(
+        "discoverRun",
+        {**RUN, "runId": "x" * 1020, "addedBy": "t"},
+        "LIMIT_EXCEEDED",
+        ["runId"],
+        {"limit": "bytes of a run's key", "maximum": 1024, "actual": 1032},
+    ),
+    ("DeleteManifestResult", "NotFound"): Case(
+        "deleteManifest", {"group": "/usa", "manifest": "x"}, "NOT_FOUND", ["manifest"]
+    ),
+    ("DeleteManifestResult", "NotPermitted"): Case(
+        "deleteManifest", {"group": "/usa", "manifest": "snow"}, "FORBIDDEN", None, {}, READER
+    ),
+    ("DeleteManifestResult", "IllegalState"): Case(
+        "deleteManifest",
+        {"group": "/usa", "manifest": "snow"},
+        "ILLEGAL_STATE",
+        None,
+        {"state": "NOT_EMPTY"},
+    ),
+}
+"""The failures of `discoverRun` and of whole manifests, and one that only a reload has."""
+
+
+def run_failures() -> dict[tuple[str, str], Case]:
+    found: dict[tuple[str, str], Case] = {}
+    for field, (more, bad, path) in ASKS.items():
+        input, union = {**RUN, **more}, f"{field[0].upper()}{field[1:]}Result"
+        absent, loaded = {**input, "runId": "absent/"}, {**input, "runId": "loaded/"}
+        found |= {
+            (union, "NotFound"): Case(field, absent, "NOT_FOUND", ["runId"]),
+            (union, "NotPermitted"): Case(field, input, "FORBIDDEN", None, {}, READER),
+            (union, "ValidationProblem"): Case(field, {**input, **bad}, "BAD_USER_INPUT", [path]),
+            (union, "IllegalState"): Case(
+                field, loaded, "ALREADY_LOADED", None, {"state": "LOADED"}
+            ),
+        }
+    for field in ("heartbeatRun", "markRunProcessed", "markRunLoaded", "failRun"):
+        input = {**RUN, **ASKS[field][0], "fence": 7}
+        found[f"{field[0].upper()}{field[1:]}Result", "IllegalState"] = Case(
+            field, input, "LEASE_LOST", None, {"state": "NEW"}
+        )
+    return {**found, **OTHERS}
