@@ -69,8 +69,7 @@ class GatherGroup:
         """
         for value, place in zip(self._values, self._places, strict=True):
             if not value.future.done() and self._run.is_dead(place) and not value.is_foreign:
-                # Not at once: a coroutine that has not started may hold others, never awaited then.
-                value.future.get_loop().call_soon(value.future.cancel)
+                _cancel_soon(value.future)
         self._wake()
 
     async def _outcome(self, value: "_AwaitedValue", place: Place) -> Any:
@@ -112,10 +111,15 @@ class GatherGroup:
             self._run.record_late_error(field, error, place)
 
 
+def _cancel_soon(future: "Future[Any]") -> None:
+    # Not at once: a coroutine that has not started may hold others, never awaited then.
+    future.get_loop().call_soon(future.cancel)
+
+
 async def cancel_all(futures: "Iterable[Future[Any]]") -> None:
     """Cancel the futures that are not done, and wait until they have ended."""
     pending = [future for future in futures if not future.done()]
     for future in pending:
-        future.cancel()
+        _cancel_soon(future)
     if pending:
         await wait(pending)

@@ -14,6 +14,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import LimitExceeded, Unavailable
 from penstock.datastore.roles import GroupPath
+from penstock.datastore.table.commit import Attempts
 from penstock.datastore.table.layout import OPEN_UPLOAD
 from penstock.datastore.table.port import (
     TTL,
@@ -31,7 +32,6 @@ from penstock.datastore.table.port import (
     Table,
 )
 
-ATTEMPTS: Final = 20
 BLIND_ATTEMPTS: Final = 3
 """Places that are tried without looking, since most of them are free most of the time."""
 
@@ -108,7 +108,7 @@ class OpenUploads:
         if group is not None:
             holders.append(_Holder("group", group, self.limits.per_group))
         chosen = [_Candidate(randrange(one.most)) for one in holders]  # noqa: S311 - no secret
-        for attempt in range(ATTEMPTS):
+        async for attempt in Attempts():
             try:
                 await self.table.transact(self._puts(upload, holders, chosen))
             except ConditionFailed as taken:

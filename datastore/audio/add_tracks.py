@@ -37,12 +37,10 @@ from penstock.datastore.errors import (
     PenstockError,
     Unavailable,
 )
-from penstock.datastore.table.commit import Write, already_done, commit
+from penstock.datastore.table.commit import Attempts, Write, already_done, commit
 from penstock.datastore.table.items import read_rows
 from penstock.datastore.table.limits import TRANSACTION_OPERATIONS
 from penstock.datastore.table.port import Attributes, Key, Missing, Put, key_of
-
-ATTEMPTS = 20
 
 
 class TrackDraft(NamedTuple):
@@ -137,7 +135,7 @@ class TrackAdder:
         """Write the tracks of a chunk; return the failures by the id of the track."""
         failures: dict[str, PenstockError] = {}
         left = list(tracks)
-        for _ in range(ATTEMPTS):
+        async for _ in Attempts():
             if not left:
                 return failures
             try:

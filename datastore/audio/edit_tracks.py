@@ -3,11 +3,9 @@
 Deleting a track from the library also deletes its uploaded object from the server's bucket.
 """
 
-from asyncio import sleep
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from random import uniform
 from typing import Any
 
 import msgspec
@@ -28,11 +26,8 @@ from penstock.datastore.audio.upkeep.covers import CoverStore
 from penstock.datastore.audio.upkeep.library_rows import upkeep_update
 from penstock.datastore.audio.upkeep.loose_objects import LooseObjects, loose_item
 from penstock.datastore.errors import Invalid, Unavailable, VersionConflict
-from penstock.datastore.table.commit import StaleRead, Write, commit
+from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
 from penstock.datastore.table.port import Compare, Delete, Missing, Put, key_of
-
-ATTEMPTS = 20
-PAUSE = 0.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +62,7 @@ class TrackEditor:
         An object of its own in the server's bucket is left to the sweep; annotations and covers are
         swept, too.
         """
-        for _ in range(ATTEMPTS):
+        async for _ in Attempts():
             track = await TrackReader(self.access).get_audio_files_by_audio_id(id, consistent=True)
             if expected_version not in (None, track.version):
                 raise VersionConflict(track.version)
@@ -91,8 +86,7 @@ class TrackEditor:
 
         Raises ObjectTaken if the track changes to an object that another track has.
         """
-        for attempt in range(ATTEMPTS):
-            await sleep(uniform(0, attempt * PAUSE))  # noqa: S311 - no secret; 0 the first time
+        async for _ in Attempts():
             track = await TrackReader(self.access).get_audio_files_by_audio_id(id, consistent=True)
             changed = change(track)
             if changed == track:

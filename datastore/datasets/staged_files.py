@@ -6,7 +6,6 @@ even if its writer died. The sweep marks a row before it removes the file, so th
 transaction fails instead of pointing to a missing file.
 """
 
-from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -15,6 +14,7 @@ from typing import Protocol, TypeVar
 from penstock.datastore.access.access import Access
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import PenstockError, Unavailable
+from penstock.datastore.objects.port import single_chunk
 from penstock.datastore.records import Resource
 from penstock.datastore.table.commit import Write
 from penstock.datastore.table.layout import STAGED
@@ -67,7 +67,7 @@ class StagedFile:
             "createdAt": self.access.clock.timestamp(),
         }
         await self.access.table.transact([Put(item)])
-        await self.access.files.write(self.key, _single_chunk(data), content_type=content_type)
+        await self.access.files.write(self.key, single_chunk(data), content_type=content_type)
 
     def adoption_write(self) -> Write:
         """The write that makes the file part of a version."""
@@ -102,10 +102,6 @@ async def sweep_staged_files(access: Access) -> int:
     for item in left:
         await StagedFile(access, STAGED.pk.parse(str(item["pk"]))["id"], str(item["key"])).drop()
     return len(left)
-
-
-async def _single_chunk(data: bytes) -> AsyncIterator[bytes]:
-    yield data
 
 
 def _late_write_error(_standing: Item | None) -> Exception:

@@ -1,9 +1,7 @@
 """Cancel and retry of executions."""
 
-from asyncio import sleep
 from collections.abc import Callable
 from dataclasses import dataclass
-from random import uniform
 
 import msgspec
 
@@ -22,10 +20,7 @@ from penstock.datastore.executions.records import (
 )
 from penstock.datastore.executions.rows import TransitionEvent, transition_writes
 from penstock.datastore.records import State
-from penstock.datastore.table.commit import StaleRead, commit
-
-ATTEMPTS = 20
-PAUSE = 0.005
+from penstock.datastore.table.commit import Attempts, StaleRead, commit
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +76,7 @@ class ChangeExecutions:
     async def _change(
         self, id: str, event_kind: EventKind, change: Callable[[VisibleExecution], Execution]
     ) -> Execution:
-        for attempt in range(ATTEMPTS):
-            await sleep(uniform(0, attempt * PAUSE))  # noqa: S311 - no secret; 0 the first time
+        async for _ in Attempts():
             found = await ReadExecutions(self.access).one(id, consistent=True)
             require_control(self.access.caller, found.pipeline, found.execution)
             after = change(found)

@@ -1,11 +1,9 @@
 """Creation of executions: the pipeline's version and what it uses are pinned in one write."""
 
-from asyncio import sleep
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from random import uniform
 from typing import Any
 
 import msgspec
@@ -50,16 +48,14 @@ from penstock.datastore.resources.derived_rows import (
 )
 from penstock.datastore.resources.reading import ResourceReader
 from penstock.datastore.roles import GroupPath
-from penstock.datastore.table.commit import StaleRead, Write, already_done, commit
+from penstock.datastore.table.commit import Attempts, StaleRead, Write, already_done, commit
 from penstock.datastore.table.layout import EXECUTION, EXECUTION_COUNT, EXECUTION_PLAN, PIPELINE
 from penstock.datastore.table.port import AllOf, AnyOf, Compare, Item, Missing, Put, Update
 from penstock.datastore.tag_search import tags
 from penstock.transform.plan import TransformPlan
 
 KIND = "PE"
-ATTEMPTS = 20
 MAX_OPERATIONS = 100
-PAUSE = 0.005
 
 
 class _MomentTaken(Exception):
@@ -125,8 +121,7 @@ class CreateExecutions:
         self, wanted: ExecutionRequest, idempotency_key: str | None, id: str
     ) -> Execution:
         last, is_open = None, wanted.mode is ExecutionMode.INLINE
-        for attempt in range(ATTEMPTS):
-            await sleep(uniform(0, attempt * PAUSE))  # noqa: S311 - no secret; 0 the first time
+        async for _ in Attempts():
             pipeline = await ResourceReader(PIPELINE, self.access).one(
                 wanted.pipeline_id, consistent=True
             )

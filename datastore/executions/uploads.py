@@ -1,11 +1,9 @@
 """The upload of an execution's input: the form to upload with, and its confirmation."""
 
 import re
-from asyncio import sleep
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from random import uniform
 
 import msgspec
 
@@ -26,7 +24,7 @@ from penstock.datastore.executions.records import (
 from penstock.datastore.executions.rows import TransitionEvent, transition_writes
 from penstock.datastore.objects.port import Files, Stat, UploadForm
 from penstock.datastore.resources.reading import ResourceReader
-from penstock.datastore.table.commit import StaleRead, commit
+from penstock.datastore.table.commit import Attempts, StaleRead, commit
 from penstock.datastore.table.layout import PIPELINE
 from penstock.datastore.table.pages import Window
 from penstock.datastore.text import is_id
@@ -41,8 +39,6 @@ _INGEST_KEY = re.compile(
     r"(?P<moment>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)\.txt",
     re.ASCII,
 )
-ATTEMPTS = 20
-PAUSE = 0.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +144,7 @@ async def make_ready(
 async def _commit_ready(access: Access, pinned: Execution, stat: Stat, by: str) -> Execution:
     """Make the execution ready unless that was done already; return its current state."""
     execution = msgspec.structs.replace(pinned, input_copy=None)
-    for attempt in range(ATTEMPTS):
-        await sleep(uniform(0, attempt * PAUSE))  # noqa: S311 - no secret; 0 the first time
+    async for _ in Attempts():
         if not awaits_upload(execution):
             return execution
         now = access.clock.timestamp()

@@ -23,7 +23,7 @@ from penstock.datastore.resources.delete import ResourceDeleter
 from penstock.datastore.resources.reading import ResourceReader
 from penstock.datastore.resources.write import ResourceWriter
 from penstock.datastore.roles import ROOT, GroupPath, Role, covers
-from penstock.datastore.table.commit import Write, already_done, commit
+from penstock.datastore.table.commit import Attempts, Write, already_done, commit
 from penstock.datastore.table.items import read_rows, resource_id
 from penstock.datastore.table.layout import GRANT, GROUP, KINDS, MANIFEST, OWNED, KindDefinition
 from penstock.datastore.table.pages import query_pages
@@ -42,8 +42,6 @@ from penstock.datastore.table.port import (
     Update,
 )
 from penstock.datastore.text import unescape
-
-ATTEMPTS = 20
 
 
 class _MarkedByOtherJob(Exception):
@@ -85,7 +83,7 @@ class GroupDeletions:
 
     async def _begin(self, path: GroupPath) -> Job:
         job, given_up = new_job(self.access, JobKind.DELETE_GROUP, group=path), ""
-        for _ in range(ATTEMPTS):
+        async for _ in Attempts():
             try:
                 made = Write(Put(job_item(job), Missing()), already_done)
                 await commit(self.access.table, [made, self._mark_write(path, job, given_up)])

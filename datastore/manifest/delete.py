@@ -22,7 +22,7 @@ from penstock.datastore.manifest.rows import (
     run_of,
     tombstone,
 )
-from penstock.datastore.table.commit import AlreadyDone, StaleRead, Write, commit
+from penstock.datastore.table.commit import AlreadyDone, Attempts, StaleRead, Write, commit
 from penstock.datastore.table.items import read_rows
 from penstock.datastore.table.layout import RUN_LISTED
 from penstock.datastore.table.pages import query_items
@@ -40,7 +40,6 @@ from penstock.datastore.table.port import (
 BATCH = 25
 EVENTS_PER_TRANSACTION = 90
 """The events that are deleted in the run's own transaction, which takes 100 operations."""
-ATTEMPTS = 20
 FENCE_RETENTION = timedelta(days=30)
 """The time for which fences are kept; no worker still writes for a lost run after that."""
 
@@ -93,7 +92,7 @@ async def delete_manifest(
 
 async def _delete_latest(access: Access, name: RunName) -> None:
     key = key_of_run(name)
-    for _ in range(ATTEMPTS):
+    async for _ in Attempts():
         item = (await read_rows(access.table, [key], consistent=True)).get(key)
         if item is None:
             return

@@ -1,8 +1,6 @@
 """The insertion of a run, which happens once and creates the manifest if need be."""
 
-from asyncio import sleep
 from collections.abc import Sequence
-from random import uniform
 
 from msgspec.structs import replace
 
@@ -15,12 +13,9 @@ from penstock.datastore.manifest.manifests import (
 )
 from penstock.datastore.manifest.records import Action, Run, RunEvent
 from penstock.datastore.manifest.rows import RunWasDeleted, key_bytes, new_rows, run_item, run_of
-from penstock.datastore.table.commit import StaleRead, Write, commit
+from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
 from penstock.datastore.table.limits import INDEX_RANGE_BYTES
 from penstock.datastore.table.port import Item, Missing, Put
-
-ATTEMPTS = 20
-PAUSE = 0.005
 
 
 class _RunExists(Exception):
@@ -43,8 +38,7 @@ async def insert_run(
     if length > INDEX_RANGE_BYTES:
         raise LimitExceeded("bytes of a run's key", INDEX_RANGE_BYTES, length, ["runId"])
     manifest, absent = run.name.manifest, False
-    for attempt in range(ATTEMPTS):
-        await sleep(uniform(0, attempt * PAUSE))  # noqa: S311 - no secret; 0 the first time
+    async for _ in Attempts():
         place = new_manifest_writes(access, manifest) if absent else [add_runs_write(manifest)]
         # The run comes first: if it exists, the conflicts of the other rows do not matter.
         own = Write(Put(run_item(run), Missing()), _insert_conflict)

@@ -13,11 +13,11 @@ from penstock.datastore.errors import (
 from penstock.datastore.manifest import rules
 from penstock.datastore.manifest.delete import delete_run
 from penstock.datastore.manifest.records import SUCCESS_FILE, Run, RunName
-from penstock.datastore.manifest.runs import ATTEMPTS, Runs, folder_in_stage
+from penstock.datastore.manifest.runs import Runs, folder_in_stage
 from penstock.datastore.manifest.state_machine import advance_run
 from penstock.datastore.manifest.transitions import Recover, Reset
 from penstock.datastore.roles import Role
-from penstock.datastore.table.commit import StaleRead
+from penstock.datastore.table.commit import Attempts, StaleRead
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class Recovery:
     ) -> Run:
         """Delete a run and its history, under the conditions of a reset; needs an admin."""
         self.runs.access.require_role(Role.ADMIN, name.manifest.group)
-        for _ in range(ATTEMPTS):
+        async for _ in Attempts():
             run = await self._read_run(name)
             await self._require_incomplete(run, Reset(), output, force=force)
             try:

@@ -1,9 +1,7 @@
 """Runs of the manifest: read, discovered, and changed, each change in one transaction."""
 
-from asyncio import sleep
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from random import uniform
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import (
@@ -37,7 +35,7 @@ from penstock.datastore.manifest.state_machine import advance_run
 from penstock.datastore.manifest.transitions import Transition
 from penstock.datastore.objects.port import NO_FILES, Files
 from penstock.datastore.roles import Role
-from penstock.datastore.table.commit import StaleRead, Write, commit
+from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
 from penstock.datastore.table.items import read_rows
 from penstock.datastore.table.limits import INDEX_RANGE_BYTES
 from penstock.datastore.table.pages import query_items
@@ -76,10 +74,6 @@ def folder_in_stage(stage: str, run_id: str) -> str:
     return rules.canonical_folder(
         rules.canonical_folder(stage) + run_id.rstrip("/").rpartition("/")[2]
     )
-
-
-ATTEMPTS = 20
-PAUSE = 0.005
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,8 +154,7 @@ class Runs:
         self.access.require_role(Role.CONTRIBUTOR, name.manifest.group)
         rules.require_valid(transition.problems())
         call = self.access.clock.new_id()
-        for attempt in range(ATTEMPTS):
-            await sleep(uniform(0, attempt * PAUSE))  # noqa: S311 - no secret; 0 the first time
+        async for _ in Attempts():
             run = await self.one(name, consistent=True)
             try:
                 after = advance_run(run, transition, self._now())

@@ -6,7 +6,7 @@ A segment has one event in each line. It is written once, and read again after a
 import gzip
 import zlib
 from asyncio import to_thread
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from hashlib import sha256
@@ -15,7 +15,7 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 import msgspec
 
 from penstock.datastore.errors import LimitExceeded, Unavailable
-from penstock.datastore.objects.port import Files
+from penstock.datastore.objects.port import Files, single_chunk
 from penstock.datastore.table import limits
 from penstock.datastore.table.port import Value
 
@@ -134,7 +134,7 @@ class LineFiles(Generic[T]):
         """Write a file; on return it is durable, on the disk or in the bucket."""
         large = len(values) > LINES_THREADED
         packed = await to_thread(_compress_lines, values) if large else _compress_lines(values)
-        await self.files.write(key, _single_chunk(packed), content_type=CONTENT_TYPE)
+        await self.files.write(key, single_chunk(packed), content_type=CONTENT_TYPE)
 
     async def read(self, key: str) -> list[T]:
         """Read a file; raises NotFound, and Unavailable for a damaged file."""
@@ -154,7 +154,3 @@ def _compress_lines(values: Sequence[Any]) -> bytes:
     lines = b"".join(write_json(value) + b"\n" for value in values)
     # Without a timestamp, so that equal events give equal bytes.
     return gzip.compress(lines, _COMPRESSION_LEVEL, mtime=0)
-
-
-async def _single_chunk(content: bytes) -> AsyncIterator[bytes]:
-    yield content

@@ -27,6 +27,7 @@ from penstock.datastore.ngsi.notification import Notification
 from penstock.datastore.ngsi.router import EntityRouter, RoutedEntities
 from penstock.datastore.ngsi.rows import Event
 from penstock.datastore.periodic import check_cancelled
+from penstock.datastore.table.commit import Attempts
 
 MAX_BYTES: Final = 64 * 1024 * 1024
 RETRY_SECONDS: Final = 5
@@ -79,7 +80,6 @@ WORKERS: Final = 2
 GROUP_ROWS: Final = 90
 GROUP_EVENTS: Final = 500
 RETRY_DELAY_SECONDS: Final = 1.0
-ATTEMPTS: Final = 5
 
 RunHandler: TypeAlias = Callable[[Run, Sequence[Event], int], None]
 """Receives an entered run, its events, and the number of bytes in which they arrived."""
@@ -211,7 +211,7 @@ class Inbox:
     async def _commit_group(self, group: list[_QueuedNotification]) -> list[IntakeResult]:
         """Commit the new notifications of a group, and count all of them."""
         notifications = [waiting.notification for waiting in group]
-        for _ in range(ATTEMPTS):
+        async for _ in Attempts():
             known = await find_repeated(self.committer.table, self.window, notifications)
             found = [
                 None

@@ -17,7 +17,7 @@ from penstock.datastore.ngsi.events import identity_digest
 from penstock.datastore.ngsi.name_encoding import CONCATENATOR, Encoding, encode
 from penstock.datastore.ngsi.options import DataModel, LongNames, NamingOptions
 from penstock.datastore.records import StoredRecord
-from penstock.datastore.table.commit import ATTEMPTS, StaleRead, Write, commit
+from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
 from penstock.datastore.table.items import load, read_rows
 from penstock.datastore.table.layout import ADOPTION, DESTINATION, DESTINATION_NAME
 from penstock.datastore.table.pages import Slice, Window, make_slice
@@ -175,7 +175,7 @@ class TableNameRegistry:
             {**DESTINATION_NAME.item(table=name), "owner": owner},
             _destination_item(service, place, naming, name, at),
         )
-        for _ in range(ATTEMPTS):
+        async for _ in Attempts():
             adoption = ADOPTION.key(table=name)
             keys = [*(key_of(row) for row in rows), adoption]
             found = (await self.table.get(keys, consistent=True)).items

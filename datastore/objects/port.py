@@ -246,6 +246,11 @@ def content_disposition(filename: str) -> str:
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(filename, safe='')}"
 
 
+async def single_chunk(content: bytes) -> Chunks:
+    """Yield a content as one chunk, for `Files.write`."""
+    yield content
+
+
 async def regroup_blocks(chunks: AsyncIterable[bytes], size: int) -> Chunks:
     """Regroup a stream into blocks of exactly `size` bytes, of which only the last may be shorter.
 

@@ -1,9 +1,7 @@
 """The header of a playlist: every change updates it, and its conditions detect conflicts."""
 
-from asyncio import sleep
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from random import uniform
 from typing import TypeVar
 
 import msgspec
@@ -11,7 +9,7 @@ import msgspec
 from penstock.datastore.errors import LimitExceeded, Unavailable, VersionConflict
 from penstock.datastore.playlists.records import ENTRIES_LIMIT, MAX_ENTRIES, Playlist
 from penstock.datastore.playlists.rows import count_of, header_key, is_gone, no_playlist
-from penstock.datastore.table.commit import StaleRead, Write
+from penstock.datastore.table.commit import Attempts, StaleRead, Write
 from penstock.datastore.table.port import (
     AllOf,
     Compare,
@@ -25,8 +23,6 @@ from penstock.datastore.table.port import (
 
 T = TypeVar("T")
 
-ATTEMPTS = 30
-PAUSE = 0.005
 IS_ALIVE = (Exists(), Missing("deletedAt"))
 
 
@@ -99,8 +95,7 @@ def require_version(playlist: Playlist, expected: int | None) -> None:
 
 async def retry_on_conflict(attempt: Callable[[], Awaitable[T]]) -> T:
     """Repeat an attempt to read, decide and write until no other writer comes between."""
-    for n in range(ATTEMPTS):
-        await sleep(uniform(0, n * PAUSE))  # noqa: S311 - no secret; 0 the first time
+    async for _ in Attempts():
         try:
             return await attempt()
         except StaleRead:

@@ -21,7 +21,7 @@ from penstock.datastore.records import Resource
 from penstock.datastore.resources.derived_rows import derive_rows, difference_writes
 from penstock.datastore.resources.reading import ResourceReader
 from penstock.datastore.roles import Role
-from penstock.datastore.table.commit import StaleRead, Write, commit
+from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
 from penstock.datastore.table.items import latest_item, load, resource_id
 from penstock.datastore.table.layout import TOMBSTONE, KindDefinition
 from penstock.datastore.table.port import (
@@ -37,7 +37,6 @@ from penstock.datastore.table.port import (
 
 R = TypeVar("R", bound=Resource)
 
-ATTEMPTS = 20
 MAX_OPERATIONS = 100
 MAX_WRITES = 25
 
@@ -58,7 +57,7 @@ class ResourceDeleter(Generic[R]):
 
         The name is free and the resource invisible from the first transaction on.
         """
-        for _ in range(ATTEMPTS):
+        async for _ in Attempts():
             current = await ResourceReader(self.kind, self.access).one(id, consistent=True)
             self.access.require_owner(Role.ADMIN, current)
             if expected_version not in (None, current.version):

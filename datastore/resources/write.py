@@ -1,10 +1,8 @@
 """Writes of resources: create, update, grant and revoke, each one transaction of differences."""
 
-from asyncio import sleep
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
-from random import uniform
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -40,7 +38,7 @@ from penstock.datastore.resources.names import describe_conflict
 from penstock.datastore.resources.reading import ResourceReader
 from penstock.datastore.resources.rules import check_resource
 from penstock.datastore.roles import GroupPath, Role
-from penstock.datastore.table.commit import StaleRead, Write, already_done, commit
+from penstock.datastore.table.commit import Attempts, StaleRead, Write, already_done, commit
 from penstock.datastore.table.items import latest_item, version_item
 from penstock.datastore.table.layout import KindDefinition
 from penstock.datastore.table.port import Compare, Missing, Put
@@ -48,9 +46,7 @@ from penstock.datastore.table.port import Compare, Missing, Put
 R = TypeVar("R", bound=Resource)
 T = TypeVar("T")
 
-ATTEMPTS = 20
 MAX_OPERATIONS = 100
-PAUSE = 0.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,8 +207,7 @@ class ResourceWriter(Generic[R]):
 
     async def _retry_on_conflict(self, attempt: Callable[[], Awaitable[T]]) -> T:
         """Retry until no other write comes between the reading and the writing."""
-        for n in range(ATTEMPTS):
-            await sleep(uniform(0, n * PAUSE))  # noqa: S311 - no secret; 0 the first time
+        async for _ in Attempts():
             with suppress(StaleRead):
                 return await attempt()
         raise Unavailable(f"The {self.kind.noun} is being written by many at once.")

@@ -1,13 +1,41 @@
 """Writes that know the meaning of their failed condition, sent in one transaction."""
 
+from asyncio import sleep
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from random import uniform
+from typing import Final, TypeAlias
 
 from penstock.datastore.errors import Unavailable
 from penstock.datastore.table.port import ConditionFailed, Item, Operation, Table
 
-ATTEMPTS = 20
+ATTEMPTS: Final = 30
+PAUSE: Final = 0.005
+
+
+class Attempts:
+    """The attempts of a call to read, decide and write, for `async for`.
+
+    Before each but the first it pauses, for longer and longer. By chance, so that two writers that
+    met once do not meet again.
+    """
+
+    __slots__ = ("_begun",)
+
+    def __init__(self) -> None:
+        self._begun = 0
+
+    def __aiter__(self) -> "Attempts":
+        return self
+
+    async def __anext__(self) -> int:
+        number = self._begun
+        if number == ATTEMPTS:
+            raise StopAsyncIteration
+        if number:
+            await sleep(uniform(0, number * PAUSE))  # noqa: S311 - no secret
+        self._begun += 1
+        return number
 
 
 class StaleRead(Exception):
@@ -54,7 +82,7 @@ async def commit(table: Table, writes: Sequence[Write]) -> None:
     conclusions from an old reading may be wrong. AlreadyDone means that all was written.
     """
     pending = list(writes)
-    for _ in range(ATTEMPTS):
+    async for _ in Attempts():
         try:
             await table.transact([write.operation for write in pending])
         except ConditionFailed as cancelled:

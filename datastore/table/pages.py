@@ -87,7 +87,8 @@ async def read_existing(
     """One page of the things behind the links of a list; links to deleted things are passed over.
 
     Where some are passed over, the search goes on until the page is full, and ends early after
-    MAX_SEARCHES reads. `load` gives one answer for each link, None for a deleted thing.
+    MAX_SEARCHES reads, even with nothing found; the next page then begins behind the last link that
+    was read. `load` gives one answer for each link, None for a deleted thing.
     """
     page, found = window, list[tuple[str, U]]()
     for _ in range(MAX_SEARCHES):

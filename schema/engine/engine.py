@@ -3,7 +3,7 @@
 An operation runs compiled, or is interpreted by graphql-core.
 """
 
-from asyncio import get_running_loop, sleep
+from asyncio import CancelledError, current_task, get_running_loop, sleep
 from collections import Counter
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -218,6 +218,15 @@ class OperationResult(msgspec.Struct, frozen=True):
     retry_after: int | None = None
 
 
+def _cancel_at_next_wait() -> None:
+    """Put off a cancellation until the operation has begun, which alone can end what it holds."""
+    task = current_task()
+    if task is not None:
+        # A timeout compares the number of requests with what it was before.
+        task.uncancel()
+        task.cancel()
+
+
 class GraphQLEngine:
     """Runs the operations of one schema: compiled, unless another `executor` is given."""
 
@@ -294,7 +303,10 @@ class GraphQLEngine:
             result = self._executor(prepared, context)
         if type(result) is not ExecutionResult and isawaitable(result):
             # Large variables were read, and resolvers read them again: other tasks run in between.
-            await sleep(0)
+            try:
+                await sleep(0)
+            except CancelledError:
+                _cancel_at_next_wait()
             result = await result
         return self.format_answer(result, request_id)
 

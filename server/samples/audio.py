@@ -1,6 +1,6 @@
 """The sample library: short tones in files of every format, with tags and covers."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -9,6 +9,7 @@ from penstock.datastore.audio.library import AudioLibrary
 from penstock.datastore.audio.object_keys import upload_key, uploads_prefix
 from penstock.datastore.audio.records import Tags
 from penstock.datastore.errors import NotFound, ObjectTaken
+from penstock.datastore.objects.port import single_chunk
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
@@ -57,7 +58,7 @@ async def add_samples(store: Store, user: str) -> AudioSeedCounts:
         try:
             await audio.registering.register(key)
         except NotFound:
-            await store.files.write(key, _one_chunk(sample.content), content_type="audio/basic")
+            await store.files.write(key, single_chunk(sample.content), content_type="audio/basic")
             await audio.registering.register(key)
         except ObjectTaken:
             shelved.found += 1
@@ -131,7 +132,3 @@ def _sound(form: str, hertz: int, tags: Tags) -> bytes:
 
 def _library_of(store: Store, user: str) -> AudioLibrary:
     return store.open_session(Caller(user, {})).audio
-
-
-async def _one_chunk(content: bytes) -> AsyncIterator[bytes]:
-    yield content

@@ -6,7 +6,7 @@ if `use` is still the same. A marked name is never used again: the same picture 
 """
 
 from base64 import b32encode
-from collections.abc import AsyncIterator, Collection, Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from hashlib import sha256
@@ -17,7 +17,7 @@ from penstock.datastore.audio.file_type import picture_type
 from penstock.datastore.audio.object_keys import artwork_key, artwork_prefix
 from penstock.datastore.audio.upkeep.library_rows import note_upkeep
 from penstock.datastore.errors import Unavailable
-from penstock.datastore.objects.port import LISTING
+from penstock.datastore.objects.port import LISTING, single_chunk
 from penstock.datastore.table.commit import Write
 from penstock.datastore.table.items import read_rows
 from penstock.datastore.table.layout import COVER
@@ -59,7 +59,7 @@ class CoverStore:
         key = artwork_key(self._user, name)
         if await self.access.files.stat(key) is None:
             await note_upkeep(self.access)
-            await self.access.files.write(key, _single_chunk(picture), content_type=kind)
+            await self.access.files.write(key, single_chunk(picture), content_type=kind)
         return name
 
     def use_writes(self, artworks: Iterable[str | None]) -> list[Write]:
@@ -127,7 +127,3 @@ def _use_in(row: Attributes) -> str | None:
 
 def _digest(content: bytes) -> str:
     return b32encode(sha256(content).digest())[:DIGEST_LETTERS].decode().lower()
-
-
-async def _single_chunk(content: bytes) -> AsyncIterator[bytes]:
-    yield content

@@ -24,7 +24,7 @@ from penstock.datastore.ngsi.dynamodb_destinations import DynamoDBDestinations
 from penstock.datastore.ngsi.loading.sample_writer import write_items
 from penstock.datastore.ngsi.table_names import adopted_name, is_table_name
 from penstock.datastore.table.layout import ADOPTION
-from penstock.datastore.table.port import Attributes, Item, Put, Table, key_of
+from penstock.datastore.table.port import Attributes, Item, Put, Table, Update, key_of
 
 MAX_LISTED: Final = 100
 
@@ -62,7 +62,7 @@ class TableAdopter:
             samples = _read_page(service, name, page, result)
             if not dry_run:
                 await self._copy(service, name, samples, result.table)
-                await self._note(name, result.table, after)
+                await self._note_position(name, after)
             result.copied += len(samples)
             for _ in page:
                 progress()
@@ -88,10 +88,14 @@ class TableAdopter:
             return None
         return _position_of(found)
 
-    async def _note(self, name: str, target: str, after: Raw | None) -> None:
-        key = {**ADOPTION.item(table=name), "movedTo": target, "startedAt": self.clock.timestamp()}
-        where: Item = {} if after is None else {"after": json.dumps(after)}
-        await self.table.write([Put({**key, **where})])
+    async def _note_position(self, name: str, after: Raw | None) -> None:
+        row = ADOPTION.key(table=name)
+        noted = (
+            Update(key=row, remove=("after",))
+            if after is None
+            else Update(key=row, set={"after": json.dumps(after)})
+        )
+        await self.table.transact([noted])
 
     async def _copy(
         self, service: str, name: str, samples: Sequence[AdoptedSample], target: str

@@ -20,7 +20,8 @@ from penstock.datastore.ngsi.repository import SinkAccess
 from penstock.datastore.ngsi.series import ALL_TIMES, Sample, attribute_columns
 from penstock.datastore.ngsi.table_names import adopted_name
 from penstock.datastore.store import Store
-from penstock.datastore.table.port import Query
+from penstock.datastore.table.layout import ADOPTION
+from penstock.datastore.table.port import Put, Query
 from tests.datastore.ngsi.sample_destinations import open_dynamodb, unique_table_name
 from tests.datastore.ngsi.sample_sinks import AT, SinkWorld, car, notification, open_world
 from tests.support.sample_resources import SUPER, walk
@@ -238,6 +239,23 @@ async def test_an_adoption_that_was_cut_short_goes_on(
     assert result.copied < 10
     assert await count_items(destinations._client, result.table) == 10
     assert len(await samples(world, service)) == 10
+
+
+@pytest.mark.parametrize("rows", [1, 10])
+async def test_a_note_of_progress_changes_no_other_attribute(
+    world: SinkWorld, destinations: DynamoDBDestinations, monkeypatch: pytest.MonkeyPatch, rows: int
+) -> None:
+    service, table = cars(world)
+    await create_table(destinations._client, table, SHAPES["Cygnus"])
+    many = [{**ROW, "recvTime": f"2015-04-20T13:16:15.{n}Z"} for n in range(rows)]
+    await put_items(destinations._client, table, *many)
+    monkeypatch.setattr("penstock.datastore.ngsi.dynamodb_destinations.SCAN_PAGE", 3)
+    key = ADOPTION.key(table=table)
+    begun = {"movedTo": adopted_name(table), "startedAt": "2015-04-20T13:16:15.000Z", "by": "x"}
+    await world.context.table.write([Put({**ADOPTION.item(table=table), **begun})])
+    await adopt(world, destinations, table, service)
+    item = (await world.context.table.get([key], consistent=True)).items[key]
+    assert {name: value for name, value in item.items() if name not in key._fields} == begun
 
 
 async def test_a_dry_run_counts_and_changes_nothing(

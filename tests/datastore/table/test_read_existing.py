@@ -68,3 +68,30 @@ async def test_the_search_is_bounded_and_goes_on_where_it_ended(
     page = await links.page(Window(size=1))
     assert (page.entries, page.more, page.reached, links.reads) == ((), True, "4", 3)
     assert await walk(links.page, 1) == ["thing 40"]
+
+
+@pytest.mark.parametrize("backward", [False, True])
+@pytest.mark.parametrize("limits", [(1, 1), (2, 3), (3, 2)])
+@pytest.mark.parametrize("dead", [0, 1, 2, 5, 6, 7, 12, 13])
+@pytest.mark.parametrize("size", [1, 2, 5])
+async def test_a_walk_over_more_deleted_things_than_a_page_searches_neither_loops_nor_ends_early(
+    monkeypatch: pytest.MonkeyPatch,
+    size: int,
+    dead: int,
+    limits: tuple[int, int],
+    *,
+    backward: bool,
+) -> None:
+    monkeypatch.setattr(pages, "SEARCHED", limits[0])
+    monkeypatch.setattr(pages, "MAX_SEARCHES", limits[1])
+    links = Links([*([True] + [False] * dead) * 4, True])
+    living = [f"thing {n}" for n, alive in enumerate(links.alive) if alive]
+    assert await walk(links.page, size, backward=backward) == living
+
+
+async def test_only_behind_two_thousand_deleted_things_in_a_row_is_a_page_empty() -> None:
+    first = 1 + (pages.MAX_SEARCHES - 1) * pages.SEARCHED
+    for dead, entries in ((first - 1, 1), (first, 0)):
+        page = await Links([False] * dead + [True]).page(Window(size=1))
+        assert (len(page.entries), page.more) == (entries, entries == 0)
+    assert await walk(Links([False] * 5_000 + [True]).page, 1) == ["thing 5000"]

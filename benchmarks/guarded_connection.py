@@ -1,0 +1,126 @@
+"""Measures the processor time of a request through the guard of connections, and without it."""
+
+import argparse
+import asyncio
+import gc
+import time
+from collections.abc import Callable, Sequence
+from statistics import median
+from typing import Any, Final
+
+import uvicorn
+from starlette.types import Receive, Scope, Send
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.server import ServerState
+
+from penstock.server.connections.connection import connection_class
+from penstock.server.connections.gate import ConnectionGate, Gates, time_limits
+from penstock.server.connections.request_head import parse_head
+from penstock.server.connections.request_watcher import RequestWatcher
+from penstock.server.settings.limit_settings import LimitSettings
+
+BODY: Final = b'{"query": "{ pipelines(first: 10) { edges { node { id name } } } }"}'
+HEAD: Final = (
+    b"POST /graphql HTTP/1.1\r\n"
+    b"host: penstock.example.org\r\n"
+    b"user-agent: Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0\r\n"
+    b"accept: application/graphql-response+json, application/json\r\n"
+    b"accept-encoding: gzip, deflate, br\r\n"
+    b"content-type: application/json\r\n"
+    b"authorization: Bearer " + b"a1b2c3d4" * 60 + b"\r\n"
+    b"content-length: %d\r\n\r\n" % len(BODY)
+)
+ANSWER: Final = b'{"data": null}'
+WAYS: Final = ("plain", "guarded", "head only")
+
+
+class Sink(asyncio.Transport):
+    """A transport without a network, which counts answers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.answers = 0
+        self.was_answered = asyncio.Event()
+
+    def write(self, data: Any) -> None:
+        if bytes(data).startswith(b"HTTP/1.1 200"):
+            self.answers += 1
+            self.was_answered.set()
+
+    def close(self) -> None:
+        """Do nothing: there is no network."""
+
+    def is_closing(self) -> bool:
+        return False
+
+    def get_write_buffer_size(self) -> int:
+        return 0
+
+    def get_extra_info(self, name: str, default: Any = None) -> Any:
+        return ("127.0.0.1", 8000) if name in ("sockname", "peername") else default
+
+
+async def answer_request(_scope: Scope, receive: Receive, send: Send) -> None:
+    while (await receive()).get("more_body"):
+        pass
+    headers = [(b"content-length", b"%d" % len(ANSWER))]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": ANSWER})
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="benchmarks.guarded_connection", description=__doc__)
+    parser.add_argument("--requests", type=int, default=2_000)
+    parser.add_argument("--rounds", type=int, default=15)
+    options = parser.parse_args(arguments)
+    times = asyncio.run(measure_ways(options.requests, options.rounds))
+    print("| way | µs of processor time for a request |\n| --- | --- |")
+    for name, seconds in times.items():
+        print(f"| {name} | {seconds * 1e6:.1f} |")
+
+
+async def measure_ways(requests: int, rounds: int) -> dict[str, float]:
+    """Measure the time of one request in each way: the median of the rounds, which take turns."""
+    gc.disable()
+    measured: dict[str, list[float]] = {name: [] for name in WAYS}
+    for _ in range(rounds):
+        for name, guarded in (("plain", False), ("guarded", True)):
+            begin = time.process_time()
+            await send_requests(requests, guarded=guarded)
+            measured[name].append((time.process_time() - begin) / requests)
+        begin = time.process_time()
+        for _ in range(requests):
+            parse_head(HEAD)
+        measured["head only"].append((time.process_time() - begin) / requests)
+        gc.collect()
+    gc.enable()
+    return {name: median(seconds) for name, seconds in measured.items()}
+
+
+async def send_requests(count: int, *, guarded: bool) -> int:
+    """Send requests one after another over one connection; returns the number of answers."""
+    connection, transport = _open_connection(guarded=guarded), Sink()
+    connection.connection_made(transport)
+    for _ in range(count):
+        transport.was_answered.clear()
+        connection.data_received(HEAD + BODY)
+        await transport.was_answered.wait()
+        # The watcher ends the request behind the answer.
+        await asyncio.sleep(0)
+    connection.connection_lost(None)
+    return transport.answers
+
+
+def _open_connection(*, guarded: bool) -> asyncio.Protocol:
+    make: Callable[..., asyncio.Protocol] = HttpToolsProtocol
+    app: Any = answer_request
+    if guarded:
+        limits = time_limits(LimitSettings())
+        make, app = connection_class(Gates(ConnectionGate(100, limits))), RequestWatcher(app)
+    config = uvicorn.Config(app, http=make, lifespan="off", log_config=None, access_log=False)
+    config.load()
+    return make(config=config, server_state=ServerState(), app_state={})
+
+
+if __name__ == "__main__":
+    main()
