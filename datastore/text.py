@@ -5,31 +5,13 @@ import unicodedata
 from typing import Final
 from urllib.parse import unquote
 
+from penstock.datastore.invisible_characters import INVISIBLE
+
 _FORBIDDEN_CHARACTERS = re.compile(
     "[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef{}]".format(
         "".join(chr(plane << 16 | last) for plane in range(17) for last in (0xFFFE, 0xFFFF))
     )
 )
-_INVISIBLE_CHARACTERS = (
-    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
-    "\u3164\ufeff\uffa0\ufff0-\ufffb\U00013430-\U0001345f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
-    "\U000e0000-\U000e00ff\U000e01f0-\U000e0fff"
-)
-"""Characters without a shape of their own: marks of direction, joiners, fillers, tags.
-
-Unicode's selectors of variants stay allowed, because emoji and Japanese names need them.
-"""
-_JOINED_LETTERS = "\u0600-\u1cff\ua840-\uabff\U00010a00-\U00011fff"
-_EMOJI = "\u2190-\u2bff\ufe0f\U0001f000-\U0001faff"
-_INVISIBLE = re.compile(
-    # Persian, Indian scripts and emoji need joiners, Mongolian its selectors, and some flags tags.
-    f"((?<=[{_JOINED_LETTERS}])[\u200c\u200d](?=[{_JOINED_LETTERS}])"
-    f"|(?<=[{_EMOJI}])\u200d(?=[{_EMOJI}])"
-    "|(?<=[\u1820-\u18aa])[\u180b-\u180f]"
-    "|(?<=\U0001f3f4)[\U000e0030-\U000e007a]{1,6}\U000e007f)"
-    f"|[{_INVISIBLE_CHARACTERS}]"
-)
-"""Group 1 is a legitimate use."""
 # The maximum of Unicode's "stream-safe" form; with more combining marks on one character,
 # normalising takes more than linear time.
 MAX_COMBINING_MARKS = 30
@@ -68,7 +50,7 @@ def invisible_character_problem(text: str) -> str | None:
     """Describe the first character that changes how a name looks without being seen itself."""
     if text.isascii():
         return None
-    found = (match[0] for match in _INVISIBLE.finditer(text) if match[1] is None)
+    found = (match[0] for match in INVISIBLE.finditer(text) if match[1] is None)
     first = next(found, None)
     return None if first is None else f"holds the invisible character U+{ord(first):04X}"
 
@@ -93,7 +75,7 @@ def replace_unprintable(text: str) -> str:
 
     Characters that no name may have, because they are invisible, are removed.
     """
-    visible = _INVISIBLE.sub(lambda match: match[1] or "", text)
+    visible = INVISIBLE.sub(lambda match: match[1] or "", text)
     return _FORBIDDEN_CHARACTERS.sub(" ", visible)
 
 

@@ -6,7 +6,7 @@ Without these rules, a user could send requests through the server to hosts behi
 import socket
 from asyncio import get_running_loop, timeout
 from dataclasses import dataclass
-from ipaddress import IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -14,9 +14,42 @@ from penstock.datastore.errors import FieldProblem, IllegalState, Invalid
 
 MAX_LENGTH: Final = 512
 LOOKUP_SECONDS: Final = 5.0
-# NAT64, 6to4 and Teredo: they contain IPv4 addresses, which may be internal.
-_TUNNELS: Final = tuple(
-    map(IPv6Network, ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32"))
+# The lists of ipaddress differ between versions of Python, and have gaps. These are IANA's
+# registries of special-purpose addresses, without regard to what else uses a range today.
+_SPECIAL_IPV4: Final = tuple(
+    map(
+        IPv4Network,
+        (
+            "0.0.0.0/8",
+            "10.0.0.0/8",
+            "100.64.0.0/10",
+            "127.0.0.0/8",
+            "168.63.129.16/32",  # not IANA's: a host of Azure, for its machines only
+            "169.254.0.0/16",
+            "172.16.0.0/12",
+            "192.0.0.0/24",
+            "192.0.2.0/24",
+            "192.31.196.0/24",
+            "192.52.193.0/24",
+            "192.88.99.0/24",
+            "192.168.0.0/16",
+            "192.175.48.0/24",
+            "198.18.0.0/15",
+            "198.51.100.0/24",
+            "203.0.113.0/24",
+            "224.0.0.0/3",
+        ),
+    )
+)
+_GLOBAL_IPV6: Final = IPv6Network("2000::/3")
+"""The only part of IPv6 with public addresses; NAT64, site-local and metadata are elsewhere."""
+
+_SPECIAL_IPV6: Final = tuple(
+    map(
+        IPv6Network,
+        # Teredo and 6to4 are among them: their addresses contain IPv4 addresses.
+        ("2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20"),
+    )
 )
 
 
@@ -87,11 +120,10 @@ def _is_address(host: str) -> bool:
 def _is_public(text: str) -> bool:
     address = ip_address(text.partition("%")[0])
     if isinstance(address, IPv6Address):
-        if address.ipv4_mapped is not None:
-            return _is_public(str(address.ipv4_mapped))
-        if any(address in tunnel for tunnel in _TUNNELS):
-            return False
-    return address.is_global and not address.is_multicast and not address.is_reserved
+        if address.ipv4_mapped is None:
+            return address in _GLOBAL_IPV6 and not any(address in one for one in _SPECIAL_IPV6)
+        address = address.ipv4_mapped
+    return not any(address in one for one in _SPECIAL_IPV4)
 
 
 def unusable_endpoint() -> IllegalState:

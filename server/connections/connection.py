@@ -348,6 +348,7 @@ class GuardedConnection(asyncio.Protocol):
     def _refuse(self, answer: bytes) -> None:
         """Answer in place of the application, unless it has begun to answer; then leave."""
         self._gate.count_end(_REASONS[answer])
+        is_answered = self._body is not None and not self._is_answering
         if self._is_answering and self._transport.has_written:
             self.abort()
             return
@@ -358,8 +359,9 @@ class GuardedConnection(asyncio.Protocol):
         self.resume(by_protocol=False)
         self.resume(by_protocol=True)
         self._enter(Stage.LEAVING)
-        self._transport.written_bytes += len(answer)
-        self._real.write(answer)
+        if not is_answered:
+            self._transport.written_bytes += len(answer)
+            self._real.write(answer)
         if self._real.can_write_eof():
             self._real.write_eof()
 

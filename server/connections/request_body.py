@@ -11,6 +11,10 @@ MAX_LINE: Final = 1024
 MAX_EXTRA_BYTES: Final = 16 * 1024
 """The most bytes of extensions and trailers in one body."""
 
+FREE_CHUNKS: Final = 1_000
+CHUNK_BYTES: Final = 64
+"""A body may have 1,000 chunks, and one more for each 64 bytes."""
+
 _FIRST_LINE: Final = re.compile(rb"([0-9A-Fa-f]{1,15})([\t ]*+;[\t -~\x80-\xff]*+)?\r\n")
 _NEXT_LINE: Final = re.compile(rb"\r\n" + _FIRST_LINE.pattern)
 _TRAILER: Final = re.compile(rb"(?:[!#$%&'*+.^_`|~0-9A-Za-z-]++:[\t -~\x80-\xff]*+)?\r\n")
@@ -49,6 +53,8 @@ class ChunkedBody:
         self._line = _FIRST_LINE
         self._is_behind_chunks = False
         self._extra = 0
+        self._chunks = 0
+        self._announced = 0
 
     def take(self, data: bytes) -> bytes:
         """Return the data's content as one chunk; raises RefusedRequest for bad chunks."""
@@ -78,6 +84,7 @@ class ChunkedBody:
             return at
         self._count_extra(len(found[2] or b""))
         self._missing = int(found[1], 16)
+        self._count_chunk(self._missing)
         self._is_behind_chunks = self._missing == 0
         self._line = _NEXT_LINE
         return found.end()
@@ -92,6 +99,16 @@ class ChunkedBody:
             self.is_complete = found[0] == b"\r\n"
             at = found.end()
         return at
+
+    def _count_chunk(self, size: int) -> None:
+        """Refuse chunks that are small beyond reason: reading one takes as long as reading a KiB.
+
+        Only bytes that have come earn further chunks, so the size of this one counts behind it.
+        """
+        if self._chunks > FREE_CHUNKS + self._announced // CHUNK_BYTES:
+            raise RefusedRequest(MALFORMED)
+        self._chunks += 1
+        self._announced += size
 
     def _count_extra(self, size: int) -> None:
         self._extra += size

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 import structlog
 from starlette.requests import Request
@@ -9,6 +10,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from penstock.datastore.errors import PenstockError
+from penstock.server.core.recent_value import RecentValue
 
 READY_SECONDS = 1.0
 
@@ -22,11 +24,13 @@ def health_routes(
 ) -> list[Route]:
     """Return `/healthz`, always 200, and `/readyz`: 200 if `ping` returns in time, else 503.
 
-    They need no token and reveal nothing about the store except that it fails.
+    They need no token and reveal nothing about the store except that it fails. The store is asked
+    at most once a second.
     """
+    unready = RecentValue(partial(_unready_reason, ping, seconds))
 
     async def readyz(_: Request) -> Response:
-        reason = await _unready_reason(ping, seconds)
+        reason = await unready.get()
         if reason is None:
             return JSONResponse({"status": "ready"}, headers=_FRESH)
         return JSONResponse({"status": "unavailable", "reason": reason}, 503, headers=_FRESH)

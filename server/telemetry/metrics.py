@@ -30,6 +30,7 @@ from penstock.datastore.table.instrumentation import EndCallback, StoreCall
 from penstock.datastore.table.port import ConditionFailed
 from penstock.graphql_jit import FallbackReason
 from penstock.server.connections.gate import EndReason, Gates
+from penstock.server.core.recent_value import RecentValue
 from penstock.server.core.siblings import Siblings
 from penstock.server.telemetry.gathered_metrics import gather_metrics, share_metrics
 from penstock.server.telemetry.operation import (
@@ -40,6 +41,7 @@ from penstock.server.telemetry.operation import (
 )
 
 PATH = "/metrics"
+OPEN_METRICS: Final = "application/openmetrics-text"
 
 _SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 _COSTS: Final = (1, 5, 10, 50, 100, 500, 1_000, 5_000)
@@ -262,15 +264,22 @@ class Metrics:
         return share_metrics(self.registry, self._siblings)
 
     def route(self) -> Route:
-        """Return `/metrics`, in OpenMetrics if the client accepts it; it needs no token."""
+        """Return `/metrics`, in OpenMetrics if the client accepts it; it needs no token.
+
+        Each of the two texts is at most a second old, and is written once for all who ask.
+        """
+        texts = {kind: RecentValue(partial(self._write, kind)) for kind in ("", OPEN_METRICS)}
 
         async def metrics(request: Request) -> Response:
-            encode, content_type = choose_encoder(request.headers.get("accept", ""))
+            kind = OPEN_METRICS if OPEN_METRICS in request.headers.get("accept", "") else ""
+            _, content_type = choose_encoder(kind)
             headers = {"content-type": content_type, "cache-control": "no-store"}
-            if self._siblings is None:
-                return Response(encode(self.registry), headers=headers)
-            return Response(
-                encode(await gather_metrics(self.registry, self._siblings)), headers=headers
-            )
+            return Response(await texts[kind].get(), headers=headers)
 
         return Route(PATH, metrics)
+
+    async def _write(self, kind: str) -> bytes:
+        encode, _ = choose_encoder(kind)
+        if self._siblings is None:
+            return encode(self.registry)
+        return encode(await gather_metrics(self.registry, self._siblings))

@@ -1,5 +1,6 @@
 """No name that somebody gives has invisible characters; names from before can still be used."""
 
+import itertools
 import re
 import unicodedata
 from collections.abc import AsyncIterator
@@ -305,7 +306,7 @@ async def test_a_new_name_with_an_invisible_character_is_refused(
 async def test_names_from_before_are_read_changed_and_deleted(noun: str, tmp_path: Path) -> None:
     async with open_embedded(tmp_path) as store:
         ask = Ask(store, noun)
-        with patch.object(text, "_INVISIBLE", re.compile("(?!)")):
+        with patch.object(text, "INVISIBLE", re.compile("(?!)")):
             await ask.create_groups("/usa", f"/usa/{BAD}")
             id = await ask.make(f"/usa/{BAD}", BAD, f"{BAD}=1")
         assert await ask.names(f"/usa/{BAD}") == [BAD]
@@ -328,7 +329,7 @@ async def test_a_manifest_from_before_takes_runs(tmp_path: Path) -> None:
         ask = Ask(store)
         await ask.create_groups("/usa")
         run = {**RUN, "manifest": BAD, "addedBy": "t"}
-        with patch.object(text, "_INVISIBLE", re.compile("(?!)")):
+        with patch.object(text, "INVISIBLE", re.compile("(?!)")):
             await send(ask, "discoverRun", run)
         for field, input in (
             ("discoverRun", {**run, "runId": "r1"}),
@@ -346,6 +347,43 @@ def test_no_name_has_a_character_of_control_of_format_or_of_half_a_pair() -> Non
             assert refused is (letter not in VISIBLE_FORMATS), f"U+{code:04X}"
 
 
+WITHOUT_SHAPE = (
+    *((0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x17B4, 0x17B5)),
+    *((0x180B, 0x180F), (0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164)),
+    *((0xFE00, 0xFE0F), (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0), (0xFFF0, 0xFFF8)),
+    *((0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF)),
+    *((0x2800, 0x2800), (0x16FE4, 0x16FE4), (0x1D159, 0x1D159)),
+)
+"""Unicode's Default_Ignorable_Code_Point, and signs that are drawn as nothing."""
+
+SPELLINGS = ("{}", "pay{}", "pa{}y", "{}pay", "\u0431{}\u0430", "7{}", "{0}{0}", "\u2192{}\u2192")
+
+
+def test_no_name_has_a_character_without_a_shape() -> None:
+    for first, last in WITHOUT_SHAPE:
+        for code in range(first, last + 1):
+            for spelling in SPELLINGS:
+                name = spelling.format(chr(code))
+                assert invisible_character_problem(name) is not None, f"U+{code:04X}: {spelling}"
+                assert replace_unprintable(name) == spelling.replace("{0}", "{}").replace("{}", "")
+
+
+def test_nothing_takes_two_characters_without_a_shape_in_a_row() -> None:
+    selectors = [0x180B, 0xFE00, 0xFE01, 0xFE0E, 0xFE0F, 0xE0100, 0xE01EF]
+    for base in ("\u845b", "\u1820", "\u1000", "\u2764", "\U0001f600", "\uff01"):
+        for first, second in itertools.product(selectors, repeat=2):
+            assert invisible_character_problem(f"{base}{chr(first)}{chr(second)}") is not None
+
+
+@pytest.mark.parametrize("selector", ["\ufe00", "\ufe01", "\ufe0e", "\ufe0f", "\U000e0100"])
+def test_no_letter_of_an_alphabet_takes_a_selector(selector: str) -> None:
+    alphabets = ("LATIN", "GREEK", "CYRILLIC", "HEBREW", "ARABIC", "DIGIT", "HANGUL", "HIRAGANA")
+    for code in range(0x110000):
+        name = unicodedata.name(chr(code), "")
+        if name.startswith(alphabets) and chr(code).isalnum():
+            assert invisible_character_problem(chr(code) + selector) is not None, name
+
+
 @pytest.mark.parametrize("name", ["\u3164", "a\u115f", "\uffa0b", "a\u034fb", "\U000e0001"])
 def test_letters_without_a_shape_are_refused(name: str) -> None:
     assert "invisible character" in (name_problem(name, 128) or "")
@@ -360,6 +398,11 @@ GOOD = (
     "\u1820\u180b",  # a Mongolian letter and its variant
     "\u845b\U000e0100",  # a Japanese name with a variant of its letter
     "caf\xe9 \xfcber \u0441\u043b\u043e\u0432\u043e \u05e9\u05dc\u05d5\u05dd",
+    "1\ufe0f\u20e3",  # the key 1
+    "\u2764\ufe0e",  # a heart of one colour
+    "\u6f22\ufe00",  # an older shape of a Chinese letter
+    "\u3002\ufe00",  # an ideographic stop in a corner
+    "\u1000\ufe00",  # a dotted letter of Khamti
     "\ue000",  # private letters are drawn
     "\U0001fae9",  # newer than Python's tables
 )
@@ -372,6 +415,13 @@ BROKEN = (
     "\U0001f468\u200d",
     "\U0001f3f4\U000e0067",
     "a\u180bb",
+    "\u10d0\u200c\u10d0",
+    "\u2192\u200d\u2192",
+    "1\ufe0f",
+    "\u2764\ufe0f\ufe0f",
+    "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067",
+    "\U0001f3f4\U000e0061\U000e0062\U000e0063\U000e007f",
+    "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f\U000e007f",
 )
 
 

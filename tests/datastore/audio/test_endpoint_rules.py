@@ -2,6 +2,7 @@
 
 import socket
 from collections.abc import AsyncIterator
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, ip_network
 from typing import Any
 
 import pytest
@@ -66,6 +67,89 @@ def test_what_is_no_public_endpoint_is_refused_unasked(url: str) -> None:
     with pytest.raises(Invalid) as refused:
         PUBLIC.check(url)
     assert [problem.path for problem in refused.value.problems] == [["endpoint"]]
+
+
+SPECIAL_IPV4 = {
+    "0.0.0.0/8": "after",
+    "10.0.0.0/8": "both",
+    "100.64.0.0/10": "both",
+    "127.0.0.0/8": "both",
+    "168.63.129.16/32": "both",
+    "169.254.0.0/16": "both",
+    "172.16.0.0/12": "both",
+    "192.0.0.0/24": "both",
+    "192.0.2.0/24": "both",
+    "192.31.196.0/24": "both",
+    "192.52.193.0/24": "both",
+    "192.88.99.0/24": "both",
+    "192.168.0.0/16": "both",
+    "192.175.48.0/24": "both",
+    "198.18.0.0/15": "both",
+    "198.51.100.0/24": "both",
+    "203.0.113.0/24": "both",
+    "224.0.0.0/4": "before",
+    "240.0.0.0/4": "",
+}
+SPECIAL_IPV6 = {
+    "::/96": "",
+    "::ffff:0:0:0/96": "",
+    "64:ff9b::/96": "",
+    "64:ff9b:1::/48": "",
+    "100::/64": "",
+    "100:0:0:1::/64": "",
+    "2001::/23": "both",
+    "2001:db8::/32": "both",
+    "2002::/16": "both",
+    "2620:4f:8000::/48": "both",
+    "3fff::/20": "before",
+    "5f00::/16": "",
+    "fc00::/7": "",
+    "fd00:ec2::254/128": "",
+    "fe80::/10": "",
+    "fec0::/10": "",
+    "ff00::/8": "",
+}
+"""The special ranges, each with the sides on which its neighbour is public."""
+
+
+def is_allowed(address: IPv4Address | IPv6Address) -> bool:
+    shown = f"[{address}]" if address.version == 6 else str(address)
+    try:
+        PUBLIC.check(f"https://{shown}")
+    except Invalid:
+        assert not PUBLIC.allows(str(address))
+        return False
+    return PUBLIC.allows(str(address))
+
+
+@pytest.mark.parametrize(("text", "public"), [*SPECIAL_IPV4.items(), *SPECIAL_IPV6.items()])
+def test_a_special_range_is_refused_from_its_first_to_its_last_address(
+    text: str, public: str
+) -> None:
+    network = ip_network(text)
+    first, last = network[0], network[-1]
+    assert not any(map(is_allowed, (first, network[network.num_addresses // 2], last)))
+    if public in ("before", "both"):
+        assert is_allowed(first - 1)
+    if public in ("after", "both"):
+        assert is_allowed(last + 1)
+
+
+@pytest.mark.parametrize("text", SPECIAL_IPV4)
+def test_a_special_address_is_refused_in_every_form_of_ipv6(text: str) -> None:
+    network = IPv4Network(text)
+    for number in (int(network[0]), int(network[-1])):
+        forms = (
+            number,
+            0xFFFF << 32 | number,
+            0x64_FF9B << 96 | number,
+            0x64_FF9B_0001 << 80 | number,
+            0x2002 << 112 | number << 80,
+            0x2001_0000 << 96 | number ^ 0xFFFF_FFFF,
+            0x2001_0000 << 96 | number << 64,
+        )
+        assert not any(is_allowed(IPv6Address(form)) for form in forms)
+    assert is_allowed(IPv6Address("::ffff:93.184.216.34"))
 
 
 def leading_to(*addresses: str) -> Any:

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from penstock.server.connections.refusals import RefusedRequest
 from penstock.server.connections.request_body import (
+    CHUNK_BYTES,
+    FREE_CHUNKS,
     MAX_EXTRA_BYTES,
     MAX_LINE,
     ChunkedBody,
@@ -128,3 +130,24 @@ def test_what_is_beside_the_content_is_bounded(start: bytes, one: bytes) -> None
     take_all(ChunkedBody(), [start, *[one] * few])
     with pytest.raises(RefusedRequest):
         take_all(ChunkedBody(), [start, *[one] * many])
+
+
+@pytest.mark.parametrize("size", [1, 2, CHUNK_BYTES - 1])
+@pytest.mark.parametrize("width", [1_000, 2**18])
+def test_small_chunks_are_refused_after_the_free_ones(size: int, width: int) -> None:
+    one = b"%x\r\n" % size + b"a" * size + b"\r\n"
+    most = FREE_CHUNKS * CHUNK_BYTES // (CHUNK_BYTES - size) + 1
+    found, raw = ChunkedBody(), one * (most + 100)
+    pieces = [raw[at : at + width] for at in range(0, len(raw), width)]
+    with pytest.raises(RefusedRequest):
+        take_all(found, pieces)
+    take_all(ChunkedBody(), [one * FREE_CHUNKS, b"0\r\n\r\n"])
+
+
+@pytest.mark.parametrize("size", [CHUNK_BYTES, 1_000])
+def test_chunks_with_enough_content_have_no_bound(size: int) -> None:
+    found = ChunkedBody()
+    one = b"%x\r\n" % size + b"a" * size + b"\r\n"
+    take_all(found, [one] * (FREE_CHUNKS * 5))
+    found.take(b"0\r\n\r\n")
+    assert found.is_complete

@@ -63,3 +63,17 @@ async def test_a_store_that_does_not_answer_is_the_reason_for_not_being_ready(
     assert response.status_code == 503
     assert response.json() == {"status": "unavailable", "reason": reason}
     assert response.headers["cache-control"] == "no-store"
+
+
+async def test_probes_at_the_same_time_ask_the_store_once() -> None:
+    pings = 0
+
+    async def count() -> None:
+        nonlocal pings
+        pings += 1
+
+    app = Starlette(routes=health_routes(count))
+    transport = httpx.ASGITransport(app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://x") as client:
+        found = await asyncio.gather(*(client.get("/readyz") for _ in range(50)))
+    assert ({each.status_code for each in found}, pings) == ({200}, 1)

@@ -1,11 +1,17 @@
 """`/metrics`: the counts, under labels that no client can choose."""
 
+import asyncio
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from httpx import ASGITransport, AsyncClient
+from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.registry import Collector
+from starlette.applications import Starlette
 
 from penstock.datastore import errors
 from penstock.datastore.errors import ErrorCode, RequestRefused
@@ -114,6 +120,34 @@ async def test_metrics_come_in_open_metrics_where_that_is_asked_for(
     assert answer.headers["content-type"].startswith("application/openmetrics-text; version=1.0.0")
     assert answer.headers["cache-control"] == "no-store"
     assert answer.text.endswith("# EOF\n")
+
+
+ACCEPTS = (
+    "",
+    "text/plain",
+    "application/openmetrics-text",
+    "application/openmetrics-text; version=1.0.0; escaping=dots",
+    *(f"application/openmetrics-text; version=1.{number}" for number in range(20)),
+    "application/openmetrics-text; version=a",
+)
+
+
+async def test_a_flood_of_scrapes_costs_one_text_of_each_form() -> None:
+    metrics, rendered = Metrics(), []
+
+    class CountedCollector(Collector):
+        def collect(self) -> Iterator[Metric]:
+            rendered.append(1)
+            yield from ()
+
+    metrics.registry.register(CountedCollector())
+    rendered.clear()
+    transport = ASGITransport(Starlette(routes=[metrics.route()]))
+    async with AsyncClient(transport=transport, base_url="http://localhost") as client:
+        asked = [client.get("/metrics", headers={"accept": each}) for each in ACCEPTS]
+        found = await asyncio.gather(*asked)
+    assert {each.status_code for each in found} == {200}
+    assert len({each.content for each in found}) == len(rendered) == 2
 
 
 @pytest.mark.parametrize(
