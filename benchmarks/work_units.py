@@ -13,8 +13,19 @@ from time import process_time
 
 import orjson
 
-from penstock.datastore.access.work import file_units, formula_units, renaming_units, step_units
+from penstock.datastore.access.work import (
+    file_units,
+    formula_units,
+    notification_units,
+    renaming_units,
+    step_units,
+)
 from penstock.datastore.datasets.csv import read_table
+from penstock.datastore.ngsi.notification import (
+    NotificationDefaults,
+    read_headers,
+    read_notification,
+)
 from penstock.datastore.records import DatasetColumn, DatasetContent, ValueType
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
@@ -39,6 +50,9 @@ AROUND = Surroundings((FormulaParameter("x", FormulaType.NUMBER),), FormulaType.
 SUM = "+".join([":x"] * 950)
 CALLS = "+".join(["#ef()"] * 490)
 CSV = b"k\n" + b"".join(b"key %d\n" % n for n in range(50_000))
+HEADING = read_headers({}, NotificationDefaults())
+CARS = [{"id": f"car{n}", "type": "car", "speed": {"value": n}} for n in range(1000)]
+NOTIFIED = orjson.dumps({"subscriptionId": "s", "data": CARS})
 
 
 def least(work: Callable[[int], object], units: int) -> float:
@@ -102,6 +116,9 @@ def work_of_bodies() -> dict[str, float]:
     return {
         "body of a request": least(lambda _: orjson.loads(body), len(body) // BODY_BYTES),
         "file of a dataset": least(lambda _: read_table(CSV, content), file_units(len(CSV))),
+        "notification": least(
+            lambda _: read_notification(HEADING, NOTIFIED), notification_units(len(NOTIFIED))
+        ),
     }
 
 

@@ -14,6 +14,7 @@ from penstock.datastore.listening.annotations import ThingKey
 from penstock.datastore.listening.records import Annotation
 from penstock.datastore.manifest.records import Manifest, ManifestName, Run, RunName
 from penstock.datastore.manifest.rules import short_problem
+from penstock.datastore.ngsi.repository import Preview, PreviewRequest
 from penstock.datastore.objects.port import Download
 from penstock.datastore.playlists.records import Entry, Playlist
 from penstock.datastore.records import Group, Resource
@@ -208,6 +209,10 @@ class Loaders:
     @cached_property
     def manifests(self) -> "DataLoader[ManifestName, Manifest]":
         return loader("manifests", self._session.watch, self._session.manifests.many)
+
+    @cached_property
+    def previews(self) -> "DataLoader[PreviewRequest, list[Preview]]":
+        return loader("ngsi_previews", self._session.watch, self._session.notifications.previews)
 
     @cached_property
     def audio(self) -> AudioLoaders:

@@ -24,6 +24,9 @@ TEXT_WORK: Final = 5_000
 FILE_BYTES: Final = 200
 """Bytes of a file of rows that are read and checked in one unit."""
 
+NOTIFIED_BYTES: Final = 200
+"""Bytes of a notification that are read in one unit, whether to be stored or to be previewed."""
+
 
 class WorkAccount(Protocol):
     """The allowance of one caller, from which an operation takes what its work costs.
@@ -79,3 +82,8 @@ def text_units(work: int) -> int:
 def file_units(size: int) -> int:
     """Return the units of reading and checking a file of rows of this many bytes."""
     return size // FILE_BYTES
+
+
+def notification_units(size: int) -> int:
+    """Return the units of reading a notification of this many bytes."""
+    return size // NOTIFIED_BYTES

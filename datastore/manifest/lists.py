@@ -91,7 +91,7 @@ class _RunBatch:
 
 @dataclass(frozen=True, slots=True)
 class RunLists:
-    """The lists of runs of manifests in groups that the caller may know."""
+    """The lists of runs of manifests that the caller may read."""
 
     runs: Runs
 

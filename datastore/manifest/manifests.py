@@ -40,7 +40,11 @@ class ManifestMissing(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Manifests:
-    """The manifests of the groups that the caller may know."""
+    """The manifests of the groups in which the caller has a role.
+
+    Whoever only knows of a group, because of a role in a group below it, reads no manifest of it:
+    a manifest is not granted, and that of the root tells of every group.
+    """
 
     access: Access
 
@@ -61,7 +65,8 @@ class Manifests:
 
     async def page(self, group: GroupPath | None, window: Window) -> Slice[Manifest]:
         """List the manifests of a group, in the order of their names: `pk = RM:<group>`."""
-        group = self.access.require_visible_group(group)
+        group = self.access.group_or_default(group)
+        self.access.require_role(Role.READER, group)
         pk = MANIFEST.pk.fill({"group": group})
         query = Query(
             partition=pk,
@@ -83,12 +88,17 @@ class Manifests:
         return manifest
 
     def require(self, name: ManifestName) -> None:
-        """Refuse, without a read, a manifest that is invalid or in an invisible group."""
+        """Refuse, without a read, a manifest that is invalid or that the caller may not read."""
         if not self._may_exist(name):
             raise unknown_manifest(name)
 
     def _may_exist(self, name: ManifestName) -> bool:
-        return not rules.short_problem(name.name) and self.access.caller.sees(name.group)
+        return not rules.short_problem(name.name) and may_read(self.access, name)
+
+
+def may_read(access: Access, name: ManifestName) -> bool:
+    """Whether the caller is a reader of the manifest's group."""
+    return access.caller.has_role(Role.READER, name.group)
 
 
 def key_of_manifest(name: ManifestName) -> Key:

@@ -14,6 +14,7 @@ from penstock.datastore.errors import (
 )
 from penstock.datastore.manifest import rules
 from penstock.datastore.manifest.insert import insert_run
+from penstock.datastore.manifest.manifests import may_read
 from penstock.datastore.manifest.records import (
     SUCCESS_FILE,
     Action,
@@ -96,7 +97,7 @@ class Discovery:
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """The runs of manifests in groups that the caller may know; contributors change them."""
+    """The runs of manifests that the caller may read; contributors change them."""
 
     access: Access
     folders: OutputFolders = field(default_factory=OutputFolders)
@@ -183,10 +184,10 @@ class Runs:
         return False
 
     def _may_exist(self, name: RunName) -> bool:
-        """Whether the name is valid and its group visible to the caller."""
+        """Whether the name is valid and the caller may read its manifest."""
         odd = rules.run_id_problem(name.run_id) or rules.short_problem(name.manifest.name)
-        seen = not odd and self.access.caller.sees(name.manifest.group)
-        return seen and key_bytes(name) <= INDEX_RANGE_BYTES
+        readable = not odd and may_read(self.access, name.manifest)
+        return readable and key_bytes(name) <= INDEX_RANGE_BYTES
 
     def _now(self) -> int:
         return int(self.access.clock.now().timestamp())

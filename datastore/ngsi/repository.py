@@ -2,11 +2,12 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
 from penstock.datastore.access.access import Access
+from penstock.datastore.access.work import notification_units
 from penstock.datastore.errors import (
     ErrorCode,
     LimitExceeded,
@@ -25,14 +26,15 @@ from penstock.datastore.ngsi.dead_letters import (
 )
 from penstock.datastore.ngsi.destinations import NO_DESTINATIONS, Destinations
 from penstock.datastore.ngsi.directory import Directory, Service, ServicePath
-from penstock.datastore.ngsi.events import Poison
-from penstock.datastore.ngsi.naming_rules import NamingRules, load_renamer
+from penstock.datastore.ngsi.events import EntityUpdate, Poison
+from penstock.datastore.ngsi.intake.threads import run_in_notification_thread
+from penstock.datastore.ngsi.naming_rules import NamingRules, Renamer, load_renamer
 from penstock.datastore.ngsi.notification import (
     NotificationDefaults,
     read_headers,
     read_notification,
 )
-from penstock.datastore.ngsi.options import SinkOptions
+from penstock.datastore.ngsi.options import NamingOptions, SinkOptions
 from penstock.datastore.ngsi.series import SeriesReader
 from penstock.datastore.ngsi.table_names import (
     Destination,
@@ -78,6 +80,15 @@ class LetterReplays:
 
     replayed: list[ReplayResult] = field(default_factory=list)
     failures: list[ReplayFailure] = field(default_factory=list)
+
+
+class PreviewRequest(NamedTuple):
+    """A notification to preview: its service, the values of two headers, and its body."""
+
+    service: Service
+    path: str
+    format: str | None
+    body: str
 
 
 class Preview(msgspec.Struct, frozen=True):
@@ -177,32 +188,53 @@ class IngestRepository:
             self.directory.require_role(Role.CONTRIBUTOR, letter.service, letter.path)
         return [each for _, each in found.values()]
 
-    async def preview(self, of: Service, path: str, body: str, form: str | None) -> list[Preview]:
-        """Name the table of each entity of a notification, without storing anything.
+    async def previews(
+        self, requests: Sequence[PreviewRequest]
+    ) -> list[list[Preview] | PenstockError]:
+        """Name the table of each entity of some notifications, without storing anything.
 
-        The preview ignores name collisions: if two entities would share a name, the sink
-        registers the second under a different one.
+        A preview ignores name collisions: if two entities would share a name, the sink
+        registers the second under a different one. One notification is read after the other, and
+        each is paid before it is read.
         """
-        headers = {"fiware-service": of.name, "fiware-servicepath": path}
-        if form is not None:
-            headers["ngsiv2-attrsformat"] = form
-        heading = read_headers(headers, NotificationDefaults())
-        for each in heading.paths:
-            self.directory.require_role(Role.READER, of.name, each)
-        renaming = await load_renamer(self.access.table, self.ingest.options)
-        found = []
-        for each, entry in read_notification(heading, body.encode()).entries:
-            if isinstance(entry, Poison):
-                found.append(Preview(None, None, each, None, entry.reason))
-                continue
-            notified = NamingPlace(of.name, each, entry.entity_id, entry.entity_type)
+        renamer = await load_renamer(self.access.table, self.ingest.options)
+        found: list[list[Preview] | PenstockError] = []
+        for each in requests:
             try:
-                table = table_name(renaming.rename_place(notified), self.ingest.options.naming)
-                problem = None
-            except LimitExceeded as refused:
-                table, problem = None, refused.message
-            found.append(Preview(entry.entity_id, entry.entity_type, each, table, problem))
+                found.append(await self._preview(each, renamer))
+            except PenstockError as error:
+                found.append(error)
         return found
+
+    async def _preview(self, of: PreviewRequest, renamer: Renamer) -> list[Preview]:
+        headers = {"fiware-service": of.service.name, "fiware-servicepath": of.path}
+        if of.format is not None:
+            headers["ngsiv2-attrsformat"] = of.format
+        heading = read_headers(headers, NotificationDefaults())
+        for path in heading.paths:
+            self.directory.require_role(Role.READER, of.service.name, path)
+        body = of.body.encode()
+        self.access.work.spend(notification_units(len(body)))
+        naming = self.ingest.options.naming
+        return await run_in_notification_thread(
+            lambda: [
+                _preview_entry(heading.service, path, entry, renamer, naming)
+                for path, entry in read_notification(heading, body).entries
+            ]
+        )
 
     def _is_visible(self, letter: DeadLetter) -> bool:
         return self.directory.is_visible(letter.service, letter.path)
+
+
+def _preview_entry(
+    service: str, path: str, entry: EntityUpdate | Poison, renamer: Renamer, naming: NamingOptions
+) -> Preview:
+    if isinstance(entry, Poison):
+        return Preview(None, None, path, None, entry.reason)
+    notified = NamingPlace(service, path, entry.entity_id, entry.entity_type)
+    try:
+        table, problem = table_name(renamer.rename_place(notified), naming), None
+    except LimitExceeded as refused:
+        table, problem = None, refused.message
+    return Preview(entry.entity_id, entry.entity_type, path, table, problem)

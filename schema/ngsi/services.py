@@ -228,8 +228,10 @@ class NgsiService:
             ),
         ] = UNSET,
     ) -> list[repository.Preview]:
-        path, form = service_path or "/", unset_to_none(attrs_format)
-        return await info.context.session.notifications.preview(service, path, notification, form)
+        request = repository.PreviewRequest(
+            service, service_path or "/", unset_to_none(attrs_format), notification
+        )
+        return await info.context.loaders.previews.load(request)
 
     @strawberry.field(
         graphql_type=str | None,

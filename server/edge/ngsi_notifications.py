@@ -3,15 +3,18 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from starlette.datastructures import Headers
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from penstock.datastore.access.work import notification_units
 from penstock.datastore.errors import ErrorCode, NotFound, PenstockError, Unavailable
 from penstock.datastore.ngsi.directory import require_role
 from penstock.datastore.ngsi.inbox import IntakeResult
+from penstock.datastore.ngsi.intake.threads import run_in_notification_thread
 from penstock.datastore.ngsi.notification import (
     NotificationDefaults,
     read_headers,
@@ -28,7 +31,7 @@ from penstock.server.core.headers import (
     request_headers,
     request_id_of,
 )
-from penstock.server.edge.rate_limit import RateLimiter
+from penstock.server.edge.rate_limit import CallerAccount, RateLimiter
 from penstock.server.edge.request import ClientGone, read_body
 from penstock.server.edge.response import (
     HttpProblem,
@@ -102,8 +105,11 @@ class NotifyApp:
             words = "A notification is application/json in UTF-8."
             raise HttpProblem(ErrorCode.UNSUPPORTED_MEDIA_TYPE, words)
         body = await read_body(headers, receive, self.limits)
+        account = CallerAccount(self.limiter, caller.user_id)
+        account.spend(notification_units(len(body)))
         if len(body) > THREADED_BYTES:
-            notification = await asyncio.to_thread(read_notification, heading, body)
+            read = partial(read_notification, heading, body)
+            notification = await run_in_notification_thread(read)
         else:
             notification = read_notification(heading, body)
         return await self.sink.accept_notification(notification, len(body))

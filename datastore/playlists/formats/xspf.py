@@ -29,9 +29,13 @@ from penstock.datastore.playlists.formats.document import (
 NAMESPACE: Final = "http://xspf.org/ns/0/"
 MAX_DEPTH: Final = 32
 
+ENCODINGS: Final = ("UTF-8", "UTF-16", "ISO-8859-1", "Windows-1252", "US-ASCII")
+"""The encodings that a file may declare; Python's own ones, such as `unicode_escape`, are none."""
+
 _TRACK: Final = ("playlist", "trackList", "track")
 _TITLE: Final = ("playlist", "title")
 _TEXTS: Final = ("title", "creator", "album", "location", "identifier", "duration", "extension")
+_KNOWN: Final = frozenset(name.lower() for name in (*ENCODINGS, "Latin-1"))
 _ILLEGAL = re.compile("[^\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _WHOLE = re.compile(r"\d{1,12}", re.ASCII)
 
@@ -66,6 +70,8 @@ class _XspfReader:
     def __init__(self, encoding: str | None) -> None:
         self._parser = expat.ParserCreate(encoding, " ")
         self._parser.buffer_text = True
+        if encoding is None:
+            self._parser.XmlDeclHandler = self._check_declaration
         self._parser.StartDoctypeDeclHandler = self._refuse_doctype
         self._parser.StartElementHandler = self._start_element
         self._parser.EndElementHandler = self._end_element
@@ -85,9 +91,12 @@ class _XspfReader:
         except expat.ExpatError as error:
             message = f"This is no XML: {expat.ErrorString(error.code)}."
             raise UnreadablePlaylist(message, error.lineno, error.offset + 1) from None
-        except (LookupError, ValueError):
-            raise UnreadablePlaylist("The encoding that the file declares is not known.") from None
         return PlaylistDocument(title=self._title, tracks=tuple(self._tracks))
+
+    def _check_declaration(self, _version: str, encoding: str | None, _standalone: int) -> None:
+        if encoding is not None and encoding.lower() not in _KNOWN:
+            known = f"{', '.join(ENCODINGS[:-1])} or {ENCODINGS[-1]}"
+            raise UnreadablePlaylist(f"The encoding that the file declares is not {known}.", 1)
 
     def _refuse_doctype(self, *_declaration: object) -> None:
         message = "A document type declaration is refused."

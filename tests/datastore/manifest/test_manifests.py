@@ -6,10 +6,11 @@ import pytest
 
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import IllegalState, NotFound, NotPermitted
+from penstock.datastore.manifest.lists import RunListFilter
 from penstock.datastore.manifest.records import ManifestName, RunName, RunState
 from penstock.datastore.manifest.runs import Discovery
 from penstock.datastore.manifest.transitions import Claim, Reload
-from penstock.datastore.roles import GroupPath, Role
+from penstock.datastore.roles import ROOT, GroupPath, Role
 from penstock.datastore.store import Session, Store
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Table
@@ -115,24 +116,51 @@ async def test_who_may_not_know_the_group_finds_nothing_there(
 
 
 @on_sqlite
-async def test_readers_look_and_change_nothing(session: Session, store: Store) -> None:
+@pytest.mark.parametrize("roles", [{USA: Role.READER}, {ROOT: Role.READER, NORTHWEST: Role.ADMIN}])
+async def test_readers_look_and_change_nothing(
+    session: Session, store: Store, roles: dict[GroupPath, Role]
+) -> None:
     run = await discover(session)
     before = await contents(store.table)
-    # A reader of a group also reads the groups above it.
-    for roles in ({USA: Role.READER}, {NORTHWEST: Role.ADMIN}):
-        reader = store.open_session(caller(roles))
-        assert await reader.runs.one(NAME) == run
-        assert [one.runs for one in await walk(partial(reader.manifests.page, USA))] == [1]
-        for call in (
-            reader.runs.change(NAME, Claim(stage=TRANSFORM, owner="w")),
-            reader.runs.discover(SNOW, Discovery(run_id=RUN_ID, added_by="t")),
-            reader.manifests.delete(SNOW),
-        ):
-            with pytest.raises(NotPermitted):
-                await call
+    reader = store.open_session(caller(roles))
+    assert await reader.runs.one(NAME) == run
+    assert [one.runs for one in await walk(partial(reader.manifests.page, USA))] == [1]
+    for call in (
+        reader.runs.change(NAME, Claim(stage=TRANSFORM, owner="w")),
+        reader.runs.discover(SNOW, Discovery(run_id=RUN_ID, added_by="t")),
+        reader.manifests.delete(SNOW),
+    ):
+        with pytest.raises(NotPermitted):
+            await call
     contributor = store.open_session(WORKER)
     with pytest.raises(NotPermitted, match="the role ADMIN at /usa"):
         await contributor.manifests.delete(SNOW)
+    assert await contents(store.table) == before
+
+
+@on_sqlite
+async def test_a_role_below_a_group_reads_none_of_its_manifests(
+    session: Session, store: Store
+) -> None:
+    await discover(session)
+    before = await contents(store.table)
+    below = store.open_session(caller({NORTHWEST: Role.ADMIN}))
+    listed = RunListFilter()
+    for refused in (
+        below.runs.one(NAME),
+        below.manifests.one(SNOW),
+        below.run_lists.page(SNOW, listed, Window()),
+        below.run_lists.stale(SNOW, Window()),
+    ):
+        with pytest.raises(NotFound):
+            await refused
+    for call in (
+        below.manifests.page(USA, Window()),
+        below.runs.change(NAME, Claim(stage=TRANSFORM, owner="w")),
+        below.manifests.delete(SNOW),
+    ):
+        with pytest.raises(NotPermitted):
+            await call
     assert await contents(store.table) == before
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
+from encodings.aliases import aliases
 
 import pytest
 from hypothesis import given
@@ -76,10 +77,25 @@ def test_elements_nested_too_deeply_are_refused() -> None:
     assert "32 levels" in read_refused(PlaylistFormat.XSPF, deep).message
 
 
-@pytest.mark.parametrize("encoding", ["nope", "utf-7", "idna", "hex", "gb18030"])
-def test_an_encoding_nobody_knows_is_refused(encoding: str) -> None:
-    data = f'<?xml version="1.0" encoding="{encoding}"?><playlist {NS}/>'.encode() + b"\x80"
-    assert "encoding" in read_refused(PlaylistFormat.XSPF, data).message
+PYTHONS = sorted({*aliases.values(), *aliases, "idna", "palmos", "raw_unicode_escape", "utf_8_sig"})
+"""The names under which Python finds a codec, besides those of the list that may be declared."""
+
+
+@pytest.mark.parametrize("encoding", ["nope", "utf-7", "idna", "unicode_escape", "gb18030"])
+def test_an_encoding_that_is_not_listed_is_refused(encoding: str) -> None:
+    data = f'<?xml version="1.0" encoding="{encoding}"?><playlist {NS}/>'.encode()
+    problem = read_refused(PlaylistFormat.XSPF, data)
+    assert problem.message == (
+        "The encoding that the file declares is not UTF-8, UTF-16, ISO-8859-1, Windows-1252 or "
+        "US-ASCII."
+    )
+    assert problem.line == 1
+
+
+def test_no_codec_of_python_is_an_encoding() -> None:
+    for encoding in PYTHONS:
+        data = f'<?xml version="1.0" encoding="{encoding}"?><playlist {NS}/>'.encode()
+        assert read_refused(PlaylistFormat.XSPF, data).line == 1
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import pytest
 from httpx import ASGITransport, AsyncClient, Response
 
 from penstock.datastore.access.cursor_key import read_cursor_key
+from penstock.datastore.access.work import NOTIFIED_BYTES
 from penstock.datastore.clock import iso_timestamp, wall_clock
 from penstock.datastore.ngsi.counts import IngestCounts
 from penstock.datastore.ngsi.options import Ack, SinkOptions
@@ -348,3 +349,19 @@ async def test_without_a_sink_there_is_nowhere_to_notify(table: Table, tmp_path:
         AsyncClient(transport=ASGITransport(app), base_url="http://localhost") as client,
     ):
         assert (await client.post("/notify")).status_code == 404
+
+
+async def test_a_notification_costs_its_size(table: Table, tmp_path: Path) -> None:
+    body = json.dumps({"data": [car(f"car{number}") for number in range(200)]})
+    units = len(body) // NOTIFIED_BYTES
+    async with open_notify_client(
+        table, tmp_path, rate_limit_burst=units, rate_limit_per_second=0.001
+    ) as notified:
+        assert (await notified.send(body)).status_code == 200
+        before = await notified.world.wait_until_settled()
+        answer = await notified.send(body)
+        assert answer.status_code == 429
+        assert int(answer.headers["retry-after"]) > 0
+        assert answer.json()["errors"][0]["extensions"]["code"] == "RATE_LIMITED"
+        assert await notified.world.counts() == before
+        assert before.received == 200
