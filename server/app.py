@@ -35,6 +35,7 @@ from penstock.server.auth.api_keys import ApiKeyAuthenticator
 from penstock.server.auth.dev_identity import DevIdentity, is_loopback
 from penstock.server.auth.dev_sessions import DevSessions
 from penstock.server.auth.tokens import Authenticator, open_authenticator
+from penstock.server.connections.descriptors import MOST_CONNECTIONS, transfers_for
 from penstock.server.connections.gate import Gates
 from penstock.server.core.headers import request_headers
 from penstock.server.core.siblings import Siblings
@@ -185,13 +186,18 @@ class Runtime:
 
     A caller that stops the server stops `streams` first, or waits for clients to leave. Without a
     `sink` the application takes no notifications. `siblings` are the other processes that serve the
-    same port. `gates` count the connections, which the metrics report.
+    same port. `gates` count the connections, which the metrics report and files may use half of.
     """
 
     streams: StreamRegistry
     sink: NotificationSink | None = None
     siblings: Siblings | None = None
     gates: Gates | None = None
+
+    @property
+    def transfers(self) -> int:
+        """The most transfers of files at once."""
+        return transfers_for(MOST_CONNECTIONS if self.gates is None else self.gates.main.most)
 
 
 @asynccontextmanager
@@ -234,7 +240,7 @@ async def open_app(
                 *health_routes(store.ping),
                 *instrumentation.routes(),
                 events.route(),
-                *(local_files.file_routes(own_files) if own_files else ()),
+                *(local_files.file_routes(own_files, runtime.transfers) if own_files else ()),
                 *audio_stream_routes(store, authenticator.caller_of, limiter),
                 WebSocketRoute(GRAPHQL_PATH, over_socket),
                 *_notify_routes(settings, authenticator, limiter, runtime.sink),

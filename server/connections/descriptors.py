@@ -1,4 +1,4 @@
-"""The file descriptors of this process, and the number of connections that they suffice for."""
+"""The file descriptors of this process, and the connections and transfers that they suffice for."""
 
 import resource
 from typing import Final
@@ -6,7 +6,10 @@ from typing import Final
 MOST_CONNECTIONS: Final = 8_000
 FEWEST_CONNECTIONS: Final = 16
 RESERVED: Final = 128
-"""Descriptors for the store, files, workers, log, listeners, and the reserves of the gates."""
+"""Descriptors for the store, jobs, workers, log, listeners, and the reserves of the gates."""
+
+CONNECTIONS_PER_TRANSFER: Final = 2
+"""A transfer has a second descriptor, its file; the other connections are kept for requests."""
 
 
 def raise_descriptor_limit() -> int:
@@ -21,8 +24,15 @@ def raise_descriptor_limit() -> int:
     return hard
 
 
-def connections_for(descriptors: int) -> int:
-    """Return the most connections of a server that may have so many descriptors open."""
+def connections_for(descriptors: int, most: int = MOST_CONNECTIONS) -> int:
+    """Return the most connections, up to `most`, of a server with so many descriptors."""
     if descriptors == resource.RLIM_INFINITY:
-        return MOST_CONNECTIONS
-    return min(MOST_CONNECTIONS, max(FEWEST_CONNECTIONS, descriptors - RESERVED))
+        return most
+    left = descriptors - RESERVED
+    sockets = left * CONNECTIONS_PER_TRANSFER // (CONNECTIONS_PER_TRANSFER + 1)
+    return min(most, max(FEWEST_CONNECTIONS, sockets))
+
+
+def transfers_for(connections: int) -> int:
+    """Return the most files that a server with so many connections sends and receives at once."""
+    return max(1, connections // CONNECTIONS_PER_TRANSFER)

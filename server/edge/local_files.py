@@ -4,8 +4,8 @@ Uploads are forms as on S3; downloads may request a byte range.
 """
 
 import re
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import AsyncExitStack, contextmanager
 from email.utils import format_datetime
 
 from python_multipart.exceptions import MultipartParseError
@@ -30,13 +30,15 @@ METHODS = "GET, HEAD, POST"
 FORM_BYTES = 32 * 1024
 FIELD_BYTES = 4 * 1024
 FIELDS = 16
+RETRY_AFTER = "5"
 
 _RANGE = re.compile(r"bytes=(\d{0,18})-(\d{0,18})", re.ASCII | re.IGNORECASE)
 _INLINE = re.compile(r"(audio|video)/.*|image/(?!svg).*|text/plain.*|application/json", re.I)
 
 
-def file_routes(files: LocalFiles) -> list[BaseRoute]:
-    return [FilesRoute(files)]
+def file_routes(files: LocalFiles, most: int) -> list[BaseRoute]:
+    """Return the route, which sends and receives at most so many files at once."""
+    return [FilesRoute(files, most)]
 
 
 class RefusedFileRequest(Exception):
@@ -50,10 +52,15 @@ class RefusedFileRequest(Exception):
 
 
 class FilesRoute(BaseRoute):
-    """The route for all paths below `/files/`; each access needs a valid signature."""
+    """The route for all paths below `/files/`; each access needs a valid signature.
 
-    def __init__(self, files: LocalFiles) -> None:
+    A transfer takes a file descriptor besides that of its connection, so they are bounded.
+    """
+
+    def __init__(self, files: LocalFiles, most: int) -> None:
         self._files = files
+        self._most = most
+        self._running = 0
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         if scope["type"] == "http" and _path(scope).startswith(PREFIX):
@@ -86,6 +93,7 @@ class FilesRoute(BaseRoute):
     async def _answer(self, request: Request, held: AsyncExitStack) -> Response:
         if request.method in {"GET", "HEAD"}:
             link = self._signed_link(request, "GET")
+            held.enter_context(self._begin_transfer())
             return _download(
                 request, link, await held.enter_async_context(self._files.open_file(link.key))
             )
@@ -99,6 +107,18 @@ class FilesRoute(BaseRoute):
         if link is None or request.scope["query_string"]:
             raise RefusedFileRequest(403, "The URL is not valid, or no longer.")
         return link
+
+    @contextmanager
+    def _begin_transfer(self) -> Iterator[None]:
+        """Count a transfer until the block ends; RefusedFileRequest if there are too many."""
+        if self._running >= self._most:
+            words = "Too many files are sent and received; try again later."
+            raise RefusedFileRequest(503, words, {"Retry-After": RETRY_AFTER})
+        self._running += 1
+        try:
+            yield
+        finally:
+            self._running -= 1
 
     async def _upload(self, request: Request) -> Response:
         link = self._signed_link(request, "POST")
@@ -115,7 +135,8 @@ class FilesRoute(BaseRoute):
                 403, "The fields of the form are not the ones that were signed."
             )
         try:
-            etag = await self._files.write_upload(link, _limit_size(form.content(), link))
+            with self._begin_transfer():
+                etag = await self._files.write_upload(link, _limit_size(form.content(), link))
         except UploadRefused:
             raise RefusedFileRequest(
                 409, "The file was confirmed and cannot be replaced any more."

@@ -16,7 +16,11 @@ from penstock.datastore.table.port import Table
 from penstock.server.app import Runtime, open_app, streams_of
 from penstock.server.auth.dev_identity import DevIdentity, dev_identity
 from penstock.server.connections.connection import connection_class
-from penstock.server.connections.descriptors import connections_for, raise_descriptor_limit
+from penstock.server.connections.descriptors import (
+    MOST_CONNECTIONS,
+    connections_for,
+    raise_descriptor_limit,
+)
 from penstock.server.connections.gate import ConnectionGate, Gates, time_limits
 from penstock.server.connections.request_watcher import RequestWatcher
 from penstock.server.connections.websocket_guard import WebSocketGuard
@@ -156,8 +160,8 @@ def settle_garbage_collector() -> None:
 def open_gates(settings: Settings, listeners: Listeners) -> Gates:
     """Return the gates of the listeners, for as many connections as descriptors suffice for."""
     limits = time_limits(settings)
-    most = connections_for(raise_descriptor_limit())
-    main = ConnectionGate(settings.max_connections or most, limits)
+    wanted = settings.max_connections or MOST_CONNECTIONS
+    main = ConnectionGate(connections_for(raise_descriptor_limit(), wanted), limits)
     if listeners.admin is None:
         return Gates(main)
     port: int = listeners.admin.getsockname()[1]

@@ -216,7 +216,7 @@ async def local_store(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator
     with socket.create_server(("127.0.0.1", 0)) as listener:
         base_url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         files = await LocalFiles.open(directory, base_url=base_url, key=SECRET, clock=Clock())
-        app = Starlette(routes=file_routes(files))
+        app = Starlette(routes=file_routes(files, 50))
         server = Server(uvicorn.Config(app, log_config=None, lifespan="off"))
         running = asyncio.create_task(server.serve([listener]))
         yield files

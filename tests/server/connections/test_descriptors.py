@@ -4,7 +4,12 @@ import resource
 
 import pytest
 
-from penstock.server.connections.descriptors import connections_for, raise_descriptor_limit
+from penstock.server.connections.descriptors import (
+    RESERVED,
+    connections_for,
+    raise_descriptor_limit,
+    transfers_for,
+)
 
 
 @pytest.mark.parametrize(
@@ -12,16 +17,29 @@ from penstock.server.connections.descriptors import connections_for, raise_descr
     [
         (64, 16),
         (144, 16),
-        (256, 128),
-        (1_024, 896),
+        (256, 85),
+        (1_024, 597),
         (20_000, 8_000),
         (resource.RLIM_INFINITY, 8_000),
     ],
 )
-def test_some_descriptors_are_kept_for_the_store_and_files(
+def test_each_connection_may_hold_a_file_and_some_descriptors_are_kept(
     descriptors: int, connections: int
 ) -> None:
     assert connections_for(descriptors) == connections
+
+
+@pytest.mark.parametrize("descriptors", [*range(152, 300), 1_024, 4_096, 12_128, 20_000])
+def test_every_transfer_has_a_descriptor_for_its_file(descriptors: int) -> None:
+    connections = connections_for(descriptors)
+    assert connections + transfers_for(connections) + RESERVED <= descriptors
+
+
+def test_a_setting_lowers_the_number_of_connections_and_cannot_raise_it() -> None:
+    assert connections_for(1_024, 5) == 5
+    assert connections_for(1_024, 20_000) == 597
+    assert connections_for(resource.RLIM_INFINITY, 20_000) == 20_000
+    assert (transfers_for(5), transfers_for(1)) == (2, 1)
 
 
 def test_the_limit_is_raised_as_far_as_the_system_allows(monkeypatch: pytest.MonkeyPatch) -> None:
