@@ -20,8 +20,9 @@ from tests.support.stores import aws_environment
 
 LAST_LINE = "Ctrl-C stops the server."
 READY = "the server is ready"
-LABELS = ("GraphiQL", "GraphQL", "Admin", "Data")
 """The event of JSON logs that stands for the lines up to the last one."""
+
+LABELS = ("GraphiQL", "GraphQL", "Admin", "Data")
 
 
 def penstock(*arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
