@@ -4,7 +4,7 @@ import argparse
 import asyncio
 import gc
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from statistics import median
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ from penstock.server.connections.connection import connection_class
 from penstock.server.connections.gate import ConnectionGate, Gates, time_limits
 from penstock.server.connections.request_head import parse_head
 from penstock.server.connections.request_watcher import RequestWatcher
-from penstock.server.settings.limit_settings import LimitSettings
+from penstock.server.settings.settings import Settings
 
 BODY: Final = b'{"query": "{ pipelines(first: 10) { edges { node { id name } } } }"}'
 HEAD: Final = (
@@ -112,10 +112,10 @@ async def send_requests(count: int, *, guarded: bool) -> int:
 
 
 def _open_connection(*, guarded: bool) -> asyncio.Protocol:
-    make: Callable[..., asyncio.Protocol] = HttpToolsProtocol
+    make: Any = HttpToolsProtocol
     app: Any = answer_request
     if guarded:
-        limits = time_limits(LimitSettings())
+        limits = time_limits(Settings.load())
         make, app = connection_class(Gates(ConnectionGate(100, limits))), RequestWatcher(app)
     config = uvicorn.Config(app, http=make, lifespan="off", log_config=None, access_log=False)
     config.load()

@@ -214,7 +214,7 @@ class IngestRepository:
         for path in heading.paths:
             self.directory.require_role(Role.READER, of.service.name, path)
         body = of.body.encode()
-        self.access.work.spend(notification_units(len(body)))
+        self.access.work.spend_more(notification_units(len(body)))
         naming = self.ingest.options.naming
         return await run_in_notification_thread(
             lambda: [

@@ -106,7 +106,7 @@ class NotifyApp:
             raise HttpProblem(ErrorCode.UNSUPPORTED_MEDIA_TYPE, words)
         body = await read_body(headers, receive, self.limits)
         account = CallerAccount(self.limiter, caller.user_id)
-        account.spend(notification_units(len(body)))
+        account.spend_more(notification_units(len(body)))
         if len(body) > THREADED_BYTES:
             read = partial(read_notification, heading, body)
             notification = await run_in_notification_thread(read)

@@ -17,11 +17,11 @@ from penstock.datastore.resources.changes import RowChanges
 from penstock.datastore.store import Store
 from penstock.resolvers.context import Context
 from penstock.schema.engine.engine import OperationRequest
-from tests.datastore.executions.test_paid_work import Account
 from tests.datastore.ngsi.sample_sinks import car
 from tests.datastore.ngsi.stored_samples import store_samples
 from tests.support.consistency_check import contents
 from tests.support.graphql_client import CURSORS, ROOT, engine
+from tests.support.work_account import Account
 
 ALIASES = 28
 BODY = json.dumps({"subscriptionId": "s", "data": [car(f"car{n}") for n in range(100)]})
