@@ -14,10 +14,9 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from penstock.server.connections.connection import connection_class
-from penstock.server.connections.gate import ConnectionGate, Gates, time_limits
+from penstock.server.connections.gate import ConnectionGate, Gates, Stage
 from penstock.server.connections.request_head import parse_head
 from penstock.server.connections.request_watcher import RequestWatcher
-from penstock.server.settings.settings import Settings
 
 BODY: Final = b'{"query": "{ pipelines(first: 10) { edges { node { id name } } } }"}'
 HEAD: Final = (
@@ -112,14 +111,15 @@ async def send_requests(count: int, *, guarded: bool) -> int:
 
 
 def _open_connection(*, guarded: bool) -> asyncio.Protocol:
-    make: Any = HttpToolsProtocol
+    make: type[asyncio.Protocol] = HttpToolsProtocol
     app: Any = answer_request
     if guarded:
-        limits = time_limits(Settings.load())
+        limits = dict.fromkeys(Stage, 60.0)
         make, app = connection_class(Gates(ConnectionGate(100, limits))), RequestWatcher(app)
     config = uvicorn.Config(app, http=make, lifespan="off", log_config=None, access_log=False)
     config.load()
-    return make(config=config, server_state=ServerState(), app_state={})
+    arguments: dict[str, Any] = {"config": config, "server_state": ServerState(), "app_state": {}}
+    return make(**arguments)
 
 
 if __name__ == "__main__":
