@@ -2,7 +2,6 @@
 
 from asyncio import sleep
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from random import uniform
@@ -18,7 +17,6 @@ from penstock.datastore.errors import (
     IllegalState,
     Invalid,
     LimitExceeded,
-    PenstockError,
     Unavailable,
 )
 from penstock.datastore.executions.access import require_run
@@ -111,12 +109,8 @@ class CreateExecutions:
         if wanted.mode is ExecutionMode.INLINE:
             return await self._create(wanted, idempotency_key, self.access.clock.new_id())
         id = self.access.clock.new_id()
-        try:
+        async with self.access.open_uploads.closed_on_failure("execution", id):
             created = await self._create(wanted, idempotency_key, id)
-        except Exception:
-            with suppress(PenstockError):
-                await self.access.open_uploads.close("execution", id)
-            raise
         if created.id != id:
             await self.access.open_uploads.close("execution", id)
         return created
