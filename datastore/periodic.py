@@ -54,6 +54,23 @@ async def try_once(work: Callable[[], Awaitable[object]], logger: Logger, troubl
     check_cancelled()
 
 
+async def finish_all(works: Iterable[Callable[[], Awaitable[int]]]) -> int:
+    """Do every piece of work, also behind one that fails; return the sum of their results.
+
+    Raises the first failure when all are done.
+    """
+    total, failures = 0, list[Exception]()
+    for work in works:
+        check_cancelled()
+        try:
+            total += await work()
+        except Exception as failure:
+            failures.append(failure)
+    if failures:
+        raise failures[0]
+    return total
+
+
 async def repeat_when_set(wanted: asyncio.Event, chore: PeriodicTask) -> NoReturn:
     """Repeat a task until cancelled: at once, then when the event is set or the interval ends."""
     while True:

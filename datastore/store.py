@@ -3,7 +3,7 @@
 from collections.abc import Callable, Set
 from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final, Generic, TypeVar
 
 from penstock.datastore.access.access import Access, Budget
@@ -39,6 +39,7 @@ from penstock.datastore.manifest.recovery import Recovery
 from penstock.datastore.manifest.runs import OutputFolders, Runs
 from penstock.datastore.ngsi.repository import IngestRepository, SinkAccess
 from penstock.datastore.objects.port import NO_FILES, Files
+from penstock.datastore.periodic import finish_all
 from penstock.datastore.playlists.delete import PlaylistDeleter
 from penstock.datastore.playlists.repository import Playlists
 from penstock.datastore.records import Calculation, Pipeline, ReferenceDataset, Resource
@@ -256,8 +257,12 @@ class Store:
 
         Executions of deleted pipelines, and executions that expired, are removed first.
         """
-        await self._execution_maintenance().remove_obsolete()
-        return sum([await deleting.sweep() for deleting in self._deleters()])
+
+        async def remove_executions() -> int:
+            await self._execution_maintenance().remove_obsolete()
+            return 0
+
+        return await finish_all([remove_executions, *(each.sweep for each in self._deleters())])
 
     async def confirm_uploads(self) -> int:
         """Make executions ready whose input is uploaded; return the number of them."""
@@ -298,11 +303,11 @@ class Store:
     async def sweep_files(self) -> int:
         """Remove files without a use and annotations of deleted things; return the number."""
         access = self._system_access()
-        swept = await sweep_libraries(access)
         if self.files is NO_FILES:
-            return swept
-        swept += await LooseObjects(access).sweep()
-        return swept + await sweep_staged_files(access) + await sweep_uploads(access)
+            return await sweep_libraries(access)
+        everywhere = (sweep_libraries, sweep_staged_files, sweep_uploads)
+        sweeps = [partial(sweep, access) for sweep in everywhere]
+        return await finish_all([LooseObjects(access).sweep, *sweeps])
 
     async def count_unheld_jobs(self) -> int:
         """Count the jobs without a worker for a minute, at most one page of them."""

@@ -16,6 +16,7 @@ _FORBIDDEN_CHARACTERS = re.compile(
 # normalising takes more than linear time.
 MAX_COMBINING_MARKS = 30
 SHORT_TEXT = 128
+LONGEST_NAME = 4096
 
 _LINES = str.maketrans("\n\r\t", "   ")
 
@@ -47,8 +48,11 @@ def name_problem(text: str, maximum: int) -> str | None:
 
 
 def invisible_character_problem(text: str) -> str | None:
-    """Describe the first character that changes how a name looks without being seen itself."""
-    if text.isascii():
+    """Describe the first character that changes how a name looks without being seen itself.
+
+    Texts beyond LONGEST_NAME are not searched: they are refused for their length.
+    """
+    if text.isascii() or len(text) > LONGEST_NAME:
         return None
     found = (match[0] for match in INVISIBLE.finditer(text) if match[1] is None)
     first = next(found, None)

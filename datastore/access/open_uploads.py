@@ -5,14 +5,15 @@ expires. There are only so many places, so their number is exact whatever happen
 process that dies leaves nothing behind that does not expire.
 """
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from random import randrange
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from penstock.datastore.clock import Clock
-from penstock.datastore.errors import LimitExceeded, Unavailable
+from penstock.datastore.errors import LimitExceeded, PenstockError, Unavailable
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.commit import Attempts
 from penstock.datastore.table.layout import OPEN_UPLOAD
@@ -130,6 +131,16 @@ class OpenUploads:
             if row["subject"] == f"{kind}:{id}":
                 await self._give_back(row)
                 return
+
+    @asynccontextmanager
+    async def closed_on_failure(self, kind: UploadKind, id: str) -> AsyncIterator[None]:
+        """Give the places of an upload back if what needs them fails."""
+        try:
+            yield
+        except Exception:
+            with suppress(PenstockError):
+                await self.close(kind, id)
+            raise
 
     async def _give_back(self, row: Attributes) -> None:
         same = Compare("subject", "=", str(row["subject"]))

@@ -20,7 +20,6 @@ from penstock.datastore.audio.tracks import audio_item, new_audio
 from penstock.datastore.audio.upkeep.covers import CoverStore
 from penstock.datastore.audio.upkeep.loose_objects import (
     REGISTERED,
-    SWEPT,
     LooseObjects,
     loose_key,
     no_object,
@@ -29,12 +28,14 @@ from penstock.datastore.audio.upkeep.loose_objects import (
     upload_failure,
     use_upload,
 )
+from penstock.datastore.audio.upkeep.swept_objects import SWEPT
 from penstock.datastore.errors import (
     FieldProblem,
     Invalid,
     NotFound,
     ObjectTaken,
     PenstockError,
+    TryAgain,
     Unavailable,
 )
 from penstock.datastore.table.commit import Attempts, Write, already_done, commit
@@ -167,14 +168,17 @@ class TrackAdder:
     async def _tidy_uploads(
         self, drafts: Sequence[TrackDraft], outcomes: Sequence[Audio | PenstockError]
     ) -> None:
-        """Delete the uploads of the tracks that were added, and the copies of the others."""
+        """Delete the uploads of the tracks that were added, and the copies of refused ones.
+
+        A call that is repeated goes on with the copy of the call before.
+        """
         loose = LooseObjects(self.access)
         for draft, outcome in zip(drafts, outcomes, strict=True):
             if draft.upload is None:
                 continue
             if isinstance(outcome, Audio):
                 await loose.try_delete_upload(draft.upload)
-            else:
+            elif not isinstance(outcome, TryAgain):
                 await loose.try_drop(draft.file.object_key)
 
 

@@ -24,7 +24,7 @@ from penstock.datastore.audio.track_rules import new_name_problems, tag_problems
 from penstock.datastore.audio.tracks import TrackReader, audio_item, audio_key
 from penstock.datastore.audio.upkeep.covers import CoverStore
 from penstock.datastore.audio.upkeep.library_rows import upkeep_update
-from penstock.datastore.audio.upkeep.loose_objects import LooseObjects, loose_item
+from penstock.datastore.audio.upkeep.loose_objects import LooseObjects, loose_rows
 from penstock.datastore.errors import Invalid, Unavailable, VersionConflict
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
 from penstock.datastore.table.port import Compare, Delete, Missing, Put, key_of
@@ -73,7 +73,8 @@ class TrackEditor:
                 Write(upkeep_update(self.access)),
             ]
             if is_uploaded(track):
-                gone.append(Write(Put(loose_item(self.access, track.object_key, timedelta(0)))))
+                rows = loose_rows(self.access, track.object_key, timedelta(0))
+                gone += [Write(Put(row)) for row in rows]
             try:
                 await commit(self.access.table, [*gone, *row_changes(track_rows(track), NO_ROWS)])
             except StaleRead:

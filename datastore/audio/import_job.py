@@ -98,8 +98,9 @@ SECONDS_PER_TRACK: Final = 0.01
 units that a partition has per second."""
 
 MAX_TURN_SECONDS: Final = 30
-REPLACED: Final = ObjectState(None, is_upload=False)
 """The seconds that an import runs before it pauses for other jobs."""
+
+REPLACED: Final = ObjectState(None, is_upload=False)
 
 
 async def import_audio(access: Access, lease: JobLease, sources: AudioSources) -> None:
@@ -195,10 +196,10 @@ class _AudioImport:
         self, pairs: Sequence[tuple[FileEntry, ObjectState]], source: AudioSource
     ) -> list[Audio]:
         """The tracks of these objects whose content is another now; unmarks those that are back."""
-        taken = {state.taken_by: entry for entry, state in pairs if state.taken_by is not None}
-        tracks = await TrackReader(self.access).many(list(taken), consistent=True)
+        held = {state.taken_by: entry for entry, state in pairs if state.taken_by is not None}
+        tracks = await TrackReader(self.access).many(list(held), consistent=True)
         replaced = []
-        for track, entry in zip(tracks, taken.values(), strict=True):
+        for track, entry in zip(tracks, held.values(), strict=True):
             wanted = (source.bucket, self.lease.job.connection, entry.key)
             if not isinstance(track, Audio) or object_place(track) != wanted:
                 continue

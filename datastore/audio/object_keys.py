@@ -31,6 +31,11 @@ def track_key(user: str, id: str, name: str) -> str:
     return f"{owned_prefix(user)}tracks/{id}/{name}"
 
 
+def playlist_files_prefix(user: str) -> str:
+    """The common prefix of the keys of playlist files that the user uploads."""
+    return f"{owned_prefix(user)}playlist-files/"
+
+
 def artwork_prefix(user: str) -> str:
     return f"{owned_prefix(user)}artwork/"
 

@@ -7,14 +7,13 @@ replace what a track has. Uploads that nobody registers are swept.
 from asyncio import timeout
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from functools import partial
 from typing import Final, NamedTuple
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.access.open_uploads import OpenedUpload
+from penstock.datastore.access.upload_forms import FormTerms, open_form
 from penstock.datastore.audio.add_tracks import TrackAdder, TrackDraft
 from penstock.datastore.audio.buckets import AudioSource
-from penstock.datastore.audio.endpoint_rules import unusable_endpoint
 from penstock.datastore.audio.names import object_hash
 from penstock.datastore.audio.object_keys import (
     check_file_name,
@@ -33,7 +32,6 @@ from penstock.datastore.audio.tag_reader import (
 )
 from penstock.datastore.audio.upkeep.covers import CoverStore
 from penstock.datastore.audio.upkeep.loose_objects import (
-    COPY_TIME,
     REGISTERED,
     UPLOAD,
     LooseObjects,
@@ -47,18 +45,15 @@ from penstock.datastore.errors import (
     NotFound,
     ObjectTaken,
     PenstockError,
+    TryAgain,
 )
-from penstock.datastore.objects.port import Stat, UploadForm
+from penstock.datastore.objects.lasting_copies import copy_lasting
+from penstock.datastore.objects.port import UNKNOWN_TYPE, Stat, UploadForm
 from penstock.datastore.table.items import read_rows
 from penstock.datastore.table.layout import AUDIO_BY_BUCKET
 
 MAX_UPLOAD: Final = 1024**3
-UPLOAD_SECONDS: Final = 3600
 SCAN_SECONDS: Final = 60.0
-UNUSED_TIME: Final = timedelta(days=1)
-"""The time for which an upload is kept after its form has expired."""
-
-UNKNOWN_TYPE: Final = "application/octet-stream"
 UPLOADED_TYPES: Final = (*dict.fromkeys(MEDIA_TYPES.values()), UNKNOWN_TYPE)
 
 
@@ -90,19 +85,11 @@ class UploadRegistrar:
             words = f"must be one of {', '.join(UPLOADED_TYPES)}"
             raise Invalid([FieldProblem(["contentType"], words)])
         key = upload_key(self._user, self.access.clock.new_id(), file_name)
-        await self._open_upload(key)
-        keep_for = timedelta(seconds=UPLOAD_SECONDS) + UNUSED_TIME
-        await LooseObjects(self.access).note(key, keep_for, is_upload=True)
-        form = await self.sources.files.presign_upload(
-            key, max_bytes=MAX_UPLOAD, content_type=content_type, expires_in=UPLOAD_SECONDS
+        terms = FormTerms(
+            "audio", object_hash(key), key, MAX_UPLOAD, content_type, watched=loose_key(key)
         )
-        return UploadTicket(key, form)
-
-    async def _open_upload(self, key: str) -> None:
-        """Count the upload until its object is registered, or its form expires."""
-        expires_at = self.access.clock.now() + timedelta(seconds=UPLOAD_SECONDS)
-        opened = OpenedUpload("audio", object_hash(key), expires_at, loose_key(key))
-        await self.access.open_uploads.open(opened)
+        note = partial(LooseObjects(self.access).note_upload, key)
+        return UploadTicket(key, await open_form(self.access, terms, note=note))
 
     async def register(self, object_key: str, connection_id: str | None = None) -> Audio:
         """Read the tags of an object and add it to the library.
@@ -139,16 +126,19 @@ class UploadRegistrar:
         self, source: AudioSource, object_key: str, connection_id: str | None, state: ObjectState
     ) -> TrackDraft:
         """Read the track that `register` adds; also stores the cover among the caller's objects."""
-        await self._require_object(source, object_key, owned=connection_id is None)
+        stat = await self._require_object(source, object_key, owned=connection_id is None)
         if not state.is_upload:
             return await self._read_object(source, object_key, connection_id)
         await require_format(source, object_key)
         loose, name = LooseObjects(self.access), file_name_of(object_key)
-        copy = track_key(self._user, self.access.clock.new_id(), name)
-        await loose.note(copy, COPY_TIME)
+        fresh = track_key(self._user, self.access.clock.new_id(), name)
+        copy = await loose.begin_copy(object_key, stat.etag, fresh)
         try:
-            await self.sources.files.copy(object_key, copy)
+            if copy == fresh or await source.stat(copy) is None:
+                await copy_lasting(self.sources.files, object_key, copy, stat.etag)
             draft = await self._read_object(source, copy, None)
+        except TryAgain:
+            raise  # the next call goes on with the copy
         except NotFound:
             await loose.try_drop(copy)
             raise no_object() from None
@@ -199,9 +189,10 @@ class UploadRegistrar:
 
 
 async def _scan_object(source: AudioSource, key: str, size: int, title: str) -> ScanResult:
-    """Read the tags of an object; raises IllegalState if its bucket sends the bytes too slowly."""
+    """Read the tags of an object; raises Invalid if its bytes come too slowly."""
     try:
         async with timeout(SCAN_SECONDS):
             return await TagScan(source, key, size, {}).run(title)
     except TimeoutError:
-        raise unusable_endpoint() from None
+        words = f"could not be read in {SCAN_SECONDS:.0f} seconds"
+        raise invalid_object("UNREADABLE", words) from None

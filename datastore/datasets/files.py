@@ -2,15 +2,17 @@
 
 from asyncio import to_thread
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from hashlib import sha256
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.access.open_uploads import OpenedUpload
+from penstock.datastore.access.upload_forms import FormTerms, open_form
 from penstock.datastore.access.work import file_units
 from penstock.datastore.datasets.csv import (
     MAX_BYTES,
@@ -21,9 +23,10 @@ from penstock.datastore.datasets.csv import (
     read_table,
 )
 from penstock.datastore.datasets.staged_files import StagedFile
-from penstock.datastore.errors import FieldProblem
+from penstock.datastore.errors import FieldProblem, PenstockError
 from penstock.datastore.formulas.transformers import prefix_paths
-from penstock.datastore.objects.port import LISTING, Download, Files, UploadForm
+from penstock.datastore.objects.port import LISTING, Download, UploadForm
+from penstock.datastore.periodic import finish_all
 from penstock.datastore.records import DatasetColumn, DatasetContent, ReferenceDataset
 from penstock.datastore.roles import GroupPath, Role
 from penstock.datastore.table.commit import Write
@@ -32,7 +35,6 @@ from penstock.datastore.text import is_id
 
 CONTENT_TYPE = "text/csv"
 UPLOADS = "datasets/uploads/"
-FORM_SECONDS = 3600
 UPLOAD_RETENTION = timedelta(days=2)
 """The time for which an upload can be used, longer than a create's idempotency key is kept."""
 
@@ -48,10 +50,14 @@ def _file_key(id: str, file: str) -> str:
 
 @dataclass(slots=True)
 class DatasetFile:
-    """The file of a dataset's new content, which is stored before the version is."""
+    """The file of a dataset's new content, which is stored before the version is.
+
+    `upload` is the id of the upload that it came with, if there was one.
+    """
 
     access: Access
     data: bytes
+    upload: str | None = None
     staged: StagedFile | None = field(default=None, init=False)
 
     async def place(self, resource: ReferenceDataset) -> tuple[ReferenceDataset, Write]:
@@ -61,6 +67,11 @@ class DatasetFile:
             await self.staged.put(self.data, CONTENT_TYPE)
         content = replace(resource.content, file=self.staged.id)
         return replace(resource, content=content), self.staged.adoption_write()
+
+    async def settle(self) -> None:
+        if self.staged is not None and self.upload is not None:
+            with suppress(PenstockError):
+                await self.access.open_uploads.close("dataset", self.upload)
 
     async def discard(self) -> None:
         if self.staged is not None:
@@ -93,15 +104,8 @@ class DatasetFiles:
         chosen = self.access.group_or_default(group)
         self.access.require_role(Role.CONTRIBUTOR, chosen)
         id = self.access.clock.new_id()
-        expires_at = self.access.clock.now() + timedelta(seconds=FORM_SECONDS)
-        await self.access.open_uploads.open(OpenedUpload("dataset", id, expires_at), chosen)
-        form = await self.access.files.presign_upload(
-            self._upload_key(id),
-            max_bytes=MAX_BYTES,
-            content_type=CONTENT_TYPE,
-            expires_in=FORM_SECONDS,
-        )
-        return UploadTicket(id, form)
+        terms = FormTerms("dataset", id, self._upload_key(id), MAX_BYTES, CONTENT_TYPE)
+        return UploadTicket(id, await open_form(self.access, terms, group=chosen))
 
     async def check_upload(
         self, columns: Sequence[DatasetColumn], key_column: str | None, id: str
@@ -111,10 +115,7 @@ class DatasetFiles:
         if data is None:
             problem = FieldProblem(["content", "upload"], "there is no such file", "NO_FILE")
             return CheckedContent(_draft_content(columns, key_column), [problem], None)
-        checked = await self._check_content(columns, key_column, data, "upload")
-        if checked.file is not None:
-            await self.access.open_uploads.close("dataset", id)
-        return checked
+        return await self._check_content(columns, key_column, data, "upload", id)
 
     async def check_text(
         self, columns: Sequence[DatasetColumn], key_column: str | None, csv: str
@@ -151,7 +152,12 @@ class DatasetFiles:
         return await self.access.files.presign_download(key, expires_in=seconds, filename=name)
 
     async def _check_content(
-        self, columns: Sequence[DatasetColumn], key_column: str | None, data: bytes, source: str
+        self,
+        columns: Sequence[DatasetColumn],
+        key_column: str | None,
+        data: bytes,
+        source: str,
+        upload: str | None = None,
     ) -> CheckedContent:
         content = _draft_content(columns, key_column, data)
         if dataset_problems(content):  # The caller reports these with those of all other fields.
@@ -161,9 +167,8 @@ class DatasetFiles:
             table = await to_thread(read_table, data, content)
         except UnreadableCsv as error:
             return CheckedContent(content, prefix_paths(["content", source], error.problems), None)
-        return CheckedContent(
-            replace(content, row_count=table.count), [], DatasetFile(self.access, data)
-        )
+        file = DatasetFile(self.access, data, upload)
+        return CheckedContent(replace(content, row_count=table.count), [], file)
 
     async def _read_upload(self, id: str) -> bytes | None:
         key = self._upload_key(id)
@@ -179,21 +184,21 @@ class DatasetFiles:
 
 async def sweep_uploads(access: Access) -> int:
     """Remove the uploads that are too old to be used; return their number."""
-    removed, after = 0, ""
+    uploads, after = list[str](), ""
     while keys := await access.files.list(UPLOADS, after):
-        for key in keys:
-            if await _is_expired(access.files, key, access):
-                await access.files.delete(key)
-                removed += 1
+        uploads += keys
         after = keys[-1]
         if len(keys) < LISTING:
             break
-    return removed
+    return await finish_all(partial(_delete_expired, access, key) for key in uploads)
 
 
-async def _is_expired(files: Files, key: str, access: Access) -> bool:
-    stat = await files.stat(key)
-    return stat is not None and stat.modified < access.clock.now() - UPLOAD_RETENTION
+async def _delete_expired(access: Access, key: str) -> int:
+    stat = await access.files.stat(key)
+    if stat is None or stat.modified >= access.clock.now() - UPLOAD_RETENTION:
+        return 0
+    await access.files.delete(key)
+    return 1
 
 
 def _draft_content(

@@ -9,17 +9,21 @@ transaction fails instead of pointing to a missing file.
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Protocol, TypeVar
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import PenstockError, Unavailable
 from penstock.datastore.objects.port import single_chunk
+from penstock.datastore.periodic import finish_all
 from penstock.datastore.records import Resource
 from penstock.datastore.table.commit import Write
 from penstock.datastore.table.layout import STAGED
+from penstock.datastore.table.pages import query_items
 from penstock.datastore.table.port import (
     AllOf,
+    Attributes,
     ConditionFailed,
     Delete,
     Exists,
@@ -44,6 +48,10 @@ class Attachment(Protocol[R]):
 
         The write makes the stored file part of the version.
         """
+        ...
+
+    async def settle(self) -> None:
+        """Give up what was kept for the write, which has succeeded; it never raises."""
         ...
 
     async def discard(self) -> None:
@@ -92,16 +100,16 @@ class StagedFile:
 
 
 async def sweep_staged_files(access: Access) -> int:
-    """Remove the files whose version did not come within an hour; return their number.
-
-    One page of rows is swept at a time.
-    """
-    page = await access.table.query(Query(partition=STAGED.index_partition(), index=True))
+    """Remove the files whose version did not come within an hour; return their number."""
     before = iso_timestamp(access.clock.now() - STAGING_TIME)
-    left = [item for item in page.items if str(item["createdAt"]) < before]
-    for item in left:
+    rows = query_items(access.table, Query(partition=STAGED.index_partition(), index=True))
+    left = [item async for item in rows if str(item["createdAt"]) < before]
+
+    async def drop(item: Attributes) -> int:
         await StagedFile(access, STAGED.pk.parse(str(item["pk"]))["id"], str(item["key"])).drop()
-    return len(left)
+        return 1
+
+    return await finish_all(partial(drop, item) for item in left)
 
 
 def _late_write_error(_standing: Item | None) -> Exception:

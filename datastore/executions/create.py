@@ -1,7 +1,6 @@
 """Creation of executions: the pipeline's version and what it uses are pinned in one write."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -17,7 +16,6 @@ from penstock.datastore.errors import (
     IllegalState,
     Invalid,
     LimitExceeded,
-    PenstockError,
     Unavailable,
 )
 from penstock.datastore.executions.access import require_run
@@ -107,12 +105,8 @@ class CreateExecutions:
         if wanted.mode is ExecutionMode.INLINE:
             return await self._create(wanted, idempotency_key, self.access.clock.new_id())
         id = self.access.clock.new_id()
-        try:
+        async with self.access.open_uploads.closed_on_failure("execution", id):
             created = await self._create(wanted, idempotency_key, id)
-        except Exception:
-            with suppress(PenstockError):
-                await self.access.open_uploads.close("execution", id)
-            raise
         if created.id != id:
             await self.access.open_uploads.close("execution", id)
         return created

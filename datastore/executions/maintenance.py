@@ -25,6 +25,7 @@ from penstock.datastore.executions.removal import ExecutionRemoval
 from penstock.datastore.executions.rows import DueStage, TransitionEvent, transition_writes
 from penstock.datastore.executions.uploads import awaits_upload, make_ready
 from penstock.datastore.objects.port import Files
+from penstock.datastore.periodic import finish_all
 from penstock.datastore.table.commit import StaleRead, commit
 
 PLACES: Final = 8
@@ -65,8 +66,7 @@ class ExecutionMaintenance:
 
     async def remove_obsolete(self) -> int:
         """Remove expired executions, and those of deleted pipelines; return their number."""
-        removal = self._removal
-        return await removal.remove_expired() + await removal.remove_orphans()
+        return await finish_all([self._removal.remove_expired, self._removal.remove_orphans])
 
     @property
     def _removal(self) -> ExecutionRemoval:

@@ -2,13 +2,17 @@
 
 from asyncio import gather
 from collections.abc import Mapping
+from hashlib import sha256
 from typing import Final
 
+from msgspec.structs import replace
+
 from penstock.datastore.datasets.table_cache import DamagedFile, DatasetTableCache
-from penstock.datastore.errors import NotFound
+from penstock.datastore.errors import NotFound, Unavailable
 from penstock.datastore.executions.files import ingest_key, input_key
 from penstock.datastore.executions.records import Execution
-from penstock.datastore.objects.port import Files, Stat
+from penstock.datastore.objects.lasting_copies import copy_lasting
+from penstock.datastore.objects.port import FileReplaced, Files, Stat
 from penstock.datastore.records import ReferenceDataset
 from penstock.datastore.table.items import load, read_rows
 from penstock.datastore.table.layout import REFERENCE_DATASET
@@ -16,6 +20,35 @@ from penstock.datastore.table.port import Table
 from penstock.formula.core.datasets import DatasetRows
 from penstock.transform.plan import TransformPlan
 from penstock.transform.problems import InputRefused
+
+ATTEMPTS: Final = 3
+NAME_DIGITS: Final = 32
+
+
+async def copy_upload(files: Files, execution: Execution) -> tuple[Execution, Stat] | None:
+    """Copy what was uploaded, unless an earlier call did; None if nothing was uploaded.
+
+    Returns the execution with the name of the copy.
+    """
+    for _ in range(ATTEMPTS):
+        uploaded = await files.stat(ingest_key(execution))
+        if uploaded is None:
+            return None
+        pinned = replace(execution, input_copy=_content_name(uploaded))
+        if await files.stat(input_key(pinned)) is not None:
+            return pinned, uploaded
+        try:
+            await copy_lasting(files, ingest_key(execution), input_key(pinned), uploaded.etag)
+        except FileReplaced:
+            continue
+        except NotFound:
+            return None
+        return pinned, uploaded
+    raise Unavailable("The input is being replaced again and again.")
+
+
+def _content_name(stat: Stat) -> str:
+    return sha256(f"{stat.size} {stat.etag}".encode()).hexdigest()[:NAME_DIGITS]
 
 
 async def copy_input(files: Files, execution: Execution) -> Stat | None:

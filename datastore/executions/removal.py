@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 from penstock.datastore.clock import Clock
 from penstock.datastore.executions.create import tag_writes
@@ -11,6 +12,7 @@ from penstock.datastore.executions.queue import due_executions
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.executions.rows import DueStage, due_key, execution_of, key_of_execution
 from penstock.datastore.objects.port import Files
+from penstock.datastore.periodic import finish_all
 from penstock.datastore.resources.derived_rows import counter_writes
 from penstock.datastore.table import counters
 from penstock.datastore.table.commit import StaleRead, Write, commit
@@ -52,7 +54,7 @@ class ExecutionRemoval:
         """Remove the executions whose retention time is over; return their number."""
         until = int(self.clock.now().timestamp() * 1000)
         expired = [one async for one in due_executions(self.table, DueStage.EXPIRE, until)]
-        return sum([await self.remove(execution) for execution in expired])
+        return await finish_all(partial(self.remove, execution) for execution in expired)
 
     async def remove_orphans(self) -> int:
         """Remove the executions of pipelines that are being deleted; return their number.
@@ -60,11 +62,12 @@ class ExecutionRemoval:
         Executions that the index does not list yet are removed by the next call.
         """
         marked = Query(partition=TOMBSTONE.fill({"kind": PIPELINE.letter}), index=True)
-        removed = 0
-        for tombstone in (await self.table.query(marked)).items:
-            async for execution in self._pipeline_executions(resource_id(tombstone)):
-                removed += await self.remove(execution)
-        return removed
+        pipelines = [resource_id(each) for each in (await self.table.query(marked)).items]
+        return await finish_all(partial(self._remove_all, each) for each in pipelines)
+
+    async def _remove_all(self, pipeline: str) -> int:
+        executions = self._pipeline_executions(pipeline)
+        return sum([await self.remove(execution) async for execution in executions])
 
     async def remove(self, execution: Execution) -> bool:
         """Remove an execution in the state in which it was read; False if it has changed since.

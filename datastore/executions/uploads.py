@@ -12,7 +12,7 @@ from penstock.datastore.errors import IllegalState, NotFound, Unavailable
 from penstock.datastore.executions.access import require_run
 from penstock.datastore.executions.files import ingest_key, input_key
 from penstock.datastore.executions.listing import ExecutionFilter, ListExecutions
-from penstock.datastore.executions.pinned_inputs import copy_input
+from penstock.datastore.executions.pinned_inputs import copy_upload
 from penstock.datastore.executions.reading import ReadExecutions, find_execution
 from penstock.datastore.executions.records import (
     EventKind,
@@ -122,13 +122,14 @@ async def make_ready(
     """Pin what was uploaded, and make the execution ready with it; None if nothing was uploaded.
 
     Returns the current state of the execution, also if that was done already. Later uploads change
-    nothing: the copy has a name that no other attempt uses, and the transaction that makes the
-    execution ready names it. A copy that an interrupted attempt left is removed with the execution.
+    nothing: the copy is named after its content, and the transaction that makes the execution ready
+    names it. An attempt uses the copy of an interrupted one; a copy that none uses is removed
+    with the execution, because another attempt may come at any time.
     """
-    pinned = msgspec.structs.replace(execution, input_copy=access.clock.new_id())
-    stat = await copy_input(files, pinned)
-    if stat is None:
+    found = await copy_upload(files, execution)
+    if found is None:
         return None
+    pinned, stat = found
     try:
         ready = await _commit_ready(access, pinned, stat, by)
     except NotFound:
@@ -136,7 +137,7 @@ async def make_ready(
         raise
     if ready.input_copy == pinned.input_copy:
         await files.refuse_uploads(ingest_key(ready))
-    else:
+    elif ready.ready_at is not None:
         await files.delete(input_key(pinned))
     return ready
 

@@ -8,16 +8,18 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.audio.upkeep.covers import CoverStore
-from penstock.datastore.audio.upkeep.library_rows import LATEST, SINCE, upkeep_key
+from penstock.datastore.audio.upkeep.library_rows import HELD_UNTIL, LATEST, SINCE, upkeep_key
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.listening.records import Kind
 from penstock.datastore.objects.port import NO_FILES
+from penstock.datastore.periodic import finish_all
 from penstock.datastore.roles import Caller
 from penstock.datastore.table.items import read_rows
 from penstock.datastore.table.layout import (
@@ -33,18 +35,24 @@ from penstock.datastore.table.layout import (
 from penstock.datastore.table.limits import WRITE_OPERATIONS
 from penstock.datastore.table.pages import query_items, query_pages
 from penstock.datastore.table.port import (
+    AllOf,
+    AnyOf,
     Attributes,
     Compare,
     ConditionFailed,
     Delete,
     Exists,
     Key,
+    Missing,
     Query,
     Range,
     Update,
     key_of,
 )
 from penstock.datastore.text import unescape
+
+LEASE_TIME: Final = timedelta(minutes=30)
+"""The time after which a process that sweeps a library counts as dead."""
 
 REST: Final = timedelta(hours=1)
 """The time from a reason to the sweep, in which calls that were under way have ended."""
@@ -62,12 +70,31 @@ async def sweep_libraries(access: Access) -> int:
     query = Query(partition=LIBRARY_UPKEEP.index_partition(), index=True)
     before = iso_timestamp(access.clock.now() - REST)
     rows = [row async for row in query_items(access.table, query) if str(row[SINCE]) <= before]
-    swept = 0
-    for row in rows:
-        user = unescape(LIBRARY_UPKEEP.pk.parse(str(row["pk"]))["user"])
-        own = replace(access, caller=Caller(user, {}))
-        swept += await LibrarySweep(own).run(str(row[LATEST]))
-    return swept
+    return await finish_all(partial(_sweep_library, access, row) for row in rows)
+
+
+async def _sweep_library(access: Access, row: Attributes) -> int:
+    user = unescape(LIBRARY_UPKEEP.pk.parse(str(row["pk"]))["user"])
+    own = replace(access, caller=Caller(user, {}))
+    if not await _take_library(own, row):
+        return 0
+    return await LibrarySweep(own).run(str(row[LATEST]))
+
+
+async def _take_library(access: Access, row: Attributes) -> bool:
+    """Take the library for LEASE_TIME; False if another process has it or has swept it."""
+    now = access.clock.now()
+    free = AnyOf((Missing(HELD_UNTIL), Compare(HELD_UNTIL, "<", iso_timestamp(now))))
+    lease = Update(
+        key=key_of(row),
+        set={HELD_UNTIL: iso_timestamp(now + LEASE_TIME)},
+        condition=AllOf((Compare(SINCE, "=", str(row[SINCE])), free)),
+    )
+    try:
+        await access.table.transact([lease])
+    except ConditionFailed:
+        return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +105,8 @@ class LibrarySweep:
 
     async def run(self, latest: str) -> int:
         """Sweep once; `latest` is the latest reason, and a later one leads to another sweep."""
-        complete = await self._sweep_covers()
         swept = await self._sweep_references()
+        complete = await self._sweep_covers()
         await self._settle(latest, complete=complete)
         return swept
 
@@ -135,7 +162,7 @@ class LibrarySweep:
                 return
         with suppress(ConditionFailed):
             await self.access.table.transact(
-                [Update(key=key, set={SINCE: now}, condition=Exists())]
+                [Update(key=key, set={SINCE: now}, remove=(HELD_UNTIL,), condition=Exists())]
             )
 
     @property

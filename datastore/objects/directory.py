@@ -109,7 +109,10 @@ _PUT_UPLOAD = (
 _REFUSE = "INSERT OR IGNORE INTO refused VALUES (?, ?)"
 _FORGET_REFUSED = "DELETE FROM refused WHERE since < ?"
 _IS_REFUSED = "SELECT 1 FROM refused WHERE key = ?"
-_COPY = "REPLACE INTO objects SELECT ?, content, size, type, etag, ? FROM objects WHERE key = ?"
+_COPY = (
+    "REPLACE INTO objects SELECT ?, content, size, type, etag, ? FROM objects"
+    " WHERE key = ? AND etag = coalesce(?, etag)"
+)
 _DELETE = "DELETE FROM objects WHERE key = ?"
 _LIST = "SELECT key, size, etag FROM objects WHERE key >= ? AND key < ? ORDER BY key LIMIT ?"
 
@@ -268,10 +271,12 @@ class LocalFiles:
         port.check_key(key)
         await in_thread(self._sweep)
 
-    async def copy(self, source: str, target: str) -> None:
+    async def copy(self, source: str, target: str, etag: str | None = None) -> None:
         port.check_copy(source, target)
-        values = (target.encode(), self.signer.clock(), source.encode())
+        values = (target.encode(), self.signer.clock(), source.encode(), etag)
         if not await in_thread(self._change, target, _COPY, values):
+            if etag is not None and await self.stat(source) is not None:
+                raise port.FileReplaced("The file was replaced while it was copied.")
             raise NotFound("There is no such file.")
 
     async def refuse_uploads(self, key: str) -> None:
@@ -340,7 +345,9 @@ class LocalFiles:
             # A form that is older has expired.
             self._index.execute(_FORGET_REFUSED, (now - EXPIRY_SECONDS,))
 
-    def _change(self, key: str, statement: str, values: tuple[str | bytes | float, ...]) -> int:
+    def _change(
+        self, key: str, statement: str, values: tuple[str | bytes | float | None, ...]
+    ) -> int:
         """Write or remove the key's row, and then the content that no row refers to any more."""
         user = "SELECT 1 FROM objects WHERE content = ?"
         with self._lock, self._index:

@@ -78,9 +78,9 @@ class InstrumentedFiles:
         with report_call(StoreCall("delete", 1), self._watchers):
             await self._files.drop_unfinished(key)
 
-    async def copy(self, source: str, target: str) -> None:
+    async def copy(self, source: str, target: str, etag: str | None = None) -> None:
         with report_call(StoreCall("copy", 1), self._watchers):
-            await self._files.copy(source, target)
+            await self._files.copy(source, target, etag)
 
     async def refuse_uploads(self, key: str) -> None:
         await self._files.refuse_uploads(key)

@@ -147,8 +147,11 @@ class Files(Protocol):
         On S3, a writer that is still at work then fails.
         """
 
-    async def copy(self, source: str, target: str) -> None:
-        """Put the content and type of `source` in place at `target`; NotFound without a source."""
+    async def copy(self, source: str, target: str, etag: str | None = None) -> None:
+        """Put the content and type of `source` in place at `target`; NotFound without a source.
+
+        Raises FileReplaced if an entity tag is given and the source has another one by now.
+        """
 
     async def refuse_uploads(self, key: str) -> None:
         """Refuse every later upload of this file by a form, also by forms that were given before.
@@ -175,6 +178,13 @@ class Files(Protocol):
 
     async def close(self) -> None:
         """Close connections; the store must not be used afterwards."""
+
+
+UNKNOWN_TYPE: Final = "application/octet-stream"
+
+
+class FileReplaced(Unavailable):
+    """A file has another content than the one that the caller saw before."""
 
 
 def check_key(key: str) -> None:
@@ -302,7 +312,7 @@ class NoFiles:
     async def drop_unfinished(self, key: str) -> None:
         raise files_unavailable()
 
-    async def copy(self, source: str, target: str) -> None:
+    async def copy(self, source: str, target: str, etag: str | None = None) -> None:
         raise files_unavailable()
 
     async def refuse_uploads(self, key: str) -> None:

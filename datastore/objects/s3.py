@@ -246,10 +246,16 @@ class S3Files:
                 with suppress(NotFound):
                     await self._call("abort_multipart_upload", Key=key, UploadId=upload["UploadId"])
 
-    async def copy(self, source: str, target: str) -> None:
+    async def copy(self, source: str, target: str, etag: str | None = None) -> None:
         port.check_copy(source, target)
         origin = {"Bucket": self.bucket, "Key": source}
-        await self._call("copy_object", COPY_SECONDS, Key=target, CopySource=origin)
+        pinned = {} if etag is None else {"CopySourceIfMatch": etag}
+        try:
+            await self._call("copy_object", COPY_SECONDS, Key=target, CopySource=origin, **pinned)
+        except RequestRefused as refused:
+            if refused.code == "PreconditionFailed":
+                raise port.FileReplaced("The file was replaced while it was copied.") from refused
+            raise
 
     async def refuse_uploads(self, key: str) -> None:
         """Do nothing: a form of S3 stays valid until it expires, whatever its conditions are."""
@@ -334,7 +340,7 @@ class S3Files:
             if refused.code == "InvalidRange":
                 return None
             if refused.code == "PreconditionFailed":
-                raise Unavailable("The file was replaced while it was read.") from refused
+                raise port.FileReplaced("The file was replaced while it was read.") from refused
             raise
         return answer
 

@@ -9,11 +9,13 @@ from asyncio import gather
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.audio.upkeep.library_rows import upkeep_update
 from penstock.datastore.errors import VersionConflict
+from penstock.datastore.periodic import finish_all
 from penstock.datastore.playlists.header import IS_ALIVE, require_version, retry_on_conflict
 from penstock.datastore.playlists.order import EntryOrder
 from penstock.datastore.playlists.reading import PlaylistReader
@@ -68,11 +70,14 @@ class PlaylistDeleter:
     async def sweep(self) -> int:
         """Finish all interrupted deletes; return their number."""
         items = await self._tombstones()
-        for item in items:
+
+        async def finish(item: Attributes) -> int:
             with suppress(StaleRead):  # the import has published its playlist
                 await self._release_hold(item)
                 await self.finish_delete(playlist_of(item))
-        return len(items)
+            return 1
+
+        return await finish_all(partial(finish, item) for item in items)
 
     async def pending(self) -> int:
         """Count the interrupted deletes, up to one page of them."""

@@ -42,6 +42,7 @@ from penstock.datastore.playlists.write import check_name, new_playlist
 from penstock.datastore.resources import idempotency
 from penstock.datastore.table.commit import AlreadyDone, Write, commit
 from penstock.datastore.table.port import INDEX_HASH, Compare, Item, Missing, Put, Update
+from penstock.datastore.text import replace_unprintable
 
 HOLD_TIME = timedelta(minutes=2)
 
@@ -90,7 +91,9 @@ class PlaylistImporter:
 
     async def run(self, document: PlaylistDocument, wish: ImportOptions) -> ImportResult:
         """Match the tracks of a document, and make a playlist of them in the same order."""
-        name = wish.name if wish.name is not None else document.title
+        name = wish.name
+        if name is None and document.title is not None:
+            name = replace_unprintable(document.title).strip() or None
         if name is None:
             words = "is in no line of the file, and has to be given"
             raise Invalid([FieldProblem(["name"], words)])

@@ -1,21 +1,17 @@
 """Playlist files that are uploaded before their import, because they are larger than a request."""
 
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import Final, NamedTuple
+from functools import partial
+from typing import NamedTuple
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.access.open_uploads import OpenedUpload
+from penstock.datastore.access.upload_forms import FormTerms, open_form
 from penstock.datastore.audio.names import object_hash
-from penstock.datastore.audio.object_keys import check_file_name, is_owned, owned_prefix
+from penstock.datastore.audio.object_keys import check_file_name, is_owned, playlist_files_prefix
 from penstock.datastore.audio.upkeep.loose_objects import LooseObjects
 from penstock.datastore.errors import FieldProblem, Invalid, LimitExceeded, NotFound
-from penstock.datastore.objects.port import UploadForm
+from penstock.datastore.objects.port import UNKNOWN_TYPE, UploadForm
 from penstock.datastore.playlists.formats.document import MAX_BYTES
-
-UPLOAD_SECONDS: Final = 3600
-KEPT_TIME: Final = timedelta(days=1)
-CONTENT_TYPE: Final = "application/octet-stream"
 
 
 class PlaylistUpload(NamedTuple):
@@ -34,19 +30,16 @@ class PlaylistUploads:
     async def form(self, file_name: str) -> PlaylistUpload:
         """Allow one upload of at most MAX_BYTES bytes."""
         check_file_name(file_name)
-        key = f"{self._prefix}{self.access.clock.new_id()}/{file_name}"
-        expires_at = self.access.clock.now() + timedelta(seconds=UPLOAD_SECONDS)
-        await self.access.open_uploads.open(OpenedUpload("playlist", object_hash(key), expires_at))
-        keep_for = timedelta(seconds=UPLOAD_SECONDS) + KEPT_TIME
-        await LooseObjects(self.access).note(key, keep_for, is_upload=True)
-        form = await self.access.files.presign_upload(
-            key, max_bytes=MAX_BYTES, content_type=CONTENT_TYPE, expires_in=UPLOAD_SECONDS
-        )
-        return PlaylistUpload(key, form)
+        prefix = playlist_files_prefix(self._user)
+        key = f"{prefix}{self.access.clock.new_id()}/{file_name}"
+        terms = FormTerms("playlist", object_hash(key), key, MAX_BYTES, UNKNOWN_TYPE)
+        note = partial(LooseObjects(self.access).note_upload, key)
+        return PlaylistUpload(key, await open_form(self.access, terms, note=note))
 
     async def read(self, object_key: str) -> bytes:
         """Read an uploaded file; raises Invalid if there is none, LimitExceeded if it is large."""
-        if not is_owned(self._user, object_key) or not object_key.startswith(self._prefix):
+        prefix = playlist_files_prefix(self._user)
+        if not is_owned(self._user, object_key) or not object_key.startswith(prefix):
             raise _no_upload()
         stat = await self.access.files.stat(object_key)
         if stat is None:
@@ -60,10 +53,6 @@ class PlaylistUploads:
             )
         except NotFound:
             raise _no_upload() from None
-
-    @property
-    def _prefix(self) -> str:
-        return f"{owned_prefix(self._user)}playlist-files/"
 
     @property
     def _user(self) -> str:

@@ -11,12 +11,14 @@ Executions and files are deleted before the tombstone.
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Generic, TypeVar
 
 import msgspec
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import Unavailable, VersionConflict
+from penstock.datastore.periodic import finish_all
 from penstock.datastore.records import Resource
 from penstock.datastore.resources.derived_rows import derive_rows, difference_writes
 from penstock.datastore.resources.reading import ResourceReader
@@ -72,11 +74,14 @@ class ResourceDeleter(Generic[R]):
     async def sweep(self) -> int:
         """Continue every delete that was interrupted; return the number of them."""
         items = await self._read_tombstones()
-        for item in items:
+
+        async def finish(item: Attributes) -> int:
             buried = load(self.kind.record, item, id=resource_id(item))
             with suppress(StaleRead):
                 await self._finish(buried, int(str(item["taken"])))
-        return len(items)
+            return 1
+
+        return await finish_all(partial(finish, item) for item in items)
 
     async def pending(self) -> int:
         """Count the deletes that were interrupted, up to one page of them."""

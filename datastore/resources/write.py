@@ -97,7 +97,7 @@ class ResourceWriter(Generic[R]):
             return placed
 
         try:
-            async with self._discard_on_failure():
+            async with self._settle_attachment():
                 return await self._retry_on_conflict(create_once)
         except idempotency.RepeatedCall as earlier:
             return await self._read_repeated(earlier.id)
@@ -132,7 +132,7 @@ class ResourceWriter(Generic[R]):
             named = invisible_name_problems(dict(changes))
             return await self._check_content(changed, [*noted, *named])
 
-        async with self._discard_on_failure():
+        async with self._settle_attachment():
             return (await self._rewrite(id, apply_changes, checked=check_changed))[1]
 
     async def grant(self, id: str, group: GroupPath) -> tuple[R, bool]:
@@ -220,7 +220,7 @@ class ResourceWriter(Generic[R]):
         return placed, [taken]
 
     @asynccontextmanager
-    async def _discard_on_failure(self) -> AsyncIterator[None]:
+    async def _settle_attachment(self) -> AsyncIterator[None]:
         """Drop the attached file where the write fails, or turns out to be a repetition."""
         try:
             yield
@@ -228,6 +228,8 @@ class ResourceWriter(Generic[R]):
             if self.attachment is not None:
                 await self.attachment.discard()
             raise
+        if self.attachment is not None:
+            await self.attachment.settle()
 
     async def _check_content(
         self, resource: R, noted: Sequence[FieldProblem]

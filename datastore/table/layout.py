@@ -165,7 +165,8 @@ RUN_EVENT = row("R:{manifest}:{run}", "RH:{seq.10}")
 RUN_LISTED = row("RL:{manifest}:{list}", "RL:{added.10}:{id}")
 STAGED = row("F:{id}", "F", "F:staged")
 OPEN_UPLOAD = row("FU:{kind}:{holder}", "FU:{place.4}")
-LOOSE_OBJECT = row("LO:{hash}", "LO", "LO")
+LOOSE_OBJECT = row("LO:{hash}", "LO")
+LOOSE_OBJECT_DUE = row("LD:{due.13}:{hash}", "LD", "LD")
 LIBRARY_UPKEEP = row("LU:{user}", "LU", "LU")
 
 PLAYLIST = row("PL:{playlist}", "PL")
@@ -230,6 +231,7 @@ ROWS = (
     STAGED,
     OPEN_UPLOAD,
     LOOSE_OBJECT,
+    LOOSE_OBJECT_DUE,
     LIBRARY_UPKEEP,
     PLAYLIST,
     PLAYLIST_MEMBER,

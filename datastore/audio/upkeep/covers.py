@@ -9,6 +9,7 @@ from base64 import b32encode
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from hashlib import sha256
 from typing import Final
 
@@ -16,27 +17,19 @@ from penstock.datastore.access.access import Access
 from penstock.datastore.audio.file_type import picture_type
 from penstock.datastore.audio.object_keys import artwork_key, artwork_prefix
 from penstock.datastore.audio.upkeep.library_rows import note_upkeep
+from penstock.datastore.audio.upkeep.swept_objects import SWEPT, sweep_object
 from penstock.datastore.errors import Unavailable
 from penstock.datastore.objects.port import LISTING, single_chunk
+from penstock.datastore.periodic import finish_all
 from penstock.datastore.table.commit import Write
 from penstock.datastore.table.items import read_rows
 from penstock.datastore.table.layout import COVER
-from penstock.datastore.table.port import (
-    TTL,
-    Attributes,
-    Compare,
-    ConditionFailed,
-    Key,
-    Missing,
-    Update,
-)
+from penstock.datastore.table.port import Attributes, Compare, Key, Missing, Update
 
 DIGEST_LETTERS: Final = 26
 YOUNG: Final = timedelta(hours=1)
 """The age up to which a cover may belong to a track that is just being added."""
 
-MARK_TIME: Final = timedelta(days=7)
-SWEPT: Final = "swept"
 USE: Final = "use"
 
 
@@ -88,13 +81,12 @@ class CoverStore:
 
         A young cover is left over: its track may not be written yet.
         """
-        complete = True
-        for name, use in uses.items():
-            if name not in used:
-                complete &= await self._sweep_cover(name, use)
-        return complete
+        unused = [(name, use) for name, use in uses.items() if name not in used]
+        swept = await finish_all(partial(self._sweep_cover, *each) for each in unused)
+        return swept == len(unused)
 
     async def _sweep_cover(self, name: str, use: str | None) -> bool:
+        """Delete a cover unless a track took it by now; False if it is too young for that."""
         key, row = artwork_key(self._user, name), self._key(name)
         stat = await self.access.files.stat(key)
         if stat is None:
@@ -102,15 +94,7 @@ class CoverStore:
         if stat.modified > self.access.clock.now() - YOUNG:
             return False
         unchanged = Missing(USE) if use is None else Compare(USE, "=", use)
-        try:
-            await self.access.table.transact(
-                [Update(key=row, set={SWEPT: True}, condition=unchanged)]
-            )
-        except ConditionFailed:
-            return True
-        await self.access.files.delete(key)
-        ends = int((self.access.clock.now() + MARK_TIME).timestamp())
-        await self.access.table.transact([Update(key=row, set={TTL: ends})])
+        await sweep_object(self.access, row, unchanged, key)
         return True
 
     def _key(self, name: str) -> Key:

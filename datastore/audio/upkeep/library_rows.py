@@ -6,6 +6,7 @@ from penstock.datastore.access.access import Access
 from penstock.datastore.table.layout import LIBRARY_UPKEEP
 from penstock.datastore.table.port import INDEX_HASH, Key, Update
 
+HELD_UNTIL: Final = "heldUntil"
 SINCE: Final = "since"
 LATEST: Final = "latest"
 

@@ -1,29 +1,33 @@
 """Objects of the server's bucket that no track refers to: not yet, or no longer.
 
 Each has a row from before it exists: an upload, a copy for a new track, or the object of a deleted
-track. The transaction that adds a track takes the object out of the rows. The sweep marks a row
-before it deletes the object, and the mark stays for a day. So a transaction that comes too late
-fails, and no track ever refers to a swept object.
+track. A second row puts it into the queue of the sweep. The transaction that adds a track takes the
+object out of the rows. The sweep marks a row before it deletes the object, and the mark stays for
+days. So a transaction that comes too late fails, and no track ever refers to a swept object.
 """
 
 import logging
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Final
 
 from penstock.datastore.access.access import Access
+from penstock.datastore.access.upload_forms import FORM_TIME
 from penstock.datastore.audio.names import object_hash
-from penstock.datastore.clock import iso_timestamp
+from penstock.datastore.audio.upkeep.swept_objects import SWEPT, sweep_object
 from penstock.datastore.errors import NotFound, ObjectTaken, PenstockError, Unavailable
+from penstock.datastore.periodic import finish_all
 from penstock.datastore.table.commit import Write
-from penstock.datastore.table.layout import LOOSE_OBJECT
+from penstock.datastore.table.items import read_rows
+from penstock.datastore.table.layout import LOOSE_OBJECT, LOOSE_OBJECT_DUE
 from penstock.datastore.table.pages import query_items
 from penstock.datastore.table.port import (
-    INDEX_HASH,
     TTL,
     AllOf,
     Attributes,
+    Compare,
+    Condition,
     ConditionFailed,
     Delete,
     Exists,
@@ -32,16 +36,24 @@ from penstock.datastore.table.port import (
     Missing,
     Put,
     Query,
+    Range,
     Update,
+    key_of,
 )
 
+ATTEMPTS: Final = 20
 COPY_TIME: Final = timedelta(hours=1)
 """The time after which the registration that made a copy counts as dead."""
 
-MARK_TIME: Final = timedelta(days=1)
+UNUSED_TIME: Final = timedelta(days=1)
+"""The time for which an upload is kept after its form has expired."""
+
+CONTENT: Final = "content"
+COPY: Final = "copy"
+DUE: Final = "due"
 REGISTERED: Final = "audioId"
-SWEPT: Final = "swept"
 UPLOAD: Final = "upload"
+"""Set for an object that a form can write."""
 
 logger = logging.getLogger("penstock.audio")
 
@@ -51,14 +63,15 @@ def loose_key(key: str) -> Key:
     return LOOSE_OBJECT.key(hash=object_hash(key))
 
 
-def loose_item(access: Access, key: str, keep_for: timedelta, *, is_upload: bool = False) -> Item:
-    """The row of an object that the sweep deletes after a time, unless a track has it by then.
+def loose_rows(access: Access, key: str, keep_for: timedelta) -> list[Item]:
+    """The rows of an object that the sweep deletes after a time, unless a track has it by then."""
+    due = _due_row(access, key, keep_for)
+    return [{**LOOSE_OBJECT.item(hash=object_hash(key)), DUE: due[DUE]}, due]
 
-    An upload is an object that a form can write.
-    """
-    until = iso_timestamp(access.clock.now() + keep_for)
-    row: Item = {**LOOSE_OBJECT.item(hash=object_hash(key)), "key": key, "until": until}
-    return {**row, UPLOAD: True} if is_upload else row
+
+def _due_row(access: Access, key: str, keep_for: timedelta) -> Item:
+    due = int((access.clock.now() + keep_for).timestamp() * 1000)
+    return {**LOOSE_OBJECT_DUE.item(due=due, hash=object_hash(key)), "key": key, DUE: due}
 
 
 def no_object() -> NotFound:
@@ -100,10 +113,51 @@ class LooseObjects:
 
     access: Access
 
-    async def note(self, key: str, keep_for: timedelta, *, is_upload: bool = False) -> None:
-        """Write the row of an object that is about to be made."""
-        row = loose_item(self.access, key, keep_for, is_upload=is_upload)
-        await self.access.table.transact([Put(row)])
+    async def note_upload(self, key: str) -> None:
+        """Write the rows of an upload for which a form is given now."""
+        rows = loose_rows(self.access, key, FORM_TIME + UNUSED_TIME)
+        rows[0][UPLOAD] = True
+        await self.access.table.transact([Put(row) for row in rows])
+
+    async def begin_copy(self, upload: str, content: str, name: str) -> str:
+        """Note a copy of an upload's content; return its key.
+
+        The key is `name`, or the one that a call noted which was cut off: an upload has one copy of
+        a content. `content` is the entity tag. Raises ObjectTaken if a track has the upload.
+        """
+        unchanged: Condition = Missing(COPY)
+        for _ in range(ATTEMPTS):
+            try:
+                await self._note_copy(upload, content, name, unchanged)
+            except ConditionFailed:
+                row = loose_key(upload)
+                held = (await read_rows(self.access.table, [row], consistent=True)).get(row)
+                if held is None or SWEPT in held or REGISTERED in held:
+                    raise upload_failure(held) from None
+            else:
+                return name
+            copy = str(held.get(COPY, ""))
+            if held.get(CONTENT) == content and await self._renew_copy(copy):
+                return copy
+            unchanged = Compare(COPY, "=", copy) if copy else Missing(COPY)
+        raise Unavailable("The upload is being registered by many at once.")
+
+    async def _note_copy(self, upload: str, content: str, name: str, unchanged: Condition) -> None:
+        free = AllOf((Exists(), Missing(REGISTERED), Missing(SWEPT), unchanged))
+        noted = Update(key=loose_key(upload), set={COPY: name, CONTENT: content}, condition=free)
+        rows = loose_rows(self.access, name, COPY_TIME)
+        await self.access.table.transact([noted, *map(Put, rows)])
+
+    async def _renew_copy(self, copy: str) -> bool:
+        """Keep a copy for another COPY_TIME; False if it was swept, or if a track has it."""
+        due = _due_row(self.access, copy, COPY_TIME)
+        kept = AllOf((Exists(), Missing(SWEPT)))
+        renewed = Update(key=loose_key(copy), set={DUE: due[DUE]}, condition=kept)
+        try:
+            await self.access.table.transact([renewed, Put(due)])
+        except ConditionFailed:
+            return False
+        return True
 
     async def try_drop(self, key: str) -> None:
         """Delete an object now unless a track has it; a failure leaves it to the sweep."""
@@ -119,29 +173,26 @@ class LooseObjects:
         except PenstockError as error:
             logger.warning("an upload stays until it is swept: %s", error.message)
 
-    async def drop(self, key: str) -> None:
-        """Mark the row, delete the object, and take the row out of the list."""
-        row = loose_key(key)
-        try:
-            await self.access.table.transact(
-                [Update(key=row, set={SWEPT: True}, condition=Exists())]
-            )
-        except ConditionFailed:
-            return
-        await self.access.files.delete(key)
-        ends = int((self.access.clock.now() + MARK_TIME).timestamp())
-        await self.access.table.transact(
-            [Update(key=row, set={TTL: ends}, remove=(INDEX_HASH, "until"))]
-        )
+    async def drop(self, key: str) -> bool:
+        """Delete an object unless a track has it."""
+        return await sweep_object(self.access, loose_key(key), Exists(), key)
 
     async def sweep(self) -> int:
         """Delete the objects whose time is over; return their number."""
-        now = self.access.clock.timestamp()
-        old = [str(row["key"]) async for row in self._rows() if str(row["until"]) <= now]
-        for key in old:
-            await self.drop(key)
-        return len(old)
+        row, now = LOOSE_OBJECT_DUE, int(self.access.clock.now().timestamp() * 1000)
+        query = Query(
+            partition=row.index_partition(),
+            index=True,
+            range=Range(row.pk.prefix({}), None, row.pk.prefix({"due": now + 1})),
+        )
+        due = [item async for item in query_items(self.access.table, query)]
+        return await finish_all(partial(self._sweep_due, item) for item in due)
 
-    def _rows(self) -> AsyncIterator[Attributes]:
-        query = Query(partition=LOOSE_OBJECT.index_partition(), index=True)
-        return query_items(self.access.table, query)
+    async def _sweep_due(self, due: Attributes) -> bool:
+        """Drop an object of the queue, unless it was dropped or renewed; then take it out."""
+        row = loose_key(str(due["key"]))
+        held = (await read_rows(self.access.table, [row], consistent=True)).get(row)
+        is_left = held is not None and TTL not in held and int(str(held[DUE])) <= int(str(due[DUE]))
+        swept = is_left and await self.drop(str(due["key"]))
+        await self.access.table.transact([Delete(key_of(due))])
+        return swept

@@ -6,9 +6,9 @@ from datetime import timedelta
 
 import pytest
 
+from penstock.datastore.access.upload_forms import FORM_TIME as FORM
 from penstock.datastore.audio.records import Audio
-from penstock.datastore.audio.upkeep.loose_objects import loose_key
-from penstock.datastore.audio.uploads import UNUSED_TIME, UPLOAD_SECONDS
+from penstock.datastore.audio.upkeep.loose_objects import UNUSED_TIME, loose_key
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import Invalid, NotFound, ObjectTaken, Unavailable
 from penstock.datastore.objects.port import Files
@@ -26,7 +26,6 @@ from tests.datastore.audio.sample_uploads import (
 from tests.support.sample_resources import Watch, walk
 from tests.support.table_interceptors import CutOffTable, ProcessDied
 
-FORM = timedelta(seconds=UPLOAD_SECONDS)
 SONG = sound("mp3", 1, TAGS)
 OTHER = sound("flac", 2, TAGS)
 
@@ -81,8 +80,10 @@ async def test_an_upload_that_changes_while_it_is_registered_is_read_as_it_was_c
     key = await put(library, "1.mp3", SONG)
     copy = type(files).copy
 
-    async def replace_behind(self: Files, source: str, target: str) -> None:
-        await copy(self, source, target)
+    async def replace_behind(
+        self: Files, source: str, target: str, etag: str | None = None
+    ) -> None:
+        await copy(self, source, target, etag)
         await write(files, key)
 
     monkeypatch.setattr(type(files), "copy", replace_behind)
@@ -140,8 +141,8 @@ async def test_a_sweep_and_a_registration_at_once_leave_a_whole_track_or_none(
     key = await put(library, "1.mp3", SONG)
     copy = type(files).copy
 
-    async def sweep_behind(self: Files, source: str, target: str) -> None:
-        await copy(self, source, target)
+    async def sweep_behind(self: Files, source: str, target: str, etag: str | None = None) -> None:
+        await copy(self, source, target, etag)
         await later(store, FORM + UNUSED_TIME).sweep_files()
 
     monkeypatch.setattr(type(files), "copy", sweep_behind)

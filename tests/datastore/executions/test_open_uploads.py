@@ -131,10 +131,18 @@ async def test_a_dataset_upload_is_open_until_its_file_is_used(store: Store) -> 
     with pytest.raises(LimitExceeded):
         await files.upload(USA)
     await put_file(store.files, files._upload_key(ticket.id), b"k\na\n")
-    assert (await files.check_upload(COLUMNS, "k", ticket.id)).file is not None
+    checked = await files.check_upload(COLUMNS, "k", ticket.id)
+    assert checked.file is not None
+    taken = await open_places(store.table)
+    assert len(taken) == 2, "a file that was only checked is not used"
+    writing = store.open_session(ANN).datasets.writing.with_attachment(checked.file)
+    fields = {"name": "d", "tags": (), "content": checked.content}
+    with pytest.raises(Invalid):
+        await writing.create(USA, {**fields, "name": ""}, None)
+    assert await open_places(store.table) == taken
+    await writing.create(USA, fields, None)
     assert await open_places(store.table) == []
     await files.upload(USA)
-    assert len(await open_places(store.table)) == 2
 
 
 @on_sqlite

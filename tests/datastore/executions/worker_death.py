@@ -76,8 +76,8 @@ class ForwardingFiles:
     async def drop_unfinished(self, key: str) -> None:
         await self.files.drop_unfinished(key)
 
-    async def copy(self, source: str, target: str) -> None:
-        await self.files.copy(source, target)
+    async def copy(self, source: str, target: str, etag: str | None = None) -> None:
+        await self.files.copy(source, target, etag)
 
     async def refuse_uploads(self, key: str) -> None:
         await self.files.refuse_uploads(key)
@@ -125,6 +125,6 @@ class MortalFiles(ForwardingFiles):
         self.life.spend()
         await self.files.drop_unfinished(key)
 
-    async def copy(self, source: str, target: str) -> None:
+    async def copy(self, source: str, target: str, etag: str | None = None) -> None:
         self.life.spend()
-        await self.files.copy(source, target)
+        await self.files.copy(source, target, etag)

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from penstock.datastore.audio.upkeep.loose_objects import UNUSED_TIME
 from penstock.datastore.clock import Clock
 from penstock.datastore.objects.port import Files
 from penstock.datastore.playlists.formats.document import FileTrack, PlaylistDocument
 from penstock.datastore.playlists.formats.document import PlaylistFormat as Format
 from penstock.datastore.playlists.formats.files import write
-from penstock.datastore.playlists.uploaded_files import KEPT_TIME
 from penstock.datastore.store import Store
 from penstock.server.settings.settings import Settings
 from tests.datastore.audio.sample_uploads import open_files, single_chunk
@@ -127,6 +127,6 @@ async def test_an_uploaded_file_is_swept_after_its_time(ask: Ask, files: Files) 
     made = await ask.input(IMPORT, format="M3U8", objectKey=key)
     assert made["playlist"]["entryCount"] == 0
     watch = Watch()
-    watch.time = ask.store.clock.now() + KEPT_TIME + timedelta(hours=2)
+    watch.time = ask.store.clock.now() + UNUSED_TIME + timedelta(hours=2)
     assert await replace(ask.store, clock=Clock(watch)).sweep_files() == 1
     assert await files.stat(key) is None

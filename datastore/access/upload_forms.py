@@ -1,0 +1,55 @@
+"""Forms for uploads: each takes a place of its caller, as long as it is open and not used."""
+
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import Final, NamedTuple
+
+from penstock.datastore.access.access import Access
+from penstock.datastore.access.open_uploads import OpenedUpload, UploadKind
+from penstock.datastore.objects.port import NO_FILES, UploadForm, files_unavailable
+from penstock.datastore.roles import GroupPath
+from penstock.datastore.table.port import Key
+
+FORM_TIME: Final = timedelta(hours=1)
+
+
+class FormTerms(NamedTuple):
+    """The file that a form allows, and the row by which its use shows, if there is one.
+
+    `id` names the upload among those of its kind.
+    """
+
+    kind: UploadKind
+    id: str
+    key: str
+    max_bytes: int
+    content_type: str
+    watched: Key | None = None
+
+
+async def open_form(
+    access: Access,
+    terms: FormTerms,
+    *,
+    group: GroupPath | None = None,
+    note: Callable[[], Awaitable[None]] | None = None,
+) -> UploadForm:
+    """Take a place for FORM_TIME, sign a form, and note the upload; a failure leaves no place.
+
+    Raises LimitExceeded if the caller or the group has no place left.
+    """
+    if access.files is NO_FILES:
+        raise files_unavailable()
+    expires_at = access.clock.now() + FORM_TIME
+    opened = OpenedUpload(terms.kind, terms.id, expires_at, terms.watched)
+    await access.open_uploads.open(opened, group)
+    async with access.open_uploads.closed_on_failure(terms.kind, terms.id):
+        form = await access.files.presign_upload(
+            terms.key,
+            max_bytes=terms.max_bytes,
+            content_type=terms.content_type,
+            expires_in=int(FORM_TIME.total_seconds()),
+        )
+        if note is not None:
+            await note()
+    return form
