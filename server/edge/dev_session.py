@@ -3,6 +3,7 @@
 The answer is no cookie, so a page of another site cannot use it.
 """
 
+from dataclasses import replace
 from typing import Final
 
 import msgspec
@@ -18,6 +19,7 @@ from penstock.server.edge.request import ClientGone, read_body
 from penstock.server.edge.response import HttpProblem, refusal_problem
 
 PATH: Final = "/dev/session"
+MAX_BODY_BYTES: Final = 16 * 1024
 _HEADERS: Final = {
     "cache-control": "no-store",
     "referrer-policy": "no-referrer",
@@ -33,6 +35,8 @@ class Proof(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def session_route(sessions: DevSessions, limits: Limits) -> Route:
+    limits = replace(limits, body_bytes=min(MAX_BODY_BYTES, limits.body_bytes))
+
     async def answer(request: Request) -> Response:
         try:
             session = await _exchange(sessions, await _read_proof(request, limits))
