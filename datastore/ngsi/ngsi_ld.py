@@ -26,6 +26,7 @@ ATTRIBUTE_TYPES: Final = frozenset(
     )
 )
 
+_MEMBERS_BESIDE_VALUE: Final = frozenset(("datasetId", "observedAt", "unitCode"))
 _URI_SCHEMES = ("urn:", "http://", "https://")
 
 
@@ -34,8 +35,8 @@ def check_header_fields(headers: Mapping[str, str]) -> None:
     for name, value in headers.items():
         if name.startswith(HEADER_PREFIX):
             raise _refusal(f"it has the header {name}")
-        if name == "content-type" and value.strip().lower().startswith(MEDIA_TYPE):
-            raise _refusal(f"its Content-Type is {MEDIA_TYPE}")
+        if name == "content-type" and MEDIA_TYPE in value.lower():
+            raise _refusal(f"its Content-Type names {MEDIA_TYPE}")
         if name == "link" and CONTEXT_RELATION in value.lower():
             raise _refusal("its Link names a JSON-LD context")
 
@@ -43,7 +44,8 @@ def check_header_fields(headers: Mapping[str, str]) -> None:
 def check_envelope(body: Mapping[str, Json]) -> None:
     """Raise UnreadFormat if the object around the entities is a notification of NGSI-LD."""
     kind = body.get("type")
-    if isinstance(kind, str) and kind.rpartition("/")[2] == "Notification":
+    kinds = kind if isinstance(kind, list) else [kind]
+    if any(isinstance(one, str) and one.rpartition("/")[2] == "Notification" for one in kinds):
         raise _refusal("its `type` is Notification")
     if "@context" in body:
         raise _refusal("it has an `@context`")
@@ -65,6 +67,8 @@ def check_entities(entities: Sequence[Json], *, bare: bool, declared: bool) -> N
         attributes = [value for name, value in entity.items() if name not in ("id", "type")]
         if any(map(_has_foreign_member, attributes)):
             raise _refusal("an attribute has members that NGSIv2 does not have")
+        if _is_uri(entity.get("id")) and any(map(_is_concise_attribute, attributes)):
+            raise _refusal("an attribute has members beside its value, and no type")
         looks_alike = attributes and all(map(_is_typed_attribute, attributes))
         if looks_alike and not declared and _is_uri(entity.get("id")):
             raise _refusal("all attributes have types of NGSI-LD and none has metadata")
@@ -95,6 +99,21 @@ def _is_typed_attribute(attribute: Json) -> bool:
         and "metadata" not in attribute
         and isinstance(kind := attribute.get("type"), str)
         and kind in ATTRIBUTE_TYPES
+    )
+
+
+def _is_concise_attribute(attribute: Json) -> bool:
+    """Whether it is an attribute of the concise form, which has no type, or a list of them.
+
+    A value of NGSIv2 may have the same members, but not beside a URI as the entity's id.
+    """
+    if isinstance(attribute, list):
+        return bool(attribute) and all(map(_is_concise_attribute, attribute))
+    return (
+        isinstance(attribute, dict)
+        and "value" in attribute
+        and attribute.keys().isdisjoint(("type", "metadata"))
+        and not attribute.keys().isdisjoint(_MEMBERS_BESIDE_VALUE)
     )
 
 

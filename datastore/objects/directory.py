@@ -36,6 +36,7 @@ from penstock.datastore.objects.port import (
     Stat,
     UploadForm,
 )
+from penstock.datastore.private_files import make_private_database, make_private_folder
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -183,9 +184,10 @@ class LocalFiles:
         self._drafts = directory / "drafts"
         self._contents = directory / "contents"
         self._lock = threading.Lock()
-        for needed in (self._drafts, self._contents):
-            needed.mkdir(parents=True, exist_ok=True)
+        for needed in (directory, self._drafts, self._contents):
+            make_private_folder(needed)
         path = directory / "index.db"
+        make_private_database(path)
         self._index = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         self._index.executescript(_SCHEMA)
         self._sweep()

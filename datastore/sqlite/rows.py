@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from penstock.datastore.private_files import make_private_database
 from penstock.datastore.table.items import EncodedItem, Projection, append_attributes, part_struct
 from penstock.datastore.table.limits import PAGE_BYTES, ItemFootprint, page_units
 from penstock.datastore.table.port import TTL, Item, Key, Page, Query, Value, key_of
@@ -97,6 +98,7 @@ class StoredRow(NamedTuple):
 
 def connect(path: Path, busy_seconds: float) -> Connection:
     """Open the file for one thread; `busy_seconds` is the wait for other processes' locks."""
+    make_private_database(path)
     connection = sqlite3.connect(
         path, timeout=busy_seconds, isolation_level=None, check_same_thread=False
     )

@@ -108,7 +108,10 @@ class DevSessions:
 
     async def renew(self, renewal: str) -> DevSession:
         """Return a later session for one that has not ended; raises NotAuthenticated."""
-        await self._renewals.authenticate({"authorization": f"Bearer {renewal}"})
+        try:
+            await self._renewals.authenticate({"authorization": f"Bearer {renewal}"})
+        except NotAuthenticated:
+            raise NotAuthenticated("The session has ended, or is none of ours.") from None
         return self._sign_session()
 
     def _sign_session(self) -> DevSession:

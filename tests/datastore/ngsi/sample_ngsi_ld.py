@@ -87,6 +87,17 @@ LD_BODIES: Final = {
         "data": [entity(speed=SPEED, at={"type": "GeoProperty", "value": 1})]
     },
     "bare": entity(speed=SPEED),
+    "bare, concise": entity(speed={"value": 1, "observedAt": "2021-07-16T15:51:54Z"}),
+    "concise, with a unit": {"data": [entity(speed={"value": 1, "unitCode": "KMH"}, name="a")]},
+    "concise, several instances": {
+        "data": [
+            entity(
+                speed=[{"value": 1, "datasetId": "urn:d:1"}, {"value": 2, "datasetId": "urn:d:2"}]
+            )
+        ]
+    },
+    "a list of types": envelope(type=["Notification"]),
+    "a list of expanded types": envelope(type=["https://uri.etsi.org/ngsi-ld/Notification", "a"]),
 }
 """Bodies of NGSI-LD that Cygnus-like sinks misread, each sent as plain `application/json`."""
 
@@ -120,6 +131,18 @@ V2_BODIES: Final = {
     },
     "an entity of the type Notification": {
         "data": [{"id": "a", "type": "Notification", "notifiedAt": {"type": "Text", "value": "1"}}]
+    },
+    "values with members of NGSI-LD": {
+        "data": [{"id": "car1", "type": "car", "speed": {"value": 1, "unitCode": "KMH"}}]
+    },
+    "a value without a type": {"data": [entity(speed={"value": 1})]},
+    "metadata with the names of members": {
+        "data": [
+            entity(
+                speed={"type": "Number", "value": 1, "metadata": {"unitCode": {"value": "KMH"}}},
+                observedAt={"type": "DateTime", "value": "2021-07-16T15:51:54Z"},
+            )
+        ]
     },
     "an attribute named @context": {
         "data": [{"id": "a", "type": "t", "@context": {"type": "Text", "value": "b"}}]

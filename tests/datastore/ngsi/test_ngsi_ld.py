@@ -35,6 +35,7 @@ def test_a_body_of_ngsi_ld_is_refused_with_what_to_do(body: dict[str, Any]) -> N
         {"link": f'<https://a>; rel="next", {LINK}'},
         {"content_type": "application/ld+json"},
         {"content_type": "Application/LD+JSON; charset=utf-8"},
+        {"content_type": 'application/json; profile="application/ld+json"'},
     ],
 )
 def test_a_header_of_ngsi_ld_is_refused(headers: dict[str, str]) -> None:

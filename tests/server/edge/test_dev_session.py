@@ -100,7 +100,7 @@ async def test_a_session_is_renewed(client: httpx.AsyncClient, tmp_path: Path) -
         b'{"code": "CODE", "user": "root"}',
         b'{"code": ["CODE"]}',
         b"\xff",
-        b"[" * 10_000,
+        b"[" * 16_000,
     ],
 )
 async def test_a_bad_body_uses_no_code_up(
@@ -113,12 +113,30 @@ async def test_a_bad_body_uses_no_code_up(
     assert (await exchange(client, code=code)).status_code == 200
 
 
-async def test_a_body_is_at_most_16_kb(client: httpx.AsyncClient, tmp_path: Path) -> None:
-    body = json.dumps({"code": issue_code(tmp_path)}).ljust(MAX_BODY_BYTES + 1).encode()
-    answer = await client.post("/dev/session", content=body, headers=JSON)
+@pytest.mark.parametrize("size", [MAX_BODY_BYTES + 1, 500_000])
+async def test_a_body_of_more_than_16_kib_uses_no_code_up(
+    client: httpx.AsyncClient, tmp_path: Path, size: int
+) -> None:
+    code = issue_code(tmp_path)
+    sent = json.dumps({"code": code}).encode().ljust(size)
+    answer = await client.post("/dev/session", content=sent, headers=JSON)
     assert (answer.status_code, code_of(answer)) == (413, "PAYLOAD_TOO_LARGE")
-    answer = await client.post("/dev/session", content=body[:-1], headers=JSON)
-    assert answer.status_code == 200
+    assert (await exchange(client, code=code)).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "renewal", ["", "a", "a.b.c", "TOKEN", "TOKENx", "eyJhbGciOiJub25lIn0.e30.", "é", "penstock_a"]
+)
+async def test_every_bad_renewal_gets_the_same_sentence(
+    client: httpx.AsyncClient, tmp_path: Path, renewal: str
+) -> None:
+    token = (await exchange(client, code=issue_code(tmp_path))).json()["token"]
+    refused = await exchange(client, renewal=renewal.replace("TOKEN", token))
+    (error,) = refused.json()["errors"]
+    assert (refused.status_code, error["message"]) == (
+        401,
+        "The session has ended, or is none of ours.",
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,36 @@
+"""Files and folders that only their owner can read, on a machine with other users."""
+
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+_FILE_MODE: Final = 0o600
+_FOLDER_MODE: Final = 0o700
+
+
+def make_private_folder(path: Path) -> None:
+    """Create the folder where it is missing, and close it to other users."""
+    path.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
+    _close_to_others(path)
+
+
+def make_private_database(path: Path) -> None:
+    """Create SQLite's file where it is missing, and close it and its logs to other users.
+
+    SQLite gives its logs the mode of the file. What cannot be created or closed is left as it is:
+    SQLite names the problem, and a file of another owner is that owner's affair.
+    """
+    with suppress(OSError):
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, _FILE_MODE))
+    for suffix in ("", "-wal", "-shm"):
+        _close_to_others(path.with_name(path.name + suffix))
+
+
+def _close_to_others(path: Path) -> None:
+    with suppress(OSError):
+        found = path.stat()
+        mode = stat.S_IMODE(found.st_mode)
+        if mode & 0o077 and found.st_uid == os.geteuid():
+            path.chmod(mode & 0o700)
