@@ -8,15 +8,19 @@ The package depends on graphql-core and Strawberry and not on the rest of Pensto
 `msgspec_lists`, which servers use, also needs msgspec and orjson.
 """
 
+from penstock.graphql_jit.answer_meter import AnswerMeter, MeteredExecutor, answer_meter
 from penstock.graphql_jit.executor import CompiledOperation
 from penstock.graphql_jit.field_source import batch_resolver
 from penstock.graphql_jit.plan import ExecutionOptions, FallbackReason
 from penstock.graphql_jit.projection import projected_attributes, reads_attributes
 
 __all__ = [
+    "AnswerMeter",
     "CompiledOperation",
     "ExecutionOptions",
     "FallbackReason",
+    "MeteredExecutor",
+    "answer_meter",
     "batch_resolver",
     "projected_attributes",
     "reads_attributes",

@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias
 from graphql import GraphQLTypeResolver, OperationType, is_leaf_type
 from graphql.execution.execute import assume_not_awaitable
 
+from penstock.graphql_jit.answer_meter import AnswerTooLarge
 from penstock.graphql_jit.arguments import FieldInfo, TypeInfo, arguments_of
 from penstock.graphql_jit.codegen_composites import (
     CompletionSite,
@@ -214,6 +215,7 @@ def _namespace(options: ExecutionOptions) -> dict[str, Any]:
         "Odd": OddValue,
         "PLAIN": PLAIN,
         "Raised": RaisedError,
+        "TooLarge": AnswerTooLarge,
         "TypeInfo": TypeInfo,
         "entries_of": entries_of,
         "WAITING": frozenset() if options.is_awaitable is assume_not_awaitable else WAITING,

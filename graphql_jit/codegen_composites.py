@@ -15,7 +15,7 @@ from graphql import (
 )
 from graphql.execution import default_type_resolver
 
-from penstock.graphql_jit.codegen_inline import write_checked
+from penstock.graphql_jit.codegen_inline import write_checked, write_count
 from penstock.graphql_jit.codegen_objects import (
     ObjectSite,
     WriteEntry,
@@ -70,6 +70,7 @@ class CompositeWriter:
             with writer.block("if type(v) is not list and type(v) is not tuple:"):
                 site.write_others()
                 site.write_odd()
+            write_count(writer, field, depth + 1, "v")
             function = writer.require_function(self.write_items, field, depth + 1)
             answer = f"{function}(v, run, {site.place}, {site.field_place})"
             whole = writer.list_function(field, depth + 1)

@@ -106,6 +106,7 @@ def _write_composite(
 ) -> None:
     if is_list_type(field.types[depth]):
         write_list_check(writer, value)
+        write_count(writer, field, depth + 1, value)
         whole = writer.list_function(field, depth + 1)
         if whole is None:
             _write_items(writer, field, depth, value, result)
@@ -132,6 +133,30 @@ def _write_items(writer: SourceWriter, field: Field, depth: int, value: str, res
 def write_list_check(writer: SourceWriter, value: str) -> None:
     with writer.block(f"if type({value}) is not list and type({value}) is not tuple:"):
         writer.line("raise Odd")
+
+
+def write_count(writer: SourceWriter, field: Field, depth: int, values: str) -> None:
+    """Write the counting of a list's values before they are completed; it raises for too many."""
+    writer.line("m = run.meter")
+    writer.line(f"m.values += len({values}) * {_values_of_item(field, depth)}")
+    with writer.block("if m.values > m.most:"):
+        writer.line("raise TooLarge")
+
+
+def _values_of_item(field: Field, depth: int) -> int:
+    """Return the number of values of an item, without those in lists below it."""
+    is_inner = is_list_type(field.types[depth])
+    return 1 if is_inner else 1 + _most_values(field)
+
+
+def _most_values(field: Field) -> int:
+    """Return the most values of an object of a field; a leaf has none."""
+    return max(map(_count_values, field.selections.values()), default=0)
+
+
+def _count_values(selection: Selection) -> int:
+    fields = selection.fields
+    return len(fields) + sum(_most_values(each) for each in fields if len(each.types) == 1)
 
 
 def write_mapping_test(writer: SourceWriter, selection: Selection, source: str) -> None:

@@ -26,6 +26,7 @@ from msgspec import Meta, convert, defstruct
 from msgspec.json import Encoder
 from orjson import Fragment
 
+from penstock.graphql_jit.answer_meter import answer_meter
 from penstock.graphql_jit.field_source import AttributeSource
 from penstock.graphql_jit.leaves import PlainTypes
 from penstock.graphql_jit.plan import Field, Selection
@@ -90,6 +91,7 @@ class ListEncoder:
             # Python code completes the list and reports the error with its place.
             return None
         self._refusals = 0
+        answer_meter.get().written_bytes += len(json)
         return Fragment(json)
 
 

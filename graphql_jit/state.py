@@ -13,6 +13,7 @@ from graphql.execution.collect_fields import FragmentDetails
 from graphql.execution.executor import CollectedErrors
 from graphql.execution.values import VariableValues
 
+from penstock.graphql_jit.answer_meter import MeteredExecutor, answer_meter
 from penstock.graphql_jit.null_propagation import nearest_nullable, put_value
 from penstock.graphql_jit.plan import (
     ExecutionOptions,
@@ -87,7 +88,7 @@ class OperationState:
     `groups_awaited` is not 0 while several groups are awaited, and `gather_groups` holds these
     groups. `odd_values` counts the values that generated code left to graphql-core.
     `cached_arguments` are shared by all objects of a field; those in `arguments_passed` have
-    exactly the field's `parameters`.
+    exactly the field's `parameters`. `meter` counts the values of lists.
     """
 
     __slots__ = (
@@ -100,6 +101,7 @@ class OperationState:
         "data",
         "gather_groups",
         "groups_awaited",
+        "meter",
         "odd_values",
         "pending_values",
         "root",
@@ -123,6 +125,7 @@ class OperationState:
         self.variables = variables
         self.context = context
         self.root = root
+        self.meter = answer_meter.get()
         self.data: dict[str, Any] | None = None
         self.waiting: dict[Field, list[WaitingEntry]] = {}
         self.pending_values: list[PendingValue] = []
@@ -135,7 +138,7 @@ class OperationState:
         """graphql-core's executor of the same operation, created when it is first needed."""
         if self._core is None:
             options, fragments = self._options, dict(self._operation.fragments)
-            self._core = Executor(
+            self._core = MeteredExecutor(
                 options.schema,
                 fragments,
                 {name: FragmentDetails(node) for name, node in fragments.items()},

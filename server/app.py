@@ -269,6 +269,8 @@ def limits_of(settings: Settings) -> Limits:
         mutation_fields=settings.max_mutation_fields,
         input_values=settings.max_input_values,
         cost=settings.max_cost,
+        answer_values=settings.max_answer_values,
+        answer_bytes=settings.max_answer_bytes,
         errors=settings.max_errors,
         deadline_seconds=settings.deadline_seconds,
     )

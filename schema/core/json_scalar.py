@@ -19,6 +19,7 @@ from graphql import (
 )
 
 from penstock.datastore.table.port import Value
+from penstock.graphql_jit import answer_meter
 
 MAX_DEPTH: Final = 32
 MAX_VALUES: Final = 10_000
@@ -149,12 +150,14 @@ def _read_leaf(node: ValueNode) -> Value:
 def check_json_output(value: object) -> object:
     """Check a value for the encoder of the answer, which writes a Decimal digit by digit.
 
-    Raises ValueError for NaN and infinities, and TypeError for types that JSON does not have.
+    Raises ValueError for NaN and infinities, TypeError for types that JSON does not have, and
+    AnswerTooLarge for more values than the answer may hold.
     """
     kept = _OUTPUT.get(type(value))
     if kept is not None:
         return kept(value)
     if isinstance(value, Mapping):
+        answer_meter.get().add(len(value))
         return {_check_key(key): check_json_output(one) for key, one in value.items()}
     raise TypeError(f"JSON has no form for {type(value).__name__}.")
 
@@ -174,6 +177,7 @@ def _check_float(value: Any) -> object:
 
 
 def _check_list(value: Any) -> object:
+    answer_meter.get().add(len(value))
     return [check_json_output(one) for one in value]
 
 

@@ -1,11 +1,12 @@
-"""The cost of fields, documents and variables, and the size of the variables of a request.
+"""The cost of fields, documents and variables, and the size of variables and of answers.
 
 The unit is an object read from a store. Other work costs as many units as it takes the processor
 time of one, which `python -m benchmarks.work_units` measures.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from decimal import Decimal
 from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
@@ -48,6 +49,13 @@ VARIABLE_VALUES: Final = 10
 
 INTROSPECTION_VALUES: Final = 20
 """Values of the schema's description that are answered in one unit."""
+
+
+ANSWER_VALUES: Final = 20
+"""Values of an answer that are completed in one unit."""
+
+ANSWER_BYTES: Final = 2_000
+"""Bytes of an answer that are encoded and sent in one unit."""
 
 
 def document_cost(characters: int) -> int:
@@ -285,3 +293,54 @@ def _child_nodes(node: Node) -> list[Node]:
         elif isinstance(value, list | tuple):
             found += [one for one in value if isinstance(one, Node)]
     return found
+
+
+_SHORT: Final = 64
+"""The longest text whose characters stand for its bytes; longer ones are encoded to be sure."""
+
+_OTHER_BYTES: Final = 6
+"""The bytes of a number, a boolean or a null, roughly, with the comma."""
+
+
+def count_bytes(data: object, most: int) -> int:
+    """Count the bytes of completed data, roughly, until they are more than `most`.
+
+    What is JSON already counts nothing.
+    """
+    total, waiting = 0, [data]
+    while waiting and total <= most:
+        held = waiting.pop()
+        if type(held) is dict:
+            total += _count_leaves(held.values(), waiting, most) + _count_keys(held)
+        elif type(held) is list:
+            total += _count_leaves(held, waiting, most)
+        else:
+            total += _count_leaves((held,), waiting, most)
+    return total
+
+
+def _count_leaves(values: Collection[object], waiting: list[object], most: int) -> int:
+    """Count the bytes of leaves, and leave lists and objects in `waiting`."""
+    total = _OTHER_BYTES * len(values)
+    for one in values:
+        kind = type(one)
+        if kind is str:
+            total += len(one) if len(one) <= _SHORT else _count_text(one)  # type: ignore[arg-type]
+            if total > most:
+                break
+        elif kind is dict or kind is list:
+            waiting.append(one)
+        elif kind is Decimal:
+            total += len(str(one))
+    return total
+
+
+def _count_keys(held: dict[str, object]) -> int:
+    return sum(map(len, held)) + 3 * len(held)
+
+
+def _count_text(text: str) -> int:
+    try:
+        return len(msgspec.json.encode(text))
+    except UnicodeEncodeError:
+        return len(text)

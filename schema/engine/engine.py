@@ -27,15 +27,24 @@ from strawberry import Schema
 from strawberry.execution import optimized_is_awaitable
 
 from penstock.datastore.errors import ErrorCode, PenstockError
-from penstock.graphql_jit import CompiledOperation, ExecutionOptions, FallbackReason
+from penstock.graphql_jit import (
+    AnswerMeter,
+    CompiledOperation,
+    ExecutionOptions,
+    FallbackReason,
+    MeteredExecutor,
+    answer_meter,
+)
 from penstock.graphql_jit.msgspec_lists import list_encoder_of
 from penstock.schema.core.errors import (
     FormattedError,
+    format_error,
     format_known_error,
     format_request_error,
     mask_internal_error,
     report_errors,
 )
+from penstock.schema.engine.cost import ANSWER_BYTES, ANSWER_VALUES, count_bytes
 from penstock.schema.engine.documents import (
     DocumentCache,
     ParsedDocument,
@@ -71,6 +80,12 @@ class Executor(Protocol):
     ) -> Outcome: ...
 
 
+def _metered_executor(schema: Schema) -> type[CoreExecutor[Any]]:
+    """Make the executor class of a schema that counts the values of answers."""
+    own = schema.execution_context_class
+    return type(own.__name__, (MeteredExecutor, own), {})
+
+
 class CompiledExecutor:
     """Runs operations as compiled plans, which are cached with their documents.
 
@@ -88,7 +103,7 @@ class CompiledExecutor:
         self._options = ExecutionOptions(
             schema=core_schema(schema),
             is_awaitable=_is_awaitable,
-            executor_class=schema.execution_context_class,
+            executor_class=_metered_executor(schema),
             max_coercion_errors=limits.errors,
             hide_suggestions=True,
             interpreted_runs=interpreted_runs,
@@ -131,7 +146,7 @@ class Interpreter:
 
     def __init__(self, schema: Schema, limits: Limits) -> None:
         self._schema = core_schema(schema)
-        self._executor_class = schema.execution_context_class
+        self._executor_class = _metered_executor(schema)
         self._coercion_errors = limits.errors
 
     def __call__(
@@ -212,10 +227,28 @@ class RequestRejected(Exception):
 
 
 class OperationResult(msgspec.Struct, frozen=True):
-    """The `data` and `errors` of a response, and the seconds to wait if the store was away."""
+    """The `data` and `errors` of a response, and the seconds to wait if the store was away.
+
+    `size` is that of its data in bytes, roughly, and `units` is the work of making it.
+    """
 
     body: dict[str, Any]
     retry_after: int | None = None
+    size: int = 0
+    units: int = 0
+
+
+_MORE: Final = " Select less, or smaller pages. What the operation changes is changed."
+
+
+def _refuse_answer(message: str, units: int) -> OperationResult:
+    """Make the answer in place of one that is too large."""
+    error = format_error(message + _MORE, ErrorCode.LIMIT_EXCEEDED)
+    return OperationResult({"errors": [error], "data": None}, units=units)
+
+
+def _answer_units(values: int, size: int) -> int:
+    return values // ANSWER_VALUES + size // ANSWER_BYTES
 
 
 def _cancel_at_next_wait() -> None:
@@ -296,6 +329,7 @@ class GraphQLEngine:
         self, prepared: PreparedOperation, context: object, request_id: str
     ) -> OperationResult:
         """Execute a prepared operation; errors are masked, and only cancellation is raised."""
+        meter = self._begin_meter()
         measure = prepared.operation.measure
         if measure.introspection_values > self.limits.introspection_beside:
             result = await self._begin_in_thread(prepared, context)
@@ -308,7 +342,7 @@ class GraphQLEngine:
             except CancelledError:
                 _cancel_at_next_wait()
             result = await result
-        return self.format_answer(result, request_id)
+        return self._format_metered(result, meter, request_id)
 
     async def _begin_in_thread(self, prepared: PreparedOperation, context: object) -> Outcome:
         """Begin in a thread an operation that only reads a large description of the schema."""
@@ -339,10 +373,32 @@ class GraphQLEngine:
         self, prepared: PreparedOperation, event: object, context: object, request_id: str
     ) -> OperationResult:
         """Execute a prepared subscription for one of its events."""
+        meter = self._begin_meter()
         result = self._executor(prepared, context, event)
         if isawaitable(result):
             result = await result
-        return self.format_answer(result, request_id)
+        return self._format_metered(result, meter, request_id)
+
+    def _begin_meter(self) -> AnswerMeter:
+        """Set the meter of the answer that this task is about to make."""
+        meter = AnswerMeter(self.limits.answer_values)
+        answer_meter.set(meter)
+        return meter
+
+    def _format_metered(
+        self, result: ExecutionResult, meter: AnswerMeter, request_id: str
+    ) -> OperationResult:
+        """Format a result as an answer, or refuse it if it is too large."""
+        most, size = self.limits.answer_bytes, meter.written_bytes
+        if meter.values > meter.most:
+            refusal = f"The answer holds more than {meter.most} values."
+            return _refuse_answer(refusal, _answer_units(int(meter.most), size))
+        size += count_bytes(result.data, most - size)
+        units = _answer_units(meter.values, size)
+        if size > most:
+            return _refuse_answer(f"The answer holds more than {most} bytes.", units)
+        answer = self.format_answer(result, request_id)
+        return OperationResult(answer.body, answer.retry_after, size, units)
 
     def format_answer(self, result: ExecutionResult, request_id: str) -> OperationResult:
         """Format a result as an answer; `data` is absent if execution never began."""

@@ -57,6 +57,8 @@ class Limits:
     introspection_beside: int = 2_000
     page_size: int = 100
     cost: int = 5_000
+    answer_values: int = 250_000
+    answer_bytes: int = 16 * 2**20
     errors: int = 5
     deadline_seconds: float = 10.0
 

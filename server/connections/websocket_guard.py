@@ -58,6 +58,8 @@ class WebSocketGuard(asyncio.Protocol):
         self._accepted = False
         self._ending = False
         self._detached = False
+        self._drained = asyncio.Event()
+        self._drained.set()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self._transport = transport
@@ -78,14 +80,21 @@ class WebSocketGuard(asyncio.Protocol):
         self._protocol.eof_received()
 
     def pause_writing(self) -> None:
+        self._drained.clear()
         self._protocol.pause_writing()
 
     def resume_writing(self) -> None:
+        self._drained.set()
         self._protocol.resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._drained.set()
         self._begin_end()
         self._detach(exc)
+
+    async def wait_until_drained(self) -> None:
+        """Wait until the client has taken nearly all that was sent, or is gone."""
+        await self._drained.wait()
 
     def admit(self) -> None:
         """Allow messages of full size: the client has proven who it is."""

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 from graphql import OperationType
+from msgspec.structs import replace
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
@@ -33,6 +34,7 @@ from penstock.server.edge.request import (
     receive_text,
 )
 from penstock.server.edge.response import (
+    LARGE_BYTES,
     HttpProblem,
     HttpResponse,
     MalformedRequest,
@@ -123,6 +125,15 @@ class OperationReader(NamedTuple):
         finally:
             reading.leave(user_id)
 
+    def owe_answer(self, caller: Caller, cost: int, answer: OperationResult) -> None:
+        """Take the units of an answer beyond those that the operation has paid."""
+        units = answer.units - max(cost, _FREE_UNITS)
+        if units > 0:
+            self.limits.rate.owe(caller.user_id, units)
+
+
+_FREE_UNITS: Final = 5
+"""Units of an answer that are free, so that small operations pay their own cost only."""
 
 _ALLOW: Final = encode_headers({"allow": ALLOWED_METHODS})
 
@@ -171,7 +182,11 @@ class GraphQLApp:
         except Exception as error:
             response = self.refusal_response(internal_problem(error, incoming.request_id), incoming)
         incoming.record.note_answer(response.status)
-        await response.send(send, incoming.request_id)
+        try:
+            await response.send(send, incoming.request_id)
+        finally:
+            if response.turn_of is not None:
+                self._turns.leave(response.turn_of)
 
     async def _response(self, incoming: IncomingRequest) -> HttpResponse:
         check_method(incoming.scope)
@@ -183,21 +198,27 @@ class GraphQLApp:
                 f"The Accept header allows none of: {', '.join(MediaType)}.",
             )
         try:
-            answer = await self._run_operation(incoming)
+            return await self._run_operation(incoming, incoming.media)
         except RequestRejected as error:
             answer = OperationResult({"errors": error.errors})
         except PenstockError as error:
             raise refusal_problem(error, with_token="authorization" in incoming.headers) from None
         return self._result_response(answer, incoming, incoming.media)
 
-    async def _run_operation(self, incoming: IncomingRequest) -> OperationResult:
+    async def _run_operation(self, incoming: IncomingRequest, media: MediaType) -> HttpResponse:
+        """Run the operation in a turn of its caller, who keeps it while a large answer is sent."""
         caller = await self._authenticate(incoming.headers)
         text = await receive_text(incoming, self._engine.limits)
         await self._turns.enter(caller.user_id)
+        is_large = False
         try:
-            return await self._answer_caller(incoming, caller, text)
+            answer = await self._answer_caller(incoming, caller, text)
+            response = self._result_response(answer, incoming, media)
+            is_large = len(response.body) > LARGE_BYTES
+            return replace(response, turn_of=caller.user_id) if is_large else response
         finally:
-            self._turns.leave(caller.user_id)
+            if not is_large:
+                self._turns.leave(caller.user_id)
 
     async def _answer_caller(
         self, incoming: IncomingRequest, caller: Caller, text: bytes
@@ -210,6 +231,7 @@ class GraphQLApp:
         context = self._open_context(caller, admission)
         record.units = context.units
         answer = await self._engine.run(prepared, context, incoming.request_id)
+        self._reader.owe_answer(caller, prepared.cost, answer)
         if incoming.wants_cost:
             answer.body["extensions"] = {"cost": self._cost_extension(prepared.cost, context.units)}
         return answer

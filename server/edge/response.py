@@ -125,6 +125,9 @@ def status_of(body: Mapping[str, object], code: str | None, *, json: bool, draft
 
 RawHeaders: TypeAlias = tuple[tuple[bytes, bytes], ...]
 
+LARGE_BYTES: Final = 64 * 1024
+"""Larger answers keep the turn of their caller until the client has taken them from the server."""
+
 _BODILESS: Final = (204, 304)
 """Statuses of answers without a body and without a Content-Length."""
 
@@ -135,18 +138,27 @@ _UNSHARED: Final = {
 
 
 class HttpResponse(msgspec.Struct, frozen=True):
-    """Status, body, and headers in ASGI's form, with names in lower case."""
+    """Status, body, and headers in ASGI's form, with names in lower case.
+
+    `turn_of` is the caller whose turn ends when the answer is sent.
+    """
 
     status: int
     body: bytes = b""
     headers: RawHeaders = ()
+    turn_of: str | None = None
 
     async def send(self, send: Send, request_id: str) -> None:
         headers = [(b"x-request-id", request_id.encode()), *self.headers]
         if self.status not in _BODILESS:
             headers.append((b"content-length", b"%d" % len(self.body)))
         await send({"type": "http.response.start", "status": self.status, "headers": headers})
-        await send({"type": "http.response.body", "body": self.body})
+        if len(self.body) > LARGE_BYTES:
+            await send({"type": "http.response.body", "body": self.body, "more_body": True})
+            # Servers take this one when the client has taken the rest.
+            await send({"type": "http.response.body", "body": b""})
+        else:
+            await send({"type": "http.response.body", "body": self.body})
 
 
 def encode_headers(named: Mapping[str, str]) -> RawHeaders:

@@ -57,6 +57,16 @@ class LimitSettings(BaseSettings):
         "inside of a JSON value does not. The values of a variable count at each of its uses.",
     )
     max_cost: int = Field(5_000, gt=0, description="Highest computed cost of an operation.")
+    max_answer_values: int = Field(
+        250_000,
+        gt=0,
+        description="Most values in the answer of an operation; then it fails with "
+        "`LIMIT_EXCEEDED`. The fields of objects in lists count, and the values inside JSON. On "
+        "the first run of a document each value counts five times.",
+    )
+    max_answer_bytes: int = Field(
+        16 * 2**20, gt=0, description="Largest answer of an operation, in bytes, roughly."
+    )
     rate_limit_per_second: float = Field(
         2_000,
         ge=0,

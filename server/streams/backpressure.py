@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Final, NamedTuple, NoReturn
 
+from penstock.server.edge.response import LARGE_BYTES
 from penstock.server.streams.registry import EndReason, StreamLifetime
 
 
@@ -39,6 +40,17 @@ class MessagePacer:
             await asyncio.sleep(self._reached - now)
 
 
+_STALL_BYTES: Final = 2**20
+"""Bytes of a message for which a client has `stall_seconds`, and again for as many more."""
+
+
+class _Outgoing(NamedTuple):
+    """A message in a queue, and the event of its having been sent if somebody waits for that."""
+
+    message: bytes
+    sent: asyncio.Event | None = None
+
+
 class Outbox:
     """A queue of `limits.queue` outgoing messages; senders wait while it is full.
 
@@ -57,11 +69,17 @@ class Outbox:
         self._stall_seconds = limits.stall_seconds
         self._idle_seconds = limits.keep_alive_seconds if idle is not None else None
         self._idle = idle or b""
-        self._queue: asyncio.Queue[bytes] = asyncio.Queue(limits.queue)
+        self._queue: asyncio.Queue[_Outgoing] = asyncio.Queue(limits.queue)
         self._given_up = False
 
     async def put(self, message: bytes) -> None:
-        await self._queue.put(message)
+        """Put a message into the queue; a large one is waited for until it is sent."""
+        if len(message) <= LARGE_BYTES:
+            await self._queue.put(_Outgoing(message))
+            return
+        sent = asyncio.Event()
+        await self._queue.put(_Outgoing(message, sent))
+        await sent.wait()
 
     async def wait_until_sent(self) -> None:
         """Wait until every message was sent or given up."""
@@ -72,18 +90,20 @@ class Outbox:
         while True:
             try:
                 async with asyncio.timeout(self._idle_seconds):
-                    message = await self._queue.get()
+                    outgoing = await self._queue.get()
             except TimeoutError:
                 await self._send(self._idle)
                 continue
-            await self._send(message)
+            await self._send(outgoing.message)
             self._queue.task_done()
+            if outgoing.sent is not None:
+                outgoing.sent.set()
 
     async def _send(self, message: bytes) -> None:
         if self._given_up:
             return
         try:
-            async with asyncio.timeout(self._stall_seconds):
+            async with asyncio.timeout(self._stall_seconds * (1 + len(message) // _STALL_BYTES)):
                 await self._write(message)
         # TimeoutError is an OSError. Servers raise either while a client disconnects.
         except (OSError, RuntimeError):

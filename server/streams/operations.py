@@ -30,7 +30,7 @@ from penstock.server.edge.graphql import (
     OperationReader,
     RequestSource,
 )
-from penstock.server.edge.response import HttpProblem
+from penstock.server.edge.response import LARGE_BYTES, HttpProblem
 from penstock.server.streams.backpressure import StreamLimits
 from penstock.server.streams.registry import StreamRegistry
 from penstock.server.telemetry.operation import (
@@ -96,13 +96,17 @@ class OperationRunner(NamedTuple):
         seen.units = spent = Units()
         if not prepared.is_subscription:
             run = partial(self.engine.run, prepared, request_id=id)
-            yield await self._within_deadline(caller, admission, run, spent)
+            answer = await self._within_deadline(caller, admission, run, spent)
+            with self._end_turn_after(answer, caller):
+                yield answer
             return
         with self._open_metered(caller, admission, spent) as context:
             async with aclosing(self.engine.events(prepared, context, id)) as events:
                 async for event in events:
                     run = partial(self.engine.run_event, prepared, event, request_id=id)
-                    yield await self._within_deadline(caller, admission, run, spent)
+                    answer = await self._within_deadline(caller, admission, run, spent)
+                    with self._end_turn_after(answer, caller):
+                        yield answer
 
     async def _within_deadline(
         self,
@@ -111,20 +115,45 @@ class OperationRunner(NamedTuple):
         run: Callable[[object], Awaitable[OperationResult]],
         spent: Units,
     ) -> OperationResult:
-        seconds, turns = self.engine.limits.deadline_seconds, self.reader.limits.running
+        """Run in a turn of the caller, which lasts longer than this if the answer is large."""
+        seconds = self.engine.limits.deadline_seconds
         try:
             async with asyncio.timeout(seconds) as deadline:
-                await turns.enter(caller.user_id)
-                try:
-                    with self._open_metered(caller, admission, spent) as context:
-                        return await run(context)
-                finally:
-                    turns.leave(caller.user_id)
+                return await self._run_in_turn(caller, admission, run, spent)
         except TimeoutError:
             if not deadline.expired():
                 raise
             message = f"The operation took longer than {seconds:g} s."
             raise RequestRejected(format_error(message, ErrorCode.TIMEOUT)) from None
+
+    async def _run_in_turn(
+        self,
+        caller: Caller,
+        admission: AdmittedOperation,
+        run: Callable[[object], Awaitable[OperationResult]],
+        spent: Units,
+    ) -> OperationResult:
+        turns = self.reader.limits.running
+        await turns.enter(caller.user_id)
+        is_large = False
+        try:
+            with self._open_metered(caller, admission, spent) as context:
+                answer = await run(context)
+            self.reader.owe_answer(caller, admission.cost, answer)
+            is_large = answer.size > LARGE_BYTES
+            return answer
+        finally:
+            if not is_large:
+                turns.leave(caller.user_id)
+
+    @contextmanager
+    def _end_turn_after(self, answer: OperationResult, caller: Caller) -> Iterator[None]:
+        """End the turn that a large answer has kept until it is sent."""
+        try:
+            yield
+        finally:
+            if answer.size > LARGE_BYTES:
+                self.reader.limits.running.leave(caller.user_id)
 
     @contextmanager
     def _open_metered(

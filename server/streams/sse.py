@@ -21,6 +21,7 @@ from penstock.server.edge.request import (
     receive_text,
 )
 from penstock.server.edge.response import (
+    LARGE_BYTES,
     HttpProblem,
     encode_json,
     internal_problem,
@@ -176,6 +177,9 @@ class EventStream:
     async def _write(self, message: bytes) -> None:
         more = message != _END
         await self._send({"type": "http.response.body", "body": message, "more_body": more})
+        if len(message) > LARGE_BYTES:
+            # Servers take this one when the client has taken the rest.
+            await self._send({"type": "http.response.body", "body": _KEEP_ALIVE, "more_body": True})
 
 
 def _wants_events(scope: Scope) -> bool:

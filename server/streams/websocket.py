@@ -21,7 +21,7 @@ from penstock.server.connections.websocket_guard import WebSocketGuard, guard_of
 from penstock.server.core.headers import IndexedHeaders, request_headers, request_id_of
 from penstock.server.edge.graphql import RequestSource
 from penstock.server.edge.request import request_from_json
-from penstock.server.edge.response import HttpProblem
+from penstock.server.edge.response import LARGE_BYTES, HttpProblem
 from penstock.server.streams.backpressure import MessagePacer, Outbox
 from penstock.server.streams.messages import (
     ACK,
@@ -195,7 +195,7 @@ class WebSocketConnection:
         self._address = str((scope.get("client") or ("",))[0])
         self._guard: WebSocketGuard | None = guard_of(scope)
         self._lifetime = StreamLifetime()
-        self._outbox = Outbox(socket.write, self._lifetime, service.limits)
+        self._outbox = Outbox(self._write, self._lifetime, service.limits)
         self._pace = MessagePacer(service.limits.messages_per_second)
 
     async def serve(self) -> None:
@@ -274,6 +274,12 @@ class WebSocketConnection:
             async with asyncio.timeout(self._service.limits.init_seconds):
                 return await self._service.authenticate(self._headers)
         return None
+
+    async def _write(self, message: bytes) -> None:
+        """Send a message; a large one until the client has taken it from the server."""
+        await self._socket.write(message)
+        if self._guard is not None and len(message) > LARGE_BYTES:
+            await self._guard.wait_until_drained()
 
     def _admit(self) -> None:
         """Let the client send messages of full size."""

@@ -67,6 +67,14 @@ class Query:
         return value
 
     @strawberry.field
+    def text(self, length: int) -> str:
+        return "x" * length
+
+    @strawberry.field
+    def numbers(self, count: int) -> list[int] | None:
+        return [1] * count
+
+    @strawberry.field
     def crash(self) -> str | None:
         raise RuntimeError("secret of the house")
 
@@ -103,6 +111,12 @@ class Subscription:
             await asyncio.Event().wait()
         finally:
             info.context.closed_sources += 1
+
+    @strawberry.subscription
+    async def texts(self, info: Info, length: int) -> AsyncIterator[str]:
+        for _ in range(2):
+            info.context.produced += 1
+            yield "x" * length
 
     @strawberry.subscription
     async def breaks(self, expected: bool) -> AsyncIterator[Tick]:

@@ -1,0 +1,57 @@
+"""The size of an answer while it is completed: lists are counted before their items are.
+
+Whoever runs an operation sets a meter; without one nothing is limited.
+"""
+
+from collections.abc import Sized
+from contextvars import ContextVar
+from dataclasses import dataclass
+from math import inf
+from typing import Any, Final
+
+from graphql import Executor
+
+INTERPRETED_VALUES: Final = 5
+"""A value that graphql-core completes takes the time of so many in generated code, or more."""
+
+
+class AnswerTooLarge(Exception):
+    """The answer would hold more values than its meter allows."""
+
+
+@dataclass(slots=True)
+class AnswerMeter:
+    """Counts the values in an answer's lists; `written_bytes` are those of lists that are JSON.
+
+    Generated code does what `add` does without the call.
+    """
+
+    most: float = inf
+    values: int = 0
+    written_bytes: int = 0
+
+    def add(self, values: int) -> None:
+        """Count values that are to be completed; raises AnswerTooLarge for too many."""
+        self.values += values
+        if self.values > self.most:
+            raise AnswerTooLarge
+
+
+_UNLIMITED: Final = AnswerMeter()
+
+answer_meter: Final = ContextVar("answer_meter", default=_UNLIMITED)
+"""The meter of the operation that runs."""
+
+
+class MeteredExecutor(Executor[Any]):
+    """graphql-core's executor, which counts the items of lists and the fields of objects."""
+
+    def complete_list_value(self, *values: Any) -> Any:
+        result = values[4]
+        if isinstance(result, Sized):
+            answer_meter.get().add(len(result) * INTERPRETED_VALUES)
+        return super().complete_list_value(*values)
+
+    def execute_fields(self, *values: Any) -> Any:
+        answer_meter.get().add(len(values[3]) * INTERPRETED_VALUES)
+        return super().execute_fields(*values)

@@ -1,0 +1,232 @@
+"""Answers are bounded in values and bytes, whoever completes them, and are worth their units."""
+
+from collections.abc import AsyncIterator
+from decimal import Decimal
+from typing import Any, NewType
+
+import pytest
+import strawberry
+
+from penstock.datastore.errors import ErrorCode
+from penstock.graphql_jit.answer_meter import INTERPRETED_VALUES
+from penstock.schema.core.json_scalar import check_json_output
+from penstock.schema.engine.cost import ANSWER_BYTES, ANSWER_VALUES, count_bytes
+from penstock.schema.engine.engine import (
+    CompiledExecutor,
+    GraphQLEngine,
+    Interpreter,
+    OperationRequest,
+    OperationResult,
+)
+from penstock.schema.engine.limits import Limits
+from penstock.server.edge.response import encode_json
+
+MOST_VALUES, MOST_BYTES = 1_000, 20_000
+LIMITS = Limits(answer_values=MOST_VALUES, answer_bytes=MOST_BYTES)
+Free = NewType("Free", object)
+
+
+@strawberry.type
+class Owner:
+    name: str = "o"
+
+
+@strawberry.type
+class Item:
+    number: int = 1
+    text: str = "t"
+    owner: Owner = strawberry.field(default_factory=Owner)
+
+    @strawberry.field
+    def called(self) -> list[int]:
+        return [1] * 10
+
+
+@strawberry.type
+class Query:
+    @strawberry.field
+    def items(self, count: int) -> list[Item] | None:
+        return [Item()] * count
+
+    @strawberry.field
+    async def later(self, count: int) -> list[Item] | None:
+        return [Item()] * count
+
+    @strawberry.field
+    def numbers(self, count: int) -> list[int] | None:
+        return [1] * count
+
+    @strawberry.field
+    def grid(self, count: int) -> list[list[int]] | None:
+        return [[1] * count] * count
+
+    @strawberry.field
+    def free(self, count: int) -> Free | None:
+        return Free({f"k{number}": 1 for number in range(count)})
+
+    @strawberry.field
+    def nested(self, count: int) -> Free | None:
+        return Free([{"a": [number]} for number in range(count)])
+
+    @strawberry.field
+    def long(self, count: int, letter: str = "x") -> str:
+        return letter * count
+
+
+@strawberry.type
+class Mutation:
+    @strawberry.mutation
+    def numbers(self, count: int) -> list[int]:
+        return [1] * count
+
+
+@strawberry.type
+class Subscription:
+    @strawberry.subscription
+    async def numbers(self, count: int) -> AsyncIterator[list[int]]:
+        for _ in range(2):
+            yield [1] * count
+
+
+SCHEMA = strawberry.Schema(
+    Query,
+    Mutation,
+    Subscription,
+    scalar_overrides={Free: strawberry.scalar(name="Free", serialize=check_json_output)},
+)
+
+
+def aliased(count: int, field: str) -> str:
+    return "{" + " ".join(f"x{number}: {field}" for number in range(count)) + "}"
+
+
+def compiled() -> GraphQLEngine:
+    return GraphQLEngine(SCHEMA, LIMITS)
+
+
+def written() -> GraphQLEngine:
+    return GraphQLEngine(SCHEMA, LIMITS, executor=CompiledExecutor(SCHEMA, LIMITS, written=True))
+
+
+def interpreted() -> GraphQLEngine:
+    return GraphQLEngine(SCHEMA, LIMITS, executor=Interpreter(SCHEMA, LIMITS))
+
+
+ENGINES = pytest.mark.parametrize("make", [compiled, written, interpreted])
+
+
+async def run(engine: GraphQLEngine, text: str) -> OperationResult:
+    return await engine.run(engine.prepare(OperationRequest(text)), None, "id")
+
+
+def refusal_of(answer: OperationResult) -> str | None:
+    errors = answer.body.get("errors")
+    if errors is None:
+        return None
+    assert answer.body["data"] is None
+    assert [error["extensions"]["code"] for error in errors] == [ErrorCode.LIMIT_EXCEEDED]
+    return str(errors[0]["message"].split(".")[0])
+
+
+TOO_MANY = f"The answer holds more than {MOST_VALUES} values"
+TOO_LONG = f"The answer holds more than {MOST_BYTES} bytes"
+
+AMPLIFIED = {
+    "objects of a list": aliased(28, "items(count: 100) { number }"),
+    "objects that are awaited": aliased(28, "later(count: 100) { number }"),
+    "objects in objects": aliased(28, "items(count: 50) { owner { name } }"),
+    "fields of objects": "{ items(count: 100)" + aliased(28, "owner { name }") + "}",
+    "plain values": aliased(28, "numbers(count: 100)"),
+    "lists of called fields": "{ items(count: 10)" + aliased(28, "called") + "}",
+    "lists in lists": "{ grid(count: 40) }",
+    "values of a JSON object": aliased(28, "free(count: 100)"),
+    "values deep in JSON": aliased(28, "nested(count: 30)"),
+}
+
+
+@ENGINES
+@pytest.mark.parametrize("text", AMPLIFIED.values(), ids=AMPLIFIED.keys())
+async def test_an_answer_with_more_values_than_the_most_is_refused(
+    make: Any, text: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    answer = await run(make(), text)
+    assert refusal_of(answer) == TOO_MANY
+    assert 0 <= answer.units - MOST_VALUES // ANSWER_VALUES <= MOST_BYTES // ANSWER_BYTES
+    assert caplog.records == []
+
+
+@ENGINES
+async def test_no_list_is_completed_beyond_the_most(make: Any) -> None:
+    """The count may pass the most by one list only, which is not completed."""
+    answer = await run(make(), aliased(28, "numbers(count: 1100)"))
+    assert refusal_of(answer) == TOO_MANY
+    assert answer.size == 0
+
+
+@ENGINES
+async def test_an_answer_of_the_largest_size_is_given(make: Any) -> None:
+    most = MOST_VALUES if make is not interpreted else MOST_VALUES // INTERPRETED_VALUES - 1
+    answer = await run(make(), f"{{ numbers(count: {most}) }}")
+    assert answer.body == {"data": {"numbers": [1] * most}}
+    assert refusal_of(await run(make(), f"{{ numbers(count: {most + 2}) }}")) == TOO_MANY
+
+
+@ENGINES
+@pytest.mark.parametrize("letter", ["x", "\\u0001", "\\u20ac", '\\"'])
+async def test_an_answer_with_long_texts_is_refused(make: Any, letter: str) -> None:
+    text = aliased(28, f'long(count: 1000, letter: "{letter}")')
+    answer = await run(make(), text)
+    assert refusal_of(answer) == TOO_LONG
+    assert MOST_BYTES // ANSWER_BYTES <= answer.units <= 2 * MOST_BYTES // ANSWER_BYTES
+
+
+async def test_lists_that_are_written_as_a_whole_count_with_their_bytes() -> None:
+    engine = written()
+    answer = await run(engine, "{ items(count: 100) { number text } }")
+    length = len(encode_json(answer.body))
+    assert length * 0.9 <= answer.size <= length * 1.1
+    assert answer.units == 300 // ANSWER_VALUES + answer.size // ANSWER_BYTES
+
+
+@ENGINES
+async def test_a_mutation_says_that_it_may_have_changed_something(make: Any) -> None:
+    answer = await run(make(), "mutation { numbers(count: 1001) }")
+    assert refusal_of(answer) == TOO_MANY
+    assert answer.body["errors"][0]["message"].endswith("What the operation changes is changed.")
+
+
+@ENGINES
+async def test_each_event_is_bounded_by_itself(make: Any) -> None:
+    engine = make()
+    most = MOST_VALUES // 10
+    for count, refusal in ((most, None), (MOST_VALUES + 1, TOO_MANY)):
+        text = f"subscription {{ numbers(count: {count}) }}"
+        prepared = engine.prepare(OperationRequest(text))
+        found = [
+            await engine.run_event(prepared, event, None, "id")
+            async for event in engine.events(prepared, None, "id")
+        ]
+        assert [refusal_of(answer) for answer in found] == [refusal, refusal]
+        assert found[0].units == found[1].units > 0
+
+
+DATA = {
+    "short texts": ["abc"] * 100,
+    "long texts": ["é" * 500, '"' * 500, "\u0001" * 500],
+    "objects": [{"number": 1, "name": "n" * 10, "none": None, "yes": True}] * 50,
+    "numbers": [Decimal("9" * 900)] * 10,
+    "deep": [[[[["x" * 10] * 10]]]],
+}
+
+
+@pytest.mark.parametrize("data", DATA.values(), ids=DATA.keys())
+def test_the_size_of_data_is_about_that_of_its_json(data: object) -> None:
+    length = len(encode_json(data))
+    assert 0.7 * length <= count_bytes(data, 10**9) <= 1.7 * length
+
+
+def test_no_more_is_counted_than_needed_to_refuse() -> None:
+    assert count_bytes(["x" * 1000] * 1_000_000, 5_000) <= 6_000_000 + 10_000
+    assert count_bytes([{"a": "x" * 1000}] * 1000, 5_000) <= 3 * 5_000 + 6_000
+    assert count_bytes(None, 0) > 0
+    assert count_bytes("\ud800" * 100, 10**6) == 106
