@@ -22,11 +22,12 @@ from penstock.datastore.table.port import Attributes, Delete, Key, Query, Range,
 
 
 async def due_executions(
-    table: Table, stage: DueStage, until: int | None = None
+    table: Table, stage: DueStage, until: int | None = None, pages: int | None = None
 ) -> AsyncIterator[Execution]:
     """The executions of a stage that are due by `until` (epoch milliseconds).
 
-    Partitions come in random order; within one, the longest due come first.
+    Partitions come in random order; within one, the longest due come first, and at most so many
+    `pages` of them.
     """
     row = EXECUTION_DUE
     last = None if until is None else row.sk.prefix({"due": until + 1})
@@ -36,9 +37,13 @@ async def due_executions(
             range=Range(row.sk.prefix({}), None, last),
             consistent=True,
         )
+        left = pages
         async for page in query_pages(table, query):
             for execution in await _current_executions(table, page):
                 yield execution
+            left = None if left is None else left - 1
+            if left == 0:
+                break
 
 
 async def _current_executions(table: Table, due_rows: Sequence[Attributes]) -> list[Execution]:

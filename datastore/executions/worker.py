@@ -12,14 +12,13 @@ from msgspec.structs import replace
 from penstock.datastore.clock import Clock
 from penstock.datastore.datasets.table_cache import DatasetTableCache
 from penstock.datastore.errors import PenstockError, Unavailable
-from penstock.datastore.executions.claims import ClaimLost, Claims, is_claimable, with_end_state
+from penstock.datastore.executions.claims import ClaimLost, Claims, with_end_state
 from penstock.datastore.executions.files import delete_files, errors_key, output_key
-from penstock.datastore.executions.queue import due_executions
 from penstock.datastore.executions.reading import find_execution
 from penstock.datastore.executions.records import Execution, ExecutionRules, ExecutionState
 from penstock.datastore.executions.row_engine import LOCAL_ENGINE, RowEngine
-from penstock.datastore.executions.rows import DueStage
 from penstock.datastore.executions.run_one import ExecutionRunner
+from penstock.datastore.executions.turns import KeptPlace, claimable_in_turn
 from penstock.datastore.objects.port import Files
 from penstock.datastore.periodic import cancel_tasks, check_cancelled
 from penstock.datastore.table.port import Table
@@ -35,7 +34,8 @@ class ExecutionWorker:
     """A worker that runs the executions of a store, one after another.
 
     `worker` is an id that no other worker has, in this process or elsewhere. `tables` caches
-    datasets; `engine` is what processes the rows.
+    datasets; `engine` is what processes the rows. A worker with a `kept` place leaves the
+    executions of busy callers to others.
     """
 
     table: Table
@@ -45,6 +45,7 @@ class ExecutionWorker:
     worker: str
     tables: DatasetTableCache
     engine: RowEngine = LOCAL_ENGINE
+    kept: KeptPlace | None = None
 
     async def run_all(self) -> int:
         """Run executions until none is ready; return the number of executions it claimed."""
@@ -56,9 +57,7 @@ class ExecutionWorker:
     async def run_one(self) -> bool:
         """Run one execution that no worker holds; False if there is none."""
         now = self.clock.now()
-        async for execution in due_executions(self.table, DueStage.READY):
-            if not is_claimable(execution, now, self.rules):
-                continue
+        for execution in await claimable_in_turn(self.table, now, self.rules, self.kept):
             if claimed := await self._claims.claim(execution, self.worker):
                 await self.run(claimed)
                 return True

@@ -19,6 +19,7 @@ from graphql import (
 )
 
 from penstock.datastore.table.port import Value
+from penstock.formula.core.numbers import number_text
 from penstock.graphql_jit import answer_meter
 
 MAX_DEPTH: Final = 32
@@ -26,6 +27,8 @@ MAX_VALUES: Final = 10_000
 MAX_DIGITS: Final = 38
 _SMALLEST, _LARGEST = -130, 125
 _INT64: Final = range(-(2**63), 2**63)
+_DOUBLES: Final = range(-307, 308)
+"""Powers of ten whose numbers all have a double near them."""
 
 
 def parse_exact_number(text: str) -> Decimal:
@@ -150,8 +153,9 @@ def _read_leaf(node: ValueNode) -> Value:
 def check_json_output(value: object) -> object:
     """Check a value for the encoder of the answer, which writes a Decimal digit by digit.
 
-    Raises ValueError for NaN and infinities, TypeError for types that JSON does not have, and
-    AnswerTooLarge for more values than the answer may hold.
+    A number that no IEEE 754 double comes near becomes a text: clients would read it as zero or
+    infinity, or refuse the whole answer. Raises ValueError for NaN and infinities, TypeError for
+    types that JSON does not have, and AnswerTooLarge for more values than the answer may hold.
     """
     kept = _OUTPUT.get(type(value))
     if kept is not None:
@@ -167,7 +171,16 @@ def _return_unchanged(value: object) -> object:
 
 
 def _check_int(value: Any) -> object:
-    return value if value in _INT64 else Decimal(value)
+    return value if value in _INT64 else _check_decimal(Decimal(value))
+
+
+def _check_decimal(value: Any) -> object:
+    if not value.is_finite():
+        raise ValueError("JSON has no form for NaN and infinities.")
+    if value.adjusted() in _DOUBLES or not value:
+        return value
+    nearest = float(value)
+    return value if nearest and isfinite(nearest) else number_text(value)
 
 
 def _check_float(value: Any) -> object:
@@ -193,7 +206,7 @@ _OUTPUT: Final[Mapping[type, Callable[[Any], object]]] = {
     str: _return_unchanged,
     int: _check_int,
     float: _check_float,
-    Decimal: _check_float,
+    Decimal: _check_decimal,
     list: _check_list,
     tuple: _check_list,
 }

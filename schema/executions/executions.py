@@ -199,7 +199,8 @@ class RowProblem:
 class InlineResults:
     rows: list[JSON] = strawberry.field(
         description="One object for each row that succeeded, in input order, with the headings of "
-        "the outputs as keys."
+        "the outputs as keys. A number outside the range of IEEE 754 doubles is a text in plain "
+        "decimal notation."
     )
     problems: list[RowProblem] = strawberry.field(
         description="The problems of the rows that were rejected."

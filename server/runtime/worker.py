@@ -8,6 +8,7 @@ import asyncio
 import logging
 import signal
 from contextlib import suppress
+from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -17,6 +18,7 @@ from uvloop import new_event_loop
 
 from penstock.datastore.errors import PenstockError
 from penstock.datastore.executions.row_engine import LOCAL_ENGINE, RowEngine
+from penstock.datastore.executions.turns import KeptPlace
 from penstock.datastore.executions.worker import ExecutionWorker
 from penstock.datastore.periodic import cancel_tasks, check_cancelled
 from penstock.server.core.command_output import CommandFailed, ExitCode
@@ -100,12 +102,16 @@ class WorkerLoop:
 
 
 class WorkerProcessConfig(msgspec.Struct, frozen=True):
-    """The start parameters of a worker process; `poll` and `idle` are in seconds."""
+    """The start parameters of a worker process; `poll` and `idle` are in seconds.
+
+    With `kept` it is the worker that a pool keeps for callers who have nothing running.
+    """
 
     worker: str
     settings: dict[str, Any]
     poll: float
     idle: float
+    kept: KeptPlace | None = None
 
 
 async def _run_worker(orders: WorkerProcessConfig, settings: Settings) -> None:
@@ -113,6 +119,7 @@ async def _run_worker(orders: WorkerProcessConfig, settings: Settings) -> None:
         runner = build_store(table, settings, files).execution_worker(
             orders.worker, row_engine_of(settings)
         )
+        runner = replace(runner, kept=orders.kept)
         worker = WorkerLoop(runner, poll=orders.poll, idle=orders.idle)
         listening = asyncio.create_task(_obey_lines(worker))
         await worker.work()

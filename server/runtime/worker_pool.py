@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import NoReturn
 
 from penstock.datastore.errors import PenstockError
+from penstock.datastore.executions.turns import KeptPlace
 from penstock.datastore.periodic import PeriodicTask, cancel_tasks, repeat_when_set
 from penstock.datastore.store import Store
 from penstock.server.runtime.child_process import settings_for_process, start_process
@@ -41,13 +42,16 @@ async def run_workers(store: Store, settings: Settings) -> AsyncIterator[Store]:
 class WorkerPool:
     """At most `settings.execution_workers` processes, and none of them while there is no work.
 
-    When a process dies, the pool releases its execution to the others at once.
+    When a process dies, the pool releases its execution to the others at once. Of several processes
+    one is kept for callers who have no execution running: nobody holds all of them.
     """
 
     def __init__(self, store: Store, settings: Settings) -> None:
         self._store = store
         self._settings = settings
         self._poll = settings.execution_poll_seconds
+        self._kept = KeptPlace(f"@{store.clock.new_id()}", settings.execution_workers - 1)
+        self._kept_worker: str | None = None
         self._wanted = asyncio.Event()
         self._processes: dict[str, Process] = {}
         self._watching: set[asyncio.Task[None]] = set()
@@ -89,19 +93,26 @@ class WorkerPool:
             if process.stdin is not None:
                 process.stdin.write(b"\n")
         busy = await self._store.count_held_executions(set(self._processes))
-        for _ in range(min(ready + busy, self._settings.execution_workers) - len(self._processes)):
+        wanted = min(ready + busy, self._settings.execution_workers)
+        others = max(1, self._kept.others)
+        running = len(self._processes) - (self._kept_worker in self._processes)
+        for _ in range(min(wanted, others) - running):
             await self._start()
+        if wanted > others and self._kept_worker not in self._processes:
+            self._kept_worker = await self._start(self._kept)
 
-    async def _start(self) -> None:
-        worker = self._store.clock.new_id()
+    async def _start(self, kept: KeptPlace | None = None) -> str:
+        """Start a process; returns the name of its worker."""
+        worker = self._store.clock.new_id() + self._kept.pool
         orders = WorkerProcessConfig(
-            worker, settings_for_process(self._settings), self._poll, IDLE_SECONDS
+            worker, settings_for_process(self._settings), self._poll, IDLE_SECONDS, kept
         )
         process = await start_process("penstock.server.runtime.worker", orders)
         self._processes[worker] = process
         watching = asyncio.create_task(self._watch(worker, process))
         self._watching.add(watching)
         watching.add_done_callback(self._watching.discard)
+        return worker
 
     async def _watch(self, worker: str, process: Process) -> None:
         code = await process.wait()

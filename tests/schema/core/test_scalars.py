@@ -1,6 +1,8 @@
 """Scalars: valid input, output, and rejected input, which the error does not repeat."""
 
+import json
 import math
+import re
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 
 from penstock.schema.core.json_scalar import check_json_output, read_json_literal, read_json_value
 from penstock.schema.core.scalars import parse_instant
+from penstock.server.edge.response import encode_json
 from tests.support.example_schema import shelves_schema
 
 SCHEMA = shelves_schema()
@@ -216,6 +219,43 @@ def test_json_out_refuses_what_it_cannot_write() -> None:
         check_json_output({"at": datetime.now(UTC)})
     with pytest.raises(TypeError, match="key of int"):
         check_json_output({1: "a"})
+
+
+EXACT = st.builds(
+    lambda digits, exponent: Decimal(digits).scaleb(exponent),
+    st.integers(-(10**38), 10**38),
+    st.integers(-9_999, 9_961),
+)
+
+
+@given(EXACT)
+def test_json_out_keeps_numbers_of_any_size_exact(number: Decimal) -> None:
+    (written,) = json.loads(encode_json(check_json_output([number])), parse_float=Decimal)
+    assert Decimal(written) == number
+    (read,) = json.loads(encode_json(check_json_output([number])))
+    if isinstance(read, str):
+        assert float(number) in (0, math.inf, -math.inf)
+        assert re.fullmatch(r"-?(0|[1-9]\d*)(\.\d*[1-9])?", read)
+    else:
+        assert math.isfinite(read)
+        assert bool(read) == bool(number)
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        ("1e400", b'"1' + b"0" * 400 + b'"'),
+        ("-1e-9000", b'"-0.' + b"0" * 8999 + b'1"'),
+        ("1e309", b'"1' + b"0" * 309 + b'"'),
+        ("1.7e308", b"1.7E+308"),
+        ("5e-324", b"5E-324"),
+        ("1e-324", b'"0.' + b"0" * 323 + b'1"'),
+        ("9" * 38, b"9" * 38),
+        ("0e-9999", b"0E-9999"),
+    ],
+)
+def test_a_number_that_no_double_comes_near_is_a_text(number: str, text: bytes) -> None:
+    assert encode_json(check_json_output(Decimal(number))) == text
 
 
 JSON_VALUES = st.recursive(

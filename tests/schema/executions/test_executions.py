@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import aclosing
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -53,6 +54,8 @@ SHOWN = """query($id: ID!) { execution(id: $id) {
   outputDownload { status url sizeBytes } errorsDownload(expiresIn: 60) { status expiresAt }
   timeline { nodes { seq happening state by note } }
   results { rows } } }"""
+EVALUATE = """query($input: EvaluateInput!) { evaluate(input: $input) {
+  ...on EvaluatePayload { values { text } } } }"""
 PROGRESS = """subscription($id: ID!) { executionProgress(id: $id) {
   state progress { rowsRead bytesTotal } } }"""
 READER = as_caller("rita", "/usa=reader")
@@ -147,6 +150,31 @@ async def test_rows_of_a_request_are_answered_in_it(ask: Ask) -> None:
     stored = (await ask(SHOWN, {"id": made["id"]})).value
     assert stored["results"]["rows"] == made["results"]["rows"]
     assert stored["outputDownload"]["status"] == "READY"
+
+
+async def test_numbers_beyond_doubles_are_texts_as_in_an_evaluation(ask: Ask) -> None:
+    pipeline = await create_pipeline(ask)
+    given = ["1e400", "-1e-9000", "9" * 38, "-0.5", "1e307", "1.5e-9998"]
+    rows = [{"distance": one} for one in given]
+    made = await create_execution(ask, pipelineId=pipeline, mode="INLINE", rows=rows)
+    found = [row["return"] for row in made["results"]["rows"]]
+    assert [type(one) for one in found] == [str, str, Decimal, Decimal, Decimal, str]
+    assert [Decimal(one) for one in found] == [
+        Decimal(one)
+        for one in ("2e400", "-2e-9000", "1" + "9" * 37 + "8", "-1", "2e307", "3e-9998")
+    ]
+    stored = (await ask(SHOWN, {"id": made["id"]})).value
+    assert stored["results"]["rows"] == made["results"]["rows"]
+    parameters = [{"index": 0, "key": "a", "type": "NUMBER", "required": True}]
+    outputs = [{"index": 0, "type": "NUMBER"}]
+    evaluated = await ask.input(
+        EVALUATE,
+        group="/usa",
+        draft={"formula": ":a * 2", "parameters": parameters, "outputs": outputs},
+        rows=[{"a": one} for one in given],
+    )
+    texts = [value["text"] for value in evaluated["values"]]
+    assert [one for one in found if isinstance(one, str)] == [texts[0], texts[1], texts[5]]
 
 
 async def test_rows_that_all_fail_are_told_of(ask: Ask) -> None:

@@ -25,6 +25,7 @@ from tests.datastore.executions.sample_executions import (
     ANN,
     ERRORS,
     INPUT,
+    NORA,
     OUTPUT,
     current_execution,
     plant_pipeline,
@@ -93,6 +94,30 @@ async def test_a_process_looks_values_up_in_the_datasets_of_the_plan(
         over = await wait_for_state(store, made, "success", "failed")
     assert (over.state, over.counts.succeeded) == ("success", 2)
     assert await read_content(store.files, output_key(made)) == b"y\r\n27.5\r\n44\r\n"
+
+
+async def test_one_caller_holds_all_but_one_of_the_workers(
+    store: Store, pipeline: Pipeline, settings: Settings
+) -> None:
+    made = [await ready_execution(store, pipeline, INPUT * 500) for _ in range(4)]
+    settings = settings.model_copy(update={"execution_workers": 3})
+    async with run_workers(store, settings) as pooled:
+        other = await ready_execution(pooled, pipeline, who=NORA)
+        await wait_for_state(store, other, "success")
+        over = [await wait_for_state(store, one, "success") for one in made]
+    turns = sorted(over, key=lambda one: one.claimed_at or "")
+    for third, first in zip(turns[2:], turns, strict=False):
+        assert (first.finished_at or "") <= (third.claimed_at or "")
+
+
+async def test_a_pool_without_places_starts_no_process(
+    store: Store, pipeline: Pipeline, settings: Settings
+) -> None:
+    made = await ready_execution(store, pipeline)
+    pool = WorkerPool(store, settings.model_copy(update={"execution_workers": 0}))
+    await pool._fill()
+    assert pool.processes == ()
+    assert (await current_execution(store, made)).state == "waiting"
 
 
 async def test_a_killed_worker_is_noticed_and_its_run_finished_by_the_next(
