@@ -215,6 +215,7 @@ class Pipeline(Resource, HasExecutions):
     transformer: Transformer = strawberry.field(
         graphql_type=Transformer,
         resolver=current_transformer,
+        metadata=price_metadata(0),
         description="The parameters and formulas that turn an input row into an output row.",
     )
 
@@ -262,6 +263,7 @@ class PipelineVersion(ResourceVersion):
     transformer: Transformer = strawberry.field(
         graphql_type=Transformer,
         resolver=current_transformer,
+        metadata=price_metadata(0),
         description=(
             "The parameters and formulas with which this version turns an input row into an "
             "output row."

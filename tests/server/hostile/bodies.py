@@ -112,8 +112,9 @@ BODIES = (
         name="body: 50,000 chunks of one byte",
         headers=(("content-length", "ABSENT"), ("transfer-encoding", "chunked")),
         body=b"1\r\n \r\n" * 50_000 + b"%x\r\n%b\r\n0\r\n\r\n" % (len(GOOD), GOOD),
-        status=200,
-        says="userId",
+        status=400,
+        says="BAD_REQUEST",
+        keeps=False,
     ),
     Offence(
         name="body: never comes",
