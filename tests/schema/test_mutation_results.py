@@ -398,6 +398,14 @@ CASES |= {
         ["rows"],
         {"limit": "rows of a request", "maximum": 1000, "actual": 1001},
     ),
+    ("RetryExecutionResult", "LimitExceeded"): Case(
+        "retryExecution",
+        {"id": "cancelled"},
+        "LIMIT_EXCEEDED",
+        None,
+        {"limit": "uploads open at a time", "maximum": 100, "actual": 101},
+        COLLECTOR,
+    ),
     ("CreateExecutionResult", "IllegalState"): Case(
         "createExecution", {"pipelineId": "cold"}, "ILLEGAL_STATE", None, {"state": "FROZEN"}
     ),
@@ -494,9 +502,11 @@ async def resources(ask: Ask) -> dict[str, str]:
     await ask.input(lift, id=made["lifted"], group="/usa")
     inline = {"mode": "INLINE", "rows": [{"x": 1}]}
     pipeline = await Ask(ask.store).make("/usa", "to run")
-    for name, more in (("awaiting", {}), ("over", inline)):
+    for name, more in (("awaiting", {}), ("over", inline), ("cancelled", {})):
         told = await Ask(ask.store).input(CREATE_EXECUTION, pipelineId=pipeline, **more)
         made[name] = told["execution"]["id"]
+    cancel = "mutation($input: CancelExecutionInput!) { cancelExecution(input: $input) { %s } }"
+    await Ask(ask.store).input(cancel % "__typename", id=made["cancelled"])
     for name in ("heavy", "lifted"):
         await ask.change(made[name], 1, tags=MANY)
     await runs(Ask(ask.store))
