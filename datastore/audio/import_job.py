@@ -299,6 +299,6 @@ def _split(
             drafts[key] = outcome
         elif isinstance(outcome, IllegalState | Unavailable):
             raise outcome  # the error concerns the bucket, not only this object
-        else:
+        elif not isinstance(outcome, ObjectTaken):  # a call has just added the upload
             failures[key] = outcome
     return drafts, failures

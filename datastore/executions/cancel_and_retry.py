@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import msgspec
 
 from penstock.datastore.access.access import Access
+from penstock.datastore.access.open_uploads import OpenedUpload
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import IllegalState, Unavailable
 from penstock.datastore.executions.access import require_control
@@ -19,8 +20,9 @@ from penstock.datastore.executions.records import (
     ExecutionState,
 )
 from penstock.datastore.executions.rows import TransitionEvent, transition_writes
-from penstock.datastore.records import State
+from penstock.datastore.records import Pipeline, State
 from penstock.datastore.table.commit import Attempts, StaleRead, commit
+from penstock.datastore.table.layout import EXECUTION
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +58,8 @@ class ChangeExecutions:
     async def retry(self, id: str) -> Execution:
         """Restart a failed or cancelled execution with everything that was pinned.
 
-        Without an input it waits for one. Raises IllegalState in any other state, and if its
-        pipeline is not enabled.
+        Without an input it waits for one, which takes a place of the caller's open uploads. Raises
+        IllegalState in any other state, and if its pipeline is not enabled.
         """
 
         def retry_execution(found: VisibleExecution) -> Execution:
@@ -69,9 +71,24 @@ class ChangeExecutions:
                 raise illegal_state_error(found.execution)
             return self._restarted_execution(found.execution)
 
-        again = await self._change(id, EventKind.RETRIED, retry_execution)
+        found = await ReadExecutions(self.access).one(id, consistent=True)
+        require_control(self.access.caller, found.pipeline, found.execution)
+        if retry_execution(found).upload_until is None:
+            again = await self._change(id, EventKind.RETRIED, retry_execution)
+        else:
+            uploads, opened = self.access.open_uploads, self._new_upload(id, found.pipeline)
+            await uploads.open(opened, found.pipeline.owner)
+            async with uploads.closed_on_failure(opened.kind, opened.id):
+                again = await self._change(id, EventKind.RETRIED, retry_execution)
         self.on_ready()
         return again
+
+    def _new_upload(self, id: str, pipeline: Pipeline) -> OpenedUpload:
+        """The upload of a retry; its id is its own, so that no concurrent retry closes it."""
+        expires_at = self.access.clock.now() + self.rules.upload_time
+        own = f"{id}:{self.access.clock.new_id()}"
+        watched = EXECUTION.key(id=id, pipeline=pipeline.id)
+        return OpenedUpload("execution", own, expires_at, watched)
 
     async def _change(
         self, id: str, event_kind: EventKind, change: Callable[[VisibleExecution], Execution]

@@ -150,7 +150,7 @@ CancelExecutionResult = Annotated[
     ),
 ]
 RetryExecutionResult = Annotated[
-    RetryExecutionPayload | NotFound | NotPermitted | IllegalState,
+    RetryExecutionPayload | NotFound | NotPermitted | IllegalState | LimitExceeded,
     strawberry.union(
         "RetryExecutionResult", description="The execution, or the reason why it cannot be retried."
     ),

@@ -2,9 +2,12 @@
 
 import asyncio
 import logging
+from functools import partial
 from typing import NoReturn
 
-from penstock.datastore.periodic import cancel_tasks, try_once
+import pytest
+
+from penstock.datastore.periodic import cancel_tasks, finish_all, try_once
 from tests.support.patience import HUNG_SECONDS
 
 
@@ -71,3 +74,18 @@ async def test_one_cancellation_may_be_lost() -> None:
         await asyncio.wait([task])
         lost += cancelled and not before and not task.cancelled()
     assert lost > 0
+
+
+async def test_all_work_is_done_before_the_first_failure_is_raised() -> None:
+    done = list[int]()
+
+    async def work(n: int) -> int:
+        done.append(n)
+        if n % 2:
+            raise ValueError(n)
+        return n
+
+    with pytest.raises(ValueError, match="1"):
+        await finish_all(partial(work, n) for n in range(5))
+    assert done == [0, 1, 2, 3, 4]
+    assert await finish_all(partial(work, n) for n in (2, 4)) == 6

@@ -247,7 +247,18 @@ CASES: dict[tuple[str, str], Case] = {
 }
 
 
-CASES |= {**run_failures(), **execution_failures()}
+CASES |= {
+    **run_failures(),
+    **execution_failures(),
+    ("RetryExecutionResult", "LimitExceeded"): Case(
+        "retryExecution",
+        {"id": "cancelled"},
+        "LIMIT_EXCEEDED",
+        None,
+        {"limit": "uploads open at a time", "maximum": 100, "actual": 101},
+        COLLECTOR,
+    ),
+}
 LARGE = [{"index": n, "type": "NUMBER", "description": "é" * 2048} for n in range(200)]
 CASES |= {
     (words_for(union, noun), member): case._replace(
@@ -339,9 +350,11 @@ async def resources(ask: Ask) -> dict[str, str]:
     await ask.input(lift, id=made["lifted"], group="/usa")
     inline = {"mode": "INLINE", "rows": [{"x": 1}]}
     pipeline = await Ask(ask.store).make("/usa", "to run")
-    for name, more in (("awaiting", {}), ("over", inline)):
+    for name, more in (("awaiting", {}), ("over", inline), ("cancelled", {})):
         told = await Ask(ask.store).input(CREATE_EXECUTION, pipelineId=pipeline, **more)
         made[name] = told["execution"]["id"]
+    cancel = "mutation($input: CancelExecutionInput!) { cancelExecution(input: $input) { %s } }"
+    await Ask(ask.store).input(cancel % "__typename", id=made["cancelled"])
     for name in ("heavy", "lifted"):
         await ask.change(made[name], 1, tags=MANY)
     await runs(Ask(ask.store))

@@ -8,7 +8,11 @@ from typing import Any
 import pytest
 
 from penstock.datastore.access.upload_forms import FORM_TIME
-from penstock.datastore.audio.upkeep.loose_objects import COPY_TIME, UNUSED_TIME
+from penstock.datastore.audio.upkeep.loose_objects import (
+    COPY_TIME,
+    UNUSED_TIME,
+    LooseObjects,
+)
 from penstock.datastore.errors import Invalid, Unavailable
 from penstock.datastore.objects.port import Files
 from penstock.datastore.store import Store
@@ -17,6 +21,7 @@ from tests.datastore.audio.sample_library import drift, listener
 from tests.datastore.audio.sample_uploads import TAGS, content_of, put, single_chunk, sound
 from tests.datastore.audio.test_upload_safety import later
 from tests.support.patience import until
+from tests.support.sample_resources import walk
 
 SONG = sound("mp3", 1, TAGS)
 OTHER = sound("mp3", 2, TAGS)
@@ -118,6 +123,28 @@ async def test_a_refused_upload_is_copied_again_when_it_was_sent_again(
     await files.write(key, single_chunk(SONG), content_type="audio/mpeg")
     track = await library.registering.register(key)
     assert await content_of(files, track.object_key) == SONG
+
+
+async def test_an_import_does_not_report_an_upload_that_a_call_adds_meanwhile(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = listener(store)
+    key = await put(library, "1.mp3", SONG)
+    job = await library.importing.begin(None, "")
+    begin = LooseObjects.begin_copy
+    registered = asyncio.Event()
+
+    async def let_others_first(self: LooseObjects, *given: str) -> str:
+        if not registered.is_set():
+            registered.set()
+            await library.registering.register(key)
+        return await begin(self, *given)
+
+    monkeypatch.setattr(LooseObjects, "begin_copy", let_others_first)
+    assert await store.run_jobs("worker") == 1
+    assert await walk(lambda w: library.import_reports.page(job.id, w)) == []
+    assert (await library.reading.totals()).count == 1
+    assert await drift(store.table) == []
 
 
 async def test_a_store_that_is_away_for_a_moment_costs_no_copy(

@@ -184,6 +184,39 @@ async def test_a_confirmation_that_a_cancellation_overtook_leaves_nothing(
 
 
 @on_sqlite
+async def test_a_start_that_is_cut_off_is_continued_with_its_copy(
+    store: Store, pipeline: Pipeline
+) -> None:
+    made = await begin_execution(store, pipeline)
+    await put_file(store.files, ingest_key(made), INPUT)
+    begun, released, copies = asyncio.Event(), asyncio.Event(), list[str]()
+
+    class SlowFiles(ForwardingFiles):
+        """A file store that copies when it is released."""
+
+        async def copy(self, source: str, target: str, etag: str | None = None) -> None:
+            copies.append(target)
+            begun.set()
+            await released.wait()
+            await super().copy(source, target, etag)
+
+    slow = replace(store, files=SlowFiles(store.files))
+    uploads = slow.open_session(ANN).executions.uploads
+    for _ in range(3):
+        calling = asyncio.ensure_future(uploads.confirm(made.id))
+        await begun.wait()
+        for _ in range(3):
+            await asyncio.sleep(0)
+        calling.cancel()
+        await asyncio.wait([calling])
+    released.set()
+    ready = await uploads.confirm(made.id)
+    assert copies == [input_key(ready)]
+    assert await inputs_of(store, made) == [f"input.{ready.input_copy}.txt"]
+    assert await run_to_end(store, made) == OUTPUT
+
+
+@on_sqlite
 async def test_a_removal_that_overtakes_a_confirmation_leaves_nothing(
     store: Store, pipeline: Pipeline
 ) -> None:

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from penstock.datastore.access.open_uploads import UploadLimits
-from penstock.datastore.errors import Invalid, LimitExceeded, NotFound
+from penstock.datastore.errors import IllegalState, Invalid, LimitExceeded, NotFound
 from penstock.datastore.executions.create import ExecutionRequest
 from penstock.datastore.executions.files import ingest_key
 from penstock.datastore.executions.records import Execution, ExecutionMode
@@ -118,6 +118,28 @@ async def test_an_execution_that_was_cancelled_has_no_upload_open(
     await store.open_session(ANN).executions.changing.cancel(made.id)
     await begin_execution(store, pipeline)
     await expect_refusal(store, pipeline)
+
+
+@on_sqlite
+async def test_a_retry_that_waits_for_an_input_opens_an_upload(
+    store: Store, pipeline: Pipeline
+) -> None:
+    store = with_limits(store, 1)
+    changing = store.open_session(ANN).executions.changing
+    cancelled = await begin_execution(store, pipeline)
+    await changing.cancel(cancelled.id)
+    waiting = await begin_execution(store, pipeline)
+    before = await contents(store.table)
+    with pytest.raises(LimitExceeded):
+        await changing.retry(cancelled.id)
+    assert await contents(store.table) == before
+    await changing.cancel(waiting.id)
+    await changing.retry(cancelled.id)
+    await expect_refusal(store, pipeline)
+    before = await contents(store.table)
+    with pytest.raises(IllegalState):
+        await changing.retry(cancelled.id)
+    assert await contents(store.table) == before
 
 
 @on_sqlite

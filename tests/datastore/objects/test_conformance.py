@@ -9,13 +9,14 @@ from urllib.parse import parse_qs, urlsplit
 
 import orjson
 import pytest
+from botocore.exceptions import ClientError
 from httpx import AsyncClient
 from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.datastore.errors import BadArgument, LimitExceeded, NotFound, Unavailable
 from penstock.datastore.objects import port
-from penstock.datastore.objects.port import Files, content_disposition
+from penstock.datastore.objects.port import FileReplaced, Files, content_disposition
 from penstock.datastore.objects.s3 import S3Files
 from tests.datastore.objects.conftest import (
     breaking,
@@ -133,6 +134,29 @@ async def test_too_large_a_file_is_refused(files: Files, monkeypatch: pytest.Mon
 
     assert (refused.value.maximum, refused.value.actual) == (10, 11)
     assert await files.list("") == ("ten",)
+
+
+async def test_a_copy_of_a_content_that_was_replaced_is_refused(
+    files: Files, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    etag = await files.write("a", stream(b"content"), content_type="text/csv")
+    await files.copy("a", "b", etag)
+    assert await whole(files.read("b")) == b"content"
+    await files.write("a", stream(b"replaced"), content_type="text/csv")
+    if isinstance(files, S3Files):  # moto copies whatever is there
+        sent = dict[str, Any]()
+
+        async def refuse(**arguments: Any) -> None:
+            sent.update(arguments)
+            told = {"Error": {"Code": "PreconditionFailed", "Message": "no"}}
+            raise ClientError({**told, "ResponseMetadata": {"HTTPStatusCode": 412}}, "CopyObject")
+
+        monkeypatch.setattr(files._client, "copy_object", refuse)
+    with pytest.raises(FileReplaced):
+        await files.copy("a", "b", etag)
+    if isinstance(files, S3Files):
+        assert sent["CopySourceIfMatch"] == etag
+    assert await whole(files.read("b")) == b"content"
 
 
 async def test_a_copy_has_the_content_and_the_type_and_a_life_of_its_own(files: Files) -> None:

@@ -171,6 +171,25 @@ async def test_a_name_is_that_of_the_file_or_the_callers_and_there_has_to_be_one
     assert (found.playlist.name, found.playlist.entry_count) == ("Mine", 0)
 
 
+@on_sqlite
+async def test_the_title_of_a_file_loses_invisible_characters_and_a_typed_name_is_refused(
+    store: Store,
+) -> None:
+    importing = open_session(store).playlists.importing
+    found = await importing.run(PlaylistDocument(title="a\u202eb\u200bc"), ImportOptions())
+    assert found.playlist is not None
+    assert found.playlist.name == "abc"
+    before = await contents(store.table)
+    for document, wish in (
+        (PlaylistDocument(title="\u200b"), ImportOptions()),
+        (PlaylistDocument(title="fine"), ImportOptions(name="a\u202eb")),
+    ):
+        with pytest.raises(Invalid) as caught:
+            await importing.run(document, wish)
+        assert caught.value.path == ["name"]
+    assert await contents(store.table) == before
+
+
 @without_moto
 async def test_an_import_sent_twice_happens_once(store: Store) -> None:
     session = open_session(store)

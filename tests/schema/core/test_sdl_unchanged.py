@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "7b54a1df691a345db08743cb8e76a4fae8053b150f507f4a4b374294f125d690"
+STRUCTURE = "aa9f7e8463b097b3343d236cfbdf0f0e18fd052e5d2848806916d3871a7f2453"
 SMALL = '''
 """The fields that read data."""
 type Query {

@@ -94,7 +94,7 @@ async def test_a_sweep_that_fails_is_told_and_tried_again(
 
         async def query(self, _query: object) -> object:
             self.calls += 1
-            if self.calls == 3:
+            if self.calls == 7:  # each round queries the table for three sweeps
                 third.set()
             raise Unavailable("The table is away.") if self.calls == 1 else ValueError("odd")
 
