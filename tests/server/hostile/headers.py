@@ -30,7 +30,7 @@ def with_authorization(name: str, authorization: str) -> Offence:
     return head(name, 401, "UNAUTHENTICATED", ("authorization", authorization))
 
 
-def malformed(name: str, *headers: tuple[str, str], target: str = "/graphql") -> Offence:
+def malformed_head(name: str, *headers: tuple[str, str], target: str = "/graphql") -> Offence:
     """Return a head that two programs could read differently; the connection ends."""
     return Offence(
         name=f"headers: {name}",
@@ -105,11 +105,11 @@ HEADERS = (
     with_authorization("a token in Latin-1", "Bearer \xe9\xff"),
     with_authorization("a key that was never given out", f"Bearer {NEVER_GIVEN}"),
     with_authorization("half a key", "Bearer penstock_"),
-    malformed("two proofs", ("authorization", "Bearer TOKEN"), ("authorization", "Bearer a")),
+    malformed_head("two proofs", ("authorization", "Bearer TOKEN"), ("authorization", "Bearer a")),
     head("another host", 400, "", ("host", "evil.example.org")),
-    malformed("a host with a path", ("host", "localhost/../evil")),
-    malformed("a host with two ports", ("host", "127.0.0.1:80:1")),
-    malformed("another server in the target", target="http://evil.example.org/graphql"),
+    malformed_head("a host with a path", ("host", "localhost/../evil")),
+    malformed_head("a host with two ports", ("host", "127.0.0.1:80:1")),
+    malformed_head("another server in the target", target="http://evil.example.org/graphql"),
     head("no host", 400, "", ("host", ABSENT)),
     head(
         "an id to be written into a log", 200, "userId", ("x-request-id", 'a" level=ERROR secret=1')
