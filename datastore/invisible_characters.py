@@ -74,5 +74,6 @@ _NEEDED: Final = "|".join(
     )
 )
 
-INVISIBLE: Final = re.compile(f"({_NEEDED})|[{_WITHOUT_SHAPE}]")
+# The look ahead passes over all other characters without a look at what stands before them.
+INVISIBLE: Final = re.compile(f"(?=[{_WITHOUT_SHAPE}])(?:({_NEEDED})|[{_WITHOUT_SHAPE}])")
 """Group 1 is a use that a script, an emoji or a flag needs."""

@@ -15,6 +15,7 @@ from starlette.datastructures import Headers
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.responses import PlainTextResponse
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -105,6 +106,15 @@ class HostCheck:
         return is_ours or _accepts_any_host(scope)
 
 
+def _lacks_host(scope: Scope) -> bool:
+    """Tell whether a request has no Host field, which HTTP/1.1 demands (RFC 9112, 3.2)."""
+    return (
+        scope["type"] == "http"
+        and scope["http_version"] == "1.1"
+        and "host" not in request_headers(scope)
+    )
+
+
 def _host_name(headers: Headers) -> str:
     return headers.get("host", "").split(":")[0]
 
@@ -149,7 +159,9 @@ class FastRouteApp(Starlette):
             self._direct = one.cls(self._direct, *one.args, **one.kwargs)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope.get("path") == self._path and scope["type"] == "http":
+        if _lacks_host(scope):
+            await PlainTextResponse("Invalid host header", 400)(scope, receive, send)
+        elif scope.get("path") == self._path and scope["type"] == "http":
             await self._direct(scope, receive, send)
         else:
             await super().__call__(scope, receive, send)

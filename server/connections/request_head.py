@@ -4,6 +4,7 @@ import re
 from typing import Final, NamedTuple
 
 from penstock.server.connections.refusals import HEAD_TOO_LARGE, MALFORMED, RefusedRequest
+from penstock.server.connections.single_fields import check_single_fields
 
 MAX_HEAD_BYTES: Final = 32 * 1024
 MAX_FIELDS: Final = 100
@@ -78,6 +79,7 @@ def parse_head(raw: bytes) -> RequestHead:
         if _HEAD.fullmatch(raw) is None:
             raise RefusedRequest(MALFORMED)
     lower = raw.lower()
+    check_single_fields(lower)
     found = _FRAMING.findall(lower)
     if not found:
         return RequestHead(raw)

@@ -27,6 +27,14 @@ _QUIET = (
     "uvicorn.error",
 )
 
+_FAULTS_OF_CLIENTS: Final = frozenset(
+    {
+        "Invalid UTF-8 sequence received from client.",
+        "ASGI callable returned without completing handshake.",
+    }
+)
+"""uvicorn's errors for what any client can do to its own WebSocket: nobody has to act on them."""
+
 
 def configure_logging(form: Literal["text", "json"]) -> None:
     """Send the logs of Penstock and its libraries to standard error, in one form."""
@@ -55,6 +63,7 @@ def configure_logging(form: Literal["text", "json"]) -> None:
     root.setLevel(logging.INFO)
     for name in _QUIET:
         logging.getLogger(name).setLevel(logging.WARNING)
+    logging.getLogger("uvicorn.error").addFilter(_is_fault_of_server)
     # A client's malformed form belongs in the access log, and is not a problem of the server.
     logging.getLogger("python_multipart").setLevel(logging.ERROR)
     structlog.configure(
@@ -63,6 +72,10 @@ def configure_logging(form: Literal["text", "json"]) -> None:
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=True,
     )
+
+
+def _is_fault_of_server(record: logging.LogRecord) -> bool:
+    return record.msg not in _FAULTS_OF_CLIENTS
 
 
 def _drop_coloured_text(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:

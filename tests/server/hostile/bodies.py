@@ -117,6 +117,13 @@ BODIES = (
         keeps=False,
     ),
     Offence(
+        name="body: 900 chunks of one byte",
+        headers=(("content-length", "ABSENT"), ("transfer-encoding", "chunked")),
+        body=b"1\r\n \r\n" * 900 + b"%x\r\n%b\r\n0\r\n\r\n" % (len(GOOD), GOOD),
+        status=200,
+        says="userId",
+    ),
+    Offence(
         name="body: never comes",
         headers=(("content-length", "100"),),
         body=b"{",

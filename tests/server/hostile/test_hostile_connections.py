@@ -207,6 +207,19 @@ def test_a_body_that_nobody_reads_ends_its_connection(target: AttackedServer) ->
     assert_others_are_served(target)
 
 
+def test_a_request_names_one_host(target: AttackedServer) -> None:
+    for first, fields, status in (
+        ("GET /healthz HTTP/1.1", "", 400),
+        ("GET /healthz HTTP/1.0", "", 200),
+        ("GET /healthz HTTP/1.1", "host: a\r\nhost: a\r\n", 400),
+        ("GET http://b/healthz HTTP/1.1", "host: a\r\n", 400),
+        ("GET http://a/healthz HTTP/1.1", "host: a\r\n", 200),
+    ):
+        with Talk(target.url) as talk:
+            talk.say(f"{first}\r\n{fields}\r\n".encode())
+            assert talk.reply().status == status, (first, fields)
+
+
 def test_a_client_that_stops_sending_has_left(target: AttackedServer) -> None:
     for raw in (b"GET / HT", HEAD + b"content-length: 9\r\n\r\n1", CHUNKED + b"5\r\na"):
         assert statuses(heard_after(target, raw, ends=True)) in ([], [401])
@@ -293,6 +306,18 @@ def test_bytes_behind_a_handshake_are_frames_and_no_request(target: AttackedServ
         assert Conversation(talk).hear() == '{"type":"pong"}'
     heard = heard_after(target, write_handshake(target) + INNER)
     assert statuses(heard) == [101]
+
+
+def test_what_a_client_does_to_its_own_websocket_is_not_logged(target: AttackedServer) -> None:
+    assert statuses(heard_after(target, write_handshake(target) + frame(b"\xff"))) == [101]
+    heard_after(target, write_handshake(target) + frame(b"\xff", final=False) + frame(b"\xff", 0))
+    for _ in range(20):
+        with Talk(target.url) as talk:
+            talk.say(write_handshake(target))
+    assert_others_are_served(target)
+    text = target.log_text()
+    assert "Traceback" not in text
+    assert '"level":"error"' not in text
 
 
 def test_frames_of_200_kb_before_authentication_hold_nothing(target: AttackedServer) -> None:
