@@ -16,18 +16,19 @@ INTERPRETED_VALUES: Final = 5
 
 
 class AnswerTooLarge(Exception):
-    """The answer would hold more values than its meter allows."""
+    """The answer would hold more values or bytes than its meter allows."""
 
 
 @dataclass(slots=True)
 class AnswerMeter:
     """Counts the values in an answer's lists; `written_bytes` are those of lists that are JSON.
 
-    Generated code does what `add` does without the call.
+    `most` and `most_bytes` limit them. Generated code does what `add` does without the call.
     """
 
     most: float = inf
     values: int = 0
+    most_bytes: float = inf
     written_bytes: int = 0
 
     def add(self, values: int) -> None:

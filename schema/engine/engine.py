@@ -369,7 +369,8 @@ class GraphQLEngine:
 
     def _begin_meter(self) -> AnswerMeter:
         """Set the meter of the answer that this task is about to make."""
-        meter = AnswerMeter(self.limits.answer_values)
+        limits = self.limits
+        meter = AnswerMeter(limits.answer_values, most_bytes=limits.answer_bytes)
         answer_meter.set(meter)
         return meter
 

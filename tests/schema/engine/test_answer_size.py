@@ -8,6 +8,7 @@ import pytest
 import strawberry
 
 from penstock.datastore.errors import ErrorCode
+from penstock.graphql_jit import msgspec_lists
 from penstock.graphql_jit.answer_meter import INTERPRETED_VALUES
 from penstock.schema.core.json_scalar import check_json_output
 from penstock.schema.engine.cost import ANSWER_BYTES, ANSWER_VALUES, count_bytes
@@ -47,6 +48,10 @@ class Query:
     @strawberry.field
     def items(self, count: int) -> list[Item] | None:
         return [Item()] * count
+
+    @strawberry.field
+    def texts(self, count: int) -> list[Item] | None:
+        return [Item(text="x" * 1000)] * count
 
     @strawberry.field
     async def later(self, count: int) -> list[Item] | None:
@@ -186,6 +191,22 @@ async def test_lists_that_are_written_as_a_whole_count_with_their_bytes() -> Non
     length = len(encode_json(answer.body))
     assert length * 0.9 <= answer.size <= length * 1.1
     assert answer.units == 300 // ANSWER_VALUES + answer.size // ANSWER_BYTES
+
+
+async def test_no_list_is_written_after_too_many_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    lengths: list[int] = []
+    encode = msgspec_lists._ENCODER.encode
+
+    class Counting:
+        def encode(self, value: object) -> bytes:
+            found = encode(value)
+            lengths.append(len(found))
+            return found
+
+    monkeypatch.setattr(msgspec_lists, "_ENCODER", Counting())
+    answer = await run(written(), aliased(9, "texts(count: 10) { text number }"))
+    assert refusal_of(answer) == TOO_LONG
+    assert sum(lengths[:-1]) <= MOST_BYTES < sum(lengths)
 
 
 @ENGINES
