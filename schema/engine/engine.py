@@ -386,6 +386,8 @@ class GraphQLEngine:
         units = _answer_units(meter.values, size)
         if size > most:
             return _refuse_answer(f"The answer holds more than {most} bytes.", units)
+        if not result.errors:
+            return OperationResult({"data": result.data}, None, size, units)
         answer = self.format_answer(result, request_id)
         return OperationResult(answer.body, answer.retry_after, size, units)
 
