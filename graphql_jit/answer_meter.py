@@ -11,23 +11,24 @@ from typing import Any, Final
 
 from graphql import Executor
 
-INTERPRETED_VALUES: Final = 5
-"""A value that graphql-core completes takes the time of so many in generated code, or more."""
+INTERPRETED_VALUES: Final = 4
+"""A value that graphql-core completes counts as so many, as it takes longer."""
 
 
 class AnswerTooLarge(Exception):
-    """The answer would hold more values than its meter allows."""
+    """The answer would hold more values or bytes than its meter allows."""
 
 
 @dataclass(slots=True)
 class AnswerMeter:
     """Counts the values in an answer's lists; `written_bytes` are those of lists that are JSON.
 
-    Generated code does what `add` does without the call.
+    `most` and `most_bytes` limit them. Generated code does what `add` does without the call.
     """
 
     most: float = inf
     values: int = 0
+    most_bytes: float = inf
     written_bytes: int = 0
 
     def add(self, values: int) -> None:

@@ -26,7 +26,7 @@ from msgspec import Meta, convert, defstruct
 from msgspec.json import Encoder
 from orjson import Fragment
 
-from penstock.graphql_jit.answer_meter import answer_meter
+from penstock.graphql_jit.answer_meter import AnswerTooLarge, answer_meter
 from penstock.graphql_jit.field_source import AttributeSource
 from penstock.graphql_jit.leaves import PlainTypes
 from penstock.graphql_jit.plan import Field, Selection
@@ -79,9 +79,15 @@ class ListEncoder:
         self._refusals = 0
 
     def __call__(self, values: Sequence[Any]) -> Fragment | None:
-        """Return the JSON of a list for orjson, or None where a value is not plain."""
+        """Return the JSON of a list for orjson, or None where a value is not plain.
+
+        Raises AnswerTooLarge if the lists before it are too large already.
+        """
         if len(values) < _MIN_OBJECTS or self._refusals >= _MAX_REFUSALS:
             return None
+        meter = answer_meter.get()
+        if meter.written_bytes > meter.most_bytes:
+            raise AnswerTooLarge
         self._refusals += 1
         try:
             if not _are_plain(values, self._nested):
@@ -91,7 +97,7 @@ class ListEncoder:
             # Python code completes the list and reports the error with its place.
             return None
         self._refusals = 0
-        answer_meter.get().written_bytes += len(json)
+        meter.written_bytes += len(json)
         return Fragment(json)
 
 

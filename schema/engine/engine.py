@@ -381,7 +381,8 @@ class GraphQLEngine:
 
     def _begin_meter(self) -> AnswerMeter:
         """Set the meter of the answer that this task is about to make."""
-        meter = AnswerMeter(self.limits.answer_values)
+        limits = self.limits
+        meter = AnswerMeter(limits.answer_values, most_bytes=limits.answer_bytes)
         answer_meter.set(meter)
         return meter
 
@@ -397,6 +398,8 @@ class GraphQLEngine:
         units = _answer_units(meter.values, size)
         if size > most:
             return _refuse_answer(f"The answer holds more than {most} bytes.", units)
+        if not result.errors:
+            return OperationResult({"data": result.data}, None, size, units)
         answer = self.format_answer(result, request_id)
         return OperationResult(answer.body, answer.retry_after, size, units)
 

@@ -62,7 +62,7 @@ class LimitSettings(BaseSettings):
         gt=0,
         description="Most values in the answer of an operation; then it fails with "
         "`LIMIT_EXCEEDED`. The fields of objects in lists count, and the values inside JSON. On "
-        "the first run of a document each value counts five times.",
+        "the first run of a document each value counts four times.",
     )
     max_answer_bytes: int = Field(
         16 * 2**20, gt=0, description="Largest answer of an operation, in bytes, roughly."

@@ -8,6 +8,7 @@ import pytest
 import strawberry
 
 from penstock.datastore.errors import ErrorCode
+from penstock.graphql_jit import msgspec_lists
 from penstock.graphql_jit.answer_meter import INTERPRETED_VALUES
 from penstock.schema.core.json_scalar import check_json_output
 from penstock.schema.engine.cost import ANSWER_BYTES, ANSWER_VALUES, count_bytes
@@ -38,7 +39,7 @@ class Item:
     owner: Owner = strawberry.field(default_factory=Owner)
 
     @strawberry.field
-    def called(self) -> list[int]:
+    def sizes(self) -> list[int]:
         return [1] * 10
 
 
@@ -47,6 +48,10 @@ class Query:
     @strawberry.field
     def items(self, count: int) -> list[Item] | None:
         return [Item()] * count
+
+    @strawberry.field
+    def texts(self, count: int) -> list[Item] | None:
+        return [Item(text="x" * 1000)] * count
 
     @strawberry.field
     async def later(self, count: int) -> list[Item] | None:
@@ -65,7 +70,7 @@ class Query:
         return Free({f"k{number}": 1 for number in range(count)})
 
     @strawberry.field
-    def nested(self, count: int) -> Free | None:
+    def tree(self, count: int) -> Free | None:
         return Free([{"a": [number]} for number in range(count)])
 
     @strawberry.field
@@ -96,23 +101,23 @@ SCHEMA = strawberry.Schema(
 )
 
 
-def aliased(count: int, field: str) -> str:
+def alias_often(count: int, field: str) -> str:
     return "{" + " ".join(f"x{number}: {field}" for number in range(count)) + "}"
 
 
-def compiled() -> GraphQLEngine:
+def compiled_engine() -> GraphQLEngine:
     return GraphQLEngine(SCHEMA, LIMITS)
 
 
-def written() -> GraphQLEngine:
+def written_engine() -> GraphQLEngine:
     return GraphQLEngine(SCHEMA, LIMITS, executor=CompiledExecutor(SCHEMA, LIMITS, written=True))
 
 
-def interpreted() -> GraphQLEngine:
+def interpreted_engine() -> GraphQLEngine:
     return GraphQLEngine(SCHEMA, LIMITS, executor=Interpreter(SCHEMA, LIMITS))
 
 
-ENGINES = pytest.mark.parametrize("make", [compiled, written, interpreted])
+ENGINES = pytest.mark.parametrize("make", [compiled_engine, written_engine, interpreted_engine])
 
 
 async def run(engine: GraphQLEngine, text: str) -> OperationResult:
@@ -132,15 +137,15 @@ TOO_MANY = f"The answer holds more than {MOST_VALUES} values"
 TOO_LONG = f"The answer holds more than {MOST_BYTES} bytes"
 
 AMPLIFIED = {
-    "objects of a list": aliased(28, "items(count: 100) { number }"),
-    "objects that are awaited": aliased(28, "later(count: 100) { number }"),
-    "objects in objects": aliased(28, "items(count: 50) { owner { name } }"),
-    "fields of objects": "{ items(count: 100)" + aliased(28, "owner { name }") + "}",
-    "plain values": aliased(28, "numbers(count: 100)"),
-    "lists of called fields": "{ items(count: 10)" + aliased(28, "called") + "}",
+    "objects of a list": alias_often(28, "items(count: 100) { number }"),
+    "objects that are awaited": alias_often(28, "later(count: 100) { number }"),
+    "objects in objects": alias_often(28, "items(count: 50) { owner { name } }"),
+    "fields of objects": "{ items(count: 100)" + alias_often(28, "owner { name }") + "}",
+    "plain values": alias_often(28, "numbers(count: 100)"),
+    "lists of called fields": "{ items(count: 10)" + alias_often(28, "sizes") + "}",
     "lists in lists": "{ grid(count: 40) }",
-    "values of a JSON object": aliased(28, "free(count: 100)"),
-    "values deep in JSON": aliased(28, "nested(count: 30)"),
+    "values of a JSON object": alias_often(28, "free(count: 100)"),
+    "values deep in JSON": alias_often(28, "tree(count: 30)"),
 }
 
 
@@ -158,14 +163,14 @@ async def test_an_answer_with_more_values_than_the_most_is_refused(
 @ENGINES
 async def test_no_list_is_completed_beyond_the_most(make: Any) -> None:
     """The count may pass the most by one list only, which is not completed."""
-    answer = await run(make(), aliased(28, "numbers(count: 1100)"))
+    answer = await run(make(), alias_often(28, "numbers(count: 1100)"))
     assert refusal_of(answer) == TOO_MANY
     assert answer.size == 0
 
 
 @ENGINES
 async def test_an_answer_of_the_largest_size_is_given(make: Any) -> None:
-    most = MOST_VALUES if make is not interpreted else MOST_VALUES // INTERPRETED_VALUES - 1
+    most = MOST_VALUES if make is not interpreted_engine else MOST_VALUES // INTERPRETED_VALUES - 1
     answer = await run(make(), f"{{ numbers(count: {most}) }}")
     assert answer.body == {"data": {"numbers": [1] * most}}
     assert refusal_of(await run(make(), f"{{ numbers(count: {most + 2}) }}")) == TOO_MANY
@@ -174,18 +179,34 @@ async def test_an_answer_of_the_largest_size_is_given(make: Any) -> None:
 @ENGINES
 @pytest.mark.parametrize("letter", ["x", "\\u0001", "\\u20ac", '\\"'])
 async def test_an_answer_with_long_texts_is_refused(make: Any, letter: str) -> None:
-    text = aliased(28, f'long(count: 1000, letter: "{letter}")')
+    text = alias_often(28, f'long(count: 1000, letter: "{letter}")')
     answer = await run(make(), text)
     assert refusal_of(answer) == TOO_LONG
     assert MOST_BYTES // ANSWER_BYTES <= answer.units <= 2 * MOST_BYTES // ANSWER_BYTES
 
 
 async def test_lists_that_are_written_as_a_whole_count_with_their_bytes() -> None:
-    engine = written()
+    engine = written_engine()
     answer = await run(engine, "{ items(count: 100) { number text } }")
     length = len(encode_json(answer.body))
     assert length * 0.9 <= answer.size <= length * 1.1
     assert answer.units == 300 // ANSWER_VALUES + answer.size // ANSWER_BYTES
+
+
+async def test_no_list_is_written_after_too_many_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    lengths: list[int] = []
+    encode = msgspec_lists._ENCODER.encode
+
+    class Counting:
+        def encode(self, value: object) -> bytes:
+            found = encode(value)
+            lengths.append(len(found))
+            return found
+
+    monkeypatch.setattr(msgspec_lists, "_ENCODER", Counting())
+    answer = await run(written_engine(), alias_often(9, "texts(count: 10) { text number }"))
+    assert refusal_of(answer) == TOO_LONG
+    assert sum(lengths[:-1]) <= MOST_BYTES < sum(lengths)
 
 
 @ENGINES

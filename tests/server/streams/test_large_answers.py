@@ -28,7 +28,7 @@ READ = "{ hello }"
 
 
 @asynccontextmanager
-async def posted(house: StreamHouse, query: str, accept: str) -> AsyncIterator[AsgiConnection]:
+async def post_unread(house: StreamHouse, query: str, accept: str) -> AsyncIterator[AsgiConnection]:
     """Post a query; the client reads nothing of the answer until it is told to."""
     line = AsgiConnection()
     line.free.clear()
@@ -52,13 +52,13 @@ async def posted(house: StreamHouse, query: str, accept: str) -> AsyncIterator[A
 
 @asynccontextmanager
 async def plain(house: StreamHouse, query: str) -> AsyncIterator[AsgiConnection]:
-    async with posted(house, query, "application/json") as line:
+    async with post_unread(house, query, "application/json") as line:
         yield line
 
 
 @asynccontextmanager
-async def streamed(house: StreamHouse, query: str) -> AsyncIterator[AsgiConnection]:
-    async with posted(house, query, "text/event-stream") as line:
+async def events(house: StreamHouse, query: str) -> AsyncIterator[AsgiConnection]:
+    async with post_unread(house, query, "text/event-stream") as line:
         line.free.set()
         await line.next_sent()
         await line.next_sent()
@@ -75,12 +75,12 @@ async def socket(house: StreamHouse, query: str) -> AsyncIterator[AsgiConnection
 
 
 Open = Callable[[StreamHouse, str], AbstractAsyncContextManager[AsgiConnection]]
-TRANSPORTS = pytest.mark.parametrize("open_line", [plain, streamed, socket])
+TRANSPORTS = pytest.mark.parametrize("open_line", [plain, events, socket])
 QUERY = f"{{ text(length: {LARGE}) }}"
 EVENTS = f"subscription {{ texts(length: {LARGE}) }}"
 
 
-def begun(house: StreamHouse, count: int) -> Callable[[], bool]:
+def has_begun(house: StreamHouse, count: int) -> Callable[[], bool]:
     return lambda: len(house.opened) >= count
 
 
@@ -95,12 +95,12 @@ async def test_unread_large_answers_are_bounded_by_the_turns(open_line: Open) ->
     house.learn(QUERY, READ)
     async with AsyncExitStack() as held:
         lines = [await held.enter_async_context(open_line(house, QUERY)) for _ in range(6)]
-        await until(begun(house, RUNNING))
+        await until(has_begun(house, RUNNING))
         await settle()
         assert len(house.opened) == RUNNING
         for line in lines:
             line.free.set()
-        await until(begun(house, 6))
+        await until(has_begun(house, 6))
     await until(lambda: len(house.callers.running) == 0)
 
 
@@ -111,7 +111,7 @@ async def test_small_answers_leave_their_turn_unread(open_line: Open) -> None:
     async with AsyncExitStack() as held:
         for _ in range(6):
             await held.enter_async_context(open_line(house, READ))
-        await until(begun(house, 6))
+        await until(has_begun(house, 6))
         await until(lambda: len(house.callers.running) == 0)
 
 
@@ -122,13 +122,13 @@ async def test_a_client_that_leaves_gives_the_turn_of_its_answer_back(open_line:
     async with AsyncExitStack() as held:
         for _ in range(RUNNING):
             await held.enter_async_context(open_line(house, QUERY))
-        await until(begun(house, RUNNING))
+        await until(has_begun(house, RUNNING))
         await settle()
         assert len(house.callers.running) == 1
     await until(lambda: len(house.callers.running) == 0)
 
 
-@pytest.mark.parametrize("open_line", [streamed, socket])
+@pytest.mark.parametrize("open_line", [events, socket])
 async def test_large_events_keep_their_turn_too(open_line: Open) -> None:
     house = StreamHouse(running=RUNNING)
     house.learn(EVENTS)
@@ -153,12 +153,12 @@ async def test_a_large_answer_is_paid_by_its_bytes(open_line: Open) -> None:
         before = house.spending_of()
         async with open_line(house, query) as line:
             line.free.set()
-            await until(begun(house, place))
+            await until(has_begun(house, place))
             await until(lambda: len(house.callers.running) == 0)
         assert least <= house.spending_of() - before <= most
 
 
-@pytest.mark.parametrize("open_line", [streamed, socket])
+@pytest.mark.parametrize("open_line", [events, socket])
 async def test_each_large_event_is_paid(open_line: Open) -> None:
     house = StreamHouse(share=SHARE)
     house.learn(EVENTS)
