@@ -6,8 +6,9 @@ stored yet; beyond it, senders are asked to retry later.
 
 import asyncio
 import logging
-from asyncio import Future, Queue, get_running_loop
-from collections.abc import Callable, Sequence
+from asyncio import Future, get_running_loop
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, NoReturn, TypeAlias
 
@@ -23,57 +24,12 @@ from penstock.datastore.ngsi.commit import (
     receipt_write,
 )
 from penstock.datastore.ngsi.counts import IngestCounts
+from penstock.datastore.ngsi.intake.in_flight import EventAmount, InFlightLimit
+from penstock.datastore.ngsi.intake.service_queue import ServiceQueue
 from penstock.datastore.ngsi.notification import Notification
 from penstock.datastore.ngsi.router import EntityRouter, RoutedEntities
 from penstock.datastore.ngsi.rows import Event
 from penstock.datastore.periodic import check_cancelled
-
-MAX_BYTES: Final = 64 * 1024 * 1024
-RETRY_SECONDS: Final = 5
-
-
-@dataclass(frozen=True, slots=True)
-class EventAmount:
-    """A number of events, and the bytes in which they arrived."""
-
-    events: int = 0
-    size: int = 0
-
-    def __add__(self, other: "EventAmount") -> "EventAmount":
-        return EventAmount(self.events + other.events, self.size + other.size)
-
-    @property
-    def negated(self) -> "EventAmount":
-        """The amount that takes this one away when it is added."""
-        return EventAmount(-self.events, -self.size)
-
-
-@dataclass(slots=True)
-class InFlightLimit:
-    """The events that this process holds and has not stored yet, and their limit."""
-
-    max_events: int
-    max_bytes: int = MAX_BYTES
-    held: EventAmount = EventAmount()
-
-    @property
-    def is_full(self) -> bool:
-        return self.held.events >= self.max_events or self.held.size >= self.max_bytes
-
-    def acquire(self, load: EventAmount) -> None:
-        """Add an amount; raises Unavailable and adds nothing if the limit is reached."""
-        if self.is_full:
-            raise Unavailable("Too much is waiting to be stored.", RETRY_SECONDS)
-        self.add(load)
-
-    def add(self, load: EventAmount) -> None:
-        """Add an amount, even beyond the limit."""
-        self.held += load
-
-    def release(self, load: EventAmount) -> None:
-        """Subtract an amount."""
-        self.held += load.negated
-
 
 WORKERS: Final = 2
 GROUP_ROWS: Final = 90
@@ -81,8 +37,8 @@ GROUP_EVENTS: Final = 500
 RETRY_DELAY_SECONDS: Final = 1.0
 ATTEMPTS: Final = 5
 
-RunHandler: TypeAlias = Callable[[Run, Sequence[Event], int], None]
-"""Receives an entered run, its events, and the number of bytes in which they arrived."""
+RunHandler: TypeAlias = Callable[[Run, Sequence[Event], Mapping[str, int]], None]
+"""Receives an entered run, its events, and the bytes in which those of each service arrived."""
 
 logger = logging.getLogger("penstock.ngsi")
 
@@ -122,14 +78,14 @@ class _QueuedNotification:
 
 @dataclass(slots=True)
 class Inbox:
-    """A queue of notifications, and workers that commit them in groups."""
+    """A queue of notifications, and workers that commit them in groups; services take turns."""
 
     committer: BatchCommitter
     router: EntityRouter
     window: RetryWindow
     in_flight: InFlightLimit
     hand_over: RunHandler
-    _queue: "Queue[_QueuedNotification]" = field(default_factory=Queue)
+    _queue: ServiceQueue[_QueuedNotification] = field(default_factory=ServiceQueue)
 
     async def accept_durably(self, notification: Notification, size: int) -> IntakeResult:
         """Accept a notification of `size` bytes; return once it is durable.
@@ -167,24 +123,21 @@ class Inbox:
     def _put_notification(self, notification: Notification, size: int) -> _QueuedNotification:
         at = int(self.window.clock.now().timestamp() * 1000)
         waiting = _QueuedNotification(notification, at, size, get_running_loop().create_future())
-        self.in_flight.acquire(waiting.load)
+        self.in_flight.acquire(notification.service, waiting.load)
         # Mark the error as retrieved: the sender may have disconnected.
         waiting.answer.add_done_callback(_retrieve_exception)
-        self._queue.put_nowait(waiting)
+        self._queue.put(notification.service, waiting)
         return waiting
 
     async def _next_group(self) -> list[_QueuedNotification]:
         """Wait for a notification, and add more while one transaction can hold them."""
         group = [await self._queue.get()]
         rows, events = group[0].rows, group[0].load.events
-        while not self._queue.empty():
-            following = self._queue.get_nowait()
+        while (following := self._queue.peek()) is not None:
             rows, events = rows + following.rows, events + following.load.events
             if rows > GROUP_ROWS or events > GROUP_EVENTS:
-                self._queue.put_nowait(following)
-                self._queue.task_done()
                 break
-            group.append(following)
+            group.append(self._queue.get_nowait())
         return group
 
     async def _answer_group(self, group: list[_QueuedNotification], *, again: bool) -> None:
@@ -205,7 +158,7 @@ class Inbox:
 
     def _fail_group(self, group: list[_QueuedNotification], error: PenstockError) -> None:
         for waiting in group:
-            self.in_flight.release(waiting.load)
+            self.in_flight.release(waiting.notification.service, waiting.load)
             waiting.answer.set_exception(error)
 
     async def _commit_group(self, group: list[_QueuedNotification]) -> list[IntakeResult]:
@@ -224,9 +177,9 @@ class Inbox:
                 run = await self.committer.commit_batch(batch)
             except RepeatedNotification:
                 continue
-            size = self._release_settled(group, found)
+            sizes = self._release_group(group, found)
             if run is not None:
-                self.hand_over(run, batch.events, size)
+                self.hand_over(run, batch.events, sizes)
             return [_intake_result(each) for each in found]
         raise Unavailable("The same notifications are being sent many times at once.")
 
@@ -248,21 +201,17 @@ class Inbox:
         count_received(batch.tally, batch.events, batch.dead_events)
         return batch
 
-    def _release_settled(
+    def _release_group(
         self, group: Sequence[_QueuedNotification], found: Sequence[RoutedEntities | None]
-    ) -> int:
-        """Release everything that needs no storing; return the bytes of the rest."""
-        staying = 0
+    ) -> Mapping[str, int]:
+        """Release a group; return the bytes of each service that are handed over."""
+        sizes: Counter[str] = Counter()
         for waiting, each in zip(group, found, strict=True):
-            stays = (
-                EventAmount(len(each.events), waiting.size)
-                if each and each.events
-                else EventAmount()
-            )
-            staying += stays.size
-            self.in_flight.release(waiting.load)
-            self.in_flight.add(stays)
-        return staying
+            service = waiting.notification.service
+            if each and each.events:
+                sizes[service] += waiting.size
+            self.in_flight.release(service, waiting.load)
+        return sizes
 
 
 def _intake_result(found: RoutedEntities | None) -> IntakeResult:

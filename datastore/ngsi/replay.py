@@ -12,7 +12,8 @@ from penstock.datastore.ngsi.dead_letters import (
     find_letters,
     replay_write,
 )
-from penstock.datastore.ngsi.inbox import EventAmount, InFlightLimit, RunHandler
+from penstock.datastore.ngsi.inbox import RunHandler
+from penstock.datastore.ngsi.intake.in_flight import EventAmount, InFlightLimit
 from penstock.datastore.ngsi.router import EntityRouter, reread_entity
 from penstock.datastore.ngsi.rows import Event
 
@@ -34,7 +35,7 @@ class LetterReplayer:
         if the process holds too many events already.
         """
         load = EventAmount(letter.events)
-        self.in_flight.acquire(load)
+        self.in_flight.acquire(letter.service, load)
         try:
             return await self._replay_events(letter)
         except LetterGone:
@@ -43,7 +44,7 @@ class LetterReplayer:
                 return found
             raise NotFound(f"There is no dead letter {letter.id}.", ("ids",)) from None
         finally:
-            self.in_flight.release(load)
+            self.in_flight.release(letter.service, load)
 
     async def _replay_events(self, letter: DeadLetter) -> ReplayResult:
         batch = IntakeBatch()
@@ -61,6 +62,5 @@ class LetterReplayer:
         )
         run = await self.committer.commit_batch(batch)
         if run is not None:
-            self.in_flight.add(EventAmount(len(batch.events)))
-            self.hand_over(run, batch.events, 0)
+            self.hand_over(run, batch.events, {})
         return result

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import secrets
 from asyncio import create_task
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -20,7 +21,8 @@ from penstock.datastore.ngsi.dead_letters import LetterFiles
 from penstock.datastore.ngsi.destinations import Destinations
 from penstock.datastore.ngsi.directory import Catalog
 from penstock.datastore.ngsi.events import LineFiles
-from penstock.datastore.ngsi.inbox import WORKERS, EventAmount, Inbox, InFlightLimit, IntakeResult
+from penstock.datastore.ngsi.inbox import WORKERS, Inbox, IntakeResult
+from penstock.datastore.ngsi.intake.in_flight import InFlightLimit
 from penstock.datastore.ngsi.loading.lanes import DestinationLanes
 from penstock.datastore.ngsi.loading.run_loader import RunLoader
 from penstock.datastore.ngsi.loading.sample_writer import SampleWriter
@@ -102,9 +104,9 @@ class NotificationSink:
                 with suppress(IllegalState):
                     await ledger.mark_failed(run, "The segment is gone.")
                 continue
-            size = _EVENT_BYTES * len(events)
-            self.in_flight.add(EventAmount(len(events), size))
-            self.loader.load_run(run, events, size)
+            counts = Counter(event.service for event in events)
+            sizes = {service: _EVENT_BYTES * count for service, count in counts.items()}
+            self.loader.load_run(run, events, sizes)
         return len(runs)
 
     async def renew_leases(self) -> None:

@@ -120,7 +120,8 @@ class NgsiSettings(BaseSettings):
         10_000,
         gt=0,
         description="Events that one server process may hold before they are stored; beyond it, "
-        "notifications are answered 503.",
+        "notifications are answered 503. A service may hold as many as are free, so one alone "
+        "holds a half.",
     )
     ngsi_retry_window: int = Field(
         300,

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from penstock.datastore.ngsi.inbox import EventAmount, InFlightLimit
+from penstock.datastore.ngsi.intake.in_flight import EventAmount, InFlightLimit, ServiceAmounts
 from penstock.datastore.ngsi.loading.open_runs import PendingEvent, PendingEvents
 
 MAX_TOGETHER: Final = 500
@@ -24,13 +24,14 @@ FAILING_SHARE: Final = 8
 class DestinationLane:
     """The events that wait for one destination, oldest first.
 
-    `held` is the amount of its unsettled events; `failure` is the latest one, None while nothing
-    has failed.
+    `held` is the amount of its unsettled events, `by_service` that of each service; `failure` is
+    the latest one, None while nothing has failed.
     """
 
     table: str
     waiting: deque[PendingEvent] = field(default_factory=deque)
     held: EventAmount = field(default_factory=EventAmount)
+    by_service: ServiceAmounts = field(default_factory=ServiceAmounts)
     failure: str | None = None
 
     def take(self) -> PendingEvents:
@@ -60,18 +61,20 @@ class DestinationLanes:
         """Put events at the end of a lane; return those that it cannot hold."""
         for entry in entries:
             lane.waiting.append(entry)
-            self._hold(lane, entry.opened.share)
+            self._hold(lane, entry, entry.share)
         return self._shed(lane)
 
     def release(self, lane: DestinationLane, settled: Sequence[PendingEvent]) -> None:
         """Let go of events that are settled."""
         for entry in settled:
-            self._hold(lane, entry.opened.share.negated)
+            self._hold(lane, entry, entry.share.negated)
 
     def fail(self, lane: DestinationLane, failure: str) -> PendingEvents:
         """Note that a destination fails; return the events that its lane cannot hold any more."""
         if lane.failure is None:
             self._failing += lane.held
+            for service, load in lane.by_service:
+                self.in_flight.set_aside(service, load)
         lane.failure = failure
         return self._shed(lane)
 
@@ -79,19 +82,24 @@ class DestinationLanes:
         """Note that a destination can be written."""
         if lane.failure is not None:
             self._failing += lane.held.negated
+            for service, load in lane.by_service:
+                self.in_flight.set_aside(service, load.negated)
         lane.failure = None
 
-    def _hold(self, lane: DestinationLane, change: EventAmount) -> None:
+    def _hold(self, lane: DestinationLane, entry: PendingEvent, change: EventAmount) -> None:
+        service = entry.event.service
         lane.held += change
+        lane.by_service.add(service, change)
         if lane.failure is not None:
             self._failing += change
+            self.in_flight.set_aside(service, change)
 
     def _shed(self, lane: DestinationLane) -> PendingEvents:
         """Take from a failing lane what is more than failing lanes may hold, newest first."""
         shed: PendingEvents = []
         while lane.failure is not None and lane.waiting and self._holds_too_much(lane):
             shed.append(lane.waiting.pop())
-            self._hold(lane, shed[-1].opened.share.negated)
+            self._hold(lane, shed[-1], shed[-1].share.negated)
         return shed
 
     def _holds_too_much(self, lane: DestinationLane) -> bool:

@@ -1,12 +1,14 @@
 """Runs that a process is storing, and their events that are not settled yet."""
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from penstock.datastore.manifest.records import Run
 from penstock.datastore.ngsi.counts import IngestCounts, Tally
 from penstock.datastore.ngsi.dead_letters import DeadEvent, Refusal
-from penstock.datastore.ngsi.inbox import EventAmount
+from penstock.datastore.ngsi.intake.in_flight import EventAmount, ServiceAmounts
 from penstock.datastore.ngsi.rows import Event, item_count
 from penstock.datastore.ngsi.run_log import PERSISTED
 
@@ -15,14 +17,15 @@ from penstock.datastore.ngsi.run_log import PERSISTED
 class OpenRun:
     """A run that this process is storing, with the number of its unsettled events.
 
-    `load` is what the run still holds of the sink's limit, `share` what one of its events does.
+    `loads` are what each service still holds of the sink's limit by this run, `shares` what one
+    event of the service does.
     `lost` is set if another worker holds the run; then this process does not change it any more.
     """
 
     run: Run
     events: int
-    load: EventAmount
-    share: EventAmount
+    loads: ServiceAmounts
+    shares: Mapping[str, EventAmount]
     unsettled: int
     tally: Tally = field(default_factory=Tally)
     dead: list[DeadEvent] = field(default_factory=list)
@@ -30,10 +33,14 @@ class OpenRun:
     lost: bool = False
 
     @classmethod
-    def of(cls, run: Run, events: int, size: int) -> "OpenRun":
-        """The run of so many events, which arrived in `size` bytes."""
-        share = EventAmount(1, size // max(events, 1))
-        return cls(run, events, EventAmount(events, size), share, events)
+    def of(cls, run: Run, events: Sequence[Event], sizes: Mapping[str, int]) -> "OpenRun":
+        """The run of these events; those of each service arrived in so many bytes."""
+        loads, shares = ServiceAmounts(), {}
+        for service, count in Counter(event.service for event in events).items():
+            size = sizes.get(service, 0)
+            loads.add(service, EventAmount(count, size))
+            shares[service] = EventAmount(1, size // count)
+        return cls(run, len(events), loads, shares, len(events))
 
     @property
     def was_settled(self) -> bool:
@@ -53,8 +60,9 @@ class OpenRun:
             self.dead.append(DeadEvent.from_event(event, refusal))
             return EventAmount()
         self.tally.add(at, IngestCounts(pending=-1, persisted=1, items=item_count(event)))
-        self.load += self.share.negated
-        return self.share
+        share = self.shares[event.service]
+        self.loads.add(event.service, share.negated)
+        return share
 
 
 class PendingEvent(NamedTuple):
@@ -63,6 +71,11 @@ class PendingEvent(NamedTuple):
     opened: OpenRun
     event: Event
     attempts: int = 0
+
+    @property
+    def share(self) -> EventAmount:
+        """The part of the sink's limit that the event holds."""
+        return self.opened.shares[self.event.service]
 
     @property
     def failed_again(self) -> "PendingEvent":

@@ -8,7 +8,7 @@ import asyncio
 import logging
 from asyncio import Event as Signal
 from collections import defaultdict
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn
 
@@ -17,7 +17,7 @@ from penstock.datastore.manifest.records import Run
 from penstock.datastore.ngsi.commit import BatchCommitter
 from penstock.datastore.ngsi.dead_letters import Refusal
 from penstock.datastore.ngsi.destinations import FailureKind
-from penstock.datastore.ngsi.inbox import InFlightLimit
+from penstock.datastore.ngsi.intake.in_flight import InFlightLimit
 from penstock.datastore.ngsi.loading.lanes import DestinationLane, DestinationLanes
 from penstock.datastore.ngsi.loading.open_runs import OpenRun, PendingEvent, PendingEvents
 from penstock.datastore.ngsi.loading.sample_writer import SampleWriter, WriteResult
@@ -61,9 +61,14 @@ class RunLoader:
         """The destinations that cannot be written at the moment, with the latest reason."""
         return self.lanes.failures
 
-    def load_run(self, run: Run, events: Sequence[Event], size: int) -> None:
-        """Store the events of a run that this process holds; capacity was checked before."""
-        opened = OpenRun.of(run, len(events), size)
+    def load_run(self, run: Run, events: Sequence[Event], sizes: Mapping[str, int]) -> None:
+        """Hold the events of a run, and store them; there was room for them before.
+
+        Those of each service arrived in so many bytes.
+        """
+        opened = OpenRun.of(run, events, sizes)
+        for service, load in opened.loads:
+            self.in_flight.add(service, load)
         self.open_runs[run.id] = opened
         if not self._buffer:
             self._buffered_since = asyncio.get_running_loop().time()
@@ -223,7 +228,7 @@ class RunLoader:
         refusals = {event.identity: refusal for event, refusal in stored.refused}
         for opened, event, attempts in entries:
             refusal = refusals.get(event.identity)
-            self.in_flight.release(opened.settle(event, refusal, attempts))
+            self.in_flight.release(event.service, opened.settle(event, refusal, attempts))
         for opened in {id(entry.opened): entry.opened for entry in entries}.values():
             if opened.unsettled == 0:
                 await self._finish_run(opened)
@@ -240,7 +245,8 @@ class RunLoader:
                 logger.warning("a run cannot be settled yet: %s", error.message)
                 await asyncio.sleep(SETTLE_SECONDS)
         self.open_runs.pop(opened.run.id, None)
-        self.in_flight.release(opened.load)
+        for service, load in opened.loads:
+            self.in_flight.release(service, load)
 
     async def _write_outcome(self, opened: OpenRun) -> None:
         ledger, run = self.committer.run_log, opened.run

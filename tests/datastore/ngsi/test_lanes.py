@@ -2,13 +2,12 @@
 
 import asyncio
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from penstock.datastore.errors import ErrorCode, Unavailable
 from penstock.datastore.ngsi.counts import IngestCounts
-from penstock.datastore.ngsi.inbox import EventAmount, InFlightLimit
+from penstock.datastore.ngsi.intake.in_flight import EventAmount, InFlightLimit
 from penstock.datastore.ngsi.loading.lanes import (
     FAILING_SHARE,
     MAX_TOGETHER,
@@ -177,8 +176,10 @@ async def test_a_stored_event_is_let_go_while_another_of_its_run_waits(world: Si
 
 
 def pending(count: int, size: int, table: str = "t") -> list[PendingEvent]:
-    opened: Any = OpenRun.of(None, count, count * size)  # type: ignore[arg-type]
-    return [PendingEvent(opened, event(table)) for _ in range(count)]
+    events = [event(table) for _ in range(count)]
+    sizes = {each.service: count * size for each in events}
+    opened = OpenRun.of(None, events, sizes)  # type: ignore[arg-type]
+    return [PendingEvent(opened, each) for each in events]
 
 
 def lanes_of(max_events: int, max_bytes: int) -> DestinationLanes:

@@ -142,7 +142,7 @@ async def test_a_full_sink_replays_what_it_can_hold(world: SinkWorld) -> None:
     slow = BatchingOptions(size=1000, timeout=1000.0)
     async with world.open_sink(ONCE, destinations=destinations) as sink:
         ids = [letter.id for letter in await make_letters(world, sink, 3)]
-    async with world.open_sink(replace(QUICK, batching=slow, max_pending=3)) as sink:
+    async with world.open_sink(replace(QUICK, batching=slow, max_pending=5)) as sink:
         result = await notifications(world, sink).replay(ids)
         assert [each.letter.id for each in result.replayed] == ids[:2]
         assert [(each.id, each.code) for each in result.failures] == [
