@@ -53,7 +53,7 @@ async def flood(sink: NotificationSink, service: str) -> int:
 
 
 @asynccontextmanager
-async def emptied(world: SinkWorld, sink: NotificationSink) -> AsyncIterator[None]:
+async def check_emptiness(world: SinkWorld, sink: NotificationSink) -> AsyncIterator[None]:
     """Check at the end that everything is stored, and that no room stays taken."""
     yield
     await sink.loader.drain()
@@ -65,7 +65,7 @@ async def emptied(world: SinkWorld, sink: NotificationSink) -> AsyncIterator[Non
 async def test_a_tenant_fills_half_of_the_sink_and_the_next_one_finds_room(
     world: SinkWorld,
 ) -> None:
-    async with world.open_sink(replace(SLOW, max_pending=16)) as sink, emptied(world, sink):
+    async with world.open_sink(replace(SLOW, max_pending=16)) as sink, check_emptiness(world, sink):
         assert await flood(sink, "red") == 8
         assert await send(sink, "blue", "car1") == IntakeResult(1)
         assert await world.counts(RED) == IngestCounts(received=8, pending=8)
@@ -74,7 +74,7 @@ async def test_a_tenant_fills_half_of_the_sink_and_the_next_one_finds_room(
 
 async def test_the_room_of_a_tenant_is_given_back_whoever_shares_its_run(world: SinkWorld) -> None:
     """Notifications of two tenants that arrive together are one run."""
-    async with world.open_sink(SLOW) as sink, emptied(world, sink):
+    async with world.open_sink(SLOW) as sink, check_emptiness(world, sink):
         await asyncio.gather(
             send(sink, "red", "car1", "car2", "car3", size=50_000), send(sink, "blue", "car1")
         )
@@ -93,7 +93,7 @@ async def test_a_tenant_stores_elsewhere_while_a_destination_of_it_fails(world: 
     options = replace(FOREVER, max_pending=16)
     async with (
         world.open_sink(options, destinations=destinations, lease_seconds=3600) as sink,
-        emptied(world, sink),
+        check_emptiness(world, sink),
     ):
         for number in range(8):
             await send(sink, "red", f"bad{number % 4}")
