@@ -60,18 +60,23 @@ def masked_key(access_key: str) -> str:
 
 
 MAX_CONNECTIONS: Final = 100
+NO_ROLES_TAKEN: Final = "cannot be used: this server assumes no roles"
 _EXTERNAL_ID_BYTES: Final = 24
 _SEALED: Final = "sealed"
 
 
 @dataclass(frozen=True, slots=True)
 class BucketConnections:
-    """The caller's connections; an API key cannot manage them. `own_bucket` is the server's."""
+    """The caller's connections; an API key cannot manage them. `own_bucket` is the server's.
+
+    Without `takes_roles` the server could not assume a role, and connects none.
+    """
 
     access: Access
     vault: Vault
     rules: EndpointRules
     own_bucket: str
+    takes_roles: bool
 
     async def add_role(
         self, name: str, bucket: str, region: str, role_arn: str
@@ -84,7 +89,8 @@ class BucketConnections:
         connection = self._new_connection(ConnectionKind.ROLE, name, bucket, region)
         external_id = secrets.token_urlsafe(_EXTERNAL_ID_BYTES)
         connection = msgspec.structs.replace(connection, role_arn=role_arn, external_id=external_id)
-        await self._require_allowed(connection, [])
+        problems = [] if self.takes_roles else [FieldProblem(["roleArn"], NO_ROLES_TAKEN)]
+        await self._require_allowed(connection, problems)
         await self._put_connection(connection, {})
         return connection
 

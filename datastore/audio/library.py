@@ -31,7 +31,8 @@ class BucketAccess:
 
     def sources(self, access: Access, files: Files) -> AudioSources:
         """The buckets that may hold the audio of the caller."""
-        connections = BucketConnections(access, self.vault, self.rules, files.bucket)
+        takes_roles = self.roles is not NO_ROLES
+        connections = BucketConnections(access, self.vault, self.rules, files.bucket, takes_roles)
         return AudioSources(files, connections, self.pool, self.roles)
 
 

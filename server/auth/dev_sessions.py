@@ -3,6 +3,7 @@
 import os
 import secrets
 import time
+from asyncio import sleep
 from contextlib import suppress
 from datetime import timedelta
 from hashlib import sha256
@@ -30,6 +31,9 @@ RENEW_AFTER: Final = DEV_TOKEN_LIFETIME / 2
 """Time after which a page renews its token, while the token is still valid."""
 
 _CODE_BYTES: Final = 32
+_LONGEST_CODE: Final = 2 * _CODE_BYTES
+_PAUSE_SECONDS: Final = 0.25
+_LONGEST_PAUSE_SECONDS: Final = 5.0
 _RENEWAL_AUDIENCE: Final = "penstock-dev-session"
 
 
@@ -62,6 +66,8 @@ def issue_code(data_dir: Path) -> str:
 
 def redeem_code(data_dir: Path, code: str) -> bool:
     """Use the code up; tells whether it was valid. Of several processes only one succeeds."""
+    if len(code) > _LONGEST_CODE:
+        return False
     path = _path_of(data_dir / CODES, code)
     try:
         is_old = _is_old(path)
@@ -86,6 +92,24 @@ def _remove_old_codes(folder: Path) -> None:
                 path.unlink()
 
 
+class Brake:
+    """Delays the answers to wrong proofs: four a second, or each by five seconds if many wait.
+
+    A right proof is never delayed.
+    """
+
+    def __init__(self) -> None:
+        self._waiting = 0
+
+    async def delay(self) -> None:
+        """Wait for a turn after all who wait already."""
+        self._waiting += 1
+        try:
+            await sleep(min(_PAUSE_SECONDS * self._waiting, _LONGEST_PAUSE_SECONDS))
+        finally:
+            self._waiting -= 1
+
+
 class DevSessions:
     """Opens and renews the sessions of pages that act as the identity."""
 
@@ -98,6 +122,7 @@ class DevSessions:
             algorithms=(DEV_ALGORITHM,),
             clock_skew=0,
         )
+        self.brake = Brake()
         self._renewals = TokenAuthenticator(rules, DevKeys(identity.key))
 
     def open(self, code: str) -> DevSession:

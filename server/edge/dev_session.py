@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from penstock.datastore.errors import ErrorCode, PenstockError
+from penstock.datastore.errors import ErrorCode, NotAuthenticated, PenstockError
 from penstock.schema.engine.limits import Limits
 from penstock.server.auth.dev_sessions import RENEW_AFTER, DevSession, DevSessions
 from penstock.server.connections.connection import connection_of
@@ -73,6 +73,15 @@ async def _read_proof(request: Request, limits: Limits) -> Proof:
 
 
 async def _exchange(sessions: DevSessions, proof: Proof) -> DevSession:
+    """Return the session; the failure of a wrong proof comes late."""
+    try:
+        return await _find_session(sessions, proof)
+    except NotAuthenticated:
+        await sessions.brake.delay()
+        raise
+
+
+async def _find_session(sessions: DevSessions, proof: Proof) -> DevSession:
     match proof:
         case Proof(code=str(code), renewal=None):
             return sessions.open(code)

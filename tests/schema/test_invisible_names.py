@@ -139,7 +139,8 @@ TOMORROW = "tomorrow"
 """It stands for a day after the moment in which the input is sent."""
 
 RUN = {"group": "/usa", "manifest": "loads", "runId": "r0"}
-STORAGE = {"bucket": "bucket", "region": "us-east-1", "roleArn": f"arn:aws:iam::{'1' * 12}:role/r"}
+KEYS = {"accessKeyId": "AKIAIOSFODNN7EXAMPLE", "secretAccessKey": "their-secret"}
+STORAGE = {"bucket": "bucket", "region": "us-east-1", "keys": KEYS}
 TRACK = {"id": "track", "expectedVersion": 1}
 OTHER_CASES: dict[str, NameCase] = {
     "CreateGroupInput.path": NameCase("createGroup", {"path": f"/usa/{BAD}"}, ["path"]),

@@ -292,6 +292,15 @@ async def test_a_user_has_no_more_connections_than_a_list_shows(
         await connect_bucket(library, "my-music")
 
 
+async def test_a_server_that_assumes_no_roles_connects_none(store: Store, table: Table) -> None:
+    for buckets in (BucketAccess(LocalVault(b"k" * 32)), BucketAccess()):
+        library = listener(Store(table, files=store.files, user_buckets=buckets))
+        with pytest.raises(Invalid, match="this server assumes no roles") as refused:
+            await library.connections.add_role("n", "my-music", REGION, ROLE)
+        assert [problem.path for problem in refused.value.problems] == [["roleArn"]]
+        assert await contents(table) == {}
+
+
 async def test_a_role_is_assumed_for_its_owner_with_the_id_made_for_it(
     library: AudioLibrary, store: Store, roles: FakeRoles
 ) -> None:

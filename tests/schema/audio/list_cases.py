@@ -3,6 +3,7 @@
 The library belongs to the caller in the tests of all lists.
 """
 
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from penstock.datastore.audio.imports.report import describe_failure, failure_item
@@ -142,7 +143,7 @@ async def audio_catalogue(store: Store) -> None:
     )
     await shelve(store, *album_tracks(3))
     await shelve(store, other)
-    connections = store.open_session(ROOT).audio.connections
+    connections = replace(store.open_session(ROOT).audio.connections, takes_roles=True)
     job = Job(
         id=JOB,
         kind=JobKind.IMPORT_AUDIO,

@@ -9,6 +9,7 @@ import pytest
 
 from penstock.datastore.access.vault import LocalVault
 from penstock.datastore.audio.library import BucketAccess
+from penstock.datastore.objects.port import Credentials
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from penstock.datastore.table.layout import CONNECTION
@@ -101,8 +102,8 @@ async def make_foreign_library(ask: Ask) -> Theirs:
         "audio/bob/uploads/x.mp3", single_chunk(sound("mp3", 1, TAGS)), content_type="a/b"
     )
     connections = ask.store.open_session(BOB).audio.connections
-    role = "arn:aws:iam::123456789012:role/reader"
-    made = await connections.add_role("n", "my-music", "us-east-1", role)
+    keys = Credentials("AKIAIOSFODNN7EXAMPLE", "their-secret-key")
+    made = await connections.add_keys("n", "my-music", "us-east-1", keys)
     return Theirs(
         global_id(track),
         GlobalId("Artist", "somebody:abc").encode(),

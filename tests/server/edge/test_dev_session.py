@@ -1,7 +1,9 @@
 """`POST /dev/session`: a page's code becomes a token, and nothing else does."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,10 @@ import pytest
 from penstock.datastore.store import Store
 from penstock.server.app import open_app
 from penstock.server.auth.dev_identity import dev_identity
-from penstock.server.auth.dev_sessions import CODES, issue_code
+from penstock.server.auth.dev_sessions import CODES, issue_code, redeem_code
 from penstock.server.edge.dev_session import MAX_BODY_BYTES
 from penstock.server.settings.settings import Settings
+from tests.support.patience import until
 from tests.support.stores import open_store
 
 VIEWER = {"query": "{ viewer { userId } }"}
@@ -84,6 +87,54 @@ async def test_a_session_is_renewed(client: httpx.AsyncClient, tmp_path: Path) -
     assert await viewer_of(client, second["token"]) == "dev@localhost"
     refused = await exchange(client, renewal=first["token"])
     assert (refused.status_code, code_of(refused)) == (401, "UNAUTHENTICATED")
+
+
+class Pauses:
+    """Takes the place of a sleep: it notes the seconds, and lasts until `end` is set."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.seconds: list[float] = []
+        self.end = asyncio.Event()
+        monkeypatch.setattr("penstock.server.auth.dev_sessions.sleep", self._sleep)
+
+    async def _sleep(self, seconds: float) -> None:
+        self.seconds.append(seconds)
+        await self.end.wait()
+
+
+async def test_wrong_proofs_wait_for_each_other_and_right_ones_for_none(
+    client: httpx.AsyncClient, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses = Pauses(monkeypatch)
+    wrong = [
+        asyncio.create_task(exchange(client, **{name: f"{n}" * (n + 1)}))
+        for n in range(15)
+        for name in ("code", "renewal")
+    ]
+    await until(lambda: len(pauses.seconds) == 30)
+    assert sorted(pauses.seconds) == [min(0.25 * n, 5) for n in range(1, 31)]
+    first = await exchange(client, code=issue_code(tmp_path))
+    second = await exchange(client, renewal=first.json()["renewal"])
+    assert (first.status_code, second.status_code) == (200, 200)
+    assert not any(one.done() for one in wrong)
+    pauses.end.set()
+    assert [(await one).status_code for one in wrong] == [401] * 30
+    assert (await exchange(client, code="again")).status_code == 401
+    assert pauses.seconds[30:] == [0.25]
+
+
+async def test_a_long_code_is_not_hashed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = issue_code(tmp_path)
+    hashed: list[int] = []
+
+    def note(text: bytes) -> object:
+        hashed.append(len(text))
+        return sha256(text)
+
+    monkeypatch.setattr("penstock.server.auth.dev_sessions.sha256", note)
+    assert not redeem_code(tmp_path, code * 1_000)
+    assert redeem_code(tmp_path, code)
+    assert hashed == [len(code)]
 
 
 @pytest.mark.parametrize(
