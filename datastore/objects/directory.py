@@ -233,9 +233,13 @@ class LocalFiles:
 
     async def read(self, key: str, *, start: int = 0, end: int | None = None) -> Chunks:
         port.check_bounds(start, end)
-        async with self.open_file(key) as opened:
+        port.check_key(key)
+        opened = await in_thread(self._open, key)
+        # The end of a loop closes all generators at once: this one waits for the end of none.
+        with opened.file:
             size = opened.stat.size
-            async for block in opened.read(start, size if end is None else min(end, size)):
+            blocks = opened.read(start, size if end is None else min(end, size))
+            while block := await anext(blocks, b""):
                 yield block
 
     @asynccontextmanager

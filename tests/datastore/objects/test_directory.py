@@ -6,6 +6,7 @@ import threading
 import tracemalloc
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -342,6 +343,25 @@ async def test_memory_stays_flat(local: LocalFiles, http: AsyncClient, tmp_path:
         tracemalloc.stop()
     assert (answer.status_code, received) == (204, size)
     assert peak < 6 * 1024**2
+
+
+def test_a_loop_that_ends_during_downloads_reports_no_error(tmp_path: Path) -> None:
+    reported: list[dict[str, Any]] = []
+    held: list[Any] = []
+
+    async def chunks() -> AsyncIterator[bytes]:
+        yield bytes(2**20)
+
+    async def begin_downloads() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, found: reported.append(found))
+        files = await LocalFiles.open(tmp_path, base_url="http://x", key=b"k" * 32)
+        await files.write("a", chunks(), content_type="a/b")
+        held.extend(files.read("a") for _ in range(20))
+        for one in held:
+            assert await anext(one)
+
+    asyncio.run(begin_downloads())
+    assert reported == []
 
 
 async def test_a_short_secret_is_refused(tmp_path: Path) -> None:
