@@ -18,7 +18,7 @@ from penstock.datastore.audio.names import object_hash
 from penstock.datastore.audio.upkeep.swept_objects import SWEPT, sweep_object
 from penstock.datastore.errors import NotFound, ObjectTaken, PenstockError, Unavailable
 from penstock.datastore.periodic import finish_all
-from penstock.datastore.table.commit import Write
+from penstock.datastore.table.commit import Attempts, Write
 from penstock.datastore.table.items import read_rows
 from penstock.datastore.table.layout import LOOSE_OBJECT, LOOSE_OBJECT_DUE
 from penstock.datastore.table.pages import query_items
@@ -41,7 +41,6 @@ from penstock.datastore.table.port import (
     key_of,
 )
 
-ATTEMPTS: Final = 20
 COPY_TIME: Final = timedelta(hours=1)
 """The time after which the registration that made a copy counts as dead."""
 
@@ -126,7 +125,7 @@ class LooseObjects:
         a content. `content` is the entity tag. Raises ObjectTaken if a track has the upload.
         """
         unchanged: Condition = Missing(COPY)
-        for _ in range(ATTEMPTS):
+        async for _ in Attempts():
             try:
                 await self._note_copy(upload, content, name, unchanged)
             except ConditionFailed:
