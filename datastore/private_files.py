@@ -22,8 +22,9 @@ def make_private_database(path: Path) -> None:
     SQLite gives its logs the mode of the file. What cannot be created or closed is left as it is:
     SQLite names the problem, and a file of another owner is that owner's affair.
     """
+    # A file that exists is not opened: closing it would drop the locks that this process has on it.
     with suppress(OSError):
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, _FILE_MODE))
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, _FILE_MODE))
     for suffix in ("", "-wal", "-shm"):
         _close_to_others(path.with_name(path.name + suffix))
 

@@ -3,12 +3,16 @@
 import os
 import sqlite3
 import stat
+import subprocess
+import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from penstock.datastore.objects.directory import LocalFiles
+from penstock.datastore.private_files import make_private_database
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.server.runtime.ngsi_sink import SAMPLES, open_destinations
 from penstock.server.runtime.stores import open_table
@@ -74,3 +78,17 @@ async def test_a_file_that_its_owner_may_not_write_stays_so(tmp_path: Path) -> N
     assert await table.verify() == []
     await table.close()
     assert stat.S_IMODE((tmp_path / DATABASE).stat().st_mode) == 0o400
+
+
+def test_a_database_that_is_opened_again_keeps_its_locks(tmp_path: Path) -> None:
+    """A process that closes any descriptor of a file loses all its locks on it."""
+    path = tmp_path / "a.db"
+    script = f"import sqlite3; sqlite3.connect({str(path)!r}, timeout=0).execute('BEGIN IMMEDIATE')"
+    make_private_database(path)
+    with closing(sqlite3.connect(path, isolation_level=None)) as first:
+        first.execute("BEGIN IMMEDIATE")
+        make_private_database(path)
+        other = subprocess.run(
+            [sys.executable, "-c", script], check=False, capture_output=True, text=True
+        )
+    assert "database is locked" in other.stderr

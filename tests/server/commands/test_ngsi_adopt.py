@@ -31,6 +31,7 @@ def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     with isolate(tmp_path, monkeypatch):
         monkeypatch.setenv("PENSTOCK_NGSI_REGION", REGION)
         monkeypatch.setenv("PENSTOCK_BUCKET", "files")
+        monkeypatch.setenv("PENSTOCK_S3_ENDPOINT_URL", moto_endpoint())
         yield
 
 
