@@ -330,7 +330,7 @@ class GuardedConnection(asyncio.Protocol):
         self._take = self._take_head
         if self._held:
             self._enter(Stage.HEAD)
-            self._loop.call_soon(self._take_held_request)
+            self._gate.begin_later(self._take_held_request)
         else:
             self._enter(Stage.NEXT_REQUEST)
 

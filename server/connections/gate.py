@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections import Counter, OrderedDict
+from collections import Counter, OrderedDict, deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from enum import IntEnum, StrEnum
@@ -13,6 +13,9 @@ from penstock.server.settings.limit_settings import LimitSettings
 
 RESERVE: Final = 16
 """Silent connections beyond the cap, so that a health probe is heard while all are busy."""
+
+MAX_BEGINS: Final = 8
+"""Requests behind others on their connections that begin in one turn of the event loop."""
 
 MAX_HELD_BYTES: Final = 32 * 2**20
 """The most memory for what is not yet handed on, of all connections together."""
@@ -103,6 +106,7 @@ class ConnectionGate:
         self.held_bytes = 0
         self.ends: Counter[EndReason] = Counter()
         self._clock = clock or asyncio.get_running_loop().time
+        self._begins: deque[Callable[[], None]] = deque()
         self._open: set[WaitingConnection] = set()
         self._busy: set[WaitingConnection] = set()
         self._seconds = [limits[stage] for stage in Stage]
@@ -128,6 +132,22 @@ class ConnectionGate:
         self._open.add(connection)
         self.move(connection, None, Stage.FIRST_HEAD)
         return True
+
+    def begin_later(self, begin: Callable[[], None]) -> None:
+        """Begin a request that was sent before the one ahead of it was answered.
+
+        A few begin in each turn of the event loop, so that new connections are soon accepted.
+        """
+        self._begins.append(begin)
+        if len(self._begins) == 1:
+            asyncio.get_running_loop().call_soon(self._begin_some)
+
+    def _begin_some(self) -> None:
+        begins = [self._begins.popleft() for _ in range(min(MAX_BEGINS, len(self._begins)))]
+        if self._begins:
+            asyncio.get_running_loop().call_soon(self._begin_some)
+        for begin in begins:
+            begin()
 
     def remove(self, connection: WaitingConnection) -> None:
         """Forget a connection that has ended."""

@@ -2,10 +2,11 @@
 
 import asyncio
 import logging
+from functools import partial
 
 import pytest
 
-from penstock.server.connections.gate import RESERVE, ConnectionGate, EndReason, Stage
+from penstock.server.connections.gate import MAX_BEGINS, RESERVE, ConnectionGate, EndReason, Stage
 from tests.server.connections.wire import (
     ANSWER,
     HANDSHAKE,
@@ -242,3 +243,16 @@ async def test_the_gate_counts_the_ends_by_their_reasons() -> None:
         EndReason.HEAD_TOO_LATE: 1,
         EndReason.SILENT: 1,
     }
+
+
+async def test_requests_behind_others_begin_a_few_in_each_turn_of_the_loop() -> None:
+    gate = GuardedApp(NotingApp(), most=3).gate
+    begun: list[int] = []
+    for number in range(3 * MAX_BEGINS + 1):
+        gate.begin_later(partial(begun.append, number))
+    counts = []
+    for _ in range(4):
+        await asyncio.sleep(0)
+        counts.append(len(begun))
+    assert counts == [MAX_BEGINS, 2 * MAX_BEGINS, 3 * MAX_BEGINS, 3 * MAX_BEGINS + 1]
+    assert begun == sorted(begun)
