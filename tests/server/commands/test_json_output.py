@@ -7,15 +7,18 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+import httpx
 import pytest
 
 from penstock.server.command_line import app
 from penstock.server.command_line import run as run_command
 from tests.support.patience import HUNG_SECONDS, wait_until
-from tests.support.server_process import environment, free_port
+from tests.support.penstock_command import read_announcement
+from tests.support.server_process import VERIFY_TLS, environment, free_port
 from tests.test_docs import commands
 
 ANSWERS: dict[str, list[str]] = {
@@ -77,6 +80,19 @@ def log_events(text: str) -> list[dict[str, object]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
+def is_served(announced: Mapping[str, str]) -> bool:
+    """Tell whether the announced server answers: before, a signal may come too early for it."""
+    if not announced:
+        return False
+    url = announced["GraphQL"].removesuffix("/graphql")
+    with suppress(httpx.TransportError):
+        answer = httpx.get(
+            f"{url}/healthz", timeout=HUNG_SECONDS, trust_env=False, verify=VERIFY_TLS
+        )
+        return answer.is_success
+    return False
+
+
 def run_with_terminal(*arguments: str, data_dir: Path, **more: str) -> tuple[int, str, str]:
     """Run a command with standard error on a terminal; a server is stopped when it is ready."""
     main, terminal = pty.openpty()
@@ -96,7 +112,7 @@ def run_with_terminal(*arguments: str, data_dir: Path, **more: str) -> tuple[int
         with suppress(BlockingIOError, OSError):
             text += os.read(main, 65_536).decode()
             has_ended = False
-        if "the server is ready" in text and not is_stopped:
+        if not is_stopped and is_served(read_announcement(text)):
             is_stopped = True
             process.send_signal(signal.SIGINT)
         return has_ended
