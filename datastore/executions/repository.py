@@ -55,7 +55,7 @@ class Executions:
             ChangeExecutions(access, rules, on_ready),
             Uploads(access, rules, files, on_ready),
             ExecutionDownloads(access, rules, files),
-            ReadInlineOutput(access.table, files),
+            ReadInlineOutput(access, files),
             ExternalWorkers(access, rules, files),
             TagLists(KIND, access),
         )
