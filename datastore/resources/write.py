@@ -33,6 +33,7 @@ from penstock.datastore.resources.dataset_refs import (
     unknown_dataset_problems,
 )
 from penstock.datastore.resources.derived_rows import derive_rows, difference_writes
+from penstock.datastore.resources.execution_guard import state_writes
 from penstock.datastore.resources.formula_references import saved_references, unwritable_references
 from penstock.datastore.resources.names import describe_conflict
 from penstock.datastore.resources.reading import ResourceReader
@@ -266,9 +267,11 @@ class ResourceWriter(Generic[R]):
         if changed.version != current.version:
             writes.append(Write(Put(version_item(self.kind, changed), Missing())))
         letter = self.kind.letter
-        return writes + difference_writes(
-            derive_rows(letter, current), derive_rows(letter, changed)
-        )
+        return [
+            *writes,
+            *state_writes(self.kind, current, changed),
+            *difference_writes(derive_rows(letter, current), derive_rows(letter, changed)),
+        ]
 
     def _new_resource(self, group: GroupPath, content: Mapping[str, Any]) -> R:
         now, user = self.access.clock.timestamp(), self.access.caller.user_id
