@@ -12,7 +12,7 @@ from penstock.datastore.access.work import (
     STEPS,
     TEXT_WORK,
 )
-from penstock.datastore.errors import Invalid, RateLimited
+from penstock.datastore.errors import Invalid, LimitExceeded, RateLimited
 from penstock.datastore.executions.create import ExecutionRequest
 from penstock.datastore.executions.records import ExecutionState
 from penstock.datastore.formulas.checks import MAX_FORMULAS
@@ -134,9 +134,10 @@ async def test_evaluating_costs_the_formula_and_the_steps_of_all_rows(store: Sto
     _, prepared = await evaluations.prepare_by_id(saved.id, None)
     await prepared.evaluate([{"x": n} for n in range(1_000)])
     assert account.taken == units(len(SUM))
-    assert account.owed == units(len(SUM)) + 949 * 1_000 // STEPS
+    texts = sum(len(str(950 * n)) for n in range(1_000)) // TEXT_WORK
+    assert account.owed == units(len(SUM)) + 949 * 1_000 // STEPS + texts
     await prepared.explain({"x": 1})
-    assert account.owed == 2 * units(len(SUM)) + 949 * 1_000 // STEPS
+    assert account.owed == 2 * units(len(SUM)) + 949 * 1_000 // STEPS + texts
     account.most = account.taken
     with pytest.raises(RateLimited):
         await evaluations.prepare_by_id(saved.id, None)
@@ -160,6 +161,19 @@ async def test_text_functions_cost_what_they_did(store: Store) -> None:
     prepared = await evaluations.prepare_draft(USA, "UPPERCASE(:x)", [TEXT], [output])
     await prepared.evaluate([{"x": "a" * 30_000}] * 60)
     assert account.owed >= 60 * 30_000 // TEXT_WORK
+
+
+async def test_values_cost_their_texts_even_where_there_are_too_many(store: Store) -> None:
+    await open_with_group(store)
+    account = Account()
+    evaluations = store.open_session(SUPER, account).evaluations
+    prepared = await evaluations.prepare_draft(USA, ":x", [X], [NUMBER])
+    await prepared.evaluate([{"x": "1e-9000"}] * 100)
+    few = 100 // STEPS + 100 * 9_002 // TEXT_WORK
+    assert account.owed == few
+    with pytest.raises(LimitExceeded):
+        await prepared.evaluate([{"x": "1e-9000"}] * 1_000)
+    assert account.owed == few + 1_000 // STEPS + 223 * 9_002 // TEXT_WORK
 
 
 async def test_an_execution_costs_its_formulas_and_inline_rows_their_steps_and_results(
