@@ -13,6 +13,7 @@ from penstock.datastore.access.work import (
     TEXT_WORK,
 )
 from penstock.datastore.errors import Invalid, LimitExceeded, RateLimited
+from penstock.datastore.executions import inline
 from penstock.datastore.executions.create import ExecutionRequest
 from penstock.datastore.executions.records import ExecutionState
 from penstock.datastore.formulas.checks import MAX_FORMULAS
@@ -211,6 +212,28 @@ async def test_results_that_cannot_be_paid_are_not_read(store: Store) -> None:
     with pytest.raises(RateLimited):
         await poor.one(over)
     assert await session.executions.inline_output.one(over) is not None
+
+
+async def test_results_too_large_for_an_answer_cost_nothing_and_are_not_read(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = await open_with_group(store)
+    pipeline = await save_pipeline(session, ":x")
+    wanted = ExecutionRequest(pipeline_id=pipeline.id)
+    over = await session.executions.inline.run(wanted, [{"x": n} for n in range(100)])
+    size = over.counts.bytes_written
+    account = Account()
+    reading = store.open_session(SUPER, account).executions.inline_output
+    monkeypatch.setattr(inline, "MAX_RESULT_BYTES", size - 1)
+    with pytest.raises(LimitExceeded) as refused:
+        await reading.one(over)
+    assert (refused.value.maximum, refused.value.actual) == (size - 1, size)
+    assert account.taken == account.owed == 0
+    monkeypatch.setattr(inline, "MAX_RESULT_BYTES", size)
+    found = await reading.one(over)
+    assert found is not None
+    assert [row["output 0"] for row in found.rows] == list(range(100))
+    assert account.taken == size // FILE_BYTES
 
 
 async def test_inline_rows_cannot_write_more_than_a_request_may(store: Store) -> None:
