@@ -12,7 +12,8 @@ from penstock.datastore.access.work import (
     STEPS,
     TEXT_WORK,
 )
-from penstock.datastore.errors import Invalid, RateLimited
+from penstock.datastore.errors import Invalid, LimitExceeded, RateLimited
+from penstock.datastore.executions import inline
 from penstock.datastore.executions.create import ExecutionRequest
 from penstock.datastore.executions.records import ExecutionState
 from penstock.datastore.formulas.checks import MAX_FORMULAS
@@ -134,9 +135,10 @@ async def test_evaluating_costs_the_formula_and_the_steps_of_all_rows(store: Sto
     _, prepared = await evaluations.prepare_by_id(saved.id, None)
     await prepared.evaluate([{"x": n} for n in range(1_000)])
     assert account.taken == units(len(SUM))
-    assert account.owed == units(len(SUM)) + 949 * 1_000 // STEPS
+    texts = sum(len(str(950 * n)) for n in range(1_000)) // TEXT_WORK
+    assert account.owed == units(len(SUM)) + 949 * 1_000 // STEPS + texts
     await prepared.explain({"x": 1})
-    assert account.owed == 2 * units(len(SUM)) + 949 * 1_000 // STEPS
+    assert account.owed == 2 * units(len(SUM)) + 949 * 1_000 // STEPS + texts
     account.most = account.taken
     with pytest.raises(RateLimited):
         await evaluations.prepare_by_id(saved.id, None)
@@ -160,6 +162,19 @@ async def test_text_functions_cost_what_they_did(store: Store) -> None:
     prepared = await evaluations.prepare_draft(USA, "UPPERCASE(:x)", [TEXT], [output])
     await prepared.evaluate([{"x": "a" * 30_000}] * 60)
     assert account.owed >= 60 * 30_000 // TEXT_WORK
+
+
+async def test_values_cost_their_texts_even_where_there_are_too_many(store: Store) -> None:
+    await open_with_group(store)
+    account = Account()
+    evaluations = store.open_session(SUPER, account).evaluations
+    prepared = await evaluations.prepare_draft(USA, ":x", [X], [NUMBER])
+    await prepared.evaluate([{"x": "1e-9000"}] * 100)
+    few = 100 // STEPS + 100 * 9_002 // TEXT_WORK
+    assert account.owed == few
+    with pytest.raises(LimitExceeded):
+        await prepared.evaluate([{"x": "1e-9000"}] * 1_000)
+    assert account.owed == few + 1_000 // STEPS + 223 * 9_002 // TEXT_WORK
 
 
 async def test_an_execution_costs_its_formulas_and_inline_rows_their_steps_and_results(
@@ -197,6 +212,28 @@ async def test_results_that_cannot_be_paid_are_not_read(store: Store) -> None:
     with pytest.raises(RateLimited):
         await poor.one(over)
     assert await session.executions.inline_output.one(over) is not None
+
+
+async def test_results_too_large_for_an_answer_cost_nothing_and_are_not_read(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = await open_with_group(store)
+    pipeline = await save_pipeline(session, ":x")
+    wanted = ExecutionRequest(pipeline_id=pipeline.id)
+    over = await session.executions.inline.run(wanted, [{"x": n} for n in range(100)])
+    size = over.counts.bytes_written
+    account = Account()
+    reading = store.open_session(SUPER, account).executions.inline_output
+    monkeypatch.setattr(inline, "MAX_RESULT_BYTES", size - 1)
+    with pytest.raises(LimitExceeded) as refused:
+        await reading.one(over)
+    assert (refused.value.maximum, refused.value.actual) == (size - 1, size)
+    assert account.taken == account.owed == 0
+    monkeypatch.setattr(inline, "MAX_RESULT_BYTES", size)
+    found = await reading.one(over)
+    assert found is not None
+    assert [row["output 0"] for row in found.rows] == list(range(100))
+    assert account.taken == size // FILE_BYTES
 
 
 async def test_inline_rows_cannot_write_more_than_a_request_may(store: Store) -> None:
