@@ -68,11 +68,13 @@ MAX_RESULT_BYTES: Final = 16 * 1024 * 1024
 class ReadInlineOutput:
     """Reads the results of inline executions for the caller, one after another.
 
-    The caller pays for them by their size before they are read.
+    The caller pays for them by their size before they are read, and only owes for those of
+    executions that `ran` in the same operation.
     """
 
     access: Access
     files: Files
+    ran: set[str] = field(default_factory=set)
     _turns: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def one(self, execution: Execution) -> InlineOutput | None:
@@ -93,7 +95,8 @@ class ReadInlineOutput:
         if size > MAX_RESULT_BYTES:
             raise LimitExceeded("bytes of results in an answer", MAX_RESULT_BYTES, size)
         async with self._turns:
-            self.access.work.spend_more(file_units(size))
+            pay = self.access.work.owe if execution.id in self.ran else self.access.work.spend_more
+            pay(file_units(size))
             wrong, *output = [await self._read_file(key) for key in keys]
             return await asyncio.to_thread(_parse_results, plan, wrong, b"".join(output))
 
@@ -135,6 +138,7 @@ class InlineExecutions:
     rules: ExecutionRules
     files: Files
     tables: DatasetTableCache
+    output: ReadInlineOutput
 
     async def run(
         self,
@@ -159,6 +163,7 @@ class InlineExecutions:
         creating = CreateExecutions(self.access, self.rules, self.files)
         execution = await creating.create(wanted, idempotency_key, noted)
         if execution.ready_at is None and not execution.state.is_over:
+            self.output.ran.add(execution.id)
             await self._run_rows(execution, data, len(rows))
         return (await ReadExecutions(self.access).one(execution.id, consistent=True)).execution
 

@@ -197,6 +197,8 @@ async def test_an_execution_costs_its_formulas_and_inline_rows_their_steps_and_r
     steps = 949 * 1_000 // STEPS
     assert (account.taken, account.owed) == (2 * units(len(SUM)), steps + results // FILE_BYTES)
     await executions.inline_output.one(over)
+    assert account.owed == steps + 2 * (results // FILE_BYTES)
+    await store.open_session(SUPER, account).executions.inline_output.one(over)
     assert account.taken == 2 * units(len(SUM)) + results // FILE_BYTES
     account.most = account.taken
     with pytest.raises(RateLimited):
