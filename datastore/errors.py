@@ -322,9 +322,8 @@ class RateLimited(TryAgain):
 
     code = ErrorCode.RATE_LIMITED
 
-    def __init__(self, retry_after: int) -> None:
-        message = f"You used up your rate limit; try again in {retry_after} s."
-        super().__init__(message, retry_after)
+    def __init__(self, retry_after: int, reason: str = "You used up your rate limit") -> None:
+        super().__init__(f"{reason}; try again in {retry_after} s.", retry_after)
 
 
 class Unavailable(TryAgain):

@@ -36,6 +36,7 @@ from penstock.server.auth.api_keys import ApiKeyAuthenticator
 from penstock.server.auth.dev_identity import DevIdentity, is_loopback
 from penstock.server.auth.dev_sessions import DevSessions
 from penstock.server.auth.tokens import Authenticator, open_authenticator
+from penstock.server.connections.caller_places import PlaceTaker
 from penstock.server.connections.descriptors import MOST_CONNECTIONS, transfers_for
 from penstock.server.connections.gate import Gates
 from penstock.server.core.headers import request_headers
@@ -233,8 +234,8 @@ async def open_app(
         instrumentation.share_with_siblings(),
     ):
         seconds = settings.api_key_cache_seconds
-        authenticator = ApiKeyAuthenticator(
-            tokens, store.find_credential, seconds, now=store.clock.now
+        authenticator = PlaceTaker(
+            ApiKeyAuthenticator(tokens, store.find_credential, seconds, now=store.clock.now)
         )
         limiter = _rate_limiter(settings, runtime.siblings)
         runner = OperationRunner(

@@ -12,7 +12,7 @@ from starlette.types import Scope
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from penstock.server.connections.gate import EndReason, Gates, Stage
+from penstock.server.connections.gate import EndReason, Gates, Party, Stage
 from penstock.server.connections.guarded_transport import GuardedTransport, count_kept
 from penstock.server.connections.refusals import (
     HEAD_TOO_LARGE,
@@ -29,6 +29,7 @@ from penstock.server.connections.request_head import (
     check_head_size,
     parse_head,
 )
+from penstock.server.core.sites import site_of
 
 STATE_KEY: Final = "penstock.connection"
 """The key of the connection in the state of an ASGI scope."""
@@ -81,6 +82,7 @@ class GuardedConnection(asyncio.Protocol):
         self._is_answering = self._is_paused = self._is_paused_by_protocol = False
         self._is_websocket = False
         self._dropped = self._read = 0
+        self._caller: str | None = None
         self.serves_admin_only = False
 
     # A transport of uvloop is no asyncio.Transport, but has its methods.
@@ -100,6 +102,7 @@ class GuardedConnection(asyncio.Protocol):
         """Let the transport close, as uvicorn's protocol does: who sends no more has left."""
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._leave_place()
         self._release_held()
         self._state.clear()
         self._take = self._drop
@@ -121,6 +124,7 @@ class GuardedConnection(asyncio.Protocol):
     def finish_request(self) -> None:
         """Begin to wait for the next request; the application calls it behind each answer."""
         self._is_answering = False
+        self._leave_place()
         if self._transport.is_cut or self._real.is_closing():
             return
         if self._body is not None:
@@ -164,6 +168,36 @@ class GuardedConnection(asyncio.Protocol):
         """Count the connection as busy: its client has proven who it is."""
         if self._stage is Stage.UNPROVEN:
             self._enter(None)
+
+    def take_place(self, caller: str) -> bool:
+        """Count the connection as used by a caller from now on; False if they use too many."""
+        if caller == self._caller:
+            return True
+        self._leave_place()
+        if self._transport.is_closing():
+            return True
+        if not self._gate.take_place(caller):
+            return False
+        self._caller = caller
+        return True
+
+    def _leave_place(self) -> None:
+        if self._caller is not None:
+            self._gate.leave_place(self._caller)
+            self._caller = None
+
+    @property
+    def party(self) -> Party | None:
+        if self._is_paused_by_protocol:
+            return None
+        if self._caller is not None:
+            return Party(caller=self._caller)
+        address = self._real.get_extra_info("peername") or ("",)
+        return Party(site=site_of(str(address[0])))
+
+    def give_way(self) -> None:
+        """Refuse the request, whose client is slow to send the body."""
+        self._refuse(TOO_MANY_CONNECTIONS)
 
     def pause(self, *, by_protocol: bool) -> None:
         """Stop reading, for uvicorn's protocol or for the guard itself."""
@@ -289,9 +323,10 @@ class GuardedConnection(asyncio.Protocol):
         """Note that the request begins; raises RefusedRequest if there are too many."""
         self._enter(None)
         if self._gate.is_full:
-            if not head.asks_for_health:
+            if head.asks_for_health:
+                head = head.as_last()
+            elif not self._gate.make_place():
                 raise RefusedRequest(TOO_MANY_CONNECTIONS)
-            head = head.as_last()
         self._head = head
         self._is_answering = True
         self._transport.has_written = False

@@ -5,6 +5,7 @@ from typing import Final
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from penstock.server.connections.caller_places import current_connection
 from penstock.server.connections.connection import STATE_KEY
 
 ADMIN_PATHS: Final = frozenset({"/healthz", "/readyz", "/metrics"})
@@ -19,6 +20,8 @@ class RequestWatcher:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         connection = scope["state"][STATE_KEY]
+        # Each request has a task, and so a context, of its own.
+        current_connection.set(connection)
         app = self._app
         if connection.serves_admin_only and scope["path"] not in ADMIN_PATHS:
             app = PlainTextResponse("Not Found", 404)

@@ -12,9 +12,9 @@ class LimitSettings(BaseSettings):
         gt=0,
         description="Most connections with an open request or stream in one server process. More "
         "requests get 503, except those to the health endpoints; silent connections beyond it are "
-        "closed, the oldest first. By default two thirds of the file descriptors beyond 128, at "
-        "most 8,000; a higher value counts as far as the descriptors suffice. Half as many "
-        "connections may send or receive a file at `/files/`.",
+        "closed, the oldest first. One caller may use half of them. By default two thirds of the "
+        "file descriptors beyond 128, at most 8,000; a higher value counts as far as the "
+        "descriptors suffice. Half as many connections may send or receive a file at `/files/`.",
     )
     head_seconds: float = Field(
         10,

@@ -111,7 +111,8 @@ class NotingApp:
     """Notes method, target and body of each request, and answers it.
 
     With `holds` the answers wait until the test sets `may_answer`; with `ignores_bodies` it answers
-    without having read the body; with `distrusts` it takes all clients for strangers.
+    without having read the body; with `distrusts` it takes all clients for strangers. The `users`
+    are the callers of the requests; `placed` notes whether they got a place.
     """
 
     def __init__(
@@ -120,6 +121,7 @@ class NotingApp:
         holds: bool = False,
         ignores_bodies: bool = False,
         distrusts: bool = False,
+        users: Sequence[str] = (),
         answer: bytes = ANSWER,
     ) -> None:
         self.scope: Scope = {}
@@ -129,6 +131,8 @@ class NotingApp:
         self.may_answer = asyncio.Event()
         self._ignores_bodies = ignores_bodies
         self._distrusts = distrusts
+        self._users = iter(users)
+        self.placed: list[bool] = []
         self._answer = answer
         if not holds:
             self.may_answer.set()
@@ -138,6 +142,9 @@ class NotingApp:
         connection = connection_of(scope)
         if self._distrusts and connection is not None:
             connection.distrust()
+        user = next(self._users, None)
+        if user is not None and connection is not None:
+            self.placed.append(connection.take_place(user))
         if scope["type"] == "websocket":
             await self._converse(receive, send)
             return

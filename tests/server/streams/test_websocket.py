@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from penstock.schema.engine.limits import Limits
+from penstock.server.core.sites import site_of
 from penstock.server.streams.messages import PROTOCOL
-from penstock.server.streams.registry import site_of
 from tests.server.streams.stream_client import (
     ACK,
     INIT,
