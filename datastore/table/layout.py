@@ -30,6 +30,10 @@ class Row:
     def key(self, **values: KeyPart) -> Key:
         return Key(self.pk.fill(values), self.sk.fill(values))
 
+    def holds(self, key: Key) -> bool:
+        """Whether a key is that of an item of this row."""
+        return self.pk.fits(key.pk) and self.sk.fits(key.sk)
+
     def index_partition(self, **values: KeyPart) -> str:
         """The partition of the index that lists items of this row."""
         if self.index is None:

@@ -122,11 +122,12 @@ def draft(name: str, *tags: str, **more: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer to one request, and the units it consumed."""
+    """The answer to one request, the units it consumed, and its consistency token."""
 
     data: Any
     errors: tuple[Mapping[str, Any], ...]
     units: Units
+    token: str | None = None
 
     @property
     def value(self) -> Any:
@@ -162,21 +163,33 @@ class Ask:
     noun: str = "pipeline"
 
     async def __call__(
-        self, query: str, variables: Mapping[str, Any] | None = None, caller: Caller = ROOT
+        self,
+        query: str,
+        variables: Mapping[str, Any] | None = None,
+        caller: Caller = ROOT,
+        token: str | None = None,
     ) -> Answer:
-        context = Context.open(self.store, caller, CURSORS, RowChanges(self.store.table))
         if self.noun != "pipeline":
             query = words_for(query, self.noun)
             variables = content_for(variables or {}, self.noun)
         try:
             prepared = engine().prepare(OperationRequest(query=query, variables=variables or {}))
         except RequestRejected as refused:
-            return Answer(None, tuple(refused.errors), context.units)
+            return Answer(None, tuple(refused.errors), Units())
+        context = Context.open(
+            self.store,
+            caller,
+            CURSORS,
+            RowChanges(self.store.table),
+            consistent=prepared.operation.reads_consistently,
+            token=token,
+        )
         body = (await engine().run(prepared, context, "a test")).body
         data = body.get("data")
         if self.noun != "pipeline":
             data = as_if_of_pipelines(data, self.noun)
-        return Answer(data, tuple(body.get("errors", ())), context.units)
+        errors = tuple(body.get("errors", ()))
+        return Answer(data, errors, context.units, context.consistency_token)
 
     async def input(self, document: str, caller: Caller = ROOT, /, **input: Any) -> Any:
         """Run a mutation with this input; returns its one result."""
