@@ -19,7 +19,6 @@ from penstock.datastore.table.port import (
     Put,
     Query,
     Table,
-    Update,
     key_of,
 )
 
@@ -98,13 +97,17 @@ class SessionTable:
         """Note what is about to be written: a write that fails may have happened."""
         self._consistent = True
         for operation in operations:
-            if _changes_index(operation):
+            if not isinstance(operation, Check) and _row_of(operation.key) is not None:
                 self.written[operation.key] = None
 
     async def _correct(self, query: Query, page: Page) -> Page:
         """Correct a page of the index by the rows written lately that lie within it."""
         lately = dict.fromkeys((*self._known, *self.written))
-        named = [key for key in lately if _lies_within(query, page.last, key)]
+        named = [
+            key
+            for key in lately
+            if _lies_within(query, page.last, key) and _may_list(query.partition, key)
+        ]
         if not named:
             return page
         starts = range(0, len(named), _MAX_KEYS)
@@ -143,16 +146,15 @@ def _lies_within(query: Query, last: Key | None, key: Key) -> bool:
     return (query.after is None or query.after < key) and (last is None or key <= last)
 
 
-def _changes_index(operation: Operation) -> bool:
-    """Whether the operation may put an item into the index, change it there or remove it."""
-    if isinstance(operation, Check):
-        return False
-    if isinstance(operation, Put) and INDEX_HASH in operation.item:
-        return True
-    if isinstance(operation, Update) and INDEX_HASH in (*operation.set, *operation.default):
-        return True
-    leader = operation.key.sk.partition(SEPARATOR)[0]
-    return any(row.holds(operation.key) for row in _indexed_rows().get(leader, ()))
+def _row_of(key: Key) -> Row | None:
+    """The indexed row to which the key belongs, if there is one."""
+    leader = key.sk.partition(SEPARATOR)[0]
+    return next((row for row in _indexed_rows().get(leader, ()) if row.holds(key)), None)
+
+
+def _may_list(partition: str, key: Key) -> bool:
+    row = _row_of(key)
+    return row is not None and row.is_listed(key, partition)
 
 
 @cache

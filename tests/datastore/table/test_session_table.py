@@ -23,7 +23,7 @@ from penstock.datastore.table.port import (
 )
 from penstock.datastore.table.session_table import ReadConsistency, SessionTable
 from tests.support.stores import open_table
-from tests.support.table_interceptors import LaggingTable
+from tests.support.table_interceptors import LaggingTable, TracedTable
 
 LIST = Query(partition="P:one", index=True)
 
@@ -125,10 +125,8 @@ async def test_reads_are_consistent_from_the_first_write_on(tmp_path: Path) -> N
     ("operation", "named"),
     [
         (Put(row(1)), True),
-        (Put({"pk": "x", "sk": "y", "siKey1": "z"}), True),
         (Put({"pk": "x", "sk": "y"}), False),
-        (Update(key=Key("x", "y"), set={"siKey1": "z"}), True),
-        (Update(key=Key("x", "y"), default={"siKey1": "z"}), True),
+        (Update(key=EXECUTION.key(id="1"), set={"state": "DONE"}), True),
         (Update(key=Key("x", "y"), set={"a": "z"}), False),
         (Update(key=EXECUTION.key(id="1"), remove=("siKey1",)), True),
         (Delete(GRANT.key(kind="P", id="1", group="/usa")), True),
@@ -145,3 +143,23 @@ async def test_a_session_names_the_rows_by_which_it_may_change_the_index(
         session = SessionTable(table)
         await session.transact([operation])
         assert list(session.written) == ([operation.key] if named else [])
+
+
+@pytest.mark.parametrize(
+    ("key", "partition", "reads"),
+    [
+        (GRANT.key(kind="P", id="1", group="/usa"), "G:/usa", 2),
+        (GRANT.key(kind="P", id="1", group="/usa"), "G:/eu", 1),
+        (EXECUTION.key(id="1"), "P:one", 2),
+        (EXECUTION.key(id="1"), "P", 1),
+        (PIPELINE.latest.key(id="1"), "P", 2),
+    ],
+)
+async def test_only_rows_that_a_partition_may_list_are_read_for_its_pages(
+    tmp_path: Path, key: Key, partition: str, reads: int
+) -> None:
+    async with open_table("sqlite", tmp_path) as table:
+        traced = TracedTable(table)
+        session = SessionTable(traced, ReadConsistency(written=(key,)))
+        await session.query(Query(partition=partition, index=True))
+        assert traced.reads == reads
