@@ -156,11 +156,13 @@ class Ask:
     """Runs documents over a store, each as one request of one caller.
 
     With another noun, documents about pipelines are sent for that kind instead, and the answers
-    come back as if about pipelines. So one test covers every kind.
+    come back as if about pipelines. So one test covers every kind. With `tokens` each request
+    sends the consistency token of the latest answer that had one.
     """
 
     store: Store
     noun: str = "pipeline"
+    tokens: list[str] | None = None
 
     async def __call__(
         self,
@@ -176,6 +178,8 @@ class Ask:
             prepared = engine().prepare(OperationRequest(query=query, variables=variables or {}))
         except RequestRejected as refused:
             return Answer(None, tuple(refused.errors), Units())
+        if self.tokens and token is None:
+            token = self.tokens[-1]
         context = Context.open(
             self.store,
             caller,
@@ -189,7 +193,10 @@ class Ask:
         if self.noun != "pipeline":
             data = as_if_of_pipelines(data, self.noun)
         errors = tuple(body.get("errors", ()))
-        return Answer(data, errors, context.units, context.consistency_token)
+        given = context.consistency_token
+        if self.tokens is not None and given is not None:
+            self.tokens.append(given)
+        return Answer(data, errors, context.units, given)
 
     async def input(self, document: str, caller: Caller = ROOT, /, **input: Any) -> Any:
         """Run a mutation with this input; returns its one result."""
