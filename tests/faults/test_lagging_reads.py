@@ -3,14 +3,19 @@
 import json
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from penstock.datastore.clock import Clock, wall_clock
 from penstock.datastore.store import Store
+from penstock.schema.core.relay import parse_key
 from tests.faults.dynamodb_proxy import FaultProxy
 from tests.support.application import ApplicationClient, open_application
+from tests.support.consistency_check import contents
 from tests.support.graphql_client import (
     CREATE_GROUP,
     UPDATE,
@@ -272,6 +277,17 @@ async def test_a_group_is_deleted_by_a_job_that_sees_late_what_was_created(
         await ask.store.run_jobs("worker")
         await lagging.catch_up()
     assert (await ask('query { group(path: "/usa") { path } }')).code == "NOT_FOUND"
+
+
+async def test_the_removal_of_an_execution_leaves_no_row_of_its_history(ask: Ask) -> None:
+    pipeline = await ask.make("/usa", "one")
+    rows = {"mode": "INLINE", "rows": [{"x": 1}]}
+    run = (await ask.input(CREATE_EXECUTION, pipelineId=pipeline, **rows))["execution"]["id"]
+    key = parse_key("Execution", run)
+    assert any(key in pk for pk, _ in await contents(ask.store.table))
+    later = replace(ask.store, clock=Clock(lambda: wall_clock() + timedelta(days=400)))
+    await later.finish_deletes()
+    assert [row for row in await contents(ask.store.table) if key in row.pk] == []
 
 
 async def test_the_requests_over_the_wire_ask_for_consistency(tmp_path: Path) -> None:
