@@ -11,8 +11,8 @@ from penstock.datastore.resources.changes import RowChanges
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Session, Store
 from penstock.datastore.table.instrumentation import Units
-from penstock.datastore.table.session_table import ReadConsistency
-from penstock.resolvers.consistency import WrittenRow, open_token, seal_token
+from penstock.datastore.table.session_table import ReadConsistency, WrittenRow
+from penstock.resolvers.consistency import open_token, seal_token
 from penstock.resolvers.cursors import Cursors
 from penstock.resolvers.loaders import Loaders
 
@@ -79,7 +79,9 @@ class Context(msgspec.Struct, frozen=True):
         table = self.session.own_writes
         if table is None or not table.has_written:
             return None
-        return seal_token(self.cursors, self.known, table.written, self.clock.now())
+        now = int(self.clock.now().timestamp())
+        written = [WrittenRow(key, now) for key in table.written]
+        return seal_token(self.cursors, self.known, written)
 
     @property
     def caller(self) -> Caller:

@@ -4,7 +4,7 @@ from asyncio import gather
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from penstock.datastore.table.keys import SEPARATOR
 from penstock.datastore.table.layout import GRANT, OWNED, ROWS, Row
@@ -25,11 +25,18 @@ from penstock.datastore.table.port import (
 _MAX_KEYS: Final = 100
 
 
+class WrittenRow(NamedTuple):
+    """The key of an indexed row that was written, and the time in seconds since the epoch."""
+
+    key: Key
+    seconds: int
+
+
 @dataclass(frozen=True, slots=True)
 class ReadConsistency:
-    """How a session reads: consistently or not, and the keys of indexed rows written lately.
+    """The consistency of a session's reads, and the keys of indexed rows written lately.
 
-    A session that is not consistent becomes so with its first write.
+    A session whose reads are not consistent reads so from its first write on.
     """
 
     consistent: bool = False

@@ -383,6 +383,7 @@ async def test_a_token_that_no_server_gave_is_refused_and_nothing_is_written(
             "extensions": {"consistencyToken": token},
         }
         told = await application.client.post("/graphql", json=body)
+        assert told.status_code == 400
         (error,) = told.json()["errors"]
         assert error["extensions"]["code"] == "BAD_USER_INPUT"
         assert error["message"] == "Invalid consistency token."

@@ -1,6 +1,9 @@
 """Consistency tokens name what was written in the last minute, as far as it fits."""
 
+from base64 import b64encode
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from zlib import compress
 
 import pytest
 from hypothesis import given
@@ -8,6 +11,7 @@ from hypothesis import strategies as st
 
 from penstock.datastore.errors import BadArgument
 from penstock.datastore.table.port import Key
+from penstock.datastore.table.session_table import WrittenRow
 from penstock.resolvers.consistency import (
     MAX_TOKEN_LENGTH,
     REMEMBERED_SECONDS,
@@ -21,6 +25,10 @@ NOW = datetime(2026, 1, 2, tzinfo=UTC)
 MINUTE = timedelta(seconds=REMEMBERED_SECONDS)
 
 
+def token_of(keys: Sequence[Key], known: Sequence[WrittenRow] = (), now: datetime = NOW) -> str:
+    return seal_token(CURSORS, known, [WrittenRow(key, int(now.timestamp())) for key in keys])
+
+
 def keys_in(token: str, now: datetime = NOW) -> list[Key]:
     return [row.key for row in open_token(CURSORS, token, now)]
 
@@ -30,14 +38,14 @@ texts = st.text(st.characters(codec="utf-8"), max_size=20)
 
 @given(st.lists(st.builds(Key, texts, texts), unique=True))
 def test_a_token_names_the_rows_in_the_order_of_their_writing(keys: list[Key]) -> None:
-    assert keys_in(seal_token(CURSORS, (), keys, NOW)) == keys
+    assert keys_in(token_of(keys)) == keys
 
 
 def test_a_token_goes_on_naming_what_an_earlier_one_named() -> None:
     one, two = Key("one", "x"), Key("two", "x")
-    known = open_token(CURSORS, seal_token(CURSORS, (), [one, two], NOW), NOW)
+    known = open_token(CURSORS, token_of([one, two]), NOW)
     later = NOW + MINUTE / 2
-    token = seal_token(CURSORS, known, [one], later)
+    token = token_of([one], known, later)
     assert keys_in(token, later) == [two, one]
     assert keys_in(token, NOW + MINUTE) == [two, one]
     assert keys_in(token, NOW + MINUTE + timedelta(seconds=1)) == [one]
@@ -46,7 +54,7 @@ def test_a_token_goes_on_naming_what_an_earlier_one_named() -> None:
 
 def test_what_does_not_fit_is_left_out_from_the_oldest_on() -> None:
     keys = [Key(f"P:{CURSORS.seal('x', str(n))}", "PV:latest") for n in range(1000)]
-    token = seal_token(CURSORS, (), keys, NOW)
+    token = token_of(keys)
     assert len(token) <= MAX_TOKEN_LENGTH
     kept = keys_in(token)
     assert 50 < len(kept) < 1000
@@ -55,13 +63,22 @@ def test_what_does_not_fit_is_left_out_from_the_oldest_on() -> None:
 
 def test_a_single_row_that_is_too_long_is_left_out() -> None:
     keys = [Key("".join(chr(0x4E00 + n * 7 % 20_000) for n in range(3000)), "x")]
-    assert keys_in(seal_token(CURSORS, (), keys, NOW)) == []
+    assert keys_in(token_of(keys)) == []
+
+
+@pytest.mark.parametrize(
+    "payload",
+    ["", "x", "eA==", b64encode(compress(b"{")).decode(), b64encode(compress(b"[1]")).decode()],
+)
+def test_what_another_release_sealed_is_refused(payload: str) -> None:
+    with pytest.raises(BadArgument):
+        open_token(CURSORS, CURSORS.seal("consistency token", payload), NOW)
 
 
 @pytest.mark.parametrize("damage", ["", "x", "A" * 60, CURSORS.seal("another list", "x")])
 def test_what_no_server_of_the_table_sealed_is_refused(damage: str) -> None:
     with pytest.raises(BadArgument):
         open_token(CURSORS, damage, NOW)
-    token = seal_token(Cursors(b"the key of another table"), (), [Key("a", "b")], NOW)
+    token = seal_token(Cursors(b"the key of another table"), (), [])
     with pytest.raises(BadArgument):
         open_token(CURSORS, token, NOW)
