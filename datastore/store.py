@@ -58,6 +58,7 @@ from penstock.datastore.table.layout import (
     KindDefinition,
 )
 from penstock.datastore.table.port import Key, Table
+from penstock.datastore.table.session_table import OWN_WRITES, ReadConsistency, SessionTable
 
 R = TypeVar("R", bound=Resource)
 
@@ -93,21 +94,26 @@ class Session:
     """The repositories of one caller, opened by `Store.open_session` for one request.
 
     `units` counts the read and write units that the session uses; `work` is the account that pays
-    for other work. `watch` is called with each batch that a loader reads. A session makes a
-    repository when it is first used, because a request uses few of them.
+    for other work. `own_writes` is the table that knows what the session wrote; it is None in a
+    session without `reads`, which is for requests that only read. `watch` is called with each batch
+    that a loader reads. A session makes a repository when it is first used, because a request uses
+    few of them.
     """
 
-    def __init__(self, store: "Store", caller: Caller, work: WorkAccount) -> None:
-        table = MeteredTable(store.table)
+    def __init__(
+        self, store: "Store", caller: Caller, work: WorkAccount, reads: ReadConsistency | None
+    ) -> None:
+        metered = MeteredTable(store.table)
+        self.own_writes: Final = None if reads is None else SessionTable(metered, reads)
         self.caller: Final = caller
         self.work: Final = work
-        self.units: Final = table.units
+        self.units: Final = metered.units
         self.watch: Final = store.watch
         self._store: Final = store
         # Repositories hold the access and not the session: session and repositories would refer to
         # each other, and only the garbage collector would free them after the request.
         self._access: Final = Access(
-            table,
+            self.own_writes or metered,
             caller,
             store.clock,
             store.list_budget,
@@ -236,9 +242,17 @@ class Store:
     on_execution_ready: Callable[[], None] = notify_nobody
     ngsi_access: SinkAccess = field(default_factory=SinkAccess)
 
-    def open_session(self, caller: Caller, work: WorkAccount = FREE_WORK) -> Session:
-        """Open the session of a caller for one request; repositories come only from sessions."""
-        return Session(self, caller, work)
+    def open_session(
+        self,
+        caller: Caller,
+        work: WorkAccount = FREE_WORK,
+        reads: ReadConsistency | None = OWN_WRITES,
+    ) -> Session:
+        """Open the session of a caller for one request; repositories come only from sessions.
+
+        By default its reads are consistent from its first write on; without `reads` never.
+        """
+        return Session(self, caller, work, reads)
 
     async def find_credential(self, api_key: str) -> Credential | None:
         """Read the stored hash, roles and expiry of an API key, before its caller is known."""

@@ -57,6 +57,7 @@ from penstock.server.edge.rate_limit import (
     RateLimiter,
     shared_buckets,
 )
+from penstock.server.edge.request import CONSISTENCY_HEADER
 from penstock.server.edge.s3_events import S3Events
 from penstock.server.settings.settings import InvalidSettings, Settings
 from penstock.server.streams.backpressure import StreamLimits
@@ -173,6 +174,7 @@ REQUEST_HEADERS = (
     "content-type",
     "if-none-match",
     "if-range",
+    CONSISTENCY_HEADER,
     "range",
     "x-penstock-cost",
     "x-request-id",
@@ -183,6 +185,7 @@ RESPONSE_HEADERS = (
     "content-disposition",
     "content-range",
     "etag",
+    CONSISTENCY_HEADER,
     "retry-after",
     "www-authenticate",
     "x-request-id",
@@ -315,7 +318,15 @@ def _context_opener(
     def open_context(caller: Caller, admission: AdmittedOperation) -> Context:
         limiter.spend(caller.user_id, admission.cost)
         work = CallerAccount(limiter, caller.user_id)
-        return Context.open(store, caller, cursors, changes, work)
+        return Context.open(
+            store,
+            caller,
+            cursors,
+            changes,
+            work,
+            consistent=admission.operation.reads_consistently,
+            token=admission.consistency_token,
+        )
 
     return open_context
 

@@ -61,7 +61,10 @@ class Access(msgspec.Struct, frozen=True):
 
     async def require_group(self, group: GroupPath) -> None:
         """Raise NotFound for a group that does not exist; the root always exists."""
-        if group != ROOT and not (await self.table.get([key_of_group(group)])).items:
+        if group == ROOT:
+            return
+        found = await self.table.get([key_of_group(group)], consistent=True)
+        if not found.items:
             raise group_not_found_error(group)
 
     def require_role(self, role: Role, group: GroupPath) -> None:

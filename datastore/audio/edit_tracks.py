@@ -63,7 +63,7 @@ class TrackEditor:
         swept, too.
         """
         async for _ in Attempts():
-            track = await TrackReader(self.access).get_audio_files_by_audio_id(id, consistent=True)
+            track = await TrackReader(self.access).get_audio_files_by_audio_id(id)
             if expected_version not in (None, track.version):
                 raise VersionConflict(track.version)
             unchanged = Compare("version", "=", track.version)
@@ -88,7 +88,7 @@ class TrackEditor:
         Raises ObjectTaken if the track changes to an object that another track has.
         """
         async for _ in Attempts():
-            track = await TrackReader(self.access).get_audio_files_by_audio_id(id, consistent=True)
+            track = await TrackReader(self.access).get_audio_files_by_audio_id(id)
             changed = change(track)
             if changed == track:
                 return track

@@ -130,9 +130,7 @@ class CreateExecutions:
     ) -> Execution:
         last, is_open = None, wanted.mode is ExecutionMode.INLINE
         async for _ in Attempts():
-            pipeline = await ResourceReader(PIPELINE, self.access).one(
-                wanted.pipeline_id, consistent=True
-            )
+            pipeline = await ResourceReader(PIPELINE, self.access).one(wanted.pipeline_id)
             require_run(self.access.caller, pipeline)
             if not is_open:
                 await self._open_upload(pipeline, id)
@@ -220,7 +218,7 @@ class CreateExecutions:
             await commit(self.access.table, [*writes, guard, _first_count_write(execution)])
 
     async def _read_replayed(self, id: str) -> Execution:
-        (found,) = await ReadExecutions(self.access).many([id], consistent=True)
+        (found,) = await ReadExecutions(self.access).many([id])
         if isinstance(found, Execution):
             return found
         message = f"made an {NOUN} that is gone"

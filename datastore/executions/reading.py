@@ -36,34 +36,32 @@ class ReadExecutions:
 
     access: Access
 
-    async def many(
-        self, ids: Sequence[str], *, consistent: bool = False
-    ) -> list[Execution | NotFound]:
+    async def many(self, ids: Sequence[str]) -> list[Execution | NotFound]:
         """Get execution: `pk = PE:<id>, sk = PE:P`, batched, then their pipelines; aligned."""
-        found = await self.many_with_pipelines(ids, consistent=consistent, projection=ACCESS_FIELDS)
+        found = await self.many_with_pipelines(ids, projection=ACCESS_FIELDS)
         return [one if isinstance(one, NotFound) else one.execution for one in found]
 
-    async def one(self, id: str, *, consistent: bool = False) -> VisibleExecution:
+    async def one(self, id: str) -> VisibleExecution:
         """Get an execution with its pipeline; raises NotFound."""
-        (found,) = await self.many_with_pipelines([id], consistent=consistent)
+        (found,) = await self.many_with_pipelines([id])
         if isinstance(found, NotFound):
             raise found
         return found
 
     async def many_with_pipelines(
-        self, ids: Sequence[str], *, consistent: bool = False, projection: Projection = None
+        self, ids: Sequence[str], *, projection: Projection = None
     ) -> list[VisibleExecution | NotFound]:
         """Get executions with their pipelines; one answer for each id, aligned.
 
         `projection` are the fields that each pipeline must have.
         """
         keys = {id: key_of_execution(id) for id in ids if is_id(id)}
-        rows = await read_rows(self.access.table, keys.values(), consistent=consistent)
+        rows = await read_rows(self.access.table, keys.values(), consistent=True)
         read = {id: execution_of(rows[key]) for id, key in keys.items() if key in rows}
         found = {id: one for id, one in read.items() if one.deleted_at is None}
         owners = list(dict.fromkeys(one.pipeline_id for one in found.values()))
         reading = ResourceReader(PIPELINE, self.access)
-        pipelines = await reading.many(owners, consistent=consistent, projection=projection)
+        pipelines = await reading.many(owners, projection=projection)
         visible = {one.id: one for one in pipelines if not isinstance(one, NotFound)}
         return [
             VisibleExecution(found[id], visible[found[id].pipeline_id])
@@ -110,12 +108,12 @@ async def follow_execution(
     A slow reader misses states, but never the last. The iterator also ends if the execution is
     removed or the caller no longer sees it. Raises NotFound if they do not see it at the start.
     """
-    execution = (await reading.one(id, consistent=True)).execution
+    execution = (await reading.one(id)).execution
     yield execution
     with changes.watch(key_of_execution(id), execution.revision) as watch:
         while not execution.state.is_over:
             await watch.next()
-            (found,) = await reading.many([id], consistent=True)
+            (found,) = await reading.many([id])
             if isinstance(found, NotFound):
                 return
             if found.revision > execution.revision:

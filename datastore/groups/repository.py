@@ -35,7 +35,7 @@ class Groups:
     async def many(self, paths: Sequence[GroupPath]) -> list[Group | NotFound]:
         """Get groups: `pk = G:<parent>, sk = G:<group>`, batched; aligned with the paths."""
         keys = {path: key_of_group(path) for path in paths if self.access.caller.sees(path)}
-        rows = await read_rows(self.access.table, keys.values())
+        rows = await read_rows(self.access.table, keys.values(), consistent=True)
         return [
             _group_of_row(path, rows.get(keys[path]))
             if path in keys

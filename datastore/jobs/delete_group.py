@@ -235,7 +235,7 @@ class _SubtreeDeletion:
     ) -> int:
         rows = [item for item in page if str(item["pk"]).startswith(f"{kind.letter}:")]
         reading = ResourceReader(kind, self.access)
-        found = await reading.many([resource_id(item) for item in rows], consistent=True)
+        found = await reading.many([resource_id(item) for item in rows])
         there = [resource for resource in found if not isinstance(resource, NotFound)]
         return sum([await self._delete_or_revoke(kind, resource, group) for resource in there])
 

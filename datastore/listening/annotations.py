@@ -63,15 +63,13 @@ class Annotations:
 
     access: Access
 
-    async def many(
-        self, things: Sequence[ThingKey], *, consistent: bool = False
-    ) -> list[Annotation]:
+    async def many(self, things: Sequence[ThingKey]) -> list[Annotation]:
         """Get annotations: `pk = U:<user>, sk = AN:<kind>:<id>`, batched; aligned with the things.
 
         It does not check that the things exist.
         """
         keys = {thing: self.key(thing) for thing in things if is_id(thing[1])}
-        rows = await read_rows(self.access.table, keys.values(), consistent=consistent)
+        rows = await read_rows(self.access.table, keys.values(), consistent=True)
         items = [rows.get(keys[thing], {}) if thing in keys else {} for thing in things]
         return [
             load(Annotation, item, kind=kind, id=id)
@@ -80,7 +78,7 @@ class Annotations:
 
     async def one(self, thing: ThingKey) -> Annotation:
         """Read the annotation of a thing, consistently."""
-        (found,) = await self.many([thing], consistent=True)
+        (found,) = await self.many([thing])
         return found
 
     async def rate(self, thing: ThingKey, rating: int | None) -> AnnotatedThing:
@@ -121,11 +119,11 @@ class Annotations:
             case Kind.AUDIO:
                 return await self.require_track(id)
             case Kind.PLAYLIST:
-                return await PlaylistReading(self.access).one(id, consistent=True)
+                return await PlaylistReading(self.access).one(id)
 
     async def require_track(self, id: str) -> Audio:
         """Read a track of the caller; raises NotFound."""
-        return await AudioReading(self.access).get_audio_files_by_audio_id(id, consistent=True)
+        return await AudioReading(self.access).get_audio_files_by_audio_id(id)
 
     def key(self, thing: ThingKey) -> Key:
         kind, id = thing

@@ -22,7 +22,7 @@ class QueueRepository:
 
     async def get(self) -> PlayQueue:
         """Get the queue: `pk = U:<user>, sk = PQ`; an empty one if none was saved."""
-        item = (await self.access.table.get([self._key])).items.get(self._key, {})
+        item = (await self.access.table.get([self._key], consistent=True)).items.get(self._key, {})
         return load(PlayQueue, item)
 
     async def save(self, audio_ids: Sequence[str], index: int, position_ms: int) -> PlayQueue:

@@ -216,7 +216,7 @@ class RunLists:
 
     async def _read_runs(self, lane: _RunList, items: Sequence[Attributes]) -> list[Run]:
         """The current runs of some lines; runs that no longer match are left out."""
-        runs = await self.runs.many(lane.run_names(items), consistent=True)
+        runs = await self.runs.many(lane.run_names(items))
         return [run for run in runs if not isinstance(run, NotFound) and lane.matches(run)]
 
 

@@ -51,7 +51,7 @@ class Manifests:
     async def many(self, names: Sequence[ManifestName]) -> list[Manifest | NotFound]:
         """Get manifests: `pk = RM:<group>, sk = RM:<name>`, batched; aligned with the names."""
         seen = {name: key_of_manifest(name) for name in names if self._may_exist(name)}
-        rows = await read_rows(self.access.table, seen.values())
+        rows = await read_rows(self.access.table, seen.values(), consistent=True)
         return [
             _load_manifest(name, rows.get(seen[name]) if name in seen else None) for name in names
         ]

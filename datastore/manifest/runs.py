@@ -102,18 +102,16 @@ class Runs:
     access: Access
     folders: OutputFolders = field(default_factory=OutputFolders)
 
-    async def many(
-        self, names: Sequence[RunName], *, consistent: bool = False
-    ) -> list[Run | NotFound]:
+    async def many(self, names: Sequence[RunName]) -> list[Run | NotFound]:
         """Get runs: `pk = R:<manifest>:<runId>, sk = R`, batched; aligned with the names."""
         keys = {name: key_of_run(name) for name in names if self._may_exist(name)}
-        rows = await read_rows(self.access.table, keys.values(), consistent=consistent)
+        rows = await read_rows(self.access.table, keys.values(), consistent=True)
         items = [rows.get(keys[name]) if name in keys else None for name in names]
         return [unknown_run() if item is None else run_of(item) for item in items]
 
-    async def one(self, name: RunName, *, consistent: bool = False) -> Run:
+    async def one(self, name: RunName) -> Run:
         """Get a run; raises NotFound."""
-        (run,) = await self.many([name], consistent=consistent)
+        (run,) = await self.many([name])
         if isinstance(run, NotFound):
             raise run
         return run
@@ -156,7 +154,7 @@ class Runs:
         rules.require_valid(transition.problems())
         call = self.access.clock.new_id()
         async for _ in Attempts():
-            run = await self.one(name, consistent=True)
+            run = await self.one(name)
             try:
                 after = advance_run(run, transition, self._now())
             except LeaseLost:

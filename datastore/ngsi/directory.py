@@ -323,7 +323,7 @@ class Directory:
         return await read_merged_page(lanes, window, self.access.budget.rounds)
 
     async def _get_item(self, key: Key) -> Attributes | None:
-        return (await self.access.table.get([key])).items.get(key)
+        return (await self.access.table.get([key], consistent=True)).items.get(key)
 
 
 def _visible_prefixes(held: GroupPath, top: GroupPath) -> Iterator[str]:

@@ -118,7 +118,7 @@ class RunLog:
         names = [RunName(MANIFEST, key.removesuffix(FILE)) for key in files]
         useless = [
             file
-            for file, run in zip(files, await self.runs.many(names, consistent=True), strict=True)
+            for file, run in zip(files, await self.runs.many(names), strict=True)
             if isinstance(run, NotFound) or run.state is RunState.LOADED
         ]
         for file in useless:

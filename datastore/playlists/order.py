@@ -125,7 +125,7 @@ class EntryOrder:
 
     async def _require_unchanged(self) -> None:
         """Raise StaleRead if the playlist has changed: a moving entry may have been missed."""
-        now = await PlaylistReader(self.access).one(self.playlist.id, consistent=True)
+        now = await PlaylistReader(self.access).one(self.playlist.id)
         if (now.version, now.ranked) != (self.playlist.version, self.playlist.ranked):
             raise StaleRead
 

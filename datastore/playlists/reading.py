@@ -36,9 +36,7 @@ class PlaylistReader:
 
     access: Access
 
-    async def many(
-        self, ids: Sequence[str], *, consistent: bool = False
-    ) -> list[Playlist | NotFound]:
+    async def many(self, ids: Sequence[str]) -> list[Playlist | NotFound]:
         """Get playlists: `pk = PL:<id>, sk = PL` and the caller's `U:<user>, PL:<id>`, batched.
 
         One answer for each id, aligned. Without the row in the caller's own partition the
@@ -47,7 +45,7 @@ class PlaylistReader:
         known = [id for id in ids if is_id(id)]
         members = {id: member_key(self._user, id) for id in known}
         keys = [*map(header_key, known), *members.values()]
-        rows = await read_rows(self.access.table, keys, consistent=consistent)
+        rows = await read_rows(self.access.table, keys, consistent=True)
         found: list[Playlist | NotFound] = []
         for id in ids:
             header = rows.get(header_key(id)) if members.get(id) in rows else None
@@ -55,9 +53,9 @@ class PlaylistReader:
             found.append(no_playlist() if header is None or gone else playlist_of(header))
         return found
 
-    async def one(self, id: str, *, consistent: bool = False) -> Playlist:
+    async def one(self, id: str) -> Playlist:
         """Get a playlist; raises NotFound."""
-        (playlist,) = await self.many([id], consistent=consistent)
+        (playlist,) = await self.many([id])
         if isinstance(playlist, NotFound):
             raise playlist
         return playlist
@@ -65,7 +63,7 @@ class PlaylistReader:
     async def replayed_playlist(self, id: str) -> Playlist:
         """The playlist that an earlier call with this key made; raises Invalid if it is gone."""
         try:
-            return await self.one(id, consistent=True)
+            return await self.one(id)
         except NotFound:
             problem = FieldProblem(["idempotencyKey"], "made a playlist that is gone")
             raise Invalid([problem]) from None

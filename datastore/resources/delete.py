@@ -60,7 +60,7 @@ class ResourceDeleter(Generic[R]):
         The name is free and the resource invisible from the first transaction on.
         """
         async for _ in Attempts():
-            current = await ResourceReader(self.kind, self.access).one(id, consistent=True)
+            current = await ResourceReader(self.kind, self.access).one(id)
             self.access.require_owner(Role.ADMIN, current)
             if expected_version not in (None, current.version):
                 raise VersionConflict(current.version)

@@ -79,27 +79,24 @@ class ResourceReader(Generic[R]):
     access: Access
 
     async def many(
-        self, ids: Sequence[str], *, consistent: bool = False, projection: Projection = None
+        self, ids: Sequence[str], *, projection: Projection = None
     ) -> list[R | NotFound]:
         """Get latest: `pk = P:<id>, sk = PV:latest`, batched; one answer for each id, in order.
 
-        The row carries the grants, so it decides the access. An id that the caller does not see and
-        an absent one give the same NotFound. Each resource has at least the fields of the
-        projection.
+        The row carries the grants, so it decides the access and is read consistently. An id that
+        the caller does not see and an absent one give the same NotFound. Each resource has at least
+        the fields of the projection.
         """
-        rows, part = (
-            await self._rows(ids, consistent=consistent),
-            merge_projections(projection, ACCESS_FIELDS),
-        )
-        return [self.admit(row, part) for row in rows]
+        part = merge_projections(projection, ACCESS_FIELDS)
+        return [self.admit(row, part) for row in await self._rows(ids)]
 
     async def lazy_many(self, ids: Sequence[str]) -> list[LazyResource[R] | NotFound]:
         """Get latest, for callers that need more and more fields of each."""
         return [self._admit_row(row, ACCESS_FIELDS) for row in await self._rows(ids)]
 
-    async def one(self, id: str, *, consistent: bool = False) -> R:
+    async def one(self, id: str) -> R:
         """Get latest, one id; raises NotFound."""
-        (resource,) = await self.many([id], consistent=consistent)
+        (resource,) = await self.many([id])
         if isinstance(resource, NotFound):
             raise resource
         return resource
@@ -113,7 +110,7 @@ class ResourceReader(Generic[R]):
             NAME.key(kind=self.kind.letter, name=comparison_form(name), group=above)
             for above in reversed(ancestors(group))
         ]
-        rows = await read_rows(self.access.table, [*chain, key_of_group(group)])
+        rows = await read_rows(self.access.table, [*chain, key_of_group(group)], consistent=True)
         if group != ROOT and key_of_group(group) not in rows:
             raise group_not_found_error(group)
         for key in chain:
@@ -126,11 +123,9 @@ class ResourceReader(Generic[R]):
         found = self._admit_row(item, projection)
         return found if isinstance(found, NotFound) else found.record(projection)
 
-    async def _rows(
-        self, ids: Sequence[str], *, consistent: bool = False
-    ) -> list[Attributes | None]:
+    async def _rows(self, ids: Sequence[str]) -> list[Attributes | None]:
         keys = {id: self.kind.latest.key(id=id) for id in ids if is_id(id)}
-        found = await read_rows(self.access.table, list(keys.values()), consistent=consistent)
+        found = await read_rows(self.access.table, list(keys.values()), consistent=True)
         return [found.get(keys[id]) if id in keys else None for id in ids]
 
     def _admit_row(

@@ -11,7 +11,13 @@ from penstock.datastore.access.access import Access, not_found_error
 from penstock.datastore.errors import NotFound
 from penstock.datastore.records import Resource
 from penstock.datastore.resources.reading import ACCESS_FIELDS, ResourceReader
-from penstock.datastore.table.items import Projection, load, merge_projections, read_rows
+from penstock.datastore.table.items import (
+    Projection,
+    load,
+    merge_projections,
+    read_lasting_rows,
+    read_rows,
+)
 from penstock.datastore.table.layout import KindDefinition
 from penstock.datastore.table.pages import Slice, Window, make_slice
 from penstock.datastore.table.port import Attributes, Key, Query, Range
@@ -51,7 +57,7 @@ class Versions(Generic[R]):
         wanted = {(id, n) for id, n in ids if is_id(id) and 1 <= n <= MAX_VERSION}
         keys = [self.kind.latest.key(id=id) for id, _ in wanted]
         keys += [self.kind.version.key(id=id, version=n) for id, n in wanted]
-        rows = await read_rows(self.access.table, keys)
+        rows = await read_rows(self.access.table, keys, consistent=True)
         return [
             self._admit_version(id, n, rows) if (id, n) in wanted else self._absent()
             for id, n in ids
@@ -94,7 +100,7 @@ class Versions(Generic[R]):
             self.kind.version.key(id=of.id, version=n) if 1 <= n <= of.version else None
             for of, n in wanted
         ]
-        rows = await read_rows(self.access.table, (key for key in keys if key is not None))
+        rows = await read_lasting_rows(self.access.table, filter(None, keys))
         return [
             load(self.kind.version_record, rows[key], projection, id=of.id)
             if key is not None and key in rows
@@ -117,6 +123,7 @@ class Versions(Generic[R]):
             after=after,
             descending=not window.backward,
             limit=window.size + 1,
+            consistent=True,
         )
         page = await self.access.table.query(query)
         items = list(page.items)

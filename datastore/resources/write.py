@@ -173,7 +173,7 @@ class ResourceWriter(Generic[R]):
     async def _read_repeated(self, id: str) -> R:
         """Read the resource that an earlier call with the same idempotency key created."""
         try:
-            return await ResourceReader(self.kind, self.access).one(id, consistent=True)
+            return await ResourceReader(self.kind, self.access).one(id)
         except NotFound:
             message = f"made a {self.kind.noun} that is gone"
             raise Invalid([FieldProblem(["idempotencyKey"], message)]) from None
@@ -192,7 +192,7 @@ class ResourceWriter(Generic[R]):
         """
 
         async def rewrite_once() -> tuple[R, R]:
-            current = await ResourceReader(self.kind, self.access).one(id, consistent=True)
+            current = await ResourceReader(self.kind, self.access).one(id)
             changed = change(current)
             if changed is current:
                 return current, current

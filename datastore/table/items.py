@@ -185,6 +185,18 @@ def _lists_for_tuples(value: Any) -> Value:
 MAX_KEYS = 100
 
 
+async def read_lasting_rows(table: Table, keys: Iterable[Key]) -> dict[Key, Attributes]:
+    """Read rows that are written once and never change, such as versions.
+
+    An eventually consistent read, which costs half, can only miss them: those that it misses are
+    read again, consistently.
+    """
+    distinct = list(dict.fromkeys(keys))
+    found = await read_rows(table, distinct)
+    missing = [key for key in distinct if key not in found]
+    return found | await read_rows(table, missing, consistent=True)
+
+
 async def read_rows(
     table: Table, keys: Iterable[Key], *, consistent: bool = False
 ) -> dict[Key, Attributes]:

@@ -65,6 +65,14 @@ class Template:
                 return SEPARATOR.join([*parts, ""])
         raise ValueError(f"{self.text} has no variable left to cut at")
 
+    def fits(self, text: str) -> bool:
+        """Whether a key text has the segments of this template."""
+        parts = text.split(SEPARATOR)
+        return len(parts) == len(self._segments) and all(
+            variable is not None or segment == part
+            for (segment, variable), part in zip(self._segments, parts, strict=True)
+        )
+
     def parse(self, text: str) -> dict[str, str]:
         """Read the segments of the variables, still escaped; ValueError for a foreign key."""
         parts = text.split(SEPARATOR)

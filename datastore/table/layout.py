@@ -30,6 +30,18 @@ class Row:
     def key(self, **values: KeyPart) -> Key:
         return Key(self.pk.fill(values), self.sk.fill(values))
 
+    def holds(self, key: Key) -> bool:
+        """Whether a key is that of an item of this row."""
+        return self.pk.fits(key.pk) and self.sk.fits(key.sk)
+
+    def is_listed(self, key: Key, partition: str) -> bool:
+        """Whether the partition of the index is one that may list the item under this row's key."""
+        if self.index is None or not self.index.fits(partition):
+            return False
+        values = {**self.pk.parse(key.pk), **self.sk.parse(key.sk)}
+        given = self.index.parse(partition).items()
+        return all(values.get(name, value) == value for name, value in given)
+
     def index_partition(self, **values: KeyPart) -> str:
         """The partition of the index that lists items of this row."""
         if self.index is None:

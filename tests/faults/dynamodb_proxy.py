@@ -92,12 +92,14 @@ class FaultProxy:
 
     `async with FaultProxy(url) as proxy` serves at `proxy.url`; `proxy.seen` lists the requests and
     `proxy.upstream` counts the forwarded ones by operation. `proxy.silence` seconds of the loop's
-    time pass as soon as it falls silent.
+    time pass as soon as it falls silent. Reads that ask for no consistency, and all of the index,
+    come from the table `stale_table`, if it is given.
     """
 
     def __init__(self, upstream_url: str) -> None:
         self.url = ""
         self.silence = 0.0
+        self.stale_table: str | None = None
         self.seen: list[ProxiedRequest] = []
         self.upstream: dict[str, int] = defaultdict(int)
         self._upstream_url = upstream_url
@@ -210,12 +212,32 @@ class FaultProxy:
 
     async def _pass_on(self, request: Request, operation: str, body: Body) -> Answer:
         self.upstream[operation] += 1
+        table = None if self.stale_table is None else _table_read_eventually(operation, body)
+        if table is not None:
+            return await self._read_stale(request, operation, body, table)
+        return await self._send(request, orjson.dumps(body))
+
+    async def _read_stale(self, request: Request, operation: str, body: Body, table: str) -> Answer:
+        """Read from the stale table, as if it was the one that the request names."""
+        current, stale = f'"{table}"'.encode(), f'"{self.stale_table}"'.encode()
+        answer = await self._send(request, orjson.dumps(body).replace(current, stale))
+        return Answer(answer.status, answer.body.replace(stale, current))
+
+    async def _send(self, request: Request, body: bytes) -> Answer:
         kept = ("authorization", "content-type", "x-amz-date", "x-amz-target")
         headers = {name: request.headers[name] for name in kept if name in request.headers}
-        async with self._session.post(
-            self._upstream_url, data=orjson.dumps(body), headers=headers
-        ) as answer:
+        async with self._session.post(self._upstream_url, data=body, headers=headers) as answer:
             return Answer(answer.status, await answer.read())
+
+
+def _table_read_eventually(operation: str, body: Body) -> str | None:
+    """Return the table of a read that asks for no consistency; None for other requests."""
+    if operation == "BatchGetItem":
+        ((table, wanted),) = body["RequestItems"].items()
+        return None if wanted.get("ConsistentRead") else str(table)
+    if operation not in ("GetItem", "Query") or body.get("ConsistentRead"):
+        return None
+    return str(body["TableName"])
 
 
 def _halves(things: Sequence[Body]) -> tuple[list[Body], list[Body]]:

@@ -14,7 +14,7 @@ from penstock.datastore.dynamodb.wire import Raw, decode_item
 from penstock.datastore.sqlite.rows import decode
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.table.port import Attributes, Key, Table, key_of
-from tests.support.table_interceptors import InterceptedTable
+from tests.support.table_interceptors import InterceptedTable, LaggingTable
 
 NGSI = ("NA:", "NC:", "ND:", "NE:", "NF:", "NM:", "NP:", "NR:", "NS", "NT:", "NX:")
 OWN_FACTS = ("IK:", "AK:", "K:", "J:", "U:", "PL:", "R:", "RL:", "RM:", "FU:", *NGSI)
@@ -36,7 +36,7 @@ Facts = dict[Key, dict[str, Any]]
 
 async def contents(table: Table) -> Rows:
     """Return every item of the table, by its key."""
-    while isinstance(table, InterceptedTable):
+    while isinstance(table, InterceptedTable | LaggingTable):
         table = table.table
     return {key_of(item): item for item in await _all_items(table)}
 

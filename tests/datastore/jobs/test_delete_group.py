@@ -265,6 +265,6 @@ async def test_a_grant_too_large_to_revoke_fails_the_job_and_a_second_wish_goes_
 async def add_tags(session: Session, kind: KindDefinition[Any], id: str, *counts: int) -> None:
     """Give the resource so many tags, each with another number."""
     for count in counts:
-        now = await session.repository(kind).reading.one(id, consistent=True)
+        now = await session.repository(kind).reading.one(id)
         changes = {"tags": tags(*(f"k{n}=a/b" for n in range(count)))}
         await session.repository(kind).writing.update(id, now.version, changes)

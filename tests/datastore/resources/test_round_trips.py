@@ -97,7 +97,7 @@ async def test_a_page_of_a_list_in_a_group_has_a_depth_of_two(
 ) -> None:
     for n in range(5):
         await make(session, USA, f"n{n}", "m=a/b", "n=x")
-    page = session.pipelines.listing.page
+    page = Store(traced).open_session(SUPER).pipelines.listing.page
     in_group = page(ListRequest(group=NORTHWEST), Window())
     # The chain's three groups and the group itself; then the pipelines.
     assert await cost(traced, in_group) == (5, 0, 2)
@@ -115,7 +115,7 @@ async def test_a_page_of_a_list_in_a_group_has_a_depth_of_two(
 
 async def test_tags_in_use_are_one_step_a_page(traced: TracedTable, session: Session) -> None:
     await make(session, USA, "one", "m=a/b")
-    lists = session.pipelines.tags
+    lists = Store(traced).open_session(SUPER).pipelines.tags
     assert await cost(traced, lists.keys(NORTHWEST, Window())) == (4, 0, 1)
     assert await cost(traced, lists.values("m", "a", NORTHWEST, Window())) == (4, 0, 1)
 
