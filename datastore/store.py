@@ -49,6 +49,7 @@ from penstock.datastore.resources.tags_in_use import TagLists
 from penstock.datastore.resources.versions import Versions
 from penstock.datastore.resources.write import ResourceWriter
 from penstock.datastore.roles import ROOT, Caller, Role
+from penstock.datastore.table.counters import SHARDS
 from penstock.datastore.table.instrumentation import MeteredTable, WatchBatch, watch_nothing
 from penstock.datastore.table.layout import (
     CALCULATION,
@@ -120,6 +121,7 @@ class Session:
             store.files,
             work,
             store.upload_limits,
+            store.shards,
         )
         self._repositories: Final[dict[str, ResourceRepository[Any]]] = {}
 
@@ -231,6 +233,7 @@ class Store:
     clock: Clock = field(default_factory=Clock)
     list_budget: Budget = field(default_factory=Budget)
     upload_limits: UploadLimits = field(default_factory=UploadLimits)
+    shards: int = SHARDS
     watch: WatchBatch = watch_nothing
     files: Files = NO_FILES
     user_buckets: BucketAccess = field(default_factory=BucketAccess)

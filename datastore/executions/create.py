@@ -48,6 +48,7 @@ from penstock.datastore.resources.execution_guard import CLOSED, DELETED
 from penstock.datastore.resources.reading import ResourceReader
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, already_done, commit
+from penstock.datastore.table.counters import choose_shard
 from penstock.datastore.table.layout import EXECUTION, EXECUTION_COUNT, EXECUTION_PLAN, PIPELINE
 from penstock.datastore.table.port import (
     AllOf,
@@ -166,6 +167,7 @@ class CreateExecutions:
             mode=wanted.mode,
             state=ExecutionState.WAITING,
             tags=wanted.tags,
+            shard=choose_shard(id, self.access.shards),
             pins=pins,
             max_failed_rows=wanted.max_failed_rows,
             ingest=iso_timestamp(now) if last is None else _next_moment(last, now),
@@ -233,7 +235,8 @@ def tag_writes(execution: Execution, *, gone: bool = False) -> list[Write]:
     cover: Item = {"tags": dict(tags.tag_map(execution.tags))}
     rows = tag_rows(KIND, execution.pipeline_id, execution.id, execution.tags)
     items = {key: {**row, **cover} for key, row in rows.items()}
-    counters = {one.key: one for one in tag_counters(KIND, execution.pipeline_id, execution.tags)}
+    counted = tag_counters(KIND, execution.pipeline_id, execution.tags, execution.shard)
+    counters = {one.key: one for one in counted}
     if gone:
         return [*item_writes(items, {}), *counter_writes(counters, {})]
     return [*item_writes({}, items), *counter_writes({}, counters)]

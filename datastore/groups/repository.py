@@ -13,8 +13,8 @@ from penstock.datastore.errors import (
     NameTaken,
     NotFound,
 )
-from penstock.datastore.groups.rows import count_in_group, removal_writes
-from penstock.datastore.records import Group
+from penstock.datastore.groups.rows import count_group, count_in_group, remove_group
+from penstock.datastore.records import Group, GroupCounts
 from penstock.datastore.roles import ROOT, GroupPath, Role, ancestors, covers, parent
 from penstock.datastore.table.commit import Write, commit
 from penstock.datastore.table.items import load, read_rows
@@ -50,6 +50,11 @@ class Groups:
             raise group
         return group
 
+    async def count(self, path: GroupPath) -> GroupCounts:
+        """Count the child groups and grants of a group; raises NotFound as `one` does."""
+        group = await self.one(path)
+        return await count_group(self.access.table, group.path)
+
     async def create(self, path: GroupPath, name: str | None) -> Group:
         """Create a group below an existing one; the caller must be admin at the new path."""
         if path == ROOT:
@@ -81,7 +86,7 @@ class Groups:
             raise IllegalState("The root group cannot be deleted.", "ROOT")
         self.access.require_role(Role.ADMIN, path)
         group = await self.one(path)
-        await commit(self.access.table, removal_writes(path))
+        await remove_group(self.access.table, path)
         return group
 
     async def children(self, of: Group, window: Window) -> Slice[Group]:

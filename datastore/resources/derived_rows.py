@@ -29,18 +29,26 @@ def tag_rows(kind: str, group: str, id: str, tagged: Iterable[Tag]) -> dict[Key,
     return {key_of(row): row for row in rows}
 
 
-def tag_counters(kind: str, group: str, tagged: Iterable[Tag]) -> Iterator[counters.Counter]:
-    """The counters of tag keys and values that a resource increases."""
+def tag_counters(
+    kind: str, group: str, tagged: Iterable[Tag], shard: int
+) -> Iterator[counters.Counter]:
+    """The counters of tag keys and values that a resource of this shard increases."""
     for tag in tagged:
-        row = TAG_KEY_COUNT.item(group=group, key=comparison_form(tag.key), kind=kind)
+        key = comparison_form(tag.key)
+        row = TAG_KEY_COUNT.item(group=group, key=key, kind=kind, shard=shard)
         labels = {"label": tag.key.strip(), INDEX_HASH: row[INDEX_HASH]}
         yield counters.Counter(key_of(row), {"count": 1}, labels)
         for level in tags.tag_levels(tag):
-            key = TAG_VALUE_COUNT.key(
-                group=group, key=level.key, kind=kind, depth=len(level.value), value=level.value
+            counted = TAG_VALUE_COUNT.key(
+                group=group,
+                key=level.key,
+                kind=kind,
+                depth=len(level.value),
+                value=level.value,
+                shard=shard,
             )
             amounts = {"count": 1} if level.last else {"count": 1, "deeper": 1}
-            yield counters.Counter(key, amounts, {"label": level.label})
+            yield counters.Counter(counted, amounts, {"label": level.label})
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +63,7 @@ class DerivedRows:
     kind: str
     id: str
     name: str
+    shard: int
     groups: tuple[GroupPath, ...]
     homes: frozenset[GroupPath]
     items: dict[Key, Item]
@@ -77,12 +86,16 @@ def derive_rows(kind: str, resource: Resource) -> DerivedRows:
         grant = GRANT.item(kind=kind, id=resource.id, group=group)
         rows = {key_of(grant): grant, **tag_rows(kind, group, resource.id, resource.tags)}
         items |= {key: {**row, "tags": cover} for key, row in rows.items()}
-        counters |= {one.key: one for one in tag_counters(kind, group, resource.tags)}
+        counters |= {
+            one.key: one for one in tag_counters(kind, group, resource.tags, resource.shard)
+        }
     if resource.owner not in resource.groups:
         row = OWNED.item(kind=kind, id=resource.id, group=resource.owner)
         items[key_of(row)] = row
     homes = frozenset((*resource.groups, resource.owner))
-    return DerivedRows(kind, resource.id, resource.name, resource.groups, homes, items, counters)
+    return DerivedRows(
+        kind, resource.id, resource.name, resource.shard, resource.groups, homes, items, counters
+    )
 
 
 def difference_writes(old: DerivedRows | None, new: DerivedRows | None) -> list[Write]:
@@ -91,7 +104,7 @@ def difference_writes(old: DerivedRows | None, new: DerivedRows | None) -> list[
         *_name_writes(old, new),
         *item_writes(old.items if old else {}, new.items if new else {}),
         *counter_writes(old.counters if old else {}, new.counters if new else {}),
-        *_group_writes(old.homes if old else frozenset(), new.homes if new else frozenset()),
+        *_group_writes(old, new),
     ]
 
 
@@ -121,6 +134,12 @@ def _name_writes(old: DerivedRows | None, new: DerivedRows | None) -> list[Write
     return [write for write in changes if write is not None]
 
 
-def _group_writes(old: frozenset[GroupPath], new: frozenset[GroupPath]) -> list[Write]:
-    left = [group_rows.count_in_group(group, "grants", -1) for group in sorted(old - new)]
-    return left + [group_rows.count_in_group(group, "grants", 1) for group in sorted(new - old)]
+def _group_writes(old: DerivedRows | None, new: DerivedRows | None) -> list[Write]:
+    some = new or old
+    if some is None:
+        return []
+    before = old.homes if old else frozenset[GroupPath]()
+    after = new.homes if new else frozenset[GroupPath]()
+    steps = [(group, -1) for group in sorted(before - after)]
+    steps += [(group, 1) for group in sorted(after - before)]
+    return [group_rows.count_in_group(group, "grants", step, some.shard) for group, step in steps]

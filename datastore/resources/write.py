@@ -40,6 +40,7 @@ from penstock.datastore.resources.reading import ResourceReader
 from penstock.datastore.resources.rules import check_resource
 from penstock.datastore.roles import GroupPath, Role
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, already_done, commit
+from penstock.datastore.table.counters import choose_shard
 from penstock.datastore.table.items import latest_item, version_item
 from penstock.datastore.table.layout import KindDefinition
 from penstock.datastore.table.port import Compare, Missing, Put
@@ -275,9 +276,11 @@ class ResourceWriter(Generic[R]):
 
     def _new_resource(self, group: GroupPath, content: Mapping[str, Any]) -> R:
         now, user = self.access.clock.timestamp(), self.access.caller.user_id
+        id = self.access.clock.new_id()
         return self.kind.record(
             **content,
-            id=self.access.clock.new_id(),
+            id=id,
+            shard=choose_shard(id, self.access.shards),
             state=State.ENABLED,
             groups=(group,),
             owner=group,

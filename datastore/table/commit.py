@@ -46,7 +46,7 @@ class AlreadyDone(Exception):
     """The row under this call's own id exists: an attempt whose answer was lost succeeded."""
 
 
-Refusal: TypeAlias = "Callable[[Item | None], Write | Exception]"
+Refusal: TypeAlias = "Callable[[Item | None], Write | Sequence[Write] | Exception]"
 
 
 def stale_read(_standing: Item | None) -> Exception:
@@ -67,8 +67,8 @@ def already_done(_standing: Item | None) -> Exception:
 class Write:
     """An operation, and the meaning of its failed condition.
 
-    The refusal is called with the item under the key; it returns another write to try in place of
-    this one, or the failure to raise.
+    The refusal is called with the item under the key; it returns another write or several to try
+    in place of this one, or the failure to raise.
     """
 
     operation: Operation
@@ -97,14 +97,17 @@ async def commit(table: Table, writes: Sequence[Write]) -> None:
 
 def _replace_refused(pending: list[Write], cancelled: ConditionFailed) -> None:
     failures: list[Exception] = []
+    more: list[Write] = []
     for position, standing in cancelled.failed:
         outcome = pending[position].refusal(standing)
-        if isinstance(outcome, Write):
-            pending[position] = outcome
-        else:
+        if isinstance(outcome, Exception):
             failures.append(outcome)
+            continue
+        pending[position], *others = [outcome] if isinstance(outcome, Write) else outcome
+        more += others
     if failures:
         raise min(failures, key=_rank)
+    pending += more
 
 
 def _rank(failure: Exception) -> int:

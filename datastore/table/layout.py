@@ -133,9 +133,10 @@ GRANT = row("{kind}:{id}", "G:{group}", "G:{group}")
 OWNED = row("{kind}:{id}", "O:{group}", "O:{group}")
 NAME = row("AID:{kind}:{name}", "G:{group}")
 GROUP = row("G:{parent}", "G:{group}")
+GROUP_COUNT = row("GC:{group}", "GC:{shard.2}")
 TAG = row("T:{group}:{key}", "T:{value}:{kind}:{id}")
-TAG_VALUE_COUNT = row("TA:{group}:{key}", "TA:{kind}:{depth.2}:{value}")
-TAG_KEY_COUNT = row("TA:{group}:{key}", "TA:{kind}", "TA:{group}:{kind}")
+TAG_VALUE_COUNT = row("TA:{group}:{key}", "TA:{kind}:{depth.2}:{value~}")
+TAG_KEY_COUNT = row("TA:{group}:{key~}", "TA:{kind}", "TA:{group}:{kind}")
 TOMBSTONE = Template("X:{kind}")
 IDEMPOTENCY = row("IK:{user}:{key}", "IK")
 API_KEY = row("AK:{id}", "AK", "AK:{user}")
@@ -199,6 +200,7 @@ ROWS = (
     REFERENCE_DATASET.version,
     NAME,
     GROUP,
+    GROUP_COUNT,
     TAG,
     TAG_VALUE_COUNT,
     TAG_KEY_COUNT,

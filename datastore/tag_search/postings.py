@@ -8,7 +8,7 @@ import msgspec
 
 from penstock.datastore.records import Tag
 from penstock.datastore.roles import GroupPath
-from penstock.datastore.table.keys import split_levels
+from penstock.datastore.table.keys import MAX_SHARD, split_levels
 from penstock.datastore.table.layout import GRANT, TAG, TAG_VALUE_COUNT
 from penstock.datastore.table.port import Attributes, Key, Page, Query, Range, Table
 from penstock.datastore.tag_search import tags
@@ -79,17 +79,26 @@ class TagPostings:
         return _posting_page(page, "sk")
 
     async def count(self) -> int:
-        """Count a tag's rows: `pk = TA:<group>:<key>, sk = TA:<kind>:<depth>:<a#b#c>`."""
-        key = TAG_VALUE_COUNT.key(
-            group=self.group,
-            key=self.key,
-            kind=self.params.letter,
-            depth=len(self.value),
-            value=self.value,
+        """Count a tag's rows: `pk = TA:<group>:<key>, sk = TA:<kind>:<depth>:<a#b#c>`.
+
+        The shards of the value are one range.
+        """
+        first, last = (
+            TAG_VALUE_COUNT.sk.fill(
+                {
+                    "kind": self.params.letter,
+                    "depth": len(self.value),
+                    "value": self.value,
+                    "shard": shard,
+                }
+            )
+            for shard in (0, MAX_SHARD)
         )
-        found = (await self.params.table.get([key])).items.get(key, {})
-        count = found.get("count", 0)
-        return count if isinstance(count, int) else 0
+        pk = TAG_VALUE_COUNT.pk.fill({"group": self.group, "key": self.key})
+        shards = Query(partition=pk, range=Range(first, low=first, high=last))
+        return sum(
+            int(str(item["count"])) for item in (await self.params.table.query(shards)).items
+        )
 
 
 @dataclass(frozen=True, slots=True)

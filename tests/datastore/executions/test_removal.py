@@ -123,7 +123,7 @@ async def test_a_group_is_deleted_with_the_executions_of_its_pipelines(
     await store.finish_deletes()
     assert await rows_left(store) == {"J"}
     assert await faults(store.table) == []
-    assert (await session.groups.one(ROOT)).children == 1
+    assert (await session.groups.count(ROOT)).children == 1
 
 
 @on_sqlite
