@@ -1,5 +1,6 @@
 """The table port over DynamoDB: limits are checked first, requests are retried until a deadline."""
 
+from asyncio import get_running_loop
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from functools import partial
@@ -11,6 +12,7 @@ from penstock.datastore.dynamodb.protocol import DEFAULT_CLIENT, ClientKind, Dyn
 from penstock.datastore.dynamodb.retry import DEADLINE, Attempts
 from penstock.datastore.table import limits
 from penstock.datastore.table.port import Batch, Delete, Key, Operation, Page, Put, Query
+from penstock.datastore.table.turns import TransactionTurns
 
 
 class DynamoDBTable:
@@ -27,6 +29,8 @@ class DynamoDBTable:
         self._client = client
         self._connections = connections
         self._deadline = deadline
+        price = partial(transactions.list_write_units, transactional=True)
+        self._turns = TransactionTurns(self._send_transaction, price)
 
     @classmethod
     async def open(
@@ -61,15 +65,14 @@ class DynamoDBTable:
 
     async def transact(self, operations: Sequence[Operation]) -> float:
         sizes = limits.guard_transact(operations)
-        attempts = Attempts(self._deadline)
-        return await transactions.transact(self._client, self._name, attempts, operations, sizes)
+        return await self._turns.transact(operations, sizes, self._deadline)
 
     async def write(self, operations: Sequence[Put | Delete]) -> float:
         sizes = limits.guard_write(operations)
         await transactions.batch_write(
             self._client, Attempts(self._deadline), {self._name: operations}
         )
-        return transactions.sum_write_units(operations, sizes, transactional=False)
+        return sum(transactions.list_write_units(operations, sizes, transactional=False))
 
     async def create(self) -> None:
         await self._definition().create()
@@ -78,7 +81,12 @@ class DynamoDBTable:
         return await self._definition().verify()
 
     async def close(self) -> None:
+        await self._turns.close()
         await self._connections.aclose()
+
+    async def _send_transaction(self, operations: Sequence[Operation], until: float) -> None:
+        attempts = Attempts(until - get_running_loop().time())
+        await transactions.transact(self._client, self._name, attempts, operations)
 
     def _definition(self) -> TableDefinition:
         return TableDefinition(self._client, self._name, self._deadline)

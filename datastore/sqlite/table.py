@@ -15,7 +15,6 @@ from time import time
 
 from penstock.datastore.errors import Unavailable
 from penstock.datastore.sqlite import rows
-from penstock.datastore.sqlite.conditions import apply_operation, condition_holds
 from penstock.datastore.sqlite.group_commit import (
     WorkerThread,
     caller_error,
@@ -24,6 +23,7 @@ from penstock.datastore.sqlite.group_commit import (
 )
 from penstock.datastore.sqlite.rows import StoredRow
 from penstock.datastore.table import limits
+from penstock.datastore.table.conditions import apply_operation, condition_holds
 from penstock.datastore.table.port import (
     Batch,
     Check,

@@ -18,6 +18,7 @@ from penstock.datastore.table.port import (
     Compare,
     Condition,
     Delete,
+    FailedCheck,
     Item,
     Key,
     Operation,
@@ -176,6 +177,16 @@ def write_units(
 def check_units(old: ItemFootprint | None) -> float:
     """The write units of a check, and of each operation of a transaction that failed."""
     return float(2 * _blocks(old.size if old else 0, KB))
+
+
+def refused_units(operations: int, failed: Sequence[FailedCheck]) -> float:
+    """The write units of a refused transaction; items that are not known count as absent."""
+    standing = {check.position: check.item for check in failed}
+    footprints = (
+        measure_item(item) if (item := standing.get(position)) else None
+        for position in range(operations)
+    )
+    return sum(map(check_units, footprints))
 
 
 def guard_get(keys: Sequence[Key]) -> None:

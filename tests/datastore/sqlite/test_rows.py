@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.datastore.sqlite.conditions import apply_operation
 from penstock.datastore.sqlite.rows import decode, encode
 from penstock.datastore.sqlite.table import SWEEP_ITEMS, SqliteTable
+from penstock.datastore.table.conditions import apply_operation
 from penstock.datastore.table.port import (
     INDEX_HASH,
     Check,
