@@ -14,7 +14,7 @@ from penstock.datastore.records import TagKey, TagValue
 from penstock.datastore.roles import GroupPath, ancestors
 from penstock.datastore.table.keys import KeyPart, join_levels, split_levels
 from penstock.datastore.table.layout import TAG_KEY_COUNT, TAG_VALUE_COUNT
-from penstock.datastore.table.pages import Slice, Window, make_slice
+from penstock.datastore.table.pages import Slice, Window, make_slice, read_records
 from penstock.datastore.table.port import Attributes, Query, Range
 from penstock.datastore.tag_search.tags import MAX_LENGTH, MAX_VALUE, value_levels
 from penstock.datastore.text import comparison_form, normalisation_problem, unescape
@@ -30,9 +30,14 @@ class _TagTotal:
     count: int = 0
     deeper: int = 0
 
-    def add(self, item: Attributes) -> None:
-        self.count += int(str(item["count"]))
-        self.deeper += int(str(item.get("deeper", 0)))
+    @classmethod
+    def of(cls, item: Attributes) -> "_TagTotal":
+        """The counters in the row of one group."""
+        return cls(str(item["label"]), int(str(item["count"])), int(str(item.get("deeper", 0))))
+
+    def add(self, other: "_TagTotal") -> None:
+        self.count += other.count
+        self.deeper += other.deeper
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,12 +141,17 @@ class TagLists:
         window: Window,
     ) -> Slice[_TagTotal]:
         """Merge a page of the whole chain; the position is the key text that its rows end with."""
-        pages = await gather(*(self.access.table.query(query(above)) for above in chain))
+
+        def read_placed(item: Attributes) -> tuple[str, _TagTotal]:
+            return position(item), _TagTotal.of(item)
+
+        table = self.access.table
+        pages = await gather(*(read_records(table, query(above), read_placed) for above in chain))
         totals: dict[str, _TagTotal] = {}
-        for item in (item for page in pages for item in page.items):
-            totals.setdefault(position(item), _TagTotal(str(item["label"]))).add(item)
+        for place, total in (entry for page in pages for entry in page.records):
+            totals.setdefault(place, _TagTotal(total.label)).add(total)
         travelled = sorted(totals.items(), reverse=window.backward)
-        more = any(page.last is not None for page in pages)
+        more = any(page.more for page in pages)
         found = make_slice(travelled, window, lambda entry: entry[0], more=more)
         return found.with_items([total for _, (_, total) in found.entries])
 

@@ -48,6 +48,7 @@ from penstock.server.edge.response import (
     status_of,
     stopping_problem,
 )
+from penstock.server.edge.unreadable_rows import name_unreadable
 from penstock.server.telemetry.operation import MeasuredUnits, OperationRecord
 
 
@@ -230,10 +231,12 @@ class GraphQLApp:
         admission = AdmittedOperation(incoming.request_id, prepared.operation, prepared.cost)
         context = self._open_context(caller, admission)
         record.units = context.units
-        answer = await self._engine.run(prepared, context, incoming.request_id)
+        running = self._engine.run(prepared, context, incoming.request_id)
+        answer = await name_unreadable(running, caller)
         self._reader.owe_answer(caller, prepared.cost, answer)
         if incoming.wants_cost:
-            answer.body["extensions"] = {"cost": self._cost_extension(prepared.cost, context.units)}
+            cost = self._cost_extension(prepared.cost, context.units)
+            answer.body.setdefault("extensions", {})["cost"] = cost
         return answer
 
     def _timeout_problem(self) -> HttpProblem:

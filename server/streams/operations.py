@@ -31,6 +31,7 @@ from penstock.server.edge.graphql import (
     RequestSource,
 )
 from penstock.server.edge.response import LARGE_BYTES, HttpProblem
+from penstock.server.edge.unreadable_rows import name_unreadable
 from penstock.server.streams.backpressure import StreamLimits
 from penstock.server.streams.registry import StreamRegistry
 from penstock.server.telemetry.operation import (
@@ -138,7 +139,7 @@ class OperationRunner(NamedTuple):
         is_large = False
         try:
             with self._open_metered(caller, admission, spent) as context:
-                answer = await run(context)
+                answer = await name_unreadable(run(context), caller)
             self.reader.owe_answer(caller, admission.cost, answer)
             is_large = answer.size > LARGE_BYTES
             return answer
