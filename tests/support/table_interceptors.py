@@ -30,6 +30,9 @@ class InterceptedTable:
     async def write(self, operations: Sequence[Put | Delete]) -> float:
         return await self.request(self.table.write(operations), writes=True)
 
+    async def ping(self) -> None:
+        await self.table.ping()
+
     async def create(self) -> None:
         await self.table.create()
 
