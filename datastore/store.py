@@ -58,7 +58,7 @@ from penstock.datastore.table.layout import (
     REFERENCE_DATASET,
     KindDefinition,
 )
-from penstock.datastore.table.port import Key, Table
+from penstock.datastore.table.port import Table
 from penstock.datastore.table.session_table import OWN_WRITES, ReadConsistency, SessionTable
 
 R = TypeVar("R", bound=Resource)
@@ -266,8 +266,11 @@ class Store:
         return await read_cursor_key(self.table)
 
     async def ping(self) -> None:
-        """Read one key to check that the table answers; raises Unavailable."""
-        await self.table.get([Key("ping", "ping")])
+        """Check that the table answers, and takes writes if the last one failed.
+
+        Raises Unavailable.
+        """
+        await self.table.ping()
 
     async def finish_deletes(self) -> int:
         """Continue deletes that were interrupted; return the number of them.

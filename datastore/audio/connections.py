@@ -20,8 +20,9 @@ from penstock.datastore.errors import FieldProblem, Invalid, LimitExceeded, NotF
 from penstock.datastore.objects.port import Credentials
 from penstock.datastore.table.items import load, read_rows
 from penstock.datastore.table.layout import CONNECTION
-from penstock.datastore.table.pages import Slice, Window, make_slice
+from penstock.datastore.table.pages import Slice, Window, make_slice, read_records
 from penstock.datastore.table.port import Attributes, Delete, Item, Put, Query, Range
+from penstock.datastore.table.unreadable_rows import read_or_report
 from penstock.datastore.text import is_id, name_problem
 
 MAX_NAME: Final = 128
@@ -115,7 +116,9 @@ class BucketConnections:
         rows = await read_rows(self.access.table, keys.values(), consistent=True)
         items = [rows.get(keys[id]) if id in keys else None for id in ids]
         return [
-            not_found_error("connection") if item is None else _read_connection(item)
+            not_found_error("connection")
+            if item is None
+            else read_or_report(_read_connection, item)
             for item in items
         ]
 
@@ -131,9 +134,8 @@ class BucketConnections:
             descending=not window.backward,
             limit=window.size + 1,
         )
-        page = await self.access.table.query(query)
-        found = [_read_connection(item) for item in page.items]
-        return make_slice(found, window, lambda one: one.id, more=page.last is not None)
+        found = await read_records(self.access.table, query, _read_connection)
+        return make_slice(found.records, window, lambda one: one.id, more=found.more)
 
     async def delete(self, id: str) -> BucketConnection:
         """Delete a connection with its encrypted keys; its tracks stay, and cannot be played."""

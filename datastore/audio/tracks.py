@@ -22,6 +22,7 @@ from penstock.datastore.errors import NotFound
 from penstock.datastore.table.items import Projection, load, read_rows
 from penstock.datastore.table.layout import ALBUM, ARTIST, AUDIO, GENRE, LIBRARY, Row
 from penstock.datastore.table.port import Attributes, Item, Key
+from penstock.datastore.table.unreadable_rows import read_or_report
 from penstock.datastore.text import is_id, unescape
 
 
@@ -89,7 +90,10 @@ class TrackReader:
         keys = {id: audio_key(self._user, id) for id in ids if is_id(id)}
         rows = await read_rows(self.access.table, keys.values(), consistent=True)
         items = [rows.get(keys[id]) if id in keys else None for id in ids]
-        return [not_found_error("audio") if item is None else audio_of(item) for item in items]
+        return [
+            not_found_error("audio") if item is None else read_or_report(audio_of, item)
+            for item in items
+        ]
 
     async def get_audio_files_by_audio_id(self, id: str) -> Audio:
         """getAudioFilesByAudioId: `Query(ID = :AudioId)`, here one item; raises NotFound."""
@@ -118,7 +122,10 @@ class TrackReader:
         pk, prefix = row.pk.fill({"user": self._user}), row.sk.prefix({})
         keys = [Key(pk, prefix + place) for place in places]
         rows = await read_rows(self.access.table, keys, consistent=True)
-        return [read(rows[key]) if key in rows else not_found_error(noun) for key in keys]
+        return [
+            read_or_report(read, rows[key]) if key in rows else not_found_error(noun)
+            for key in keys
+        ]
 
     @property
     def _user(self) -> str:

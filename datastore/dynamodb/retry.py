@@ -7,6 +7,7 @@ milliseconds, and shorter still for those that wait long, so that they come befo
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import nullcontext
 from typing import TypeVar
 
 from botocore.exceptions import ClientError
@@ -56,9 +57,13 @@ _jitter = random.SystemRandom().random
 
 
 class Attempts:
-    """The attempts of one call, at most `most`, which share a deadline (in seconds from now)."""
+    """The attempts of one call, at most `most`, which share a deadline (in seconds from now).
 
-    def __init__(self, deadline: float, most: int | None = None) -> None:
+    With `own` they are made with the server's own credentials, of which the operator takes care.
+    """
+
+    def __init__(self, deadline: float, most: int | None = None, *, own: bool = True) -> None:
+        self._credentials = failures.own_credentials if own else nullcontext
         self._deadline = deadline
         self._most = most
         self._until = asyncio.get_running_loop().time() + deadline
@@ -67,13 +72,14 @@ class Attempts:
     async def send(self, request: Callable[[], Awaitable[Answer]]) -> Answer:
         """Send the request, again while that can help, and return the answer.
 
-        Raises Unavailable when the deadline passes, and `failures.port_error` where a further
-        attempt would change nothing.
+        Raises Unavailable when the deadline passes or the server's own credentials fail, and
+        `failures.port_error` where a further attempt would change nothing.
         """
         while True:
             try:
-                async with asyncio.timeout_at(self._until):
-                    return await request()
+                with self._credentials():
+                    async with asyncio.timeout_at(self._until):
+                        return await request()
             except failures.LOST_ANSWER as error:
                 await self.pause(error)
             except ClientError as error:

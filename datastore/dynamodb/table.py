@@ -8,10 +8,16 @@ from functools import partial
 from penstock.datastore.dynamodb import reads, transactions
 from penstock.datastore.dynamodb.client import connect
 from penstock.datastore.dynamodb.create_table import TableDefinition
-from penstock.datastore.dynamodb.protocol import DEFAULT_CLIENT, ClientKind, DynamoDBClient
+from penstock.datastore.dynamodb.failures import own_credentials
+from penstock.datastore.dynamodb.protocol import (
+    DEFAULT_CLIENT,
+    ClientKind,
+    ClientLimits,
+    DynamoDBClient,
+)
 from penstock.datastore.dynamodb.retry import DEADLINE, Attempts
 from penstock.datastore.table import limits
-from penstock.datastore.table.port import Batch, Delete, Key, Operation, Page, Put, Query
+from penstock.datastore.table.port import PING, Batch, Delete, Key, Operation, Page, Put, Query
 from penstock.datastore.table.turns import TransactionTurns
 
 
@@ -33,7 +39,7 @@ class DynamoDBTable:
         self._turns = TransactionTurns(self._send_transaction, price)
 
     @classmethod
-    async def open(
+    async def open(  # noqa: PLR0913 - the settings of one client
         cls,
         name: str,
         *,
@@ -41,13 +47,16 @@ class DynamoDBTable:
         endpoint_url: str | None = None,
         deadline: float = DEADLINE,
         kind: ClientKind = DEFAULT_CLIENT,
+        client_limits: ClientLimits | None = None,
     ) -> "DynamoDBTable":
         """Connect with the credentials of AWS's ordinary chain; nothing is requested of the table.
 
         `deadline` is in seconds and bounds each call together with its retries.
         """
         connections = AsyncExitStack()
-        client = await connections.enter_async_context(connect(region, endpoint_url, kind=kind))
+        with own_credentials():
+            connecting = connect(region, endpoint_url, kind=kind, limits=client_limits)
+            client = await connections.enter_async_context(connecting)
         return cls(name, client, connections, deadline)
 
     async def get(self, keys: Sequence[Key], *, consistent: bool = False) -> Batch:
@@ -73,6 +82,9 @@ class DynamoDBTable:
             self._client, Attempts(self._deadline), {self._name: operations}
         )
         return sum(transactions.list_write_units(operations, sizes, transactional=False))
+
+    async def ping(self) -> None:
+        await self.get([PING])
 
     async def create(self) -> None:
         await self._definition().create()

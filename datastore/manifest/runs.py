@@ -40,6 +40,7 @@ from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
 from penstock.datastore.table.items import read_rows
 from penstock.datastore.table.limits import INDEX_RANGE_BYTES
 from penstock.datastore.table.pages import query_items
+from penstock.datastore.table.unreadable_rows import read_or_report
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,7 @@ class Runs:
         keys = {name: key_of_run(name) for name in names if self._may_exist(name)}
         rows = await read_rows(self.access.table, keys.values(), consistent=True)
         items = [rows.get(keys[name]) if name in keys else None for name in names]
-        return [unknown_run() if item is None else run_of(item) for item in items]
+        return [unknown_run() if item is None else read_or_report(run_of, item) for item in items]
 
     async def one(self, name: RunName) -> Run:
         """Get a run; raises NotFound."""

@@ -22,8 +22,9 @@ from penstock.datastore.playlists.rows import (
 )
 from penstock.datastore.table.items import read_rows
 from penstock.datastore.table.layout import PLAYLIST, PLAYLIST_ENTRY, PLAYLIST_MEMBER
-from penstock.datastore.table.pages import Slice, Window, make_slice, read_existing
+from penstock.datastore.table.pages import Slice, Window, make_slice, read_existing, read_records
 from penstock.datastore.table.port import Query, Range
+from penstock.datastore.table.unreadable_rows import read_or_report
 from penstock.datastore.text import is_id
 
 AFTER_ALL_IDS = "~"
@@ -50,7 +51,9 @@ class PlaylistReader:
         for id in ids:
             header = rows.get(header_key(id)) if members.get(id) in rows else None
             gone = header is None or is_gone(header)
-            found.append(no_playlist() if header is None or gone else playlist_of(header))
+            found.append(
+                no_playlist() if header is None or gone else read_or_report(playlist_of, header)
+            )
         return found
 
     async def one(self, id: str) -> Playlist:
@@ -82,9 +85,8 @@ class PlaylistReader:
             descending=newest_first is not window.backward,
             limit=window.size + 1,
         )
-        page = await self.access.table.query(query)
-        ids = [member_of(item) for item in page.items]
-        return make_slice(ids, window, str, more=page.last is not None)
+        ids = await read_records(self.access.table, query, member_of)
+        return make_slice(ids.records, window, str, more=ids.more)
 
     async def page(self, window: Window, *, newest_first: bool = True) -> Slice[Playlist]:
         """List playlists: one page of their ids, then one BatchGet of their headers."""
@@ -104,9 +106,8 @@ class PlaylistReader:
             descending=window.backward,
             limit=window.size + 1,
         )
-        page = await self.access.table.query(query)
-        found = [entry_of(item) for item in page.items]
-        return make_slice(found, window, lambda entry: entry.position, more=page.last is not None)
+        found = await read_records(self.access.table, query, entry_of)
+        return make_slice(found.records, window, lambda entry: entry.position, more=found.more)
 
     async def entries_of(self, wanted: Sequence[tuple[Playlist, Window]]) -> list[Slice[Entry]]:
         """List entries of many playlists concurrently; aligned."""

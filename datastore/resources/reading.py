@@ -11,7 +11,7 @@ from penstock.datastore.access.access import (
     key_of_group,
     not_found_error,
 )
-from penstock.datastore.errors import LimitExceeded, NotFound
+from penstock.datastore.errors import LimitExceeded, NotFound, Unreadable
 from penstock.datastore.groups.repository import Groups
 from penstock.datastore.records import Resource, Tag
 from penstock.datastore.resources.rules import MAX_NAME
@@ -135,9 +135,18 @@ class ResourceReader(Generic[R]):
         if row is None or "deletedAt" in row:
             return not_found_error(self.kind.noun)
         found = LazyResource(self.kind, row)
-        return (
-            found if self.access.sees(found.record(projection)) else not_found_error(self.kind.noun)
-        )
+        try:
+            seen = self.access.sees(found.record(projection))
+        except Unreadable as error:
+            return error if self._sees_unreadable(row) else not_found_error(self.kind.noun)
+        return found if seen else not_found_error(self.kind.noun)
+
+    def _sees_unreadable(self, row: Attributes) -> bool:
+        """Whether the grants of a row can be read, and let the caller know of it."""
+        try:
+            return self.access.sees(LazyResource(self.kind, row).record(ACCESS_FIELDS))
+        except Unreadable:
+            return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ from penstock.datastore.table.keys import MAX_SHARD, KeyPart, join_levels, split
 from penstock.datastore.table.layout import TAG_KEY_COUNT, TAG_VALUE_COUNT
 from penstock.datastore.table.pages import Slice, Window, make_slice
 from penstock.datastore.table.port import Attributes, Query, Range
+from penstock.datastore.table.unreadable_rows import read_all
 from penstock.datastore.tag_search.tags import MAX_LENGTH, MAX_VALUE, value_levels
 from penstock.datastore.text import comparison_form, normalisation_problem, unescape
 
@@ -30,9 +31,14 @@ class _TagTotal:
     count: int = 0
     deeper: int = 0
 
-    def add(self, item: Attributes) -> None:
-        self.count += int(str(item["count"]))
-        self.deeper += int(str(item.get("deeper", 0)))
+    @classmethod
+    def of(cls, item: Attributes) -> "_TagTotal":
+        """The counters in the row of one group."""
+        return cls(str(item["label"]), int(str(item["count"])), int(str(item.get("deeper", 0))))
+
+    def add(self, other: "_TagTotal") -> None:
+        self.count += other.count
+        self.deeper += other.deeper
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,26 +150,28 @@ class TagLists:
             *(self._read_shards(query(above), position, window) for above in chain)
         )
         totals: dict[str, _TagTotal] = {}
-        for item in (item for items in groups for item in items):
-            totals.setdefault(position(item), _TagTotal(str(item["label"]))).add(item)
+        for place, total in (entry for entries in groups for entry in entries):
+            totals.setdefault(place, _TagTotal(total.label)).add(total)
         travelled = sorted(totals.items(), reverse=window.backward)
         found = make_slice(travelled, window, lambda entry: entry[0], more=False)
         return found.with_items([total for _, (_, total) in found.entries])
 
     async def _read_shards(
         self, query: Query, position: Callable[[Attributes], str], window: Window
-    ) -> list[Attributes]:
-        """Read all rows of the window's positions and, where there is one, of the next position.
+    ) -> list[tuple[str, _TagTotal]]:
+        """Read all counters of the window's positions and, where there is one, of the next one.
 
         Only the last position may lack rows, because the rows of one position lie together.
         """
-        found: list[Attributes] = []
-        positions: set[str] = set()
+        found: list[tuple[str, _TagTotal]] = []
+
+        def read_placed(item: Attributes) -> tuple[str, _TagTotal]:
+            return position(item), _TagTotal.of(item)
+
         while True:
             page = await self.access.table.query(query)
-            found += page.items
-            positions |= {position(item) for item in page.items}
-            if page.last is None or len(positions) > window.size:
+            found += read_all(read_placed, page.items)
+            if page.last is None or len({place for place, _ in found}) > window.size:
                 # The first shard gives the label, whatever the direction.
                 return found[::-1] if window.backward else found
             query = replace(query, after=page.last)

@@ -150,6 +150,12 @@ def schema_differences(connection: Connection) -> list[str]:
     return sentences
 
 
+def find_damage(connection: Connection) -> list[str]:
+    """Describe damaged pages, at most some of them; every page of the file is read."""
+    found = [str(line) for (line,) in connection.execute("PRAGMA quick_check(10)")]
+    return [] if found == ["ok"] else found
+
+
 def read(connection: Connection, keys: Sequence[Key]) -> dict[Key, StoredRow]:
     """Read the rows under the keys that exist, in the order of the keys and with one statement."""
     parts = [part.encode() for key in keys for part in key]

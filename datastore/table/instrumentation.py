@@ -139,6 +139,9 @@ class InstrumentedTable:
             call.units = await self._table.write(operations)
             return call.units
 
+    async def ping(self) -> None:
+        await self._table.ping()
+
     async def create(self) -> None:
         await self._table.create()
 
@@ -193,6 +196,9 @@ class MeteredTable:
         units = await self._table.write(operations)
         self.units.wcu += units
         return units
+
+    async def ping(self) -> None:
+        await self._table.ping()
 
     async def create(self) -> None:
         await self._table.create()

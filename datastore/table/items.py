@@ -13,6 +13,7 @@ from msgspec.structs import FieldInfo, fields
 from penstock.datastore.records import Resource, StoredRecord
 from penstock.datastore.table.layout import KindDefinition
 from penstock.datastore.table.port import Attributes, Item, Key, Table, Value
+from penstock.datastore.table.unreadable_rows import READ_ERRORS, report_unreadable
 
 Projection: TypeAlias = frozenset[str] | None
 """The wanted fields of a record, by their names in Python; None for the whole record."""
@@ -151,14 +152,17 @@ def load(record: type[S], row: Attributes, projection: Projection = None, **more
     """Load a row as a record; attributes that the record does not have are ignored.
 
     With a projection, other fields may be missing: `record_type` gives the type of such a partial
-    record.
+    record. Raises `errors.Unreadable` for a row that is no such record.
     """
     kind: type = record
-    loaded: S = (
-        row.load(kind, projection, more)
-        if isinstance(row, EncodedItem)
-        else msgspec.convert({**row, **more}, part_struct(kind, projection))
-    )
+    try:
+        loaded: S = (
+            row.load(kind, projection, more)
+            if isinstance(row, EncodedItem)
+            else msgspec.convert({**row, **more}, part_struct(kind, projection))
+        )
+    except READ_ERRORS as error:
+        raise report_unreadable(row, error) from error
     return loaded
 
 

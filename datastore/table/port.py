@@ -26,6 +26,10 @@ class Key(NamedTuple):
     sk: str
 
 
+PING = Key("ping", "ping")
+"""The key that is read to see whether the table answers."""
+
+
 @dataclass(frozen=True, slots=True)
 class Range:
     """Sort keys that begin with `prefix` and lie between `low` and `high`, both inclusive.
@@ -205,6 +209,9 @@ class Table(Protocol):
         Writes that the store left unprocessed are sent again; on return all are done. Returns write
         units.
         """
+
+    async def ping(self) -> None:
+        """Read one key, and where the last write failed, write; raises `errors.Unavailable`."""
 
     async def create(self) -> None:
         """Create the table, its index and its TTL where they are missing."""

@@ -91,6 +91,9 @@ class SessionTable:
         self.has_written = True
         return units
 
+    async def ping(self) -> None:
+        await self._table.ping()
+
     async def create(self) -> None:
         await self._table.create()
 

@@ -11,6 +11,7 @@ from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.keys import MAX_SHARD, split_levels
 from penstock.datastore.table.layout import GRANT, TAG, TAG_VALUE_COUNT
 from penstock.datastore.table.port import Attributes, Key, Page, Query, Range, Table
+from penstock.datastore.table.unreadable_rows import read_all
 from penstock.datastore.tag_search import tags
 from penstock.datastore.tag_search.search import Posting, PostingPage, PostingStream
 
@@ -127,10 +128,16 @@ class IndexPostings:
 
 
 def _posting_page(page: Page, ends_in_id: str) -> PostingPage:
-    rows = tuple(
-        Posting(str(item[ends_in_id]).rpartition(":")[2], _row_tags(item)) for item in page.items
-    )
-    return PostingPage(rows, None if page.last is None else rows[-1].id)
+    def read_posting(item: Attributes) -> Posting:
+        return Posting(_id_at_end(item, ends_in_id), _row_tags(item))
+
+    rows = tuple(read_all(read_posting, page.items))
+    end = None if page.last is None else _id_at_end(page.last._asdict(), ends_in_id)
+    return PostingPage(rows, end)
+
+
+def _id_at_end(item: Attributes, attribute: str) -> str:
+    return str(item[attribute]).rpartition(":")[2]
 
 
 def _row_tags(item: Attributes) -> Mapping[str, str]:

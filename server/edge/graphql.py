@@ -50,6 +50,7 @@ from penstock.server.edge.response import (
     status_of,
     stopping_problem,
 )
+from penstock.server.edge.unreadable_rows import name_unreadable
 from penstock.server.telemetry.operation import MeasuredUnits, OperationRecord
 
 
@@ -240,7 +241,8 @@ class GraphQLApp:
         admission = AdmittedOperation.of(incoming.request_id, prepared)
         context = self._open_context(caller, admission)
         record.units = context.units
-        answer = await self._engine.run(prepared, context, incoming.request_id)
+        running = self._engine.run(prepared, context, incoming.request_id)
+        answer = await name_unreadable(running, caller)
         self._reader.owe_answer(caller, prepared.cost, answer)
         add_consistency_token(answer, context)
         if incoming.wants_cost:

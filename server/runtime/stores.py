@@ -14,6 +14,7 @@ from penstock.datastore.audio.endpoint_rules import EndpointRules
 from penstock.datastore.audio.library import BucketAccess
 from penstock.datastore.audio.sources import NO_ROLES, Roles
 from penstock.datastore.datasets.table_cache import DatasetTableCache
+from penstock.datastore.dynamodb.protocol import ClientLimits
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.objects.port import NO_FILES, Files
 from penstock.datastore.sqlite.table import SqliteTable
@@ -48,7 +49,13 @@ async def _open_dynamodb(settings: Settings) -> Table:
         settings.table,
         region=settings.region,
         endpoint_url=settings.endpoint_url,
+        deadline=settings.dynamodb_call_seconds,
         kind=settings.dynamodb_client,
+        client_limits=ClientLimits(
+            settings.dynamodb_connections,
+            settings.dynamodb_connect_seconds,
+            settings.dynamodb_read_seconds,
+        ),
     )
 
 

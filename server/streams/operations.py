@@ -32,6 +32,7 @@ from penstock.server.edge.graphql import (
     add_consistency_token,
 )
 from penstock.server.edge.response import LARGE_BYTES, HttpProblem
+from penstock.server.edge.unreadable_rows import name_unreadable
 from penstock.server.streams.backpressure import StreamLimits
 from penstock.server.streams.registry import StreamRegistry
 from penstock.server.telemetry.operation import (
@@ -139,7 +140,7 @@ class OperationRunner(NamedTuple):
         is_large = False
         try:
             with self._open_metered(caller, admission, spent) as context:
-                answer = await run(context)
+                answer = await name_unreadable(run(context), caller)
                 add_consistency_token(answer, context)
             self.reader.owe_answer(caller, admission.cost, answer)
             is_large = answer.size > LARGE_BYTES

@@ -31,6 +31,9 @@ class InterceptedTable:
     async def write(self, operations: Sequence[Put | Delete]) -> float:
         return await self.request(self.table.write(operations), writes=True)
 
+    async def ping(self) -> None:
+        await self.table.ping()
+
     async def create(self) -> None:
         await self.table.create()
 
@@ -141,6 +144,9 @@ class LaggingTable:
         for key in behind:
             found = now.get(key)
             await self.replica.write([Delete(key) if found is None else Put(dict(found))])
+
+    async def ping(self) -> None:
+        await self.table.ping()
 
     async def create(self) -> None:
         await self.table.create()
