@@ -15,10 +15,12 @@ from uvicorn.server import ServerState
 from penstock.server.connections.gate import EndReason, Gates, Party, Stage
 from penstock.server.connections.guarded_transport import GuardedTransport, count_kept
 from penstock.server.connections.refusals import (
+    BAD_HANDSHAKE,
     HEAD_TOO_LARGE,
     HEAD_TOO_LATE,
     MALFORMED,
     TOO_MANY_CONNECTIONS,
+    UNKNOWN_METHOD,
     RefusedRequest,
 )
 from penstock.server.connections.request_body import ChunkedBody, SizedBody
@@ -29,6 +31,7 @@ from penstock.server.connections.request_head import (
     check_head_size,
     parse_head,
 )
+from penstock.server.connections.websocket_handshake import check_handshake
 from penstock.server.core.sites import site_of
 
 STATE_KEY: Final = "penstock.connection"
@@ -45,6 +48,8 @@ LINGER_BYTES: Final = 2**20
 
 _REASONS: Final = {
     MALFORMED: EndReason.MALFORMED,
+    BAD_HANDSHAKE: EndReason.MALFORMED,
+    UNKNOWN_METHOD: EndReason.MALFORMED,
     HEAD_TOO_LARGE: EndReason.HEAD_TOO_LARGE,
     HEAD_TOO_LATE: EndReason.HEAD_TOO_LATE,
     TOO_MANY_CONNECTIONS: EndReason.TOO_MANY,
@@ -320,7 +325,9 @@ class GuardedConnection(asyncio.Protocol):
             self._take_body(data[end:])
 
     def _admit_request(self, head: RequestHead) -> RequestHead:
-        """Note that the request begins; raises RefusedRequest if there are too many."""
+        """Note that the request begins; raises RefusedRequest if it cannot be served."""
+        if head.upgrades:
+            check_handshake(head.raw)
         self._enter(None)
         if self._gate.is_full:
             if head.asks_for_health:

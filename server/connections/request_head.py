@@ -3,7 +3,12 @@
 import re
 from typing import Final, NamedTuple
 
-from penstock.server.connections.refusals import HEAD_TOO_LARGE, MALFORMED, RefusedRequest
+from penstock.server.connections.refusals import (
+    HEAD_TOO_LARGE,
+    MALFORMED,
+    UNKNOWN_METHOD,
+    RefusedRequest,
+)
 from penstock.server.connections.single_fields import check_single_fields
 
 MAX_HEAD_BYTES: Final = 32 * 1024
@@ -14,10 +19,18 @@ _LINES_BESIDE_FIELDS: Final = 2
 _HEALTH_TARGETS: Final = (b"/healthz", b"/readyz")
 _TEXT: Final = b"\t" + bytes(range(0x20, 0x7F)) + bytes(range(0x80, 0x100))
 # Possessive quantifiers never try a match again, so the time is linear in the length of the head.
-_HEAD: Final = re.compile(
-    rb"(?!CONNECT )[A-Z-]++ [!-~]++ HTTP/1\.[01]\r\n"
+_REST: Final = (
+    rb" [!-~]++ HTTP/1\.[01]\r\n"
     rb"(?:[!#$%&'*+.^_`|~0-9A-Za-z-]++:[^\r]*+(?<![ \t])\r\n)*+\r\n"
 )
+# httptools refuses other methods in an answer of its own, and uvicorn logs each of them.
+_METHODS: Final = (
+    rb"(?:GET|POST|OPTIONS|HEAD|PUT|DELETE|PATCH|TRACE|ACL|BIND|CHECKOUT|COPY|LINK|LOCK|M-SEARCH"
+    rb"|MERGE|MKACTIVITY|MKCALENDAR|MKCOL|MOVE|NOTIFY|PROPFIND|PROPPATCH|PURGE|QUERY|REBIND|REPORT"
+    rb"|SEARCH|SOURCE|SUBSCRIBE|UNBIND|UNLINK|UNLOCK|UNSUBSCRIBE)"
+)
+_HEAD: Final = re.compile(_METHODS + _REST)
+_WITH_ANY_METHOD: Final = re.compile(rb"(?!CONNECT )[A-Z-]++" + _REST)
 # The head must be in lower case.
 _FRAMING: Final = re.compile(
     rb"\r\n(content-length|transfer-encoding|upgrade|http2-settings):([^\r]*+)"
@@ -77,7 +90,8 @@ def parse_head(raw: bytes) -> RequestHead:
     if _HEAD.fullmatch(raw) is None:
         raw = _without_spaces_behind(raw)
         if _HEAD.fullmatch(raw) is None:
-            raise RefusedRequest(MALFORMED)
+            is_well_formed = _WITH_ANY_METHOD.fullmatch(raw) is not None
+            raise RefusedRequest(UNKNOWN_METHOD if is_well_formed else MALFORMED)
     lower = raw.lower()
     check_single_fields(lower)
     found = _FRAMING.findall(lower)

@@ -1,6 +1,7 @@
 """The gate of a listener bounds its connections, their memory, and their times."""
 
 import asyncio
+import itertools
 import logging
 from functools import partial
 
@@ -284,6 +285,20 @@ async def test_the_gate_counts_the_ends_by_their_reasons() -> None:
         EndReason.HEAD_TOO_LATE: 1,
         EndReason.SILENT: 1,
     }
+
+
+async def test_a_burst_of_held_requests_begins_a_few_in_each_turn() -> None:
+    served = GuardedApp(NotingApp(), most=4 * MAX_BEGINS)
+    for _ in range(4 * MAX_BEGINS):
+        connection, _ = served.connect()
+        connection.data_received(get() * 3)
+    counts = [0]
+    while len(served.app.requests) < 3 * 4 * MAX_BEGINS:
+        await asyncio.sleep(0)
+        counts.append(len(served.app.requests))
+    begun = [later - earlier for earlier, later in itertools.pairwise(counts)]
+    assert begun[0] == 4 * MAX_BEGINS
+    assert max(begun[1:]) == MAX_BEGINS
 
 
 async def test_requests_behind_others_begin_a_few_in_each_turn_of_the_loop() -> None:
