@@ -9,7 +9,14 @@ from penstock.datastore.access.access import group_not_found_error, key_of_group
 from penstock.datastore.errors import IllegalState, NotFound, Unavailable
 from penstock.datastore.records import GroupCounts
 from penstock.datastore.roles import ROOT, GroupPath, covers, parent
-from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit, stale_read
+from penstock.datastore.table.commit import (
+    Attempts,
+    Preparation,
+    StaleRead,
+    Write,
+    already_done,
+    commit,
+)
 from penstock.datastore.table.items import load, read_rows
 from penstock.datastore.table.layout import GROUP_COUNT
 from penstock.datastore.table.port import (
@@ -24,6 +31,7 @@ from penstock.datastore.table.port import (
     Item,
     Key,
     Missing,
+    Put,
     Query,
     Table,
     Update,
@@ -56,9 +64,9 @@ def count_in_group(group: GroupPath, attribute: str, step: int, shard: int = 0) 
 def _count_in_shard(group: GroupPath, attribute: str, step: int, shard: int) -> Write:
     """Count in a shard, which says as the group's row does that the group exists and is open."""
 
-    def describe_refusal(standing: Item | None) -> Sequence[Write] | Exception:
+    def describe_refusal(standing: Item | None) -> Preparation | Exception:
         if standing is None and step > 0:
-            return _open_shard(group, attribute, step, shard)
+            return _open_shard(group, shard)
         return _closed_group_error(group, standing)
 
     update = Update(
@@ -69,13 +77,14 @@ def _count_in_shard(group: GroupPath, attribute: str, step: int, shard: int) -> 
     return Write(update, describe_refusal)
 
 
-def _open_shard(group: GroupPath, attribute: str, step: int, shard: int) -> Sequence[Write]:
-    """Count in a shard that has no row yet, and note in the group's row that it has one."""
-    key = GROUP_COUNT.key(group=group, shard=shard)
+def _open_shard(group: GroupPath, shard: int) -> Preparation:
+    """Make the row of a shard, and note in the group's row that there is one more."""
     noted = Update(key=key_of_group(group), add={"shards": 1}, condition=_OPEN)
-    return (
-        Write(Update(key=key, add={attribute: step}, condition=Missing()), stale_read),
-        Write(noted, lambda standing: _closed_group_error(group, standing)),
+    return Preparation(
+        (
+            Write(Put(GROUP_COUNT.item(group=group, shard=shard), Missing()), already_done),
+            Write(noted, lambda standing: _closed_group_error(group, standing)),
+        )
     )
 
 

@@ -146,6 +146,7 @@ def build_store(
         list_budget=budget,
         upload_limits=UploadLimits(settings.max_open_uploads, settings.max_open_uploads_of_group),
         longest_api_key=longest,
+        shards=settings.counter_shards,
     )
 
 

@@ -3,6 +3,8 @@
 from pydantic import Field
 from pydantic_settings import BaseSettings
 
+from penstock.datastore.table.counters import SHARDS
+
 
 class LimitSettings(BaseSettings):
     """Limits that are independent of each other."""
@@ -147,6 +149,14 @@ class LimitSettings(BaseSettings):
         128 * 2**20,
         ge=0,
         description="Memory for the cache of recently used reference datasets, in bytes, roughly.",
+    )
+    counter_shards: int = Field(
+        SHARDS,
+        ge=1,
+        le=64,
+        description="Rows of each count of the resources of a group or of a tag. With more rows, "
+        "servers that write to one group get in each other's way less, and lists of tag values "
+        "read more. May change at any time; servers may have different numbers.",
     )
     search_max_units: int = Field(
         500,

@@ -56,7 +56,7 @@ async def make_widely_granted(session: Session, kind: KindDefinition[Any]) -> An
 
 async def remaining_rows(table: Table) -> list[Key]:
     """The rows that are left of resources."""
-    return [key for key in await contents(table) if not key.pk.startswith("G:")]
+    return [key for key in await contents(table) if not key.pk.startswith(("G:", "GC:"))]
 
 
 async def own_rows(table: Table, kind: KindDefinition[Any]) -> set[str]:

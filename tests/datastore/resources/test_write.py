@@ -18,6 +18,7 @@ from penstock.datastore.errors import (
 from penstock.datastore.records import Parameter, Pipeline, State, Transformer, ValueType
 from penstock.datastore.roles import GroupPath, Role
 from penstock.datastore.store import Store
+from penstock.datastore.table.counters import SHARDS, choose_shard
 from penstock.datastore.table.port import Table
 from penstock.datastore.text import is_id
 from tests.support.consistency_check import contents, faults
@@ -68,6 +69,7 @@ async def test_a_created_pipeline_is_read_back_as_it_was_given(table: Table) -> 
         updated_by="ann",
         attributes=attributes,
         transformer=transformer,
+        shard=choose_shard(made.id, SHARDS),
     )
     assert is_id(made.id)
     session = store.open_session(SUPER)
