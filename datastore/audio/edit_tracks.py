@@ -27,6 +27,7 @@ from penstock.datastore.audio.upkeep.library_rows import upkeep_update
 from penstock.datastore.audio.upkeep.loose_objects import LooseObjects, loose_rows
 from penstock.datastore.errors import Invalid, Unavailable, VersionConflict
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
+from penstock.datastore.table.items import overwrite
 from penstock.datastore.table.port import Compare, Delete, Missing, Put, key_of
 
 
@@ -97,7 +98,7 @@ class TrackEditor:
             )
             unchanged = Compare("version", "=", track.version)
             writes = [
-                Write(Put(audio_item(changed), unchanged)),
+                Write(overwrite(Audio, audio_item(changed), unchanged)),
                 *self._object_changes(track, changed),
                 *row_changes(track_rows(track), track_rows(changed)),
             ]

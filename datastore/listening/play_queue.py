@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import FieldProblem, Invalid, LimitExceeded
 from penstock.datastore.listening.records import PlayQueue
-from penstock.datastore.table.items import load
+from penstock.datastore.table.items import load, overwrite
 from penstock.datastore.table.layout import PLAY_QUEUE
-from penstock.datastore.table.port import Item, Key, Put
+from penstock.datastore.table.port import Item, Key
 from penstock.datastore.text import is_id
 
 MAX_QUEUED = 1_000
@@ -48,7 +48,7 @@ class QueueRepository:
             "positionMs": position_ms,
             "updatedAt": queue.updated_at,
         }
-        await self.access.table.write([Put(item)])
+        await self.access.table.transact([overwrite(PlayQueue, item)])
         return queue
 
     @property

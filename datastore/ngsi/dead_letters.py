@@ -20,7 +20,7 @@ from penstock.datastore.ngsi.rows import Event
 from penstock.datastore.objects.port import Files
 from penstock.datastore.records import StoredRecord as Record
 from penstock.datastore.table.commit import Write
-from penstock.datastore.table.items import load, read_rows, resource_id
+from penstock.datastore.table.items import load, overwrite, read_rows, resource_id
 from penstock.datastore.table.layout import DEAD_LETTER
 from penstock.datastore.table.pages import Slice, Window, make_slice, read_records
 from penstock.datastore.table.port import (
@@ -170,7 +170,7 @@ def replay_write(result: ReplayResult, clock: Clock) -> Write:
         TTL: int((clock.now() + RESULT_LIFETIME).timestamp()),
     }
     waiting = AllOf((Exists(), Missing(_REPLAYED)))
-    return Write(Put(item, waiting), lambda _: LetterGone())
+    return Write(overwrite(DeadLetter, item, waiting), lambda _: LetterGone())
 
 
 async def list_letters(table: Table, at: ServicePathKey, window: Window) -> Slice[DeadLetter]:

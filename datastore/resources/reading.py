@@ -23,10 +23,11 @@ from penstock.datastore.table.items import (
     merge_projections,
     read_rows,
     resource_id,
+    unknown_attributes,
 )
 from penstock.datastore.table.layout import NAME, KindDefinition
 from penstock.datastore.table.pages import Slice, Window
-from penstock.datastore.table.port import Attributes
+from penstock.datastore.table.port import Attributes, Item
 from penstock.datastore.tag_search import tags
 from penstock.datastore.tag_search.postings import AllResources, GroupPostings, ScanParams
 from penstock.datastore.tag_search.search import (
@@ -100,6 +101,17 @@ class ResourceReader(Generic[R]):
         if isinstance(resource, NotFound):
             raise resource
         return resource
+
+    async def one_to_rewrite(self, id: str) -> tuple[R, Item]:
+        """Get latest, consistently, with the attributes that this release does not know.
+
+        Raises NotFound.
+        """
+        (row,) = await self._rows([id], consistent=True)
+        resource = self.admit(row)
+        if row is None or isinstance(resource, NotFound):
+            raise resource if isinstance(resource, NotFound) else not_found_error(self.kind.noun)
+        return resource, unknown_attributes(self.kind.record, row)
 
     async def by_name(self, name: str, group: GroupPath | None) -> R:
         """Get by name: BatchGet of `AID:<kind>:<name>, G:<group>` over the chain, nearest first."""

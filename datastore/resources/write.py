@@ -41,9 +41,9 @@ from penstock.datastore.resources.rules import check_resource
 from penstock.datastore.roles import GroupPath, Role
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, already_done, commit
 from penstock.datastore.table.counters import choose_shard
-from penstock.datastore.table.items import latest_item, version_item
+from penstock.datastore.table.items import latest_item, overwrite, version_item
 from penstock.datastore.table.layout import KindDefinition
-from penstock.datastore.table.port import Compare, Missing, Put
+from penstock.datastore.table.port import Compare, Item, Missing, Put
 
 R = TypeVar("R", bound=Resource)
 T = TypeVar("T")
@@ -193,7 +193,7 @@ class ResourceWriter(Generic[R]):
         """
 
         async def rewrite_once() -> tuple[R, R]:
-            current = await ResourceReader(self.kind, self.access).one(id)
+            current, unknown = await ResourceReader(self.kind, self.access).one_to_rewrite(id)
             changed = change(current)
             if changed is current:
                 return current, current
@@ -201,7 +201,7 @@ class ResourceWriter(Generic[R]):
             if checked is not None:
                 changed, called = await checked(changed)
             changed, taken = await self._place_attachment(changed)
-            writes = [*self._replacement_writes(current, changed), *taken]
+            writes = [*self._replacement_writes(current, changed, unknown), *taken]
             await self._commit(id, writes, called, place)
             return current, changed
 
@@ -262,11 +262,14 @@ class ResourceWriter(Generic[R]):
             *difference_writes(None, derive_rows(self.kind.letter, resource)),
         ]
 
-    def _replacement_writes(self, current: R, changed: R) -> list[Write]:
+    def _replacement_writes(self, current: R, changed: R, unknown: Item) -> list[Write]:
+        """The writes from one state to the next; `unknown` are attributes for the new version."""
         unchanged = Compare("revision", "=", current.revision)
-        writes = [Write(Put(latest_item(self.kind, changed), unchanged))]
+        latest = latest_item(self.kind, changed)
+        writes = [Write(overwrite(self.kind.record, latest, unchanged))]
         if changed.version != current.version:
-            writes.append(Write(Put(version_item(self.kind, changed), Missing())))
+            version = {**unknown, **version_item(self.kind, changed)}
+            writes.append(Write(Put(version, Missing())))
         letter = self.kind.letter
         return [
             *writes,

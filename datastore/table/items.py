@@ -12,7 +12,18 @@ from msgspec.structs import FieldInfo, fields
 
 from penstock.datastore.records import Resource, StoredRecord
 from penstock.datastore.table.layout import KindDefinition
-from penstock.datastore.table.port import Attributes, Item, Key, Table, Value
+from penstock.datastore.table.port import (
+    INDEX_HASH,
+    TTL,
+    Attributes,
+    Condition,
+    Item,
+    Key,
+    Table,
+    Update,
+    Value,
+    key_of,
+)
 from penstock.datastore.table.unreadable_rows import READ_ERRORS, report_unreadable
 
 Projection: TypeAlias = frozenset[str] | None
@@ -146,6 +157,29 @@ def latest_item(kind: KindDefinition[R], record: R) -> Item:
 def version_item(kind: KindDefinition[R], record: R) -> Item:
     """The row of one version; it is never indexed, or versions would flood the lists."""
     return {**kind.version.item(id=record.id, version=record.version), **attributes_of(record)}
+
+
+def overwrite(record: type, item: Item, condition: Condition | None = None) -> Update:
+    """Write a record over its row, of which attributes stay that the record does not have.
+
+    So an older release keeps what a newer one wrote. The index and the expiry are those of the
+    item. Without a condition a missing row is made.
+    """
+    written = {name: value for name, value in item.items() if name not in ("pk", "sk")}
+    gone = sorted(_own_names(record) - item.keys())
+    return Update(key=key_of(item), set=written, remove=tuple(gone), condition=condition)
+
+
+def unknown_attributes(record: type, row: Attributes) -> Item:
+    """The attributes of a row that the record does not have, to be kept in a copy of the row."""
+    return {name: row[name] for name in row if name not in _own_names(record) | {"pk", "sk"}}
+
+
+@lru_cache(_CACHED_TYPES)
+def _own_names(record: type) -> frozenset[str]:
+    """The names of the attributes that belong to a record, besides those of its key."""
+    named = (field.encode_name for field in fields(record))
+    return frozenset((INDEX_HASH, TTL, *named)) - {"pk", "sk"}
 
 
 def load(record: type[S], row: Attributes, projection: Projection = None, **more: Value) -> S:
