@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
-from penstock.datastore.table.port import Batch, Delete, Key, Operation, Page, Put, Query, Table
+from penstock.datastore.table.port import Batch, Delete, Key, Operation, Page, Put, Query, Scan, Table
 from tests.support.loop_clock import let_tasks_run
 
 T = TypeVar("T")
@@ -23,6 +23,9 @@ class InterceptedTable:
 
     async def query(self, query: Query) -> Page:
         return await self.request(self.table.query(query), writes=False)
+
+    async def scan(self, scan: Scan) -> Page:
+        return await self.request(self.table.scan(scan), writes=False)
 
     async def transact(self, operations: Sequence[Operation]) -> float:
         return await self.request(self.table.transact(operations), writes=True)
