@@ -17,7 +17,17 @@ from penstock.datastore.dynamodb.protocol import (
 )
 from penstock.datastore.dynamodb.retry import DEADLINE, Attempts
 from penstock.datastore.table import limits
-from penstock.datastore.table.port import PING, Batch, Delete, Key, Operation, Page, Put, Query
+from penstock.datastore.table.port import (
+    PING,
+    Batch,
+    Delete,
+    Key,
+    Operation,
+    Page,
+    Put,
+    Query,
+    Scan,
+)
 from penstock.datastore.table.turns import TransactionTurns
 
 
@@ -71,6 +81,12 @@ class DynamoDBTable:
         request = reads.query_request(self._name, query)
         answer = await Attempts(self._deadline).send(partial(self._client.call, "Query", request))
         return reads.read_page(query, answer)
+
+    async def scan(self, scan: Scan) -> Page:
+        limits.guard_scan(scan)
+        request = reads.scan_request(self._name, scan)
+        answer = await Attempts(self._deadline).send(partial(self._client.call, "Scan", request))
+        return reads.read_scanned(scan, answer)
 
     async def transact(self, operations: Sequence[Operation]) -> float:
         sizes = limits.guard_transact(operations)

@@ -107,7 +107,7 @@ class ResourceReader(Generic[R]):
 
         Raises NotFound.
         """
-        (row,) = await self._rows([id], consistent=True)
+        (row,) = await self._rows([id])
         resource = self.admit(row)
         if row is None or isinstance(resource, NotFound):
             raise resource if isinstance(resource, NotFound) else not_found_error(self.kind.noun)

@@ -36,6 +36,7 @@ from penstock.datastore.table.port import (
     Page,
     Put,
     Query,
+    Scan,
 )
 
 BUSY_SECONDS = 5.0
@@ -77,6 +78,9 @@ class SqliteTable:
 
     async def query(self, query: Query) -> Page:
         return await self._reader.run(partial(_query, query))
+
+    async def scan(self, scan: Scan) -> Page:
+        return await self._reader.run(partial(_scan, scan))
 
     async def transact(self, operations: Sequence[Operation]) -> float:
         units = await self._write(partial(_transact, operations))
@@ -174,6 +178,14 @@ def _get(keys: Sequence[Key], consistent: bool, connection: Connection) -> Batch
 def _query(query: Query, connection: Connection) -> Page:
     limits.guard_query(query)
     return rows.read_page(connection, query)
+
+
+def _scan(scan: Scan, connection: Connection) -> Page:
+    limits.guard_scan(scan)
+    if scan.segment:
+        # One file is read by one thread: all items are in the first segment.
+        return Page((), None, 0.0)
+    return rows.scan_page(connection, scan)
 
 
 def _transact(operations: Sequence[Operation], connection: Connection) -> float:

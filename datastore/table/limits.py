@@ -25,6 +25,7 @@ from penstock.datastore.table.port import (
     Put,
     Query,
     Range,
+    Scan,
     Update,
     Value,
     key_of,
@@ -111,6 +112,7 @@ TRANSACTION_BYTES = 4 * KB * KB
 GET_KEYS = 100
 WRITE_OPERATIONS = 25
 PAGE_BYTES = KB * KB
+SCAN_SEGMENTS = 1_000_000
 
 INDEXED_PK = "pk in the index"
 
@@ -218,6 +220,16 @@ def guard_query(query: Query) -> None:
         raise ValueError(f"a page holds at least one item, not {query.limit}")
     if query.after is not None:
         _guard_start(query, query.after)
+
+
+def guard_scan(scan: Scan) -> None:
+    """Check the segment and the start of a scan; raises ValueError."""
+    if not 0 <= scan.segment < scan.segments <= SCAN_SEGMENTS:
+        raise ValueError(f"there is no segment {scan.segment} of {scan.segments}")
+    if scan.limit is not None and scan.limit < 1:
+        raise ValueError(f"a page holds at least one item, not {scan.limit}")
+    if scan.after is not None:
+        _guard_key(scan.after)
 
 
 def guard_transact(operations: Sequence[Operation]) -> list[int]:

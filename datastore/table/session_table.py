@@ -18,6 +18,7 @@ from penstock.datastore.table.port import (
     Page,
     Put,
     Query,
+    Scan,
     Table,
     key_of,
 )
@@ -78,6 +79,9 @@ class SessionTable:
                 return replace(page, units=units)
             # Readers of a list expect a page with a `last` to hold something.
             query = replace(query, after=page.last)
+
+    async def scan(self, scan: Scan) -> Page:
+        return await self._table.scan(scan)
 
     async def transact(self, operations: Sequence[Operation]) -> float:
         self._note(operations)

@@ -4,7 +4,17 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
 from penstock.datastore.table.items import read_rows
-from penstock.datastore.table.port import Batch, Delete, Key, Operation, Page, Put, Query, Table
+from penstock.datastore.table.port import (
+    Batch,
+    Delete,
+    Key,
+    Operation,
+    Page,
+    Put,
+    Query,
+    Scan,
+    Table,
+)
 from tests.support.loop_clock import let_tasks_run
 
 T = TypeVar("T")
@@ -24,6 +34,9 @@ class InterceptedTable:
 
     async def query(self, query: Query) -> Page:
         return await self.request(self.table.query(query), writes=False)
+
+    async def scan(self, scan: Scan) -> Page:
+        return await self.request(self.table.scan(scan), writes=False)
 
     async def transact(self, operations: Sequence[Operation]) -> float:
         return await self.request(self.table.transact(operations), writes=True)
@@ -126,6 +139,9 @@ class LaggingTable:
     async def query(self, query: Query) -> Page:
         is_current = query.consistent and not query.index
         return await (self.table if is_current else self.replica).query(query)
+
+    async def scan(self, scan: Scan) -> Page:
+        return await self.table.scan(scan)
 
     async def transact(self, operations: Sequence[Operation]) -> float:
         units = await self.table.transact(operations)
