@@ -36,13 +36,13 @@ from penstock.server.auth.api_keys import ApiKeyAuthenticator
 from penstock.server.auth.dev_identity import DevIdentity, is_loopback
 from penstock.server.auth.dev_sessions import DevSessions
 from penstock.server.auth.tokens import Authenticator, open_authenticator
-from penstock.server.connections.caller_places import PlaceTaker
 from penstock.server.connections.descriptors import MOST_CONNECTIONS, transfers_for
 from penstock.server.connections.gate import Gates
 from penstock.server.core.headers import request_headers
 from penstock.server.core.siblings import Siblings
 from penstock.server.edge import dev_session, local_files, ngsi_notifications
 from penstock.server.edge.audio_streams import audio_stream_routes
+from penstock.server.edge.caller_places import PlaceTaker
 from penstock.server.edge.graphql import (
     AdmittedOperation,
     GraphQLApp,
@@ -236,10 +236,7 @@ async def open_app(
         open_changes(store.table, settings.change_poll_seconds) as changes,
         instrumentation.share_with_siblings(),
     ):
-        seconds = settings.api_key_cache_seconds
-        authenticator = PlaceTaker(
-            ApiKeyAuthenticator(tokens, store.find_credential, seconds, now=store.clock.now)
-        )
+        authenticator = _authenticator_of(settings, store, tokens)
         limiter = _rate_limiter(settings, runtime.siblings)
         runner = OperationRunner(
             _operation_reader(settings, limiter, instrumentation),
@@ -264,6 +261,13 @@ async def open_app(
             ],
             middleware=list(_middleware(settings)),
         )
+
+
+def _authenticator_of(settings: Settings, store: Store, tokens: Authenticator) -> Authenticator:
+    """Accept API keys too, and count the connections of each caller."""
+    seconds = settings.api_key_cache_seconds
+    keys = ApiKeyAuthenticator(tokens, store.find_credential, seconds, now=store.clock.now)
+    return PlaceTaker(keys)
 
 
 def streams_of(settings: Settings) -> StreamRegistry:

@@ -396,16 +396,20 @@ class GuardedConnection(asyncio.Protocol):
             return
         self._transport.is_cut = True
         self._inner.connection_lost(None)
-        self._release_held()
-        self._take = self._drop
-        self.resume(by_protocol=False)
-        self.resume(by_protocol=True)
-        self._enter(Stage.LEAVING)
+        self.leave()
         if not is_answered:
             self._transport.written_bytes += len(answer)
             self._real.write(answer)
         if self._real.can_write_eof():
             self._real.write_eof()
+
+    def leave(self) -> None:
+        """Drop what still comes, until the client has read the last bytes and closes."""
+        self._release_held()
+        self._take = self._drop
+        self.resume(by_protocol=False)
+        self.resume(by_protocol=True)
+        self._enter(Stage.LEAVING)
 
     def _drop(self, data: bytes) -> None:
         self._dropped += len(data)
@@ -437,19 +441,3 @@ def connection_of(scope: Scope) -> GuardedConnection | None:
     """Return the connection of a request; None without one, as in tests."""
     found = scope.get("state", {}).get(STATE_KEY)
     return found if isinstance(found, GuardedConnection) else None
-
-
-def connection_class(gates: Gates) -> type[asyncio.Protocol]:
-    """Return the class of connections behind these gates, in the form of uvicorn's `http`."""
-
-    class ConnectionBehindGates(GuardedConnection):
-        def __init__(
-            self,
-            config: uvicorn.Config,
-            server_state: ServerState,
-            app_state: dict[str, Any],
-            _loop: asyncio.AbstractEventLoop | None = None,
-        ) -> None:
-            super().__init__(gates, config, server_state, app_state)
-
-    return ConnectionBehindGates

@@ -16,7 +16,6 @@ from penstock.datastore.objects.port import Files
 from penstock.datastore.table.port import Table
 from penstock.server.app import Runtime, open_app, streams_of
 from penstock.server.auth.dev_identity import DevIdentity, dev_identity
-from penstock.server.connections.connection import connection_class
 from penstock.server.connections.descriptors import (
     MOST_CONNECTIONS,
     connections_for,
@@ -24,6 +23,7 @@ from penstock.server.connections.descriptors import (
 )
 from penstock.server.connections.gate import ConnectionGate, Gates, time_limits
 from penstock.server.connections.request_watcher import RequestWatcher
+from penstock.server.connections.uvicorn_class import connection_class
 from penstock.server.connections.websocket_guard import WebSocketGuard
 from penstock.server.core.command_output import CommandFailed, ExitCode, show_progress
 from penstock.server.core.siblings import Siblings

@@ -134,6 +134,13 @@ class Waiting:
     def abort(self) -> None:
         self.was_aborted = True
 
+    def give_way(self) -> None:
+        raise AssertionError("it awaits no body")
+
+    @property
+    def party(self) -> None:
+        return None
+
 
 async def test_refused_connections_do_not_count_as_silent_places() -> None:
     gate = ConnectionGate(3, SECONDS, Clock())

@@ -8,9 +8,10 @@ import uvicorn
 from starlette.types import Message, Receive, Scope, Send
 from uvicorn.server import ServerState
 
-from penstock.server.connections.connection import connection_class, connection_of
+from penstock.server.connections.connection import connection_of
 from penstock.server.connections.gate import ConnectionGate, Gates, Stage
 from penstock.server.connections.request_watcher import RequestWatcher
+from penstock.server.connections.uvicorn_class import connection_class
 from penstock.server.connections.websocket_guard import WebSocketGuard
 
 SECONDS = {

@@ -1,19 +1,14 @@
 """Counts the connections that each caller uses: nobody takes the places of all others."""
 
 from collections.abc import Mapping
-from contextvars import ContextVar
 from typing import Final
 
 from penstock.datastore.errors import RateLimited
 from penstock.datastore.roles import Caller
 from penstock.server.auth.tokens import Authentication, Authenticator
-from penstock.server.connections.connection import GuardedConnection
+from penstock.server.connections.request_watcher import current_connection
 
 RETRY_SECONDS: Final = 1
-
-current_connection: Final[ContextVar[GuardedConnection | None]] = ContextVar(
-    "connection of the request", default=None
-)
 
 
 class PlaceTaker:
