@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple, TypeAlias
 
-from penstock.datastore.errors import LimitExceeded
 from penstock.datastore.table import limits
 from penstock.datastore.table.conditions import condition_holds
 from penstock.datastore.table.port import (
@@ -174,31 +173,40 @@ class MergedTransaction:
 
     @property
     def sizes(self) -> list[int]:
-        """The bytes that each operation sends."""
+        """The bytes that each operation sends, at most."""
         return [*self._sizes.values()]
 
     def add_member(self, member: MemberTransaction) -> bool:
         """Add a member behind the others if one transaction can do them all."""
         changed: dict[Key, Operation] = {}
         sizes: dict[Key, int] = {}
+        rewritten = False
         for operation, size in zip(member.operations, member.sizes, strict=True):
-            standing = self._operations.get(operation.key)
+            key = operation.key
+            standing = self._operations.get(key)
             merged = operation if standing is None else merge_operations(standing, operation)
             if merged is None:
                 return False
-            changed[operation.key] = merged
-            sizes[operation.key] = size if standing is None else _size_of(merged)
+            changed[key], sizes[key] = merged, size
+            if standing is not None:
+                sizes[key] = _merged_size(standing, self._sizes[key], operation, size)
+                rewritten = rewritten or not _keeps_condition(merged, operation)
         if not self._fits(sizes):
             return False
-        number = len(self.members)
-        if any(not _keeps_condition(changed[each.key], each) for each in member.operations):
-            self._rewritten.add(number)
+        self._add_changes(changed, sizes, rewritten=rewritten)
         self.members.append(member)
+        return True
+
+    def _add_changes(
+        self, changed: dict[Key, Operation], sizes: dict[Key, int], *, rewritten: bool
+    ) -> None:
+        number = len(self.members)
+        if rewritten:
+            self._rewritten.add(number)
         self._operations |= changed
         self._sizes |= sizes
         for key in changed:
             self._owners.setdefault(key, []).append(number)
-        return True
 
     def refused_members(self, failed: Iterable[FailedCheck]) -> dict[int, tuple[FailedCheck, ...]]:
         """The failed conditions of each member that has any, by its number.
@@ -237,13 +245,17 @@ class MergedTransaction:
         )
 
 
-def _size_of(operation: Operation) -> int:
-    """The bytes that a merged operation sends; more than any transaction's if it is too large."""
-    try:
-        (size,) = limits.guard_transact([operation])
-    except LimitExceeded:
-        return limits.TRANSACTION_BYTES + 1
-    return size
+def _merged_size(first: Operation, first_size: int, then: Operation, then_size: int) -> int:
+    """The bytes that both send as one operation, at most."""
+    if _changed_names(then) <= _changed_names(first):
+        return max(first_size, then_size)
+    return first_size + then_size
+
+
+def _changed_names(operation: Operation) -> set[str]:
+    if not isinstance(operation, Update):
+        return set()
+    return {*operation.set, *operation.default, *operation.add, *operation.remove}
 
 
 def _position(check: FailedCheck) -> int:
@@ -252,5 +264,7 @@ def _position(check: FailedCheck) -> int:
 
 def _keeps_condition(merged: Operation, own: Operation) -> bool:
     """Whether the merged operation demands what the member's own does, in the same words."""
+    if own.condition is None:
+        return True
     demanded = {*map(repr, _conjuncts(merged.condition or True))}
-    return demanded.issuperset(map(repr, _conjuncts(own.condition or True)))
+    return demanded.issuperset(map(repr, _conjuncts(own.condition)))

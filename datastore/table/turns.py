@@ -64,6 +64,7 @@ class _Request:
     """Transactions that are sent together, and the task that sends them."""
 
     members: list[_QueuedTransaction]
+    merged: MergedTransaction
     until: float
     task: "Task[None] | None" = None
 
@@ -123,8 +124,8 @@ class TransactionTurns:
 
     def _begin(self, first: _QueuedTransaction) -> None:
         """Send the transaction, and with it those behind it that can be merged with it."""
-        members = self._gather_members(first)
-        request = _Request(members, max(queued.until for queued in members))
+        members, merged = self._gather_members(first)
+        request = _Request(members, merged, max(queued.until for queued in members))
         for queued in members:
             queued.request = request
             if queued.timer is not None and queued.until == request.until:
@@ -135,7 +136,9 @@ class TransactionTurns:
         # Not within the task, because one that is cancelled early never runs.
         request.task.add_done_callback(partial(self._end_request, request))
 
-    def _gather_members(self, first: _QueuedTransaction) -> list[_QueuedTransaction]:
+    def _gather_members(
+        self, first: _QueuedTransaction
+    ) -> tuple[list[_QueuedTransaction], MergedTransaction]:
         """The transaction and the next in the queues of its items, as far as they can be merged.
 
         One joins only if all who wait before it, at any of its items, are members too.
@@ -154,7 +157,7 @@ class TransactionTurns:
             if is_next and merged.add_member(candidate.member):
                 members.append(candidate)
                 self._note_following(candidate, ahead, following)
-        return members
+        return members, merged
 
     def _note_following(
         self,
@@ -178,14 +181,15 @@ class TransactionTurns:
     async def _send_members(self, request: _Request) -> None:
         """Send the members in as few transactions as can be, until each has its answer."""
         groups = deque([request.members])
+        if not any(queued.answer.done() for queued in request.members):
+            again = await self._send_group(request.members, request.merged, request.until)
+            groups = deque(again)
         while groups:
             waiting = [queued for queued in groups.popleft() if not queued.answer.done()]
-            if not waiting:
-                continue
-            group, merged, rest = _merge_members(waiting)
-            groups.appendleft(rest)
-            again = await self._send_group(group, merged, request.until)
-            groups.extendleft(reversed(again))
+            if waiting:
+                group, merged, rest = _merge_members(waiting)
+                again = await self._send_group(group, merged, request.until)
+                groups.extendleft([rest, *reversed(again)])
 
     async def _send_group(
         self, group: Sequence[_QueuedTransaction], merged: MergedTransaction, until: float
