@@ -3,7 +3,17 @@
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
-from penstock.datastore.table.port import Batch, Delete, Key, Operation, Page, Put, Query, Scan, Table
+from penstock.datastore.table.port import (
+    Batch,
+    Delete,
+    Key,
+    Operation,
+    Page,
+    Put,
+    Query,
+    Scan,
+    Table,
+)
 from tests.support.loop_clock import let_tasks_run
 
 T = TypeVar("T")

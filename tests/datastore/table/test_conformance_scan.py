@@ -18,9 +18,7 @@ async def scan_all(
     for segment in range(segments):
         after: Key | None = None
         while True:
-            scan = Scan(
-                segment=segment, segments=segments, prefix=prefix, after=after, limit=limit
-            )
+            scan = Scan(segment=segment, segments=segments, prefix=prefix, after=after, limit=limit)
             page = await table.scan(scan)
             found += [dict(each) for each in page.items]
             after = page.last
