@@ -15,7 +15,7 @@ import msgspec
 
 from penstock.datastore.errors import BadArgument
 from penstock.datastore.moving.bucket_names import BucketNames
-from penstock.datastore.private_files import make_private_folder
+from penstock.datastore.private_files import make_private_folder, sync_folder
 
 FORMAT: Final = 1
 MANIFEST: Final = "manifest.json"
@@ -136,14 +136,15 @@ class Archive:
         """Move a file that is whole and on the disk to its place."""
         path = self.folder / name
         draft.rename(path)
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        sync_folder(path.parent)
 
     def blob_path(self, sha256: str) -> Path:
         return self.folder / BLOBS / sha256[:2] / sha256
+
+    def count_lines(self) -> int | None:
+        """The number of all rows, samples and files; None without a manifest."""
+        manifest = self.read_manifest()
+        return manifest and sum(stream.lines for stream in manifest.streams.values())
 
     def missing_parts(self, manifest: Manifest) -> Iterator[str]:
         """The names of parts that the manifest lists and the folder lacks."""

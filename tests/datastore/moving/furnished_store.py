@@ -16,10 +16,10 @@ from penstock.datastore.moving.archive import Archive
 from penstock.datastore.moving.bucket_names import BucketNames, rename_buckets
 from penstock.datastore.moving.export import Export, MovableStore
 from penstock.datastore.moving.import_ import Import
-from penstock.datastore.ngsi.destinations import SampleTable
+from penstock.datastore.ngsi.destinations import SampleTable, TableItem
 from penstock.datastore.ngsi.sink import SinkContext, open_sink
 from penstock.datastore.ngsi.table_names import list_every_table
-from penstock.datastore.objects.port import Credentials, Files
+from penstock.datastore.objects.port import Credentials, Files, single_chunk
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Item, Key, Put, Scan, key_of
 from penstock.server.samples.audio import add_samples
@@ -46,6 +46,15 @@ ODD_ROW: Item = {
 }
 """Values that a careless copy changes."""
 
+_DESTINATION: Item = {
+    "service": "s",
+    "table": "t1",
+    "namedService": "s",
+    "namedPath": "/",
+    "dataModel": "dm-by-entity",
+    "encoding": "cygnus",
+    "createdAt": "2026-01-01T00:00:00.000Z",
+}
 KEYS = Credentials("AKIAIOSFODNN7EXAMPLE", "s3cr3t" * 6)
 
 
@@ -141,3 +150,15 @@ def export_of(store: MovableStore, folder: Path) -> Export:
 
 def import_of(store: MovableStore, folder: Path, *, into_existing: bool = False) -> Import:
     return Import(store, Archive(folder), ignore_progress, into_existing)
+
+
+async def furnish_little(store: MovableStore) -> None:
+    """Add three files, a sample and a few rows, which are quick to move."""
+    rows = [{"pk": f"P:{number}", "sk": "PV:latest", "siKey1": "P"} for number in range(3)]
+    listed = {"pk": "ND:s", "sk": "ND:t1", "siKey1": "ND", **_DESTINATION}
+    await store.table.write([Put(row) for row in (*rows, listed, ODD_ROW)])
+    await store.destinations.create("t1")
+    await store.destinations.write([TableItem("t1", {"pk": "s:1", "sk": "1", "value": "x"})])
+    for number in range(3):
+        content = single_chunk(b"content %d" % (number % 2))
+        await store.files.write(f"datasets/{number}.csv", content, content_type="text/csv")
