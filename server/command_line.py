@@ -60,6 +60,8 @@ for path, purpose in {
     "run:run": "Run a pipeline of a running server on a CSV file.",
     "sample_rows:sample_rows": "Print an input file for the sample pipelines.",
     "seed:seed": "Fill the store with a sample catalogue of groups and pipelines.",
+    "export:export": "Write everything of a store to an archive.",
+    "import_:import_": "Fill a store from an archive.",
     "table:table": "Create or check the table that holds all data.",
     "manifest:manifest": "Show manifest runs, work on them and release stuck ones.",
     "ngsi:ngsi": "Take over tables that other programs filled with samples.",
@@ -72,7 +74,7 @@ for path, purpose in {
     # The command's module is named, not imported: a short command does not load a long one's.
     app.command(
         f"penstock.server.commands.{path}",
-        name=path.partition(":")[0].replace("_", "-"),
+        name=path.partition(":")[0].rstrip("_").replace("_", "-"),
         help=purpose,
     )
 

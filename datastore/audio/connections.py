@@ -63,7 +63,7 @@ def masked_key(access_key: str) -> str:
 MAX_CONNECTIONS: Final = 100
 NO_ROLES_TAKEN: Final = "cannot be used: this server assumes no roles"
 _EXTERNAL_ID_BYTES: Final = 24
-_SEALED: Final = "sealed"
+SEALED: Final = "sealed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class BucketConnections:
         await self._require_allowed(connection, list(key_problems(keys[0], keys[1])))
         secret = msgspec.json.encode([keys.access_key, keys.secret_key])
         sealed = await self.vault.seal(secret, sealing_context(self._user, connection.id))
-        await self._put_connection(connection, {_SEALED: sealed})
+        await self._put_connection(connection, {SEALED: sealed})
         return connection
 
     async def many(self, ids: Sequence[str]) -> list[BucketConnection | NotFound]:
@@ -151,9 +151,9 @@ class BucketConnections:
         """Decrypt the keys of a connection, for use only; raises NotFound if there are none."""
         key = CONNECTION.key(user=self._user, connection=id)
         item = (await self.access.table.get([key], consistent=True)).items.get(key)
-        if item is None or _SEALED not in item:
+        if item is None or SEALED not in item:
             raise not_found_error("connection")
-        secret = await self.vault.open(str(item[_SEALED]), sealing_context(self._user, id))
+        secret = await self.vault.open(str(item[SEALED]), sealing_context(self._user, id))
         return Credentials(*msgspec.json.decode(secret, type=tuple[str, str]))
 
     async def _require_allowed(

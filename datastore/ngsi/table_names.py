@@ -5,7 +5,7 @@ The registry stores the owner of each name, so that no two places ever share one
 
 import re
 from base64 import b32encode
-from collections.abc import Hashable, Sequence
+from collections.abc import AsyncIterator, Hashable, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Final, NamedTuple
@@ -20,7 +20,7 @@ from penstock.datastore.records import StoredRecord
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
 from penstock.datastore.table.items import load, read_rows
 from penstock.datastore.table.layout import ADOPTION, DESTINATION, DESTINATION_NAME
-from penstock.datastore.table.pages import Slice, Window, make_slice, read_records
+from penstock.datastore.table.pages import Slice, Window, make_slice, query_items, read_records
 from penstock.datastore.table.port import (
     Attributes,
     Item,
@@ -209,6 +209,18 @@ async def list_all_tables(table: Table, limit: int) -> list[str]:
     query = Query(partition=partition, index=True, limit=limit)
     found = await read_records(table, query, _read_destination)
     return [destination.table for destination in found.records]
+
+
+async def list_every_table(table: Table) -> AsyncIterator[str]:
+    """List the tables with our keys, each once and in the order of their names.
+
+    A table of another program that was adopted is left out: its samples are in the copy.
+    """
+    query = Query(partition=DESTINATION.index_partition(), index=True)
+    listed = {load(Destination, item).table async for item in query_items(table, query)}
+    adopted = await find_adopted(table, sorted(listed))
+    for name in sorted((listed - adopted) | {adopted_name(each) for each in adopted}):
+        yield name
 
 
 async def find_adopted(table: Table, names: Sequence[str]) -> set[str]:

@@ -24,13 +24,13 @@ from penstock.datastore.table.port import TTL, Item, Key, Page, Query, Scan, Val
 _CACHED_DECODERS = 1_000
 
 
-def _number(text: str) -> int | Decimal:
+def decode_number(text: str) -> int | Decimal:
     number = Decimal(text)
     return int(number) if number == number.to_integral_value() else number
 
 
 encode = msgspec.json.Encoder(decimal_format="number").encode
-decode = msgspec.json.Decoder[Item](float_hook=_number).decode
+decode = msgspec.json.Decoder[Item](float_hook=decode_number).decode
 
 
 class JsonItem(EncodedItem):
@@ -49,7 +49,7 @@ class JsonItem(EncodedItem):
 
 @lru_cache(_CACHED_DECODERS)
 def _decoder(record: type, projection: Projection) -> "msgspec.json.Decoder[Any]":
-    return msgspec.json.Decoder(part_struct(record, projection), float_hook=_number)
+    return msgspec.json.Decoder(part_struct(record, projection), float_hook=decode_number)
 
 
 _SCHEMA = {

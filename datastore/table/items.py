@@ -100,6 +100,11 @@ class EncodedItem(Mapping[str, Value]):
         self._text = text
         self._item: Item | None = None
 
+    @property
+    def text(self) -> bytes:
+        """The row as its store encodes it."""
+        return self._text
+
     @abstractmethod
     def load(self, record: type, projection: Projection, more: Mapping[str, Value]) -> Any:
         """Decode a record, with `more` attributes; see `penstock.datastore.table.items.load`."""

@@ -181,6 +181,7 @@ OPEN_UPLOAD = row("FU:{kind}:{holder}", "FU:{place.4}")
 LOOSE_OBJECT = row("LO:{hash}", "LO")
 LOOSE_OBJECT_DUE = row("LD:{due.13}:{hash}", "LD", "LD")
 LIBRARY_UPKEEP = row("LU:{user}", "LU", "LU")
+IMPORT = row("MI:{archive}", "MI")
 
 PLAYLIST = row("PL:{playlist}", "PL")
 PLAYLIST_MEMBER = row("U:{user}", "PL:{playlist}", "PL:{playlist}")
@@ -247,6 +248,7 @@ ROWS = (
     LOOSE_OBJECT,
     LOOSE_OBJECT_DUE,
     LIBRARY_UPKEEP,
+    IMPORT,
     PLAYLIST,
     PLAYLIST_MEMBER,
     PLAYLIST_ENTRY,

@@ -1,6 +1,7 @@
 """A list of each kind with three records, and the key of the row behind each of them."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, NamedTuple, TypeAlias
 
@@ -111,24 +112,24 @@ async def _list_groups(store: Store) -> SampleList:
 
 
 async def _list_tag_keys(store: Store) -> SampleList:
-    session = await create_groups(store, USA)
+    session = await create_groups(replace(store, shards=1), USA)
     await make_of(session, PIPELINE, USA, "one", *(f"{name}=x" for name in NAMES))
     return SampleList(
         lambda window: session.pipelines.tags.keys(USA, window),
-        lambda found: TAG_KEY_COUNT.key(group=USA, key=found.key, kind="P"),
+        lambda found: TAG_KEY_COUNT.key(group=USA, key=found.key, kind="P", shard=1),
         "count",
     )
 
 
 async def _list_tag_values(store: Store) -> SampleList:
-    session = await create_groups(store, USA)
+    session = await create_groups(replace(store, shards=1), USA)
     await make_of(session, PIPELINE, USA, "one", *(f"{name}=x" for name in NAMES))
     for name in NAMES:
         await make_of(session, PIPELINE, USA, name, f"colour={name}")
     return SampleList(
         lambda window: session.pipelines.tags.values("colour", None, USA, window),
         lambda found: TAG_VALUE_COUNT.key(
-            group=USA, key="colour", kind="P", depth=1, value=(found.value,)
+            group=USA, key="colour", kind="P", depth=1, value=(found.value,), shard=1
         ),
         "count",
     )
