@@ -26,10 +26,10 @@ from penstock.server.connections.refusals import (
 from penstock.server.connections.request_body import ChunkedBody, SizedBody
 from penstock.server.connections.request_head import (
     END,
+    HeadParser,
     RequestHead,
     check_begun_head,
     check_head_size,
-    parse_head,
 )
 from penstock.server.connections.websocket_handshake import check_handshake
 from penstock.server.core.sites import site_of
@@ -55,7 +55,6 @@ _REASONS: Final = {
     TOO_MANY_CONNECTIONS: EndReason.TOO_MANY,
 }
 _RESET: Final = struct.pack("ii", 1, 0)
-_NO_HEAD: Final = RequestHead(b"")
 
 
 class GuardedConnection(asyncio.Protocol):
@@ -82,7 +81,8 @@ class GuardedConnection(asyncio.Protocol):
         self._stage: Stage | None = Stage.FIRST_HEAD
         self._held = bytearray()
         self._searched = self._lines = self._empty_lines = self._counted = 0
-        self._head = _NO_HEAD
+        self._heads = HeadParser()
+        self._length = 0
         self._body: SizedBody | ChunkedBody | None = None
         self._is_answering = self._is_paused = self._is_paused_by_protocol = False
         self._is_websocket = False
@@ -273,7 +273,7 @@ class GuardedConnection(asyncio.Protocol):
             self._count_held()
 
     def _take_held_body(self, body: SizedBody | ChunkedBody) -> None:
-        size = self._head.length if isinstance(body, SizedBody) else len(self._held)
+        size = self._length if isinstance(body, SizedBody) else len(self._held)
         part = bytes(self._held[:size])
         del self._held[:size]
         self._take_body(part)
@@ -307,13 +307,13 @@ class GuardedConnection(asyncio.Protocol):
         """Hand on the request whose head ends at `end`, with what has come of its body."""
         raw = data[:end]
         try:
-            head = self._admit_request(parse_head(raw))
+            head = self._admit_request(self._heads.parse(raw))
         except RefusedRequest as refusal:
             self._refuse(refusal.answer)
             return
         if not (head.chunked or head.upgrades) and end + head.length == len(data):
             self._take = self._hold
-            self._inner.data_received(data if head.raw is raw else head.raw + data[end:])
+            self._inner.data_received(data if head.raw == raw else head.raw + data[end:])
             return
         self._inner.data_received(head.raw)
         if head.upgrades:
@@ -334,7 +334,7 @@ class GuardedConnection(asyncio.Protocol):
                 head = head.as_last()
             elif not self._gate.make_place():
                 raise RefusedRequest(TOO_MANY_CONNECTIONS)
-        self._head = head
+        self._length = head.length
         self._is_answering = True
         self._transport.has_written = False
         self._transport.is_switching = head.upgrades

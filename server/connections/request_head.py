@@ -13,6 +13,7 @@ from penstock.server.connections.single_fields import check_single_fields
 
 MAX_HEAD_BYTES: Final = 32 * 1024
 MAX_FIELDS: Final = 100
+MAX_KEPT_BYTES: Final = 4 * 1024
 END: Final = b"\r\n\r\n"
 
 _LINES_BESIDE_FIELDS: Final = 2
@@ -100,6 +101,23 @@ def parse_head(raw: bytes) -> RequestHead:
     if len(found) == 1 and found[0][0] == b"content-length":
         return RequestHead(raw, _parse_length(found[0][1]))
     return _frame_request(raw, lower, found)
+
+
+class HeadParser:
+    """Parses the heads of one connection, whose client often repeats the last one."""
+
+    def __init__(self) -> None:
+        self._raw = b""
+        self._parsed = RequestHead(b"")
+
+    def parse(self, raw: bytes) -> RequestHead:
+        """Parse a head as `parse_head` does."""
+        if raw == self._raw:
+            return self._parsed
+        parsed = parse_head(raw)
+        if len(raw) <= MAX_KEPT_BYTES:
+            self._raw, self._parsed = raw, parsed
+        return parsed
 
 
 def _frame_request(raw: bytes, lower: bytes, found: list[tuple[bytes, bytes]]) -> RequestHead:

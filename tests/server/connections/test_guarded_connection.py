@@ -224,6 +224,17 @@ async def test_a_handshake_names_protocols_as_a_list(protocols: bytes) -> None:
     assert statuses(wire) == [101]
 
 
+async def test_a_repeated_head_is_handed_on_like_the_first() -> None:
+    served = GuardedApp(NotingApp())
+    connection, wire = served.connect()
+    for body in (b"abc", b"def", b"ghij", b"klmn"):
+        await served.say(connection, post(body, "upgrade: h2c"))
+    assert [body for *_, body in served.app.requests] == [b"abc", b"def", b"ghij", b"klmn"]
+    names = [[name for name, _ in fields] for fields in served.app.fields]
+    assert names == [[b"host", b"content-length"]] * 4
+    assert statuses(wire) == [200] * 4
+
+
 async def test_unknown_methods_leave_the_log_alone(caplog: pytest.LogCaptureFixture) -> None:
     served = GuardedApp(NotingApp())
     for method in ("GRAPHQL", "A", "PRI", "DESCRIBE", "PLAY", "FLUSH", "GETS"):
