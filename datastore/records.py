@@ -97,7 +97,8 @@ class Resource(StoredRecord, frozen=True, kw_only=True):
     `version` counts the changes of content. `revision` counts every write, also grants and revokes,
     and never leaves the datastore. `groups` are the explicit grants, of which none covers another;
     `owner` is the group in which the resource was created. `references` are the resources that its
-    formulas name; versions saved by earlier releases have none.
+    formulas name; versions saved by earlier releases have none. `stepped` says that the latest
+    write was too large for one transaction: rows behind it may still be on their way.
     """
 
     id: str
@@ -114,6 +115,17 @@ class Resource(StoredRecord, frozen=True, kw_only=True):
     updated_at: str
     updated_by: str
     references: tuple[Reference, ...] = ()
+    stepped: bool = False
+
+
+class Footprint(StoredRecord, frozen=True, kw_only=True):
+    """The part of a resource from which its postings and counts follow; its id is in the key."""
+
+    id: str = ""
+    name: str = ""
+    owner: GroupPath
+    groups: tuple[GroupPath, ...]
+    tags: tuple[Tag, ...]
 
 
 class Pipeline(Resource, frozen=True, kw_only=True):

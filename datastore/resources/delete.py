@@ -20,8 +20,9 @@ from penstock.datastore.access.access import Access
 from penstock.datastore.errors import Unavailable, VersionConflict
 from penstock.datastore.periodic import finish_all
 from penstock.datastore.records import Resource
-from penstock.datastore.resources.derived_rows import derive_rows, difference_writes
+from penstock.datastore.resources.derived_rows import derive_rows, removal_writes
 from penstock.datastore.resources.reading import ResourceReader
+from penstock.datastore.resources.steps import MAX_OPERATIONS, RemainingSteps
 from penstock.datastore.roles import Role
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
 from penstock.datastore.table.items import latest_item, load, resource_id
@@ -39,7 +40,6 @@ from penstock.datastore.table.port import (
 
 R = TypeVar("R", bound=Resource)
 
-MAX_OPERATIONS = 100
 MAX_WRITES = 25
 
 
@@ -98,16 +98,24 @@ class ResourceDeleter(Generic[R]):
             *self._derived_row_deletes(current),
         ]
         at_once = len(everything) + len(self._unused_writes(current)) <= MAX_OPERATIONS
-        if at_once and self.kind.folder is None:
+        pending = current.stepped and await RemainingSteps(self.kind, self.access).are_pending(
+            current.id
+        )
+        if at_once and self.kind.folder is None and not pending:
             with suppress(_ResourceInUse):
                 await commit(self.access.table, [*everything, *self._unused_writes(current)])
                 return
-        buried, taken = await self._write_tombstone(current, 0)
+        # Rows of an unfinished write are deleted once it is finished; to go comes before.
+        buried, taken = await self._write_tombstone(
+            current, 0, 0 if pending else MAX_OPERATIONS - 1
+        )
         with suppress(StaleRead):  # then a sweep of another process continues the delete
             await self._finish(buried, taken)
 
     async def _finish(self, buried: R, taken: int) -> None:
         """Delete the rest of the derived rows, then versions and files, then the tombstone."""
+        if buried.stepped:
+            await RemainingSteps(self.kind, self.access).finish(buried.id)
         while taken < len(self._derived_row_deletes(buried)):
             buried, taken = await self._write_tombstone(buried, taken)
         if await self._is_in_use(buried):
@@ -127,12 +135,14 @@ class ResourceDeleter(Generic[R]):
             for key in keys:
                 await self.access.files.delete(key)
 
-    async def _write_tombstone(self, resource: R, taken: int) -> tuple[R, int]:
-        """Delete as many derived rows beyond the first `taken` as fit, and note it on the row.
+    async def _write_tombstone(
+        self, resource: R, taken: int, most: int = MAX_OPERATIONS - 1
+    ) -> tuple[R, int]:
+        """Delete up to `most` derived rows beyond the first `taken`, and note it on the row.
 
         Names come first: they are free at once unless the resource has a hundred of them.
         """
-        writes = self._derived_row_deletes(resource)[taken : taken + MAX_OPERATIONS - 1]
+        writes = self._derived_row_deletes(resource)[taken : taken + most]
         buried = msgspec.structs.replace(resource, revision=resource.revision + 1)
         item = {
             **latest_item(self.kind, buried),
@@ -159,7 +169,7 @@ class ResourceDeleter(Generic[R]):
         return [Write(none, lambda _: _ResourceInUse())]
 
     def _derived_row_deletes(self, resource: R) -> list[Write]:
-        return difference_writes(derive_rows(self.kind.letter, resource), None)
+        return removal_writes(derive_rows(self.kind.letter, resource))
 
     def _latest_row_delete(self, resource: R) -> Write:
         key = self.kind.latest.key(id=resource.id)

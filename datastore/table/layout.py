@@ -119,6 +119,7 @@ KINDS: tuple[KindDefinition[Any], ...] = (PIPELINE, CALCULATION, REFERENCE_DATAS
 
 GRANT = row("{kind}:{id}", "G:{group}", "G:{group}")
 OWNED = row("{kind}:{id}", "O:{group}", "O:{group}")
+UNFINISHED = row("{kind}:{id}", "W:{revision.10}", "W:{kind}")
 NAME = row("AID:{kind}:{name}", "G:{group}")
 GROUP = row("G:{parent}", "G:{group}")
 TAG = row("T:{group}:{key}", "T:{value}:{kind}:{id}")
