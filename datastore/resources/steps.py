@@ -11,7 +11,7 @@ of their revisions.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -20,13 +20,15 @@ from typing import Any, Final
 import msgspec
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.errors import Unavailable
+from penstock.datastore.errors import PenstockError, Unavailable
 from penstock.datastore.periodic import finish_all
 from penstock.datastore.records import Footprint, Resource, StoredRecord
 from penstock.datastore.resources.derived_rows import derive_rows, difference
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
+from penstock.datastore.table.counters import CounterDrift
 from penstock.datastore.table.items import attributes_of, load, resource_id
 from penstock.datastore.table.layout import UNFINISHED, KindDefinition
+from penstock.datastore.table.limits import guard_transact
 from penstock.datastore.table.port import (
     Attributes,
     Compare,
@@ -66,6 +68,11 @@ class RemainingSteps:
         marker = _Marker(before=_footprint(before) if before else None, after=_footprint(after))
         return Write(Put({**row, **attributes_of(marker), "taken": 0}, Missing()))
 
+    def check_limits(self, writes: Sequence[Write]) -> None:
+        """Raise LimitExceeded where a step would, while the write can still be refused."""
+        for step in _steps_of(writes, 0):
+            guard_transact([write.operation for write in step])
+
     async def are_pending(self, id: str) -> bool:
         """Whether a write of the resource is unfinished."""
         return bool(await self._read_markers(id, 1))
@@ -83,11 +90,14 @@ class RemainingSteps:
         raise Unavailable(f"The {self.kind.noun} is being written by many at once.")
 
     async def finish_or_leave(self, id: str) -> None:
-        """Finish every write of the resource, or leave it to the sweep while the store is busy."""
+        """Finish every write of the resource, or leave that to the sweep where it fails.
+
+        What is written must not be reported as a failure.
+        """
         try:
             await self.finish(id)
-        except Unavailable as busy:
-            LOGGER.warning("the rest of a write of %s is left for later: %s", id, busy.message)
+        except (PenstockError, CounterDrift):
+            LOGGER.warning("the rest of a write of %s is left for later", id, exc_info=True)
 
     async def sweep(self) -> int:
         """Finish the writes that were interrupted; return the number of their resources."""
@@ -123,11 +133,16 @@ class RemainingSteps:
             for state in (marker.before, marker.after)
         )
         writes, taken = difference(before, after).rest, marker.taken
-        while taken < len(writes):
-            step = writes[taken : taken + MAX_OPERATIONS - 1]
+        for step in _steps_of(writes, taken):
             note = _note_write(key, taken, taken + len(step), len(writes))
             await commit(self.access.table, [note, *step])
             taken += len(step)
+
+
+def _steps_of(writes: Sequence[Write], taken: int) -> Iterator[Sequence[Write]]:
+    """The writes beyond the first `taken`, as many as fit a transaction with the note of them."""
+    for start in range(taken, len(writes), MAX_OPERATIONS - 1):
+        yield writes[start : start + MAX_OPERATIONS - 1]
 
 
 def _note_write(key: Key, before: int, after: int, total: int) -> Write:

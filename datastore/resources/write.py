@@ -44,12 +44,16 @@ from penstock.datastore.resources.rules import check_resource
 from penstock.datastore.resources.steps import MAX_OPERATIONS, RemainingSteps
 from penstock.datastore.roles import GroupPath, Role
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, already_done, commit
-from penstock.datastore.table.items import latest_item, version_item
+from penstock.datastore.table.items import attributes_of, latest_item, version_item
 from penstock.datastore.table.layout import KindDefinition
+from penstock.datastore.table.limits import ITEM_BYTES, check_at_most, item_size
 from penstock.datastore.table.port import Compare, Missing, Put
 
 R = TypeVar("R", bound=Resource)
 T = TypeVar("T")
+
+RESERVED_BYTES = 1024
+"""The room in a record for its keys and for what a revoke adds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +96,7 @@ class ResourceWriter(Generic[R]):
 
         async def create_once() -> R:
             checked, called = await self._check_content(resource, problems)
+            _require_room(checked)
             placed, taken = await self._place_attachment(checked)
             return await self._commit(None, placed, receipt, [*taken, *called])
 
@@ -144,7 +149,9 @@ class ResourceWriter(Generic[R]):
         def add_grant(current: R) -> R:
             self.access.require_owner(Role.ADMIN, current)
             self.access.require_role(Role.ADMIN, group)
-            return self._with_groups(current, with_grant(current.groups, group))
+            granted = self._with_groups(current, with_grant(current.groups, group))
+            _require_room(granted)
+            return granted
 
         before, after = await self._rewrite(id, add_grant, "group")
         if after is before:
@@ -197,6 +204,7 @@ class ResourceWriter(Generic[R]):
             called: Sequence[Write] = ()
             if checked is not None:
                 changed, called = await checked(changed)
+                _require_room(changed)
             changed, taken = await self._place_attachment(changed)
             return current, await self._commit(current, changed, (), [*taken, *called], place)
 
@@ -314,7 +322,10 @@ class ResourceWriter(Generic[R]):
             before is not None and before.stepped and await steps.are_pending(before.id)
         )
         after = msgspec.structs.replace(after, stepped=stepped)
-        behind = [steps.marker_write(before, after)] if stepped else changes.rest
+        behind = changes.rest
+        if stepped:
+            steps.check_limits(changes.rest)
+            behind = [steps.marker_write(before, after)]
         writes = [*self._row_writes(before, after), *fixed, *behind]
         if len(writes) > MAX_OPERATIONS:
             widest = place or ("formula" if len(guards) > len(changes.first) else "name")
@@ -331,6 +342,16 @@ class ResourceWriter(Generic[R]):
         except NameTaken as taken:
             with blame_field(place or "name"):
                 raise await describe_conflict(self.access, taken, id) from None
+
+
+def _require_room(resource: Resource) -> None:
+    """Raise LimitExceeded for a record that a revoke might not fit into any more.
+
+    A revoke can make the record larger, by the path of the owner that gets its grant back.
+    """
+    if len(msgspec.json.encode(resource)) > ITEM_BYTES // 2:
+        size = item_size(attributes_of(resource))
+        check_at_most("bytes of an item", ITEM_BYTES - RESERVED_BYTES, size)
 
 
 def _is_new_version(before: Resource | None, after: Resource) -> bool:
