@@ -18,7 +18,7 @@ MAX_VALUE = 2 * MAX_DEPTH * MAX_LENGTH
 character."""
 
 
-CARRIED_TAGS = 12
+CARRIED_TAGS = 16
 """The most tags of a resource whose postings carry all its tags."""
 
 CARRIED_CHARACTERS = 2_000

@@ -204,7 +204,7 @@ def _tag(
 
 def _fits_posting(carried: Mapping[str, str]) -> bool:
     characters = sum(len(key) + len(value) for key, value in carried.items())
-    return len(carried) <= 12 and characters <= 2_000
+    return len(carried) <= 16 and characters <= 2_000
 
 
 def _standing_rows(rows: Rows) -> Facts:
