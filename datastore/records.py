@@ -99,6 +99,8 @@ class Resource(StoredRecord, frozen=True, kw_only=True):
     `owner` is the group in which the resource was created. `references` are the resources that its
     formulas name; versions saved by earlier releases have none. `shard` is the shard in which all
     counters count it, 0 for a resource of an earlier release; it never leaves the datastore.
+    `stepped` says that the latest write was too large for one transaction: rows behind it may still
+    be on their way.
     """
 
     id: str
@@ -115,6 +117,18 @@ class Resource(StoredRecord, frozen=True, kw_only=True):
     updated_at: str
     updated_by: str
     references: tuple[Reference, ...] = ()
+    shard: int = 0
+    stepped: bool = False
+
+
+class Footprint(StoredRecord, frozen=True, kw_only=True):
+    """The part of a resource from which its postings and counts follow; its id is in the key."""
+
+    id: str = ""
+    name: str = ""
+    owner: GroupPath
+    groups: tuple[GroupPath, ...]
+    tags: tuple[Tag, ...]
     shard: int = 0
 
 

@@ -45,6 +45,7 @@ from penstock.datastore.playlists.repository import Playlists
 from penstock.datastore.records import Calculation, Pipeline, ReferenceDataset, Resource
 from penstock.datastore.resources.delete import ResourceDeleter
 from penstock.datastore.resources.reading import Listing, ResourceReader
+from penstock.datastore.resources.steps import RemainingSteps
 from penstock.datastore.resources.tags_in_use import TagLists
 from penstock.datastore.resources.versions import Versions
 from penstock.datastore.resources.write import ResourceWriter
@@ -282,7 +283,7 @@ class Store:
             await self._execution_maintenance().remove_obsolete()
             return 0
 
-        return await finish_all([remove_executions, *(each.sweep for each in self._deleters())])
+        return await finish_all([remove_executions, *(each.sweep for each in self._unfinished())])
 
     async def confirm_uploads(self) -> int:
         """Make executions ready whose input is uploaded; return the number of them."""
@@ -318,7 +319,7 @@ class Store:
 
     async def count_pending_deletes(self) -> int:
         """Count interrupted deletes, at most one page for each kind."""
-        return sum([await deleting.pending() for deleting in self._deleters()])
+        return sum([await each.pending() for each in self._unfinished()])
 
     async def sweep_files(self) -> int:
         """Remove files without a use and annotations of deleted things; return the number."""
@@ -346,9 +347,13 @@ class Store:
         more = {JobKind.IMPORT_AUDIO: self._import_audio}
         return await JobWorker(self._system_access(), worker, more).run()
 
-    def _deleters(self) -> list[ResourceDeleter[Any] | PlaylistDeleter]:
+    def _unfinished(self) -> list[RemainingSteps | ResourceDeleter[Any] | PlaylistDeleter]:
         nobody = self._system_access()
-        return [*(ResourceDeleter(kind, nobody) for kind in KINDS), PlaylistDeleter(nobody)]
+        return [
+            *(RemainingSteps(kind, nobody) for kind in KINDS),
+            *(ResourceDeleter(kind, nobody) for kind in KINDS),
+            PlaylistDeleter(nobody),
+        ]
 
     def _execution_maintenance(self) -> ExecutionMaintenance:
         return ExecutionMaintenance(self._system_access(), self.execution_rules, self.files)

@@ -64,7 +64,9 @@ class _PipelinePostings:
     pipeline: str
 
     def tag(self, key: str, value: str) -> PostingStream:
-        return TagPostings(self.travel, GroupPath(self.pipeline), key, split_levels(value))
+        return TagPostings(
+            self.travel, GroupPath(self.pipeline), key, split_levels(value), constant=True
+        )
 
     def members(self) -> PostingStream:
         listed = EXECUTION.index_partition(pipeline=self.pipeline)

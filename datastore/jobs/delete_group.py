@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.datastore.access.access import Access, group_not_found_error, key_of_group
-from penstock.datastore.errors import IllegalState, LimitExceeded, NotFound, Unavailable
+from penstock.datastore.errors import IllegalState, NotFound, Unavailable
 from penstock.datastore.groups.repository import Groups
 from penstock.datastore.groups.rows import DELETING, close_shards, count_group, remove_group
 from penstock.datastore.jobs.jobs import Job, JobKind, find_jobs, job_item, new_job
@@ -21,6 +21,7 @@ from penstock.datastore.manifest.delete import delete_manifest
 from penstock.datastore.records import Group, Resource
 from penstock.datastore.resources.delete import ResourceDeleter
 from penstock.datastore.resources.reading import ResourceReader
+from penstock.datastore.resources.steps import RemainingSteps
 from penstock.datastore.resources.write import ResourceWriter
 from penstock.datastore.roles import ROOT, GroupPath, Role, covers
 from penstock.datastore.table.commit import Attempts, Write, already_done, commit
@@ -161,13 +162,14 @@ class _SubtreeDeletion:
         """Delete everything that the group's counter counts.
 
         The index may lag behind the counter. A resource that is counted but not listed may belong
-        to a delete that was interrupted, which is finished first; otherwise raises Unavailable, and
-        the job waits for the index.
+        to a revoke or a delete that was interrupted, which is finished first; otherwise raises
+        Unavailable, and the job waits for the index.
         """
         while left := await self._count_left(group):
             if await self._delete_listed(group):
                 continue
             for kind in KINDS:
+                await RemainingSteps(kind, self.access).sweep()
                 await ResourceDeleter(kind, self.access).sweep()
             if await self._count_left(group) == left:
                 raise Unavailable(f"{left} resources in {group} are not listed yet.")
@@ -256,17 +258,10 @@ class _SubtreeDeletion:
                 homes = {*resource.groups, resource.owner}
                 await self.lease.advance(sum(covers(self.top, home) for home in homes))
             else:
-                await self._revoke(kind, resource.id, group)
+                await ResourceWriter(kind, self.access).revoke(resource.id, group)
                 await self.lease.advance(1)
             return True
         return False
-
-    async def _revoke(self, kind: KindDefinition[Any], id: str, group: GroupPath) -> None:
-        try:
-            await ResourceWriter(kind, self.access).revoke(id, group)
-        except LimitExceeded as exceeded:
-            what = f"{exceeded.limit}, to revoke the {kind.noun} {id} from {group}"
-            raise LimitExceeded(what, exceeded.maximum, exceeded.actual) from exceeded
 
 
 def _mark_of(job: Job) -> Item:

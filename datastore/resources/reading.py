@@ -2,7 +2,7 @@
 
 from asyncio import gather
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 from penstock.datastore.access.access import (
@@ -33,6 +33,7 @@ from penstock.datastore.tag_search.postings import AllResources, GroupPostings, 
 from penstock.datastore.tag_search.search import (
     PostingSource,
     SearchBudget,
+    SearchPage,
     TagTerm,
     TermFilter,
     search,
@@ -44,6 +45,9 @@ R = TypeVar("R", bound=Resource)
 
 ACCESS_FIELDS: Projection = frozenset(("id", "groups"))
 """The fields by which a resource is found and access to it is decided."""
+
+TAG_FIELDS: Projection = frozenset(("tags",))
+"""The fields by which a match of a tag filter is confirmed."""
 
 
 class LazyResource(Generic[R]):
@@ -172,6 +176,33 @@ class ListRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class _Travel:
+    """A search for the pages of one list; without a scope it lists whatever there is."""
+
+    sources: Sequence[PostingSource]
+    scope: Sequence[GroupPath] | None
+    wanted: TermFilter
+    descending: bool
+    budget: SearchBudget
+
+    async def search(self, after: str | None, limit: int) -> SearchPage:
+        return await search(
+            self.sources,
+            self.wanted,
+            after=after,
+            limit=limit,
+            descending=self.descending,
+            budget=self.budget,
+        )
+
+    def confirms(self, record: Resource) -> bool:
+        """Whether the record has a grant in the scope and the wanted tags."""
+        if self.scope is not None and {*self.scope}.isdisjoint(record.groups):
+            return False
+        return not self.wanted.restricts or self.wanted.matches(tags.tag_map(record.tags))
+
+
+@dataclass(frozen=True, slots=True)
 class Listing(Generic[R]):
     """The lists of one kind for the caller."""
 
@@ -191,55 +222,66 @@ class Listing(Generic[R]):
         group = self.access.require_visible_group(listed.group)
         table = MeteredTable(self.access.table)
         descending = listed.newest_first is not window.backward
-        travel = ScanParams(table, self.kind.letter, descending)
         limits = self.access.budget
+        budget = SearchBudget(limits.rounds, limits.reads, lambda: table.units.rcu >= limits.units)
+        scope = await self._scope(listed, group)
+        sources = self._sources(scope, ScanParams(table, self.kind.letter, descending))
+        travel = _Travel(sources, scope, term_filter(listed.tags), descending, budget)
         found, _ = await gather(
-            search(
-                await self._sources(listed, group, travel),
-                term_filter(listed.tags),
-                after=window.after,
-                limit=window.size,
-                descending=descending,
-                budget=SearchBudget(
-                    limits.rounds, limits.reads, lambda: table.units.rcu >= limits.units
-                ),
-            ),
-            self.access.require_group(group),
+            self._read_matches(travel, window, projection), self.access.require_group(group)
         )
-        records = await ResourceReader(self.kind, self.access).many(
-            found.ids, projection=projection
-        )
-        # An index or a replica may be late: resources that are gone by now are left out.
-        entries = [
-            (id, record)
-            for id, record in zip(found.ids, records, strict=True)
-            if not isinstance(record, NotFound)
-        ]
-        if window.backward:
-            entries.reverse()
-        return Slice(tuple(entries), found.more, found.examined)
+        return replace(found, entries=found.entries[::-1]) if window.backward else found
 
-    async def _sources(
-        self, listed: ListRequest, group: GroupPath, travel: ScanParams
-    ) -> Sequence[PostingSource]:
+    async def _read_matches(
+        self, travel: "_Travel", window: Window, projection: Projection
+    ) -> Slice[R]:
+        """Search until the page is full of resources whose own records confirm the match.
+
+        Postings follow the record: those of a revoke or of a removed tag may stand for a moment,
+        and an index or a replica may be late.
+        """
+        if travel.wanted.restricts:
+            projection = merge_projections(projection, TAG_FIELDS)
+        reading = ResourceReader(self.kind, self.access)
+        entries: list[tuple[str, R]] = []
+        examined, more = window.after, True
+        while more and len(entries) < window.size:
+            found = await travel.search(examined, window.size - len(entries))
+            records = await reading.many(found.ids, projection=projection)
+            entries += [
+                (id, record)
+                for id, record in zip(found.ids, records, strict=True)
+                if not isinstance(record, NotFound) and travel.confirms(record)
+            ]
+            examined, more = found.examined, found.more
+            if travel.budget.exhausted:
+                break
+        return Slice(tuple(entries), more, examined)
+
+    async def _scope(self, listed: ListRequest, group: GroupPath) -> Sequence[GroupPath] | None:
+        """The groups whose grants are listed; None for all resources of the kind."""
         if not listed.include_child_groups:
-            return [GroupPostings(travel, above) for above in ancestors(group)]
+            return ancestors(group)
         selective = listed.tags.all or listed.tags.any
         sees_all = group == ROOT and self.access.caller.has_role(Role.READER, ROOT)
         if sees_all and not selective:
-            return self._all_resources(travel)
+            return None
         *above, _ = ancestors(group)
         try:
             below = await Groups(self.access).subtree(group)
         except LimitExceeded:
             if not sees_all:
                 raise
-            return self._all_resources(travel)
-        return [GroupPostings(travel, each) for each in (*above, *below)]
+            return None
+        return (*above, *below)
 
-    def _all_resources(self, travel: ScanParams) -> Sequence[PostingSource]:
+    def _sources(
+        self, scope: Sequence[GroupPath] | None, params: ScanParams
+    ) -> Sequence[PostingSource]:
+        if scope is not None:
+            return [GroupPostings(params, group) for group in scope]
         latest = self.kind.latest
-        return [AllResources(travel, latest.index_partition(), latest.sk.fill({}))]
+        return [AllResources(params, latest.index_partition(), latest.sk.fill({}))]
 
 
 def term_filter(wanted: TagFilter) -> TermFilter:

@@ -131,6 +131,7 @@ KINDS: tuple[KindDefinition[Any], ...] = (PIPELINE, CALCULATION, REFERENCE_DATAS
 
 GRANT = row("{kind}:{id}", "G:{group}", "G:{group}")
 OWNED = row("{kind}:{id}", "O:{group}", "O:{group}")
+UNFINISHED = row("{kind}:{id}", "W:{revision.10}", "W:{kind}")
 NAME = row("AID:{kind}:{name}", "G:{group}")
 GROUP = row("G:{parent}", "G:{group}")
 GROUP_COUNT = row("GC:{group}", "GC:{shard.2}")

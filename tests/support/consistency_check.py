@@ -218,12 +218,19 @@ def _tag(
     counters[of_key]["count"] += 1
     for depth in range(1, len(levels) + 1):
         value = "#".join(levels[:depth])
-        wanted[Key(f"T:{group}:{key}", f"T:{value}:{kind}:{id}")] = {"tags": carried}
+        fits = kind == "PE" or _fits_posting(carried)
+        posting = {"tags": carried} if fits else {"empty": True}
+        wanted[Key(f"T:{group}:{key}", f"T:{value}:{kind}:{id}")] = posting
         counted = f"TA:{kind}:{depth:02}:{value}{_suffix(shard)}"
         counts = counters[Key(f"TA:{group}:{key}", counted)]
         counts["count"] += 1
         if depth < len(levels):
             counts["deeper"] += 1
+
+
+def _fits_posting(carried: Mapping[str, str]) -> bool:
+    characters = sum(len(key) + len(value) for key, value in carried.items())
+    return len(carried) <= 16 and characters <= 2_000
 
 
 def _standing_rows(rows: Rows) -> Facts:

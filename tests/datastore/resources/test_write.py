@@ -218,38 +218,6 @@ async def test_a_frozen_or_disabled_pipeline_takes_a_change_of_state_and_nothing
     assert (await writing.update(made.id, 3, {"name": "New"})).version == 4
 
 
-async def test_more_operations_than_a_transaction_holds_are_refused_as_a_whole(
-    store: Store,
-) -> None:
-    session = await create_groups(store)
-    made = await make(session, USA, "Smelt", "k=v")
-    before = await contents(store.table)
-    many = [f"k{n}=a/b" for n in range(24)]
-    for refused in (
-        session.pipelines.writing.create(USA, draft("New", *many), None),
-        session.pipelines.writing.update(made.id, 1, {"tags": tags(*many)}),
-    ):
-        with pytest.raises(LimitExceeded) as raised:
-            await refused
-        assert raised.value.limit == "operations of a transaction"
-        assert raised.value.maximum == 100
-        assert raised.value.actual > 100
-    assert await contents(store.table) == before
-
-
-@on_sqlite
-async def test_exactly_a_hundred_operations_are_allowed(store: Store) -> None:
-    session = await create_groups(store)
-    # Latest, version, claim, marker, grant, group: 6. Each tag: its key, and two for each level.
-    exact = [*(f"k{n}=v" for n in range(28)), "l=a/b", "m=a/b"]
-    over = [*(f"k{n}=v" for n in range(30)), "l=a/b"]
-    with pytest.raises(LimitExceeded) as raised:
-        await make(session, USA, "Smelt", *over)
-    assert raised.value.actual == 101
-    await make(session, USA, "Smelt", *exact)
-    assert await faults(store.table) == []
-
-
 @on_sqlite
 async def test_an_item_that_grows_beyond_its_limit_is_refused(store: Store) -> None:
     session = await create_groups(store)
