@@ -1,6 +1,7 @@
 """Callers, groups, drafts and list walks for tests above the table."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
@@ -95,6 +96,19 @@ async def create_groups(store: Store, *paths: GroupPath) -> Session:
     for path in paths or TREE:
         await session.groups.create(path, None)
     return session
+
+
+async def open_one_shard(store: Store) -> Store:
+    """Create the groups, and open the one shard of each; the store returned has no other.
+
+    So no write of a test opens a shard on the way.
+    """
+    narrow = replace(store, shards=1)
+    session = await create_groups(narrow)
+    for group in TREE:
+        made = await make(session, group, "first")
+        await session.pipelines.deleting.delete(made.id)
+    return narrow
 
 
 async def make_of(

@@ -50,11 +50,15 @@ from tests.support.sample_resources import SUPER, USA, create_groups, make_of, t
 
 
 class SampleList(NamedTuple):
-    """Reads a page of a list, and names the row of a record; `attribute` is one it needs."""
+    """Reads a page of a list, and names the row of a record; `attribute` is one it needs.
+
+    It may lack an `optional` attribute, but not have one of another type.
+    """
 
     page: Callable[[Window], Awaitable[Slice[Any]]]
     key: Callable[[Any], Key]
     attribute: str
+    optional: bool = False
 
 
 MakeList: TypeAlias = Callable[[Store], Awaitable[SampleList]]
@@ -86,6 +90,7 @@ async def _list_tagged_pipelines(store: Store) -> SampleList:
         lambda window: session.pipelines.listing.page(wanted, window),
         lambda found: TAG.key(group=USA, key="colour", value=("red",), kind="P", id=found.id),
         "tags",
+        optional=True,
     )
 
 

@@ -58,6 +58,9 @@ async def test_a_list_goes_on_behind_a_row_that_it_cannot_read(
     assert len(whole) >= 2
     victim = whole[len(whole) // 2]
     await damage(store, listed.key(victim), {listed.attribute: wrong})
+    if wrong is None and listed.optional:
+        assert await walk(listed.page, 20) == whole
+        return
     before = unreadable_reads()
     with collect_unreadable() as found:
         for walked in await walk_every_way(listed):

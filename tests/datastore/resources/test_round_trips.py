@@ -16,12 +16,11 @@ from tests.support.sample_resources import (
     EU,
     NORTHWEST,
     SUPER,
-    TREE,
     USA,
-    create_groups,
     draft,
     make,
     on_sqlite,
+    open_one_shard,
     tags,
 )
 from tests.support.table_interceptors import TracedTable
@@ -42,10 +41,7 @@ def traced(table: Table) -> TracedTable:
 @pytest.fixture
 async def session(table: Table, traced: TracedTable) -> Session:
     """A session with one shard, which every group has already."""
-    session = await create_groups(Store(table, shards=1))
-    for group in TREE:
-        made = await make(session, group, "first")
-        await session.pipelines.deleting.delete(made.id)
+    await open_one_shard(Store(table))
     return Store(traced, shards=1).open_session(SUPER)
 
 
