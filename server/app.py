@@ -42,7 +42,6 @@ from penstock.server.core.headers import request_headers
 from penstock.server.core.siblings import Siblings
 from penstock.server.edge import dev_session, local_files, ngsi_notifications
 from penstock.server.edge.audio_streams import audio_stream_routes
-from penstock.server.edge.caller_places import PlaceTaker
 from penstock.server.edge.graphql import (
     AdmittedOperation,
     GraphQLApp,
@@ -54,6 +53,7 @@ from penstock.server.edge.ngsi_notifications import NotifyApp
 from penstock.server.edge.rate_limit import (
     CallerAccount,
     CallerLimits,
+    PlaceTaker,
     RateLimiter,
     shared_buckets,
 )

@@ -91,7 +91,7 @@ class WaitingConnection(Protocol):
 
     @property
     def party(self) -> Party | None:
-        """Who keeps the request waiting for its body; None if the application reads none now."""
+        """The client whose body is awaited; None if the application reads none now."""
 
 
 def time_limits(settings: LimitSettings) -> Mapping[Stage, float]:

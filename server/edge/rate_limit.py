@@ -1,4 +1,4 @@
-"""The limits of each caller: a rate, in the unit of an operation's cost, and turns to run.
+"""The limits of each caller: a rate, in the unit of an operation's cost, turns and connections.
 
 The rate is a token bucket for each caller, in the memory of one process, or in memory that all
 processes of a server share. Turns belong to one process.
@@ -8,7 +8,7 @@ import struct
 import time
 from asyncio import CancelledError, Future, get_running_loop
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from fcntl import LOCK_EX, LOCK_UN, lockf
 from hashlib import blake2b
@@ -20,12 +20,16 @@ import msgspec
 from cachetools import LRUCache
 
 from penstock.datastore.errors import RateLimited
+from penstock.datastore.roles import Caller
+from penstock.server.auth.tokens import Authentication, Authenticator
+from penstock.server.connections.request_watcher import current_connection
 from penstock.server.core.siblings import RATES_BYTES, Siblings
 
 MAX_CALLERS: Final = 10_000
 """The most callers in memory; the least recently active is dropped first."""
 
 _ROUNDING: Final = 1e-6
+_PLACE_SECONDS: Final = 1
 
 
 class RateBucket(msgspec.Struct, frozen=True):
@@ -262,3 +266,32 @@ def shared_buckets(siblings: Siblings) -> SharedBuckets:
 def _digest(caller: str) -> int:
     """Return a number above zero for the caller; zero stands for no caller."""
     return int.from_bytes(blake2b(caller.encode(), digest_size=8).digest()) or 1
+
+
+class PlaceTaker:
+    """Accepts whom `inner` accepts, for as many connections at once as a caller may use.
+
+    All places of a connection's listener are shared, and a caller may use half of them.
+    """
+
+    def __init__(self, inner: Authenticator) -> None:
+        self._inner = inner
+
+    async def caller_of(self, headers: Mapping[str, object]) -> Caller:
+        """Return the caller; raises RateLimited for one connection too many."""
+        caller = await self._inner.caller_of(headers)
+        _take_place(caller)
+        return caller
+
+    async def authenticate(self, headers: Mapping[str, object]) -> Authentication:
+        """Return the caller and the end of the session; raises as `caller_of`."""
+        authentication = await self._inner.authenticate(headers)
+        _take_place(authentication.caller)
+        return authentication
+
+
+def _take_place(caller: Caller) -> None:
+    connection = current_connection.get()
+    if connection is not None and not connection.take_place(caller.user_id):
+        reason = "You use as many connections at once as one caller may"
+        raise RateLimited(_PLACE_SECONDS, reason)
