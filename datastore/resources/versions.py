@@ -12,11 +12,16 @@ from penstock.datastore.access.access import Access, not_found_error
 from penstock.datastore.errors import NotFound
 from penstock.datastore.records import Resource
 from penstock.datastore.resources.reading import ACCESS_FIELDS, ResourceReader
-from penstock.datastore.table.items import Projection, load, merge_projections, read_rows
+from penstock.datastore.table.items import (
+    Projection,
+    load,
+    merge_projections,
+    read_or_report,
+    read_rows,
+)
 from penstock.datastore.table.layout import KindDefinition
 from penstock.datastore.table.pages import Slice, Window, make_slice, read_records
 from penstock.datastore.table.port import Attributes, Key, Query, Range
-from penstock.datastore.table.unreadable_rows import read_or_report
 from penstock.datastore.text import is_id
 
 R = TypeVar("R", bound=Resource)

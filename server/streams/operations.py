@@ -29,9 +29,9 @@ from penstock.server.edge.graphql import (
     OpenContext,
     OperationReader,
     RequestSource,
+    name_unreadable,
 )
 from penstock.server.edge.response import LARGE_BYTES, HttpProblem
-from penstock.server.edge.unreadable_rows import name_unreadable
 from penstock.server.streams.backpressure import StreamLimits
 from penstock.server.streams.registry import StreamRegistry
 from penstock.server.telemetry.operation import (
