@@ -60,7 +60,11 @@ from penstock.datastore.table.layout import (
     KindDefinition,
 )
 from penstock.datastore.table.port import Table
+from penstock.datastore.table.schema_marker import SchemaMarker
 from penstock.datastore.table.session_table import OWN_WRITES, ReadConsistency, SessionTable
+from penstock.datastore.table.unreadable_rows import UnreadableRow
+from penstock.datastore.upgrades.unreadable import find_unreadable
+from penstock.datastore.upgrades.upgrade import Page, Step, pending_steps, upgrade_rows
 
 R = TypeVar("R", bound=Resource)
 
@@ -273,6 +277,18 @@ class Store:
         """
         await self.table.ping()
 
+    async def pending_upgrades(self) -> list[str]:
+        """The titles of the steps of an upgrade that the table still needs."""
+        return [step.title for step in await pending_steps(self.table)]
+
+    async def find_unreadable(self) -> list[UnreadableRow]:
+        """Find rows that this release cannot read, among the first of each kind."""
+        return await find_unreadable(self.table)
+
+    async def upgrade_rows(self, report: Callable[[Step, Page], None]) -> SchemaMarker:
+        """Bring all rows to the form of this release, from where an earlier call stopped."""
+        return await upgrade_rows(self._system_access(admin=True), report=report)
+
     async def finish_deletes(self) -> int:
         """Continue deletes that were interrupted; return the number of them.
 
@@ -361,5 +377,6 @@ class Store:
     async def _import_audio(self, access: Access, lease: JobLease) -> None:
         await import_audio(access, lease, self.user_buckets.sources(access, self.files))
 
-    def _system_access(self) -> Access:
-        return Access(self.table, Caller("", {}), self.clock, self.list_budget, self.files)
+    def _system_access(self, *, admin: bool = False) -> Access:
+        caller = Caller("", {ROOT: Role.ADMIN} if admin else {})
+        return Access(self.table, caller, self.clock, self.list_budget, self.files)

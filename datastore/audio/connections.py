@@ -18,11 +18,10 @@ from penstock.datastore.audio.endpoint_rules import EndpointRules
 from penstock.datastore.audio.records import BucketConnection, ConnectionKind
 from penstock.datastore.errors import FieldProblem, Invalid, LimitExceeded, NotFound, NotPermitted
 from penstock.datastore.objects.port import Credentials
-from penstock.datastore.table.items import load, read_rows
+from penstock.datastore.table.items import load, read_or_report, read_rows
 from penstock.datastore.table.layout import CONNECTION
 from penstock.datastore.table.pages import Slice, Window, make_slice, read_records
 from penstock.datastore.table.port import Attributes, Delete, Item, Put, Query, Range
-from penstock.datastore.table.unreadable_rows import read_or_report
 from penstock.datastore.text import is_id, name_problem
 
 MAX_NAME: Final = 128

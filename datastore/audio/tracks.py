@@ -19,10 +19,9 @@ from penstock.datastore.audio.records import (
     Tags,
 )
 from penstock.datastore.errors import NotFound
-from penstock.datastore.table.items import Projection, load, read_rows
+from penstock.datastore.table.items import Projection, load, read_or_report, read_rows
 from penstock.datastore.table.layout import ALBUM, ARTIST, AUDIO, GENRE, LIBRARY, Row
 from penstock.datastore.table.port import Attributes, Item, Key
-from penstock.datastore.table.unreadable_rows import read_or_report
 from penstock.datastore.text import is_id, unescape
 
 

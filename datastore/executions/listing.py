@@ -15,12 +15,11 @@ from penstock.datastore.records import Pipeline
 from penstock.datastore.resources.reading import term_filter
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.instrumentation import MeteredTable
-from penstock.datastore.table.items import Projection, merge_projections, read_rows
+from penstock.datastore.table.items import Projection, merge_projections, read_all, read_rows
 from penstock.datastore.table.keys import split_levels
 from penstock.datastore.table.layout import EXECUTION
 from penstock.datastore.table.pages import Slice, Window, read_records
 from penstock.datastore.table.port import Query, Range
-from penstock.datastore.table.unreadable_rows import read_all
 from penstock.datastore.tag_search.postings import IndexPostings, ScanParams, TagPostings
 from penstock.datastore.tag_search.search import PostingStream, SearchBudget, search
 from penstock.datastore.tag_search.tags import TagFilter

@@ -16,11 +16,10 @@ from penstock.datastore.executions.rows import (
     execution_of,
     key_of_execution,
 )
-from penstock.datastore.table.items import read_rows
+from penstock.datastore.table.items import read_or_report, read_rows
 from penstock.datastore.table.layout import EXECUTION_DUE
 from penstock.datastore.table.pages import query_pages
 from penstock.datastore.table.port import Attributes, Delete, Key, Query, Range, Table, key_of
-from penstock.datastore.table.unreadable_rows import read_or_report
 
 
 async def due_executions(

@@ -14,11 +14,10 @@ from penstock.datastore.executions.rows import execution_of, key_of_execution
 from penstock.datastore.records import Pipeline
 from penstock.datastore.resources.changes import RowChanges
 from penstock.datastore.resources.reading import ACCESS_FIELDS, ResourceReader
-from penstock.datastore.table.items import Projection, load, read_rows
+from penstock.datastore.table.items import Projection, load, read_or_report, read_rows
 from penstock.datastore.table.layout import EXECUTION_EVENT, EXECUTION_PLAN, PIPELINE
 from penstock.datastore.table.pages import Slice, Window, make_slice, read_records
 from penstock.datastore.table.port import Query, Range, Table
-from penstock.datastore.table.unreadable_rows import read_or_report
 from penstock.datastore.text import is_id
 from penstock.transform.plan import TransformPlan
 

@@ -17,11 +17,10 @@ from penstock.datastore.groups.rows import count_group, count_in_group, remove_g
 from penstock.datastore.records import Group, GroupCounts
 from penstock.datastore.roles import ROOT, GroupPath, Role, ancestors, covers, parent
 from penstock.datastore.table.commit import Write, commit
-from penstock.datastore.table.items import load, read_rows
+from penstock.datastore.table.items import load, read_or_report, read_rows
 from penstock.datastore.table.layout import GROUP
 from penstock.datastore.table.pages import Slice, Window, make_slice, read_records
 from penstock.datastore.table.port import Attributes, Item, Missing, Put, Query, Range
-from penstock.datastore.table.unreadable_rows import read_or_report
 from penstock.datastore.text import invisible_character_problem, name_problem, unescape
 
 MAX_NAME = 64

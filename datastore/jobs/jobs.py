@@ -11,10 +11,9 @@ from penstock.datastore.access.access import Access, not_found_error
 from penstock.datastore.errors import NotFound, Unreadable
 from penstock.datastore.records import StoredRecord
 from penstock.datastore.roles import GroupPath
-from penstock.datastore.table.items import load, read_rows, resource_id
+from penstock.datastore.table.items import load, read_or_report, read_rows, resource_id
 from penstock.datastore.table.layout import JOB
 from penstock.datastore.table.port import Attributes, Item, Query, Table
-from penstock.datastore.table.unreadable_rows import read_or_report
 from penstock.datastore.text import is_id
 
 

@@ -15,7 +15,7 @@ from penstock.datastore.errors import FieldProblem, Invalid, Unreadable
 from penstock.datastore.listening.records import Annotation, Kind
 from penstock.datastore.playlists.reading import PlaylistReader as PlaylistReading
 from penstock.datastore.playlists.records import Playlist
-from penstock.datastore.table.items import load, read_rows
+from penstock.datastore.table.items import load, read_or_report, read_rows
 from penstock.datastore.table.layout import ANNOTATION, LIBRARY
 from penstock.datastore.table.pages import Slice, Window, read_records, slice_placed
 from penstock.datastore.table.port import (
@@ -28,7 +28,6 @@ from penstock.datastore.table.port import (
     Update,
     Value,
 )
-from penstock.datastore.table.unreadable_rows import read_or_report
 from penstock.datastore.text import is_id
 
 T = TypeVar("T")

@@ -15,10 +15,10 @@ from penstock.datastore.manifest.records import ManifestName, Run, RunEvent, Run
 from penstock.datastore.manifest.rows import ALL_RUNS, event_of, key_of_run, list_key, position_of
 from penstock.datastore.manifest.rules import LAST_SECOND
 from penstock.datastore.manifest.runs import Runs
+from penstock.datastore.table.items import read_all
 from penstock.datastore.table.layout import MANIFEST, RUN_EVENT, RUN_LISTED
 from penstock.datastore.table.pages import Slice, Window, make_slice, query_items, read_records
 from penstock.datastore.table.port import TTL, Attributes, Key, Query, Range
-from penstock.datastore.table.unreadable_rows import read_all
 
 SPARSE_BATCH = 100
 STALE_AFTER = timedelta(hours=1)

@@ -11,7 +11,7 @@ from penstock.datastore.manifest import rules
 from penstock.datastore.manifest.records import Manifest, ManifestName
 from penstock.datastore.roles import GroupPath, Role
 from penstock.datastore.table.commit import Write, commit
-from penstock.datastore.table.items import load, read_rows
+from penstock.datastore.table.items import load, read_or_report, read_rows
 from penstock.datastore.table.layout import MANIFEST
 from penstock.datastore.table.pages import Slice, Window, read_records, slice_placed
 from penstock.datastore.table.port import (
@@ -28,7 +28,6 @@ from penstock.datastore.table.port import (
     Range,
     Update,
 )
-from penstock.datastore.table.unreadable_rows import read_or_report
 from penstock.datastore.text import comparison_form, unescape
 
 DELETING_AT = "deletingAt"

@@ -37,10 +37,9 @@ from penstock.datastore.manifest.transitions import Transition
 from penstock.datastore.objects.port import NO_FILES, Files
 from penstock.datastore.roles import Role
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
-from penstock.datastore.table.items import read_rows
+from penstock.datastore.table.items import read_or_report, read_rows
 from penstock.datastore.table.limits import INDEX_RANGE_BYTES
 from penstock.datastore.table.pages import query_items
-from penstock.datastore.table.unreadable_rows import read_or_report
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,9 @@ from typing import Final, TypeAlias
 
 from penstock.datastore.records import StoredRecord
 from penstock.datastore.table.commit import Write
-from penstock.datastore.table.items import load
+from penstock.datastore.table.items import load, read_all
 from penstock.datastore.table.layout import INGEST_COUNT
 from penstock.datastore.table.port import Query, Range, Table, Update
-from penstock.datastore.table.unreadable_rows import read_all
 
 SHARDS: Final = 16
 """The rows of one count: each process updates its own row, so that servers do not contend."""

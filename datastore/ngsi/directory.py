@@ -20,6 +20,7 @@ from penstock.datastore.ngsi.options import Persistence
 from penstock.datastore.ngsi.rows import Event
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role, ancestors, covers
 from penstock.datastore.table import limits
+from penstock.datastore.table.items import read_or_report
 from penstock.datastore.table.keys import Template
 from penstock.datastore.table.layout import ATTRIBUTE, ENTITY, SERVICE, SERVICE_PATH
 from penstock.datastore.table.pages import QueryRange, Slice, Window, read_merged_page
@@ -34,7 +35,6 @@ from penstock.datastore.table.port import (
     Update,
     Value,
 )
-from penstock.datastore.table.unreadable_rows import read_or_report
 from penstock.datastore.text import comparison_form, escape, unescape
 
 T = TypeVar("T")

@@ -20,11 +20,10 @@ from penstock.datastore.playlists.rows import (
     no_playlist,
     playlist_of,
 )
-from penstock.datastore.table.items import read_rows
+from penstock.datastore.table.items import read_or_report, read_rows
 from penstock.datastore.table.layout import PLAYLIST, PLAYLIST_ENTRY, PLAYLIST_MEMBER
 from penstock.datastore.table.pages import Slice, Window, make_slice, read_existing, read_records
 from penstock.datastore.table.port import Query, Range
-from penstock.datastore.table.unreadable_rows import read_or_report
 from penstock.datastore.text import is_id
 
 AFTER_ALL_IDS = "~"

@@ -81,7 +81,7 @@ async def resolve_datasets(
     written = [*((None, text) for text in formulas), *library.formulas()]
     uses = await run_in_formula_thread(partial(find_dataset_uses, written))
     check_dataset_count(len({use.mention(library) for use in uses}))
-    found = await _resolve_uses(access, library, uses)
+    found = await resolve_uses(access, library, uses)
     versions = {(one.version.id, one.version.version): one.version for one in found.values() if one}
     check_dataset_sizes(versions.values())
     return found
@@ -94,12 +94,13 @@ async def find_own_datasets(
     within = calculation_identity(calculation)
     written = [(within, calculation.formula)]
     uses = await run_in_formula_thread(partial(find_dataset_uses, written))
-    return await _resolve_uses(access, library, uses)
+    return await resolve_uses(access, library, uses)
 
 
-async def _resolve_uses(
+async def resolve_uses(
     access: Access, library: CalledCalculations, uses: Sequence[FormulaDatasetUse]
 ) -> ResolvedDatasets:
+    """Resolve the names of datasets in formulas; None for those that mean nothing."""
     meant = await NameResolver(REFERENCE_DATASET, access).resolve(
         use.mention(library) for use in uses
     )

@@ -12,11 +12,11 @@ from penstock.datastore.access.access import Access
 from penstock.datastore.errors import FieldProblem, Invalid
 from penstock.datastore.records import TagKey, TagValue
 from penstock.datastore.roles import GroupPath, ancestors
+from penstock.datastore.table.items import read_all
 from penstock.datastore.table.keys import MAX_SHARD, KeyPart, join_levels, split_levels
 from penstock.datastore.table.layout import TAG_KEY_COUNT, TAG_VALUE_COUNT
 from penstock.datastore.table.pages import Slice, Window, make_slice
 from penstock.datastore.table.port import Attributes, Query, Range
-from penstock.datastore.table.unreadable_rows import read_all
 from penstock.datastore.tag_search.tags import MAX_LENGTH, MAX_VALUE, value_levels
 from penstock.datastore.text import comparison_form, normalisation_problem, unescape
 

@@ -17,12 +17,12 @@ from penstock.datastore.table.items import (
     load,
     merge_projections,
     read_lasting_rows,
+    read_or_report,
     read_rows,
 )
 from penstock.datastore.table.layout import KindDefinition
 from penstock.datastore.table.pages import Slice, Window, make_slice, read_records
 from penstock.datastore.table.port import Attributes, Key, Query, Range
-from penstock.datastore.table.unreadable_rows import read_or_report
 from penstock.datastore.text import is_id
 
 R = TypeVar("R", bound=Resource)

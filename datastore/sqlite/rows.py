@@ -12,11 +12,12 @@ from decimal import Decimal
 from functools import cache, lru_cache
 from pathlib import Path
 from sqlite3 import Connection, Cursor
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from penstock.datastore.private_files import make_private_database
+from penstock.datastore.sqlite.file_failures import FileFailed
 from penstock.datastore.table.items import EncodedItem, Projection, append_attributes, part_struct
 from penstock.datastore.table.limits import PAGE_BYTES, ItemFootprint, page_units
 from penstock.datastore.table.port import TTL, Item, Key, Page, Query, Scan, Value, key_of
@@ -62,6 +63,9 @@ _SCHEMA = {
         "CREATE INDEX items_by_expires ON items (expires) WHERE expires IS NOT NULL"
     ),
 }
+FILE_FORM: Final = 1
+"""The number of this schema in the file, its `user_version`; files of earlier releases have 0."""
+
 _READ = (
     "WITH wanted(p, s) AS (VALUES {}) "
     "SELECT p, s, body, size, g FROM wanted CROSS JOIN items ON pk = p AND sk = s"
@@ -129,26 +133,46 @@ def create_schema(connection: Connection) -> None:
     connection.execute("PRAGMA page_size = 8192")
     connection.execute("PRAGMA journal_mode = WAL")
     with write_transaction(connection):
+        require_known_form(connection)
         found = _read_schema(connection)
         for name, statement in _SCHEMA.items():
             if name not in found:
                 connection.execute(statement)
+        if _read_form(connection) < FILE_FORM and not _schema_sentences(_read_schema(connection)):
+            connection.execute(f"PRAGMA user_version = {FILE_FORM}")
 
 
 def schema_differences(connection: Connection) -> list[str]:
     """Describe in sentences how the file differs from one that `create_schema` makes."""
-    found = _read_schema(connection)
-    sentences = [
+    sentences = _schema_sentences(_read_schema(connection))
+    form = _read_form(connection)
+    if form > FILE_FORM:
+        sentences.append(f"The file has the form of a newer release: {form}, not {FILE_FORM}.")
+    ((mode,),) = connection.execute("PRAGMA journal_mode")
+    if mode != "wal":
+        sentences.append(f"The file's journal is {mode!r}, not 'wal'.")
+    return sentences
+
+
+def require_known_form(connection: Connection) -> None:
+    """Raise FileFailed for a file whose form a newer release has changed."""
+    if _read_form(connection) > FILE_FORM:
+        raise FileFailed("A newer release changed the form of the table's file.")
+
+
+def _schema_sentences(found: Mapping[str, str]) -> list[str]:
+    return [
         f"The file has no {name!r}."
         if name not in found
         else f"The file's {name!r} is defined otherwise: {found[name]}."
         for name, statement in _SCHEMA.items()
         if found.get(name) != statement
     ]
-    ((mode,),) = connection.execute("PRAGMA journal_mode")
-    if mode != "wal":
-        sentences.append(f"The file's journal is {mode!r}, not 'wal'.")
-    return sentences
+
+
+def _read_form(connection: Connection) -> int:
+    ((form,),) = connection.execute("PRAGMA user_version")
+    return int(form)
 
 
 def find_damage(connection: Connection) -> list[str]:

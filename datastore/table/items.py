@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from asyncio import gather
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any, Final, TypeAlias, TypeVar, cast
@@ -10,6 +10,7 @@ from typing import Any, Final, TypeAlias, TypeVar, cast
 import msgspec
 from msgspec.structs import FieldInfo, fields
 
+from penstock.datastore.errors import Unreadable
 from penstock.datastore.records import Resource, StoredRecord
 from penstock.datastore.table.layout import KindDefinition
 from penstock.datastore.table.port import (
@@ -24,7 +25,7 @@ from penstock.datastore.table.port import (
     Value,
     key_of,
 )
-from penstock.datastore.table.unreadable_rows import READ_ERRORS, report_unreadable
+from penstock.datastore.table.unreadable_rows import report_unreadable
 
 Projection: TypeAlias = frozenset[str] | None
 """The wanted fields of a record, by their names in Python; None for the whole record."""
@@ -86,6 +87,16 @@ def _default_argument(field: FieldInfo) -> tuple[Any, ...]:
         return (msgspec.field(default_factory=field.default_factory),)
     return () if field.required else (field.default,)
 
+
+READ_ERRORS: Final = (
+    msgspec.MsgspecError,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+)
+"""The errors by which a row differs from what its reader expects."""
 
 _ESCAPE = b"\\u"
 
@@ -152,6 +163,7 @@ def append_attributes(text: bytes, more: bytes) -> bytes:
 
 R = TypeVar("R", bound=Resource)
 S = TypeVar("S")
+T = TypeVar("T")
 
 
 def latest_item(kind: KindDefinition[R], record: R) -> Item:
@@ -203,6 +215,22 @@ def load(record: type[S], row: Attributes, projection: Projection = None, **more
     except READ_ERRORS as error:
         raise report_unreadable(row, error) from error
     return loaded
+
+
+def read_or_report(read: Callable[[Attributes], T], row: Attributes) -> T | Unreadable:
+    """Read a row; the error in its place if it cannot be read."""
+    try:
+        return read(row)
+    except Unreadable as error:
+        return error
+    except READ_ERRORS as error:
+        return report_unreadable(row, error)
+
+
+def read_all(read: Callable[[Attributes], T], rows: Iterable[Attributes]) -> list[T]:
+    """Read the rows that can be read, in their order."""
+    found = (read_or_report(read, row) for row in rows)
+    return [one for one in found if not isinstance(one, Unreadable)]
 
 
 def resource_id(item: Mapping[str, Value]) -> str:

@@ -142,6 +142,7 @@ TOMBSTONE = Template("X:{kind}")
 IDEMPOTENCY = row("IK:{user}:{key}", "IK")
 API_KEY = row("AK:{id}", "AK", "AK:{user}")
 SECRET = row("K:{name}", "K")
+SCHEMA_MARKER = row("SM", "SM")
 JOB = row("J:{id}", "J", "J:pending")
 EXECUTION = row("PE:{id}", "PE:P", "P:{pipeline}")
 EXECUTION_PLAN = row("PE:{id}", "PEP")
@@ -209,6 +210,7 @@ ROWS = (
     IDEMPOTENCY,
     API_KEY,
     SECRET,
+    SCHEMA_MARKER,
     JOB,
     LIBRARY,
     AUDIO,

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Final, Generic, Protocol, TypeVar
 
 from penstock.datastore.errors import InvalidCursor
+from penstock.datastore.table.items import read_all
 from penstock.datastore.table.port import Attributes, Key, Page, Query, Table
-from penstock.datastore.table.unreadable_rows import read_all
 from penstock.datastore.text import is_id
 
 _NUMBER: Final = re.compile("[0-9]{1,10}")

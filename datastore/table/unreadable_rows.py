@@ -5,7 +5,7 @@ counted and, once for each row, logged with the row's key.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -17,16 +17,6 @@ from penstock.datastore.errors import Unreadable
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
 from penstock.datastore.table.port import Attributes, Key
 from penstock.datastore.text import unescape
-
-READ_ERRORS: Final = (
-    msgspec.MsgspecError,
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    TypeError,
-    ValueError,
-)
-"""The errors by which a row differs from what its reader expects."""
 
 _USER: Final = "U:"
 _MOST_LOGGED: Final = 10_000
@@ -74,9 +64,10 @@ class _Journal:
 
 
 _journal: Final = _Journal()
-_collected: ContextVar[dict[Key, UnreadableRow] | None] = ContextVar(
+unreadable_of_operation: ContextVar[dict[Key, UnreadableRow] | None] = ContextVar(
     "unreadable rows of the operation", default=None
 )
+"""What `report_unreadable` adds to, if an operation collects what it cannot read."""
 
 
 def unreadable_reads() -> int:
@@ -88,37 +79,21 @@ def unreadable_reads() -> int:
 def collect_unreadable() -> Iterator[Mapping[Key, UnreadableRow]]:
     """Collect the rows that cannot be read within the block, the first 100 of them."""
     found: dict[Key, UnreadableRow] = {}
-    token = _collected.set(found)
+    token = unreadable_of_operation.set(found)
     try:
         yield found
     finally:
-        _collected.reset(token)
+        unreadable_of_operation.reset(token)
 
 
 def report_unreadable(row: Attributes, error: Exception) -> Unreadable:
     """Count and log a row that could not be read; return the error for who asked for it."""
     found = _describe(row, error)
     _journal.note(found)
-    collected = _collected.get()
+    collected = unreadable_of_operation.get()
     if collected is not None and len(collected) < _MOST_NAMED:
         collected[found.key] = found
     return Unreadable()
-
-
-def read_or_report(read: Callable[[Attributes], T], row: Attributes) -> T | Unreadable:
-    """Read a row; the error in its place if it cannot be read."""
-    try:
-        return read(row)
-    except Unreadable as error:
-        return error
-    except READ_ERRORS as error:
-        return report_unreadable(row, error)
-
-
-def read_all(read: Callable[[Attributes], T], rows: Iterable[Attributes]) -> list[T]:
-    """Read the rows that can be read, in their order."""
-    found = (read_or_report(read, row) for row in rows)
-    return [one for one in found if not isinstance(one, Unreadable)]
 
 
 def _describe(row: Attributes, error: Exception) -> UnreadableRow:
@@ -136,6 +111,6 @@ def _owner_of(row: Attributes) -> GroupPath:
     """The group that owns what is in the row, or else the root."""
     try:
         owner = row.get("owner")
-    except READ_ERRORS:
+    except (msgspec.MsgspecError, ValueError):
         return ROOT
     return GroupPath(owner) if isinstance(owner, str) and owner.startswith(ROOT) else ROOT

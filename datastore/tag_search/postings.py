@@ -8,11 +8,10 @@ import msgspec
 
 from penstock.datastore.records import Tag
 from penstock.datastore.roles import GroupPath
-from penstock.datastore.table.items import read_rows, resource_id
+from penstock.datastore.table.items import read_all, read_rows, resource_id
 from penstock.datastore.table.keys import MAX_SHARD, split_levels
 from penstock.datastore.table.layout import GRANT, TAG, TAG_VALUE_COUNT
 from penstock.datastore.table.port import Attributes, Key, Page, Query, Range, Table, Value
-from penstock.datastore.table.unreadable_rows import read_all
 from penstock.datastore.tag_search import tags
 from penstock.datastore.tag_search.search import Posting, PostingPage, PostingStream
 

@@ -1,15 +1,21 @@
-"""`penstock table`: creates the table, or checks it."""
+"""`penstock table`: creates the table, checks it, or upgrades its rows."""
 
 import asyncio
 
 from cyclopts import App
 
+from penstock.datastore.upgrades.upgrade import Page, Step
 from penstock.server.commands.options import StoreOptions
-from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
-from penstock.server.runtime.stores import data_location, open_table
+from penstock.server.core.command_output import (
+    CommandFailed,
+    CommandOutput,
+    ExitCode,
+    show_progress,
+)
+from penstock.server.runtime.stores import build_store, data_location, open_files, open_table
 from penstock.server.settings.settings import Settings
 
-table = App(name="table", help="Create or check the table that holds all data.")
+table = App(name="table", help="Create, check or upgrade the table that holds all data.")
 
 
 @table.command
@@ -30,6 +36,37 @@ def verify(*, options: StoreOptions = StoreOptions()) -> CommandOutput:  # noqa:
     if problems:
         raise CommandFailed(*(f"{where}: {problem}" for problem in problems), code=ExitCode.STORE)
     return CommandOutput(f"The table fits: {where}", {"table": where})
+
+
+@table.command
+def upgrade(*, options: StoreOptions = StoreOptions()) -> CommandOutput:  # noqa: B008 - frozen
+    """Bring all rows to the form of this release; a stopped upgrade goes on where it was.
+
+    Servers go on meanwhile. Do it when all of them are of this release.
+    """
+    settings = options.settings()
+    number, changed = asyncio.run(_upgrade(settings))
+    where = data_location(settings)
+    words = f"The rows have the form of number {number}, {changed} were changed: {where}"
+    return CommandOutput(words, {"table": where, "schema": number, "changed": changed})
+
+
+async def _upgrade(settings: Settings) -> tuple[int, int]:
+    """Upgrade the rows; return the number of their form and of the rows that changed."""
+    changed = 0
+    async with open_table(settings) as opened, open_files(settings) as files:
+        if problems := await opened.verify():
+            raise CommandFailed(*problems, code=ExitCode.STORE)
+        with show_progress("Upgrading the rows", None) as advance:
+
+            def report(_step: Step, page: Page) -> None:
+                nonlocal changed
+                changed += page.changed
+                for _ in range(page.examined):
+                    advance()
+
+            marker = await build_store(opened, settings, files).upgrade_rows(report)
+    return marker.schema, changed
 
 
 async def _create(settings: Settings) -> None:

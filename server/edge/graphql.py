@@ -13,6 +13,8 @@ from starlette.types import Receive, Scope, Send
 
 from penstock.datastore.errors import ErrorCode, PenstockError
 from penstock.datastore.roles import Caller
+from penstock.datastore.table.port import Key
+from penstock.datastore.table.unreadable_rows import UnreadableRow, unreadable_of_operation
 from penstock.schema.engine.cost import BODY_BYTES, document_cost
 from penstock.schema.engine.engine import (
     GraphQLEngine,
@@ -50,7 +52,6 @@ from penstock.server.edge.response import (
     status_of,
     stopping_problem,
 )
-from penstock.server.edge.unreadable_rows import name_unreadable
 from penstock.server.telemetry.operation import MeasuredUnits, OperationRecord
 
 
@@ -141,6 +142,27 @@ class OperationReader(NamedTuple):
         units = answer.units - max(cost, _FREE_UNITS)
         if units > 0:
             self.limits.rate.owe(caller.user_id, units)
+
+
+async def name_unreadable(answer: Awaitable[OperationResult], caller: Caller) -> OperationResult:
+    """Await an answer, and name in it the rows that could not be read for it.
+
+    `extensions.unreadable` has the keys of at most 100 rows that the caller administers.
+    """
+    found: dict[Key, UnreadableRow] = {}
+    token = unreadable_of_operation.set(found)
+    try:
+        result = await answer
+    finally:
+        unreadable_of_operation.reset(token)
+    named = [
+        {"pk": row.key.pk, "sk": row.key.sk, "problem": row.problem}
+        for row in found.values()
+        if row.is_administered_by(caller)
+    ]
+    if named:
+        result.body.setdefault("extensions", {})["unreadable"] = named
+    return result
 
 
 _FREE_UNITS: Final = 5

@@ -14,6 +14,7 @@ from starlette.applications import Starlette
 
 from penstock.datastore.objects.port import Files
 from penstock.datastore.table.port import Table
+from penstock.datastore.table.schema_marker import THIS_RELEASE, TooOld, check_release, read_marker
 from penstock.server.app import Runtime, open_app, streams_of
 from penstock.server.auth.dev_identity import DevIdentity, dev_identity
 from penstock.server.connections.descriptors import (
@@ -148,6 +149,7 @@ def url_of(settings: Settings, listener: socket.socket) -> str:
 async def _check_store(table: Table, files: Files, settings: Settings) -> None:
     if settings.store == "sqlite":
         await table.create()
+        await _check_release(table)
         return
     if problems := await table.verify():
         raise CommandFailed(
@@ -155,6 +157,16 @@ async def _check_store(table: Table, files: Files, settings: Settings) -> None:
         )
     if problems := await files.verify():
         raise CommandFailed(*problems, code=ExitCode.STORE)
+    await _check_release(table)
+
+
+async def _check_release(table: Table) -> None:
+    """Raise CommandFailed if this release is too old to write the rows."""
+    try:
+        check_release(await read_marker(table), THIS_RELEASE, writes=True)
+    except TooOld as error:
+        advice = "Start the release that upgraded the table, or a later one."
+        raise CommandFailed(error.message, advice, code=ExitCode.STORE) from None
 
 
 def settle_garbage_collector() -> None:

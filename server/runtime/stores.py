@@ -20,6 +20,7 @@ from penstock.datastore.objects.port import NO_FILES, Files
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table
+from penstock.datastore.table.schema_marker import GuardedTable
 from penstock.server.settings.key_files import url_key, vault_key
 from penstock.server.settings.settings import DATABASE, Settings
 
@@ -30,14 +31,17 @@ LOCAL_BUCKET = "penstock"
 
 @asynccontextmanager
 async def open_table(settings: Settings) -> AsyncIterator[Table]:
-    """Open the chosen table, and close it at the end; on DynamoDB it need not exist."""
+    """Open the chosen table, and close it at the end; on DynamoDB it need not exist.
+
+    Its calls raise TooOld where its rows are of a newer release.
+    """
     if settings.store == "sqlite":
         settings.data_dir.mkdir(parents=True, exist_ok=True)
         table: Table = SqliteTable.open(settings.data_dir / DATABASE)
     else:
         table = await _open_dynamodb(settings)
     try:
-        yield table
+        yield GuardedTable(table)
     finally:
         await table.close()
 

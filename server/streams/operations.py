@@ -30,9 +30,9 @@ from penstock.server.edge.graphql import (
     RequestContext,
     RequestSource,
     add_consistency_token,
+    name_unreadable,
 )
 from penstock.server.edge.response import LARGE_BYTES, HttpProblem
-from penstock.server.edge.unreadable_rows import name_unreadable
 from penstock.server.streams.backpressure import StreamLimits
 from penstock.server.streams.registry import StreamRegistry
 from penstock.server.telemetry.operation import (

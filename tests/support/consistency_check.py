@@ -17,8 +17,8 @@ from penstock.datastore.table.port import Attributes, Key, Table, key_of
 from tests.support.table_interceptors import InterceptedTable, LaggingTable
 
 NGSI = ("NA:", "NC:", "ND:", "NE:", "NF:", "NM:", "NP:", "NR:", "NS", "NT:", "NX:")
-OWN_FACTS = ("IK:", "AK:", "K:", "J:", "U:", "PL:", "R:", "RL:", "RM:", "FU:", *NGSI)
-"""Key prefixes of receipts, API keys and jobs, from which no row is derived.
+OWN_FACTS = ("IK:", "AK:", "K:", "SM", "J:", "U:", "PL:", "R:", "RL:", "RM:", "FU:", *NGSI)
+"""Key prefixes of receipts, API keys, jobs and the marker, from which no row is derived.
 
 Results (`PER:`) are also such rows.
 

@@ -11,6 +11,7 @@ from penstock.datastore.dynamodb.diagnose import (
 )
 from penstock.datastore.errors import PenstockError, RequestRefused
 from penstock.server.commands.checks.finding import Finding, Findings, fail, ok, warn
+from penstock.server.commands.checks.rows import check_rows
 from penstock.server.commands.checks.sample_tables import check_sample_tables
 from penstock.server.commands.checks.unfinished_work import check_unfinished_work
 from penstock.server.runtime.stores import build_store, open_table
@@ -109,8 +110,9 @@ async def _check_items(settings: Settings) -> Findings:
     """Check unfinished work, which needs the permissions to read items."""
     try:
         async with open_table(settings) as table:
-            async for finding in check_unfinished_work(build_store(table, settings)):
-                yield finding
+            for check in (check_rows, check_unfinished_work):
+                async for finding in check(build_store(table, settings)):
+                    yield finding
             if settings.takes_notifications:
                 async for finding in check_sample_tables(settings, table):
                     yield finding

@@ -7,7 +7,9 @@ from pathlib import Path
 
 from penstock.datastore.errors import Unavailable
 from penstock.datastore.sqlite.table import SqliteTable
+from penstock.datastore.table.schema_marker import GuardedTable
 from penstock.server.commands.checks.finding import Finding, Findings, fail, ok, warn
+from penstock.server.commands.checks.rows import check_rows
 from penstock.server.commands.checks.unfinished_work import check_unfinished_work
 from penstock.server.runtime.stores import build_store
 from penstock.server.settings.settings import DATABASE, Settings
@@ -45,8 +47,10 @@ async def _check_file(table: SqliteTable, path: Path, settings: Settings) -> Fin
     if not os.access(path, os.W_OK):
         advice = "Let the server's user write the file, or choose another PENSTOCK_DATA_DIR."
         yield fail("table", f"{path} cannot be written.", advice)
-    async for finding in check_unfinished_work(build_store(table, settings)):
-        yield finding
+    store = build_store(GuardedTable(table), settings)
+    for check in (check_rows, check_unfinished_work):
+        async for finding in check(store):
+            yield finding
 
 
 def judge_free_space(free: int) -> Finding:

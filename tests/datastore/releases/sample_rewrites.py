@@ -40,11 +40,11 @@ USER = SUPER.user_id
 
 
 class Rewrite(NamedTuple):
-    """The row of a record, and a call that writes it; `moved` is its key afterwards."""
+    """The row of a record, and a call that writes it; `find_moved` finds its key afterwards."""
 
     key: Key
     write: Callable[[], Awaitable[object]]
-    moved: Callable[[], Awaitable[Key]] | None = None
+    find_moved: Callable[[], Awaitable[Key]] | None = None
 
 
 MakeRewrite: TypeAlias = Callable[[Store], Awaitable[Rewrite]]
@@ -143,7 +143,7 @@ async def _move_entry(store: Store) -> Rewrite:
     session = store.open_session(SUPER)
     playlist, (first, _, last) = await make_mix(session, 3)
 
-    async def moved() -> Key:
+    async def find_moved() -> Key:
         page = await session.playlists.reading.entries(playlist, Window(size=9))
         (found,) = (entry for _, entry in page.entries if entry.id == last.id)
         assert found.rank != last.rank
@@ -153,7 +153,7 @@ async def _move_entry(store: Store) -> Rewrite:
     return Rewrite(
         PLAYLIST_ENTRY.key(playlist=playlist.id, rank=last.rank, entry=last.id),
         lambda: session.playlists.moving.move(target, [last.id], first.id),
-        moved,
+        find_moved,
     )
 
 

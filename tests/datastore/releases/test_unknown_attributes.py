@@ -23,7 +23,7 @@ async def test_a_rewrite_keeps_what_a_newer_release_wrote(store: Store, name: st
     await store.table.transact([Update(key=rewrite.key, set=UNKNOWN)])
     before = (await contents(store.table))[rewrite.key]
     await rewrite.write()
-    key = rewrite.key if rewrite.moved is None else await rewrite.moved()
+    key = rewrite.key if rewrite.find_moved is None else await rewrite.find_moved()
     after = (await contents(store.table))[key]
     assert {name: after[name] for name in UNKNOWN if name in after} == UNKNOWN
     assert {**after, "pk": "", "sk": ""} != {**before, "pk": "", "sk": ""} or key != rewrite.key

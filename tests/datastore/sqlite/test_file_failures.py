@@ -38,7 +38,7 @@ async def open_with(connect: Callable[[], Connection]) -> AsyncIterator[SqliteTa
         await table.close()
 
 
-async def made(path: Path, items: int = 1) -> Path:
+async def make_file(path: Path, items: int = 1) -> Path:
     """Make a table with some items, none of which is left in its log."""
     async with open_with(lambda: rows.connect(path, HUNG_SECONDS)) as table:
         await table.create()
@@ -62,7 +62,7 @@ async def fill(table: Table) -> int:
 async def test_a_full_disk_is_unavailable_until_there_is_room(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    path, most = await made(tmp_path / "t.db"), [PAGES]
+    path, most = await make_file(tmp_path / "t.db"), [PAGES]
 
     def connect() -> Connection:
         connection = rows.connect(path, HUNG_SECONDS)
@@ -90,7 +90,7 @@ async def test_a_full_disk_is_unavailable_until_there_is_room(
 
 
 async def test_a_file_that_cannot_be_written_is_read(tmp_path: Path) -> None:
-    path = await made(tmp_path / "t.db")
+    path = await make_file(tmp_path / "t.db")
 
     def connect() -> Connection:
         return sqlite3.connect(
@@ -118,7 +118,7 @@ async def test_a_file_that_is_no_database_is_unavailable(tmp_path: Path) -> None
 
 
 async def test_a_damaged_page_is_unavailable_and_the_others_are_read(tmp_path: Path) -> None:
-    path = await made(tmp_path / "t.db", items=400)
+    path = await make_file(tmp_path / "t.db", items=400)
     with path.open("r+b") as file:
         for page in range(4, 40):
             file.seek(page * PAGE_BYTES)
@@ -162,7 +162,7 @@ asyncio.run(main())
 
 
 async def test_no_acknowledged_write_is_lost_where_the_system_stops_a_file(tmp_path: Path) -> None:
-    path = await made(tmp_path / "t.db")
+    path = await make_file(tmp_path / "t.db")
     limit = 2 * 2**20
 
     def limit_files() -> None:
@@ -185,3 +185,25 @@ async def test_no_acknowledged_write_is_lost_where_the_system_stops_a_file(tmp_p
         keys = [Key("A", f"{n:05}") for n in range(1, told["kept"] + 1)]
         found = [await table.get(keys[start : start + 100]) for start in range(0, len(keys), 100)]
     assert sum(len(batch.items) for batch in found) == told["kept"] > 50
+
+
+async def test_a_file_of_a_newer_release_is_not_touched(tmp_path: Path) -> None:
+    path = await make_file(tmp_path / "t.db")
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (rows.FILE_FORM,)
+        connection.execute(f"PRAGMA user_version = {rows.FILE_FORM + 1}")
+    async with open_with(lambda: rows.connect(path, HUNG_SECONDS)) as table:
+        with pytest.raises(Unavailable, match="newer release changed the form"):
+            await table.create()
+        assert await table.verify() == [
+            f"The file has the form of a newer release: {rows.FILE_FORM + 1}, not {rows.FILE_FORM}."
+        ]
+
+
+async def test_a_file_of_an_earlier_release_gets_the_number_of_its_form(tmp_path: Path) -> None:
+    path = await make_file(tmp_path / "t.db")
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA user_version = 0")
+    await make_file(path)
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (rows.FILE_FORM,)

@@ -21,15 +21,17 @@ from penstock.datastore.objects.s3 import CorsRule, S3Files
 from penstock.datastore.roles import ROOT, Caller, Role
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
-from penstock.datastore.table.layout import JOB
-from penstock.datastore.table.port import Put
+from penstock.datastore.table.layout import JOB, PIPELINE, SCHEMA_MARKER
+from penstock.datastore.table.port import Put, Update
 from penstock.schema.core.relay import GlobalId
 from penstock.server.command_line import run
 from penstock.server.commands import doctor
 from penstock.server.commands.checks.bucket import judge_cors
 from penstock.server.commands.checks.embedded_store import judge_free_space
 from penstock.server.commands.checks.finding import Severity
-from penstock.server.core.command_output import show_progress
+from penstock.server.core.command_output import CommandFailed, show_progress
+from penstock.server.runtime.run_server import prepare_store
+from penstock.server.settings.settings import Settings
 from tests.datastore.executions.sample_executions import (
     begin_execution,
     plant_pipeline,
@@ -38,6 +40,7 @@ from tests.datastore.executions.sample_executions import (
 from tests.server.auth.fake_issuer import open_issuer
 from tests.server.auth.signed_tokens import ec_key
 from tests.server.commands.doctor_report import TOMBSTONE, examine, isolate
+from tests.support.sample_resources import USA, create_groups, make
 from tests.support.stores import REGION, moto_endpoint
 
 Usage = namedtuple("Usage", "total used free")
@@ -317,3 +320,50 @@ def test_progress_is_shown_while_checks_go_on(
     monkeypatch.setattr(doctor, "show_progress", note_progress)
     assert run(["doctor", "--data-dir", str(tmp_path)]) == 0
     assert steps == [("Checking", 3)]
+
+
+async def test_rows_of_an_earlier_release_and_unreadable_ones_are_noticed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = SqliteTable.open(tmp_path / "penstock.db")
+    await table.create()
+    session = await create_groups(Store(table))
+    made = await make(session, USA, "Trips")
+    report = await examine(capsys, "--data-dir", str(tmp_path))
+    assert (report.code, report.levels["rows"], report.levels["unreadable rows"]) == (
+        0,
+        "warn",
+        "ok",
+    )
+    assert "`penstock table upgrade` does it while servers go on." in report["rows"]
+    await Store(table).upgrade_rows(lambda _step, _page: None)
+    key = PIPELINE.latest.key(id=made.id)
+    await table.transact([Update(key=key, set={"state": "archived"})])
+    report = await examine(capsys, "--data-dir", str(tmp_path))
+    assert (report.levels["rows"], report.levels["unreadable rows"]) == ("ok", "warn")
+    assert f"1 rows cannot be read: {key.pk} {key.sk} (" in report["unreadable rows"]
+    await table.close()
+
+
+async def test_a_table_that_needs_a_newer_release_fails(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = SqliteTable.open(tmp_path / "penstock.db")
+    await table.create()
+    newer = {"schema": 9, "minimumReader": 9, "minimumWriter": 9}
+    await table.transact([Update(key=SCHEMA_MARKER.key(), set=newer)])
+    report = await examine(capsys, "--data-dir", str(tmp_path))
+    assert (report.code, report.levels["table"]) == (3, "fail")
+    assert "too old to read the table" in report.data["checks"][3]["message"]
+    await table.close()
+
+
+async def test_a_server_that_is_too_old_to_write_does_not_start(tmp_path: Path) -> None:
+    settings = Settings.load(data_dir=tmp_path, seed=False)
+    table = SqliteTable.open(tmp_path / "penstock.db")
+    await table.create()
+    newer = {"schema": 9, "minimumReader": 1, "minimumWriter": 9}
+    await table.transact([Update(key=SCHEMA_MARKER.key(), set=newer)])
+    await table.close()
+    with pytest.raises(CommandFailed, match="too old to write the table"):
+        await prepare_store(settings, "http://127.0.0.1:1")

@@ -26,6 +26,7 @@ ANSWERS: dict[str, list[str]] = {
     "sample-rows": ["--rows", "3"],
     "seed": ["--size", "2"],
     "table create": [],
+    "table upgrade": [],
     "table verify": [],
     "doctor": [],
     "iam": [],
@@ -54,7 +55,7 @@ def test_with_json_everything_printed_is_one_object(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv("PENSTOCK_DATA_DIR", str(tmp_path / "data"))
-    if command == "table verify":
+    if command in {"table upgrade", "table verify"}:
         assert run_command(["table", "create"]) == 0
         capfd.readouterr()
     code = run_command([*command.split(), *ANSWERS[command], "--json"])
