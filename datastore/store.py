@@ -254,7 +254,7 @@ class Store:
         await self.table.get([Key("ping", "ping")])
 
     async def finish_deletes(self) -> int:
-        """Continue deletes that were interrupted; return the number of them.
+        """Continue deletes, and writes in steps, that were interrupted; return the number of them.
 
         Executions of deleted pipelines, and executions that expired, are removed first.
         """
@@ -298,7 +298,7 @@ class Store:
         return await Claims(self.table, self.clock, self.execution_rules).release_worker(worker)
 
     async def count_pending_deletes(self) -> int:
-        """Count interrupted deletes, at most one page for each kind."""
+        """Count interrupted deletes and writes in steps, at most one page for each kind."""
         return sum([await each.pending() for each in self._unfinished()])
 
     async def sweep_files(self) -> int:
