@@ -290,7 +290,7 @@ class Store:
         return await upgrade_rows(self._system_access(admin=True), report=report)
 
     async def finish_deletes(self) -> int:
-        """Continue deletes that were interrupted; return the number of them.
+        """Continue deletes, and writes in steps, that were interrupted; return the number of them.
 
         Executions of deleted pipelines, and executions that expired, are removed first.
         """
@@ -334,7 +334,7 @@ class Store:
         return await Claims(self.table, self.clock, self.execution_rules).release_worker(worker)
 
     async def count_pending_deletes(self) -> int:
-        """Count interrupted deletes, at most one page for each kind."""
+        """Count interrupted deletes and writes in steps, at most one page for each kind."""
         return sum([await each.pending() for each in self._unfinished()])
 
     async def sweep_files(self) -> int:

@@ -345,7 +345,7 @@ class ResourceWriter(Generic[R]):
         )
         after = msgspec.structs.replace(after, stepped=stepped)
         behind = changes.rest
-        if stepped:
+        if stepped and changes.rest:
             steps.check_limits(changes.rest)
             behind = [steps.marker_write(before, after)]
         writes = [*self._row_writes(before, after, extras.unknown), *fixed, *behind]

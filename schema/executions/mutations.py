@@ -11,7 +11,6 @@ from penstock.datastore.executions.create import ExecutionRequest
 from penstock.datastore.executions.records import Execution as Record
 from penstock.datastore.executions.records import ExecutionMode
 from penstock.datastore.records import DatasetContent as ContentRecord
-from penstock.datastore.tag_search.tags import MAX_TAGS
 from penstock.resolvers import executions
 from penstock.schema.core.context import Info, TagInput, unset_to_none
 from penstock.schema.core.descriptions import InputOf
@@ -200,8 +199,9 @@ class CreateExecutionInput:
     )
     tags: list[TagInput] | None = strawberry.field(
         default=UNSET,
-        description=f"The tags by which the execution can be found: at most {MAX_TAGS}, each key "
-        "at most once.",
+        description="The tags by which the execution can be found: at most 30, or 18 of two levels "
+        "each, with different keys. A tag takes one write and two for each level of its value; all "
+        "tags take 92 at most.",
     )
     max_failed_rows: int | None = strawberry.field(
         default=UNSET,

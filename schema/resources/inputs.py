@@ -22,11 +22,7 @@ _NAME = (
     "in the same group, in a group above it or in a group below it."
 )
 _DESCRIPTION = f"The purpose of the resource, for people, of at most {MAX_DESCRIPTION} characters."
-_TAGS = (
-    f"The tags by which the resource is found: at most {MAX_TAGS}, with different "
-    "keys. About 30 can change at once, fewer if their values have levels or if "
-    "several groups have access."
-)
+_TAGS = f"The tags by which the resource is found: at most {MAX_TAGS}, with different keys."
 
 FieldReader = Callable[[Any], Any]
 

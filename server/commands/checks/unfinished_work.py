@@ -18,9 +18,9 @@ async def check_unfinished_work(store: Store) -> Findings:
 
 def judge_deletes(count: int) -> Finding:
     if count == 0:
-        return ok("deletes", "No delete was cut short.")
+        return ok("deletes", "No delete and no large write was cut short.")
     advice = "A server finishes them when it starts, unless one is at it right now."
-    return warn("deletes", f"{count} deletes are not finished.", advice)
+    return warn("deletes", f"{count} deletes and large writes are not finished.", advice)
 
 
 def judge_jobs(count: int) -> Finding:

@@ -73,7 +73,7 @@ async def test_the_embedded_store_is_examined_with_its_unfinished_work(
     await table.write([Put(TOMBSTONE)])
     report = await examine(capsys, "--data-dir", str(tmp_path))
     assert (report.code, report.levels["deletes"]) == (0, "warn")
-    assert report["deletes"].startswith("1 deletes are not finished.")
+    assert report["deletes"].startswith("1 deletes and large writes are not finished.")
     await table.close()
 
 
