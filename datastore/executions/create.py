@@ -48,7 +48,7 @@ from penstock.datastore.resources.reading import ResourceReader
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, already_done, commit
 from penstock.datastore.table.layout import EXECUTION, EXECUTION_COUNT, EXECUTION_PLAN, PIPELINE
-from penstock.datastore.table.port import AllOf, AnyOf, Compare, Item, Missing, Put, Update
+from penstock.datastore.table.port import AllOf, AnyOf, Compare, Item, Key, Missing, Put, Update
 from penstock.datastore.tag_search import tags
 from penstock.transform.plan import TransformPlan
 
@@ -209,14 +209,19 @@ class CreateExecutions:
         raise Invalid([FieldProblem(["idempotencyKey"], message)])
 
 
+def tag_items(execution: Execution) -> dict[Key, Item]:
+    """The rows that find the execution by its tags."""
+    cover: Item = {"tags": dict(tags.tag_map(execution.tags))}
+    rows = tag_rows(KIND, execution.pipeline_id, execution.id, execution.tags)
+    return {key: {**row, **cover} for key, row in rows.items()}
+
+
 def tag_writes(execution: Execution, *, gone: bool = False) -> list[Write]:
     """The writes of the rows and counts of the execution's tags; `gone` removes them.
 
     The pipeline takes the place of the tags' group.
     """
-    cover: Item = {"tags": dict(tags.tag_map(execution.tags))}
-    rows = tag_rows(KIND, execution.pipeline_id, execution.id, execution.tags)
-    items = {key: {**row, **cover} for key, row in rows.items()}
+    items = tag_items(execution)
     counters = {one.key: one for one in tag_counters(KIND, execution.pipeline_id, execution.tags)}
     if gone:
         return [*item_writes(items, {}), *counter_writes(counters, {})]

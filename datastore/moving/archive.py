@@ -144,7 +144,9 @@ class Archive:
     def count_lines(self) -> int | None:
         """The number of all rows, samples and files; None without a manifest."""
         manifest = self.read_manifest()
-        return manifest and sum(stream.lines for stream in manifest.streams.values())
+        if manifest is None:
+            return None
+        return sum(stream.lines for stream in manifest.streams.values())
 
     def missing_parts(self, manifest: Manifest) -> Iterator[str]:
         """The names of parts that the manifest lists and the folder lacks."""

@@ -154,8 +154,10 @@ def import_of(store: MovableStore, folder: Path, *, into_existing: bool = False)
 
 async def furnish_little(store: MovableStore) -> None:
     """Add three files, a sample and a few rows, which are quick to move."""
-    rows = [{"pk": f"P:{number}", "sk": "PV:latest", "siKey1": "P"} for number in range(3)]
-    listed = {"pk": "ND:s", "sk": "ND:t1", "siKey1": "ND", **_DESTINATION}
+    rows: list[Item] = [
+        {"pk": f"P:{number}", "sk": "PV:latest", "siKey1": "P"} for number in range(3)
+    ]
+    listed: Item = {"pk": "ND:s", "sk": "ND:t1", "siKey1": "ND", **_DESTINATION}
     await store.table.write([Put(row) for row in (*rows, listed, ODD_ROW)])
     await store.destinations.create("t1")
     await store.destinations.write([TableItem("t1", {"pk": "s:1", "sk": "1", "value": "x"})])

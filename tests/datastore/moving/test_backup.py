@@ -21,6 +21,7 @@ from penstock.datastore.moving.export import MovableStore
 from penstock.datastore.ngsi.destinations import EmbeddedDestinations
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.private_files import make_private_folder
+from penstock.datastore.sqlite.copy_file import copy_database
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.table.port import Put, Scan
 from penstock.server.settings.key_files import vault_key
@@ -102,7 +103,7 @@ async def test_a_file_that_is_deleted_during_a_backup_is_in_it(
                     ).fetchall()
                 (store.contents / content).unlink()
 
-        copy = module.copy_database
+        copy = copy_database
         monkeypatch.setattr(module, "copy_database", copy_and_change)
         make_backup(store, tmp_path / "backup", AT, ignore_progress)
         index.close()
