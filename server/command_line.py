@@ -62,6 +62,8 @@ for path, purpose in {
     "seed:seed": "Fill the store with a sample catalogue of groups and pipelines.",
     "export:export": "Write everything of a store to an archive.",
     "import_:import_": "Fill a store from an archive.",
+    "backup:backup": "Copy the embedded store while its server runs.",
+    "backup:restore": "Write a backup of the embedded store to its folder.",
     "table:table": "Create or check the table that holds all data.",
     "manifest:manifest": "Show manifest runs, work on them and release stuck ones.",
     "ngsi:ngsi": "Take over tables that other programs filled with samples.",
@@ -74,7 +76,7 @@ for path, purpose in {
     # The command's module is named, not imported: a short command does not load a long one's.
     app.command(
         f"penstock.server.commands.{path}",
-        name=path.partition(":")[0].rstrip("_").replace("_", "-"),
+        name=path.partition(":")[2].rstrip("_").replace("_", "-"),
         help=purpose,
     )
 

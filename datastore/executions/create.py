@@ -56,6 +56,7 @@ from penstock.datastore.table.port import (
     Compare,
     Exists,
     Item,
+    Key,
     Missing,
     Put,
     Update,
@@ -227,14 +228,19 @@ class CreateExecutions:
         raise Invalid([FieldProblem(["idempotencyKey"], message)])
 
 
+def tag_items(execution: Execution) -> dict[Key, Item]:
+    """The rows that find the execution by its tags."""
+    cover: Item = {"tags": dict(tags.tag_map(execution.tags))}
+    rows = tag_rows(KIND, execution.pipeline_id, execution.id, execution.tags)
+    return {key: {**row, **cover} for key, row in rows.items()}
+
+
 def tag_writes(execution: Execution, *, gone: bool = False) -> list[Write]:
     """The writes of the rows and counts of the execution's tags; `gone` removes them.
 
     The pipeline takes the place of the tags' group.
     """
-    cover: Item = {"tags": dict(tags.tag_map(execution.tags))}
-    rows = tag_rows(KIND, execution.pipeline_id, execution.id, execution.tags)
-    items = {key: {**row, **cover} for key, row in rows.items()}
+    items = tag_items(execution)
     counted = tag_counters(KIND, execution.pipeline_id, execution.tags, execution.shard)
     counters = {one.key: one for one in counted}
     if gone:

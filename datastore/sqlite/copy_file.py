@@ -18,7 +18,8 @@ def copy_database(source: Path, target: Path) -> None:
     if the source is no database or the target cannot be written.
     """
     draft = target.with_name(f"{target.name}.draft")
-    draft.unlink(missing_ok=True)
+    for suffix in ("", "-journal", "-wal", "-shm"):
+        draft.with_name(draft.name + suffix).unlink(missing_ok=True)
     make_private_database(draft)
     uri = f"{source.absolute().as_uri()}?mode=rw"
     try:
@@ -28,7 +29,6 @@ def copy_database(source: Path, target: Path) -> None:
         ):
             # All pages in one step: a copy in several would start again with each foreign write.
             found.backup(made)
-            made.execute("PRAGMA journal_mode = DELETE")
             ((verdict,),) = made.execute("PRAGMA quick_check(1)")
         if verdict != "ok":
             raise Unavailable(f"{source} is damaged: {verdict}.")

@@ -3,15 +3,26 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import Annotated, Final, TypeAlias
+
+from cyclopts import Parameter
 
 from penstock.server.commands.checks.bucket import check_bucket
 from penstock.server.commands.checks.dynamodb import check_dynamodb
 from penstock.server.commands.checks.embedded_store import check_embedded_store
 from penstock.server.commands.checks.finding import Finding, Findings, Severity, fail
 from penstock.server.commands.checks.issuer import check_issuer
+from penstock.server.commands.checks.recount import RecountReport
+from penstock.server.commands.checks.recount import recount as recount_table
 from penstock.server.commands.options import StoreOptions
-from penstock.server.core.command_output import CommandOutput, ExitCode, show_progress
+from penstock.server.core.command_output import (
+    CommandFailed,
+    CommandOutput,
+    ExitCode,
+    show_progress,
+)
+from penstock.server.runtime.movable_stores import SEGMENTS
+from penstock.server.runtime.stores import open_table
 from penstock.server.settings.settings import Settings
 
 Check: TypeAlias = Callable[[Settings], Findings]
@@ -21,14 +32,41 @@ _STORE_CHECKS: Final[Mapping[str, tuple[str, Check]]] = MappingProxyType(
 )
 
 
-def doctor(*, options: StoreOptions = StoreOptions()) -> CommandOutput:  # noqa: B008 - frozen
+_RECOUNT_HELP = (
+    "Read the whole table instead, and compare lists, names and counts with what they are made of."
+)
+_REPAIR_HELP = "Recount, and make what differs as it should be. A server may run meanwhile."
+
+
+def doctor(
+    *,
+    recount: Annotated[bool, Parameter(help=_RECOUNT_HELP)] = False,
+    repair: Annotated[bool, Parameter(help=_REPAIR_HELP)] = False,
+    options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
+) -> CommandOutput:
     """Check the store, the bucket and the issuer of the settings; exit with 3 if a check fails.
 
-    Nothing is changed. Each check prints one line: `ok`, `warn` or `fail`, and advice.
+    Nothing is changed without `--repair`. Each check prints one line: `ok`, `warn` or `fail`, and
+    advice.
     """
     settings = options.settings()
+    if recount or repair:
+        report = asyncio.run(_recount(settings, repair=repair))
+        return _report(report.findings, {"differences": report.differences})
     checks = (_STORE_CHECKS[settings.store], ("bucket", check_bucket), ("issuer", check_issuer))
-    found = asyncio.run(_run_checks(settings, checks))
+    return _report(asyncio.run(_run_checks(settings, checks)), {})
+
+
+async def _recount(settings: Settings, *, repair: bool) -> RecountReport:
+    async with open_table(settings) as table:
+        if problems := await table.verify():
+            raise CommandFailed(*problems, code=ExitCode.STORE)
+        with show_progress("Reading rows", None) as progress:
+            segments = 1 if settings.store == "sqlite" else SEGMENTS
+            return await recount_table(table, segments, progress, repair=repair)
+
+
+def _report(found: Sequence[Finding], more: Mapping[str, object]) -> CommandOutput:
     failed = any(finding.level is Severity.FAIL for finding in found)
     data = {
         "ok": not failed,
@@ -41,6 +79,7 @@ def doctor(*, options: StoreOptions = StoreOptions()) -> CommandOutput:  # noqa:
             }
             for finding in found
         ],
+        **more,
     }
     code = ExitCode.STORE if failed else ExitCode.OK
     return CommandOutput("\n".join(map(_format_finding, found)), data, code)

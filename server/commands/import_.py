@@ -8,6 +8,8 @@ from cyclopts import Parameter
 
 from penstock.datastore.moving.archive import Archive
 from penstock.datastore.moving.import_ import Import, ImportResult
+from penstock.server.commands.checks.finding import Severity
+from penstock.server.commands.checks.recount import RecountReport, recount
 from penstock.server.commands.options import StoreOptions
 from penstock.server.core.command_output import (
     CommandFailed,
@@ -34,15 +36,22 @@ def import_(
     """Write everything of an archive to the store, which is empty and which no server uses.
 
     Repeat the command after an interruption: it goes on. The table at DynamoDB and the bucket must
-    exist; the embedded store is made.
+    exist; the embedded store is made. At the end all counts are compared with what they count; with
+    --into-existing they are made to fit.
     """
     settings = options.settings()
-    done = asyncio.run(_import(settings, source, into_existing=into_existing))
+    done, report = asyncio.run(_import(settings, source, into_existing=into_existing))
     text = f"{done.rows} rows, {done.samples} samples and {done.files} files are in the store now."
-    return CommandOutput(text, done._asdict())
+    words = "\n".join(finding.message for finding in report.findings)
+    failed = any(finding.level is Severity.FAIL for finding in report.findings)
+    data = {**done._asdict(), "differences": report.differences}
+    code = ExitCode.FAILED if failed else ExitCode.OK
+    return CommandOutput(f"{text}\n{words}", data, code)
 
 
-async def _import(settings: Settings, source: Path, *, into_existing: bool) -> ImportResult:
+async def _import(
+    settings: Settings, source: Path, *, into_existing: bool
+) -> tuple[ImportResult, RecountReport]:
     archive = Archive(source)
     async with open_movable_store(settings) as store:
         if settings.store == "sqlite":
@@ -50,4 +59,7 @@ async def _import(settings: Settings, source: Path, *, into_existing: bool) -> I
         elif problems := await store.table.verify():
             raise CommandFailed(*problems, code=ExitCode.STORE)
         with show_progress("Importing", archive.count_lines()) as progress:
-            return await Import(store, archive, progress, into_existing).run()
+            done = await Import(store, archive, progress, into_existing).run()
+        with show_progress("Recounting", None) as progress:
+            report = await recount(store.table, store.segments, progress, repair=into_existing)
+        return done, report

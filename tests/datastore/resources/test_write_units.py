@@ -1,10 +1,12 @@
 """What writes and lists of resources with many tags cost, in units, requests and round trips."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import pytest
 
+from penstock.datastore.records import Pipeline
 from penstock.datastore.resources.reading import ListRequest
 from penstock.datastore.store import Session, Store
 from penstock.datastore.table.instrumentation import MeteredTable
@@ -18,6 +20,7 @@ from tests.support.sample_resources import (
     create_groups,
     make,
     on_sqlite,
+    open_one_shard,
     tags,
 )
 from tests.support.table_interceptors import TracedTable
@@ -36,7 +39,7 @@ class Cost(NamedTuple):
 async def cost(table: Table, call: Callable[[Session], Awaitable[Any]]) -> Cost:
     traced = TracedTable(table)
     metered = MeteredTable(traced)
-    await call(Store(metered).open_session(SUPER))
+    await call(Store(metered, shards=1).open_session(SUPER))
     return Cost(metered.units.wcu, metered.units.rcu, traced.depth)
 
 
@@ -44,11 +47,15 @@ def numbered(count: int) -> list[str]:
     return [f"k{n}=v" for n in range(count)]
 
 
+async def _make_tagged(name: str, tagged: Sequence[str], session: Session) -> Pipeline:
+    return await make(session, NORTHWEST, name, *tagged)
+
+
 async def test_a_create_costs_seven_units_for_each_tag(table: Table) -> None:
-    await create_groups(Store(table))
+    await open_one_shard(Store(table))
     for count, units in ((0, 16), (1, 23), (4, 44), (20, 156)):
         name, tagged = f"with {count}", numbered(count)
-        written = await cost(table, lambda each, n=name, t=tagged: make(each, NORTHWEST, n, *t))
+        written = await cost(table, partial(_make_tagged, name, tagged))
         assert written == Cost(units, 0, 1)
 
 
@@ -67,7 +74,7 @@ async def test_a_create_costs_seven_units_for_each_tag(table: Table) -> None:
 async def test_one_more_tag_in_two_groups_rewrites_postings_only_while_they_carry_all_tags(
     table: Table, count: int, expected: Cost
 ) -> None:
-    session = await create_groups(Store(table))
+    session = (await open_one_shard(Store(table))).open_session(SUPER)
     made = await make(session, NORTHWEST, "Smelt", *numbered(count))
     await session.pipelines.writing.grant(made.id, EU)
     changes = {"tags": tags(*numbered(count + 1))}

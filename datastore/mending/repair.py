@@ -1,0 +1,128 @@
+"""Repairs what `differences` found, one transaction each, which fails if something else writes.
+
+A derived row is made anew from its source as it is now; the transaction checks that the source
+keeps its revision. A count is set only if it is still what both scans found.
+"""
+
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from penstock.datastore.mending.derivations import REVISIONS, derive
+from penstock.datastore.mending.differences import Differences, RowDifference
+from penstock.datastore.recount import CountDifference
+from penstock.datastore.table.layout import GROUP
+from penstock.datastore.table.port import (
+    AllOf,
+    AnyOf,
+    Attributes,
+    Check,
+    Compare,
+    Condition,
+    ConditionFailed,
+    Delete,
+    Item,
+    Key,
+    Missing,
+    Operation,
+    Put,
+    Table,
+    Update,
+    key_of,
+)
+
+TRIES: Final = 5
+
+_GROUPS: Final = f"{GROUP.pk.leader}:"
+
+
+class RepairResult(NamedTuple):
+    """The numbers of differences that were repaired, and that are left: something wrote there."""
+
+    repaired: int
+    left: int
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """Repairs differences of one table."""
+
+    table: Table
+
+    async def run(self, found: Differences) -> RepairResult:
+        """Repair all; what a write changed meanwhile is left to the next recount."""
+        done = [await self._repair_row(one) for one in found.rows]
+        done += [await self._repair_count(one, found.labels.get(one.key)) for one in found.counts]
+        return RepairResult(sum(done), len(done) - sum(done))
+
+    async def _repair_row(self, found: RowDifference) -> bool:
+        for _ in range(TRIES):
+            rows = (await self.table.get([found.source, found.key], consistent=True)).items
+            source, standing = rows.get(found.source), rows.get(found.key)
+            wanted = _wanted_row(source, found.key)
+            if wanted == (None if standing is None else dict(standing)):
+                return True
+            if _is_claim_of_another(wanted, standing):
+                return False
+            change: Operation = Delete(found.key) if wanted is None else Put(wanted)
+            try:
+                await self.table.transact([Check(found.source, _unchanged(source)), change])
+            except ConditionFailed:
+                continue
+            return True
+        return False
+
+    async def _repair_count(self, found: CountDifference, labels: Item | None) -> bool:
+        if found.key.pk.startswith(_GROUPS) or found.wanted:
+            change: Operation = _set_count(found, labels or {})
+        else:
+            change = Delete(found.key, _stands(found))
+        try:
+            await self.table.transact([change])
+        except ConditionFailed:
+            return False
+        return True
+
+
+def _wanted_row(source: Attributes | None, key: Key) -> Item | None:
+    if source is None:
+        return None
+    return next((row for row in derive(source).rows if key_of(row) == key), None)
+
+
+def _is_claim_of_another(wanted: Item | None, standing: Attributes | None) -> bool:
+    """Whether another resource holds the name: which of them shall have it, only people know."""
+    if standing is None or "id" not in standing:
+        return False
+    return wanted is not None and wanted.get("id") != standing["id"]
+
+
+def _unchanged(source: Attributes | None) -> Condition:
+    if source is None:
+        return Missing()
+    name = next(name for name in REVISIONS if name in source)
+    return Compare(name, "=", int(str(source[name])))
+
+
+def _stands(found: CountDifference) -> Condition:
+    """The counts are still those that were found."""
+    names = sorted({*found.wanted, *found.standing})
+    first, *more = (_counts_to(name, found.standing.get(name, 0)) for name in names)
+    # DynamoDB refuses parentheses around a single condition.
+    return AllOf((first, *more)) if more else first
+
+
+def _counts_to(name: str, count: int) -> Condition:
+    """A count is `count`; a count of zero may be missing."""
+    same = Compare(name, "=", count)
+    return same if count else AnyOf((Missing(name), same))
+
+
+def _set_count(found: CountDifference, labels: Item) -> Update:
+    zero = [name for name in found.standing if name not in found.wanted]
+    return Update(
+        key=found.key,
+        set=dict(found.wanted),
+        default={name: value for name, value in labels.items() if name not in found.wanted},
+        remove=tuple(zero),
+        condition=_stands(found),
+    )

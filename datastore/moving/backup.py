@@ -1,0 +1,231 @@
+"""Backups of the folder of an embedded store, made while its server runs, and their restoring.
+
+A backup has everything that belongs together: the databases, the contents of files and the keys.
+`backup.json` is written last and lists the digests; a folder without it is no backup.
+
+Files are copied before and after the databases: a file that a row names is in the backup, even if
+the server deleted it meanwhile. Contents of files never change, so they are linked where the backup
+is on the same file system.
+"""
+
+import hashlib
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import msgspec
+
+from penstock.datastore.errors import BadArgument, Unavailable
+from penstock.datastore.moving.archive import DamagedArchive
+from penstock.datastore.private_files import make_private_folder, sync_folder
+from penstock.datastore.sqlite.copy_file import copy_database
+
+LISTING: Final = "backup.json"
+INDEX: Final = "index.db"
+CONTENTS: Final = "contents"
+FORMAT: Final = 1
+TRIES: Final = 10
+
+_ADD_DELETED = (
+    "INSERT OR IGNORE INTO objects SELECT * FROM earlier.objects",
+    "INSERT OR IGNORE INTO refused SELECT * FROM earlier.refused",
+)
+
+Progress = Callable[[int], None]
+
+
+class DataFolder(NamedTuple):
+    """The folder of an embedded store, and the names in it that belong together.
+
+    `main` is the database whose existence means that there is a store; `files` is a folder.
+    """
+
+    path: Path
+    main: str
+    databases: tuple[str, ...]
+    files: str
+    keys: tuple[str, ...]
+
+    def at(self, path: Path) -> "DataFolder":
+        """The same names in another folder."""
+        return self._replace(path=path)
+
+    @property
+    def contents(self) -> Path:
+        return self.path / self.files / CONTENTS
+
+
+class Backup(msgspec.Struct, frozen=True, rename="camel"):
+    """The listing of a backup: the digests of databases and keys, and the number of files."""
+
+    created_at: str
+    sha256: dict[str, str]
+    files: int
+    bytes: int
+    format: int = FORMAT
+
+
+def make_backup(store: DataFolder, target: Path, at: str, progress: Progress) -> Backup:
+    """Write a backup to an empty folder, or complete one that was cut short.
+
+    Raises BadArgument for a folder with other things, and Unavailable if a database cannot be read.
+    """
+    if not (store.path / store.main).exists():
+        raise Unavailable(f"There is no {store.path / store.main}.")
+    made = store.at(target)
+    _require_own(made)
+    for folder in (target, target / store.files, made.contents):
+        make_private_folder(folder)
+    earlier = target / store.files / f"earlier-{INDEX}"
+    _copy_files(store, made, earlier, progress)
+    for name in (store.main, *store.databases):
+        if (store.path / name).exists():
+            copy_database(store.path / name, target / name)
+    _copy_files(store, made, target / store.files / INDEX, progress)
+    _add_deleted_files(target / store.files / INDEX, earlier)
+    for name in store.keys:
+        if (store.path / name).exists():
+            _copy_whole(store.path / name, target / name)
+    backup = _list_backup(made, at)
+    listing = target / f"{LISTING}.draft"
+    listing.write_bytes(msgspec.json.format(msgspec.json.encode(backup)))
+    listing.chmod(0o600)
+    _sync_file(listing)
+    listing.rename(target / LISTING)
+    sync_folder(target)
+    return backup
+
+
+def restore_backup(source: Path, store: DataFolder, progress: Progress) -> Backup:
+    """Write a backup to the folder of a store, which must have no database yet.
+
+    The main database comes last: until then, the folder counts as empty, and the call may be
+    repeated. Raises BadArgument for a folder with a store, DamagedArchive for a bad backup.
+    """
+    kept = store.at(source)
+    backup = check_backup(kept)
+    if (store.path / store.main).exists():
+        raise BadArgument(f"There is a store in {store.path}: move it away first.")
+    for folder in (store.path, store.path / store.files, store.contents):
+        make_private_folder(folder)
+    for content in _names(kept.contents):
+        _copy_whole(kept.contents / content, store.contents / content)
+        progress(1)
+    for name in sorted(backup.sha256, key=lambda name: name == store.main):
+        for log in (f"{name}-wal", f"{name}-shm"):
+            (store.path / log).unlink(missing_ok=True)
+        _copy_whole(source / name, store.path / name)
+    return backup
+
+
+def check_backup(kept: DataFolder) -> Backup:
+    """Compare a backup with its listing; raises DamagedArchive."""
+    try:
+        backup = msgspec.json.decode((kept.path / LISTING).read_bytes(), type=Backup)
+    except FileNotFoundError as error:
+        raise DamagedArchive(f"{kept.path} is no backup, or it was cut short.") from error
+    except msgspec.MsgspecError as error:
+        raise DamagedArchive(f"{kept.path / LISTING} is damaged: {error}") from error
+    if backup.format != FORMAT:
+        raise DamagedArchive(f"The backup has format {backup.format}; this is {FORMAT}.")
+    if _list_backup(kept, backup.created_at) != backup:
+        raise DamagedArchive(f"The files of {kept.path} differ from its {LISTING}.")
+    return backup
+
+
+def _require_own(made: DataFolder) -> None:
+    """Refuse a folder with a complete backup, or with other things."""
+    if (made.path / LISTING).exists():
+        raise BadArgument(f"{made.path} has a complete backup already; choose another folder.")
+    known = (made.main, *made.databases, *made.keys, made.files, LISTING)
+    others = [name for name in _names(made.path) if name.partition(".draft")[0] not in known]
+    if others:
+        raise BadArgument(f"{made.path} is not empty: there is {others[0]}.")
+
+
+def _copy_files(store: DataFolder, made: DataFolder, index: Path, progress: Progress) -> None:
+    """Copy the index of the files as it is at one moment, and the contents that it names."""
+    if not (store.path / store.files / INDEX).exists():
+        return
+    for _ in range(TRIES):
+        copy_database(store.path / store.files / INDEX, index)
+        with closing(sqlite3.connect(index)) as opened:
+            wanted = {name for (name,) in opened.execute("SELECT content FROM objects")}
+        there = [_link_content(store, made, name, progress) for name in sorted(wanted)]
+        if all(there):
+            return
+    raise Unavailable("Files are deleted faster than they can be copied; try again.")
+
+
+def _link_content(store: DataFolder, made: DataFolder, name: str, progress: Progress) -> bool:
+    """Put a content in the backup; tell whether it is there."""
+    target = made.contents / name
+    if target.exists():
+        return True
+    try:
+        try:
+            os.link(store.contents / name, target)
+        except FileNotFoundError:
+            raise
+        except OSError:
+            _copy_whole(store.contents / name, target)
+    except FileNotFoundError:
+        return False
+    progress(1)
+    return True
+
+
+def _add_deleted_files(index: Path, earlier: Path) -> None:
+    """Add the files that were deleted between the two copies of the index."""
+    if not index.exists():
+        return
+    with closing(sqlite3.connect(index)) as opened:
+        opened.execute("ATTACH ? AS earlier", (str(earlier),))
+        with opened:
+            for statement in _ADD_DELETED:
+                opened.execute(statement)
+        opened.execute("DETACH earlier")
+    earlier.unlink()
+
+
+def _list_backup(kept: DataFolder, at: str) -> Backup:
+    names = (kept.main, *kept.databases, *kept.keys)
+    found = {name: _digest(kept.path / name) for name in names if (kept.path / name).exists()}
+    contents = [*_names(kept.contents)]
+    size = sum((kept.contents / name).stat().st_size for name in contents)
+    index = kept.path / kept.files / INDEX
+    if index.exists():
+        found[f"{kept.files}/{INDEX}"] = _digest(index)
+    return Backup(at, found, len(contents), size)
+
+
+def _names(folder: Path) -> Iterator[str]:
+    with suppress(FileNotFoundError):
+        yield from sorted(path.name for path in folder.iterdir())
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _copy_whole(source: Path, target: Path) -> None:
+    """Copy a file that does not change, so that the target is whole once it is there."""
+    draft = target.with_name(f"{target.name}.draft")
+    draft.unlink(missing_ok=True)
+    descriptor = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    with os.fdopen(descriptor, "wb") as made, source.open("rb") as kept:
+        shutil.copyfileobj(kept, made)
+        made.flush()
+        os.fsync(made.fileno())
+    draft.rename(target)
+    sync_folder(target.parent)
+
+
+def _sync_file(path: Path) -> None:
+    with path.open("rb") as file:
+        os.fsync(file.fileno())

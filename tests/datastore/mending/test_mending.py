@@ -1,0 +1,151 @@
+"""What differs from its source is found, named and repaired; what is right stays as it is."""
+
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from penstock.datastore.mending.differences import Differences, find_differences
+from penstock.datastore.mending.repair import Repair
+from penstock.datastore.store import Store
+from penstock.datastore.table.port import Delete, Item, Key, Operation, Put, Table, Update
+from tests.datastore.moving.furnished_store import furnish, ignore_progress, open_empty
+from tests.support.consistency_check import Rows, contents, faults
+from tests.support.sample_resources import EU, USA, create_groups, make
+from tests.support.stores import TWO
+from tests.support.table_interceptors import InterceptedTable, InterruptedTable
+
+T = TypeVar("T")
+
+
+async def differences(table: Table, segments: int = 1) -> Differences:
+    return await find_differences(table, segments, ignore_progress)
+
+
+def leader_is(pk: str, sk: str) -> Callable[[Key], bool]:
+    return lambda key: key.pk.startswith(pk) and key.sk.startswith(sk)
+
+
+def first(rows: Rows, pk: str, sk: str, has: str = "pk") -> Key:
+    """The first key that begins so, of a row with the attribute."""
+    return next(key for key in sorted(rows) if leader_is(pk, sk)(key) and has in rows[key])
+
+
+def damages(rows: Rows) -> dict[Key, Operation]:
+    """A damage of each kind, by the key of the row that it damages."""
+    lost = [
+        first(rows, "T:", "T:"),
+        first(rows, "P:", "G:"),
+        first(rows, "AID:P:", "G:", "id"),
+        first(rows, "TA:", "TA:P:01"),
+        first(rows, "U:ann", "AUL:"),
+        first(rows, "U:ann", "AR:"),
+    ]
+    posting = rows[first(rows, "T:", "T:")]
+    needless: list[Item] = [
+        {**posting, "pk": "T:/usa:no"},
+        {"pk": "AID:C:nobody", "sk": "G:/usa", "id": "018f3b6e-0000-7000-8000-000000000001"},
+        {"pk": "U:ann", "sk": "AUG:jazz:nothing", "title": "x", "durationMs": 1},
+        {"pk": "TA:/usa:no", "sk": "TA:P", "count": 1, "label": "no", "siKey1": "TA:/usa:P"},
+    ]
+    counts: list[Operation] = [
+        Update(key=first(rows, "G:/", "G:/usa", "children"), add={"children": 2}),
+        Update(key=first(rows, "TA:", "TA:P", "siKey1"), add={"count": -1}),
+        Update(key=first(rows, "P:", "PEC"), add={"count": 5}),
+        Update(key=first(rows, "AID:P:", "G:/", "below"), add={"below": 1}),
+        Update(key=first(rows, "U:ann", "U"), add={"size": 10}),
+    ]
+    cover = [key for key in sorted(rows) if key.pk.startswith("T:") and key not in lost][3]
+    changed = Update(key=cover, set={"tags": {"other": "tag"}})
+    operations: list[Operation] = [*map(Delete, lost), *map(Put, needless), *counts]
+    return {operation.key: operation for operation in (*operations, changed)}
+
+
+@pytest.mark.parametrize("name", TWO)
+async def test_every_damage_is_found_and_repaired(tmp_path: Path, name: str) -> None:
+    async with open_empty(name, tmp_path) as store:
+        await furnish(store)
+        table = store.table
+        assert (await differences(table, store.segments)).total == 0
+        before = await contents(table)
+        damaged = damages(before)
+        for operation in damaged.values():
+            await table.transact([operation])
+
+        found = await differences(table, store.segments)
+        assert found.scanned == len(await contents(table))
+        assert {one.key for one in (*found.rows, *found.counts)} == damaged.keys()
+        assert found.total == len(damaged)
+        assert await Repair(table).run(found) == (len(damaged), 0)
+        assert (await differences(table, store.segments)).total == 0
+        assert await contents(table) == before
+
+
+async def test_a_row_is_repaired_as_its_source_is_then(store: Store) -> None:
+    session = await create_groups(store)
+    made = await make(session, USA, "trips", "a=1")
+    posting = Key("T:/usa:a", f"T:1:P:{made.id}")
+    await store.table.write([Delete(posting)])
+    found = await differences(store.table)
+    assert [(one.key, one.standing) for one in found.rows] == [(posting, None)]
+
+    async def grant() -> None:
+        await session.pipelines.writing.grant(made.id, EU)
+
+    racing = InterruptedTable(store.table, grant)
+    assert await Repair(racing).run(found) == (1, 0)
+    assert racing.other is None
+    assert await faults(store.table) == []
+
+
+async def test_a_count_that_a_write_changes_meanwhile_is_left(store: Store) -> None:
+    session = await create_groups(store)
+    await make(session, USA, "one")
+    group = Key("G:/", "G:/usa")
+    await store.table.transact([Update(key=group, add={"grants": 7})])
+    found = await differences(store.table)
+    assert [(one.wanted["grants"], one.standing["grants"]) for one in found.counts] == [(1, 8)]
+
+    async def create() -> None:
+        await make(session, USA, "two")
+
+    assert await Repair(InterruptedTable(store.table, create)).run(found) == (0, 1)
+    (left,) = (await differences(store.table)).counts
+    assert (left.wanted["grants"], left.standing["grants"]) == (2, 9)
+
+
+async def test_what_a_write_mends_between_the_scans_is_no_difference(store: Store) -> None:
+    session = await create_groups(store)
+    made = await make(session, USA, "one", "a=1")
+    posting = Key("T:/usa:a", f"T:1:P:{made.id}")
+    row = (await contents(store.table))[posting]
+    await store.table.write([Delete(posting)])
+
+    class MendedTable(InterceptedTable):
+        """Gets its row back before the second scan."""
+
+        scans = 0
+
+        async def request(self, call: Coroutine[Any, Any, T], *, writes: bool) -> T:
+            self.scans += 1
+            if self.scans == 2:
+                await self.table.write([Put(dict(row))])
+            return await call
+
+    racing = MendedTable(store.table)
+    assert (await differences(racing)).total == 0
+    assert racing.scans == 2
+
+
+async def test_a_name_that_two_resources_claim_is_left_to_people(store: Store) -> None:
+    session = await create_groups(store)
+    one = await make(session, USA, "one")
+    two = await make(session, USA, "two")
+    claim = Key("AID:P:one", "G:/usa")
+    await store.table.write([Put({**claim._asdict(), "id": two.id})])
+    found = await differences(store.table)
+    assert [row.key for row in found.rows] == [claim]
+    assert found.rows[0].wanted == {**claim._asdict(), "id": one.id}
+    assert await Repair(store.table).run(found) == (0, 1)
+    assert (await contents(store.table))[claim]["id"] == two.id

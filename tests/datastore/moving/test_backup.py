@@ -1,0 +1,192 @@
+"""A backup of a running embedded store has everything, and so has the restored store."""
+
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from penstock.datastore.access.vault import LocalVault
+from penstock.datastore.errors import BadArgument, Unavailable
+from penstock.datastore.moving import backup as module
+from penstock.datastore.moving.archive import DamagedArchive
+from penstock.datastore.moving.backup import (
+    DataFolder,
+    check_backup,
+    make_backup,
+    restore_backup,
+)
+from penstock.datastore.moving.export import MovableStore
+from penstock.datastore.ngsi.destinations import EmbeddedDestinations
+from penstock.datastore.objects.directory import LocalFiles
+from penstock.datastore.private_files import make_private_folder
+from penstock.datastore.sqlite.copy_file import copy_database
+from penstock.datastore.sqlite.table import SqliteTable
+from penstock.datastore.table.port import Put, Scan
+from penstock.server.settings.key_files import vault_key
+from tests.datastore.moving.furnished_store import (
+    furnish,
+    furnish_little,
+    ignore_progress,
+    read_everything,
+)
+from tests.support.table_interceptors import ProcessDied
+
+AT = "2026-01-01T00:00:00.000Z"
+
+
+def data_folder(path: Path) -> DataFolder:
+    return DataFolder(path, "penstock.db", ("samples.db",), "files", ("vault-key",))
+
+
+@asynccontextmanager
+async def running(path: Path) -> AsyncIterator[MovableStore]:
+    """Open the embedded store in a folder as a server does."""
+    make_private_folder(path)
+    table, samples = SqliteTable.open(path / "penstock.db"), SqliteTable.open(path / "samples.db")
+    await table.create()
+    await samples.create()
+    key = vault_key(path)
+    files = await LocalFiles.open(path / "files", base_url="http://x", key=b"k" * 32)
+    vault = LocalVault(key)
+    try:
+        yield MovableStore(table, EmbeddedDestinations(samples), files, vault, "x", "penstock")
+    finally:
+        await files.close()
+        await samples.close()
+        await table.close()
+
+
+async def test_a_backup_of_a_running_store_is_restored_with_everything(tmp_path: Path) -> None:
+    store = data_folder(tmp_path / "store")
+    async with running(store.path) as opened:
+        await furnish(opened)
+        made = make_backup(store, tmp_path / "backup", AT, ignore_progress)
+        before = await read_everything(opened)
+        await opened.table.write([Put({"pk": "P:later", "sk": "PV:latest"})])
+        await opened.files.delete(next(iter(before.files)))
+    assert made.files == len(set(before.files.values()))
+    restored = data_folder(tmp_path / "restored")
+    assert restore_backup(tmp_path / "backup", restored, ignore_progress) == made
+    async with running(restored.path) as opened:
+        assert await read_everything(opened) == before
+        assert await opened.table.verify() == []
+        assert await opened.files.verify() == []
+
+
+async def test_what_was_acknowledged_before_a_backup_is_in_it(tmp_path: Path) -> None:
+    store = data_folder(tmp_path / "store")
+    async with running(store.path) as opened:
+        for number in range(30):
+            await opened.table.write([Put({"pk": "P:1", "sk": f"PV:{number:010}"})])
+            make_backup(store, tmp_path / f"backup{number}", AT, ignore_progress)
+    for number in (0, 13, 29):
+        async with running(tmp_path / f"backup{number}") as kept:
+            assert len((await kept.table.scan(Scan())).items) == number + 1
+
+
+async def test_a_file_that_is_deleted_during_a_backup_is_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = data_folder(tmp_path / "store")
+    async with running(store.path) as opened:
+        await furnish_little(opened)
+        index = sqlite3.connect(store.path / "files" / "index.db", check_same_thread=False)
+
+        def copy_and_change(source: Path, target: Path) -> None:
+            copy(source, target)
+            if source.name == "penstock.db":
+                with index:
+                    ((content,),) = index.execute(
+                        "DELETE FROM objects WHERE key = ? RETURNING content", (b"datasets/2.csv",)
+                    ).fetchall()
+                (store.contents / content).unlink()
+
+        copy = copy_database
+        monkeypatch.setattr(module, "copy_database", copy_and_change)
+        make_backup(store, tmp_path / "backup", AT, ignore_progress)
+        index.close()
+        assert await opened.files.stat("datasets/2.csv") is None
+    async with running(tmp_path / "backup") as kept:
+        assert [*await kept.files.list("")] == [f"datasets/{number}.csv" for number in range(3)]
+        assert await kept.files.verify() == []
+
+
+@pytest.mark.parametrize("steps", range(5))
+async def test_a_backup_that_is_killed_at_any_step_is_completed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps: int
+) -> None:
+    store = data_folder(tmp_path / "store")
+    async with running(store.path) as opened:
+        await furnish_little(opened)
+        before = await read_everything(opened)
+        with monkeypatch.context() as patch:
+            left = iter(range(steps))
+
+            def die_in_time(folder: Path) -> None:
+                if next(left, None) is None:
+                    raise ProcessDied
+
+            for name in ("penstock.datastore.sqlite.copy_file", module.__name__):
+                patch.setattr(f"{name}.sync_folder", die_in_time)
+            died = dies(store, tmp_path / "backup")
+        assert died
+        with pytest.raises(DamagedArchive, match="was cut short"):
+            check_backup(data_folder(tmp_path / "backup"))
+        make_backup(store, tmp_path / "backup", AT, ignore_progress)
+    restore_backup(tmp_path / "backup", data_folder(tmp_path / "new"), ignore_progress)
+    async with running(tmp_path / "new") as opened:
+        assert await read_everything(opened) == before
+
+
+def dies(store: DataFolder, target: Path) -> bool:
+    try:
+        make_backup(store, target, AT, ignore_progress)
+    except ProcessDied:
+        return True
+    return False
+
+
+async def test_a_restore_refuses_a_folder_with_a_store_and_a_backup_that_changed(
+    tmp_path: Path,
+) -> None:
+    store = data_folder(tmp_path / "store")
+    async with running(store.path) as opened:
+        await furnish_little(opened)
+        make_backup(store, tmp_path / "backup", AT, ignore_progress)
+        with pytest.raises(BadArgument, match="move it away first"):
+            restore_backup(tmp_path / "backup", store, ignore_progress)
+        assert len((await opened.table.scan(Scan())).items) == 5
+    with pytest.raises(BadArgument, match="complete backup already"):
+        make_backup(store, tmp_path / "backup", AT, ignore_progress)
+    (tmp_path / "backup" / "vault-key").write_bytes(b"w" * 32)
+    with pytest.raises(DamagedArchive, match="differ"):
+        restore_backup(tmp_path / "backup", data_folder(tmp_path / "new"), ignore_progress)
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_backup_goes_to_an_empty_folder_and_comes_from_a_store(tmp_path: Path) -> None:
+    store = data_folder(tmp_path / "store")
+    with pytest.raises(Unavailable, match=r"no .*penstock\.db"):
+        make_backup(store, tmp_path / "backup", AT, ignore_progress)
+    store.path.mkdir()
+    (store.path / "penstock.db").write_bytes(b"no database" * 100)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "notes.txt").write_text("mine")
+    with pytest.raises(BadArgument, match=r"notes\.txt"):
+        make_backup(store, tmp_path / "other", AT, ignore_progress)
+    with pytest.raises(Unavailable, match="cannot be copied"):
+        make_backup(store, tmp_path / "backup", AT, ignore_progress)
+
+
+async def test_only_the_owner_can_read_a_backup(tmp_path: Path) -> None:
+    store = data_folder(tmp_path / "store")
+    async with running(store.path) as opened:
+        await furnish_little(opened)
+        make_backup(store, tmp_path / "backup", AT, ignore_progress)
+    found = [tmp_path / "backup", *(tmp_path / "backup").rglob("*")]
+    assert len(found) > 6
+    # Contents are protected by their folder.
+    loose = {path.parent.name for path in found if path.stat().st_mode & 0o077}
+    assert loose <= {"contents"}
