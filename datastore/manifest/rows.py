@@ -66,6 +66,11 @@ def event_item(run: Run, event: RunEvent) -> Item:
     return {**key, **attributes}
 
 
+def first_event_key(run: Run) -> Key:
+    """The key of a run's first event, which becomes that of its tombstone."""
+    return RUN_EVENT.key(manifest=run.name.manifest.key_parts, run=run.run_id, seq=1)
+
+
 def event_of(item: Attributes) -> RunEvent:
     return load(RunEvent, item, seq=int(RUN_EVENT.sk.parse(str(item["sk"]))["seq"]))
 
@@ -102,8 +107,8 @@ def new_rows(run: Run, event: RunEvent) -> list[Write]:
 
 def tombstone(run: Run, until: int) -> Put:
     """The tombstone that keeps a deleted run's highest fence, so that no fence is used twice."""
-    key = RUN_EVENT.item(manifest=run.name.manifest.key_parts, run=run.run_id, seq=1)
-    return Put({**key, "fence": run.fence, TTL: until})
+    pk, sk = first_event_key(run)
+    return Put({"pk": pk, "sk": sk, "fence": run.fence, TTL: until})
 
 
 def changed_rows(before: Run, after: Run, event: RunEvent | None) -> list[Write]:
