@@ -233,12 +233,12 @@ class LetterFiles:
 
         Files of releases that did not put them into a folder for each day stay.
         """
-        files = self.lines.files
-        day = f"{FOLDER}/{moment:%Y-%m-%d}/"
-        old = [key for key in await files.list(f"{FOLDER}/2") if key < day]
-        for key in old:
-            await files.delete(key)
-        return len(old)
+        deleted = 0
+        async for page in self.lines.pages_before(FOLDER, moment):
+            for key in page:
+                await self.lines.files.delete(key)
+            deleted += len(page)
+        return deleted
 
 
 def normalized_entity(update: EntityUpdate) -> Mapping[str, Any]:

@@ -5,6 +5,10 @@ from enum import StrEnum
 from typing import Final
 
 from penstock.datastore.ngsi.name_encoding import Encoding
+from penstock.datastore.ngsi.notification import group_of
+from penstock.datastore.roles import GroupPath, covers
+
+_DAY_SECONDS = 86_400
 
 RETRY_FOREVER: Final = -1
 """The `batch_ttl` that retries a batch until it is stored."""
@@ -62,13 +66,33 @@ class NamingOptions:
     long_names: LongNames = LongNames.HASH
 
 
+@dataclass(frozen=True, slots=True)
+class SampleLifetimes:
+    """The days for which samples are kept, by group; 0 is for ever.
+
+    The entry of the group of a service path counts, or that of the nearest group above it.
+    """
+
+    days: tuple[tuple[GroupPath, int], ...] = ()
+
+    def expiry(self, service: str, path: str, at: int) -> int | None:
+        """The second at which a sample of a time `at` in milliseconds expires; None for never."""
+        if not self.days:
+            return None
+        group = group_of(service, path)
+        above = [(len(each), days) for each, days in self.days if covers(each, group)]
+        _, days = max(above, default=(0, 0))
+        return at // 1000 + days * _DAY_SECONDS if days else None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemLayout:
-    """The options that decide the form of an update's items."""
+    """The options that decide the form of an update's items, and how long they are kept."""
 
     attr_persistence: Persistence = Persistence.ROW
     value_format: ValueFormat = ValueFormat.TEXT
     compat: Compat = Compat.DOCUMENTED
+    lifetimes: SampleLifetimes = SampleLifetimes()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

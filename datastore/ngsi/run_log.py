@@ -109,21 +109,19 @@ class RunLog:
         await self.runs.change(run.name, Fail(fence=run.fence, error=error))
 
     async def delete_old_segments(self, keep: timedelta) -> int:
-        """Delete some old segments that nobody needs, and return their number.
+        """Delete the old segments that nobody needs, and return their number.
 
         These are segments of loaded runs and segments that never got a run.
         """
-        oldest = f"{FOLDER}/{self.access.clock.now() - keep:%Y-%m-%d}/"
-        files = [key for key in await self.lines.files.list(f"{FOLDER}/") if key < oldest]
-        names = [RunName(MANIFEST, key.removesuffix(FILE)) for key in files]
-        useless = [
-            file
-            for file, run in zip(files, await self.runs.many(names, consistent=True), strict=True)
-            if isinstance(run, NotFound) or run.state is RunState.LOADED
-        ]
-        for file in useless:
-            await self.lines.files.delete(file)
-        return len(useless)
+        deleted, moment = 0, self.access.clock.now() - keep
+        async for files in self.lines.pages_before(FOLDER, moment):
+            names = [RunName(MANIFEST, key.removesuffix(FILE)) for key in files]
+            found = await self.runs.many(names, consistent=True)
+            for file, run in zip(files, found, strict=True):
+                if isinstance(run, NotFound) or run.state is RunState.LOADED:
+                    await self.lines.files.delete(file)
+                    deleted += 1
+        return deleted
 
     async def claim_abandoned(self) -> list[Run]:
         """Claim some of the runs that no worker holds, oldest first."""

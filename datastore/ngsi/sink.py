@@ -29,7 +29,7 @@ from penstock.datastore.ngsi.naming_rules import load_renamer
 from penstock.datastore.ngsi.notification import Notification
 from penstock.datastore.ngsi.options import Ack, SinkOptions
 from penstock.datastore.ngsi.replay import LetterReplayer
-from penstock.datastore.ngsi.retention import RetentionSweep, RetentionTimes
+from penstock.datastore.ngsi.retention.sweep import FOR_EVER, RetentionSweep, RetentionTimes
 from penstock.datastore.ngsi.router import EntityRouter
 from penstock.datastore.ngsi.rows import Event
 from penstock.datastore.ngsi.run_log import LEASE_SECONDS, SINK_CALLER, RunLog
@@ -63,7 +63,7 @@ class SinkContext:
     storage_name: str = "files"
     written_by: str = "penstock"
     lease_seconds: int = LEASE_SECONDS
-    retention: RetentionTimes = RetentionTimes()
+    retention: RetentionTimes = FOR_EVER
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Retention: what the sink removes when it is old enough, and when samples expire.
+"""The sweep of the sink: it removes old segments, runs and dead letters.
 
 Every server sweeps. A sweep works in small transactions, each under the condition that what it
 removes is as it was read; so sweeps of several servers, and interrupted ones, change no count.
@@ -44,6 +44,10 @@ class RetentionTimes:
     letters: timedelta | None = None
 
 
+FOR_EVER: Final = RetentionTimes()
+"""Nothing but the files of segments goes."""
+
+
 @dataclass(frozen=True, slots=True)
 class RetentionSweep:
     """The removal of what the sink has kept long enough; any server may do it at any time."""
@@ -54,7 +58,8 @@ class RetentionSweep:
     async def remove_old(self) -> int:
         """Remove all that is too old, the rows before their files; return how much it was."""
         times, log = self.times, self.committer.run_log
-        works: list[Callable[[], Awaitable[int]]] = [partial(log.delete_old_segments, times.segments)]
+        works: list[Callable[[], Awaitable[int]]] = []
+        works.append(partial(log.delete_old_segments, times.segments))
         if times.runs is not None:
             works.append(partial(remove_old_runs, log, max(times.runs, times.segments)))
         if times.letters is not None:
