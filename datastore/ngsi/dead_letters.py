@@ -227,7 +227,6 @@ class LetterFiles:
         found = await self.lines.read(letter.file)
         return found[letter.line : letter.line + letter.events]
 
-
     async def delete_before(self, moment: datetime) -> int:
         """Delete the files that were written on the days before; return their number.
 

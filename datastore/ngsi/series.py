@@ -145,9 +145,7 @@ def _partition(of: Attribute, persistence: Persistence) -> str:
     return row.pk.fill(values)
 
 
-def _readable_filter(
-    name: str, persistence: Persistence, now: int
-) -> Callable[[Attributes], bool]:
+def _readable_filter(name: str, persistence: Persistence, now: int) -> Callable[[Attributes], bool]:
     """A filter for items that hold the attribute and have not expired."""
     if persistence is Persistence.ROW:
         return lambda item: not _is_expired(item, now)

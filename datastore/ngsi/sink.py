@@ -27,9 +27,9 @@ from penstock.datastore.ngsi.loading.run_loader import RunLoader
 from penstock.datastore.ngsi.loading.sample_writer import SampleWriter
 from penstock.datastore.ngsi.naming_rules import load_renamer
 from penstock.datastore.ngsi.notification import Notification
-from penstock.datastore.ngsi.options import Ack, SinkOptions
+from penstock.datastore.ngsi.options import FOR_EVER, Ack, RetentionTimes, SinkOptions
 from penstock.datastore.ngsi.replay import LetterReplayer
-from penstock.datastore.ngsi.retention.sweep import FOR_EVER, RetentionSweep, RetentionTimes
+from penstock.datastore.ngsi.retention.sweep import RetentionSweep
 from penstock.datastore.ngsi.router import EntityRouter
 from penstock.datastore.ngsi.rows import Event
 from penstock.datastore.ngsi.run_log import LEASE_SECONDS, SINK_CALLER, RunLog

@@ -20,6 +20,7 @@ from penstock.datastore.ngsi.commit import BatchCommitter
 from penstock.datastore.ngsi.counts import ServicePathKey
 from penstock.datastore.ngsi.dead_letters import DeadLetter, dead_letter_delete, list_letters
 from penstock.datastore.ngsi.directory import Directory
+from penstock.datastore.ngsi.options import RetentionTimes
 from penstock.datastore.ngsi.run_log import MANIFEST, RunLog
 from penstock.datastore.periodic import finish_all
 from penstock.datastore.table.commit import StaleRead, commit
@@ -30,22 +31,6 @@ T = TypeVar("T")
 
 _FILE_MARGIN: Final = timedelta(days=1)
 _PAGE = 100
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetentionTimes:
-    """How long the sink keeps what it wrote; None is for ever.
-
-    A run stays at least as long as the file of its segment.
-    """
-
-    segments: timedelta = timedelta(days=7)
-    runs: timedelta | None = None
-    letters: timedelta | None = None
-
-
-FOR_EVER: Final = RetentionTimes()
-"""Nothing but the files of segments goes."""
 
 
 @dataclass(frozen=True, slots=True)
