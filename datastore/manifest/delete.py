@@ -17,7 +17,6 @@ from penstock.datastore.manifest.records import ManifestName, Run, RunName
 from penstock.datastore.manifest.rows import (
     ALL_RUNS,
     delete_list_line,
-    first_event_key,
     history_query,
     key_of_run,
     run_of,
@@ -63,7 +62,9 @@ async def delete_run(access: Access, run: Run) -> None:
     removal = await _removal_writes(access, run, _describe_conflict)
     if run.fence:
         until = int((access.clock.now() + FENCE_RETENTION).timestamp())
-        removal[1] = Write(tombstone(run, until))
+        grave = tombstone(run, until)
+        removal = [each for each in removal if each.operation.key != grave.key]
+        removal.append(Write(grave))
     await commit(access.table, [*removal, remove_runs_write(run.name.manifest)])
 
 
@@ -107,21 +108,18 @@ def _fit_transactions(removals: Iterable[list[Write]]) -> Iterator[list[list[Wri
 
 
 async def _removal_writes(access: Access, run: Run, refusal: Refusal) -> list[Write]:
-    """The writes that delete a run's rows: its own, its first event, the others, and its lines.
+    """The writes that delete a run's rows: its own, its events, and its lines in lists.
 
-    The oldest part of a long history is deleted by this call.
+    The oldest part of a long history, but the first event, is deleted by this call.
     """
-    first = first_event_key(run)
     events = [key_of(item) async for item in query_items(access.table, history_query(run))]
-    later = [key for key in events if key != first]
-    oldest, rest = later[:-EVENTS_PER_TRANSACTION], later[-EVENTS_PER_TRANSACTION:]
+    oldest, rest = events[1:-EVENTS_PER_TRANSACTION], events[1:][-EVENTS_PER_TRANSACTION:]
     for start in range(0, len(oldest), BATCH):
         await access.table.write([Delete(key) for key in oldest[start : start + BATCH]])
     still = Compare("Version", "=", run.version)
     return [
         Write(Delete(key_of_run(run.name), still), refusal),
-        Write(Delete(first)),
-        *(Write(Delete(key)) for key in rest),
+        *(Write(Delete(key)) for key in (*events[:1], *rest)),
         Write(delete_list_line(run, ALL_RUNS)),
         Write(delete_list_line(run, run.state)),
     ]

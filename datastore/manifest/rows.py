@@ -93,16 +93,19 @@ class RunWasDeleted(Exception):
         self.fence = fence
 
 
-def new_rows(run: Run, event: RunEvent) -> list[Write]:
+def new_rows(run: Run, event: RunEvent | None) -> list[Write]:
     """All rows of a new run except its own.
 
     Raises RunWasDeleted if a run of this name was deleted and the new run's fence is not its
     highest.
     """
+    lines = [Write(list_line(run, ALL_RUNS)), Write(list_line(run, run.state))]
+    if event is None:
+        return lines
     item = event_item(run, event)
     condition = AnyOf((Missing(), Compare("fence", "=", run.fence)))
     history = Write(Put(item, condition), lambda standing: RunWasDeleted(_fence_of(standing)))
-    return [history, Write(list_line(run, ALL_RUNS)), Write(list_line(run, run.state))]
+    return [history, *lines]
 
 
 def tombstone(run: Run, until: int) -> Put:

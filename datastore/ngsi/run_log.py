@@ -2,7 +2,7 @@
 
 A segment holds events that were already read and checked. Its run therefore enters the manifest in
 the state LOADING, leased to the worker that wrote it. If that worker dies, another one claims the
-run.
+run. The history of a run begins with the first event that is out of the ordinary, such as this.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from penstock.datastore.access.access import Access
 from penstock.datastore.errors import IllegalState, NotFound
 from penstock.datastore.manifest.insert import insert_run
 from penstock.datastore.manifest.lists import RunListFilter, RunLists
-from penstock.datastore.manifest.records import Action, ManifestName, Run, RunName, RunState, Stage
+from penstock.datastore.manifest.records import ManifestName, Run, RunName, RunState, Stage
 from penstock.datastore.manifest.runs import Runs
 from penstock.datastore.manifest.transitions import Claim, Fail, Heartbeat, MarkLoaded
 from penstock.datastore.ngsi.events import LineFiles
@@ -87,7 +87,7 @@ class RunLog:
 
     async def insert_run(self, run: Run, extra_writes: Sequence[Write]) -> None:
         """Insert a run into the manifest; from then on its events are durable."""
-        await insert_run(self.runs.access, run, Action.DISCOVER, extra_writes)
+        await insert_run(self.runs.access, run, None, extra_writes)
 
     async def read_events(self, run: Run) -> list[Event]:
         """Read the events of a run; raises NotFound if the segment is gone."""
@@ -102,7 +102,8 @@ class RunLog:
     ) -> None:
         """Mark a run as loaded; raises IllegalState if another worker holds it by now."""
         transition = MarkLoaded(fence=run.fence, loaded_by=self.written_by, counts=counts)
-        await self.runs.change(run.name, transition, extra_writes)
+        # What usually happens is told by the run's own row.
+        await self.runs.change(run.name, transition, extra_writes, recorded=run.fence > 1)
 
     async def mark_failed(self, run: Run, error: str) -> None:
         """Mark a run as failed, so that a person must decide about it."""

@@ -114,7 +114,7 @@ async def test_two_sweeps_that_meet_anywhere_leave_exact_counts(
 ) -> None:
     watch, table = Watch(), world.context.table
     async with world.open_sink(SLOW, clock=Clock(watch), lease_seconds=60) as sink:
-        await load_runs(sink, 30)
+        await load_runs(sink, 40)
         watch.move(31 * DAY)
         await load_runs(sink, 1)
         interrupted = InterruptedTable(table, sweep_of(sink).remove_old, writes=writes)
@@ -127,13 +127,13 @@ async def test_two_sweeps_that_meet_anywhere_leave_exact_counts(
 async def test_a_sweep_that_dies_between_two_transactions_is_continued(world: SinkWorld) -> None:
     watch, table = Watch(), world.context.table
     async with world.open_sink(SLOW, clock=Clock(watch), lease_seconds=60) as sink:
-        await load_runs(sink, 30)
+        await load_runs(sink, 40)
         watch.move(31 * DAY)
         dying = sweep_over(sink, CutOffTable(table, 1))
         with pytest.raises(ProcessDied):
             await dying.remove_old()
         left = len([key for key in await contents(table) if key.sk == RUN.sk.fill({})])
-        assert 0 < left < 30
+        assert 0 < left < 40
         assert await run_faults(table) == []
         assert await sweep_of(sink).remove_old() == left
         assert await runs(sink) == []
