@@ -38,6 +38,10 @@ peers: all tools .venv-peers/installed ## measure beside other GraphQL servers; 
 kill: all ## kill the server amid 1,000 writes or notifications, 20 times each, and compare what it acknowledged
 	KILL_ROUNDS=20 KILL_WRITES=1000 $(BIN)/pytest -o log_cli=true --log-cli-level=WARNING tests/faults/test_server_kill.py tests/faults/test_ngsi_server_kill.py
 
+.PHONY: scale
+scale: all tools ## measure writes that meet, as AWS would refuse them; options in SCALE, as in SCALE=--help
+	@$(BIN)/python -m tests.scale $(SCALE)
+
 .PHONY: schema
 schema: all ## write schema.graphql
 	$(BIN)/penstock schema > schema.graphql

@@ -111,7 +111,7 @@ async def _reads(store: Store, share: float) -> list[Row]:
         return lambda session: getattr(session.audio.lists, method)(names[name], everything)
 
     return [
-        Row("1 one audio, RCU", "0.5", 0.5, await read(lambda v: one_of(v)(track.id))),
+        Row("1 one audio, RCU", "0.5", 1.0, await read(lambda v: one_of(v)(track.id))),
         Row("2 all ids, RCU", "170", 154 * share, await whole("get_audio_id_by_user_id")),
         Row("2 all audio, whole, RCU", "", 854 * share, await whole("audios")),
         Row(

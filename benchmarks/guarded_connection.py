@@ -13,10 +13,10 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from penstock.server.connections.connection import connection_class
 from penstock.server.connections.gate import ConnectionGate, Gates, Stage
 from penstock.server.connections.request_head import parse_head
 from penstock.server.connections.request_watcher import RequestWatcher
+from penstock.server.connections.uvicorn_class import connection_class
 
 BODY: Final = b'{"query": "{ pipelines(first: 10) { edges { node { id name } } } }"}'
 HEAD: Final = (

@@ -30,9 +30,9 @@ from benchmarks.peers.results_page import replace_between_marks
 from benchmarks.peers.server_options import PeerOptions
 from penstock.datastore.roles import ROOT, Role
 from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
-from penstock.server.connections.connection import connection_class
 from penstock.server.connections.gate import ConnectionGate, Gates, time_limits
 from penstock.server.connections.request_watcher import RequestWatcher
+from penstock.server.connections.uvicorn_class import connection_class
 from penstock.server.runtime.run_server import settle_garbage_collector
 from penstock.server.settings.settings import Settings
 

@@ -10,6 +10,8 @@ from aiobotocore.session import AioSession
 from botocore.loaders import Loader, create_loader
 
 _WARMED_SERVICES: Final[set[str]] = set()
+_SESSION_VARIABLES: Final = {"region": ("region", ["AWS_REGION", "AWS_DEFAULT_REGION"], None, None)}
+"""The variables of the region, in the order of AWS's command line; botocore knows only the last."""
 
 
 def aws_session(
@@ -24,7 +26,7 @@ def aws_session(
 
 def shared_loader_session() -> AioSession:
     """Make a botocore session that shares the descriptions of AWS's services with all others."""
-    session = AioSession()
+    session = AioSession(session_vars=_SESSION_VARIABLES)
     session.register_component("data_loader", _loader(session.get_config_variable("data_path")))
     return session
 

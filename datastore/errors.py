@@ -3,6 +3,7 @@
 PenstockError
 ├── ExpectedFailure         the caller's code branches on these; they change nothing
 │   ├── NotFound            absent, or not visible to the caller: the two are indistinguishable
+│   │   └── Unreadable      there, but this release cannot read it
 │   ├── NotPermitted        visible, but the caller's role does not allow it
 │   ├── Invalid             the input breaks rules; all of them are reported at once
 │   ├── NameTaken           another resource holds the name on the same line of groups
@@ -76,6 +77,7 @@ class ErrorCode(StrEnum):
     SERVICE_UNAVAILABLE = "SERVICE_UNAVAILABLE"
     TIMEOUT = "TIMEOUT"
     UNAUTHENTICATED = "UNAUTHENTICATED"
+    UNREADABLE = "UNREADABLE"
     UNSUPPORTED_MEDIA_TYPE = "UNSUPPORTED_MEDIA_TYPE"
 
 
@@ -139,6 +141,20 @@ class NotFound(ExpectedFailure):
         rest = f" and {more} more" if more > 0 else ""
         message = f"There is no {noun} with the id at these positions, from 0: {shown}{rest}."
         return cls(message, (field,), positions)
+
+
+class Unreadable(NotFound):
+    """The stored record is damaged, or has a form that this release does not know.
+
+    Lists leave it out, as they do what is gone by now.
+    """
+
+    code = ErrorCode.UNREADABLE
+
+    def __init__(self) -> None:
+        super().__init__(
+            "It is stored in a form that this server cannot read; its log names the row."
+        )
 
 
 class NotPermitted(ExpectedFailure):
@@ -322,9 +338,8 @@ class RateLimited(TryAgain):
 
     code = ErrorCode.RATE_LIMITED
 
-    def __init__(self, retry_after: int) -> None:
-        message = f"You used up your rate limit; try again in {retry_after} s."
-        super().__init__(message, retry_after)
+    def __init__(self, retry_after: int, reason: str = "You used up your rate limit") -> None:
+        super().__init__(f"{reason}; try again in {retry_after} s.", retry_after)
 
 
 class Unavailable(TryAgain):

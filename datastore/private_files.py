@@ -29,6 +29,15 @@ def make_private_database(path: Path) -> None:
         _close_to_others(path.with_name(path.name + suffix))
 
 
+def sync_folder(folder: Path) -> None:
+    """Bring the names in a folder to the disk."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def _close_to_others(path: Path) -> None:
     with suppress(OSError):
         found = path.stat()

@@ -97,7 +97,10 @@ class Resource(StoredRecord, frozen=True, kw_only=True):
     `version` counts the changes of content. `revision` counts every write, also grants and revokes,
     and never leaves the datastore. `groups` are the explicit grants, of which none covers another;
     `owner` is the group in which the resource was created. `references` are the resources that its
-    formulas name; versions saved by earlier releases have none.
+    formulas name; versions saved by earlier releases have none. `shard` is the shard in which all
+    counters count it, 0 for a resource of an earlier release; it never leaves the datastore.
+    `stepped` says that the latest write was too large for one transaction: rows behind it may still
+    be on their way.
     """
 
     id: str
@@ -114,6 +117,19 @@ class Resource(StoredRecord, frozen=True, kw_only=True):
     updated_at: str
     updated_by: str
     references: tuple[Reference, ...] = ()
+    shard: int = 0
+    stepped: bool = False
+
+
+class Footprint(StoredRecord, frozen=True, kw_only=True):
+    """The part of a resource from which its postings and counts follow; its id is in the key."""
+
+    id: str = ""
+    name: str = ""
+    owner: GroupPath
+    groups: tuple[GroupPath, ...]
+    tags: tuple[Tag, ...]
+    shard: int = 0
 
 
 class Pipeline(Resource, frozen=True, kw_only=True):
@@ -174,12 +190,17 @@ class ReferenceDatasetVersion(ReferenceDataset, frozen=True, kw_only=True):
 
 
 class Group(StoredRecord, frozen=True, kw_only=True):
-    """A group of the hierarchy, with exact counts of its child groups and its grants."""
+    """A group of the hierarchy."""
 
     path: GroupPath
     name: str
     created_at: str | None = None
     created_by: str | None = None
+
+
+class GroupCounts(StoredRecord, frozen=True, kw_only=True):
+    """Exact counts of the child groups of a group and of its grants, manifests among them."""
+
     children: int = 0
     grants: int = 0
 

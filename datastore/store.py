@@ -45,10 +45,12 @@ from penstock.datastore.playlists.repository import Playlists
 from penstock.datastore.records import Calculation, Pipeline, ReferenceDataset, Resource
 from penstock.datastore.resources.delete import ResourceDeleter
 from penstock.datastore.resources.reading import Listing, ResourceReader
+from penstock.datastore.resources.steps import RemainingSteps
 from penstock.datastore.resources.tags_in_use import TagLists
 from penstock.datastore.resources.versions import Versions
 from penstock.datastore.resources.write import ResourceWriter
 from penstock.datastore.roles import ROOT, Caller, Role
+from penstock.datastore.table.counters import SHARDS
 from penstock.datastore.table.instrumentation import MeteredTable, WatchBatch, watch_nothing
 from penstock.datastore.table.layout import (
     CALCULATION,
@@ -57,7 +59,8 @@ from penstock.datastore.table.layout import (
     REFERENCE_DATASET,
     KindDefinition,
 )
-from penstock.datastore.table.port import Key, Table
+from penstock.datastore.table.port import Table
+from penstock.datastore.table.session_table import OWN_WRITES, ReadConsistency, SessionTable
 
 R = TypeVar("R", bound=Resource)
 
@@ -93,27 +96,33 @@ class Session:
     """The repositories of one caller, opened by `Store.open_session` for one request.
 
     `units` counts the read and write units that the session uses; `work` is the account that pays
-    for other work. `watch` is called with each batch that a loader reads. A session makes a
-    repository when it is first used, because a request uses few of them.
+    for other work. `own_writes` is the table that knows what the session wrote; it is None in a
+    session without `reads`, which is for requests that only read. `watch` is called with each batch
+    that a loader reads. A session makes a repository when it is first used, because a request uses
+    few of them.
     """
 
-    def __init__(self, store: "Store", caller: Caller, work: WorkAccount) -> None:
-        table = MeteredTable(store.table)
+    def __init__(
+        self, store: "Store", caller: Caller, work: WorkAccount, reads: ReadConsistency | None
+    ) -> None:
+        metered = MeteredTable(store.table)
+        self.own_writes: Final = None if reads is None else SessionTable(metered, reads)
         self.caller: Final = caller
         self.work: Final = work
-        self.units: Final = table.units
+        self.units: Final = metered.units
         self.watch: Final = store.watch
         self._store: Final = store
         # Repositories hold the access and not the session: session and repositories would refer to
         # each other, and only the garbage collector would free them after the request.
         self._access: Final = Access(
-            table,
+            self.own_writes or metered,
             caller,
             store.clock,
             store.list_budget,
             store.files,
             work,
             store.upload_limits,
+            store.shards,
         )
         self._repositories: Final[dict[str, ResourceRepository[Any]]] = {}
 
@@ -225,6 +234,7 @@ class Store:
     clock: Clock = field(default_factory=Clock)
     list_budget: Budget = field(default_factory=Budget)
     upload_limits: UploadLimits = field(default_factory=UploadLimits)
+    shards: int = SHARDS
     watch: WatchBatch = watch_nothing
     files: Files = NO_FILES
     user_buckets: BucketAccess = field(default_factory=BucketAccess)
@@ -236,9 +246,17 @@ class Store:
     on_execution_ready: Callable[[], None] = notify_nobody
     ngsi_access: SinkAccess = field(default_factory=SinkAccess)
 
-    def open_session(self, caller: Caller, work: WorkAccount = FREE_WORK) -> Session:
-        """Open the session of a caller for one request; repositories come only from sessions."""
-        return Session(self, caller, work)
+    def open_session(
+        self,
+        caller: Caller,
+        work: WorkAccount = FREE_WORK,
+        reads: ReadConsistency | None = OWN_WRITES,
+    ) -> Session:
+        """Open the session of a caller for one request; repositories come only from sessions.
+
+        By default its reads are consistent from its first write on; without `reads` never.
+        """
+        return Session(self, caller, work, reads)
 
     async def find_credential(self, api_key: str) -> Credential | None:
         """Read the stored hash, roles and expiry of an API key, before its caller is known."""
@@ -249,8 +267,11 @@ class Store:
         return await read_cursor_key(self.table)
 
     async def ping(self) -> None:
-        """Read one key to check that the table answers; raises Unavailable."""
-        await self.table.get([Key("ping", "ping")])
+        """Check that the table answers, and takes writes if the last one failed.
+
+        Raises Unavailable.
+        """
+        await self.table.ping()
 
     async def finish_deletes(self) -> int:
         """Continue deletes that were interrupted; return the number of them.
@@ -262,7 +283,7 @@ class Store:
             await self._execution_maintenance().remove_obsolete()
             return 0
 
-        return await finish_all([remove_executions, *(each.sweep for each in self._deleters())])
+        return await finish_all([remove_executions, *(each.sweep for each in self._unfinished())])
 
     async def confirm_uploads(self) -> int:
         """Make executions ready whose input is uploaded; return the number of them."""
@@ -298,7 +319,7 @@ class Store:
 
     async def count_pending_deletes(self) -> int:
         """Count interrupted deletes, at most one page for each kind."""
-        return sum([await deleting.pending() for deleting in self._deleters()])
+        return sum([await each.pending() for each in self._unfinished()])
 
     async def sweep_files(self) -> int:
         """Remove files without a use and annotations of deleted things; return the number."""
@@ -326,9 +347,13 @@ class Store:
         more = {JobKind.IMPORT_AUDIO: self._import_audio}
         return await JobWorker(self._system_access(), worker, more).run()
 
-    def _deleters(self) -> list[ResourceDeleter[Any] | PlaylistDeleter]:
+    def _unfinished(self) -> list[RemainingSteps | ResourceDeleter[Any] | PlaylistDeleter]:
         nobody = self._system_access()
-        return [*(ResourceDeleter(kind, nobody) for kind in KINDS), PlaylistDeleter(nobody)]
+        return [
+            *(RemainingSteps(kind, nobody) for kind in KINDS),
+            *(ResourceDeleter(kind, nobody) for kind in KINDS),
+            PlaylistDeleter(nobody),
+        ]
 
     def _execution_maintenance(self) -> ExecutionMaintenance:
         return ExecutionMaintenance(self._system_access(), self.execution_rules, self.files)

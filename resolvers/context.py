@@ -6,10 +6,13 @@ from functools import cached_property
 import msgspec
 
 from penstock.datastore.access.work import FREE_WORK, WorkAccount
+from penstock.datastore.clock import Clock
 from penstock.datastore.resources.changes import RowChanges
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Session, Store
 from penstock.datastore.table.instrumentation import Units
+from penstock.datastore.table.session_table import ReadConsistency, WrittenRow
+from penstock.resolvers.consistency import open_token, seal_token
 from penstock.resolvers.cursors import Cursors
 from penstock.resolvers.loaders import Loaders
 
@@ -31,12 +34,15 @@ class Context(msgspec.Struct, frozen=True):
     """The objects of one request; only `cursors` and `changes` are shared with other requests.
 
     `cursors` seals positions in lists, and `changes` reports changes of rows to subscriptions.
+    `known` are the rows in the client's consistency token.
     """
 
     session: Session
     loaders: Loaders
     cursors: Cursors
     changes: RowChanges
+    clock: Clock
+    known: tuple[WrittenRow, ...] = ()
     turns: ListTurns = msgspec.field(default_factory=ListTurns)
 
     @classmethod
@@ -47,10 +53,35 @@ class Context(msgspec.Struct, frozen=True):
         cursors: Cursors,
         changes: RowChanges,
         work: WorkAccount = FREE_WORK,
+        *,
+        consistent: bool = False,
+        token: str | None = None,
     ) -> "Context":
-        """Create the context of a request or an event; call it in the running event loop."""
-        session = store.open_session(caller, work)
-        return cls(session, Loaders(session), cursors, changes)
+        """Create the context of a request or an event; call it in the running event loop.
+
+        `consistent` lets all its reads be consistent, as a consistency `token` does; raises
+        BadArgument for a token that is not one.
+        """
+        known: tuple[WrittenRow, ...] = ()
+        reads = ReadConsistency(consistent=True) if consistent else None
+        if token is not None:
+            known = open_token(cursors, token, store.clock.now())
+            reads = ReadConsistency(consistent=True, written=tuple(row.key for row in known))
+        session = store.open_session(caller, work, reads)
+        return cls(session, Loaders(session), cursors, changes, store.clock, known)
+
+    @property
+    def consistency_token(self) -> str | None:
+        """The token that makes later requests show what this one wrote; None if it wrote nothing.
+
+        Rows that the client's own token names go on in it.
+        """
+        table = self.session.own_writes
+        if table is None or not table.has_written:
+            return None
+        now = int(self.clock.now().timestamp())
+        written = [WrittenRow(key, now) for key in table.written]
+        return seal_token(self.cursors, self.known, written)
 
     @property
     def caller(self) -> Caller:

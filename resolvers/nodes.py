@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from penstock.datastore.audio.records import Album, Artist, Audio, BucketConnection
-from penstock.datastore.errors import BadArgument, NotFound
+from penstock.datastore.errors import BadArgument, NotFound, Unreadable
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.jobs.jobs import Job
 from penstock.datastore.manifest.records import Manifest, ManifestName, Run, RunName
@@ -52,21 +52,32 @@ async def load_nodes(
 ) -> list[Record | None]:
     """Load one object for each id, in the same order; None if it is missing, hidden or no id.
 
-    Of a resource, at least the attributes that the request reads are loaded.
+    An object that cannot be read counts as missing, so that the others are found. Of a resource,
+    at least the attributes that the request reads are loaded.
     """
-    return list(await gather(*(_load_or_none(context, id, projections) for id in ids)))
+
+    async def load_readable(id: TypedKey | None) -> Record | None:
+        try:
+            return await load_node(context, id, projections)
+        except Unreadable:
+            return None
+
+    return list(await gather(*map(load_readable, ids)))
 
 
-async def _load_or_none(
+async def load_node(
     context: Context, id: TypedKey | None, projections: ProjectionByType
 ) -> Record | None:
+    """Load the object with an id; None as in `load_nodes`, but raises Unreadable."""
     try:
-        return None if id is None else await _load_node(context, *id, projections)
+        return None if id is None else await _load_by_key(context, *id, projections)
+    except Unreadable:
+        raise
     except (NotFound, BadArgument):
         return None
 
 
-async def _load_node(
+async def _load_by_key(
     context: Context, type: str, key: str, projections: ProjectionByType
 ) -> Record | None:
     if type == "Group":

@@ -42,6 +42,7 @@ from penstock.server.core.headers import request_headers
 from penstock.server.core.siblings import Siblings
 from penstock.server.edge import dev_session, local_files, ngsi_notifications
 from penstock.server.edge.audio_streams import audio_stream_routes
+from penstock.server.edge.caller_places import PlaceTaker
 from penstock.server.edge.graphql import (
     AdmittedOperation,
     GraphQLApp,
@@ -56,6 +57,7 @@ from penstock.server.edge.rate_limit import (
     RateLimiter,
     shared_buckets,
 )
+from penstock.server.edge.request import CONSISTENCY_HEADER
 from penstock.server.edge.s3_events import S3Events
 from penstock.server.settings.settings import InvalidSettings, Settings
 from penstock.server.streams.backpressure import StreamLimits
@@ -172,6 +174,7 @@ REQUEST_HEADERS = (
     "content-type",
     "if-none-match",
     "if-range",
+    CONSISTENCY_HEADER,
     "range",
     "x-penstock-cost",
     "x-request-id",
@@ -182,6 +185,7 @@ RESPONSE_HEADERS = (
     "content-disposition",
     "content-range",
     "etag",
+    CONSISTENCY_HEADER,
     "retry-after",
     "www-authenticate",
     "x-request-id",
@@ -232,10 +236,7 @@ async def open_app(
         open_changes(store.table, settings.change_poll_seconds) as changes,
         instrumentation.share_with_siblings(),
     ):
-        seconds = settings.api_key_cache_seconds
-        authenticator = ApiKeyAuthenticator(
-            tokens, store.find_credential, seconds, now=store.clock.now
-        )
+        authenticator = _authenticator_of(settings, store, tokens)
         limiter = _rate_limiter(settings, runtime.siblings)
         runner = OperationRunner(
             _operation_reader(settings, limiter, instrumentation),
@@ -260,6 +261,13 @@ async def open_app(
             ],
             middleware=list(_middleware(settings)),
         )
+
+
+def _authenticator_of(settings: Settings, store: Store, tokens: Authenticator) -> Authenticator:
+    """Accept API keys too, and count the connections of each caller."""
+    seconds = settings.api_key_cache_seconds
+    keys = ApiKeyAuthenticator(tokens, store.find_credential, seconds, now=store.clock.now)
+    return PlaceTaker(keys)
 
 
 def streams_of(settings: Settings) -> StreamRegistry:
@@ -314,7 +322,15 @@ def _context_opener(
     def open_context(caller: Caller, admission: AdmittedOperation) -> Context:
         limiter.spend(caller.user_id, admission.cost)
         work = CallerAccount(limiter, caller.user_id)
-        return Context.open(store, caller, cursors, changes, work)
+        return Context.open(
+            store,
+            caller,
+            cursors,
+            changes,
+            work,
+            consistent=admission.operation.reads_consistently,
+            token=admission.consistency_token,
+        )
 
     return open_context
 

@@ -2,13 +2,15 @@
 
 import json as json_format
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated
 
-from cyclopts import App, Group, Parameter
+from cyclopts import App, CycloptsError, Group, Parameter
 
 from penstock.server.commands.options import setting_option
 from penstock.server.core.command_output import (
@@ -27,6 +29,9 @@ Exit codes: 0 done, 1 failed, 2 the command line or a setting is invalid, 3 the 
 reached or does not fit.
 """
 
+
+_INTERRUPTED = 128 + signal.SIGINT
+"""The exit code of a command that Ctrl-C ended, by the custom of shells."""
 
 JSON_HELP = "Print the answer as one JSON object; a failure too, on standard error."
 
@@ -55,6 +60,8 @@ for path, purpose in {
     "run:run": "Run a pipeline of a running server on a CSV file.",
     "sample_rows:sample_rows": "Print an input file for the sample pipelines.",
     "seed:seed": "Fill the store with a sample catalogue of groups and pipelines.",
+    "export:export": "Write everything of a store to an archive.",
+    "import_:import_": "Fill a store from an archive.",
     "table:table": "Create or check the table that holds all data.",
     "manifest:manifest": "Show manifest runs, work on them and release stuck ones.",
     "ngsi:ngsi": "Take over tables that other programs filled with samples.",
@@ -67,7 +74,7 @@ for path, purpose in {
     # The command's module is named, not imported: a short command does not load a long one's.
     app.command(
         f"penstock.server.commands.{path}",
-        name=path.partition(":")[0].replace("_", "-"),
+        name=path.partition(":")[0].rstrip("_").replace("_", "-"),
         help=purpose,
     )
 
@@ -101,7 +108,17 @@ def main() -> None:
         from penstock.server.telemetry.logs import configure_logging  # noqa: PLC0415
 
         configure_logging("json")
-    sys.exit(run(sys.argv[1:]))
+    tokens = sys.argv[1:]
+    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+        # Python ignores an interrupt in some places, of which importing has many.
+        with suppress(CycloptsError):
+            app.parse_commands(tokens)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        code = run(tokens)
+    except KeyboardInterrupt:
+        code = _INTERRUPTED
+    sys.exit(code)
 
 
 def _print_answer(answer: object, json: bool) -> ExitCode:

@@ -11,6 +11,7 @@ from penstock.datastore.errors import BadArgument, NotFound, NotPermitted
 from penstock.datastore.objects.port import NO_FILES, Files
 from penstock.datastore.records import Resource
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role, parent
+from penstock.datastore.table.counters import SHARDS
 from penstock.datastore.table.layout import GROUP
 from penstock.datastore.table.port import Key, Table
 
@@ -29,7 +30,8 @@ class Access(msgspec.Struct, frozen=True):
     """The caller, and the table, files, clock and limits that the caller's calls use.
 
     Every repository has one. Its methods check the caller's roles and grants. `work` is the account
-    that pays for work besides reads and writes.
+    that pays for work besides reads and writes. `shards` is the number of shards of each counter
+    among which new resources are spread.
     """
 
     table: Table
@@ -39,6 +41,7 @@ class Access(msgspec.Struct, frozen=True):
     files: Files = NO_FILES
     work: WorkAccount = FREE_WORK
     upload_limits: UploadLimits = UploadLimits()
+    shards: int = SHARDS
 
     @property
     def open_uploads(self) -> OpenUploads:
@@ -61,7 +64,10 @@ class Access(msgspec.Struct, frozen=True):
 
     async def require_group(self, group: GroupPath) -> None:
         """Raise NotFound for a group that does not exist; the root always exists."""
-        if group != ROOT and not (await self.table.get([key_of_group(group)])).items:
+        if group == ROOT:
+            return
+        found = await self.table.get([key_of_group(group)], consistent=True)
+        if not found.items:
             raise group_not_found_error(group)
 
     def require_role(self, role: Role, group: GroupPath) -> None:

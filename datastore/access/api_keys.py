@@ -15,7 +15,7 @@ from penstock.datastore.errors import FieldProblem, Invalid, LimitExceeded, NotF
 from penstock.datastore.records import ApiKey, GroupRole
 from penstock.datastore.roles import Caller, GroupPath, Role
 from penstock.datastore.table.layout import API_KEY
-from penstock.datastore.table.pages import Slice, Window, make_slice
+from penstock.datastore.table.pages import Slice, Window, make_slice, read_records
 from penstock.datastore.table.port import TTL, Attributes, Delete, Item, Put, Query, Table
 from penstock.datastore.text import is_id, name_problem
 
@@ -131,9 +131,8 @@ class ApiKeys:
             descending=not window.backward,
             limit=window.size + 1,
         )
-        page = await self.access.table.query(query)
-        found = [_key_record(item) for item in page.items]
-        return make_slice(found, window, lambda key: key.id, more=page.last is not None)
+        found = await read_records(self.access.table, query, _key_record)
+        return make_slice(found.records, window, lambda key: key.id, more=found.more)
 
     async def revoke(self, id: str) -> ApiKey:
         """Remove one of the caller's keys for good; NotFound for a key of another user."""

@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 
 from penstock.datastore.access.vault import SecretContext, TamperedSecret
 from penstock.datastore.aws_session import aws_session
-from penstock.datastore.dynamodb.failures import LOST_ANSWER, error_code
+from penstock.datastore.dynamodb.failures import LOST_ANSWER, error_code, own_credentials
 from penstock.datastore.errors import Unavailable
 
 SECONDS: Final = 3.0
@@ -59,7 +59,8 @@ class KmsVault:
 
     async def _call(self, name: str, **arguments: object) -> Any:
         try:
-            return await getattr(self._client, name)(KeyId=self._key_id, **arguments)
+            with own_credentials():
+                return await getattr(self._client, name)(KeyId=self._key_id, **arguments)
         except ClientError as error:
             if error_code(error) in _FOREIGN:
                 raise TamperedSecret("not sealed for this") from None

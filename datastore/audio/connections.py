@@ -20,8 +20,9 @@ from penstock.datastore.errors import FieldProblem, Invalid, LimitExceeded, NotF
 from penstock.datastore.objects.port import Credentials
 from penstock.datastore.table.items import load, read_rows
 from penstock.datastore.table.layout import CONNECTION
-from penstock.datastore.table.pages import Slice, Window, make_slice
+from penstock.datastore.table.pages import Slice, Window, make_slice, read_records
 from penstock.datastore.table.port import Attributes, Delete, Item, Put, Query, Range
+from penstock.datastore.table.unreadable_rows import read_or_report
 from penstock.datastore.text import is_id, name_problem
 
 MAX_NAME: Final = 128
@@ -62,7 +63,7 @@ def masked_key(access_key: str) -> str:
 MAX_CONNECTIONS: Final = 100
 NO_ROLES_TAKEN: Final = "cannot be used: this server assumes no roles"
 _EXTERNAL_ID_BYTES: Final = 24
-_SEALED: Final = "sealed"
+SEALED: Final = "sealed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,7 @@ class BucketConnections:
         await self._require_allowed(connection, list(key_problems(keys[0], keys[1])))
         secret = msgspec.json.encode([keys.access_key, keys.secret_key])
         sealed = await self.vault.seal(secret, sealing_context(self._user, connection.id))
-        await self._put_connection(connection, {_SEALED: sealed})
+        await self._put_connection(connection, {SEALED: sealed})
         return connection
 
     async def many(self, ids: Sequence[str]) -> list[BucketConnection | NotFound]:
@@ -115,7 +116,9 @@ class BucketConnections:
         rows = await read_rows(self.access.table, keys.values(), consistent=True)
         items = [rows.get(keys[id]) if id in keys else None for id in ids]
         return [
-            not_found_error("connection") if item is None else _read_connection(item)
+            not_found_error("connection")
+            if item is None
+            else read_or_report(_read_connection, item)
             for item in items
         ]
 
@@ -131,9 +134,8 @@ class BucketConnections:
             descending=not window.backward,
             limit=window.size + 1,
         )
-        page = await self.access.table.query(query)
-        found = [_read_connection(item) for item in page.items]
-        return make_slice(found, window, lambda one: one.id, more=page.last is not None)
+        found = await read_records(self.access.table, query, _read_connection)
+        return make_slice(found.records, window, lambda one: one.id, more=found.more)
 
     async def delete(self, id: str) -> BucketConnection:
         """Delete a connection with its encrypted keys; its tracks stay, and cannot be played."""
@@ -149,9 +151,9 @@ class BucketConnections:
         """Decrypt the keys of a connection, for use only; raises NotFound if there are none."""
         key = CONNECTION.key(user=self._user, connection=id)
         item = (await self.access.table.get([key], consistent=True)).items.get(key)
-        if item is None or _SEALED not in item:
+        if item is None or SEALED not in item:
             raise not_found_error("connection")
-        secret = await self.vault.open(str(item[_SEALED]), sealing_context(self._user, id))
+        secret = await self.vault.open(str(item[SEALED]), sealing_context(self._user, id))
         return Credentials(*msgspec.json.decode(secret, type=tuple[str, str]))
 
     async def _require_allowed(

@@ -27,6 +27,7 @@ from penstock.datastore.audio.upkeep.library_rows import upkeep_update
 from penstock.datastore.audio.upkeep.loose_objects import LooseObjects, loose_rows
 from penstock.datastore.errors import Invalid, Unavailable, VersionConflict
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
+from penstock.datastore.table.items import overwrite
 from penstock.datastore.table.port import Compare, Delete, Missing, Put, key_of
 
 
@@ -63,7 +64,7 @@ class TrackEditor:
         swept, too.
         """
         async for _ in Attempts():
-            track = await TrackReader(self.access).get_audio_files_by_audio_id(id, consistent=True)
+            track = await TrackReader(self.access).get_audio_files_by_audio_id(id)
             if expected_version not in (None, track.version):
                 raise VersionConflict(track.version)
             unchanged = Compare("version", "=", track.version)
@@ -88,7 +89,7 @@ class TrackEditor:
         Raises ObjectTaken if the track changes to an object that another track has.
         """
         async for _ in Attempts():
-            track = await TrackReader(self.access).get_audio_files_by_audio_id(id, consistent=True)
+            track = await TrackReader(self.access).get_audio_files_by_audio_id(id)
             changed = change(track)
             if changed == track:
                 return track
@@ -97,7 +98,7 @@ class TrackEditor:
             )
             unchanged = Compare("version", "=", track.version)
             writes = [
-                Write(Put(audio_item(changed), unchanged)),
+                Write(overwrite(Audio, audio_item(changed), unchanged)),
                 *self._object_changes(track, changed),
                 *row_changes(track_rows(track), track_rows(changed)),
             ]

@@ -197,7 +197,7 @@ class _AudioImport:
     ) -> list[Audio]:
         """The tracks of these objects whose content is another now; unmarks those that are back."""
         held = {state.taken_by: entry for entry, state in pairs if state.taken_by is not None}
-        tracks = await TrackReader(self.access).many(list(held), consistent=True)
+        tracks = await TrackReader(self.access).many(list(held))
         replaced = []
         for track, entry in zip(tracks, held.values(), strict=True):
             wanted = (source.bucket, self.lease.job.connection, entry.key)

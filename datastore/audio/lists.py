@@ -22,7 +22,7 @@ from penstock.datastore.table.layout import (
     GENRE,
     Row,
 )
-from penstock.datastore.table.pages import Slice, Window, make_slice
+from penstock.datastore.table.pages import Slice, Window, read_records, slice_placed
 from penstock.datastore.table.port import Attributes, Key, Query, Range
 from penstock.datastore.text import escape
 
@@ -136,17 +136,13 @@ class LibraryLists:
             descending=descending is not window.backward,
             limit=window.size + 1,
         )
-        page = await self.access.table.query(query)
-        found = make_slice(
-            page.items, window, lambda item: _after_prefix(prefix, item), more=page.last is not None
-        )
-        return found.with_items([read(item) for _, item in found.entries])
+
+        def read_placed(item: Attributes) -> tuple[str, T]:
+            return str(item["sk"]).removeprefix(prefix), read(item)
+
+        return slice_placed(await read_records(self.access.table, query, read_placed), window)
 
 
 def _name_prefix(row: Row, prefix: str) -> str:
     """The key prefix of names that begin with the text; names are escaped letter by letter."""
     return row.sk.prefix({}) + escape(names.sort_name(prefix))
-
-
-def _after_prefix(prefix: str, item: Attributes) -> str:
-    return str(item["sk"]).removeprefix(prefix)

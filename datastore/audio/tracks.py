@@ -22,6 +22,7 @@ from penstock.datastore.errors import NotFound
 from penstock.datastore.table.items import Projection, load, read_rows
 from penstock.datastore.table.layout import ALBUM, ARTIST, AUDIO, GENRE, LIBRARY, Row
 from penstock.datastore.table.port import Attributes, Item, Key
+from penstock.datastore.table.unreadable_rows import read_or_report
 from penstock.datastore.text import is_id, unescape
 
 
@@ -84,16 +85,19 @@ class TrackReader:
 
     access: Access
 
-    async def many(self, ids: Sequence[str], *, consistent: bool = False) -> list[Audio | NotFound]:
+    async def many(self, ids: Sequence[str]) -> list[Audio | NotFound]:
         """Get audio: `pk = U:<user>, sk = AU:<id>`, batched; one answer for each id, aligned."""
         keys = {id: audio_key(self._user, id) for id in ids if is_id(id)}
-        rows = await read_rows(self.access.table, keys.values(), consistent=consistent)
+        rows = await read_rows(self.access.table, keys.values(), consistent=True)
         items = [rows.get(keys[id]) if id in keys else None for id in ids]
-        return [not_found_error("audio") if item is None else audio_of(item) for item in items]
+        return [
+            not_found_error("audio") if item is None else read_or_report(audio_of, item)
+            for item in items
+        ]
 
-    async def get_audio_files_by_audio_id(self, id: str, *, consistent: bool = False) -> Audio:
+    async def get_audio_files_by_audio_id(self, id: str) -> Audio:
         """getAudioFilesByAudioId: `Query(ID = :AudioId)`, here one item; raises NotFound."""
-        (audio,) = await self.many([id], consistent=consistent)
+        (audio,) = await self.many([id])
         if isinstance(audio, NotFound):
             raise audio
         return audio
@@ -109,15 +113,19 @@ class TrackReader:
     async def totals(self) -> LibraryTotals:
         """Get the totals of the library: `pk = U:<user>, sk = U`."""
         key = LIBRARY.key(user=self._user)
-        return load(LibraryTotals, (await self.access.table.get([key])).items.get(key, {}))
+        found = await self.access.table.get([key], consistent=True)
+        return load(LibraryTotals, found.items.get(key, {}))
 
     async def _read_by_place(
         self, row: Row, places: Sequence[str], read: Callable[[Attributes], T], noun: str
     ) -> list[T | NotFound]:
         pk, prefix = row.pk.fill({"user": self._user}), row.sk.prefix({})
         keys = [Key(pk, prefix + place) for place in places]
-        rows = await read_rows(self.access.table, keys)
-        return [read(rows[key]) if key in rows else not_found_error(noun) for key in keys]
+        rows = await read_rows(self.access.table, keys, consistent=True)
+        return [
+            read_or_report(read, rows[key]) if key in rows else not_found_error(noun)
+            for key in keys
+        ]
 
     @property
     def _user(self) -> str:

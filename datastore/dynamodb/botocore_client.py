@@ -13,7 +13,7 @@ from botocore import xform_name
 from botocore.awsrequest import AWSPreparedRequest
 
 from penstock.datastore.dynamodb import protocol
-from penstock.datastore.dynamodb.protocol import AccessKey
+from penstock.datastore.dynamodb.protocol import AccessKey, ClientLimits
 from penstock.datastore.dynamodb.responses import parse_answer
 from penstock.datastore.dynamodb.wire import Raw
 
@@ -54,7 +54,11 @@ class BotocoreClient:
 
 @asynccontextmanager
 async def open_botocore_client(
-    session: AioSession, region: str | None, endpoint_url: str | None, key: AccessKey | None
+    session: AioSession,
+    region: str | None,
+    endpoint_url: str | None,
+    key: AccessKey | None,
+    limits: ClientLimits,
 ) -> AsyncIterator[BotocoreClient]:
     """Open a client; without a key, credentials come from AWS's ordinary chain."""
     session.register("before-send.dynamodb", _stream_large_body)
@@ -65,7 +69,7 @@ async def open_botocore_client(
         "dynamodb",
         region_name=region,
         endpoint_url=endpoint_url,
-        config=_config(),
+        config=_config(limits),
         aws_access_key_id=key and key.id,
         aws_secret_access_key=key and key.secret,
     ) as client:
@@ -78,13 +82,13 @@ def _stream_large_body(request: AWSPreparedRequest, **_: object) -> None:
         request.body = BytesIO(request.body)
 
 
-def _config() -> AioConfig:
+def _config(limits: ClientLimits) -> AioConfig:
     return AioConfig(
         user_agent=protocol.user_agent(),
         parameter_validation=False,
-        max_pool_connections=protocol.CONNECTIONS,
-        connect_timeout=protocol.CONNECT_SECONDS,
-        read_timeout=protocol.READ_SECONDS,
+        max_pool_connections=limits.connections,
+        connect_timeout=limits.connect_seconds,
+        read_timeout=limits.read_seconds,
         # Legacy is the mode that checks the CRC32 of an answer also when it never retries.
         retries={"mode": "legacy", "total_max_attempts": 1},
     )

@@ -13,6 +13,7 @@ from penstock.datastore.dynamodb.protocol import (
     DEFAULT_CLIENT,
     AccessKey,
     ClientKind,
+    ClientLimits,
     DynamoDBClient,
 )
 from penstock.datastore.dynamodb.raw_client import open_raw_client
@@ -27,19 +28,20 @@ async def connect(
     key: AccessKey | None = None,
     *,
     kind: ClientKind = DEFAULT_CLIENT,
+    limits: ClientLimits | None = None,
 ) -> AsyncIterator[DynamoDBClient]:
     """Open a client; without a key, credentials come from AWS's ordinary chain.
 
     The botocore client knows AWS's rules for regions and endpoints. It also works with proxies, so
     it takes the place of the raw client where the endpoint is behind a proxy.
     """
-    session = shared_loader_session()
-    async with open_botocore_client(session, region, endpoint_url, key) as botocore_client:
+    session, limits = shared_loader_session(), limits or ClientLimits.default()
+    async with open_botocore_client(session, region, endpoint_url, key, limits) as botocore_client:
         if kind == "stock" or _needs_proxy(botocore_client.endpoint_url):
             yield botocore_client
             return
     region, url = botocore_client.region, botocore_client.endpoint_url
-    async with open_raw_client(session, region, url, key) as raw_client:
+    async with open_raw_client(session, region, url, key, limits) as raw_client:
         yield raw_client
 
 

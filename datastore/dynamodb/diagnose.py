@@ -12,7 +12,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from penstock.datastore.dynamodb.client import connect
 from penstock.datastore.dynamodb.create_table import TableDefinition, TableDifferences
-from penstock.datastore.dynamodb.failures import LOST_ANSWER, error_code
+from penstock.datastore.dynamodb.failures import LOST_ANSWER, NO_CREDENTIALS, error_code
 from penstock.datastore.dynamodb.protocol import DynamoDBClient
 from penstock.datastore.dynamodb.retry import DEADLINE
 
@@ -25,12 +25,14 @@ NO_SUCH_TABLE = "ResourceNotFoundException"
 class TableDiagnosis(NamedTuple):
     """The result of one DescribeTable: the endpoint, the source of the credentials, the answer.
 
-    `no_answer` says why no answer came. `refusal` is DynamoDB's code where it refused, and `date`
-    is the time of the answer by DynamoDB's clock.
+    `no_credentials` says why the credentials cannot be had, and `no_answer` why no answer came.
+    `refusal` is DynamoDB's code where it refused, and `date` is the time of the answer by
+    DynamoDB's clock.
     """
 
     endpoint: str | None = None
     credentials: str | None = None
+    no_credentials: str | None = None
     no_answer: str | None = None
     refusal: str | None = None
     date: datetime | None = None
@@ -46,6 +48,8 @@ async def diagnose_table(
         async with connect(region, endpoint_url, kind="stock") as client:
             diagnosis = TableDiagnosis(client.endpoint_url, source)
             return diagnosis if source is None else await _describe_table(client, table, diagnosis)
+    except NO_CREDENTIALS as error:
+        return TableDiagnosis(no_credentials=str(error))
     except BotoCoreError as error:
         return TableDiagnosis(no_answer=str(error))
 
@@ -71,6 +75,8 @@ async def _describe_table(
     except ClientError as error:
         date = _answer_date(error.response["ResponseMetadata"])
         return diagnosis._replace(refusal=error_code(error), date=date)
+    except NO_CREDENTIALS as error:
+        return diagnosis._replace(no_credentials=str(error))
     except LOST_ANSWER as error:
         return diagnosis._replace(no_answer=str(error) or type(error).__name__)
 

@@ -1,18 +1,34 @@
 """DynamoDB's error codes, and the errors of the table port that they become."""
 
+import logging
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from enum import Enum
 from typing import Any
 
 import aiohttp
-from botocore.exceptions import ChecksumError, ClientError, HTTPClientError
+from botocore.exceptions import (
+    ChecksumError,
+    ClientError,
+    CredentialRetrievalError,
+    HTTPClientError,
+    MetadataRetrievalError,
+    NoCredentialsError,
+    PartialCredentialsError,
+    SSOError,
+    TokenRetrievalError,
+)
 from botocore.exceptions import ConnectionError as BotoConnectionError
 from botocore.parsers import ResponseParserError
 
 from penstock.datastore.dynamodb.wire import decode_item
-from penstock.datastore.errors import LimitExceeded, RequestRefused
+from penstock.datastore.errors import LimitExceeded, RequestRefused, Unavailable
 from penstock.datastore.table import limits
 from penstock.datastore.table.port import FailedCheck
+
+_CREDENTIALS_SECONDS = 10
+
+logger = logging.getLogger("penstock.aws")
 
 LOST_ANSWER: tuple[type[Exception], ...] = (
     HTTPClientError,
@@ -24,6 +40,48 @@ LOST_ANSWER: tuple[type[Exception], ...] = (
     TimeoutError,
 )
 """No complete answer came; whether the request took effect is unknown."""
+
+
+NO_CREDENTIALS: tuple[type[Exception], ...] = (
+    CredentialRetrievalError,
+    MetadataRetrievalError,
+    NoCredentialsError,
+    PartialCredentialsError,
+    SSOError,
+    TokenRetrievalError,
+)
+"""There are no credentials, or their source does not give them."""
+
+EXPIRED = frozenset(("ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired"))
+"""The codes of all services with which AWS refuses credentials that are no longer valid."""
+
+_CREDENTIAL_CALLS = frozenset(
+    ("AssumeRole", "AssumeRoleWithSAML", "AssumeRoleWithWebIdentity", "GetRoleCredentials")
+)
+_STILL_EXPIRED = "refreshed credentials are still expired"
+
+
+@contextmanager
+def own_credentials() -> Iterator[None]:
+    """Raise Unavailable where the server's own credentials cannot be had, or are not renewed."""
+    try:
+        yield
+    except NO_CREDENTIALS as error:
+        raise _credentials_failed(str(error)) from error
+    except RuntimeError as error:
+        if _STILL_EXPIRED not in str(error):
+            raise
+        raise _credentials_failed(str(error)) from error
+    except ClientError as error:
+        if error.operation_name not in _CREDENTIAL_CALLS and error_code(error) not in EXPIRED:
+            raise
+        raise _credentials_failed(error_code(error)) from error
+
+
+def _credentials_failed(problem: str) -> Unavailable:
+    # The words may name files and hosts of the server, so they go to the log alone.
+    logger.warning("there are no valid credentials for AWS: %s", problem)
+    return Unavailable("The server has no valid credentials for AWS.", _CREDENTIALS_SECONDS)
 
 
 class ErrorMeaning(Enum):

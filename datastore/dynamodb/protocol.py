@@ -16,6 +16,18 @@ CONNECT_SECONDS = 1.0
 READ_SECONDS = 3.0
 
 
+class ClientLimits(NamedTuple):
+    """The most connections of a client, and the seconds to connect and for a part of an answer."""
+
+    connections: int
+    connect_seconds: float
+    read_seconds: float
+
+    @classmethod
+    def default(cls) -> "ClientLimits":
+        return cls(CONNECTIONS, CONNECT_SECONDS, READ_SECONDS)
+
+
 class DynamoDBClient(Protocol):
     """A client for one endpoint, which sends each request once."""
 

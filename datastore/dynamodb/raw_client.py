@@ -18,7 +18,7 @@ from botocore.httpsession import get_cert_path
 
 from penstock.datastore.dynamodb import protocol
 from penstock.datastore.dynamodb.connections import ConnectionPool, Endpoint, HttpAnswer
-from penstock.datastore.dynamodb.protocol import AccessKey
+from penstock.datastore.dynamodb.protocol import AccessKey, ClientLimits
 from penstock.datastore.dynamodb.responses import FIRST_FAILURE_STATUS, parse_answer
 from penstock.datastore.dynamodb.signing import RequestSigner
 from penstock.datastore.dynamodb.wire import Raw
@@ -53,15 +53,19 @@ class RawClient:
 
 @asynccontextmanager
 async def open_raw_client(
-    session: AioSession, region: str, endpoint_url: str, key: AccessKey | None
+    session: AioSession,
+    region: str,
+    endpoint_url: str,
+    key: AccessKey | None,
+    limits: ClientLimits,
 ) -> AsyncIterator[RawClient]:
     """Open a client; without a key, credentials come from AWS's ordinary chain."""
     credentials = await session.get_credentials() if key is None else AioCredentials(*key)
     connections = ConnectionPool(
         await _read_endpoint(session, endpoint_url),
-        limit=protocol.CONNECTIONS,
-        connect_seconds=protocol.CONNECT_SECONDS,
-        read_seconds=protocol.READ_SECONDS,
+        limit=limits.connections,
+        connect_seconds=limits.connect_seconds,
+        read_seconds=limits.read_seconds,
     )
     try:
         yield RawClient(endpoint_url, region, credentials, connections)

@@ -11,7 +11,17 @@ from penstock.datastore.dynamodb.record_views import WireItem
 from penstock.datastore.dynamodb.retry import Attempts
 from penstock.datastore.dynamodb.wire import Raw, decode_key, decode_measured_item, encode_key
 from penstock.datastore.table import limits
-from penstock.datastore.table.port import INDEX, INDEX_HASH, Batch, Item, Key, Page, Query, key_of
+from penstock.datastore.table.port import (
+    INDEX,
+    INDEX_HASH,
+    Batch,
+    Item,
+    Key,
+    Page,
+    Query,
+    Scan,
+    key_of,
+)
 
 
 async def get_items(
@@ -86,7 +96,30 @@ def read_page(query: Query, answer: Raw) -> Page:
     return Page(items, _last_key(query, items, answer.get("LastEvaluatedKey")), units)
 
 
-def _last_key(query: Query, items: tuple[Item, ...], evaluated: Raw | None) -> Key | None:
+def scan_request(table: str, scan: Scan) -> Raw:
+    request: Raw = {"TableName": table, "ConsistentRead": True}
+    if scan.segments > 1:
+        request |= {"Segment": scan.segment, "TotalSegments": scan.segments}
+    if scan.prefix:
+        aliases = Aliases()
+        name, value = aliases.name("pk"), aliases.value(scan.prefix)
+        request["FilterExpression"] = f"begins_with({name}, {value})"
+        request |= aliases.arguments()
+    if scan.limit is not None:
+        request["Limit"] = scan.limit
+    if scan.after is not None:
+        request["ExclusiveStartKey"] = encode_key(scan.after)
+    return request
+
+
+def read_scanned(scan: Scan, answer: Raw) -> Page:
+    found = [decode_measured_item(raw) for raw in answer["Items"]]
+    items = tuple(item for item, _ in found)
+    units = limits.page_units((size for _, size in found), index=False, consistent=True)
+    return Page(items, _last_key(scan, items, answer.get("LastEvaluatedKey")), units)
+
+
+def _last_key(query: Query | Scan, items: tuple[Item, ...], evaluated: Raw | None) -> Key | None:
     """The last key of the page; not every server of the protocol sends it at an exact limit."""
     if evaluated:
         return decode_key(evaluated)

@@ -84,9 +84,21 @@ def decoder_of(record: type, projection: Projection) -> Callable[[bytes], Any]:
     held, properties = _struct_members(wanted, "")
     decode_part = msgspec.json.Decoder(_make_struct(record, held, properties)).decode
     if part is not None:
-        return decode_part
+        converted = [field for field in wanted if _choose_form(field.type).then is not None]
+        checks = [properties[field.name].fget for field in converted]
+        return partial(_decode_checked, decode_part, checks) if checks else decode_part
     readers = [(field.encode_name, properties[field.name].fget) for field in wanted]
     return partial(_decode_whole, record, decode_part, readers)
+
+
+def _decode_checked(
+    decode_part: Callable[[bytes], Any], checks: Sequence[Callable[[Any], Any]], text: bytes
+) -> Any:
+    """Decode a view, and convert its values once so that a row of another form is refused now."""
+    view = decode_part(text)
+    for check in checks:
+        check(view)
+    return view
 
 
 def _decode_whole(

@@ -1,8 +1,13 @@
-"""Retries inside one deadline, with full jitter: 25 ms at first, never more than 1 s."""
+"""Retries inside one deadline, with full jitter: 25 ms at first, never more than 1 s.
+
+After a conflict with another transaction the pauses are shorter, because that one takes only some
+milliseconds, and shorter still for those that wait long, so that they come before newer ones.
+"""
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import nullcontext
 from typing import TypeVar
 
 from botocore.exceptions import ClientError
@@ -30,9 +35,20 @@ def retry_reason(cause: Exception | None) -> RetryReason:
     return RetryReason.FAILED
 
 
+_FAILURES: Mapping[RetryReason, str] = {
+    RetryReason.CONFLICT: "Other servers kept writing the same items for",
+    RetryReason.FAILED: "The store failed for",
+    RetryReason.LOST: "The store did not answer within",
+    RetryReason.THROTTLED: "The store had no capacity left for",
+    RetryReason.UNPROCESSED: "The store left a part of the request undone for",
+}
+"""The truth about a call whose deadline passed, by the reason for its last retry."""
+
 BASE = 0.025
 CAP = 1.0
 DEADLINE = 8.0
+CONFLICT_BASE = 0.01
+CONFLICT_CAP = 0.2
 DOUBLINGS = 6
 
 Answer = TypeVar("Answer")
@@ -41,9 +57,13 @@ _jitter = random.SystemRandom().random
 
 
 class Attempts:
-    """The attempts of one call, at most `most`, which share a deadline (in seconds from now)."""
+    """The attempts of one call, at most `most`, which share a deadline (in seconds from now).
 
-    def __init__(self, deadline: float, most: int | None = None) -> None:
+    With `own` they are made with the server's own credentials, of which the operator takes care.
+    """
+
+    def __init__(self, deadline: float, most: int | None = None, *, own: bool = True) -> None:
+        self._credentials = failures.own_credentials if own else nullcontext
         self._deadline = deadline
         self._most = most
         self._until = asyncio.get_running_loop().time() + deadline
@@ -52,13 +72,14 @@ class Attempts:
     async def send(self, request: Callable[[], Awaitable[Answer]]) -> Answer:
         """Send the request, again while that can help, and return the answer.
 
-        Raises Unavailable when the deadline passes, and `failures.port_error` where a further
-        attempt would change nothing.
+        Raises Unavailable when the deadline passes or the server's own credentials fail, and
+        `failures.port_error` where a further attempt would change nothing.
         """
         while True:
             try:
-                async with asyncio.timeout_at(self._until):
-                    return await request()
+                with self._credentials():
+                    async with asyncio.timeout_at(self._until):
+                        return await request()
             except failures.LOST_ANSWER as error:
                 await self.pause(error)
             except ClientError as error:
@@ -68,16 +89,24 @@ class Attempts:
 
     async def pause(self, cause: Exception | None = None) -> None:
         """Wait before the next attempt; raises Unavailable if there is none before the deadline."""
-        delay = _jitter() * min(CAP, BASE * 2 ** min(self._pauses, DOUBLINGS))
+        reason = retry_reason(cause)
+        delay = _jitter() * self._longest_pause(reason)
         self._pauses += 1
         if self._pauses == self._most:
             tried = f"at attempt {self._pauses} of {self._most}"
             raise errors.Unavailable(f"The store failed {tried}.") from cause
         if asyncio.get_running_loop().time() + delay >= self._until:
-            message = f"The store did not answer within {self._deadline:g} seconds."
+            message = f"{_FAILURES[reason]} {round(self._deadline, 1):g} seconds."
             raise errors.Unavailable(message) from cause
-        note_retry(retry_reason(cause))
+        note_retry(reason)
         await asyncio.sleep(delay)
+
+    def _longest_pause(self, reason: RetryReason) -> float:
+        doubled = float(1 << min(self._pauses, DOUBLINGS))
+        if reason is not RetryReason.CONFLICT:
+            return min(CAP, BASE * doubled)
+        left = (self._until - asyncio.get_running_loop().time()) / self._deadline
+        return min(CONFLICT_CAP, CONFLICT_BASE * doubled) * max(0.0, left)
 
     async def pause_before_rest(self, *, of: int, left: int) -> None:
         """Wait before sending the rest of a batch; after some progress, only shortly."""

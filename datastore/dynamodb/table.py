@@ -1,5 +1,6 @@
 """The table port over DynamoDB: limits are checked first, requests are retried until a deadline."""
 
+from asyncio import get_running_loop
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from functools import partial
@@ -7,10 +8,27 @@ from functools import partial
 from penstock.datastore.dynamodb import reads, transactions
 from penstock.datastore.dynamodb.client import connect
 from penstock.datastore.dynamodb.create_table import TableDefinition
-from penstock.datastore.dynamodb.protocol import DEFAULT_CLIENT, ClientKind, DynamoDBClient
+from penstock.datastore.dynamodb.failures import own_credentials
+from penstock.datastore.dynamodb.protocol import (
+    DEFAULT_CLIENT,
+    ClientKind,
+    ClientLimits,
+    DynamoDBClient,
+)
 from penstock.datastore.dynamodb.retry import DEADLINE, Attempts
 from penstock.datastore.table import limits
-from penstock.datastore.table.port import Batch, Delete, Key, Operation, Page, Put, Query
+from penstock.datastore.table.port import (
+    PING,
+    Batch,
+    Delete,
+    Key,
+    Operation,
+    Page,
+    Put,
+    Query,
+    Scan,
+)
+from penstock.datastore.table.turns import TransactionTurns
 
 
 class DynamoDBTable:
@@ -27,9 +45,11 @@ class DynamoDBTable:
         self._client = client
         self._connections = connections
         self._deadline = deadline
+        price = partial(transactions.list_write_units, transactional=True)
+        self._turns = TransactionTurns(self._send_transaction, price)
 
     @classmethod
-    async def open(
+    async def open(  # noqa: PLR0913 - the settings of one client
         cls,
         name: str,
         *,
@@ -37,13 +57,16 @@ class DynamoDBTable:
         endpoint_url: str | None = None,
         deadline: float = DEADLINE,
         kind: ClientKind = DEFAULT_CLIENT,
+        client_limits: ClientLimits | None = None,
     ) -> "DynamoDBTable":
         """Connect with the credentials of AWS's ordinary chain; nothing is requested of the table.
 
         `deadline` is in seconds and bounds each call together with its retries.
         """
         connections = AsyncExitStack()
-        client = await connections.enter_async_context(connect(region, endpoint_url, kind=kind))
+        with own_credentials():
+            connecting = connect(region, endpoint_url, kind=kind, limits=client_limits)
+            client = await connections.enter_async_context(connecting)
         return cls(name, client, connections, deadline)
 
     async def get(self, keys: Sequence[Key], *, consistent: bool = False) -> Batch:
@@ -59,17 +82,25 @@ class DynamoDBTable:
         answer = await Attempts(self._deadline).send(partial(self._client.call, "Query", request))
         return reads.read_page(query, answer)
 
+    async def scan(self, scan: Scan) -> Page:
+        limits.guard_scan(scan)
+        request = reads.scan_request(self._name, scan)
+        answer = await Attempts(self._deadline).send(partial(self._client.call, "Scan", request))
+        return reads.read_scanned(scan, answer)
+
     async def transact(self, operations: Sequence[Operation]) -> float:
         sizes = limits.guard_transact(operations)
-        attempts = Attempts(self._deadline)
-        return await transactions.transact(self._client, self._name, attempts, operations, sizes)
+        return await self._turns.transact(operations, sizes, self._deadline)
 
     async def write(self, operations: Sequence[Put | Delete]) -> float:
         sizes = limits.guard_write(operations)
         await transactions.batch_write(
             self._client, Attempts(self._deadline), {self._name: operations}
         )
-        return transactions.sum_write_units(operations, sizes, transactional=False)
+        return sum(transactions.list_write_units(operations, sizes, transactional=False))
+
+    async def ping(self) -> None:
+        await self.get([PING])
 
     async def create(self) -> None:
         await self._definition().create()
@@ -78,7 +109,12 @@ class DynamoDBTable:
         return await self._definition().verify()
 
     async def close(self) -> None:
+        await self._turns.close()
         await self._connections.aclose()
+
+    async def _send_transaction(self, operations: Sequence[Operation], until: float) -> None:
+        attempts = Attempts(until - get_running_loop().time())
+        await transactions.transact(self._client, self._name, attempts, operations)
 
     def _definition(self) -> TableDefinition:
         return TableDefinition(self._client, self._name, self._deadline)

@@ -21,7 +21,6 @@ from penstock.datastore.table.port import (
     Check,
     ConditionFailed,
     Delete,
-    FailedCheck,
     Operation,
     Put,
     Update,
@@ -33,9 +32,8 @@ async def transact(
     table: str,
     attempts: Attempts,
     operations: Sequence[Operation],
-    sizes: Sequence[int],
-) -> float:
-    """Do all operations or none; `sizes` are the bytes that each operation sends."""
+) -> None:
+    """Do all operations or none."""
     request = {
         "TransactItems": [_transact_item(table, operation) for operation in operations],
         # One token for all attempts: a repeated success is remembered, not done again.
@@ -45,9 +43,8 @@ async def transact(
         await attempts.send(partial(client.call, "TransactWriteItems", request))
     except TransactionCancelled as cancelled:
         raise ConditionFailed(
-            cancelled.failed, _units_of_failure(operations, cancelled.failed)
+            cancelled.failed, limits.refused_units(len(operations), cancelled.failed)
         ) from cancelled
-    return sum_write_units(operations, sizes, transactional=True)
 
 
 def _transact_item(table: str, operation: Operation) -> Raw:
@@ -100,14 +97,14 @@ def _write_request(operation: Put | Delete) -> Raw:
     return {"DeleteRequest": {"Key": encode_key(operation.key)}}
 
 
-def sum_write_units(
+def list_write_units(
     operations: Sequence[Operation], sizes: Sequence[int], *, transactional: bool
-) -> float:
-    """The write units of operations that succeeded, by the bytes that each sends."""
-    return sum(
+) -> list[float]:
+    """The write units of each operation that succeeded, by the bytes that it sends."""
+    return [
         _operation_units(operation, size, transactional=transactional)
         for operation, size in zip(operations, sizes, strict=True)
-    )
+    ]
 
 
 def _operation_units(operation: Operation, size: int, *, transactional: bool) -> float:
@@ -122,13 +119,3 @@ def _operation_units(operation: Operation, size: int, *, transactional: bool) ->
             return limits.check_units(None)
     new = ItemFootprint(size, index_hash if isinstance(index_hash, str) else None)
     return limits.write_units(None, new, transactional=transactional)
-
-
-def _units_of_failure(operations: Sequence[Operation], failed: Sequence[FailedCheck]) -> float:
-    """The write units of a failed transaction; items that are not known count as absent."""
-    current_items = {check.position: check.item for check in failed}
-    footprints = (
-        limits.measure_item(item) if (item := current_items.get(position)) else None
-        for position in range(len(operations))
-    )
-    return sum(map(limits.check_units, footprints))

@@ -71,7 +71,7 @@ class ChangeExecutions:
                 raise illegal_state_error(found.execution)
             return self._restarted_execution(found.execution)
 
-        found = await ReadExecutions(self.access).one(id, consistent=True)
+        found = await ReadExecutions(self.access).one(id)
         require_control(self.access.caller, found.pipeline, found.execution)
         if retry_execution(found).upload_until is None:
             again = await self._change(id, EventKind.RETRIED, retry_execution)
@@ -94,7 +94,7 @@ class ChangeExecutions:
         self, id: str, event_kind: EventKind, change: Callable[[VisibleExecution], Execution]
     ) -> Execution:
         async for _ in Attempts():
-            found = await ReadExecutions(self.access).one(id, consistent=True)
+            found = await ReadExecutions(self.access).one(id)
             require_control(self.access.caller, found.pipeline, found.execution)
             after = change(found)
             if after is found.execution:
@@ -106,7 +106,7 @@ class ChangeExecutions:
                 await commit(self.access.table, transition_writes(found.execution, after, event))
             except StaleRead:
                 continue
-            return (await ReadExecutions(self.access).one(id, consistent=True)).execution
+            return (await ReadExecutions(self.access).one(id)).execution
         raise Unavailable("The execution is being written by many at once.")
 
     def _restarted_execution(self, execution: Execution) -> Execution:

@@ -48,6 +48,7 @@ from penstock.datastore.resources.execution_guard import CLOSED, DELETED
 from penstock.datastore.resources.reading import ResourceReader
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, already_done, commit
+from penstock.datastore.table.counters import choose_shard
 from penstock.datastore.table.layout import EXECUTION, EXECUTION_COUNT, EXECUTION_PLAN, PIPELINE
 from penstock.datastore.table.port import (
     AllOf,
@@ -130,9 +131,7 @@ class CreateExecutions:
     ) -> Execution:
         last, is_open = None, wanted.mode is ExecutionMode.INLINE
         async for _ in Attempts():
-            pipeline = await ResourceReader(PIPELINE, self.access).one(
-                wanted.pipeline_id, consistent=True
-            )
+            pipeline = await ResourceReader(PIPELINE, self.access).one(wanted.pipeline_id)
             require_run(self.access.caller, pipeline)
             if not is_open:
                 await self._open_upload(pipeline, id)
@@ -168,6 +167,7 @@ class CreateExecutions:
             mode=wanted.mode,
             state=ExecutionState.WAITING,
             tags=wanted.tags,
+            shard=choose_shard(id, self.access.shards),
             pins=pins,
             max_failed_rows=wanted.max_failed_rows,
             ingest=iso_timestamp(now) if last is None else _next_moment(last, now),
@@ -220,7 +220,7 @@ class CreateExecutions:
             await commit(self.access.table, [*writes, guard, _first_count_write(execution)])
 
     async def _read_replayed(self, id: str) -> Execution:
-        (found,) = await ReadExecutions(self.access).many([id], consistent=True)
+        (found,) = await ReadExecutions(self.access).many([id])
         if isinstance(found, Execution):
             return found
         message = f"made an {NOUN} that is gone"
@@ -235,7 +235,8 @@ def tag_writes(execution: Execution, *, gone: bool = False) -> list[Write]:
     cover: Item = {"tags": dict(tags.tag_map(execution.tags))}
     rows = tag_rows(KIND, execution.pipeline_id, execution.id, execution.tags)
     items = {key: {**row, **cover} for key, row in rows.items()}
-    counters = {one.key: one for one in tag_counters(KIND, execution.pipeline_id, execution.tags)}
+    counted = tag_counters(KIND, execution.pipeline_id, execution.tags, execution.shard)
+    counters = {one.key: one for one in counted}
     if gone:
         return [*item_writes(items, {}), *counter_writes(counters, {})]
     return [*item_writes({}, items), *counter_writes({}, counters)]

@@ -217,7 +217,7 @@ class ExternalWorkers:
         return execution
 
     async def _read_permitted(self, id: str) -> Execution:
-        execution, pipeline = await ReadExecutions(self.access).one(id, consistent=True)
+        execution, pipeline = await ReadExecutions(self.access).one(id)
         if not self.access.caller.has_role(RUN_ROLE, pipeline.owner):
             raise NotPermitted(f"This needs the role CONTRIBUTOR at {pipeline.owner}.")
         return execution

@@ -165,7 +165,7 @@ class InlineExecutions:
         if execution.ready_at is None and not execution.state.is_over:
             self.output.ran.add(execution.id)
             await self._run_rows(execution, data, len(rows))
-        return (await ReadExecutions(self.access).one(execution.id, consistent=True)).execution
+        return (await ReadExecutions(self.access).one(execution.id)).execution
 
     async def _run_rows(self, execution: Execution, data: bytes, count: int) -> None:
         async def chunks() -> AsyncIterator[bytes]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from typing import NamedTuple
 from uuid import UUID
 
@@ -17,8 +18,9 @@ from penstock.datastore.table.instrumentation import MeteredTable
 from penstock.datastore.table.items import Projection, merge_projections, read_rows
 from penstock.datastore.table.keys import split_levels
 from penstock.datastore.table.layout import EXECUTION
-from penstock.datastore.table.pages import Slice, Window
+from penstock.datastore.table.pages import Slice, Window, read_records
 from penstock.datastore.table.port import Query, Range
+from penstock.datastore.table.unreadable_rows import read_all
 from penstock.datastore.tag_search.postings import IndexPostings, ScanParams, TagPostings
 from penstock.datastore.tag_search.search import PostingStream, SearchBudget, search
 from penstock.datastore.tag_search.tags import TagFilter
@@ -62,7 +64,9 @@ class _PipelinePostings:
     pipeline: str
 
     def tag(self, key: str, value: str) -> PostingStream:
-        return TagPostings(self.travel, GroupPath(self.pipeline), key, split_levels(value))
+        return TagPostings(
+            self.travel, GroupPath(self.pipeline), key, split_levels(value), constant=True
+        )
 
     def members(self) -> PostingStream:
         listed = EXECUTION.index_partition(pipeline=self.pipeline)
@@ -157,9 +161,10 @@ class _ExecutionScan:
             descending=self.descending,
             limit=limit,
         )
-        page = await self.table.query(query)
-        found = [execution_of(item, self.projection) for item in page.items]
-        return _ExecutionBatch(found, found[-1].id if found else after, page.last is not None)
+        read = partial(execution_of, projection=self.projection)
+        found = await read_records(self.table, query, read)
+        reached = found.records[-1].id if found.records else after
+        return _ExecutionBatch(found.records, reached, found.more)
 
     async def _by_tags(self, after: str | None, need: int) -> _ExecutionBatch:
         bounds = self.access.budget
@@ -176,7 +181,8 @@ class _ExecutionScan:
         )
         keys = [key_of_execution(id) for id in found.ids]
         rows = await read_rows(self.table, keys)
-        there = [execution_of(rows[key], self.projection) for key in keys if key in rows]
+        read = partial(execution_of, projection=self.projection)
+        there = read_all(read, (rows[key] for key in keys if key in rows))
         return _ExecutionBatch(there, found.examined, found.more)
 
     def _matches(self, one: Execution) -> bool:

@@ -14,7 +14,7 @@ from penstock.datastore.executions.records import Execution
 from penstock.datastore.objects.lasting_copies import copy_lasting
 from penstock.datastore.objects.port import FileReplaced, Files, Stat
 from penstock.datastore.records import ReferenceDataset
-from penstock.datastore.table.items import load, read_rows
+from penstock.datastore.table.items import load, read_lasting_rows
 from penstock.datastore.table.layout import REFERENCE_DATASET
 from penstock.datastore.table.port import Table
 from penstock.formula.core.datasets import DatasetRows
@@ -84,7 +84,7 @@ async def find_datasets(table: Table, plan: TransformPlan) -> Mapping[str, Refer
     for identity in names:
         id, _, version = identity.rpartition(":")
         keys[identity] = REFERENCE_DATASET.version.key(id=id, version=int(version))
-    rows = await read_rows(table, keys.values())
+    rows = await read_lasting_rows(table, keys.values())
     found = {}
     for identity, key in keys.items():
         if key not in rows:

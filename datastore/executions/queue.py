@@ -7,6 +7,7 @@ the executions. A consistent read therefore misses no execution and lists none t
 from collections.abc import AsyncIterator, Sequence
 from random import sample
 
+from penstock.datastore.errors import Unreadable
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.executions.rows import (
     SHARD_COUNT,
@@ -19,6 +20,7 @@ from penstock.datastore.table.items import read_rows
 from penstock.datastore.table.layout import EXECUTION_DUE
 from penstock.datastore.table.pages import query_pages
 from penstock.datastore.table.port import Attributes, Delete, Key, Query, Range, Table, key_of
+from penstock.datastore.table.unreadable_rows import read_or_report
 
 
 async def due_executions(
@@ -52,10 +54,10 @@ async def _current_executions(table: Table, due_rows: Sequence[Attributes]) -> l
     rows = await read_rows(table, keys.values(), consistent=True)
     found = []
     for key, place in keys.items():
-        execution = execution_of(rows[place]) if place in rows else None
+        execution = read_or_report(execution_of, rows[place]) if place in rows else None
         if execution is None:
             await table.write([Delete(key)])
-        elif due_key(execution) == key:
+        elif not isinstance(execution, Unreadable) and due_key(execution) == key:
             found.append(execution)
     return found
 

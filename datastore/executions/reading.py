@@ -2,12 +2,13 @@
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
 
 from penstock.datastore.access.access import Access, not_found_error
-from penstock.datastore.errors import NotFound
+from penstock.datastore.errors import NotFound, Unreadable
 from penstock.datastore.executions.records import Execution, ExecutionEvent
 from penstock.datastore.executions.rows import execution_of, key_of_execution
 from penstock.datastore.records import Pipeline
@@ -15,8 +16,9 @@ from penstock.datastore.resources.changes import RowChanges
 from penstock.datastore.resources.reading import ACCESS_FIELDS, ResourceReader
 from penstock.datastore.table.items import Projection, load, read_rows
 from penstock.datastore.table.layout import EXECUTION_EVENT, EXECUTION_PLAN, PIPELINE
-from penstock.datastore.table.pages import Slice, Window, make_slice
+from penstock.datastore.table.pages import Slice, Window, make_slice, read_records
 from penstock.datastore.table.port import Query, Range, Table
+from penstock.datastore.table.unreadable_rows import read_or_report
 from penstock.datastore.text import is_id
 from penstock.transform.plan import TransformPlan
 
@@ -36,34 +38,38 @@ class ReadExecutions:
 
     access: Access
 
-    async def many(
-        self, ids: Sequence[str], *, consistent: bool = False
-    ) -> list[Execution | NotFound]:
+    async def many(self, ids: Sequence[str]) -> list[Execution | NotFound]:
         """Get execution: `pk = PE:<id>, sk = PE:P`, batched, then their pipelines; aligned."""
-        found = await self.many_with_pipelines(ids, consistent=consistent, projection=ACCESS_FIELDS)
+        found = await self.many_with_pipelines(ids, projection=ACCESS_FIELDS)
         return [one if isinstance(one, NotFound) else one.execution for one in found]
 
-    async def one(self, id: str, *, consistent: bool = False) -> VisibleExecution:
+    async def one(self, id: str) -> VisibleExecution:
         """Get an execution with its pipeline; raises NotFound."""
-        (found,) = await self.many_with_pipelines([id], consistent=consistent)
+        (found,) = await self.many_with_pipelines([id])
         if isinstance(found, NotFound):
             raise found
         return found
 
     async def many_with_pipelines(
-        self, ids: Sequence[str], *, consistent: bool = False, projection: Projection = None
+        self, ids: Sequence[str], *, projection: Projection = None
     ) -> list[VisibleExecution | NotFound]:
         """Get executions with their pipelines; one answer for each id, aligned.
 
         `projection` are the fields that each pipeline must have.
         """
         keys = {id: key_of_execution(id) for id in ids if is_id(id)}
-        rows = await read_rows(self.access.table, keys.values(), consistent=consistent)
-        read = {id: execution_of(rows[key]) for id, key in keys.items() if key in rows}
-        found = {id: one for id, one in read.items() if one.deleted_at is None}
+        rows = await read_rows(self.access.table, keys.values(), consistent=True)
+        read = {
+            id: read_or_report(execution_of, rows[key]) for id, key in keys.items() if key in rows
+        }
+        found = {
+            id: one
+            for id, one in read.items()
+            if not isinstance(one, Unreadable) and one.deleted_at is None
+        }
         owners = list(dict.fromkeys(one.pipeline_id for one in found.values()))
         reading = ResourceReader(PIPELINE, self.access)
-        pipelines = await reading.many(owners, consistent=consistent, projection=projection)
+        pipelines = await reading.many(owners, projection=projection)
         visible = {one.id: one for one in pipelines if not isinstance(one, NotFound)}
         return [
             VisibleExecution(found[id], visible[found[id].pipeline_id])
@@ -83,9 +89,9 @@ class ReadExecutions:
             descending=window.backward,
             limit=window.size + 1,
         )
-        page = await self.access.table.query(query)
-        found = [load(ExecutionEvent, item) for item in page.items]
-        return make_slice(found, window, lambda event: str(event.seq), more=page.last is not None)
+        read = partial(load, ExecutionEvent)
+        found = await read_records(self.access.table, query, read)
+        return make_slice(found.records, window, lambda event: str(event.seq), more=found.more)
 
 
 async def find_execution(table: Table, id: str) -> Execution | None:
@@ -110,12 +116,12 @@ async def follow_execution(
     A slow reader misses states, but never the last. The iterator also ends if the execution is
     removed or the caller no longer sees it. Raises NotFound if they do not see it at the start.
     """
-    execution = (await reading.one(id, consistent=True)).execution
+    execution = (await reading.one(id)).execution
     yield execution
     with changes.watch(key_of_execution(id), execution.revision) as watch:
         while not execution.state.is_over:
             await watch.next()
-            (found,) = await reading.many([id], consistent=True)
+            (found,) = await reading.many([id])
             if isinstance(found, NotFound):
                 return
             if found.revision > execution.revision:

@@ -93,6 +93,7 @@ class Execution(StoredRecord, frozen=True, kw_only=True):
     digest: str | None = None
     copied_from: str | None = None
     deleted_at: str | None = None
+    shard: int = 0
 
     @property
     def seconds_at_work(self) -> float | None:

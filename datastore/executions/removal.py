@@ -128,7 +128,11 @@ class ExecutionRemoval:
 
     async def _delete_events(self, execution: Execution) -> None:
         row = EXECUTION_EVENT
-        history = Query(partition=row.pk.fill({"id": execution.id}), range=Range(row.sk.prefix({})))
+        history = Query(
+            partition=row.pk.fill({"id": execution.id}),
+            range=Range(row.sk.prefix({})),
+            consistent=True,
+        )
         async for page in query_pages(self.table, history):
             keys = [key_of(item) for item in page]
             for start in range(0, len(keys), BATCH):

@@ -74,7 +74,7 @@ class Uploads:
 
         A repeated call changes nothing. Raises IllegalState if there is no input.
         """
-        execution, pipeline = await ReadExecutions(self.access).one(id, consistent=True)
+        execution, pipeline = await ReadExecutions(self.access).one(id)
         require_run(self.access.caller, pipeline)
         if execution.ready_at is not None:
             # An earlier call may have been cut off before it came so far.

@@ -13,14 +13,15 @@ from penstock.datastore.errors import (
     NameTaken,
     NotFound,
 )
-from penstock.datastore.groups.rows import count_in_group, removal_writes
-from penstock.datastore.records import Group
+from penstock.datastore.groups.rows import count_group, count_in_group, remove_group
+from penstock.datastore.records import Group, GroupCounts
 from penstock.datastore.roles import ROOT, GroupPath, Role, ancestors, covers, parent
 from penstock.datastore.table.commit import Write, commit
 from penstock.datastore.table.items import load, read_rows
 from penstock.datastore.table.layout import GROUP
-from penstock.datastore.table.pages import Slice, Window, make_slice
+from penstock.datastore.table.pages import Slice, Window, make_slice, read_records
 from penstock.datastore.table.port import Attributes, Item, Missing, Put, Query, Range
+from penstock.datastore.table.unreadable_rows import read_or_report
 from penstock.datastore.text import invisible_character_problem, name_problem, unescape
 
 MAX_NAME = 64
@@ -35,11 +36,9 @@ class Groups:
     async def many(self, paths: Sequence[GroupPath]) -> list[Group | NotFound]:
         """Get groups: `pk = G:<parent>, sk = G:<group>`, batched; aligned with the paths."""
         keys = {path: key_of_group(path) for path in paths if self.access.caller.sees(path)}
-        rows = await read_rows(self.access.table, keys.values())
+        rows = await read_rows(self.access.table, keys.values(), consistent=True)
         return [
-            _group_of_row(path, rows.get(keys[path]))
-            if path in keys
-            else group_not_found_error(path)
+            _read_group(path, rows.get(keys[path])) if path in keys else group_not_found_error(path)
             for path in paths
         ]
 
@@ -49,6 +48,11 @@ class Groups:
         if isinstance(group, NotFound):
             raise group
         return group
+
+    async def count(self, path: GroupPath) -> GroupCounts:
+        """Count the child groups and grants of a group; raises NotFound as `one` does."""
+        group = await self.one(path)
+        return await count_group(self.access.table, group.path)
 
     async def create(self, path: GroupPath, name: str | None) -> Group:
         """Create a group below an existing one; the caller must be admin at the new path."""
@@ -81,7 +85,7 @@ class Groups:
             raise IllegalState("The root group cannot be deleted.", "ROOT")
         self.access.require_role(Role.ADMIN, path)
         group = await self.one(path)
-        await commit(self.access.table, removal_writes(path))
+        await remove_group(self.access.table, path)
         return group
 
     async def children(self, of: Group, window: Window) -> Slice[Group]:
@@ -100,9 +104,8 @@ class Groups:
             descending=window.backward,
             limit=window.size + 1,
         )
-        page = await self.access.table.query(query)
-        found = [load(Group, item, path=_path_of_row(item)) for item in page.items]
-        return make_slice(found, window, lambda group: group.path, more=page.last is not None)
+        found = await read_records(self.access.table, query, _child_of_row)
+        return make_slice(found.records, window, lambda group: group.path, more=found.more)
 
     async def subtree(self, top: GroupPath) -> tuple[GroupPath, ...]:
         """List the group and every group below it that the caller sees, a level at a time.
@@ -148,10 +151,14 @@ def _path_of_row(item: Attributes) -> GroupPath:
     return GroupPath(unescape(GROUP.sk.parse(str(item["sk"]))["group"]))
 
 
-def _group_of_row(path: GroupPath, item: Attributes | None) -> Group | NotFound:
+def _child_of_row(item: Attributes) -> Group:
+    return load(Group, item, path=_path_of_row(item))
+
+
+def _read_group(path: GroupPath, item: Attributes | None) -> Group | NotFound:
     if item is None:
         return Group(path=ROOT, name="") if path == ROOT else group_not_found_error(path)
-    return load(Group, {"name": "", **item}, path=path)
+    return read_or_report(lambda row: load(Group, {"name": "", **row}, path=path), item)
 
 
 def _item(group: Group) -> Item:

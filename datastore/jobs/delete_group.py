@@ -12,15 +12,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.datastore.access.access import Access, group_not_found_error, key_of_group
-from penstock.datastore.errors import IllegalState, LimitExceeded, NotFound, Unavailable
+from penstock.datastore.errors import IllegalState, NotFound, Unavailable
 from penstock.datastore.groups.repository import Groups
-from penstock.datastore.groups.rows import DELETING, removal_writes
+from penstock.datastore.groups.rows import DELETING, close_shards, count_group, remove_group
 from penstock.datastore.jobs.jobs import Job, JobKind, find_jobs, job_item, new_job
 from penstock.datastore.jobs.leases import JobLease
 from penstock.datastore.manifest.delete import delete_manifest
 from penstock.datastore.records import Group, Resource
 from penstock.datastore.resources.delete import ResourceDeleter
 from penstock.datastore.resources.reading import ResourceReader
+from penstock.datastore.resources.steps import RemainingSteps
 from penstock.datastore.resources.write import ResourceWriter
 from penstock.datastore.roles import ROOT, GroupPath, Role, covers
 from penstock.datastore.table.commit import Attempts, Write, already_done, commit
@@ -90,9 +91,11 @@ class GroupDeletions:
             except _MarkedByOtherJob as marked:
                 (standing,) = await find_jobs(self.access.table, [marked.job])
                 if standing is not None and not standing.is_over:
+                    await close_shards(self.access.table, path, _mark_of(standing))
                     return standing
                 given_up = marked.job
             else:
+                await close_shards(self.access.table, path, _mark_of(job))
                 self.on_job_created()
                 return job
         raise Unavailable(f"The group {path} is being deleted by many at once.")
@@ -110,7 +113,7 @@ class GroupDeletions:
 
         mark = Update(
             key=key_of_group(path),
-            set={DELETING: job.created_at, "job": job.id},
+            set=_mark_of(job),
             condition=AllOf((Exists(), free)),
         )
         return Write(mark, describe_conflict)
@@ -137,10 +140,13 @@ class _SubtreeDeletion:
 
     async def is_marked(self) -> bool:
         """Whether the job marked this group, and not an older group of the same path."""
-        return (await self._read_group_rows([self.top]))[self.top].get("job") == self.lease.job.id
+        key = key_of_group(self.top)
+        rows = await read_rows(self.access.table, [key], consistent=True)
+        return rows.get(key, {}).get("job") == self.lease.job.id
 
     async def mark_all(self) -> list[GroupPath]:
         """Mark every group below; return all groups of the subtree, level by level."""
+        await close_shards(self.access.table, self.top, self._new_mark())
         found, level = [self.top], [self.top]
         while level:
             level = [child for group in level for child in await self._mark_children(group)]
@@ -149,22 +155,21 @@ class _SubtreeDeletion:
 
     async def plan_steps(self, groups: Sequence[GroupPath]) -> None:
         """Plan one step for each group, and one for each resource in each group."""
-        rows = await self._read_group_rows(groups)
-        await self.lease.set_steps_left(
-            sum(1 + _number_of(row, "grants") for row in rows.values() if row)
-        )
+        counts = [await count_group(self.access.table, group) for group in groups]
+        await self.lease.set_steps_left(sum(1 + count.grants for count in counts))
 
     async def empty_group(self, group: GroupPath) -> None:
         """Delete everything that the group's counter counts.
 
         The index may lag behind the counter. A resource that is counted but not listed may belong
-        to a delete that was interrupted, which is finished first; otherwise raises Unavailable, and
-        the job waits for the index.
+        to a revoke or a delete that was interrupted, which is finished first; otherwise raises
+        Unavailable, and the job waits for the index.
         """
         while left := await self._count_left(group):
             if await self._delete_listed(group):
                 continue
             for kind in KINDS:
+                await RemainingSteps(kind, self.access).sweep()
                 await ResourceDeleter(kind, self.access).sweep()
             if await self._count_left(group) == left:
                 raise Unavailable(f"{left} resources in {group} are not listed yet.")
@@ -172,7 +177,7 @@ class _SubtreeDeletion:
     async def remove_group(self, group: GroupPath) -> None:
         """Remove the empty group, unless another worker did so."""
         with suppress(NotFound):
-            await commit(self.access.table, removal_writes(group, marked=True))
+            await remove_group(self.access.table, group, marked=True)
             await self.lease.advance(1)
 
     async def _mark_children(self, above: GroupPath) -> list[GroupPath]:
@@ -188,6 +193,7 @@ class _SubtreeDeletion:
             for item in page:
                 child = GroupPath(unescape(GROUP.sk.parse(str(item["sk"]))["group"]))
                 if DELETING in item or await self._mark_child(child, above):
+                    await close_shards(self.access.table, child, self._new_mark())
                     closed.append(child)
                 await self.lease.advance()
         return closed
@@ -197,7 +203,7 @@ class _SubtreeDeletion:
 
         The group above must be marked: otherwise this is a new group of the same path.
         """
-        mark = {DELETING: self.access.clock.timestamp(), "job": self.lease.job.id}
+        mark = self._new_mark()
         marked = Update(key=key_of_group(group), default=mark, condition=Exists())
         # This update changes nothing. A condition check would need one more IAM permission.
         still = Update(key=key_of_group(above), default=mark, condition=Exists(DELETING))
@@ -208,7 +214,10 @@ class _SubtreeDeletion:
         return True
 
     async def _count_left(self, group: GroupPath) -> int:
-        return _number_of((await self._read_group_rows([group]))[group], "grants")
+        return (await count_group(self.access.table, group)).grants
+
+    def _new_mark(self) -> Item:
+        return {DELETING: self.access.clock.timestamp(), "job": self.lease.job.id}
 
     async def _delete_listed(self, group: GroupPath) -> int:
         """Delete or revoke what is listed in the group; return the number of resources."""
@@ -235,7 +244,7 @@ class _SubtreeDeletion:
     ) -> int:
         rows = [item for item in page if str(item["pk"]).startswith(f"{kind.letter}:")]
         reading = ResourceReader(kind, self.access)
-        found = await reading.many([resource_id(item) for item in rows], consistent=True)
+        found = await reading.many([resource_id(item) for item in rows])
         there = [resource for resource in found if not isinstance(resource, NotFound)]
         return sum([await self._delete_or_revoke(kind, resource, group) for resource in there])
 
@@ -249,23 +258,12 @@ class _SubtreeDeletion:
                 homes = {*resource.groups, resource.owner}
                 await self.lease.advance(sum(covers(self.top, home) for home in homes))
             else:
-                await self._revoke(kind, resource.id, group)
+                await ResourceWriter(kind, self.access).revoke(resource.id, group)
                 await self.lease.advance(1)
             return True
         return False
 
-    async def _revoke(self, kind: KindDefinition[Any], id: str, group: GroupPath) -> None:
-        try:
-            await ResourceWriter(kind, self.access).revoke(id, group)
-        except LimitExceeded as exceeded:
-            what = f"{exceeded.limit}, to revoke the {kind.noun} {id} from {group}"
-            raise LimitExceeded(what, exceeded.maximum, exceeded.actual) from exceeded
 
-    async def _read_group_rows(self, groups: Sequence[GroupPath]) -> dict[GroupPath, Attributes]:
-        keys = {group: key_of_group(group) for group in groups}
-        rows = await read_rows(self.access.table, keys.values(), consistent=True)
-        return {group: rows.get(key, {}) for group, key in keys.items()}
-
-
-def _number_of(item: Attributes, attribute: str) -> int:
-    return int(str(item.get(attribute, 0)))
+def _mark_of(job: Job) -> Item:
+    """The attributes that mark a group for the job."""
+    return {DELETING: job.created_at, "job": job.id}

@@ -8,12 +8,13 @@ from typing import Any
 import msgspec
 
 from penstock.datastore.access.access import Access, not_found_error
-from penstock.datastore.errors import NotFound
+from penstock.datastore.errors import NotFound, Unreadable
 from penstock.datastore.records import StoredRecord
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.items import load, read_rows, resource_id
 from penstock.datastore.table.layout import JOB
-from penstock.datastore.table.port import Item, Query, Table
+from penstock.datastore.table.port import Attributes, Item, Query, Table
+from penstock.datastore.table.unreadable_rows import read_or_report
 from penstock.datastore.text import is_id
 
 
@@ -81,14 +82,19 @@ def job_item(job: Job) -> Item:
 
 
 async def find_jobs(table: Table, ids: Sequence[str]) -> list[Job | None]:
+    """Read jobs, aligned with the ids; raises Unreadable."""
+    return [None if row is None else _read_job(row) for row in await _find_rows(table, ids)]
+
+
+async def _find_rows(table: Table, ids: Sequence[str]) -> list[Attributes | None]:
     """Read jobs: consistent gets of `pk = J:<id>, sk = J`, batched; aligned with the ids."""
     keys = {id: JOB.key(id=id) for id in ids if is_id(id)}
     rows = await read_rows(table, keys.values(), consistent=True)
-    items = [rows.get(keys[id]) if id in keys else None for id in ids]
-    return [
-        None if item is None else load(Job, item, id=id)
-        for id, item in zip(ids, items, strict=True)
-    ]
+    return [rows.get(keys[id]) if id in keys else None for id in ids]
+
+
+def _read_job(item: Attributes) -> Job:
+    return load(Job, item, id=resource_id(item))
 
 
 async def unfinished_jobs(table: Table) -> list[str]:
@@ -117,11 +123,15 @@ class Jobs:
 
     async def many(self, ids: Sequence[str]) -> list[Job | NotFound]:
         """Get jobs; one answer for each id, aligned."""
-        found = await find_jobs(self.access.table, ids)
-        return [
-            job if job is not None and self._may_follow(job) else not_found_error("job")
-            for id, job in zip(ids, found, strict=True)
-        ]
+        rows = await _find_rows(self.access.table, ids)
+        return [not_found_error("job") if row is None else self._admit(row) for row in rows]
+
+    def _admit(self, row: Attributes) -> Job | NotFound:
+        job = read_or_report(_read_job, row)
+        if isinstance(job, Unreadable):
+            own = row.get("createdBy") == self.access.caller.user_id
+            return job if own else not_found_error("job")
+        return job if self._may_follow(job) else not_found_error("job")
 
     def _may_follow(self, job: Job) -> bool:
         caller = self.access.caller

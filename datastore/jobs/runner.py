@@ -10,7 +10,7 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.errors import ExpectedFailure, Unavailable
+from penstock.datastore.errors import ExpectedFailure, Unavailable, Unreadable
 from penstock.datastore.jobs.delete_group import delete_subtree
 from penstock.datastore.jobs.jobs import JobKind, JobState, unfinished_jobs
 from penstock.datastore.jobs.leases import JobLease, JobLeaseLost, JobPaused, release_job, take_job
@@ -46,6 +46,9 @@ class JobWorker:
             try:
                 lease = await take_job(table, self.access.clock, self.worker, id)
                 ended += lease is not None and await self._run_job(lease)
+            except Unreadable:
+                # A server of the release that made the job can run it.
+                await release_job(table, self.worker, id)
             except CancelledError:
                 # A failure to release the job must not hide the cancellation.
                 with suppress(Exception):

@@ -3,21 +3,21 @@
 Also the query that lists rows of the caller's partition under a prefix, latest first.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.audio.records import Audio
 from penstock.datastore.audio.tracks import TrackReader as AudioReading
-from penstock.datastore.errors import FieldProblem, Invalid
+from penstock.datastore.errors import FieldProblem, Invalid, Unreadable
 from penstock.datastore.listening.records import Annotation, Kind
 from penstock.datastore.playlists.reading import PlaylistReader as PlaylistReading
 from penstock.datastore.playlists.records import Playlist
 from penstock.datastore.table.items import load, read_rows
 from penstock.datastore.table.layout import ANNOTATION, LIBRARY
-from penstock.datastore.table.pages import Slice, Window, make_slice
+from penstock.datastore.table.pages import Slice, Window, read_records, slice_placed
 from penstock.datastore.table.port import (
     Attributes,
     ConditionFailed,
@@ -28,10 +28,15 @@ from penstock.datastore.table.port import (
     Update,
     Value,
 )
+from penstock.datastore.table.unreadable_rows import read_or_report
 from penstock.datastore.text import is_id
 
+T = TypeVar("T")
 
-async def list_latest(access: Access, prefix: str, window: Window) -> Slice[Attributes]:
+
+async def list_latest(
+    access: Access, prefix: str, window: Window, read: Callable[[Attributes], T]
+) -> Slice[T]:
     """One page of the rows with the prefix; a position is the rest of the sort key after it."""
     pk = LIBRARY.pk.fill({"user": access.caller.user_id})
     query = Query(
@@ -41,13 +46,11 @@ async def list_latest(access: Access, prefix: str, window: Window) -> Slice[Attr
         descending=not window.backward,
         limit=window.size + 1,
     )
-    page = await access.table.query(query)
-    return make_slice(
-        page.items,
-        window,
-        lambda item: str(item["sk"]).removeprefix(prefix),
-        more=page.last is not None,
-    )
+
+    def read_placed(item: Attributes) -> tuple[str, T]:
+        return str(item["sk"]).removeprefix(prefix), read(item)
+
+    return slice_placed(await read_records(access.table, query, read_placed), window)
 
 
 ThingKey: TypeAlias = tuple[Kind, str]
@@ -63,24 +66,19 @@ class Annotations:
 
     access: Access
 
-    async def many(
-        self, things: Sequence[ThingKey], *, consistent: bool = False
-    ) -> list[Annotation]:
+    async def many(self, things: Sequence[ThingKey]) -> list[Annotation]:
         """Get annotations: `pk = U:<user>, sk = AN:<kind>:<id>`, batched; aligned with the things.
 
         It does not check that the things exist.
         """
         keys = {thing: self.key(thing) for thing in things if is_id(thing[1])}
-        rows = await read_rows(self.access.table, keys.values(), consistent=consistent)
+        rows = await read_rows(self.access.table, keys.values(), consistent=True)
         items = [rows.get(keys[thing], {}) if thing in keys else {} for thing in things]
-        return [
-            load(Annotation, item, kind=kind, id=id)
-            for (kind, id), item in zip(things, items, strict=True)
-        ]
+        return [_read_annotation(thing, item) for thing, item in zip(things, items, strict=True)]
 
     async def one(self, thing: ThingKey) -> Annotation:
         """Read the annotation of a thing, consistently."""
-        (found,) = await self.many([thing], consistent=True)
+        (found,) = await self.many([thing])
         return found
 
     async def rate(self, thing: ThingKey, rating: int | None) -> AnnotatedThing:
@@ -121,15 +119,22 @@ class Annotations:
             case Kind.AUDIO:
                 return await self.require_track(id)
             case Kind.PLAYLIST:
-                return await PlaylistReading(self.access).one(id, consistent=True)
+                return await PlaylistReading(self.access).one(id)
 
     async def require_track(self, id: str) -> Audio:
         """Read a track of the caller; raises NotFound."""
-        return await AudioReading(self.access).get_audio_files_by_audio_id(id, consistent=True)
+        return await AudioReading(self.access).get_audio_files_by_audio_id(id)
 
     def key(self, thing: ThingKey) -> Key:
         kind, id = thing
         return ANNOTATION.key(user=self.access.caller.user_id, kind=kind, id=id)
+
+
+def _read_annotation(thing: ThingKey, item: Attributes) -> Annotation:
+    """The annotation in a row; one that cannot be read counts as empty."""
+    kind, id = thing
+    found = read_or_report(lambda row: load(Annotation, row, kind=kind, id=id), item)
+    return Annotation(kind=kind, id=id) if isinstance(found, Unreadable) else found
 
 
 def _cleared_names(facts: dict[str, Value]) -> tuple[str, ...]:

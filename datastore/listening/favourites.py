@@ -76,8 +76,7 @@ class Favourites:
     async def page(self, kind: Kind, window: Window) -> Slice[Favourite]:
         """List favourites of a kind, latest first: `sk` begins with `FV:<kind>:`."""
         prefix = FAVOURITE.sk.prefix({"kind": kind})
-        found = await list_latest(self.access, prefix, window)
-        return found.with_items([_read_favourite(item) for _, item in found.entries])
+        return await list_latest(self.access, prefix, window, _read_favourite)
 
     def _key(self, thing: ThingKey, at: str) -> Key:
         kind, id = thing

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import FieldProblem, Invalid, LimitExceeded
 from penstock.datastore.listening.records import PlayQueue
-from penstock.datastore.table.items import load
+from penstock.datastore.table.items import load, overwrite
 from penstock.datastore.table.layout import PLAY_QUEUE
-from penstock.datastore.table.port import Item, Key, Put
+from penstock.datastore.table.port import Item, Key
 from penstock.datastore.text import is_id
 
 MAX_QUEUED = 1_000
@@ -22,7 +22,7 @@ class QueueRepository:
 
     async def get(self) -> PlayQueue:
         """Get the queue: `pk = U:<user>, sk = PQ`; an empty one if none was saved."""
-        item = (await self.access.table.get([self._key])).items.get(self._key, {})
+        item = (await self.access.table.get([self._key], consistent=True)).items.get(self._key, {})
         return load(PlayQueue, item)
 
     async def save(self, audio_ids: Sequence[str], index: int, position_ms: int) -> PlayQueue:
@@ -48,7 +48,7 @@ class QueueRepository:
             "positionMs": position_ms,
             "updatedAt": queue.updated_at,
         }
-        await self.access.table.write([Put(item)])
+        await self.access.table.transact([overwrite(PlayQueue, item)])
         return queue
 
     @property

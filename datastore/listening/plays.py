@@ -53,8 +53,7 @@ class Plays:
 
     async def page(self, window: Window) -> Slice[Play]:
         """List plays, latest first: `pk = U:<user>`, `sk` begins with `HI:`."""
-        found = await list_latest(self.access, PLAY.sk.prefix({}), window)
-        return found.with_items([_read_play(item) for _, item in found.entries])
+        return await list_latest(self.access, PLAY.sk.prefix({}), window, _read_play)
 
     def _writes(self, play: Play) -> list[Write]:
         user = self.access.caller.user_id

@@ -121,7 +121,7 @@ class RunImporter:
         )
 
     async def _absent_runs(self, runs: Sequence[Run]) -> list[Run]:
-        standing = await self.runs.many([run.name for run in runs], consistent=True)
+        standing = await self.runs.many([run.name for run in runs])
         return [
             run for run, there in zip(runs, standing, strict=True) if isinstance(there, NotFound)
         ]

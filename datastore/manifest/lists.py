@@ -3,7 +3,7 @@
 import re
 from asyncio import gather
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import ceil
 from typing import NamedTuple, TypeAlias
@@ -16,8 +16,9 @@ from penstock.datastore.manifest.rows import ALL_RUNS, event_of, key_of_run, lis
 from penstock.datastore.manifest.rules import LAST_SECOND
 from penstock.datastore.manifest.runs import Runs
 from penstock.datastore.table.layout import MANIFEST, RUN_EVENT, RUN_LISTED
-from penstock.datastore.table.pages import Slice, Window, make_slice, query_items
+from penstock.datastore.table.pages import Slice, Window, make_slice, query_items, read_records
 from penstock.datastore.table.port import TTL, Attributes, Key, Query, Range
+from penstock.datastore.table.unreadable_rows import read_all
 
 SPARSE_BATCH = 100
 STALE_AFTER = timedelta(hours=1)
@@ -74,8 +75,8 @@ class _RunList:
 
     def run_names(self, items: Sequence[Attributes]) -> list[RunName]:
         """The names of the runs of some lines, without those that `to_skip` excludes."""
-        lines = [item for item in items if self.to_skip in (None, item["ToSkip"])]
-        return [RunName(self.manifest, str(line["RunId"])) for line in lines]
+        lines = [item for item in items if self.to_skip in (None, item.get("ToSkip"))]
+        return read_all(lambda line: RunName(self.manifest, str(line["RunId"])), lines)
 
     def _key(self, position: str) -> Key:
         return list_key(self.manifest, self.name, position)
@@ -161,17 +162,9 @@ class RunLists:
             descending=not window.backward,
             limit=window.size + 1,
         )
-        table = self.runs.access.table
-        page = await table.query(query)
-        items = list(page.items)
-        # A page of the store ends at 1 MB, which a few events with long errors can fill.
-        while page.last is not None and len(items) <= window.size:
-            query = replace(query, after=page.last, limit=window.size + 1 - len(items))
-            page = await table.query(query)
-            items += page.items
-        # The tombstone of a deleted run is no event.
-        found = [event_of(item) for item in items if TTL not in item]
-        return make_slice(found, window, lambda event: str(event.seq), more=False)
+        found = await read_records(self.runs.access.table, query, _event_or_tombstone)
+        events = [event for event in found.records if event is not None]
+        return make_slice(events, window, lambda event: str(event.seq), more=False)
 
     async def _merged_page(
         self, manifest: ManifestName, lanes: Sequence[_RunList], window: Window
@@ -216,8 +209,13 @@ class RunLists:
 
     async def _read_runs(self, lane: _RunList, items: Sequence[Attributes]) -> list[Run]:
         """The current runs of some lines; runs that no longer match are left out."""
-        runs = await self.runs.many(lane.run_names(items), consistent=True)
+        runs = await self.runs.many(lane.run_names(items))
         return [run for run in runs if not isinstance(run, NotFound) and lane.matches(run)]
+
+
+def _event_or_tombstone(item: Attributes) -> RunEvent | None:
+    """The event in a row; None for the tombstone of a deleted run."""
+    return None if TTL in item else event_of(item)
 
 
 def _stuck_filter(state: RunState, now: int) -> RunPredicate:

@@ -13,7 +13,7 @@ from penstock.datastore.roles import GroupPath, Role
 from penstock.datastore.table.commit import Write, commit
 from penstock.datastore.table.items import load, read_rows
 from penstock.datastore.table.layout import MANIFEST
-from penstock.datastore.table.pages import Slice, Window, make_slice
+from penstock.datastore.table.pages import Slice, Window, read_records, slice_placed
 from penstock.datastore.table.port import (
     AllOf,
     Attributes,
@@ -28,6 +28,7 @@ from penstock.datastore.table.port import (
     Range,
     Update,
 )
+from penstock.datastore.table.unreadable_rows import read_or_report
 from penstock.datastore.text import comparison_form, unescape
 
 DELETING_AT = "deletingAt"
@@ -51,7 +52,7 @@ class Manifests:
     async def many(self, names: Sequence[ManifestName]) -> list[Manifest | NotFound]:
         """Get manifests: `pk = RM:<group>, sk = RM:<name>`, batched; aligned with the names."""
         seen = {name: key_of_manifest(name) for name in names if self._may_exist(name)}
-        rows = await read_rows(self.access.table, seen.values())
+        rows = await read_rows(self.access.table, seen.values(), consistent=True)
         return [
             _load_manifest(name, rows.get(seen[name]) if name in seen else None) for name in names
         ]
@@ -75,10 +76,14 @@ class Manifests:
             descending=window.backward,
             limit=window.size + 1,
         )
-        page, _ = await gather(self.access.table.query(query), self.access.require_group(group))
-        found = [(str(item["sk"]), load(Manifest, item, group=group)) for item in page.items]
-        part = make_slice(found, window, lambda entry: entry[0], more=page.last is not None)
-        return part.with_items([manifest for _, (_, manifest) in part.entries])
+
+        def read_placed(item: Attributes) -> tuple[str, Manifest]:
+            return str(item["sk"]), load(Manifest, item, group=group)
+
+        found, _ = await gather(
+            read_records(self.access.table, query, read_placed), self.access.require_group(group)
+        )
+        return slice_placed(found, window)
 
     async def delete(self, name: ManifestName) -> Manifest:
         """Delete a manifest without runs; raises IllegalState if it has any."""
@@ -166,4 +171,6 @@ def delete_manifest_writes(name: ManifestName) -> list[Write]:
 
 
 def _load_manifest(name: ManifestName, item: Attributes | None) -> Manifest | NotFound:
-    return unknown_manifest(name) if item is None else load(Manifest, item, group=name.group)
+    if item is None:
+        return unknown_manifest(name)
+    return read_or_report(lambda row: load(Manifest, row, group=name.group), item)

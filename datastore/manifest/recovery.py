@@ -115,7 +115,7 @@ class Recovery:
 
     async def _read_run(self, name: RunName) -> Run:
         self.runs.access.require_role(Role.CONTRIBUTOR, name.manifest.group)
-        return await self.runs.one(name, consistent=True)
+        return await self.runs.one(name)
 
     async def _require_incomplete(
         self, run: Run, transition: Reset, output: OutputLocation, *, force: bool

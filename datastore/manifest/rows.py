@@ -6,7 +6,7 @@ import msgspec
 
 from penstock.datastore.manifest.records import ManifestName, Run, RunEvent, RunName
 from penstock.datastore.table.commit import AlreadyDone, Refusal, Write, stale_read
-from penstock.datastore.table.items import load
+from penstock.datastore.table.items import load, overwrite
 from penstock.datastore.table.layout import RUN, RUN_EVENT, RUN_LISTED
 from penstock.datastore.table.port import (
     TTL,
@@ -117,7 +117,7 @@ def tombstone(run: Run, until: int) -> Put:
 def changed_rows(before: Run, after: Run, event: RunEvent | None) -> list[Write]:
     """The writes that change a run, if it is still as it was read."""
     still = Compare("Version", "=", before.version)
-    writes = [Write(Put(run_item(after), still))]
+    writes = [Write(overwrite(Run, run_item(after), still))]
     if event is not None:
         again = _conflict_describer(event)
         writes.append(Write(Put(event_item(after, event), Missing()), again))

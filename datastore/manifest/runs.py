@@ -40,6 +40,7 @@ from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
 from penstock.datastore.table.items import read_rows
 from penstock.datastore.table.limits import INDEX_RANGE_BYTES
 from penstock.datastore.table.pages import query_items
+from penstock.datastore.table.unreadable_rows import read_or_report
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,18 +103,16 @@ class Runs:
     access: Access
     folders: OutputFolders = field(default_factory=OutputFolders)
 
-    async def many(
-        self, names: Sequence[RunName], *, consistent: bool = False
-    ) -> list[Run | NotFound]:
+    async def many(self, names: Sequence[RunName]) -> list[Run | NotFound]:
         """Get runs: `pk = R:<manifest>:<runId>, sk = R`, batched; aligned with the names."""
         keys = {name: key_of_run(name) for name in names if self._may_exist(name)}
-        rows = await read_rows(self.access.table, keys.values(), consistent=consistent)
+        rows = await read_rows(self.access.table, keys.values(), consistent=True)
         items = [rows.get(keys[name]) if name in keys else None for name in names]
-        return [unknown_run() if item is None else run_of(item) for item in items]
+        return [unknown_run() if item is None else read_or_report(run_of, item) for item in items]
 
-    async def one(self, name: RunName, *, consistent: bool = False) -> Run:
+    async def one(self, name: RunName) -> Run:
         """Get a run; raises NotFound."""
-        (run,) = await self.many([name], consistent=consistent)
+        (run,) = await self.many([name])
         if isinstance(run, NotFound):
             raise run
         return run
@@ -162,7 +161,7 @@ class Runs:
         rules.require_valid(transition.problems())
         call = self.access.clock.new_id()
         async for _ in Attempts():
-            run = await self.one(name, consistent=True)
+            run = await self.one(name)
             try:
                 after = advance_run(run, transition, self._now())
             except LeaseLost:

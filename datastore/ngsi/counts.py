@@ -6,6 +6,7 @@ transaction as the rows that it counts.
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Final, TypeAlias
 
 from penstock.datastore.records import StoredRecord
@@ -13,6 +14,7 @@ from penstock.datastore.table.commit import Write
 from penstock.datastore.table.items import load
 from penstock.datastore.table.layout import INGEST_COUNT
 from penstock.datastore.table.port import Query, Range, Table, Update
+from penstock.datastore.table.unreadable_rows import read_all
 
 SHARDS: Final = 16
 """The rows of one count: each process updates its own row, so that servers do not contend."""
@@ -82,7 +84,7 @@ async def read_counts(table: Table, at: ServicePathKey) -> IngestCounts:
     page = await table.query(
         Query(partition=pk, range=Range(INGEST_COUNT.sk.prefix({})), consistent=True)
     )
-    return sum_counts(load(IngestCounts, item) for item in page.items)
+    return sum_counts(read_all(partial(load, IngestCounts), page.items))
 
 
 def sum_counts(counts: Iterable[IngestCounts]) -> IngestCounts:

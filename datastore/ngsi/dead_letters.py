@@ -20,9 +20,9 @@ from penstock.datastore.ngsi.rows import Event
 from penstock.datastore.objects.port import Files
 from penstock.datastore.records import StoredRecord as Record
 from penstock.datastore.table.commit import Write
-from penstock.datastore.table.items import load, read_rows, resource_id
+from penstock.datastore.table.items import load, overwrite, read_rows, resource_id
 from penstock.datastore.table.layout import DEAD_LETTER
-from penstock.datastore.table.pages import Slice, Window, make_slice
+from penstock.datastore.table.pages import Slice, Window, make_slice, read_records
 from penstock.datastore.table.port import (
     TTL,
     AllOf,
@@ -177,7 +177,7 @@ def replay_write(result: ReplayResult, clock: Clock) -> Write:
         _REPLAYED: result.events,
         TTL: int((clock.now() + RESULT_LIFETIME).timestamp()),
     }
-    return Write(Put(item, _WAITING), lambda _: LetterGone())
+    return Write(overwrite(DeadLetter, item, _WAITING), lambda _: LetterGone())
 
 
 async def list_letters(table: Table, at: ServicePathKey, window: Window) -> Slice[DeadLetter]:
@@ -190,9 +190,8 @@ async def list_letters(table: Table, at: ServicePathKey, window: Window) -> Slic
         descending=not window.backward,
         limit=window.size + 1,
     )
-    page = await table.query(query)
-    found = [_read_letter(item) for item in page.items]
-    return make_slice(found, window, lambda letter: letter.id, more=page.last is not None)
+    found = await read_records(table, query, _read_letter)
+    return make_slice(found.records, window, lambda letter: letter.id, more=found.more)
 
 
 async def find_letters(table: Table, ids: Sequence[str]) -> list[DeadLetter | ReplayResult | None]:

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, Protocol
 
 from penstock.datastore.errors import Unavailable
 from penstock.datastore.table.keys import SEPARATOR
-from penstock.datastore.table.port import Attributes, Item, Key, Page, Put, Query, Table
+from penstock.datastore.table.port import Attributes, Item, Key, Page, Put, Query, Scan, Table
 from penstock.datastore.text import escape
 
 
@@ -36,6 +36,9 @@ class SampleTable(Protocol):
 
     async def query(self, query: Query) -> Page:
         """Read one page of one series, with the semantics of the table port."""
+
+    async def scan(self, scan: Scan) -> Page:
+        """Read one page of all series; a table that does not exist is empty."""
 
 
 class Destinations(Protocol):
@@ -110,8 +113,18 @@ class EmbeddedSamples:
         last = page.last and Key(query.partition, page.last.sk)
         return Page(tuple(map(self._without_prefix, page.items)), last, page.units)
 
+    async def scan(self, scan: Scan) -> Page:
+        prefix = _prefixed_partition(self.name, scan.prefix)
+        after = scan.after and Key(_prefixed_partition(self.name, scan.after.pk), scan.after.sk)
+        page = await self.shared.scan(replace(scan, prefix=prefix, after=after))
+        last = page.last and Key(self._partition_without_prefix(page.last.pk), page.last.sk)
+        return Page(tuple(map(self._without_prefix, page.items)), last, page.units)
+
     def _without_prefix(self, item: Attributes) -> Attributes:
-        return {**item, "pk": str(item["pk"])[len(_prefixed_partition(self.name, "")) :]}
+        return {**item, "pk": self._partition_without_prefix(str(item["pk"]))}
+
+    def _partition_without_prefix(self, partition: str) -> str:
+        return partition[len(_prefixed_partition(self.name, "")) :]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,15 @@ before its samples count as stored. Writing a row again changes nothing.
 """
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from functools import partial
+from typing import Final, NamedTuple, TypeVar
 
 import msgspec
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.errors import NotFound, NotPermitted
+from penstock.datastore.errors import NotFound, NotPermitted, Unreadable
 from penstock.datastore.ngsi.counts import ServicePathKey
 from penstock.datastore.ngsi.notification import group_of
 from penstock.datastore.ngsi.options import Persistence
@@ -34,7 +35,10 @@ from penstock.datastore.table.port import (
     Update,
     Value,
 )
+from penstock.datastore.table.unreadable_rows import read_or_report
 from penstock.datastore.text import escape, unescape
+
+T = TypeVar("T")
 
 LEVEL_SEPARATOR: Final = "~"
 
@@ -233,8 +237,13 @@ class Directory:
         prefixes = (
             [""] if ROOT in held else sorted(f"{escape(group_key_text(top))}:" for top in tops)
         )
-        found = await self._list_rows(SERVICE.pk.fill({}), SERVICE.sk, prefixes, window)
-        return found.with_items([Service(_last_segment(sk)) for sk, _ in found.entries])
+        return await self._list_rows(
+            SERVICE.pk.fill({}),
+            SERVICE.sk,
+            prefixes,
+            window,
+            read=lambda item: Service(_last_segment(item)),
+        )
 
     async def service(self, name: str) -> Service:
         """Get a service: `pk = NS, sk = NS:<group>:<service>`; raises NotFound."""
@@ -252,9 +261,12 @@ class Directory:
         }
         apart = [""] if "" in prefixes else _without_nested(prefixes)
         partition = SERVICE_PATH.pk.fill({"service": of.name})
-        found = await self._list_rows(partition, SERVICE_PATH.sk, apart, window)
-        return found.with_items(
-            [ServicePath(of.name, _last_segment(sk)) for sk, _ in found.entries]
+        return await self._list_rows(
+            partition,
+            SERVICE_PATH.sk,
+            apart,
+            window,
+            read=lambda item: ServicePath(of.name, _last_segment(item)),
         )
 
     async def path(self, service: str, path: str) -> ServicePath:
@@ -273,11 +285,12 @@ class Directory:
         `pk = NE:<service>:<path>`, `sk` begins with `NE:<prefix>`; entities of another type
         are skipped.
         """
-        ending = None if type is None else f":{escape(type)}"
         partition = ENTITY.pk.fill({"service": of.service, "path": of.path})
-        prefixes = [escape(prefix)]
-        found = await self._list_rows(partition, ENTITY.sk, prefixes, window, ending)
-        return found.with_items([_read_entity(of, sk) for sk, _ in found.entries])
+        read = partial(_read_entity, of)
+        ending = None if type is None else f":{escape(type)}"
+        return await self._list_rows(
+            partition, ENTITY.sk, [escape(prefix)], window, read=read, ending=ending
+        )
 
     async def entity(self, of: ServicePath, id: str, type: str) -> Entity | None:
         """Get an entity: `pk = NE:<service>:<path>, sk = NE:<id>:<type>`."""
@@ -287,24 +300,30 @@ class Directory:
 
     async def attributes(self, of: Entity, window: Window) -> Slice[Attribute]:
         """List attributes in the order of their names: `pk = NA:<service>:<path>:<id>:<type>`."""
-        found = await self._list_rows(
-            ATTRIBUTE.pk.fill(_entity_values(of)), ATTRIBUTE.sk, [""], window
-        )
-        return found.with_items([_read_attribute(of, item) for _, item in found.entries])
+        partition = ATTRIBUTE.pk.fill(_entity_values(of))
+        read = partial(_read_attribute, of)
+        return await self._list_rows(partition, ATTRIBUTE.sk, [""], window, read=read)
 
     async def attribute(self, of: Entity, name: str) -> Attribute | None:
         """Get an attribute of the same partition: `sk = NA:<name>`."""
         found = await self._get_item(ATTRIBUTE.key(**_entity_values(of), attribute=name))
-        return None if found is None else _read_attribute(of, found)
+        if found is None:
+            return None
+        attribute = read_or_report(partial(_read_attribute, of), found)
+        if isinstance(attribute, Unreadable):
+            raise attribute
+        return attribute
 
-    async def _list_rows(
+    async def _list_rows(  # noqa: PLR0913 - all of it describes one page
         self,
         partition: str,
         sk: Template,
         prefixes: Iterable[str],
         window: Window,
+        *,
+        read: Callable[[Attributes], T],
         ending: str | None = None,
-    ) -> Slice[Attributes]:
+    ) -> Slice[T]:
         """Read the rows whose sort keys have one of the prefixes after their constant start."""
         start = sk.prefix({})
         queries = (
@@ -313,10 +332,10 @@ class Directory:
         )
         keep = None if ending is None else lambda item: str(item["sk"]).endswith(ending)
         lanes = [QueryRange(self.access.table, query, keep) for query in queries]
-        return await read_merged_page(lanes, window, self.access.budget.rounds)
+        return await read_merged_page(lanes, window, self.access.budget.rounds, read)
 
     async def _get_item(self, key: Key) -> Attributes | None:
-        return (await self.access.table.get([key])).items.get(key)
+        return (await self.access.table.get([key], consistent=True)).items.get(key)
 
 
 def _visible_prefixes(held: GroupPath, top: GroupPath) -> Iterator[str]:
@@ -339,13 +358,13 @@ def _without_nested(prefixes: Iterable[str]) -> list[str]:
     return kept
 
 
-def _last_segment(sk: str) -> str:
-    """The text in the last segment of a sort key."""
-    return unescape(sk.rpartition(":")[2])
+def _last_segment(item: Attributes) -> str:
+    """The text in the last segment of a row's sort key."""
+    return unescape(str(item["sk"]).rpartition(":")[2])
 
 
-def _read_entity(of: ServicePath, sk: str) -> Entity:
-    read = ENTITY.sk.parse(sk)
+def _read_entity(of: ServicePath, item: Attributes) -> Entity:
+    read = ENTITY.sk.parse(str(item["sk"]))
     return Entity(of.service, of.path, unescape(read["entity"]), unescape(read["type"]))
 
 
@@ -363,7 +382,7 @@ def _read_attribute(of: Entity, item: Attributes) -> Attribute:
     places = (mark.partition(":") for mark in marks)
     return Attribute(
         of,
-        _last_segment(str(item["sk"])),
-        str(item["type"]),
+        _last_segment(item),
+        msgspec.convert(item["type"], str),
         tuple((Persistence(persistence), table) for persistence, _, table in places),
     )

@@ -23,7 +23,7 @@ from penstock.datastore.errors import ForeignTable, RequestRefused
 from penstock.datastore.ngsi.destinations import FailureKind, TableItem
 from penstock.datastore.table import limits
 from penstock.datastore.table.limits import check_at_most
-from penstock.datastore.table.port import Page, Put, Query
+from penstock.datastore.table.port import Page, Put, Query, Scan
 
 _FAILURE_KINDS: Mapping[str, FailureKind] = {
     "ResourceNotFoundException": FailureKind.MISSING,
@@ -49,6 +49,15 @@ class CheckedSamples:
         except RequestRefused as refused:
             if _FAILURE_KINDS.get(refused.code) is FailureKind.INVALID:
                 await self.check_readable()
+            raise
+
+    async def scan(self, scan: Scan) -> Page:
+        """Read one page of all series; a table that does not exist is empty."""
+        try:
+            return await self.samples.scan(scan)
+        except RequestRefused as refused:
+            if _FAILURE_KINDS.get(refused.code) is FailureKind.MISSING:
+                return Page((), None, 0.0)
             raise
 
 

@@ -20,7 +20,7 @@ from penstock.datastore.ngsi.patterns import PatternError, compile_pattern
 from penstock.datastore.ngsi.table_names import NamingPlace
 from penstock.datastore.roles import ROOT, Role
 from penstock.datastore.table.layout import NAMING_RULES
-from penstock.datastore.table.port import Item, Put, Table
+from penstock.datastore.table.port import Item, Table, Update, key_of
 
 MAX_RULES: Final = 1000
 MAX_DESTINATION: Final = 256
@@ -190,7 +190,10 @@ class NamingRules:
             "updatedAt": self.access.clock.timestamp(),
             "updatedBy": self.access.caller.user_id,
         }
-        await self.access.table.write([Put(item)])
+        # The row always has the same attributes, so an update keeps all others.
+        key = key_of(item)
+        written = {name: value for name, value in item.items() if name not in key._fields}
+        await self.access.table.transact([Update(key=key, set=written)])
 
 
 async def read_documents(table: Table) -> NamingDocuments:

@@ -117,7 +117,7 @@ class RunLog:
         deleted, moment = 0, self.access.clock.now() - keep
         async for files in self.lines.pages_before(FOLDER, moment):
             names = [RunName(MANIFEST, key.removesuffix(FILE)) for key in files]
-            found = await self.runs.many(names, consistent=True)
+            found = await self.runs.many(names)
             for file, run in zip(files, found, strict=True):
                 if isinstance(run, NotFound) or run.state is RunState.LOADED:
                     await self.lines.files.delete(file)

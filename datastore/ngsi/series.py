@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Context, Decimal
 from enum import StrEnum
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -97,8 +98,7 @@ class SeriesReader:
         """List samples by time: `pk = <series>`, `sk` between two times, in each of its tables."""
         descending = newest_first is not window.backward
         lanes = list(self._table_lanes(of, span, descending=descending))
-        found = await read_merged_page(lanes, window, self.rounds)
-        return found.with_items([_read_sample(of.name, item) for _, item in found.entries])
+        return await read_merged_page(lanes, window, self.rounds, partial(_read_sample, of.name))
 
     async def latest(self, of: Attribute) -> Sample | None:
         """The newest sample: one query for each table of the series, usually one."""

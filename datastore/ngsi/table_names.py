@@ -5,7 +5,7 @@ The registry stores the owner of each name, so that no two places ever share one
 
 import re
 from base64 import b32encode
-from collections.abc import Hashable, Sequence
+from collections.abc import AsyncIterator, Hashable, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Final, NamedTuple
@@ -20,8 +20,17 @@ from penstock.datastore.records import StoredRecord
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
 from penstock.datastore.table.items import load, read_rows
 from penstock.datastore.table.layout import ADOPTION, DESTINATION, DESTINATION_NAME
-from penstock.datastore.table.pages import Slice, Window, make_slice
-from penstock.datastore.table.port import Item, Missing, Put, Query, Range, Table, key_of
+from penstock.datastore.table.pages import Slice, Window, make_slice, query_items, read_records
+from penstock.datastore.table.port import (
+    Attributes,
+    Item,
+    Missing,
+    Put,
+    Query,
+    Range,
+    Table,
+    key_of,
+)
 
 MIN_NAME: Final = 3
 MAX_NAME: Final = 255
@@ -197,8 +206,21 @@ class TableNameRegistry:
 async def list_all_tables(table: Table, limit: int) -> list[str]:
     """List some tables of all services: `siKey1 = ND`."""
     partition = DESTINATION.index_partition()
-    page = await table.query(Query(partition=partition, index=True, limit=limit))
-    return [load(Destination, item).table for item in page.items]
+    query = Query(partition=partition, index=True, limit=limit)
+    found = await read_records(table, query, _read_destination)
+    return [destination.table for destination in found.records]
+
+
+async def list_every_table(table: Table) -> AsyncIterator[str]:
+    """List the tables with our keys, each once and in the order of their names.
+
+    A table of another program that was adopted is left out: its samples are in the copy.
+    """
+    query = Query(partition=DESTINATION.index_partition(), index=True)
+    listed = {load(Destination, item).table async for item in query_items(table, query)}
+    adopted = await find_adopted(table, sorted(listed))
+    for name in sorted((listed - adopted) | {adopted_name(each) for each in adopted}):
+        yield name
 
 
 async def find_adopted(table: Table, names: Sequence[str]) -> set[str]:
@@ -212,17 +234,19 @@ async def list_destinations(table: Table, service: str, window: Window) -> Slice
     """List the destinations of a service: `pk = ND:<service>`, in the order of their names."""
     values = {"service": service}
     after = None if window.after is None else DESTINATION.key(**values, table=window.after)
-    page = await table.query(
-        Query(
-            partition=DESTINATION.pk.fill(values),
-            range=Range(DESTINATION.sk.prefix({})),
-            after=after,
-            descending=window.backward,
-            limit=window.size + 1,
-        )
+    query = Query(
+        partition=DESTINATION.pk.fill(values),
+        range=Range(DESTINATION.sk.prefix({})),
+        after=after,
+        descending=window.backward,
+        limit=window.size + 1,
     )
-    found = [load(Destination, item) for item in page.items]
-    return make_slice(found, window, lambda each: each.table, more=page.last is not None)
+    found = await read_records(table, query, _read_destination)
+    return make_slice(found.records, window, lambda each: each.table, more=found.more)
+
+
+def _read_destination(item: Attributes) -> Destination:
+    return load(Destination, item)
 
 
 def _destination_item(

@@ -36,7 +36,7 @@ from penstock.datastore.objects.port import (
     Stat,
     UploadForm,
 )
-from penstock.datastore.private_files import make_private_database, make_private_folder
+from penstock.datastore.private_files import make_private_database, make_private_folder, sync_folder
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -144,11 +144,7 @@ class ContentDraft:
         self._file.flush()
         os.fsync(self._file.fileno())
         self._path.rename(target)
-        directory = os.open(target.parent, os.O_RDONLY)
-        try:
-            os.fsync(directory)
-        finally:
-            os.close(directory)
+        sync_folder(target.parent)
         return self._file.tell()
 
     def drop(self) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterable, Awaitable, Sequence
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack, nullcontext, suppress
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any, NamedTuple, Self
@@ -13,7 +13,7 @@ from aiobotocore.httpsession import AIOHTTPSession
 from botocore.exceptions import BotoCoreError, IncompleteReadError
 
 from penstock.datastore.aws_session import aws_session
-from penstock.datastore.dynamodb.failures import LOST_ANSWER
+from penstock.datastore.dynamodb.failures import LOST_ANSWER, own_credentials
 from penstock.datastore.dynamodb.retry import Attempts
 from penstock.datastore.errors import NotFound, RequestRefused, Unavailable
 from penstock.datastore.objects import port
@@ -132,10 +132,17 @@ class S3Files:
     """The files port over one bucket, which exists and belongs to the store alone."""
 
     def __init__(
-        self, bucket: str, client: Any, held: AsyncExitStack, patience: Patience = OWN_PATIENCE
+        self,
+        bucket: str,
+        client: Any,
+        held: AsyncExitStack,
+        patience: Patience = OWN_PATIENCE,
+        *,
+        own: bool = True,
     ) -> None:
         self.bucket = bucket
         self._patience = patience
+        self._own = own
         self._client = client
         self._held = held
 
@@ -156,23 +163,25 @@ class S3Files:
         `endpoint_url`, so clients must be able to reach it as well.
         """
         held = AsyncExitStack()
-        client = await open_client(
-            held, BucketLocation(bucket, region, endpoint_url), credentials, sockets
-        )
-        return cls(bucket, client, held, OWN_PATIENCE if sockets is None else USER_PATIENCE)
+        place, own = BucketLocation(bucket, region, endpoint_url), credentials is None
+        with own_credentials() if own else nullcontext():
+            client = await open_client(held, place, credentials, sockets)
+        patience = OWN_PATIENCE if sockets is None else USER_PATIENCE
+        return cls(bucket, client, held, patience, own=own)
 
     async def presign_upload(
         self, key: str, *, max_bytes: int, content_type: str, expires_in: int
     ) -> UploadForm:
         port.check_upload(key, max_bytes, content_type, expires_in)
         type_field = {"Content-Type": content_type}
-        signed = await self._client.generate_presigned_post(
-            self.bucket,
-            key,
-            Fields=type_field,
-            Conditions=[type_field, ["content-length-range", 0, max_bytes]],
-            ExpiresIn=expires_in,
-        )
+        with own_credentials() if self._own else nullcontext():
+            signed = await self._client.generate_presigned_post(
+                self.bucket,
+                key,
+                Fields=type_field,
+                Conditions=[type_field, ["content-length-range", 0, max_bytes]],
+                ExpiresIn=expires_in,
+            )
         fields = tuple(signed["fields"].items())
         expires_at = _parse_signature_time(signed["fields"]["x-amz-date"]) + timedelta(
             seconds=expires_in
@@ -193,9 +202,10 @@ class S3Files:
             arguments["ResponseContentDisposition"] = port.content_disposition(filename)
         if content_type is not None:
             arguments["ResponseContentType"] = content_type
-        url = await self._client.generate_presigned_url(
-            "get_object", Params=arguments, ExpiresIn=expires_in
-        )
+        with own_credentials() if self._own else nullcontext():
+            url = await self._client.generate_presigned_url(
+                "get_object", Params=arguments, ExpiresIn=expires_in
+            )
         signed_at = _parse_signature_time(parse_qs(urlsplit(url).query)["X-Amz-Date"][0])
         return Download(url, signed_at + timedelta(seconds=expires_in))
 
@@ -270,7 +280,7 @@ class S3Files:
             await self._call("head_bucket")
         except NotFound:
             return [f"There is no bucket {self.bucket}."]
-        except (BotoCoreError, RequestRefused) as error:
+        except (BotoCoreError, RequestRefused, Unavailable) as error:
             return [f"The bucket {self.bucket} cannot be used: {error}"]
         return []
 
@@ -311,7 +321,8 @@ class S3Files:
         await self._held.aclose()
 
     def _new_attempts(self, seconds: float | None = None) -> Attempts:
-        return Attempts(seconds or self._patience.call_seconds, self._patience.attempts)
+        patience = self._patience
+        return Attempts(seconds or patience.call_seconds, patience.attempts, own=self._own)
 
     async def _call(self, name: str, seconds: float | None = None, /, **arguments: object) -> Any:
         """Send the request, again while that can help; NotFound if the key or bucket is missing."""

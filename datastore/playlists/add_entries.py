@@ -95,7 +95,7 @@ class EntryAdder:
         return await order.gap_behind(found[after])
 
     async def _require_tracks(self, ids: Sequence[str]) -> list[Audio]:
-        found = await AudioReading(self.access).many(ids, consistent=True)
+        found = await AudioReading(self.access).many(ids)
         tracks = [track for track in found if isinstance(track, Audio)]
         if len(tracks) < len(found):
             missing = [n for n, track in enumerate(found) if not isinstance(track, Audio)]
@@ -103,7 +103,7 @@ class EntryAdder:
         return tracks
 
     async def _replay_addition(self, target: ChangeTarget, ids: Sequence[str]) -> AddedEntries:
-        playlist = await PlaylistReader(self.access).one(target.id, consistent=True)
+        playlist = await PlaylistReader(self.access).one(target.id)
         entries = await EntryOrder(self.access, playlist).read_entries()
         return playlist, tuple(entry for entry in entries if entry.id in ids)
 

@@ -27,7 +27,7 @@ class ChangeTarget:
 
     async def read_playlist(self, access: Access) -> Playlist:
         """Read the playlist; raises NotFound, and VersionConflict if its version differs."""
-        playlist = await PlaylistReader(access).one(self.id, consistent=True)
+        playlist = await PlaylistReader(access).one(self.id)
         require_version(playlist, self.version)
         return playlist
 

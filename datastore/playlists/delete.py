@@ -58,7 +58,7 @@ class PlaylistDeleter:
         """Delete a playlist: one transaction, then its entries in batches; return its header."""
 
         async def attempt() -> Playlist:
-            playlist = await PlaylistReader(self.access).one(id, consistent=True)
+            playlist = await PlaylistReader(self.access).one(id)
             require_version(playlist, expected_version)
             await commit(self.access.table, self._tombstone_writes(playlist, expected_version))
             return playlist

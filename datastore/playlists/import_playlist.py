@@ -114,7 +114,7 @@ class PlaylistImporter:
     async def _match_tracks(self, tracks: Sequence[FileTrack]) -> list[TrackMatch]:
         """Match by ids; read the whole library only if some ids do not match."""
         ids = [track.id or "" for track in tracks]
-        found = await read_tracks(self.access, ids, consistent=True)
+        found = await read_tracks(self.access, ids)
         known = [audio for audio in found if isinstance(audio, Audio)]
         if len(known) < len(found):
             known = await read_all_tracks(self.access)

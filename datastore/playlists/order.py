@@ -1,6 +1,6 @@
 """The order of a playlist's entries: finding entries and gaps, and making room for more."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -18,11 +18,21 @@ from penstock.datastore.playlists.rows import (
     entry_of,
     key_at_position,
     key_of_entry,
+    movable_entry_of,
 )
 from penstock.datastore.table.commit import StaleRead, Write, already_done, commit
 from penstock.datastore.table.items import read_rows
 from penstock.datastore.table.layout import PLAYLIST_ENTRY
-from penstock.datastore.table.port import Delete, Exists, Key, Missing, Put, Query, Range
+from penstock.datastore.table.port import (
+    Attributes,
+    Delete,
+    Exists,
+    Key,
+    Missing,
+    Put,
+    Query,
+    Range,
+)
 
 PAGE = 1_000
 """The number of rows that become entries before other work has its turn."""
@@ -48,11 +58,14 @@ class EntryOrder:
 
     async def read_entries(self) -> list[Entry]:
         """Read every entry in order, consistently."""
+        return await self._read_all(entry_of)
+
+    async def _read_all(self, read: Callable[[Attributes], Entry]) -> list[Entry]:
         found: list[Entry] = []
         after: Key | None = None
         while True:
             page = await self.access.table.query(self._query(after, PAGE))
-            found += map(entry_of, page.items)
+            found += map(read, page.items)
             if (after := page.last) is None:
                 return found
 
@@ -67,9 +80,11 @@ class EntryOrder:
         wanted = {*ids, *([] if after is None else [after])}
         keys = [key_at_position(self.playlist.id, hint) for hint in hints]
         rows = await read_rows(self.access.table, keys, consistent=True)
-        found = {entry.id: entry for entry in map(entry_of, rows.values()) if entry.id in wanted}
+        read: Sequence[Entry] = [movable_entry_of(row) for row in rows.values()]
+        found = {entry.id: entry for entry in read if entry.id in wanted}
         if len(found) < len(wanted):
-            found = {entry.id: entry for entry in await self.read_entries() if entry.id in wanted}
+            read = await self._read_all(movable_entry_of)
+            found = {entry.id: entry for entry in read if entry.id in wanted}
         if len(found) < len(wanted):
             await self._require_unchanged()
             missing = [n for n, id in enumerate(ids) if id not in found]
@@ -101,7 +116,7 @@ class EntryOrder:
         It uses its own transactions, each of which preserves the order. Raises StaleRead if
         another client writes the playlist meanwhile.
         """
-        entries = await self.read_entries()
+        entries = await self._read_all(movable_entry_of)
         at = next((n for n, entry in enumerate(entries, 1) if entry.id == behind), 0)
         texts = [entry.rank for entry in entries]
         changes = ranks.spread_ranks(texts, ranks.crowded_range(texts, at, count))
@@ -125,7 +140,7 @@ class EntryOrder:
 
     async def _require_unchanged(self) -> None:
         """Raise StaleRead if the playlist has changed: a moving entry may have been missed."""
-        now = await PlaylistReader(self.access).one(self.playlist.id, consistent=True)
+        now = await PlaylistReader(self.access).one(self.playlist.id)
         if (now.version, now.ranked) != (self.playlist.version, self.playlist.ranked):
             raise StaleRead
 

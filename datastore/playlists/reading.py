@@ -22,8 +22,9 @@ from penstock.datastore.playlists.rows import (
 )
 from penstock.datastore.table.items import read_rows
 from penstock.datastore.table.layout import PLAYLIST, PLAYLIST_ENTRY, PLAYLIST_MEMBER
-from penstock.datastore.table.pages import Slice, Window, make_slice, read_existing
+from penstock.datastore.table.pages import Slice, Window, make_slice, read_existing, read_records
 from penstock.datastore.table.port import Query, Range
+from penstock.datastore.table.unreadable_rows import read_or_report
 from penstock.datastore.text import is_id
 
 AFTER_ALL_IDS = "~"
@@ -36,9 +37,7 @@ class PlaylistReader:
 
     access: Access
 
-    async def many(
-        self, ids: Sequence[str], *, consistent: bool = False
-    ) -> list[Playlist | NotFound]:
+    async def many(self, ids: Sequence[str]) -> list[Playlist | NotFound]:
         """Get playlists: `pk = PL:<id>, sk = PL` and the caller's `U:<user>, PL:<id>`, batched.
 
         One answer for each id, aligned. Without the row in the caller's own partition the
@@ -47,17 +46,19 @@ class PlaylistReader:
         known = [id for id in ids if is_id(id)]
         members = {id: member_key(self._user, id) for id in known}
         keys = [*map(header_key, known), *members.values()]
-        rows = await read_rows(self.access.table, keys, consistent=consistent)
+        rows = await read_rows(self.access.table, keys, consistent=True)
         found: list[Playlist | NotFound] = []
         for id in ids:
             header = rows.get(header_key(id)) if members.get(id) in rows else None
             gone = header is None or is_gone(header)
-            found.append(no_playlist() if header is None or gone else playlist_of(header))
+            found.append(
+                no_playlist() if header is None or gone else read_or_report(playlist_of, header)
+            )
         return found
 
-    async def one(self, id: str, *, consistent: bool = False) -> Playlist:
+    async def one(self, id: str) -> Playlist:
         """Get a playlist; raises NotFound."""
-        (playlist,) = await self.many([id], consistent=consistent)
+        (playlist,) = await self.many([id])
         if isinstance(playlist, NotFound):
             raise playlist
         return playlist
@@ -65,7 +66,7 @@ class PlaylistReader:
     async def replayed_playlist(self, id: str) -> Playlist:
         """The playlist that an earlier call with this key made; raises Invalid if it is gone."""
         try:
-            return await self.one(id, consistent=True)
+            return await self.one(id)
         except NotFound:
             problem = FieldProblem(["idempotencyKey"], "made a playlist that is gone")
             raise Invalid([problem]) from None
@@ -84,9 +85,8 @@ class PlaylistReader:
             descending=newest_first is not window.backward,
             limit=window.size + 1,
         )
-        page = await self.access.table.query(query)
-        ids = [member_of(item) for item in page.items]
-        return make_slice(ids, window, str, more=page.last is not None)
+        ids = await read_records(self.access.table, query, member_of)
+        return make_slice(ids.records, window, str, more=ids.more)
 
     async def page(self, window: Window, *, newest_first: bool = True) -> Slice[Playlist]:
         """List playlists: one page of their ids, then one BatchGet of their headers."""
@@ -106,9 +106,8 @@ class PlaylistReader:
             descending=window.backward,
             limit=window.size + 1,
         )
-        page = await self.access.table.query(query)
-        found = [entry_of(item) for item in page.items]
-        return make_slice(found, window, lambda entry: entry.position, more=page.last is not None)
+        found = await read_records(self.access.table, query, entry_of)
+        return make_slice(found.records, window, lambda entry: entry.position, more=found.more)
 
     async def entries_of(self, wanted: Sequence[tuple[Playlist, Window]]) -> list[Slice[Entry]]:
         """List entries of many playlists concurrently; aligned."""

@@ -1,5 +1,7 @@
 """Records of playlists and their entries, with their limits."""
 
+from typing import Any
+
 from penstock.datastore.playlists.formats.document import MAX_TRACKS
 from penstock.datastore.records import StoredRecord
 
@@ -56,3 +58,12 @@ class Entry(StoredRecord, frozen=True, kw_only=True):
     def position(self) -> str:
         """The position among the other entries, compared as text."""
         return f"{self.rank}:{self.id}"
+
+
+class MovableEntry(Entry, frozen=True, kw_only=True):
+    """An entry with the attributes of its row that this release does not know.
+
+    They move with it to another rank.
+    """
+
+    unknown: dict[str, Any]

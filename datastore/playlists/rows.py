@@ -6,8 +6,8 @@ import msgspec
 
 from penstock.datastore.access.access import not_found_error
 from penstock.datastore.errors import NotFound
-from penstock.datastore.playlists.records import Entry, Playlist
-from penstock.datastore.table.items import load
+from penstock.datastore.playlists.records import Entry, MovableEntry, Playlist
+from penstock.datastore.table.items import load, unknown_attributes
 from penstock.datastore.table.layout import PLAYLIST, PLAYLIST_ENTRY, PLAYLIST_MEMBER, TOMBSTONE
 from penstock.datastore.table.port import INDEX_HASH, Attributes, Item, Key
 
@@ -62,6 +62,7 @@ def entry_item(entry: Entry) -> Item:
     attributes = msgspec.to_builtins(entry)
     for name in ("id", "playlistId", "rank"):
         del attributes[name]
+    attributes |= attributes.pop("unknown", {})
     key: Item = {**key_of_entry(entry)._asdict()}
     if entry.audio_id is not None:
         key[INDEX_HASH] = PLAYLIST_ENTRY.index_partition(audio=entry.audio_id)
@@ -72,6 +73,13 @@ def entry_of(item: Attributes) -> Entry:
     place = PLAYLIST_ENTRY.sk.parse(str(item["sk"]))
     playlist = PLAYLIST_ENTRY.pk.parse(str(item["pk"]))["playlist"]
     return load(Entry, item, playlistId=playlist, id=place["entry"], rank=place["rank"])
+
+
+def movable_entry_of(item: Attributes) -> MovableEntry:
+    """The entry in a row, to be written under another key."""
+    entry = entry_of(item)
+    unknown = unknown_attributes(Entry, item)
+    return MovableEntry(**msgspec.structs.asdict(entry), unknown=unknown)
 
 
 def position_of(key: Key) -> str:

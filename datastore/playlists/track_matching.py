@@ -24,15 +24,13 @@ CONCURRENT_SHARES = 4
 """The most shares whose rows become records before other work has its turn."""
 
 
-async def read_tracks(
-    access: Access, ids: Sequence[str], *, consistent: bool = False
-) -> list[Audio | NotFound]:
+async def read_tracks(access: Access, ids: Sequence[str]) -> list[Audio | NotFound]:
     """Read the caller's tracks by any number of ids, a thousand concurrently; aligned."""
     reading, found = TrackReader(access), list[Audio | NotFound]()
     shares = [ids[start : start + SHARE_SIZE] for start in range(0, len(ids), SHARE_SIZE)]
     for start in range(0, len(shares), CONCURRENT_SHARES):
         part = shares[start : start + CONCURRENT_SHARES]
-        for tracks in await gather(*(reading.many(s, consistent=consistent) for s in part)):
+        for tracks in await gather(*(reading.many(s) for s in part)):
             found += tracks
     return found
 

@@ -47,7 +47,7 @@ class PlaylistWriter:
         check_name(name)
 
         async def attempt() -> Playlist:
-            playlist = await PlaylistReader(self.access).one(id, consistent=True)
+            playlist = await PlaylistReader(self.access).one(id)
             require_version(playlist, expected_version)
             if playlist.name == name.strip():
                 return playlist
@@ -74,7 +74,7 @@ async def commit_change(
     await commit(access.table, [change.header_write(playlist, expected), *writes])
     if expected is not None:
         return change.apply_to(playlist)
-    return await PlaylistReader(access).one(playlist.id, consistent=True)
+    return await PlaylistReader(access).one(playlist.id)
 
 
 def new_playlist(access: Access, name: str) -> Playlist:

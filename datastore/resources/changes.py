@@ -78,10 +78,7 @@ class RowChanges:
     async def poll(self) -> None:
         """Read every followed row once, and give each follower the new state."""
         keys = tuple(self._watches)
-        rows = await read_rows(self._table, keys)
-        # A row that was just made may be missing from an eventually consistent answer.
-        missing = [key for key in keys if key not in rows]
-        rows.update(await read_rows(self._table, missing, consistent=True))
+        rows = await read_rows(self._table, keys, consistent=True)
         for key in keys:
             for watch in tuple(self._watches.get(key, ())):
                 watch.offer(rows.get(key))
@@ -113,7 +110,7 @@ async def follow_resource(
     A slow follower misses states, never the latest. Ends when the resource is deleted or the caller
     no longer sees it. Raises NotFound where the caller does not see it at first.
     """
-    resource = await reading.one(id, consistent=True)
+    resource = await reading.one(id)
     yield resource
     with changes.watch(reading.kind.latest.key(id=id), resource.revision) as watch:
         while True:

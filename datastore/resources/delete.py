@@ -20,13 +20,14 @@ from penstock.datastore.access.access import Access
 from penstock.datastore.errors import Unavailable, VersionConflict
 from penstock.datastore.periodic import finish_all
 from penstock.datastore.records import Resource
-from penstock.datastore.resources.derived_rows import derive_rows, difference_writes
+from penstock.datastore.resources.derived_rows import derive_rows, removal_writes
 from penstock.datastore.resources.execution_guard import (
     ResourceInUse,
     closing_writes,
     unused_writes,
 )
 from penstock.datastore.resources.reading import ResourceReader
+from penstock.datastore.resources.steps import MAX_OPERATIONS, RemainingSteps
 from penstock.datastore.roles import Role
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
 from penstock.datastore.table.items import latest_item, load, resource_id
@@ -43,7 +44,6 @@ from penstock.datastore.table.port import (
 
 R = TypeVar("R", bound=Resource)
 
-MAX_OPERATIONS = 100
 MAX_WRITES = 25
 
 
@@ -60,7 +60,7 @@ class ResourceDeleter(Generic[R]):
         The name is free and the resource invisible from the first transaction on.
         """
         async for _ in Attempts():
-            current = await ResourceReader(self.kind, self.access).one(id, consistent=True)
+            current = await ResourceReader(self.kind, self.access).one(id)
             self.access.require_owner(Role.ADMIN, current)
             if expected_version not in (None, current.version):
                 raise VersionConflict(current.version)
@@ -98,7 +98,11 @@ class ResourceDeleter(Generic[R]):
             *self._derived_row_deletes(current),
         ]
         unused, has_run = unused_writes(self.kind, current), False
-        if len(everything) + len(unused) <= MAX_OPERATIONS and self.kind.folder is None:
+        pending = current.stepped and await RemainingSteps(self.kind, self.access).are_pending(
+            current.id
+        )
+        at_once = len(everything) + len(unused) <= MAX_OPERATIONS
+        if at_once and self.kind.folder is None and not pending:
             try:
                 await commit(self.access.table, [*everything, *unused])
             except ResourceInUse:
@@ -106,12 +110,16 @@ class ResourceDeleter(Generic[R]):
             else:
                 return
         closing = closing_writes(self.kind, current, likely=has_run)
-        buried, taken = await self._write_tombstone(current, 0, closing)
+        # Rows of an unfinished write are deleted once it is finished; to go comes before.
+        most = 0 if pending else MAX_OPERATIONS - 1 - len(closing)
+        buried, taken = await self._write_tombstone(current, 0, most, closing)
         with suppress(StaleRead):  # then a sweep of another process continues the delete
             await self._finish(buried, taken)
 
     async def _finish(self, buried: R, taken: int) -> None:
         """Delete the rest of the derived rows, then versions and files, then the tombstone."""
+        if buried.stepped:
+            await RemainingSteps(self.kind, self.access).finish(buried.id)
         while taken < len(self._derived_row_deletes(buried)):
             buried, taken = await self._write_tombstone(buried, taken)
         if await self._is_in_use(buried):
@@ -134,13 +142,16 @@ class ResourceDeleter(Generic[R]):
                 await self.access.files.delete(key)
 
     async def _write_tombstone(
-        self, resource: R, taken: int, closing: Sequence[Write] = ()
+        self,
+        resource: R,
+        taken: int,
+        most: int = MAX_OPERATIONS - 1,
+        closing: Sequence[Write] = (),
     ) -> tuple[R, int]:
-        """Delete as many derived rows beyond the first `taken` as fit, and note it on the row.
+        """Delete up to `most` derived rows beyond the first `taken`, and note it on the row.
 
         Names come first: they are free at once unless the resource has a hundred of them.
         """
-        most = MAX_OPERATIONS - 1 - len(closing)
         writes = self._derived_row_deletes(resource)[taken : taken + most]
         buried = msgspec.structs.replace(resource, revision=resource.revision + 1)
         item = {
@@ -161,7 +172,7 @@ class ResourceDeleter(Generic[R]):
         return row.get("count", 0) != 0
 
     def _derived_row_deletes(self, resource: R) -> list[Write]:
-        return difference_writes(derive_rows(self.kind.letter, resource), None)
+        return removal_writes(derive_rows(self.kind.letter, resource))
 
     def _latest_row_delete(self, resource: R) -> Write:
         key = self.kind.latest.key(id=resource.id)

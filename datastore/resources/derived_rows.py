@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from penstock.datastore.groups import rows as group_rows
-from penstock.datastore.records import Resource, Tag
+from penstock.datastore.records import Footprint, Resource, Tag
 from penstock.datastore.resources.names import NameHolder, NameHolding
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table import counters
@@ -29,18 +29,26 @@ def tag_rows(kind: str, group: str, id: str, tagged: Iterable[Tag]) -> dict[Key,
     return {key_of(row): row for row in rows}
 
 
-def tag_counters(kind: str, group: str, tagged: Iterable[Tag]) -> Iterator[counters.Counter]:
-    """The counters of tag keys and values that a resource increases."""
+def tag_counters(
+    kind: str, group: str, tagged: Iterable[Tag], shard: int
+) -> Iterator[counters.Counter]:
+    """The counters of tag keys and values that a resource of this shard increases."""
     for tag in tagged:
-        row = TAG_KEY_COUNT.item(group=group, key=comparison_form(tag.key), kind=kind)
+        key = comparison_form(tag.key)
+        row = TAG_KEY_COUNT.item(group=group, key=key, kind=kind, shard=shard)
         labels = {"label": tag.key.strip(), INDEX_HASH: row[INDEX_HASH]}
         yield counters.Counter(key_of(row), {"count": 1}, labels)
         for level in tags.tag_levels(tag):
-            key = TAG_VALUE_COUNT.key(
-                group=group, key=level.key, kind=kind, depth=len(level.value), value=level.value
+            counted = TAG_VALUE_COUNT.key(
+                group=group,
+                key=level.key,
+                kind=kind,
+                depth=len(level.value),
+                value=level.value,
+                shard=shard,
             )
             amounts = {"count": 1} if level.last else {"count": 1, "deeper": 1}
-            yield counters.Counter(key, amounts, {"label": level.label})
+            yield counters.Counter(counted, amounts, {"label": level.label})
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +57,19 @@ class DerivedRows:
 
     `homes` are the groups that count the resource: those with a grant, and its owner even where a
     grant from above covers the owner, because a revoke then gives the owner a grant of its own
-    again. Until then a row `O:<group>` lists the resource at its owner.
+    again. Until then a row `O:<group>` lists the resource at its owner. `grants` are the keys of
+    these rows and of grants; the other items are postings. A grant carries all tags of the
+    resource; its postings carry them where they fit.
     """
 
     kind: str
     id: str
     name: str
+    shard: int
     groups: tuple[GroupPath, ...]
     homes: frozenset[GroupPath]
     items: dict[Key, Item]
+    grants: frozenset[Key]
     counters: dict[Key, row_counters.Counter]
 
     @property
@@ -68,37 +80,97 @@ class DerivedRows:
         return self.names.holdings(self.groups)
 
 
-def derive_rows(kind: str, resource: Resource) -> DerivedRows:
+def derive_rows(kind: str, resource: Resource | Footprint) -> DerivedRows:
     """Derive the rows from the resource's name, grants and tags."""
-    cover: dict[str, Value] = dict(tags.tag_map(resource.tags))
+    tag_set: dict[str, Value] = dict(tags.tag_map(resource.tags))
+    carried: Item = {"tags": tag_set} if tags.fits_posting(tag_set) else {}
     items: dict[Key, Item] = {}
+    grants: set[Key] = set()
     counters: dict[Key, row_counters.Counter] = {}
     for group in resource.groups:
         grant = GRANT.item(kind=kind, id=resource.id, group=group)
-        rows = {key_of(grant): grant, **tag_rows(kind, group, resource.id, resource.tags)}
-        items |= {key: {**row, "tags": cover} for key, row in rows.items()}
-        counters |= {one.key: one for one in tag_counters(kind, group, resource.tags)}
+        grants.add(key_of(grant))
+        items[key_of(grant)] = {**grant, "tags": tag_set}
+        rows = tag_rows(kind, group, resource.id, resource.tags)
+        items |= {key: {**row, **carried} for key, row in rows.items()}
+        counted = tag_counters(kind, group, resource.tags, resource.shard)
+        counters |= {one.key: one for one in counted}
     if resource.owner not in resource.groups:
         row = OWNED.item(kind=kind, id=resource.id, group=resource.owner)
+        grants.add(key_of(row))
         items[key_of(row)] = row
     homes = frozenset((*resource.groups, resource.owner))
-    return DerivedRows(kind, resource.id, resource.name, resource.groups, homes, items, counters)
+    return DerivedRows(
+        kind,
+        resource.id,
+        resource.name,
+        resource.shard,
+        resource.groups,
+        homes,
+        items,
+        frozenset(grants),
+        counters,
+    )
 
 
-def difference_writes(old: DerivedRows | None, new: DerivedRows | None) -> list[Write]:
-    """The writes that turn the old rows into the new ones, always in the same order."""
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The writes that turn one resource's old rows into its new ones, always in the same order.
+
+    What decides who sees the resource, and under which name, is in `first`, which is one
+    transaction. The `rest` may follow in others: postings and counts of tags, and the counts of
+    the groups that the resource leaves, so that no group goes before the rows in it are gone.
+    """
+
+    first: list[Write]
+    rest: list[Write]
+
+
+def difference(old: DerivedRows | None, new: DerivedRows | None) -> Difference:
+    """The difference of the rows before and after; None stands for no resource.
+
+    New postings come before the removal of old ones: who has one of two tags before a change and
+    the other one after it is found by one of them at every moment.
+    """
+    removed, put = _item_changes(old.items if old else {}, new.items if new else {})
+    grants = (old.grants if old else frozenset()) | (new.grants if new else frozenset())
+    left, joined = _group_writes(old, new)
+    return Difference(
+        [
+            *_name_writes(old, new),
+            *(write for write in removed + put if write.operation.key in grants),
+            *joined,
+        ],
+        [
+            *(write for write in put + removed if write.operation.key not in grants),
+            *counter_writes(old.counters if old else {}, new.counters if new else {}),
+            *left,
+        ],
+    )
+
+
+def removal_writes(rows: DerivedRows) -> list[Write]:
+    """The writes that remove all rows. Tombstones count them: no release may change the order."""
+    left, _ = _group_writes(rows, None)
     return [
-        *_name_writes(old, new),
-        *item_writes(old.items if old else {}, new.items if new else {}),
-        *counter_writes(old.counters if old else {}, new.counters if new else {}),
-        *_group_writes(old.homes if old else frozenset(), new.homes if new else frozenset()),
+        *_name_writes(rows, None),
+        *item_writes(rows.items, {}),
+        *counter_writes(rows.counters, {}),
+        *left,
     ]
 
 
 def item_writes(old: Mapping[Key, Item], new: Mapping[Key, Item]) -> list[Write]:
     """The writes that turn the old items into the new ones."""
+    removed, put = _item_changes(old, new)
+    return removed + put
+
+
+def _item_changes(
+    old: Mapping[Key, Item], new: Mapping[Key, Item]
+) -> tuple[list[Write], list[Write]]:
     gone = [Write(Delete(key)) for key in old if key not in new]
-    return gone + [Write(Put(item)) for key, item in new.items() if old.get(key) != item]
+    return gone, [Write(Put(item)) for key, item in new.items() if old.get(key) != item]
 
 
 def counter_writes(
@@ -121,6 +193,16 @@ def _name_writes(old: DerivedRows | None, new: DerivedRows | None) -> list[Write
     return [write for write in changes if write is not None]
 
 
-def _group_writes(old: frozenset[GroupPath], new: frozenset[GroupPath]) -> list[Write]:
-    left = [group_rows.count_in_group(group, "grants", -1) for group in sorted(old - new)]
-    return left + [group_rows.count_in_group(group, "grants", 1) for group in sorted(new - old)]
+def _group_writes(
+    old: DerivedRows | None, new: DerivedRows | None
+) -> tuple[list[Write], list[Write]]:
+    """The counts of the groups that the resource leaves, and of those that it joins."""
+    some = new or old
+    before = old.homes if old else frozenset[GroupPath]()
+    after = new.homes if new else frozenset[GroupPath]()
+    shard = some.shard if some else 0
+
+    def count(groups: frozenset[GroupPath], step: int) -> list[Write]:
+        return [group_rows.count_in_group(group, "grants", step, shard) for group in sorted(groups)]
+
+    return count(before - after, -1), count(after - before, 1)

@@ -49,8 +49,7 @@ class NameResolver(Generic[R]):
     """Resolves the names of one kind of resource in formulas.
 
     `saved` is the resource that is being saved; it is not in the table yet. With `for_run`, only
-    resources that the caller may see and use are found. Without it, because a formula is saved,
-    reads are consistent.
+    resources that the caller may see and use are found.
     """
 
     kind: KindDefinition[R]
@@ -86,7 +85,7 @@ class NameResolver(Generic[R]):
         """Get by name: BatchGet of `AID:<kind>:<name>, G:<group>` over the chains of them all."""
         chains = {mention: self._chain_keys(mention) for mention in mentions if mention.id is None}
         keys = [key for chain in chains.values() for key in chain]
-        rows = await read_rows(self.access.table, keys, consistent=not self.for_run)
+        rows = await read_rows(self.access.table, keys, consistent=True)
         found = {mention: mention.id for mention in mentions if mention.id is not None}
         for mention, chain in chains.items():
             holders = (self._holder(key, rows.get(key, {})) for key in chain)
@@ -116,7 +115,7 @@ class NameResolver(Generic[R]):
         """Get latest: `pk = C:<id>, sk = C`, batched; the names decided, no grant is read."""
         known = {} if self.saved is None else {self.saved.id: self.saved}
         keys = {self.kind.latest.key(id=id): id for id in ids - known.keys()}
-        rows = await read_rows(self.access.table, keys, consistent=not self.for_run)
+        rows = await read_rows(self.access.table, keys, consistent=True)
         found = {
             keys[key]: load(self.kind.record, item, id=keys[key])
             for key, item in rows.items()

@@ -2,7 +2,7 @@
 
 from asyncio import gather
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 from penstock.datastore.access.access import (
@@ -11,7 +11,7 @@ from penstock.datastore.access.access import (
     key_of_group,
     not_found_error,
 )
-from penstock.datastore.errors import LimitExceeded, NotFound
+from penstock.datastore.errors import LimitExceeded, NotFound, Unreadable
 from penstock.datastore.groups.repository import Groups
 from penstock.datastore.records import Resource, Tag
 from penstock.datastore.resources.rules import MAX_NAME
@@ -23,15 +23,17 @@ from penstock.datastore.table.items import (
     merge_projections,
     read_rows,
     resource_id,
+    unknown_attributes,
 )
 from penstock.datastore.table.layout import NAME, KindDefinition
 from penstock.datastore.table.pages import Slice, Window
-from penstock.datastore.table.port import Attributes
+from penstock.datastore.table.port import Attributes, Item
 from penstock.datastore.tag_search import tags
 from penstock.datastore.tag_search.postings import AllResources, GroupPostings, ScanParams
 from penstock.datastore.tag_search.search import (
     PostingSource,
     SearchBudget,
+    SearchPage,
     TagTerm,
     TermFilter,
     search,
@@ -43,6 +45,9 @@ R = TypeVar("R", bound=Resource)
 
 ACCESS_FIELDS: Projection = frozenset(("id", "groups"))
 """The fields by which a resource is found and access to it is decided."""
+
+TAG_FIELDS: Projection = frozenset(("tags",))
+"""The fields by which a match of a tag filter is confirmed."""
 
 
 class LazyResource(Generic[R]):
@@ -79,30 +84,38 @@ class ResourceReader(Generic[R]):
     access: Access
 
     async def many(
-        self, ids: Sequence[str], *, consistent: bool = False, projection: Projection = None
+        self, ids: Sequence[str], *, projection: Projection = None
     ) -> list[R | NotFound]:
         """Get latest: `pk = P:<id>, sk = PV:latest`, batched; one answer for each id, in order.
 
-        The row carries the grants, so it decides the access. An id that the caller does not see and
-        an absent one give the same NotFound. Each resource has at least the fields of the
-        projection.
+        The row carries the grants, so it decides the access and is read consistently. An id that
+        the caller does not see and an absent one give the same NotFound. Each resource has at least
+        the fields of the projection.
         """
-        rows, part = (
-            await self._rows(ids, consistent=consistent),
-            merge_projections(projection, ACCESS_FIELDS),
-        )
-        return [self.admit(row, part) for row in rows]
+        part = merge_projections(projection, ACCESS_FIELDS)
+        return [self.admit(row, part) for row in await self._rows(ids)]
 
     async def lazy_many(self, ids: Sequence[str]) -> list[LazyResource[R] | NotFound]:
         """Get latest, for callers that need more and more fields of each."""
         return [self._admit_row(row, ACCESS_FIELDS) for row in await self._rows(ids)]
 
-    async def one(self, id: str, *, consistent: bool = False) -> R:
+    async def one(self, id: str) -> R:
         """Get latest, one id; raises NotFound."""
-        (resource,) = await self.many([id], consistent=consistent)
+        (resource,) = await self.many([id])
         if isinstance(resource, NotFound):
             raise resource
         return resource
+
+    async def one_to_rewrite(self, id: str) -> tuple[R, Item]:
+        """Get latest, consistently, with the attributes that this release does not know.
+
+        Raises NotFound.
+        """
+        (row,) = await self._rows([id])
+        resource = self.admit(row)
+        if row is None or isinstance(resource, NotFound):
+            raise resource if isinstance(resource, NotFound) else not_found_error(self.kind.noun)
+        return resource, unknown_attributes(self.kind.record, row)
 
     async def by_name(self, name: str, group: GroupPath | None) -> R:
         """Get by name: BatchGet of `AID:<kind>:<name>, G:<group>` over the chain, nearest first."""
@@ -113,7 +126,7 @@ class ResourceReader(Generic[R]):
             NAME.key(kind=self.kind.letter, name=comparison_form(name), group=above)
             for above in reversed(ancestors(group))
         ]
-        rows = await read_rows(self.access.table, [*chain, key_of_group(group)])
+        rows = await read_rows(self.access.table, [*chain, key_of_group(group)], consistent=True)
         if group != ROOT and key_of_group(group) not in rows:
             raise group_not_found_error(group)
         for key in chain:
@@ -126,11 +139,9 @@ class ResourceReader(Generic[R]):
         found = self._admit_row(item, projection)
         return found if isinstance(found, NotFound) else found.record(projection)
 
-    async def _rows(
-        self, ids: Sequence[str], *, consistent: bool = False
-    ) -> list[Attributes | None]:
+    async def _rows(self, ids: Sequence[str]) -> list[Attributes | None]:
         keys = {id: self.kind.latest.key(id=id) for id in ids if is_id(id)}
-        found = await read_rows(self.access.table, list(keys.values()), consistent=consistent)
+        found = await read_rows(self.access.table, list(keys.values()), consistent=True)
         return [found.get(keys[id]) if id in keys else None for id in ids]
 
     def _admit_row(
@@ -140,9 +151,18 @@ class ResourceReader(Generic[R]):
         if row is None or "deletedAt" in row:
             return not_found_error(self.kind.noun)
         found = LazyResource(self.kind, row)
-        return (
-            found if self.access.sees(found.record(projection)) else not_found_error(self.kind.noun)
-        )
+        try:
+            seen = self.access.sees(found.record(projection))
+        except Unreadable as error:
+            return error if self._sees_unreadable(row) else not_found_error(self.kind.noun)
+        return found if seen else not_found_error(self.kind.noun)
+
+    def _sees_unreadable(self, row: Attributes) -> bool:
+        """Whether the grants of a row can be read, and let the caller know of it."""
+        try:
+            return self.access.sees(LazyResource(self.kind, row).record(ACCESS_FIELDS))
+        except Unreadable:
+            return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,6 +173,33 @@ class ListRequest:
     tags: TagFilter = field(default_factory=TagFilter)
     include_child_groups: bool = False
     newest_first: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Travel:
+    """A search for the pages of one list; without a scope it lists whatever there is."""
+
+    sources: Sequence[PostingSource]
+    scope: Sequence[GroupPath] | None
+    wanted: TermFilter
+    descending: bool
+    budget: SearchBudget
+
+    async def search(self, after: str | None, limit: int) -> SearchPage:
+        return await search(
+            self.sources,
+            self.wanted,
+            after=after,
+            limit=limit,
+            descending=self.descending,
+            budget=self.budget,
+        )
+
+    def confirms(self, record: Resource) -> bool:
+        """Whether the record has a grant in the scope and the wanted tags."""
+        if self.scope is not None and {*self.scope}.isdisjoint(record.groups):
+            return False
+        return not self.wanted.restricts or self.wanted.matches(tags.tag_map(record.tags))
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,55 +222,66 @@ class Listing(Generic[R]):
         group = self.access.require_visible_group(listed.group)
         table = MeteredTable(self.access.table)
         descending = listed.newest_first is not window.backward
-        travel = ScanParams(table, self.kind.letter, descending)
         limits = self.access.budget
+        budget = SearchBudget(limits.rounds, limits.reads, lambda: table.units.rcu >= limits.units)
+        scope = await self._scope(listed, group)
+        sources = self._sources(scope, ScanParams(table, self.kind.letter, descending))
+        travel = _Travel(sources, scope, term_filter(listed.tags), descending, budget)
         found, _ = await gather(
-            search(
-                await self._sources(listed, group, travel),
-                term_filter(listed.tags),
-                after=window.after,
-                limit=window.size,
-                descending=descending,
-                budget=SearchBudget(
-                    limits.rounds, limits.reads, lambda: table.units.rcu >= limits.units
-                ),
-            ),
-            self.access.require_group(group),
+            self._read_matches(travel, window, projection), self.access.require_group(group)
         )
-        records = await ResourceReader(self.kind, self.access).many(
-            found.ids, projection=projection
-        )
-        # An index or a replica may be late: resources that are gone by now are left out.
-        entries = [
-            (id, record)
-            for id, record in zip(found.ids, records, strict=True)
-            if not isinstance(record, NotFound)
-        ]
-        if window.backward:
-            entries.reverse()
-        return Slice(tuple(entries), found.more, found.examined)
+        return replace(found, entries=found.entries[::-1]) if window.backward else found
 
-    async def _sources(
-        self, listed: ListRequest, group: GroupPath, travel: ScanParams
-    ) -> Sequence[PostingSource]:
+    async def _read_matches(
+        self, travel: "_Travel", window: Window, projection: Projection
+    ) -> Slice[R]:
+        """Search until the page is full of resources whose own records confirm the match.
+
+        Postings follow the record: those of a revoke or of a removed tag may stand for a moment,
+        and an index or a replica may be late.
+        """
+        if travel.wanted.restricts:
+            projection = merge_projections(projection, TAG_FIELDS)
+        reading = ResourceReader(self.kind, self.access)
+        entries: list[tuple[str, R]] = []
+        examined, more = window.after, True
+        while more and len(entries) < window.size:
+            found = await travel.search(examined, window.size - len(entries))
+            records = await reading.many(found.ids, projection=projection)
+            entries += [
+                (id, record)
+                for id, record in zip(found.ids, records, strict=True)
+                if not isinstance(record, NotFound) and travel.confirms(record)
+            ]
+            examined, more = found.examined, found.more
+            if travel.budget.exhausted:
+                break
+        return Slice(tuple(entries), more, examined)
+
+    async def _scope(self, listed: ListRequest, group: GroupPath) -> Sequence[GroupPath] | None:
+        """The groups whose grants are listed; None for all resources of the kind."""
         if not listed.include_child_groups:
-            return [GroupPostings(travel, above) for above in ancestors(group)]
+            return ancestors(group)
         selective = listed.tags.all or listed.tags.any
         sees_all = group == ROOT and self.access.caller.has_role(Role.READER, ROOT)
         if sees_all and not selective:
-            return self._all_resources(travel)
+            return None
         *above, _ = ancestors(group)
         try:
             below = await Groups(self.access).subtree(group)
         except LimitExceeded:
             if not sees_all:
                 raise
-            return self._all_resources(travel)
-        return [GroupPostings(travel, each) for each in (*above, *below)]
+            return None
+        return (*above, *below)
 
-    def _all_resources(self, travel: ScanParams) -> Sequence[PostingSource]:
+    def _sources(
+        self, scope: Sequence[GroupPath] | None, params: ScanParams
+    ) -> Sequence[PostingSource]:
+        if scope is not None:
+            return [GroupPostings(params, group) for group in scope]
         latest = self.kind.latest
-        return [AllResources(travel, latest.index_partition(), latest.sk.fill({}))]
+        return [AllResources(params, latest.index_partition(), latest.sk.fill({}))]
 
 
 def term_filter(wanted: TagFilter) -> TermFilter:

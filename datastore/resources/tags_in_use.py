@@ -5,17 +5,18 @@ Along a chain at most one grant of a resource applies, so the groups' counts add
 
 from asyncio import gather
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import FieldProblem, Invalid
 from penstock.datastore.records import TagKey, TagValue
 from penstock.datastore.roles import GroupPath, ancestors
-from penstock.datastore.table.keys import KeyPart, join_levels, split_levels
+from penstock.datastore.table.keys import MAX_SHARD, KeyPart, join_levels, split_levels
 from penstock.datastore.table.layout import TAG_KEY_COUNT, TAG_VALUE_COUNT
 from penstock.datastore.table.pages import Slice, Window, make_slice
 from penstock.datastore.table.port import Attributes, Query, Range
+from penstock.datastore.table.unreadable_rows import read_all
 from penstock.datastore.tag_search.tags import MAX_LENGTH, MAX_VALUE, value_levels
 from penstock.datastore.text import comparison_form, normalisation_problem, unescape
 
@@ -30,9 +31,14 @@ class _TagTotal:
     count: int = 0
     deeper: int = 0
 
-    def add(self, item: Attributes) -> None:
-        self.count += int(str(item["count"]))
-        self.deeper += int(str(item.get("deeper", 0)))
+    @classmethod
+    def of(cls, item: Attributes) -> "_TagTotal":
+        """The counters in the row of one group."""
+        return cls(str(item["label"]), int(str(item["count"])), int(str(item.get("deeper", 0))))
+
+    def add(self, other: "_TagTotal") -> None:
+        self.count += other.count
+        self.deeper += other.deeper
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +62,11 @@ class TagLists:
                 partition=row.index_partition(group=above, kind=self.kind),
                 index=True,
                 range=Range(row.pk.prefix({"group": above})),
-                after=None if after is None else row.key(group=above, key=after, kind=self.kind),
+                after=None
+                if after is None
+                else row.key(group=above, key=after, kind=self.kind, shard=_last_shard(window)),
                 descending=window.backward,
-                limit=window.size + 1,
+                limit=(window.size + 1) * self.access.shards,
             )
 
         found = await self._merge_pages(
@@ -99,9 +107,11 @@ class TagLists:
                 range=Range(prefix),
                 after=None
                 if after is None
-                else row.key(group=above, key=key, value=after, **placed),
+                else row.key(
+                    group=above, key=key, value=after, shard=_last_shard(window), **placed
+                ),
                 descending=window.backward,
-                limit=window.size + 1,
+                limit=(window.size + 1) * self.access.shards,
             )
 
         found = await self._merge_pages(
@@ -136,14 +146,40 @@ class TagLists:
         window: Window,
     ) -> Slice[_TagTotal]:
         """Merge a page of the whole chain; the position is the key text that its rows end with."""
-        pages = await gather(*(self.access.table.query(query(above)) for above in chain))
+        groups = await gather(
+            *(self._read_shards(query(above), position, window) for above in chain)
+        )
         totals: dict[str, _TagTotal] = {}
-        for item in (item for page in pages for item in page.items):
-            totals.setdefault(position(item), _TagTotal(str(item["label"]))).add(item)
+        for place, total in (entry for entries in groups for entry in entries):
+            totals.setdefault(place, _TagTotal(total.label)).add(total)
         travelled = sorted(totals.items(), reverse=window.backward)
-        more = any(page.last is not None for page in pages)
-        found = make_slice(travelled, window, lambda entry: entry[0], more=more)
+        found = make_slice(travelled, window, lambda entry: entry[0], more=False)
         return found.with_items([total for _, (_, total) in found.entries])
+
+    async def _read_shards(
+        self, query: Query, position: Callable[[Attributes], str], window: Window
+    ) -> list[tuple[str, _TagTotal]]:
+        """Read all counters of the window's positions and, where there is one, of the next one.
+
+        Only the last position may lack rows, because the rows of one position lie together.
+        """
+        found: list[tuple[str, _TagTotal]] = []
+
+        def read_placed(item: Attributes) -> tuple[str, _TagTotal]:
+            return position(item), _TagTotal.of(item)
+
+        while True:
+            page = await self.access.table.query(query)
+            found += read_all(read_placed, page.items)
+            if page.last is None or len({place for place, _ in found}) > window.size:
+                # The first shard gives the label, whatever the direction.
+                return found[::-1] if window.backward else found
+            query = replace(query, after=page.last)
+
+
+def _last_shard(window: Window) -> int:
+    """The shard of a position that is read last in the direction of the window."""
+    return 0 if window.backward else MAX_SHARD
 
 
 def _check_lengths(key: str, parent: str | None) -> None:

@@ -2,7 +2,8 @@
 
 from asyncio import gather
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
@@ -11,10 +12,17 @@ from penstock.datastore.access.access import Access, not_found_error
 from penstock.datastore.errors import NotFound
 from penstock.datastore.records import Resource
 from penstock.datastore.resources.reading import ACCESS_FIELDS, ResourceReader
-from penstock.datastore.table.items import Projection, load, merge_projections, read_rows
+from penstock.datastore.table.items import (
+    Projection,
+    load,
+    merge_projections,
+    read_lasting_rows,
+    read_rows,
+)
 from penstock.datastore.table.layout import KindDefinition
-from penstock.datastore.table.pages import Slice, Window, make_slice
+from penstock.datastore.table.pages import Slice, Window, make_slice, read_records
 from penstock.datastore.table.port import Attributes, Key, Query, Range
+from penstock.datastore.table.unreadable_rows import read_or_report
 from penstock.datastore.text import is_id
 
 R = TypeVar("R", bound=Resource)
@@ -51,7 +59,7 @@ class Versions(Generic[R]):
         wanted = {(id, n) for id, n in ids if is_id(id) and 1 <= n <= MAX_VERSION}
         keys = [self.kind.latest.key(id=id) for id, _ in wanted]
         keys += [self.kind.version.key(id=id, version=n) for id, n in wanted]
-        rows = await read_rows(self.access.table, keys)
+        rows = await read_rows(self.access.table, keys, consistent=True)
         return [
             self._admit_version(id, n, rows) if (id, n) in wanted else self._absent()
             for id, n in ids
@@ -94,9 +102,9 @@ class Versions(Generic[R]):
             self.kind.version.key(id=of.id, version=n) if 1 <= n <= of.version else None
             for of, n in wanted
         ]
-        rows = await read_rows(self.access.table, (key for key in keys if key is not None))
+        rows = await read_lasting_rows(self.access.table, filter(None, keys))
         return [
-            load(self.kind.version_record, rows[key], projection, id=of.id)
+            read_or_report(partial(self._read_version, of.id, projection), rows[key])
             if key is not None and key in rows
             else _no_version(n)
             for key, (of, n) in zip(keys, wanted, strict=True)
@@ -117,17 +125,12 @@ class Versions(Generic[R]):
             after=after,
             descending=not window.backward,
             limit=window.size + 1,
+            consistent=True,
         )
-        page = await self.access.table.query(query)
-        items = list(page.items)
-        # A page of the store ends at 1 MB, which a few large versions fill.
-        while page.last is not None and len(items) <= window.size:
-            query = replace(query, after=page.last, limit=window.size + 1 - len(items))
-            page = await self.access.table.query(query)
-            items += page.items
         part = merge_projections(projection, _VERSION_FIELDS)
-        found = [load(self.kind.version_record, item, part, id=of.id) for item in items]
-        return make_slice(found, window, _position, more=False)
+        read = partial(self._read_version, of.id, part)
+        found = await read_records(self.access.table, query, read)
+        return make_slice(found.records, window, _position, more=found.more)
 
     async def pages(self, wanted: Sequence[tuple[R, VersionsRequest]]) -> list[Slice[R]]:
         """List versions of many resources, in their order, each with at least the wanted fields.
@@ -168,7 +171,10 @@ class Versions(Generic[R]):
         item = rows.get(self.kind.version.key(id=id, version=number))
         if item is None:
             return _no_version(number)
-        return load(self.kind.version_record, item, id=id)
+        return read_or_report(partial(self._read_version, id, None), item)
+
+    def _read_version(self, id: str, projection: Projection, item: Attributes) -> R:
+        return load(self.kind.version_record, item, projection, id=id)
 
     def _absent(self) -> NotFound:
         return not_found_error(self.kind.noun)

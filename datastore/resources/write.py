@@ -1,9 +1,13 @@
-"""Writes of resources: create, update, grant and revoke, each one transaction of differences."""
+"""Writes of resources: create, update, grant and revoke, each the difference of derived rows.
+
+A difference that fits one transaction is one. Otherwise its first transaction decides everything,
+and the rest follows in steps.
+"""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
@@ -32,22 +36,38 @@ from penstock.datastore.resources.dataset_refs import (
     resolve_datasets,
     unknown_dataset_problems,
 )
-from penstock.datastore.resources.derived_rows import derive_rows, difference_writes
+from penstock.datastore.resources.derived_rows import derive_rows, difference
 from penstock.datastore.resources.execution_guard import state_writes
 from penstock.datastore.resources.formula_references import saved_references, unwritable_references
 from penstock.datastore.resources.names import describe_conflict
 from penstock.datastore.resources.reading import ResourceReader
 from penstock.datastore.resources.rules import check_resource
+from penstock.datastore.resources.steps import MAX_OPERATIONS, RemainingSteps
 from penstock.datastore.roles import GroupPath, Role
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, already_done, commit
-from penstock.datastore.table.items import latest_item, version_item
+from penstock.datastore.table.counters import choose_shard
+from penstock.datastore.table.items import attributes_of, latest_item, overwrite, version_item
 from penstock.datastore.table.layout import KindDefinition
-from penstock.datastore.table.port import Compare, Missing, Put
+from penstock.datastore.table.limits import ITEM_BYTES, check_at_most, item_size
+from penstock.datastore.table.port import Compare, Item, Missing, Put
 
 R = TypeVar("R", bound=Resource)
 T = TypeVar("T")
 
-MAX_OPERATIONS = 100
+RESERVED_BYTES = 1024
+"""The room in a record for its keys and for what a revoke adds."""
+
+
+class _Extras(NamedTuple):
+    """The parts of a write beside the resource's own rows and those that derive from it.
+
+    The receipt of an idempotency key, the guards that must hold, and the attributes of the current
+    row that this release does not know.
+    """
+
+    receipt: Sequence[Write] = ()
+    guards: Sequence[Write] = ()
+    unknown: Item = {}  # noqa: RUF012 - nobody changes it
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +89,7 @@ class ResourceWriter(Generic[R]):
         idempotency_key: str | None,
         noted: Sequence[FieldProblem] = (),
     ) -> R:
-        """Create: latest, version 1, grant, name, tags and counts in one transaction.
+        """Create: latest, version 1, grant, name, tags and counts.
 
         `content` holds the kind's own fields and the common ones that a user gives. Problems
         `noted` in reading it are reported with all others. The same idempotency key with the same
@@ -90,12 +110,9 @@ class ResourceWriter(Generic[R]):
 
         async def create_once() -> R:
             checked, called = await self._check_content(resource, problems)
+            _require_room(checked)
             placed, taken = await self._place_attachment(checked)
-            # The receipt stands before the name, so that a repeated call is not a NameTaken.
-            await self._commit(
-                placed.id, [*receipt, *self._creation_writes(placed), *taken], called
-            )
-            return placed
+            return await self._commit(None, placed, _Extras(receipt, [*taken, *called]))
 
         try:
             async with self._settle_attachment():
@@ -146,7 +163,9 @@ class ResourceWriter(Generic[R]):
         def add_grant(current: R) -> R:
             self.access.require_owner(Role.ADMIN, current)
             self.access.require_role(Role.ADMIN, group)
-            return self._with_groups(current, with_grant(current.groups, group))
+            granted = self._with_groups(current, with_grant(current.groups, group))
+            _require_room(granted)
+            return granted
 
         before, after = await self._rewrite(id, add_grant, "group")
         if after is before:
@@ -173,7 +192,7 @@ class ResourceWriter(Generic[R]):
     async def _read_repeated(self, id: str) -> R:
         """Read the resource that an earlier call with the same idempotency key created."""
         try:
-            return await ResourceReader(self.kind, self.access).one(id, consistent=True)
+            return await ResourceReader(self.kind, self.access).one(id)
         except NotFound:
             message = f"made a {self.kind.noun} that is gone"
             raise Invalid([FieldProblem(["idempotencyKey"], message)]) from None
@@ -192,17 +211,18 @@ class ResourceWriter(Generic[R]):
         """
 
         async def rewrite_once() -> tuple[R, R]:
-            current = await ResourceReader(self.kind, self.access).one(id, consistent=True)
+            current, unknown = await ResourceReader(self.kind, self.access).one_to_rewrite(id)
             changed = change(current)
             if changed is current:
                 return current, current
             called: Sequence[Write] = ()
             if checked is not None:
                 changed, called = await checked(changed)
+                _require_room(changed)
             changed, taken = await self._place_attachment(changed)
-            writes = [*self._replacement_writes(current, changed), *taken]
-            await self._commit(id, writes, called, place)
-            return current, changed
+            guards = [*state_writes(self.kind, current, changed), *taken, *called]
+            extras = _Extras(guards=guards, unknown=unknown)
+            return current, await self._commit(current, changed, extras, place)
 
         return await self._retry_on_conflict(rewrite_once)
 
@@ -254,30 +274,31 @@ class ResourceWriter(Generic[R]):
         references = saved_references(resource, called, found)
         return msgspec.structs.replace(resource, references=references), called.guard_writes()
 
-    def _creation_writes(self, resource: R) -> list[Write]:
-        return [
-            Write(Put(latest_item(self.kind, resource), Missing()), already_done),
-            Write(Put(version_item(self.kind, resource), Missing())),
-            *difference_writes(None, derive_rows(self.kind.letter, resource)),
-        ]
+    def _row_writes(self, before: R | None, after: R, unknown: Item) -> list[Write]:
+        """The writes of the resource's own rows: the latest, and a new version.
 
-    def _replacement_writes(self, current: R, changed: R) -> list[Write]:
-        unchanged = Compare("revision", "=", current.revision)
-        writes = [Write(Put(latest_item(self.kind, changed), unchanged))]
-        if changed.version != current.version:
-            writes.append(Write(Put(version_item(self.kind, changed), Missing())))
-        letter = self.kind.letter
-        return [
-            *writes,
-            *state_writes(self.kind, current, changed),
-            *difference_writes(derive_rows(letter, current), derive_rows(letter, changed)),
+        `unknown` are attributes for the new version.
+        """
+        latest = latest_item(self.kind, after)
+        writes = [
+            Write(Put(latest, Missing()), already_done)
+            if before is None
+            else Write(
+                overwrite(self.kind.record, latest, Compare("revision", "=", before.revision))
+            )
         ]
+        if _is_new_version(before, after):
+            version = version_item(self.kind, msgspec.structs.replace(after, stepped=False))
+            writes.append(Write(Put({**unknown, **version}, Missing())))
+        return writes
 
     def _new_resource(self, group: GroupPath, content: Mapping[str, Any]) -> R:
         now, user = self.access.clock.timestamp(), self.access.caller.user_id
+        id = self.access.clock.new_id()
         return self.kind.record(
             **content,
-            id=self.access.clock.new_id(),
+            id=id,
+            shard=choose_shard(id, self.access.shards),
             state=State.ENABLED,
             groups=(group,),
             owner=group,
@@ -305,20 +326,58 @@ class ResourceWriter(Generic[R]):
         return msgspec.structs.replace(current, groups=groups, revision=current.revision + 1)
 
     async def _commit(
-        self, id: str, writes: list[Write], called: Sequence[Write], place: str | None = None
-    ) -> None:
-        """Send the writes, on condition that the called calculations stay as they are."""
-        count = len(writes) + len(called)
-        if count > MAX_OPERATIONS:
-            # For each grant, a tag takes one write and two for each of its levels.
-            widest = "tags" if len(writes) > MAX_OPERATIONS else "formula"
+        self,
+        before: R | None,
+        after: R,
+        extras: _Extras,
+        place: str | None = None,
+    ) -> R:
+        """Write the new state, if the guards hold; return the state as it was written."""
+        letter = self.kind.letter
+        old = derive_rows(letter, before) if before else None
+        changes = difference(old, derive_rows(letter, after))
+        steps = RemainingSteps(self.kind, self.access)
+        # The receipt stands before the name, so that a repeated call is not a NameTaken.
+        fixed = [*extras.receipt, *changes.first, *extras.guards]
+        own_rows = 1 + _is_new_version(before, after)
+        stepped = own_rows + len(fixed) + len(changes.rest) > MAX_OPERATIONS or (
+            before is not None and before.stepped and await steps.are_pending(before.id)
+        )
+        after = msgspec.structs.replace(after, stepped=stepped)
+        behind = changes.rest
+        if stepped:
+            steps.check_limits(changes.rest)
+            behind = [steps.marker_write(before, after)]
+        writes = [*self._row_writes(before, after, extras.unknown), *fixed, *behind]
+        if len(writes) > MAX_OPERATIONS:
+            widest = place or ("formula" if len(extras.guards) > len(changes.first) else "name")
             limit = "operations of a transaction"
-            raise LimitExceeded(limit, MAX_OPERATIONS, count, (place or widest,))
+            raise LimitExceeded(limit, MAX_OPERATIONS, len(writes), (widest,))
+        await self._transact(writes, after.id, place)
+        if stepped:
+            await steps.finish_or_leave(after.id)
+        return after
+
+    async def _transact(self, writes: Sequence[Write], id: str, place: str | None) -> None:
         try:
-            await commit(self.access.table, [*writes, *called])
+            await commit(self.access.table, writes)
         except NameTaken as taken:
             with blame_field(place or "name"):
                 raise await describe_conflict(self.access, taken, id) from None
+
+
+def _require_room(resource: Resource) -> None:
+    """Raise LimitExceeded for a record that a revoke might not fit into any more.
+
+    A revoke can make the record larger, by the path of the owner that gets its grant back.
+    """
+    if len(msgspec.json.encode(resource)) > ITEM_BYTES // 2:
+        size = item_size(attributes_of(resource))
+        check_at_most("bytes of an item", ITEM_BYTES - RESERVED_BYTES, size)
+
+
+def _is_new_version(before: Resource | None, after: Resource) -> bool:
+    return before is None or after.version != before.version
 
 
 def _require_state_allows(current: Resource, changes: Mapping[str, Any]) -> None:

@@ -16,13 +16,10 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from penstock.datastore.errors import Unavailable
 from penstock.datastore.sqlite import rows
+from penstock.datastore.sqlite.file_failures import caller_error, is_busy
 
 T = TypeVar("T")
 DatabaseCall: TypeAlias = Callable[[Connection], Any]
-
-
-_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
-_PRIMARY_CODE = 0xFF
 
 
 class FailedCall(NamedTuple):
@@ -142,21 +139,6 @@ class WorkerThread:
 
 def _do_nothing(_connection: Connection) -> None:
     """The last call of a thread that closes."""
-
-
-def caller_error(error: Exception) -> Exception:
-    """The error for the caller: Unavailable where the file stayed locked."""
-    if not is_busy(error):
-        return error
-    unavailable = Unavailable("The table's file is in use; try again.")
-    unavailable.__cause__ = error
-    return unavailable
-
-
-def is_busy(error: Exception) -> bool:
-    # Errors that Python itself raises have no code.
-    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK)
-    return isinstance(error, sqlite3.Error) and code & _PRIMARY_CODE in _BUSY
 
 
 # A turn ends after this time: finished calls get their answers, and other processes may write.

@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 from decimal import Decimal
 from functools import cache, lru_cache
 from pathlib import Path
-from sqlite3 import Connection
+from sqlite3 import Connection, Cursor
 from typing import Any, NamedTuple
 
 import msgspec
@@ -19,18 +19,18 @@ import msgspec
 from penstock.datastore.private_files import make_private_database
 from penstock.datastore.table.items import EncodedItem, Projection, append_attributes, part_struct
 from penstock.datastore.table.limits import PAGE_BYTES, ItemFootprint, page_units
-from penstock.datastore.table.port import TTL, Item, Key, Page, Query, Value, key_of
+from penstock.datastore.table.port import TTL, Item, Key, Page, Query, Scan, Value, key_of
 
 _CACHED_DECODERS = 1_000
 
 
-def _number(text: str) -> int | Decimal:
+def decode_number(text: str) -> int | Decimal:
     number = Decimal(text)
     return int(number) if number == number.to_integral_value() else number
 
 
 encode = msgspec.json.Encoder(decimal_format="number").encode
-decode = msgspec.json.Decoder[Item](float_hook=_number).decode
+decode = msgspec.json.Decoder[Item](float_hook=decode_number).decode
 
 
 class JsonItem(EncodedItem):
@@ -49,7 +49,7 @@ class JsonItem(EncodedItem):
 
 @lru_cache(_CACHED_DECODERS)
 def _decoder(record: type, projection: Projection) -> "msgspec.json.Decoder[Any]":
-    return msgspec.json.Decoder(part_struct(record, projection), float_hook=_number)
+    return msgspec.json.Decoder(part_struct(record, projection), float_hook=decode_number)
 
 
 _SCHEMA = {
@@ -86,6 +86,7 @@ _PAGES = {
         "WHERE g = ? AND (pk, sk) >= (?, ?) AND (pk, sk) < (?, ?) ORDER BY pk DESC, sk DESC"
     ),
 }
+_SCAN = "SELECT size, pk, sk, body FROM items WHERE (pk, sk) >= (?, ?) AND pk < ? ORDER BY pk, sk"
 _BEHIND_ALL_TEXT = b"\xff"
 
 
@@ -150,6 +151,12 @@ def schema_differences(connection: Connection) -> list[str]:
     return sentences
 
 
+def find_damage(connection: Connection) -> list[str]:
+    """Describe damaged pages, at most some of them; every page of the file is read."""
+    found = [str(line) for (line,) in connection.execute("PRAGMA quick_check(10)")]
+    return [] if found == ["ok"] else found
+
+
 def read(connection: Connection, keys: Sequence[Key]) -> dict[Key, StoredRow]:
     """Read the rows under the keys that exist, in the order of the keys and with one statement."""
     parts = [part.encode() for key in keys for part in key]
@@ -193,21 +200,39 @@ def read_page(connection: Connection, query: Query) -> Page:
     """Read one page; the page ends before the first item that does not fit."""
     low, high = _bounds(query)
     statement = _PAGES[query.index, query.descending]
+    found = connection.execute(statement, (query.partition.encode(), *low, *high))
+    items, used, last = _fill_page(found, query.limit)
+    units = page_units((used,), index=query.index, consistent=query.consistent)
+    return Page(items, last, units)
+
+
+def scan_page(connection: Connection, scan: Scan) -> Page:
+    """Read one page of the whole file, in the order of the keys."""
+    start = (
+        (scan.prefix.encode(), b"")
+        if scan.after is None
+        else (scan.after.pk.encode(), _successor(scan.after.sk.encode()))
+    )
+    found = connection.execute(_SCAN, (*start, _end_of_prefix(scan.prefix)))
+    items, used, last = _fill_page(found, scan.limit)
+    return Page(items, last, page_units((used,), index=False, consistent=True))
+
+
+def _fill_page(found: Cursor, limit: int | None) -> tuple[tuple[JsonItem, ...], int, Key | None]:
+    """Take the items that fit a page, their bytes, and the last key if the page is full."""
     items: list[JsonItem] = []
     used, stopped = 0, False
-    with closing(connection.execute(statement, (query.partition.encode(), *low, *high))) as rows:
+    with closing(found) as rows:
         for size, pk, sk, body in rows:
             stopped = used + size > PAGE_BYTES
             if stopped:
                 break
             items.append(JsonItem(Key(pk.decode(), sk.decode()), body))
             used += size
-            stopped = len(items) == query.limit
+            stopped = len(items) == limit
             if stopped:
                 break
-    last = key_of(items[-1]) if stopped else None
-    units = page_units((used,), index=query.index, consistent=query.consistent)
-    return Page(tuple(items), last, units)
+    return tuple(items), used, key_of(items[-1]) if stopped else None
 
 
 def _bounds(query: Query) -> tuple[tuple[bytes, ...], tuple[bytes, ...]]:

@@ -4,6 +4,7 @@ When a call returns, its data is on the disk. Nothing blocks the event loop: one
 reads. A cancelled write may still happen, as it may with DynamoDB.
 """
 
+import logging
 import sqlite3
 from asyncio import Task, create_task, to_thread
 from collections.abc import Callable, Sequence
@@ -12,34 +13,40 @@ from functools import partial
 from pathlib import Path
 from sqlite3 import Connection
 from time import time
+from typing import Final, TypeVar
 
 from penstock.datastore.errors import Unavailable
 from penstock.datastore.sqlite import rows
-from penstock.datastore.sqlite.conditions import apply_operation, condition_holds
-from penstock.datastore.sqlite.group_commit import (
-    WorkerThread,
-    caller_error,
-    read_together,
-    write_together,
-)
+from penstock.datastore.sqlite.file_failures import FileFailed, caller_error
+from penstock.datastore.sqlite.group_commit import WorkerThread, read_together, write_together
 from penstock.datastore.sqlite.rows import StoredRow
 from penstock.datastore.table import limits
+from penstock.datastore.table.conditions import apply_operation, condition_holds
+from penstock.datastore.table.limits import ItemFootprint
 from penstock.datastore.table.port import (
+    PING,
     Batch,
     Check,
     ConditionFailed,
     Delete,
     FailedCheck,
+    Item,
     Key,
     Operation,
     Page,
     Put,
     Query,
+    Scan,
 )
 
 BUSY_SECONDS = 5.0
 SWEEP_SECONDS = 60.0
 SWEEP_ITEMS = 500
+_PROBE_BYTES: Final = 256 * 1024
+
+T = TypeVar("T")
+
+logger = logging.getLogger("penstock.table")
 
 
 class SqliteTable:
@@ -53,6 +60,7 @@ class SqliteTable:
         self._swept = float("-inf")
         self._sweep: Task[None] | None = None
         self._closing = False
+        self._failure: FileFailed | None = None
 
     @classmethod
     def open(
@@ -71,15 +79,23 @@ class SqliteTable:
     async def query(self, query: Query) -> Page:
         return await self._reader.run(partial(_query, query))
 
+    async def scan(self, scan: Scan) -> Page:
+        return await self._reader.run(partial(_scan, scan))
+
     async def transact(self, operations: Sequence[Operation]) -> float:
-        units = await self._writer.run(partial(_transact, operations))
+        units = await self._write(partial(_transact, operations))
         self._sweep_if_due()
         return units
 
     async def write(self, operations: Sequence[Put | Delete]) -> float:
-        units = await self._writer.run(partial(_write, operations))
+        units = await self._write(partial(_write, operations))
         self._sweep_if_due()
         return units
+
+    async def ping(self) -> None:
+        await self._reader.run(partial(_get, [PING], False))
+        if self._failure is not None:
+            await self._write(_try_to_write)
 
     async def create(self) -> None:
         await to_thread(_create, self._connect)
@@ -88,12 +104,30 @@ class SqliteTable:
     async def verify(self) -> list[str]:
         return await self._reader.run(rows.schema_differences)
 
+    async def find_damage(self) -> list[str]:
+        """Describe damaged pages of the file, every page of which is read."""
+        return await self._reader.run(rows.find_damage)
+
     async def close(self) -> None:
         self._closing = True
         if self._sweep is not None:
             await self._sweep
         await self._reader.close()
         await self._writer.close()
+
+    async def _write(self, work: Callable[[Connection], T]) -> T:
+        """Run a write, and remember whether the file fails."""
+        try:
+            written = await self._writer.run(work)
+        except FileFailed as failure:
+            if self._failure is None:
+                logger.error("writes fail: %s %r", failure.message, failure.__cause__)
+            self._failure = failure
+            raise
+        if self._failure is not None:
+            self._failure = None
+            logger.warning("writes succeed again")
+        return written
 
     def _sweep_if_due(self) -> None:
         now = self._now()
@@ -117,6 +151,13 @@ def _create(connect: Callable[[], Connection]) -> None:
         raise caller_error(error) from error
 
 
+def _try_to_write(connection: Connection) -> None:
+    """Write a row that needs more pages than the file may have free, and take it back."""
+    row: Item = {**PING._asdict(), "filler": "x" * _PROBE_BYTES}
+    rows.put(connection, row, ItemFootprint(_PROBE_BYTES, None))
+    rows.delete(connection, PING)
+
+
 def _sweep_some(now: float, connection: Connection) -> bool:
     """Delete some of the expired items; return whether there may be more."""
     if rows.schema_differences(connection):
@@ -137,6 +178,14 @@ def _get(keys: Sequence[Key], consistent: bool, connection: Connection) -> Batch
 def _query(query: Query, connection: Connection) -> Page:
     limits.guard_query(query)
     return rows.read_page(connection, query)
+
+
+def _scan(scan: Scan, connection: Connection) -> Page:
+    limits.guard_scan(scan)
+    if scan.segment:
+        # One file is read by one thread: all items are in the first segment.
+        return Page((), None, 0.0)
+    return rows.scan_page(connection, scan)
 
 
 def _transact(operations: Sequence[Operation], connection: Connection) -> float:

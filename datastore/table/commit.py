@@ -46,7 +46,7 @@ class AlreadyDone(Exception):
     """The row under this call's own id exists: an attempt whose answer was lost succeeded."""
 
 
-Refusal: TypeAlias = "Callable[[Item | None], Write | Exception]"
+Refusal: TypeAlias = "Callable[[Item | None], Write | Preparation | Exception]"
 
 
 def stale_read(_standing: Item | None) -> Exception:
@@ -68,11 +68,18 @@ class Write:
     """An operation, and the meaning of its failed condition.
 
     The refusal is called with the item under the key; it returns another write to try in place of
-    this one, or the failure to raise.
+    this one, what to prepare before this one is tried again, or the failure to raise.
     """
 
     operation: Operation
     refusal: Refusal = stale_read
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """Writes of a transaction of their own, after which a refused write is tried again."""
+
+    writes: Sequence[Write]
 
 
 async def commit(table: Table, writes: Sequence[Write]) -> None:
@@ -87,24 +94,31 @@ async def commit(table: Table, writes: Sequence[Write]) -> None:
             await table.transact([write.operation for write in pending])
         except ConditionFailed as cancelled:
             try:
-                _replace_refused(pending, cancelled)
+                preparations = _replace_refused(pending, cancelled)
             except AlreadyDone:
                 return
+            for preparation in preparations:
+                await commit(table, preparation.writes)
         else:
             return
     raise Unavailable("The same items are being written by many at once.")
 
 
-def _replace_refused(pending: list[Write], cancelled: ConditionFailed) -> None:
+def _replace_refused(pending: list[Write], cancelled: ConditionFailed) -> list[Preparation]:
     failures: list[Exception] = []
+    preparations: list[Preparation] = []
     for position, standing in cancelled.failed:
         outcome = pending[position].refusal(standing)
-        if isinstance(outcome, Write):
-            pending[position] = outcome
-        else:
-            failures.append(outcome)
+        match outcome:
+            case Write():
+                pending[position] = outcome
+            case Preparation():
+                preparations.append(outcome)
+            case failure:
+                failures.append(failure)
     if failures:
         raise min(failures, key=_rank)
+    return preparations
 
 
 def _rank(failure: Exception) -> int:

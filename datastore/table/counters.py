@@ -1,13 +1,26 @@
 """Exact counters: a counter changes in the transaction that changes the things it counts.
 
-A counter that reaches zero is deleted.
+A counter that reaches zero is deleted. A counter that many writes change lies in shards: rows that
+a read adds up. The shard of a resource is chosen when the resource is created and kept in it, so
+what it added is taken from the same row, whatever the number of shards is by then. Shard 0 is the
+one row of resources that earlier releases created.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Final
+from zlib import crc32
 
 from penstock.datastore.table.commit import Write
 from penstock.datastore.table.port import Compare, Delete, Exists, Item, Key, Update, Value
+
+SHARDS: Final = 4
+"""The number of shards of each counter, unless a setting says otherwise."""
+
+
+def choose_shard(id: str, shards: int) -> int:
+    """The shard, from 1 to `shards`, of a new resource; always the same for one id."""
+    return crc32(id.encode()) % shards + 1
 
 
 class CounterDrift(RuntimeError):

@@ -21,10 +21,11 @@ from penstock.datastore.table.port import (
     Page,
     Put,
     Query,
+    Scan,
     Table,
 )
 
-TableMethod: TypeAlias = Literal["get", "query", "transact", "write"]
+TableMethod: TypeAlias = Literal["get", "query", "scan", "transact", "write"]
 FilesMethod: TypeAlias = Literal["copy", "delete", "list", "read", "stat", "upload"]
 EndCallback: TypeAlias = Callable[[], None]
 """A callback that is called once, when the watched call has ended, also by a failure."""
@@ -129,6 +130,12 @@ class InstrumentedTable:
             call.units = page.units
             return page
 
+    async def scan(self, scan: Scan) -> Page:
+        with report_call(StoreCall("scan", 1), self._watchers) as call:
+            page = await self._table.scan(scan)
+            call.units = page.units
+            return page
+
     async def transact(self, operations: Sequence[Operation]) -> float:
         with report_call(StoreCall("transact", len(operations)), self._watchers) as call:
             call.units = await self._table.transact(operations)
@@ -138,6 +145,9 @@ class InstrumentedTable:
         with report_call(StoreCall("write", len(operations)), self._watchers) as call:
             call.units = await self._table.write(operations)
             return call.units
+
+    async def ping(self) -> None:
+        await self._table.ping()
 
     async def create(self) -> None:
         await self._table.create()
@@ -178,6 +188,12 @@ class MeteredTable:
         self.units.rcu += page.units
         return page
 
+    async def scan(self, scan: Scan) -> Page:
+        self.units.calls += 1
+        page = await self._table.scan(scan)
+        self.units.rcu += page.units
+        return page
+
     async def transact(self, operations: Sequence[Operation]) -> float:
         self.units.calls += 1
         try:
@@ -193,6 +209,9 @@ class MeteredTable:
         units = await self._table.write(operations)
         self.units.wcu += units
         return units
+
+    async def ping(self) -> None:
+        await self._table.ping()
 
     async def create(self) -> None:
         await self._table.create()

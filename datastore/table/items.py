@@ -12,7 +12,19 @@ from msgspec.structs import FieldInfo, fields
 
 from penstock.datastore.records import Resource, StoredRecord
 from penstock.datastore.table.layout import KindDefinition
-from penstock.datastore.table.port import Attributes, Item, Key, Table, Value
+from penstock.datastore.table.port import (
+    INDEX_HASH,
+    TTL,
+    Attributes,
+    Condition,
+    Item,
+    Key,
+    Table,
+    Update,
+    Value,
+    key_of,
+)
+from penstock.datastore.table.unreadable_rows import READ_ERRORS, report_unreadable
 
 Projection: TypeAlias = frozenset[str] | None
 """The wanted fields of a record, by their names in Python; None for the whole record."""
@@ -88,6 +100,11 @@ class EncodedItem(Mapping[str, Value]):
         self._text = text
         self._item: Item | None = None
 
+    @property
+    def text(self) -> bytes:
+        """The row as its store encodes it."""
+        return self._text
+
     @abstractmethod
     def load(self, record: type, projection: Projection, more: Mapping[str, Value]) -> Any:
         """Decode a record, with `more` attributes; see `penstock.datastore.table.items.load`."""
@@ -147,18 +164,44 @@ def version_item(kind: KindDefinition[R], record: R) -> Item:
     return {**kind.version.item(id=record.id, version=record.version), **attributes_of(record)}
 
 
+def overwrite(record: type, item: Item, condition: Condition | None = None) -> Update:
+    """Write a record over its row, of which attributes stay that the record does not have.
+
+    So an older release keeps what a newer one wrote. The index and the expiry are those of the
+    item. Without a condition a missing row is made.
+    """
+    written = {name: value for name, value in item.items() if name not in ("pk", "sk")}
+    gone = sorted(_own_names(record) - item.keys())
+    return Update(key=key_of(item), set=written, remove=tuple(gone), condition=condition)
+
+
+def unknown_attributes(record: type, row: Attributes) -> Item:
+    """The attributes of a row that the record does not have, to be kept in a copy of the row."""
+    return {name: row[name] for name in row if name not in _own_names(record) | {"pk", "sk"}}
+
+
+@lru_cache(_CACHED_TYPES)
+def _own_names(record: type) -> frozenset[str]:
+    """The names of the attributes that belong to a record, besides those of its key."""
+    named = (field.encode_name for field in fields(record))
+    return frozenset((INDEX_HASH, TTL, *named)) - {"pk", "sk"}
+
+
 def load(record: type[S], row: Attributes, projection: Projection = None, **more: Value) -> S:
     """Load a row as a record; attributes that the record does not have are ignored.
 
     With a projection, other fields may be missing: `record_type` gives the type of such a partial
-    record.
+    record. Raises `errors.Unreadable` for a row that is no such record.
     """
     kind: type = record
-    loaded: S = (
-        row.load(kind, projection, more)
-        if isinstance(row, EncodedItem)
-        else msgspec.convert({**row, **more}, part_struct(kind, projection))
-    )
+    try:
+        loaded: S = (
+            row.load(kind, projection, more)
+            if isinstance(row, EncodedItem)
+            else msgspec.convert({**row, **more}, part_struct(kind, projection))
+        )
+    except READ_ERRORS as error:
+        raise report_unreadable(row, error) from error
     return loaded
 
 
@@ -183,6 +226,18 @@ def _lists_for_tuples(value: Any) -> Value:
 
 
 MAX_KEYS = 100
+
+
+async def read_lasting_rows(table: Table, keys: Iterable[Key]) -> dict[Key, Attributes]:
+    """Read rows that are written once and never change, such as versions.
+
+    An eventually consistent read, which costs half, can only miss them: those that it misses are
+    read again, consistently.
+    """
+    distinct = list(dict.fromkeys(keys))
+    found = await read_rows(table, distinct)
+    missing = [key for key in distinct if key not in found]
+    return found | await read_rows(table, missing, consistent=True)
 
 
 async def read_rows(

@@ -30,6 +30,18 @@ class Row:
     def key(self, **values: KeyPart) -> Key:
         return Key(self.pk.fill(values), self.sk.fill(values))
 
+    def holds(self, key: Key) -> bool:
+        """Whether a key is that of an item of this row."""
+        return self.pk.fits(key.pk) and self.sk.fits(key.sk)
+
+    def is_listed(self, key: Key, partition: str) -> bool:
+        """Whether the partition of the index is one that may list the item under this row's key."""
+        if self.index is None or not self.index.fits(partition):
+            return False
+        values = {**self.pk.parse(key.pk), **self.sk.parse(key.sk)}
+        given = self.index.parse(partition).items()
+        return all(values.get(name, value) == value for name, value in given)
+
     def index_partition(self, **values: KeyPart) -> str:
         """The partition of the index that lists items of this row."""
         if self.index is None:
@@ -119,11 +131,13 @@ KINDS: tuple[KindDefinition[Any], ...] = (PIPELINE, CALCULATION, REFERENCE_DATAS
 
 GRANT = row("{kind}:{id}", "G:{group}", "G:{group}")
 OWNED = row("{kind}:{id}", "O:{group}", "O:{group}")
+UNFINISHED = row("{kind}:{id}", "W:{revision.10}", "W:{kind}")
 NAME = row("AID:{kind}:{name}", "G:{group}")
 GROUP = row("G:{parent}", "G:{group}")
+GROUP_COUNT = row("GC:{group}", "GC:{shard.2}")
 TAG = row("T:{group}:{key}", "T:{value}:{kind}:{id}")
-TAG_VALUE_COUNT = row("TA:{group}:{key}", "TA:{kind}:{depth.2}:{value}")
-TAG_KEY_COUNT = row("TA:{group}:{key}", "TA:{kind}", "TA:{group}:{kind}")
+TAG_VALUE_COUNT = row("TA:{group}:{key}", "TA:{kind}:{depth.2}:{value~}")
+TAG_KEY_COUNT = row("TA:{group}:{key~}", "TA:{kind}", "TA:{group}:{kind}")
 TOMBSTONE = Template("X:{kind}")
 IDEMPOTENCY = row("IK:{user}:{key}", "IK")
 API_KEY = row("AK:{id}", "AK", "AK:{user}")
@@ -168,6 +182,7 @@ OPEN_UPLOAD = row("FU:{kind}:{holder}", "FU:{place.4}")
 LOOSE_OBJECT = row("LO:{hash}", "LO")
 LOOSE_OBJECT_DUE = row("LD:{due.13}:{hash}", "LD", "LD")
 LIBRARY_UPKEEP = row("LU:{user}", "LU", "LU")
+IMPORT = row("MI:{archive}", "MI")
 
 PLAYLIST = row("PL:{playlist}", "PL")
 PLAYLIST_MEMBER = row("U:{user}", "PL:{playlist}", "PL:{playlist}")
@@ -187,6 +202,7 @@ ROWS = (
     REFERENCE_DATASET.version,
     NAME,
     GROUP,
+    GROUP_COUNT,
     TAG,
     TAG_VALUE_COUNT,
     TAG_KEY_COUNT,
@@ -233,6 +249,7 @@ ROWS = (
     LOOSE_OBJECT,
     LOOSE_OBJECT_DUE,
     LIBRARY_UPKEEP,
+    IMPORT,
     PLAYLIST,
     PLAYLIST_MEMBER,
     PLAYLIST_ENTRY,

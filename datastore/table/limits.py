@@ -18,12 +18,14 @@ from penstock.datastore.table.port import (
     Compare,
     Condition,
     Delete,
+    FailedCheck,
     Item,
     Key,
     Operation,
     Put,
     Query,
     Range,
+    Scan,
     Update,
     Value,
     key_of,
@@ -110,6 +112,7 @@ TRANSACTION_BYTES = 4 * KB * KB
 GET_KEYS = 100
 WRITE_OPERATIONS = 25
 PAGE_BYTES = KB * KB
+SCAN_SEGMENTS = 1_000_000
 
 INDEXED_PK = "pk in the index"
 
@@ -178,6 +181,16 @@ def check_units(old: ItemFootprint | None) -> float:
     return float(2 * _blocks(old.size if old else 0, KB))
 
 
+def refused_units(operations: int, failed: Sequence[FailedCheck]) -> float:
+    """The write units of a refused transaction; items that are not known count as absent."""
+    standing = {check.position: check.item for check in failed}
+    footprints = (
+        measure_item(item) if (item := standing.get(position)) else None
+        for position in range(operations)
+    )
+    return sum(map(check_units, footprints))
+
+
 def guard_get(keys: Sequence[Key]) -> None:
     _guard_keys("keys of a read", GET_KEYS, keys)
     for key in keys:
@@ -207,6 +220,16 @@ def guard_query(query: Query) -> None:
         raise ValueError(f"a page holds at least one item, not {query.limit}")
     if query.after is not None:
         _guard_start(query, query.after)
+
+
+def guard_scan(scan: Scan) -> None:
+    """Check the segment and the start of a scan; raises ValueError."""
+    if not 0 <= scan.segment < scan.segments <= SCAN_SEGMENTS:
+        raise ValueError(f"there is no segment {scan.segment} of {scan.segments}")
+    if scan.limit is not None and scan.limit < 1:
+        raise ValueError(f"a page holds at least one item, not {scan.limit}")
+    if scan.after is not None:
+        _guard_key(scan.after)
 
 
 def guard_transact(operations: Sequence[Operation]) -> list[int]:

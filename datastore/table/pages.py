@@ -8,6 +8,7 @@ from typing import Final, Generic, Protocol, TypeVar
 
 from penstock.datastore.errors import InvalidCursor
 from penstock.datastore.table.port import Attributes, Key, Page, Query, Table
+from penstock.datastore.table.unreadable_rows import read_all
 from penstock.datastore.text import is_id
 
 _NUMBER: Final = re.compile("[0-9]{1,10}")
@@ -108,6 +109,43 @@ async def read_existing(
     return Slice(ordered, is_full or links.more, reached)
 
 
+@dataclass(frozen=True, slots=True)
+class Records(Generic[T]):
+    """The records of a query in its order, at most as many as its limit.
+
+    `more` says whether rows may follow.
+    """
+
+    records: Sequence[T]
+    more: bool
+
+
+def slice_placed(found: Records[tuple[str, T]], window: Window) -> Slice[T]:
+    """Make the slice of records that were read together with their positions."""
+    part = make_slice(found.records, window, _place, more=found.more)
+    return part.with_items([record for _, (_, record) in part.entries])
+
+
+async def read_records(
+    table: "Queryable", query: Query, read: Callable[[Attributes], T]
+) -> Records[T]:
+    """Read the rows of a query as records; those that cannot be read are passed over.
+
+    The query goes on until its limit is full, also where a page of the store ends at 1 MB. Without
+    a limit it is one page.
+    """
+    page = await table.query(query)
+    found = read_all(read, page.items)
+    size = query.limit
+    while size is not None and page.last is not None and len(found) < size:
+        # Where rows are passed over there may be many of them.
+        rest = max(size - len(found), SEARCHED)
+        page = await table.query(replace(query, after=page.last, limit=rest))
+        found += read_all(read, page.items)
+    is_cut = size is not None and len(found) > size
+    return Records(found[:size], page.last is not None or is_cut)
+
+
 PAGE: Final = 100
 
 
@@ -161,48 +199,51 @@ class QueryRange:
 
 
 @dataclass(frozen=True, slots=True)
-class _RangePart:
-    """Wanted items of a range.
+class _RangePart(Generic[T]):
+    """Wanted records of a range, each with its sort key.
 
     `reached` is the sort key up to which the range was read, None for its end.
     """
 
-    items: Sequence[Attributes]
+    items: Sequence[tuple[str, T]]
     reached: str | None
 
 
 async def read_merged_page(
-    lanes: Sequence[QueryRange], window: Window, rounds: int
-) -> Slice[Attributes]:
+    lanes: Sequence[QueryRange], window: Window, rounds: int, read: Callable[[Attributes], T]
+) -> Slice[T]:
     """Read one page of the merged ranges, which are all read in the window's direction.
 
-    Positions are sort keys. No range takes more than `rounds` queries; then the page ends early.
+    Positions are sort keys; rows that cannot be read are passed over. No range takes more than
+    `rounds` queries; then the page ends early.
     """
-    parts = await gather(*(_read_range(lane, window, rounds) for lane in lanes))
+
+    def read_placed(item: Attributes) -> tuple[str, T]:
+        return str(item["sk"]), read(item)
+
+    parts = await gather(*(_read_range(lane, window, rounds, read_placed) for lane in lanes))
     descending = bool(lanes) and lanes[0].query.descending
-    items = sorted(
-        (item for part in parts for item in part.items), key=_sort_key, reverse=descending
-    )
+    items = sorted((item for part in parts for item in part.items), key=_place, reverse=descending)
     ends = [part.reached for part in parts if part.reached is not None]
     end = None
     if ends:
         # Items beyond this were not read in every range.
         end = max(ends) if descending else min(ends)
         items = [
-            item
-            for item in items
-            if (_sort_key(item) >= end if descending else _sort_key(item) <= end)
+            item for item in items if (_place(item) >= end if descending else _place(item) <= end)
         ]
-    kept = [(_sort_key(item), item) for item in items[: window.size]]
+    kept = items[: window.size]
     full = len(items) > window.size
     reached = kept[-1][0] if kept and (full or end is None) else end or window.after
     ordered = tuple(reversed(kept)) if window.backward else tuple(kept)
     return Slice(ordered, full or end is not None, reached)
 
 
-async def _read_range(lane: QueryRange, window: Window, rounds: int) -> _RangePart:
+async def _read_range(
+    lane: QueryRange, window: Window, rounds: int, read: Callable[[Attributes], tuple[str, T]]
+) -> _RangePart[T]:
     """Read one item more than the window holds, or to the end, or for at most `rounds` queries."""
-    items: list[Attributes] = []
+    items: list[tuple[str, T]] = []
     query = lane.query_behind(window.after)
     for _ in range(rounds):
         if query is None:
@@ -210,7 +251,7 @@ async def _read_range(lane: QueryRange, window: Window, rounds: int) -> _RangePa
         wanted = window.size + 1 - len(items)
         limit = wanted if lane.keep is None else max(wanted, FILTERED_BATCH)
         page = await lane.table.query(replace(query, limit=limit))
-        items += page.items if lane.keep is None else filter(lane.keep, page.items)
+        items += read_all(read, page.items if lane.keep is None else filter(lane.keep, page.items))
         if page.last is None:
             return _RangePart(items, None)
         query = replace(query, after=page.last)
@@ -219,5 +260,5 @@ async def _read_range(lane: QueryRange, window: Window, rounds: int) -> _RangePa
     return _RangePart(items, None if query is None or query.after is None else query.after.sk)
 
 
-def _sort_key(item: Attributes) -> str:
-    return str(item["sk"])
+def _place(item: tuple[str, object]) -> str:
+    return item[0]

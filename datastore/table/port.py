@@ -26,6 +26,10 @@ class Key(NamedTuple):
     sk: str
 
 
+PING = Key("ping", "ping")
+"""The key that is read to see whether the table answers."""
+
+
 @dataclass(frozen=True, slots=True)
 class Range:
     """Sort keys that begin with `prefix` and lie between `low` and `high`, both inclusive.
@@ -55,6 +59,22 @@ class Query:
     descending: bool = False
     limit: int | None = None
     consistent: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scan:
+    """The request for one page of a whole table, in the order of the store.
+
+    The store divides the items among `segments`, which can be read at once; some may be empty. The
+    page starts behind the base-table key `after`, and has only items whose `pk` begins with
+    `prefix`. Reads are consistent, but the pages of one scan are not of one moment.
+    """
+
+    segment: int = 0
+    segments: int = 1
+    prefix: str = ""
+    after: Key | None = None
+    limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +212,13 @@ class Table(Protocol):
     async def query(self, query: Query) -> Page:
         """Read one page: at most `limit` items and at most 1 MB."""
 
+    async def scan(self, scan: Scan) -> Page:
+        """Read one page of a whole table, also items that expired: at most 1 MB.
+
+        Servers need no permission to scan on AWS: only commands that move or check a whole table
+        call this.
+        """
+
     async def transact(self, operations: Sequence[Operation]) -> float:
         """Do all of up to 100 operations, on as many distinct items, or none; return write units.
 
@@ -205,6 +232,9 @@ class Table(Protocol):
         Writes that the store left unprocessed are sent again; on return all are done. Returns write
         units.
         """
+
+    async def ping(self) -> None:
+        """Read one key, and where the last write failed, write; raises `errors.Unavailable`."""
 
     async def create(self) -> None:
         """Create the table, its index and its TTL where they are missing."""

@@ -1,6 +1,6 @@
 """Streams of postings for the tag search, read from grant rows and tag rows."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from sys import maxsize
 
@@ -8,9 +8,11 @@ import msgspec
 
 from penstock.datastore.records import Tag
 from penstock.datastore.roles import GroupPath
-from penstock.datastore.table.keys import split_levels
+from penstock.datastore.table.items import read_rows, resource_id
+from penstock.datastore.table.keys import MAX_SHARD, split_levels
 from penstock.datastore.table.layout import GRANT, TAG, TAG_VALUE_COUNT
-from penstock.datastore.table.port import Attributes, Key, Page, Query, Range, Table
+from penstock.datastore.table.port import Attributes, Key, Page, Query, Range, Table, Value
+from penstock.datastore.table.unreadable_rows import read_all
 from penstock.datastore.tag_search import tags
 from penstock.datastore.tag_search.search import Posting, PostingPage, PostingStream
 
@@ -58,12 +60,16 @@ class AllResources:
 
 @dataclass(frozen=True, slots=True)
 class TagPostings:
-    """List by tag: `pk = T:<group>:<key>` and `begins_with(sk, T:<a#b#c>:<kind>:)`."""
+    """List by tag: `pk = T:<group>:<key>` and `begins_with(sk, T:<a#b#c>:<kind>:)`.
+
+    Postings carry the tags of their resource where they fit, or always where they are `constant`.
+    """
 
     params: ScanParams
     group: GroupPath
     key: str
     value: tuple[str, ...]
+    constant: bool = False
 
     async def read(self, after: str | None, limit: int) -> PostingPage:
         prefix = TAG.sk.prefix({"value": self.value, "kind": self.params.letter})
@@ -76,20 +82,42 @@ class TagPostings:
             limit=limit,
         )
         page = await self.params.table.query(query)
-        return _posting_page(page, "sk")
+        return _posting_page(page, "sk", self._carried_tags)
+
+    def _carried_tags(self, item: Attributes) -> Mapping[str, str] | None:
+        """The tags of a posting; those that do not fit it may be out of date."""
+        found = _tag_set(item["tags"]) if "tags" in item else None
+        if found is None or self.constant or tags.fits_posting(found):
+            return found
+        return None
+
+    async def read_tags(self, ids: Sequence[str]) -> Mapping[str, Mapping[str, str]]:
+        """Get the tags of grants: BatchGet of `<kind>:<id>, G:<group>`."""
+        keys = [GRANT.key(kind=self.params.letter, id=id, group=self.group) for id in ids]
+        rows = await read_rows(self.params.table, keys)
+        return {resource_id(row): _tag_set(row["tags"]) for row in rows.values()}
 
     async def count(self) -> int:
-        """Count a tag's rows: `pk = TA:<group>:<key>, sk = TA:<kind>:<depth>:<a#b#c>`."""
-        key = TAG_VALUE_COUNT.key(
-            group=self.group,
-            key=self.key,
-            kind=self.params.letter,
-            depth=len(self.value),
-            value=self.value,
+        """Count a tag's rows: `pk = TA:<group>:<key>, sk = TA:<kind>:<depth>:<a#b#c>`.
+
+        The shards of the value are one range.
+        """
+        first, last = (
+            TAG_VALUE_COUNT.sk.fill(
+                {
+                    "kind": self.params.letter,
+                    "depth": len(self.value),
+                    "value": self.value,
+                    "shard": shard,
+                }
+            )
+            for shard in (0, MAX_SHARD)
         )
-        found = (await self.params.table.get([key])).items.get(key, {})
-        count = found.get("count", 0)
-        return count if isinstance(count, int) else 0
+        pk = TAG_VALUE_COUNT.pk.fill({"group": self.group, "key": self.key})
+        shards = Query(partition=pk, range=Range(first, low=first, high=last))
+        return sum(
+            int(str(item["count"])) for item in (await self.params.table.query(shards)).items
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,23 +138,35 @@ class IndexPostings:
             descending=self.params.descending,
             limit=limit,
         )
-        return _posting_page(await self.params.table.query(query), "pk")
+        page = await self.params.table.query(query)
+        return _posting_page(page, "pk", lambda item: _tag_set(item["tags"]))
+
+    async def read_tags(self, _ids: Sequence[str]) -> Mapping[str, Mapping[str, str]]:
+        """Know of no other tags: every row of the index carries its own."""
+        return {}
 
     async def count(self) -> int:
         """The largest integer: index rows have no counter, so they rank behind counted streams."""
         return maxsize
 
 
-def _posting_page(page: Page, ends_in_id: str) -> PostingPage:
-    rows = tuple(
-        Posting(str(item[ends_in_id]).rpartition(":")[2], _row_tags(item)) for item in page.items
-    )
-    return PostingPage(rows, None if page.last is None else rows[-1].id)
+def _posting_page(
+    page: Page, ends_in_id: str, tags_of: Callable[[Attributes], Mapping[str, str] | None]
+) -> PostingPage:
+    def read_posting(item: Attributes) -> Posting:
+        return Posting(_id_at_end(item, ends_in_id), tags_of(item))
+
+    rows = tuple(read_all(read_posting, page.items))
+    end = None if page.last is None else _id_at_end(page.last._asdict(), ends_in_id)
+    return PostingPage(rows, end)
 
 
-def _row_tags(item: Attributes) -> Mapping[str, str]:
-    """The tags of a row: a map on tag and grant rows, a list on the resource's own row."""
-    carried = item["tags"]
+def _id_at_end(item: Attributes, attribute: str) -> str:
+    return str(item[attribute]).rpartition(":")[2]
+
+
+def _tag_set(carried: Value) -> Mapping[str, str]:
+    """A tag set as a row holds it: a map on tag and grant rows, a list on the resource's own."""
     if isinstance(carried, dict):
         return {key: str(value) for key, value in carried.items()}
     return tags.tag_map(msgspec.convert(carried, list[Tag]))

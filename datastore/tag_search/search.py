@@ -33,6 +33,16 @@ class TermFilter:
     any: tuple[TagTerm, ...] = ()
     none: tuple[TagTerm, ...] = ()
 
+    @property
+    def restricts(self) -> bool:
+        """Whether some tag set does not match."""
+        return bool(self.all or self.any or self.none)
+
+    @property
+    def is_proved_by_posting(self) -> bool:
+        """Whether a posting of a scanned tag matches, whatever other tags its resource has."""
+        return not self.none and (not self.all or len({*self.all, *self.any}) == 1)
+
     def matches(self, tags: Mapping[str, str]) -> bool:
         for term in self.all:
             if not term.matches(tags):
@@ -72,14 +82,17 @@ def _implies_another(one: TagTerm, others: tuple[TagTerm, ...]) -> bool:
 T = TypeVar("T")
 
 
+TAGS_IN_ONE_READ = 100
+
+
 class Posting(NamedTuple):
-    """One posting: the id (UUIDv7 text) of a resource, and its whole tag set.
+    """One posting: the id (UUIDv7 text) of a resource, and its whole tag set if it carries it.
 
     Tags are in comparison form: a key, and the escaped levels of its value joined by `#`.
     """
 
     id: str
-    tags: Mapping[str, str]
+    tags: Mapping[str, str] | None
 
 
 class PostingPage(NamedTuple):
@@ -99,6 +112,12 @@ class PostingStream(Protocol):
         """Read up to `limit` rows strictly beyond `after` (None: from the start), in one request.
 
         Fewer rows are allowed; a page without rows must be the end or have a `last` beyond `after`.
+        """
+
+    async def read_tags(self, ids: Sequence[str]) -> Mapping[str, Mapping[str, str]]:
+        """Read the tag sets that postings do not carry, in one request for up to 100 ids.
+
+        A resource that left the group meanwhile has none.
         """
 
     async def count(self) -> int:
@@ -130,12 +149,14 @@ class PageSizes:
     """The sizes of pages in rows; a row is assumed to have 320 bytes.
 
     `block` rows are the smallest read that is charged (4 KB). `first` bounds a page while little is
-    known of the stream, `cap` bounds every page.
+    known of the stream, `cap` bounds every page, and `bare` those of a stream with postings
+    whose tags have to be read.
     """
 
     block: int = 12
     first: int = 96
     cap: int = 1536
+    bare: int = 96
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +184,8 @@ class PostingScan:
     3. After a page without a match another stream may have a gap here. Again a block of every
        stream is read, and the scan continues beyond the furthest.
 
-    Each read begins behind all earlier ones: no row is read twice.
+    Each read begins behind all earlier ones: no row is read twice. Where a posting does not carry
+    its resource's tags, they are read, unless the posting alone proves the match.
 
     Everything up to and including `position` is decided, and everything at all once the scan has
     `ended`. The `matches` are in the order of the search. `page_start` is the first id of the
@@ -173,13 +195,14 @@ class PostingScan:
     __slots__ = (
         "_driver",
         "_found",
-        "_keeps",
         "_order",
         "_probe_rounds_left",
         "_ranked",
         "_seen",
         "_sizes",
         "_streams",
+        "_tag_reads",
+        "_wanted",
         "ended",
         "matches",
         "page_start",
@@ -189,7 +212,7 @@ class PostingScan:
     def __init__(
         self,
         streams: Sequence[PostingStream],
-        keeps: Callable[[Mapping[str, str]], bool],
+        wanted: TermFilter,
         order: ScanOrder,
         after: str | None,
         sizes: PageSizes,
@@ -198,13 +221,13 @@ class PostingScan:
         self.ended = False
         self.matches: list[str] = []
         self._streams = streams
-        self._keeps = keeps
+        self._wanted = wanted
         self._order = order
         self._sizes = sizes
         self._driver = 0
         self._probe_rounds_left = int(len(streams) > 1)
         self._ranked = len(streams) == 1
-        self._seen = self._found = 0
+        self._seen = self._found = self._tag_reads = 0
 
     def has_decided(self, match: str) -> bool:
         """Whether no further match at or before this id can be found by this scan."""
@@ -212,6 +235,11 @@ class PostingScan:
 
     async def advance(self, need: int) -> int:
         """Make one round of requests for `need` more matches; return the number of requests."""
+        before = self._tag_reads
+        requests = await self._make_round(need)
+        return requests + self._tag_reads - before
+
+    async def _make_round(self, need: int) -> int:
         if self._probe_rounds_left:
             await self._probe_streams()
             return len(self._streams)
@@ -234,10 +262,12 @@ class PostingScan:
             self._driver = furthest
         # Where streams skip each other's rows, the driver is read in every other round: hence two.
         more = 2 if self._skips(pages) else self._probe_rounds_left - 1
-        self._probe_rounds_left = 0 if self._take_page(pages[furthest]) else more
+        found = await self._take_page(self._streams[furthest], pages[furthest])
+        self._probe_rounds_left = 0 if found else more
 
     async def _read_driver(self, size: int) -> None:
-        found = self._take_page(await self._streams[self._driver].read(self.position, size))
+        driver = self._streams[self._driver]
+        found = await self._take_page(driver, await driver.read(self.position, size))
         self._probe_rounds_left = int(not found and len(self._streams) > 1)
 
     async def _rank_streams(self) -> None:
@@ -248,7 +278,8 @@ class PostingScan:
     def _page_size(self, need: int) -> int:
         """The rows to read: as many as `need` requires at the rate so far, in growing pages."""
         expected = -(-need * (self._seen + 1) // (self._found + 1))
-        rows = min(expected, max(need, self._sizes.first, 2 * self._seen), self._sizes.cap)
+        cap = self._sizes.bare if self._tag_reads else self._sizes.cap
+        rows = min(expected, max(need, self._sizes.first, 2 * self._seen), cap)
         return -(-rows // self._sizes.block) * self._sizes.block
 
     def _furthest_page(self, pages: Sequence[PostingPage]) -> int:
@@ -265,9 +296,9 @@ class PostingScan:
         passed = pages[self._driver].last
         return any(page.rows and self._order.is_ahead(page.rows[0].id, passed) for page in pages)
 
-    def _take_page(self, page: PostingPage) -> bool:
+    async def _take_page(self, stream: PostingStream, page: PostingPage) -> bool:
         """Decide everything up to the page's end; return whether it has a match."""
-        found = [row.id for row in page.rows if self._keeps(row.tags)]
+        found = await self._find_matches(stream, page.rows)
         self.matches += found
         self._seen += len(page.rows)
         self._found += len(found)
@@ -275,6 +306,21 @@ class PostingScan:
         self.ended = page.last is None
         self.position = page.last or (page.rows[-1].id if page.rows else self.position)
         return bool(found)
+
+    async def _find_matches(self, stream: PostingStream, rows: Sequence[Posting]) -> list[str]:
+        bare = [row.id for row in rows if row.tags is None]
+        known: Mapping[str, Mapping[str, str]] = {}
+        proved = self._wanted.is_proved_by_posting
+        if bare and not proved:
+            self._tag_reads += -(-len(bare) // TAGS_IN_ONE_READ)
+            known = await stream.read_tags(bare)
+
+        def is_match(row: Posting) -> bool:
+            tags = row.tags if row.tags is not None else known.get(row.id)
+            # A resource that left the group meanwhile has no tags there.
+            return (proved and row.tags is None) if tags is None else self._wanted.matches(tags)
+
+        return [row.id for row in rows if is_match(row)]
 
 
 DEFAULT_SIZES = PageSizes()
@@ -334,7 +380,7 @@ async def search(  # noqa: PLR0913 - all of it describes one page
     scans = [
         PostingScan(
             [source.tag(*tag) for tag in tags] or [source.members()],
-            wanted.matches,
+            wanted,
             order,
             after,
             sizes,

@@ -1,6 +1,6 @@
 """Tags in comparison form, the rules of their texts, and filters by tags as users write them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 from unicodedata import normalize
@@ -16,6 +16,12 @@ MAX_TAGS = 50
 MAX_VALUE = 2 * MAX_DEPTH * MAX_LENGTH
 """The maximum of characters of a value as written; normalising may make several of one
 character."""
+
+
+CARRIED_TAGS = 16
+"""The most tags of a resource whose postings carry all its tags."""
+
+CARRIED_CHARACTERS = 2_000
 
 
 class TagLevel(NamedTuple):
@@ -40,6 +46,17 @@ def value_levels(text: str) -> tuple[str, ...]:
 def tag_map(tags: Iterable[Tag]) -> dict[str, str]:
     """A whole tag set as its rows store it: key -> `a#b#c`."""
     return {comparison_form(tag.key): join_levels(value_levels(tag.value)) for tag in tags}
+
+
+def fits_posting(tags: Mapping[str, object]) -> bool:
+    """Whether each posting of a resource carries this tag set, as `tag_map` makes it.
+
+    Beyond these limits only the resource's grants carry it: otherwise a change of one tag would
+    rewrite every posting. A larger set that a posting carries all the same may be out of date.
+    """
+    if len(tags) > CARRIED_TAGS:
+        return False
+    return sum(len(key) + len(str(value)) for key, value in tags.items()) <= CARRIED_CHARACTERS
 
 
 def tag_levels(tag: Tag) -> tuple[TagLevel, ...]:

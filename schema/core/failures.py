@@ -75,6 +75,9 @@ describe_values(
         ),
         ErrorCode.TIMEOUT: "The request took longer than the server allows.",
         ErrorCode.UNAUTHENTICATED: "The request has no valid credentials.",
+        ErrorCode.UNREADABLE: (
+            "The object is stored in a form that this release of the server cannot read."
+        ),
         ErrorCode.UNSUPPORTED_MEDIA_TYPE: "The server does not read bodies of this media type.",
     },
 )

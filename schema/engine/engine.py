@@ -192,13 +192,17 @@ def _document_ast(prepared: "PreparedOperation") -> DocumentNode:
 
 
 class OperationRequest(msgspec.Struct, frozen=True):
-    """An operation that a client requests, independent of the transport."""
+    """An operation that a client requests, independent of the transport.
+
+    `consistency_token` comes from the answer to an earlier mutation of the client.
+    """
 
     query: str | None = None
     document_id: str | None = None
     operation_name: str | None = None
     variables: Mapping[str, Any] = MappingProxyType({})
     extensions: Mapping[str, Any] = MappingProxyType({})
+    consistency_token: str | None = None
 
 
 class PreparedOperation(msgspec.Struct, frozen=True):
@@ -208,6 +212,7 @@ class PreparedOperation(msgspec.Struct, frozen=True):
     operation: MeasuredOperation
     variables: dict[str, Any]
     cost: int
+    consistency_token: str | None = None
 
     @property
     def is_subscription(self) -> bool:
@@ -323,7 +328,8 @@ class GraphQLEngine:
             cost = check_cost(operation, request.variables, self.limits)
         except GraphQLError as error:
             raise RequestRejected(format_request_error(error)) from None
-        return PreparedOperation(document, operation, dict(request.variables), cost)
+        variables, token = dict(request.variables), request.consistency_token
+        return PreparedOperation(document, operation, variables, cost, token)
 
     async def run(
         self, prepared: PreparedOperation, context: object, request_id: str

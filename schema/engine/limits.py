@@ -78,7 +78,11 @@ class _CostSource(NamedTuple):
 
 
 class MeasuredOperation:
-    """One operation of a document with its measure; `measure.cost` assumes the largest pages."""
+    """One operation of a document with its measure; `measure.cost` assumes the largest pages.
+
+    With `reads_consistently` all its reads are consistent: those of a mutation decide what is
+    written and show it, and those of a subscription show a change that was read.
+    """
 
     __slots__ = (
         "_costs",
@@ -91,6 +95,7 @@ class MeasuredOperation:
         "measure",
         "name",
         "node",
+        "reads_consistently",
     )
 
     def __init__(
@@ -104,6 +109,7 @@ class MeasuredOperation:
         self.name: Final = node.name.value if node.name else None
         self.kind: Final = node.operation
         self.kind_name: Final = node.operation.value
+        self.reads_consistently: Final = node.operation is not OperationType.QUERY
         self.introspects: Final = measure.introspection_fields > 0
         self._largest_cost: Final = measure.cost
 

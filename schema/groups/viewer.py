@@ -8,7 +8,7 @@ import strawberry
 from penstock.datastore.errors import BadArgument
 from penstock.datastore.roles import GroupPath
 from penstock.graphql_jit import projected_attributes
-from penstock.resolvers.nodes import Record, load_nodes
+from penstock.resolvers.nodes import Record, load_node, load_nodes
 from penstock.schema.audio.listening import ListeningViewer
 from penstock.schema.core.context import GroupRole, Info
 from penstock.schema.core.relay import Node, parse_global_id
@@ -52,10 +52,9 @@ class ViewerQuery:
             strawberry.ID, strawberry.argument(description="The global id of the object.")
         ],
     ) -> Record | None:
-        (found,) = await load_nodes(
-            info.context, [parse_global_id(id)], partial(projected_attributes, info)
+        return await load_node(
+            info.context, parse_global_id(id), partial(projected_attributes, info)
         )
-        return found
 
     @strawberry.field(
         graphql_type=list[Node | None],

@@ -5,7 +5,7 @@ from typing import Annotated, Final, TypeAlias, TypeVar
 import strawberry
 
 from penstock.datastore import records
-from penstock.datastore.errors import NotFound
+from penstock.datastore.errors import NotFound, Unreadable
 from penstock.datastore.records import State
 from penstock.datastore.resources.version_diff import MAX_CHANGES, ChangeOperation
 from penstock.datastore.resources.versions import VersionsRequest
@@ -195,5 +195,7 @@ async def find_version(info: Info, kind: KindDefinition[R], resource: R, number:
     """Read the version with a number; None if there is none."""
     try:
         return await info.context.loaders.of(kind).versions.load((resource, number))
+    except Unreadable:
+        raise
     except NotFound:
         return None

@@ -1,20 +1,18 @@
 """`penstock serve`: runs the server, by default over the embedded store."""
 
-import asyncio
 import logging
-import signal
 import sys
-from contextlib import suppress
+from functools import partial
 from typing import Annotated
 
 from cyclopts import Parameter
-from uvloop import new_event_loop
 
 from penstock.server.auth.dev_identity import DevIdentity
 from penstock.server.commands.graphiql_url import page_url
 from penstock.server.commands.options import StoreOptions, setting_option
 from penstock.server.runtime.listeners import Listeners
 from penstock.server.runtime.run_server import prepare_store, serve_port, url_of
+from penstock.server.runtime.stop_signals import StopSignals, run_until_stopped
 from penstock.server.runtime.stores import data_location, server_url
 from penstock.server.runtime.supervisor import supervise_processes
 from penstock.server.settings.settings import Settings
@@ -45,27 +43,19 @@ def serve(
     )
     configure_logging(settings.log_format)
     # A busy port fails before all other work.
-    listeners = Listeners.bind(settings)
-    # uvicorn raises the signal again after it stops, and the open resources must still close.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with (
-        listeners,
-        suppress(KeyboardInterrupt),
-        asyncio.Runner(loop_factory=new_event_loop) as loop,
-    ):
-        loop.run(_serve(settings, listeners))
+    with Listeners.bind(settings) as listeners:
+        run_until_stopped(partial(_serve, settings, listeners))
 
 
-async def _serve(settings: Settings, listeners: Listeners) -> None:
+async def _serve(settings: Settings, listeners: Listeners, stop: StopSignals) -> None:
     url = url_of(settings, listeners.public)
-
     identity = await prepare_store(settings, url)
 
     def announce() -> None:
         _announce(settings, url, identity, _admin_url(settings, listeners))
 
     if settings.workers == 1:
-        await serve_port(settings, listeners, announce)
+        await serve_port(settings, listeners, announce, stop)
         return
     async with supervise_processes(settings, listeners) as supervisor:
         await supervisor.start()

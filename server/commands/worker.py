@@ -1,14 +1,13 @@
 """`penstock worker`: runs executions on a separate machine."""
 
-import asyncio
-import signal
+from functools import partial
 from typing import Annotated
 
 from cyclopts import Parameter
-from uvloop import new_event_loop
 
 from penstock.server.commands.options import StoreOptions, setting_option
 from penstock.server.core.command_output import CommandFailed, ExitCode
+from penstock.server.runtime.stop_signals import StopSignals, run_until_stopped
 from penstock.server.runtime.stores import build_store, open_files, open_table
 from penstock.server.runtime.worker import WorkerLoop, row_engine_of
 from penstock.server.settings.settings import Settings
@@ -30,20 +29,19 @@ def worker(
     """
     settings = options.settings(dask=dask)
     configure_logging(settings.log_format)
-    with asyncio.Runner(loop_factory=new_event_loop) as loop:
-        loop.run(_run_worker(settings, once))
+    run_until_stopped(partial(_run_worker, settings, once))
 
 
-async def _run_worker(settings: Settings, once: bool) -> None:
+async def _run_worker(settings: Settings, once: bool, stop: StopSignals) -> None:
     engine = row_engine_of(settings)
     async with open_table(settings) as table, open_files(settings) as files:
         if problems := [*await table.verify(), *await files.verify()]:
             raise CommandFailed(*problems, code=ExitCode.STORE)
         store = build_store(table, settings, files)
         runner = store.execution_worker(store.clock.new_id(), engine)
-        working = WorkerLoop(
-            runner, poll=settings.execution_poll_seconds, idle=0.0 if once else None
-        )
-        for name in (signal.SIGINT, signal.SIGTERM):
-            asyncio.get_running_loop().add_signal_handler(name, working.stop)
-        await (runner.run_all() if once else working.work())
+        if once:
+            await runner.run_all()
+            return
+        working = WorkerLoop(runner, poll=settings.execution_poll_seconds)
+        with stop.handled_by(lambda _signal: working.stop()):
+            await working.work()

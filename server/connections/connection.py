@@ -12,23 +12,27 @@ from starlette.types import Scope
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from penstock.server.connections.gate import EndReason, Gates, Stage
+from penstock.server.connections.gate import EndReason, Gates, Party, Stage
 from penstock.server.connections.guarded_transport import GuardedTransport, count_kept
 from penstock.server.connections.refusals import (
+    BAD_HANDSHAKE,
     HEAD_TOO_LARGE,
     HEAD_TOO_LATE,
     MALFORMED,
     TOO_MANY_CONNECTIONS,
+    UNKNOWN_METHOD,
     RefusedRequest,
 )
 from penstock.server.connections.request_body import ChunkedBody, SizedBody
 from penstock.server.connections.request_head import (
     END,
+    HeadParser,
     RequestHead,
     check_begun_head,
     check_head_size,
-    parse_head,
 )
+from penstock.server.connections.websocket_handshake import check_handshake
+from penstock.server.core.sites import site_of
 
 STATE_KEY: Final = "penstock.connection"
 """The key of the connection in the state of an ASGI scope."""
@@ -44,12 +48,13 @@ LINGER_BYTES: Final = 2**20
 
 _REASONS: Final = {
     MALFORMED: EndReason.MALFORMED,
+    BAD_HANDSHAKE: EndReason.MALFORMED,
+    UNKNOWN_METHOD: EndReason.MALFORMED,
     HEAD_TOO_LARGE: EndReason.HEAD_TOO_LARGE,
     HEAD_TOO_LATE: EndReason.HEAD_TOO_LATE,
     TOO_MANY_CONNECTIONS: EndReason.TOO_MANY,
 }
 _RESET: Final = struct.pack("ii", 1, 0)
-_NO_HEAD: Final = RequestHead(b"")
 
 
 class GuardedConnection(asyncio.Protocol):
@@ -76,11 +81,13 @@ class GuardedConnection(asyncio.Protocol):
         self._stage: Stage | None = Stage.FIRST_HEAD
         self._held = bytearray()
         self._searched = self._lines = self._empty_lines = self._counted = 0
-        self._head = _NO_HEAD
+        self._heads = HeadParser()
+        self._length = 0
         self._body: SizedBody | ChunkedBody | None = None
         self._is_answering = self._is_paused = self._is_paused_by_protocol = False
         self._is_websocket = False
         self._dropped = self._read = 0
+        self._caller: str | None = None
         self.serves_admin_only = False
 
     # A transport of uvloop is no asyncio.Transport, but has its methods.
@@ -100,6 +107,7 @@ class GuardedConnection(asyncio.Protocol):
         """Let the transport close, as uvicorn's protocol does: who sends no more has left."""
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._leave_place()
         self._release_held()
         self._state.clear()
         self._take = self._drop
@@ -121,6 +129,7 @@ class GuardedConnection(asyncio.Protocol):
     def finish_request(self) -> None:
         """Begin to wait for the next request; the application calls it behind each answer."""
         self._is_answering = False
+        self._leave_place()
         if self._transport.is_cut or self._real.is_closing():
             return
         if self._body is not None:
@@ -164,6 +173,36 @@ class GuardedConnection(asyncio.Protocol):
         """Count the connection as busy: its client has proven who it is."""
         if self._stage is Stage.UNPROVEN:
             self._enter(None)
+
+    def take_place(self, caller: str) -> bool:
+        """Count the connection as used by a caller from now on; False if they use too many."""
+        if caller == self._caller:
+            return True
+        self._leave_place()
+        if self._transport.is_closing():
+            return True
+        if not self._gate.take_place(caller):
+            return False
+        self._caller = caller
+        return True
+
+    def _leave_place(self) -> None:
+        if self._caller is not None:
+            self._gate.leave_place(self._caller)
+            self._caller = None
+
+    @property
+    def party(self) -> Party | None:
+        if self._is_paused_by_protocol:
+            return None
+        if self._caller is not None:
+            return Party(caller=self._caller)
+        address = self._real.get_extra_info("peername") or ("",)
+        return Party(site=site_of(str(address[0])))
+
+    def give_way(self) -> None:
+        """Refuse the request, whose client is slow to send the body."""
+        self._refuse(TOO_MANY_CONNECTIONS)
 
     def pause(self, *, by_protocol: bool) -> None:
         """Stop reading, for uvicorn's protocol or for the guard itself."""
@@ -234,7 +273,7 @@ class GuardedConnection(asyncio.Protocol):
             self._count_held()
 
     def _take_held_body(self, body: SizedBody | ChunkedBody) -> None:
-        size = self._head.length if isinstance(body, SizedBody) else len(self._held)
+        size = self._length if isinstance(body, SizedBody) else len(self._held)
         part = bytes(self._held[:size])
         del self._held[:size]
         self._take_body(part)
@@ -268,13 +307,13 @@ class GuardedConnection(asyncio.Protocol):
         """Hand on the request whose head ends at `end`, with what has come of its body."""
         raw = data[:end]
         try:
-            head = self._admit_request(parse_head(raw))
+            head = self._admit_request(self._heads.parse(raw))
         except RefusedRequest as refusal:
             self._refuse(refusal.answer)
             return
         if not (head.chunked or head.upgrades) and end + head.length == len(data):
             self._take = self._hold
-            self._inner.data_received(data if head.raw is raw else head.raw + data[end:])
+            self._inner.data_received(data if head.raw == raw else head.raw + data[end:])
             return
         self._inner.data_received(head.raw)
         if head.upgrades:
@@ -286,13 +325,16 @@ class GuardedConnection(asyncio.Protocol):
             self._take_body(data[end:])
 
     def _admit_request(self, head: RequestHead) -> RequestHead:
-        """Note that the request begins; raises RefusedRequest if there are too many."""
+        """Note that the request begins; raises RefusedRequest if it cannot be served."""
+        if head.upgrades:
+            check_handshake(head.raw)
         self._enter(None)
         if self._gate.is_full:
-            if not head.asks_for_health:
+            if head.asks_for_health:
+                head = head.as_last()
+            elif not self._gate.make_place():
                 raise RefusedRequest(TOO_MANY_CONNECTIONS)
-            head = head.as_last()
-        self._head = head
+        self._length = head.length
         self._is_answering = True
         self._transport.has_written = False
         self._transport.is_switching = head.upgrades
@@ -354,16 +396,20 @@ class GuardedConnection(asyncio.Protocol):
             return
         self._transport.is_cut = True
         self._inner.connection_lost(None)
-        self._release_held()
-        self._take = self._drop
-        self.resume(by_protocol=False)
-        self.resume(by_protocol=True)
-        self._enter(Stage.LEAVING)
+        self.leave()
         if not is_answered:
             self._transport.written_bytes += len(answer)
             self._real.write(answer)
         if self._real.can_write_eof():
             self._real.write_eof()
+
+    def leave(self) -> None:
+        """Drop what still comes, until the client has read the last bytes and closes."""
+        self._release_held()
+        self._take = self._drop
+        self.resume(by_protocol=False)
+        self.resume(by_protocol=True)
+        self._enter(Stage.LEAVING)
 
     def _drop(self, data: bytes) -> None:
         self._dropped += len(data)
@@ -395,19 +441,3 @@ def connection_of(scope: Scope) -> GuardedConnection | None:
     """Return the connection of a request; None without one, as in tests."""
     found = scope.get("state", {}).get(STATE_KEY)
     return found if isinstance(found, GuardedConnection) else None
-
-
-def connection_class(gates: Gates) -> type[asyncio.Protocol]:
-    """Return the class of connections behind these gates, in the form of uvicorn's `http`."""
-
-    class ConnectionBehindGates(GuardedConnection):
-        def __init__(
-            self,
-            config: uvicorn.Config,
-            server_state: ServerState,
-            app_state: dict[str, Any],
-            _loop: asyncio.AbstractEventLoop | None = None,
-        ) -> None:
-            super().__init__(gates, config, server_state, app_state)
-
-    return ConnectionBehindGates

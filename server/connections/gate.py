@@ -6,6 +6,7 @@ from collections import Counter, OrderedDict, deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from enum import IntEnum, StrEnum
+from itertools import islice
 from typing import Final, NamedTuple, Protocol
 
 from penstock.datastore.periodic import PeriodicTask, run_periodically
@@ -19,6 +20,9 @@ MAX_BEGINS: Final = 8
 
 MAX_HELD_BYTES: Final = 32 * 2**20
 """The most memory for what is not yet handed on, of all connections together."""
+
+_SEEN: Final = 64
+"""The connections among which the largest crowd is looked for."""
 
 _LONGEST_TICK: Final = 1.0
 _TICKS: Final = 4
@@ -34,7 +38,7 @@ class EndReason(StrEnum):
     HEAD_TOO_LARGE = "head_too_large"
     HEAD_TOO_LATE = "head_too_late"
     TOO_MANY = "too_many"
-    """All places were busy."""
+    """All places were busy; the last to come, or one whose body was awaited, is refused."""
     CROWDED_OUT = "crowded_out"
     """Silent, and its place or memory was needed."""
     SILENT = "silent"
@@ -66,6 +70,13 @@ SILENT: Final = tuple(stage for stage in Stage if stage is not Stage.BODY)
 """The stages in which the client is silent, those of likely strangers first."""
 
 
+class Party(NamedTuple):
+    """The client of a connection: a caller, or the site of an address while none is known."""
+
+    caller: str | None = None
+    site: str = ""
+
+
 class WaitingConnection(Protocol):
     """A connection as its gate knows it."""
 
@@ -74,6 +85,13 @@ class WaitingConnection(Protocol):
 
     def abort(self) -> None:
         """End the connection at once, whose place is needed."""
+
+    def give_way(self) -> None:
+        """Refuse the request whose body has not come, because its place is needed."""
+
+    @property
+    def party(self) -> Party | None:
+        """Who keeps the request waiting for its body; None if the application reads none now."""
 
 
 def time_limits(settings: LimitSettings) -> Mapping[Stage, float]:
@@ -114,6 +132,7 @@ class ConnectionGate:
         self._lines = [OrderedDict[WaitingConnection, float]() for _ in Stage]
         self._silent = [self._lines[stage] for stage in SILENT]
         self._unread = self._lines[Stage.READING]
+        self._used: Counter[str] = Counter()
 
     def __len__(self) -> int:
         return len(self._open)
@@ -132,6 +151,33 @@ class ConnectionGate:
         self._open.add(connection)
         self.move(connection, None, Stage.FIRST_HEAD)
         return True
+
+    def make_place(self) -> bool:
+        """Refuse a request that still waits for its body; False if there is none.
+
+        Of those that wait for longest it is one of the party that has the most.
+        """
+        waiting = [(one.party, one) for one in islice(self._lines[Stage.BODY], _SEEN)]
+        crowds = Counter(party for party, _ in waiting if party is not None)
+        if not crowds:
+            return False
+        ((largest, _),) = crowds.most_common(1)
+        next(one for party, one in waiting if party == largest).give_way()
+        return True
+
+    def take_place(self, caller: str) -> bool:
+        """Count one more connection that a caller uses; False if they use half of the places."""
+        used = self._used[caller]
+        if used >= max(1, self.most // 2):
+            return False
+        self._used[caller] = used + 1
+        return True
+
+    def leave_place(self, caller: str) -> None:
+        """Count one connection less that a caller uses."""
+        self._used[caller] -= 1
+        if not self._used[caller]:
+            del self._used[caller]
 
     def begin_later(self, begin: Callable[[], None]) -> None:
         """Begin a request that was sent before the one ahead of it was answered.

@@ -32,6 +32,7 @@ class GuardedTransport(asyncio.Transport):
     def __init__(self, real: asyncio.Transport, user: TransportUser) -> None:
         super().__init__()
         self._real = real
+        self._write = real.write
         self._user = user
         self.is_cut = False
         self.has_written = False
@@ -43,7 +44,7 @@ class GuardedTransport(asyncio.Transport):
             return
         self.has_written = True
         self.written_bytes += len(data)
-        self._real.write(data)
+        self._write(data)
         if self.is_switching:
             self.is_switching = False
             self._user.switch_protocols()

@@ -34,6 +34,16 @@ def _write_answer(status: _Status, code: ErrorCode, message: str) -> bytes:
 MALFORMED: Final = _write_answer(
     _Status("400 Bad Request"), ErrorCode.BAD_REQUEST, "The request is not valid HTTP."
 )
+BAD_HANDSHAKE: Final = _write_answer(
+    _Status("400 Bad Request", "sec-websocket-version: 13\r\n"),
+    ErrorCode.BAD_REQUEST,
+    "The handshake is not one of a WebSocket: it needs a key and the version 13.",
+)
+UNKNOWN_METHOD: Final = _write_answer(
+    _Status("405 Method Not Allowed", "allow: GET, HEAD, POST, OPTIONS\r\n"),
+    ErrorCode.METHOD_NOT_ALLOWED,
+    "The server does not know the method of the request.",
+)
 HEAD_TOO_LATE: Final = _write_answer(
     _Status("408 Request Timeout"), ErrorCode.TIMEOUT, "The head of the request came too slowly."
 )

@@ -3,21 +3,35 @@
 import re
 from typing import Final, NamedTuple
 
-from penstock.server.connections.refusals import HEAD_TOO_LARGE, MALFORMED, RefusedRequest
+from penstock.server.connections.refusals import (
+    HEAD_TOO_LARGE,
+    MALFORMED,
+    UNKNOWN_METHOD,
+    RefusedRequest,
+)
 from penstock.server.connections.single_fields import check_single_fields
 
 MAX_HEAD_BYTES: Final = 32 * 1024
 MAX_FIELDS: Final = 100
+MAX_KEPT_BYTES: Final = 4 * 1024
 END: Final = b"\r\n\r\n"
 
 _LINES_BESIDE_FIELDS: Final = 2
 _HEALTH_TARGETS: Final = (b"/healthz", b"/readyz")
 _TEXT: Final = b"\t" + bytes(range(0x20, 0x7F)) + bytes(range(0x80, 0x100))
 # Possessive quantifiers never try a match again, so the time is linear in the length of the head.
-_HEAD: Final = re.compile(
-    rb"(?!CONNECT )[A-Z-]++ [!-~]++ HTTP/1\.[01]\r\n"
+_REST: Final = (
+    rb" [!-~]++ HTTP/1\.[01]\r\n"
     rb"(?:[!#$%&'*+.^_`|~0-9A-Za-z-]++:[^\r]*+(?<![ \t])\r\n)*+\r\n"
 )
+# httptools refuses other methods in an answer of its own, and uvicorn logs each of them.
+_METHODS: Final = (
+    rb"(?:GET|POST|OPTIONS|HEAD|PUT|DELETE|PATCH|TRACE|ACL|BIND|CHECKOUT|COPY|LINK|LOCK|M-SEARCH"
+    rb"|MERGE|MKACTIVITY|MKCALENDAR|MKCOL|MOVE|NOTIFY|PROPFIND|PROPPATCH|PURGE|QUERY|REBIND|REPORT"
+    rb"|SEARCH|SOURCE|SUBSCRIBE|UNBIND|UNLINK|UNLOCK|UNSUBSCRIBE)"
+)
+_HEAD: Final = re.compile(_METHODS + _REST)
+_WITH_ANY_METHOD: Final = re.compile(rb"(?!CONNECT )[A-Z-]++" + _REST)
 # The head must be in lower case.
 _FRAMING: Final = re.compile(
     rb"\r\n(content-length|transfer-encoding|upgrade|http2-settings):([^\r]*+)"
@@ -77,7 +91,8 @@ def parse_head(raw: bytes) -> RequestHead:
     if _HEAD.fullmatch(raw) is None:
         raw = _without_spaces_behind(raw)
         if _HEAD.fullmatch(raw) is None:
-            raise RefusedRequest(MALFORMED)
+            is_well_formed = _WITH_ANY_METHOD.fullmatch(raw) is not None
+            raise RefusedRequest(UNKNOWN_METHOD if is_well_formed else MALFORMED)
     lower = raw.lower()
     check_single_fields(lower)
     found = _FRAMING.findall(lower)
@@ -86,6 +101,23 @@ def parse_head(raw: bytes) -> RequestHead:
     if len(found) == 1 and found[0][0] == b"content-length":
         return RequestHead(raw, _parse_length(found[0][1]))
     return _frame_request(raw, lower, found)
+
+
+class HeadParser:
+    """Parses the heads of one connection, whose client often repeats the last one."""
+
+    def __init__(self) -> None:
+        self._raw = b""
+        self._parsed = RequestHead(b"")
+
+    def parse(self, raw: bytes) -> RequestHead:
+        """Parse a head as `parse_head` does."""
+        if raw == self._raw:
+            return self._parsed
+        parsed = parse_head(raw)
+        if len(raw) <= MAX_KEPT_BYTES:
+            self._raw, self._parsed = raw, parsed
+        return parsed
 
 
 def _frame_request(raw: bytes, lower: bytes, found: list[tuple[bytes, bytes]]) -> RequestHead:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from cyclopts import CycloptsError
 from rich.console import Console
@@ -93,6 +93,12 @@ def describe_failure(error: Exception) -> FailureReport:
             return FailureReport(ExitCode.FAILED, (words,), expected=False)
 
 
+class Advance(Protocol):
+    """A callback for pieces of work that are done."""
+
+    def __call__(self, count: int = 1) -> None: ...
+
+
 def logs_are_json() -> bool:
     """Tell whether standard error is for programs, whatever the other settings are."""
     return os.environ.get(f"{PREFIX}LOG_FORMAT") == "json"
@@ -124,8 +130,8 @@ def show_byte_progress(label: str) -> Iterator[Callable[[str, int, int | None], 
 
 
 @contextmanager
-def show_progress(label: str, total: int | None) -> Iterator[Callable[[], None]]:
-    """Show a bar on standard error; the caller calls the yielded function for each piece done."""
+def show_progress(label: str, total: int | None) -> Iterator[Advance]:
+    """Show a bar on standard error; the caller calls the yielded function for pieces done."""
     console = Console(stderr=True)
     columns = (
         TextColumn("{task.description}"),
@@ -136,4 +142,4 @@ def show_progress(label: str, total: int | None) -> Iterator[Callable[[], None]]
     )
     with Progress(*columns, console=console, disable=not _is_progress_shown(console)) as progress:
         task = progress.add_task(label, total=total)
-        yield lambda: progress.advance(task)
+        yield lambda count=1: progress.advance(task, count)

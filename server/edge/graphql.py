@@ -27,6 +27,8 @@ from penstock.server.edge.deadline import Deadline
 from penstock.server.edge.rate_limit import CallerLimits
 from penstock.server.edge.request import (
     ALLOWED_METHODS,
+    CONSISTENCY_EXTENSION,
+    CONSISTENCY_HEADER,
     ClientGone,
     IncomingRequest,
     check_method,
@@ -48,6 +50,7 @@ from penstock.server.edge.response import (
     status_of,
     stopping_problem,
 )
+from penstock.server.edge.unreadable_rows import name_unreadable
 from penstock.server.telemetry.operation import MeasuredUnits, OperationRecord
 
 
@@ -57,17 +60,25 @@ class AdmittedOperation(msgspec.Struct, frozen=True):
     request_id: str
     operation: MeasuredOperation
     cost: int
+    consistency_token: str | None = None
+
+    @classmethod
+    def of(cls, request_id: str, prepared: PreparedOperation) -> "AdmittedOperation":
+        return cls(request_id, prepared.operation, prepared.cost, prepared.consistency_token)
 
 
-class MeteredContext(Protocol):
-    """A context value that counts the units used through it."""
+class RequestContext(Protocol):
+    """A context value that counts the units used through it, and knows what was written."""
 
     @property
     def units(self) -> MeasuredUnits: ...
 
+    @property
+    def consistency_token(self) -> str | None: ...
+
 
 Authenticate: TypeAlias = Callable[[Headers], Awaitable[Caller]]
-OpenContext: TypeAlias = Callable[[Caller, AdmittedOperation], MeteredContext]
+OpenContext: TypeAlias = Callable[[Caller, AdmittedOperation], RequestContext]
 
 
 class RequestSource(NamedTuple):
@@ -227,13 +238,16 @@ class GraphQLApp:
         check = partial(check_operation_kind, incoming=incoming)
         source = RequestSource(partial(parse_request, incoming), check)
         prepared = await self._reader.read(caller, text, source, record)
-        admission = AdmittedOperation(incoming.request_id, prepared.operation, prepared.cost)
+        admission = AdmittedOperation.of(incoming.request_id, prepared)
         context = self._open_context(caller, admission)
         record.units = context.units
-        answer = await self._engine.run(prepared, context, incoming.request_id)
+        running = self._engine.run(prepared, context, incoming.request_id)
+        answer = await name_unreadable(running, caller)
         self._reader.owe_answer(caller, prepared.cost, answer)
+        add_consistency_token(answer, context)
         if incoming.wants_cost:
-            answer.body["extensions"] = {"cost": self._cost_extension(prepared.cost, context.units)}
+            cost = self._cost_extension(prepared.cost, context.units)
+            answer.body.setdefault("extensions", {})["cost"] = cost
         return answer
 
     def _timeout_problem(self) -> HttpProblem:
@@ -261,6 +275,8 @@ class GraphQLApp:
         if incoming.method == "GET" and not errors:
             return cacheable_response(body, media, incoming.headers.get("if-none-match"))
         headers = {} if answer.retry_after is None else {"retry-after": str(answer.retry_after)}
+        if (token := answer.body.get("extensions", {}).get(CONSISTENCY_EXTENSION)) is not None:
+            headers[CONSISTENCY_HEADER] = token
         return graphql_response(status, body, media, headers)
 
     def refusal_response(self, problem: HttpProblem, incoming: IncomingRequest) -> HttpResponse:
@@ -275,6 +291,13 @@ class GraphQLApp:
     def _media_type(self, media: MediaType, status: int) -> MediaType:
         """Return the response's type: under the draft, only a success has the plain JSON type."""
         return MediaType.GRAPHQL if self._draft and status >= 300 else media
+
+
+def add_consistency_token(answer: OperationResult, context: RequestContext) -> None:
+    """Add the token of what the operation wrote to its answer, if it wrote anything."""
+    token = context.consistency_token
+    if token is not None:
+        answer.body["extensions"] = {CONSISTENCY_EXTENSION: token}
 
 
 def check_operation_kind(operation: MeasuredOperation, incoming: IncomingRequest) -> None:

@@ -7,6 +7,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 import orjson
+from msgspec.structs import replace
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope
 
@@ -24,6 +25,10 @@ from penstock.server.core.headers import (
 from penstock.server.edge.deadline import Deadline
 from penstock.server.edge.response import HttpProblem, MalformedRequest
 from penstock.server.telemetry.operation import RECORD_KEY, OperationRecord
+
+CONSISTENCY_HEADER: Final = "penstock-consistency"
+CONSISTENCY_EXTENSION: Final = "consistencyToken"
+"""Where requests and answers have the consistency token."""
 
 ALLOWED_METHODS: Final = "GET, POST, OPTIONS"
 _CLOSE: Final = {"connection": "close"}
@@ -111,9 +116,10 @@ async def receive_text(incoming: IncomingRequest, limits: Limits) -> bytes:
 
 def parse_request(incoming: IncomingRequest, text: bytes) -> OperationRequest:
     """Read the request in the text that was received; raises HttpProblem."""
-    if incoming.method == "GET":
-        return request_from_url(text, incoming.headers)
-    return request_from_json(text)
+    is_get = incoming.method == "GET"
+    request = request_from_url(text, incoming.headers) if is_get else request_from_json(text)
+    token = incoming.headers.get(CONSISTENCY_HEADER)
+    return request if token is None else replace(request, consistency_token=token)
 
 
 def request_from_url(text: bytes, headers: Headers) -> OperationRequest:
@@ -164,6 +170,9 @@ def _build_request(found: dict[str, Any]) -> OperationRequest:
             raise MalformedRequest(f"`{name}` must be {_TYPE_NAMES[kind]}.")
     query, document_id = found.get("query"), found.get("documentId")
     extensions = found.get("extensions") or {}
+    token = extensions.get(CONSISTENCY_EXTENSION)
+    if token is not None and type(token) is not str:
+        raise MalformedRequest(f"The extension `{CONSISTENCY_EXTENSION}` must be a text.")
     if query is not None and document_id is not None:
         raise MalformedRequest("Give `query` or `documentId`, not both.")
     if query is None and document_id is None and "persistedQuery" not in extensions:
@@ -175,6 +184,7 @@ def _build_request(found: dict[str, Any]) -> OperationRequest:
         operation_name=found.get("operationName") or None,
         variables=found.get("variables") or {},
         extensions=extensions,
+        consistency_token=token,
     )
 
 

@@ -132,7 +132,7 @@ _BODILESS: Final = (204, 304)
 """Statuses of answers without a body and without a Content-Length."""
 
 _UNSHARED: Final = {
-    "vary": "accept, authorization, x-penstock-cost",
+    "vary": "accept, authorization, penstock-consistency, x-penstock-cost",
     "x-content-type-options": "nosniff",
 }
 

@@ -45,10 +45,13 @@ async def start_process(
 
 
 def read_first_line(kind: type[T]) -> T:
-    """Read the parameters of this process."""
+    """Read the parameters of this process, which ends if the one that started it is gone."""
     # Unbuffered, because the event loop reads the lines after the first one.
     with open(sys.stdin.fileno(), "rb", buffering=0, closefd=False) as first:
-        return msgspec.json.decode(first.readline(), type=kind)
+        line = first.readline()
+    if not line:
+        sys.exit()
+    return msgspec.json.decode(line, type=kind)
 
 
 async def open_further_lines() -> asyncio.StreamReader:

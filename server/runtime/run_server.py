@@ -3,8 +3,9 @@
 import asyncio
 import gc
 import socket
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, nullcontext, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
+from functools import partial
 from math import ceil
 from typing import Final
 
@@ -15,7 +16,6 @@ from penstock.datastore.objects.port import Files
 from penstock.datastore.table.port import Table
 from penstock.server.app import Runtime, open_app, streams_of
 from penstock.server.auth.dev_identity import DevIdentity, dev_identity
-from penstock.server.connections.connection import connection_class
 from penstock.server.connections.descriptors import (
     MOST_CONNECTIONS,
     connections_for,
@@ -23,6 +23,7 @@ from penstock.server.connections.descriptors import (
 )
 from penstock.server.connections.gate import ConnectionGate, Gates, time_limits
 from penstock.server.connections.request_watcher import RequestWatcher
+from penstock.server.connections.uvicorn_class import connection_class
 from penstock.server.connections.websocket_guard import WebSocketGuard
 from penstock.server.core.command_output import CommandFailed, ExitCode, show_progress
 from penstock.server.core.siblings import Siblings
@@ -33,6 +34,7 @@ from penstock.server.runtime.maintenance import (
     sweep_files_periodically,
 )
 from penstock.server.runtime.ngsi_sink import open_destinations, run_sink, with_ingest
+from penstock.server.runtime.stop_signals import StopSignals
 from penstock.server.runtime.stores import (
     build_store,
     open_buckets,
@@ -62,6 +64,11 @@ class DrainingServer(uvicorn.Server):
         super().__init__(config)
         self._streams = streams
         self._seconds = seconds
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave the signals to StopSignals: uvicorn hears none of start-up, and raises its own."""
+        yield
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         for server in self.servers:
@@ -96,9 +103,10 @@ async def serve_port(
     settings: Settings,
     listeners: Listeners,
     announce: Callable[[], None],
+    stop: StopSignals,
     siblings: Siblings | None = None,
 ) -> None:
-    """Serve the prepared store until a signal; `announce` is called when all is ready."""
+    """Serve the prepared store until it is stopped; `announce` is called when all is ready."""
     async with (
         export_spans(),
         open_table(settings) as table,
@@ -129,7 +137,8 @@ async def serve_port(
             settle_garbage_collector()
             config = uvicorn_config(app, settings, gates)
             server = DrainingServer(config, streams, settings.shutdown_seconds)
-            await server.serve(listeners.sockets)
+            with stop.handled_by(partial(server.handle_exit, frame=None)):
+                await server.serve(listeners.sockets)
 
 
 def url_of(settings: Settings, listener: socket.socket) -> str:

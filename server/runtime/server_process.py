@@ -6,48 +6,43 @@ the supervisor was killed.
 
 import asyncio
 import os
-import signal
 import sys
 import traceback
-from contextlib import suppress
-
-from uvloop import new_event_loop
+from functools import partial
 
 from penstock.server.core.command_output import describe_failure
 from penstock.server.core.siblings import ServerProcessConfig
 from penstock.server.runtime.child_process import open_further_lines, read_first_line
 from penstock.server.runtime.listeners import Listeners
 from penstock.server.runtime.run_server import serve_port
+from penstock.server.runtime.stop_signals import StopSignals, run_until_stopped
 from penstock.server.settings.settings import Settings
 from penstock.server.telemetry.logs import configure_logging, log_failure
 
 READY = b"ready\n"
 
 
-async def _serve(orders: ServerProcessConfig, settings: Settings) -> None:
+async def _serve(orders: ServerProcessConfig, settings: Settings, stop: StopSignals) -> None:
     def announce() -> None:
         os.write(sys.stdout.fileno(), READY)
 
-    watching = asyncio.create_task(_stop_with_supervisor())
+    watching = asyncio.create_task(_stop_with_supervisor(stop))
     with Listeners.inherit(orders.listeners) as listeners:
-        await serve_port(settings, listeners, announce, orders.siblings)
+        await serve_port(settings, listeners, announce, stop, orders.siblings)
     watching.cancel()
 
 
-async def _stop_with_supervisor() -> None:
+async def _stop_with_supervisor(stop: StopSignals) -> None:
     await (await open_further_lines()).read()
-    os.kill(os.getpid(), signal.SIGTERM)
+    stop.stop()
 
 
 def main() -> None:
     orders = read_first_line(ServerProcessConfig)
     settings = Settings.load(**orders.settings)
     configure_logging(settings.log_format)
-    # uvicorn raises the signal again after it stops, and the open resources must still close.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with suppress(KeyboardInterrupt), asyncio.Runner(loop_factory=new_event_loop) as loop:
-            loop.run(_serve(orders, settings))
+        run_until_stopped(partial(_serve, orders, settings))
     except Exception as error:  # the operator gets one line for any failure
         sys.exit(_report_failure(error, settings))
 

@@ -14,6 +14,7 @@ from penstock.datastore.audio.endpoint_rules import EndpointRules
 from penstock.datastore.audio.library import BucketAccess
 from penstock.datastore.audio.sources import NO_ROLES, Roles
 from penstock.datastore.datasets.table_cache import DatasetTableCache
+from penstock.datastore.dynamodb.protocol import ClientLimits
 from penstock.datastore.executions.records import ExecutionRules
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.objects.port import NO_FILES, Files
@@ -49,7 +50,13 @@ async def _open_dynamodb(settings: Settings) -> Table:
         settings.table,
         region=settings.region,
         endpoint_url=settings.endpoint_url,
+        deadline=settings.dynamodb_call_seconds,
         kind=settings.dynamodb_client,
+        client_limits=ClientLimits(
+            settings.dynamodb_connections,
+            settings.dynamodb_connect_seconds,
+            settings.dynamodb_read_seconds,
+        ),
     )
 
 
@@ -141,6 +148,7 @@ def build_store(
         upload_limits=UploadLimits(settings.max_open_uploads, settings.max_open_uploads_of_group),
         longest_api_key=longest,
         execution_rules=ExecutionRules(retention=timedelta(days=settings.keep_executions_days)),
+        shards=settings.counter_shards,
     )
 
 

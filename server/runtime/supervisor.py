@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import os
-import signal
 from asyncio.subprocess import Process
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -60,14 +59,12 @@ class Supervisor:
         await asyncio.gather(*(self._start(index) for index in range(self._siblings.count)))
 
     async def run(self) -> None:
-        """Watch the processes until a signal (SIGINT, SIGTERM)."""
-        stopping = asyncio.Event()
-        loop = asyncio.get_running_loop()
-        for one in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(one, stopping.set)
+        """Watch the processes until the task is cancelled."""
         watching = [asyncio.create_task(self._watch(index)) for index in self._processes]
-        await stopping.wait()
-        await cancel_tasks(watching)
+        try:
+            await asyncio.wait(watching)
+        finally:
+            await cancel_tasks(watching)
 
     async def stop(self) -> None:
         """Stop all processes, and kill those that take too long."""
@@ -77,12 +74,15 @@ class Supervisor:
                 process.stdin.close()
         patience = self._settings.shutdown_seconds + GRACE_SECONDS
         waiting = [asyncio.create_task(process.wait()) for process in processes]
-        if waiting:
-            await asyncio.wait(waiting, timeout=patience)
-        for process in processes:
-            with suppress(ProcessLookupError):
-                process.kill()
-        await asyncio.gather(*waiting)
+        try:
+            if waiting:
+                await asyncio.wait(waiting, timeout=patience)
+        finally:
+            # A second signal ends the wait.
+            for process in processes:
+                with suppress(ProcessLookupError):
+                    process.kill()
+            await asyncio.gather(*waiting)
 
     async def _watch(self, index: int) -> None:
         while True:

@@ -6,15 +6,14 @@ line wakes it; the end of input stops it, also after the server was killed.
 
 import asyncio
 import logging
-import signal
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
 import msgspec
-from uvloop import new_event_loop
 
 from penstock.datastore.errors import PenstockError
 from penstock.datastore.executions.row_engine import LOCAL_ENGINE, RowEngine
@@ -23,6 +22,7 @@ from penstock.datastore.executions.worker import ExecutionWorker
 from penstock.datastore.periodic import cancel_tasks, check_cancelled
 from penstock.server.core.command_output import CommandFailed, ExitCode
 from penstock.server.runtime.child_process import open_further_lines, read_first_line
+from penstock.server.runtime.stop_signals import StopSignals, run_until_stopped
 from penstock.server.runtime.stores import build_store, open_files, open_table
 from penstock.server.settings.settings import Settings
 from penstock.server.telemetry.logs import configure_logging
@@ -114,7 +114,7 @@ class WorkerProcessConfig(msgspec.Struct, frozen=True):
     kept: KeptPlace | None = None
 
 
-async def _run_worker(orders: WorkerProcessConfig, settings: Settings) -> None:
+async def _run_worker(orders: WorkerProcessConfig, settings: Settings, stop: StopSignals) -> None:
     async with open_table(settings) as table, open_files(settings) as files:
         runner = build_store(table, settings, files).execution_worker(
             orders.worker, row_engine_of(settings)
@@ -122,14 +122,13 @@ async def _run_worker(orders: WorkerProcessConfig, settings: Settings) -> None:
         runner = replace(runner, kept=orders.kept)
         worker = WorkerLoop(runner, poll=orders.poll, idle=orders.idle)
         listening = asyncio.create_task(_obey_lines(worker))
-        await worker.work()
+        with stop.handled_by(lambda _signal: worker.stop()):
+            await worker.work()
         listening.cancel()
 
 
 async def _obey_lines(worker: WorkerLoop) -> None:
-    """Wake the worker for each line of standard input; stop it at its end and on SIGTERM."""
-    loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGTERM, worker.stop)
+    """Wake the worker for each line of standard input, and stop it at its end."""
     lines = await open_further_lines()
     while await lines.readline():
         worker.wake()
@@ -140,8 +139,7 @@ def main() -> None:
     orders = read_first_line(WorkerProcessConfig)
     settings = Settings.load(**orders.settings)
     configure_logging(settings.log_format)
-    with asyncio.Runner(loop_factory=new_event_loop) as loop:
-        loop.run(_run_worker(orders, settings))
+    run_until_stopped(partial(_run_worker, orders, settings))
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ async def seed_runs(session: Session) -> None:
 async def purge_runs(session: Session) -> None:
     """Delete the sample runs, and the manifest if it is then empty."""
     names = [RunName(MANIFEST, str(_run_item(day, "")["RunId"])) for day in range(DAYS)]
-    for run in await session.runs.many(names, consistent=True):
+    for run in await session.runs.many(names):
         if isinstance(run, Run) and run.added_by == session.caller.user_id:
             await delete_run(session.runs.access, run)
     with suppress(IllegalState, NotFound):

@@ -35,7 +35,7 @@ class SeedCounts:
 async def is_empty(store: Store) -> bool:
     """Tell whether the store has no groups and no resources yet."""
     session = store.open_session(SEEDER)
-    root = await session.groups.one(ROOT)
+    root = await session.groups.count(ROOT)
     return root.children == 0 and root.grants == 0
 
 

@@ -3,6 +3,8 @@
 from pydantic import Field
 from pydantic_settings import BaseSettings
 
+from penstock.datastore.table.counters import SHARDS
+
 
 class LimitSettings(BaseSettings):
     """Limits that are independent of each other."""
@@ -12,9 +14,9 @@ class LimitSettings(BaseSettings):
         gt=0,
         description="Most connections with an open request or stream in one server process. More "
         "requests get 503, except those to the health endpoints; silent connections beyond it are "
-        "closed, the oldest first. By default two thirds of the file descriptors beyond 128, at "
-        "most 8,000; a higher value counts as far as the descriptors suffice. Half as many "
-        "connections may send or receive a file at `/files/`.",
+        "closed, the oldest first. One caller may use half of them. By default two thirds of the "
+        "file descriptors beyond 128, at most 8,000; a higher value counts as far as the "
+        "descriptors suffice. Half as many connections may send or receive a file at `/files/`.",
     )
     head_seconds: float = Field(
         10,
@@ -147,6 +149,14 @@ class LimitSettings(BaseSettings):
         128 * 2**20,
         ge=0,
         description="Memory for the cache of recently used reference datasets, in bytes, roughly.",
+    )
+    counter_shards: int = Field(
+        SHARDS,
+        ge=1,
+        le=64,
+        description="Rows of each count of the resources of a group or of a tag. With more rows, "
+        "servers that write to one group get in each other's way less, and lists of tag values "
+        "read more. May change at any time; servers may have different numbers.",
     )
     search_max_units: int = Field(
         500,

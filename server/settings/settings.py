@@ -151,7 +151,9 @@ class Settings(WorkerSettings, NgsiSettings, LimitSettings):
         "penstock", pattern=r"^[A-Za-z0-9_.-]{3,255}$", description="Name of the DynamoDB table."
     )
     region: str | None = Field(
-        None, description="AWS region. By default the one that the AWS configuration names."
+        None,
+        description="AWS region. By default that of `AWS_REGION`, `AWS_DEFAULT_REGION` or the AWS "
+        "configuration.",
     )
     endpoint_url: str | None = Field(
         None, pattern="^https?://", description="URL of DynamoDB, if it is not AWS's."
@@ -160,6 +162,25 @@ class Settings(WorkerSettings, NgsiSettings, LimitSettings):
         DEFAULT_CLIENT,
         description="DynamoDB client: `thin`, or AWS's library (`stock`), which proxies always "
         "need.",
+    )
+    dynamodb_connections: int = Field(
+        64, gt=0, le=1000, description="Most connections of a process to DynamoDB."
+    )
+    dynamodb_connect_seconds: float = Field(
+        1, gt=0, le=60, description="Longest time to connect to DynamoDB, in seconds."
+    )
+    dynamodb_read_seconds: float = Field(
+        3,
+        gt=0,
+        le=60,
+        description="Longest time without a byte of an answer of DynamoDB, in seconds; then the "
+        "request is sent again.",
+    )
+    dynamodb_call_seconds: float = Field(
+        8,
+        gt=0,
+        le=60,
+        description="Longest time of a call of DynamoDB with all its repetitions, in seconds.",
     )
     bucket: str | None = Field(
         None,

@@ -25,12 +25,14 @@ from penstock.schema.engine.engine import (
 from penstock.server.auth.tokens import Authentication
 from penstock.server.edge.graphql import (
     AdmittedOperation,
-    MeteredContext,
     OpenContext,
     OperationReader,
+    RequestContext,
     RequestSource,
+    add_consistency_token,
 )
 from penstock.server.edge.response import LARGE_BYTES, HttpProblem
+from penstock.server.edge.unreadable_rows import name_unreadable
 from penstock.server.streams.backpressure import StreamLimits
 from penstock.server.streams.registry import StreamRegistry
 from penstock.server.telemetry.operation import (
@@ -92,7 +94,7 @@ class OperationRunner(NamedTuple):
     ) -> AsyncGenerator[OperationResult]:
         """Yield the answers of an operation; raises RequestRejected if it cannot go on."""
         id = seen.request_id
-        admission = AdmittedOperation(id, prepared.operation, prepared.cost)
+        admission = AdmittedOperation.of(id, prepared)
         seen.units = spent = Units()
         if not prepared.is_subscription:
             run = partial(self.engine.run, prepared, request_id=id)
@@ -138,7 +140,8 @@ class OperationRunner(NamedTuple):
         is_large = False
         try:
             with self._open_metered(caller, admission, spent) as context:
-                answer = await run(context)
+                answer = await name_unreadable(run(context), caller)
+                add_consistency_token(answer, context)
             self.reader.owe_answer(caller, admission.cost, answer)
             is_large = answer.size > LARGE_BYTES
             return answer
@@ -158,7 +161,7 @@ class OperationRunner(NamedTuple):
     @contextmanager
     def _open_metered(
         self, caller: Caller, admission: AdmittedOperation, spent: Units
-    ) -> Iterator[MeteredContext]:
+    ) -> Iterator[RequestContext]:
         """Open a context, and add its units to `spent` when it closes."""
         context = self.open_context(caller, admission)
         try:

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum, auto
-from ipaddress import IPv4Address, IPv6Network, ip_address
 from types import TracebackType
 from typing import Final, Self
 
 from penstock.datastore.roles import Caller
+from penstock.server.core.sites import site_of
 
 _LONGEST: Final = 100 * 24 * 3600.0
 
@@ -78,23 +78,6 @@ class TooManyStreams(Exception):
 
     def __init__(self, most: int) -> None:
         super().__init__(f"You hold {most} streams already; that is the most.")
-
-
-_SITE_BITS: Final = 64
-"""The length of the IPv6 prefix that one customer of a network gets."""
-
-
-def site_of(address: str) -> str:
-    """Return the address, or for IPv6 its network of 64 bits, within which a client may move."""
-    try:
-        parsed = ip_address(address.partition("%")[0])
-    except ValueError:
-        return address
-    if isinstance(parsed, IPv4Address):
-        return address
-    if parsed.ipv4_mapped is not None:
-        return str(parsed.ipv4_mapped)
-    return str(IPv6Network((int(parsed), _SITE_BITS), strict=False))
 
 
 class StreamRegistry:

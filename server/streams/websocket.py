@@ -256,14 +256,14 @@ class WebSocketConnection:
             counted.enter_context(streams.hold_unproven(self._lifetime, self._address))
             proven = await self._proven_by_handshake()
             if proven is not None:
-                self._admit()
                 counted.close()
                 counted.enter_context(streams.hold_for(proven.caller))
+                self._admit()
             sent = await self._sent_authorization()
             if proven is None or sent:
                 proven = await self._service.authenticate(sent or self._headers)
-        self._admit()
         held.enter_context(streams.hold_for(proven.caller))
+        self._admit()
         return proven
 
     async def _proven_by_handshake(self) -> Authentication | None:

@@ -28,6 +28,7 @@ from starlette.routing import Route
 from penstock.datastore.errors import LimitExceeded, RequestRefused, Unavailable
 from penstock.datastore.table.instrumentation import EndCallback, StoreCall
 from penstock.datastore.table.port import ConditionFailed
+from penstock.datastore.table.unreadable_rows import unreadable_reads
 from penstock.graphql_jit import FallbackReason
 from penstock.server.connections.gate import EndReason, Gates
 from penstock.server.core.recent_value import RecentValue
@@ -225,6 +226,17 @@ class ConnectionMetrics(Collector):
         yield refused
 
 
+class UnreadableMetrics(Collector):
+    """Exports the number of reads of rows that are no records for this release."""
+
+    def collect(self) -> Iterator[CounterMetricFamily]:
+        total = CounterMetricFamily(
+            "penstock_unreadable_rows", "Reads of rows that are no records for this release."
+        )
+        total.add_metric([], unreadable_reads())
+        yield total
+
+
 class Metrics:
     """The metrics of one application, in a separate registry."""
 
@@ -245,6 +257,7 @@ class Metrics:
             buckets=_SIZES,
         )
         self._batches = cache(batches.labels)
+        registry.register(UnreadableMetrics())
 
     def batch(self, loader: str, size: int) -> EndCallback:
         return partial(self._batches(loader).observe, size)

@@ -256,7 +256,7 @@ async def test_carriers_that_are_created_in_other_groups_change_no_units(
         *(create(store, emea, f"{number}", {"x": "1", "y": "1"}) for number in range(60))
     )
     # The two tags in `/` and `/usa`, the group, and ten pipelines in one batch.
-    assert await units(store, usa) == alone == (10, 4 * 0.5 + 0.5 + 10 * 0.5, 4 + 1 + 1)
+    assert await units(store, usa) == alone == (10, 4 * 0.5 + 1 + 10 * 1, 4 + 1 + 1)
 
 
 async def units(store: Store, group: GroupPath) -> tuple[int, float, int]:

@@ -10,20 +10,24 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from types import TracebackType
-from typing import Any, Self, TypeAlias
+from typing import Self
 from zlib import crc32
 
-import aiohttp
 import orjson
 
+from tests.support.dynamodb_upstream import (
+    Body,
+    DynamoDBUpstream,
+    cancellation,
+    error_answer,
+    operation_of,
+)
 from tests.support.loop_clock import pass_time
 from tests.support.loopback_server import Answer, Connection, LoopbackServer, Request
 
 TOKEN_SECONDS = 600.0
 SLOW_SECONDS = 0.05
 SHORT_PAGE_ITEMS = 2
-
-Body: TypeAlias = dict[str, Any]
 
 
 class Fault(StrEnum):
@@ -92,15 +96,17 @@ class FaultProxy:
 
     `async with FaultProxy(url) as proxy` serves at `proxy.url`; `proxy.seen` lists the requests and
     `proxy.upstream` counts the forwarded ones by operation. `proxy.silence` seconds of the loop's
-    time pass as soon as it falls silent.
+    time pass as soon as it falls silent. Reads that ask for no consistency, and all of the index,
+    come from the table `stale_table`, if it is given.
     """
 
     def __init__(self, upstream_url: str) -> None:
         self.url = ""
         self.silence = 0.0
+        self.stale_table: str | None = None
         self.seen: list[ProxiedRequest] = []
         self.upstream: dict[str, int] = defaultdict(int)
-        self._upstream_url = upstream_url
+        self._upstream = DynamoDBUpstream(upstream_url)
         self._server = LoopbackServer(self._serve)
         self._scripts: dict[str, deque[Fault | None]] = defaultdict(deque)
         self._chance = 0.0
@@ -110,7 +116,7 @@ class FaultProxy:
         self._one_at_a_time = asyncio.Lock()
 
     async def __aenter__(self) -> Self:
-        self._session = aiohttp.ClientSession()
+        await self._upstream.__aenter__()
         self.url = await self._server.start()
         return self
 
@@ -121,7 +127,7 @@ class FaultProxy:
         trace: TracebackType | None,
     ) -> None:
         await self._server.stop()
-        await self._session.close()
+        await self._upstream.__aexit__(kind, error, trace)
 
     def script(self, operation: str, *faults: Fault | None) -> None:
         """Give the next requests of the operation these faults in turn; None is no fault."""
@@ -137,7 +143,7 @@ class FaultProxy:
         self._dice = random.Random(seed)
 
     async def _serve(self, request: Request, connection: Connection) -> None:
-        operation = request.headers["x-amz-target"].partition(".")[2]
+        operation = operation_of(request.headers)
         body = orjson.loads(request.body)
         fault = self._draw(operation)
         self.seen.append(ProxiedRequest(operation, dict(request.headers), body, fault))
@@ -188,7 +194,7 @@ class FaultProxy:
         if remembered and now < remembered.until:
             if remembered.body == body:
                 return remembered.answer
-            return _error("IdempotentParameterMismatchException")
+            return error_answer("IdempotentParameterMismatchException")
         answer = await self._pass_on(request, operation, body)
         if answer.status == 200:
             self._tokens[token] = RememberedAnswer(body, answer, now + TOKEN_SECONDS)
@@ -210,12 +216,27 @@ class FaultProxy:
 
     async def _pass_on(self, request: Request, operation: str, body: Body) -> Answer:
         self.upstream[operation] += 1
-        kept = ("authorization", "content-type", "x-amz-date", "x-amz-target")
-        headers = {name: request.headers[name] for name in kept if name in request.headers}
-        async with self._session.post(
-            self._upstream_url, data=orjson.dumps(body), headers=headers
-        ) as answer:
-            return Answer(answer.status, await answer.read())
+        table = None if self.stale_table is None else _table_read_eventually(operation, body)
+        if table is not None:
+            return await self._read_stale(request, body, table)
+        return await self._upstream.send(request.headers, body)
+
+    async def _read_stale(self, request: Request, body: Body, table: str) -> Answer:
+        """Read from the stale table, as if it was the one that the request names."""
+        current, stale = f'"{table}"'.encode(), f'"{self.stale_table}"'.encode()
+        asked: Body = orjson.loads(orjson.dumps(body).replace(current, stale))
+        answer = await self._upstream.send(request.headers, asked)
+        return Answer(answer.status, answer.body.replace(stale, current))
+
+
+def _table_read_eventually(operation: str, body: Body) -> str | None:
+    """Return the table of a read that asks for no consistency; None for other requests."""
+    if operation == "BatchGetItem":
+        ((table, wanted),) = body["RequestItems"].items()
+        return None if wanted.get("ConsistentRead") else str(table)
+    if operation not in ("GetItem", "Query") or body.get("ConsistentRead"):
+        return None
+    return str(body["TableName"])
 
 
 def _halves(things: Sequence[Body]) -> tuple[list[Body], list[Body]]:
@@ -227,24 +248,14 @@ def _refusal(fault: Fault | None, body: Body) -> Answer | None:
     """Return the answer of a fault that prevents the request; None for other faults."""
     match fault:
         case Fault.INTERNAL:
-            return _error("InternalServerError", status=500)
+            return error_answer("InternalServerError", status=500)
         case Fault.UNAVAILABLE:
             return Answer(503, b"<html>down</html>", {"Content-Type": "text/html"})
         case Fault.CONFLICT:
             others: list[Body] = [{"Code": "None"}] * (len(body["TransactItems"]) - 1)
             return cancellation([*others, {"Code": "TransactionConflict", "Message": "busy"}])
     code = _REFUSING.get(fault)
-    return _error(code) if code else None
-
-
-def cancellation(reasons: Sequence[Body]) -> Answer:
-    """Return the answer to a transaction cancelled for these reasons."""
-    return _error("TransactionCanceledException", CancellationReasons=list(reasons))
-
-
-def _error(code: str, *, status: int = 400, **more: object) -> Answer:
-    kind = f"com.amazonaws.dynamodb.v20120810#{code}"
-    return Answer(status, orjson.dumps({"__type": kind, "message": "planned", **more}))
+    return error_answer(code) if code else None
 
 
 def _damage_answer(answer: Answer) -> Answer:

@@ -180,7 +180,7 @@ DELETE = "mutation($input: DeletePipelineInput!) { deletePipeline(input: $input)
 
 async def test_writes_keep_their_budgets(noun: str, store: Store) -> None:
     traced_table = TracedTable(store.table)
-    ask = Ask(Store(traced_table, files=store.files), noun)
+    ask = Ask(Store(traced_table, files=store.files, shards=1), noun)
     await ask.create_groups()
     # Another carrier of the tags in each group: the last one to leave costs one try more.
     for group in ("/usa/northwest", "/eu"):

@@ -14,7 +14,7 @@ from penstock.datastore.dynamodb.wire import Raw, decode_item
 from penstock.datastore.sqlite.rows import decode
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.table.port import Attributes, Key, Table, key_of
-from tests.support.table_interceptors import InterceptedTable
+from tests.support.table_interceptors import InterceptedTable, LaggingTable
 
 NGSI = ("NA:", "NC:", "ND:", "NE:", "NF:", "NM:", "NP:", "NR:", "NS", "NT:", "NX:")
 OWN_FACTS = ("IK:", "AK:", "K:", "J:", "U:", "PL:", "R:", "RL:", "RM:", "FU:", *NGSI)
@@ -36,7 +36,7 @@ Facts = dict[Key, dict[str, Any]]
 
 async def contents(table: Table) -> Rows:
     """Return every item of the table, by its key."""
-    while isinstance(table, InterceptedTable):
+    while isinstance(table, InterceptedTable | LaggingTable):
         table = table.table
     return {key_of(item): item for item in await _all_items(table)}
 
@@ -100,6 +100,8 @@ def _expected_rows(rows: Rows) -> Facts:
             _resource(kind, id, item, wanted, counters)
         elif sk == "PE:P":
             _execution(id, item, wanted, counters)
+        elif pk.startswith("GC:"):
+            _shard_row(Key(pk, sk), wanted, counters)
         elif pk.startswith("G:") and sk != "G:/":
             wanted.setdefault(Key(pk, sk), {"group": True})
             _group(pk.removeprefix("G:"), counters)["children"] += 1
@@ -113,6 +115,28 @@ def _expected_rows(rows: Rows) -> Facts:
 def _group(path: str, counters: dict[Key, Counter[str]]) -> Counter[str]:
     above = line(path)
     return counters[Key(f"G:{above[-1] if above else ''}", f"G:{path}")]
+
+
+def _shard_row(key: Key, wanted: Facts, counters: dict[Key, Counter[str]]) -> None:
+    """A shard's row stays, also empty, until its group goes; the group's row counts its shards."""
+    path = key.pk.removeprefix("GC:")
+    if path == "/":
+        return
+    wanted.setdefault(key, {"open": True})
+    _group(path, counters)["shards"] += 1
+
+
+def _count_grant(path: str, shard: int, counters: dict[Key, Counter[str]]) -> None:
+    """Count a resource in its shard of a group, which the row of the group knows of."""
+    row = Key(f"GC:{path}", f"GC:{shard:02}")
+    if shard == 0:
+        _group(path, counters)["grants"] += 1
+    else:
+        counters[row]["grants"] += 1
+
+
+def _suffix(shard: int) -> str:
+    return f"\x01{shard:02}" if shard else ""
 
 
 def _resource(
@@ -135,7 +159,7 @@ def _resource(
         for tag in item["tags"]
     }
     for home in {*item["groups"], item["owner"]}:
-        _group(home, counters)["grants"] += 1
+        _count_grant(home, item.get("shard", 0), counters)
     if item["owner"] not in item["groups"]:
         at_owner = f"O:{item['owner']}"
         wanted[Key(pk, at_owner)] = {"siKey1": at_owner}
@@ -143,7 +167,7 @@ def _resource(
         wanted[Key(pk, f"G:{group}")] = {"siKey1": f"G:{group}", "tags": plain}
         _name(id, f"AID:{kind}:{escape_key(form(item['name']))}", group, wanted, counters)
         for key, levels in values.items():
-            _tag(kind, id, group, key, levels, plain, wanted, counters)
+            _tag(kind, id, group, key, levels, plain, item.get("shard", 0), wanted, counters)
 
 
 def _execution(
@@ -168,7 +192,7 @@ def _execution(
         form(tag["key"]): "#".join(values[escape_key(form(tag["key"]))]) for tag in item["tags"]
     }
     for key, levels in values.items():
-        _tag("PE", id, pipeline, key, levels, carried, wanted, counters)
+        _tag("PE", id, pipeline, key, levels, carried, item.get("shard", 0), wanted, counters)
 
 
 def _name(id: str, pk: str, group: str, wanted: Facts, counters: dict[Key, Counter[str]]) -> None:
@@ -185,19 +209,28 @@ def _tag(
     key: str,
     levels: list[str],
     carried: Mapping[str, str],
+    shard: int,
     wanted: Facts,
     counters: dict[Key, Counter[str]],
 ) -> None:
-    of_key = Key(f"TA:{group}:{key}", f"TA:{kind}")
+    of_key = Key(f"TA:{group}:{key}{_suffix(shard)}", f"TA:{kind}")
     wanted.setdefault(of_key, {"siKey1": f"TA:{group}:{kind}"})
     counters[of_key]["count"] += 1
     for depth in range(1, len(levels) + 1):
         value = "#".join(levels[:depth])
-        wanted[Key(f"T:{group}:{key}", f"T:{value}:{kind}:{id}")] = {"tags": carried}
-        counts = counters[Key(f"TA:{group}:{key}", f"TA:{kind}:{depth:02}:{value}")]
+        fits = kind == "PE" or _fits_posting(carried)
+        posting = {"tags": carried} if fits else {"empty": True}
+        wanted[Key(f"T:{group}:{key}", f"T:{value}:{kind}:{id}")] = posting
+        counted = f"TA:{kind}:{depth:02}:{value}{_suffix(shard)}"
+        counts = counters[Key(f"TA:{group}:{key}", counted)]
         counts["count"] += 1
         if depth < len(levels):
             counts["deeper"] += 1
+
+
+def _fits_posting(carried: Mapping[str, str]) -> bool:
+    characters = sum(len(key) + len(value) for key, value in carried.items())
+    return len(carried) <= 16 and characters <= 2_000
 
 
 def _standing_rows(rows: Rows) -> Facts:
@@ -213,7 +246,8 @@ def _standing_rows(rows: Rows) -> Facts:
 
 def _compared_attributes(key: Key, item: Mapping[str, Any]) -> dict[str, Any]:
     """Return the compared attributes of a row; counts of zero are left out."""
-    names: Iterable[str] = ("siKey1", "id", "below", "children", "grants", "count", "deeper")
+    counts = ("below", "children", "grants", "shards", "count", "deeper")
+    names: Iterable[str] = ("siKey1", "id", *counts)
     facts = {name: item[name] for name in names if item.get(name)}
     if key.sk not in LATEST.values() and "tags" in item and isinstance(item["tags"], dict):
         facts["tags"] = item["tags"]
@@ -223,7 +257,9 @@ def _compared_attributes(key: Key, item: Mapping[str, Any]) -> dict[str, Any]:
         facts["id"] = [facts["id"]]
     if key.pk.startswith("G:") and key.sk != "G:/":
         facts["group"] = True
-    return facts or ({} if key.sk == "G:/" else {"empty": True})
+    if key.pk.startswith("GC:") and key.pk != "GC:/":
+        facts["open"] = True
+    return facts or ({} if "/" in (key.sk[2:], key.pk[3:]) else {"empty": True})
 
 
 def _odd_labels(rows: Rows) -> Iterable[str]:
@@ -231,5 +267,6 @@ def _odd_labels(rows: Rows) -> Iterable[str]:
         if pk.startswith("TA:"):
             named = sk in ("TA:P", "TA:C", "TA:D", "TA:PE")
             name = pk.rpartition(":")[2] if named else sk.rpartition(":")[2]
+            name = name.partition("\x01")[0]
             if escape_key(form(str(item["label"]))) != name.rpartition("#")[2]:
                 yield f"label {item['label']!r} of {pk}, {sk}"

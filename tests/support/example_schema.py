@@ -24,6 +24,7 @@ class FakeContext:
         self.calls = 3
         # The context also plays the part of its session's units.
         self.units = self
+        self.consistency_token: str | None = None
 
 
 Info = strawberry.Info[FakeContext, None]

@@ -122,11 +122,12 @@ def draft(name: str, *tags: str, **more: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer to one request, and the units it consumed."""
+    """The answer to one request, the units it consumed, and its consistency token."""
 
     data: Any
     errors: tuple[Mapping[str, Any], ...]
     units: Units
+    token: str | None = None
 
     @property
     def value(self) -> Any:
@@ -155,28 +156,47 @@ class Ask:
     """Runs documents over a store, each as one request of one caller.
 
     With another noun, documents about pipelines are sent for that kind instead, and the answers
-    come back as if about pipelines. So one test covers every kind.
+    come back as if about pipelines. So one test covers every kind. With `tokens` each request
+    sends the consistency token of the latest answer that had one.
     """
 
     store: Store
     noun: str = "pipeline"
+    tokens: list[str] | None = None
 
     async def __call__(
-        self, query: str, variables: Mapping[str, Any] | None = None, caller: Caller = ROOT
+        self,
+        query: str,
+        variables: Mapping[str, Any] | None = None,
+        caller: Caller = ROOT,
+        token: str | None = None,
     ) -> Answer:
-        context = Context.open(self.store, caller, CURSORS, RowChanges(self.store.table))
         if self.noun != "pipeline":
             query = words_for(query, self.noun)
             variables = content_for(variables or {}, self.noun)
         try:
             prepared = engine().prepare(OperationRequest(query=query, variables=variables or {}))
         except RequestRejected as refused:
-            return Answer(None, tuple(refused.errors), context.units)
+            return Answer(None, tuple(refused.errors), Units())
+        if self.tokens and token is None:
+            token = self.tokens[-1]
+        context = Context.open(
+            self.store,
+            caller,
+            CURSORS,
+            RowChanges(self.store.table),
+            consistent=prepared.operation.reads_consistently,
+            token=token,
+        )
         body = (await engine().run(prepared, context, "a test")).body
         data = body.get("data")
         if self.noun != "pipeline":
             data = as_if_of_pipelines(data, self.noun)
-        return Answer(data, tuple(body.get("errors", ())), context.units)
+        errors = tuple(body.get("errors", ()))
+        given = context.consistency_token
+        if self.tokens is not None and given is not None:
+            self.tokens.append(given)
+        return Answer(data, errors, context.units, given)
 
     async def input(self, document: str, caller: Caller = ROOT, /, **input: Any) -> Any:
         """Run a mutation with this input; returns its one result."""

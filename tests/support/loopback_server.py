@@ -79,15 +79,15 @@ class Connection:
 
 
 class LoopbackServer:
-    """Serves connections on a free port of 127.0.0.1; `serve` gets each request in turn."""
+    """Serves connections on a port of 127.0.0.1; `serve` gets each request in turn."""
 
     def __init__(self, serve: Callable[[Request, Connection], Awaitable[None]]) -> None:
         self._serve = serve
         self._connections: set[asyncio.Task[None]] = set()
 
-    async def start(self) -> str:
-        """Start, and return the URL."""
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
+    async def start(self, port: int = 0) -> str:
+        """Start on the port, or on a free one, and return the URL."""
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", port)
         port = self._server.sockets[0].getsockname()[1]
         return f"http://127.0.0.1:{port}"
 

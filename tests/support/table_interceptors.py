@@ -3,7 +3,18 @@
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
-from penstock.datastore.table.port import Batch, Delete, Key, Operation, Page, Put, Query, Table
+from penstock.datastore.table.items import read_rows
+from penstock.datastore.table.port import (
+    Batch,
+    Delete,
+    Key,
+    Operation,
+    Page,
+    Put,
+    Query,
+    Scan,
+    Table,
+)
 from tests.support.loop_clock import let_tasks_run
 
 T = TypeVar("T")
@@ -24,11 +35,17 @@ class InterceptedTable:
     async def query(self, query: Query) -> Page:
         return await self.request(self.table.query(query), writes=False)
 
+    async def scan(self, scan: Scan) -> Page:
+        return await self.request(self.table.scan(scan), writes=False)
+
     async def transact(self, operations: Sequence[Operation]) -> float:
         return await self.request(self.table.transact(operations), writes=True)
 
     async def write(self, operations: Sequence[Put | Delete]) -> float:
         return await self.request(self.table.write(operations), writes=True)
+
+    async def ping(self) -> None:
+        await self.table.ping()
 
     async def create(self) -> None:
         await self.table.create()
@@ -103,3 +120,55 @@ class InterruptedTable(InterceptedTable):
             await other()
         self.left -= writes
         return await call
+
+
+class LaggingTable:
+    """A table whose eventually consistent reads, and those of its index, show an earlier state.
+
+    They read `replica`, a table that takes over what was written only in `catch_up`.
+    """
+
+    def __init__(self, table: Table, replica: Table) -> None:
+        self.table = table
+        self.replica = replica
+        self._behind: dict[Key, None] = {}
+
+    async def get(self, keys: Sequence[Key], *, consistent: bool = False) -> Batch:
+        return await (self.table if consistent else self.replica).get(keys, consistent=consistent)
+
+    async def query(self, query: Query) -> Page:
+        is_current = query.consistent and not query.index
+        return await (self.table if is_current else self.replica).query(query)
+
+    async def scan(self, scan: Scan) -> Page:
+        return await self.table.scan(scan)
+
+    async def transact(self, operations: Sequence[Operation]) -> float:
+        units = await self.table.transact(operations)
+        self._behind |= dict.fromkeys(operation.key for operation in operations)
+        return units
+
+    async def write(self, operations: Sequence[Put | Delete]) -> float:
+        units = await self.table.write(operations)
+        self._behind |= dict.fromkeys(operation.key for operation in operations)
+        return units
+
+    async def catch_up(self) -> None:
+        """Let all reads show what has been written until now."""
+        behind, self._behind = list(self._behind), {}
+        now = await read_rows(self.table, behind, consistent=True)
+        for key in behind:
+            found = now.get(key)
+            await self.replica.write([Delete(key) if found is None else Put(dict(found))])
+
+    async def ping(self) -> None:
+        await self.table.ping()
+
+    async def create(self) -> None:
+        await self.table.create()
+
+    async def verify(self) -> list[str]:
+        return await self.table.verify()
+
+    async def close(self) -> None:
+        await self.table.close()

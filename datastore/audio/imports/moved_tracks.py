@@ -141,7 +141,7 @@ class MissingObjects:
         found: list[Audio] = []
         async for page in query_pages(self.access.table, query):
             ids = [AUDIO_MISSING.sk.parse(str(item["sk"]))["audio"] for item in page]
-            tracks = await TrackReader(self.access).many(ids, consistent=True)
+            tracks = await TrackReader(self.access).many(ids)
             found += [track for track in tracks if isinstance(track, Audio)]
         return [track for track in found if self.scope.has_bucket_of(track)]
 

@@ -11,7 +11,7 @@ from penstock.datastore.jobs.leases import JOB_RETENTION
 from penstock.datastore.objects.port import check_key
 from penstock.datastore.table.items import load
 from penstock.datastore.table.layout import IMPORT_FAILURE
-from penstock.datastore.table.pages import Slice, Window, make_slice
+from penstock.datastore.table.pages import Slice, Window, read_records, slice_placed
 from penstock.datastore.table.port import TTL, Attributes, Item, Key, Query, Range
 
 _CODES: Final = frozenset(code.value for code in ImportFailureCode)
@@ -34,10 +34,11 @@ class ImportReports:
             descending=window.backward,
             limit=window.size + 1,
         )
-        page = await self.access.table.query(query)
-        found = [(str(item["sk"]).removeprefix(prefix), item) for item in page.items]
-        part = make_slice(found, window, lambda each: each[0], more=page.last is not None)
-        return part.with_items([_read_failure(item) for _, (_, item) in part.entries])
+
+        def read_placed(item: Attributes) -> tuple[str, ImportFailure]:
+            return str(item["sk"]).removeprefix(prefix), _read_failure(item)
+
+        return slice_placed(await read_records(self.access.table, query, read_placed), window)
 
 
 def failure_item(access: Access, job: str, failure: ImportFailure) -> Item:

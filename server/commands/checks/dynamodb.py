@@ -44,7 +44,12 @@ async def check_dynamodb(settings: Settings) -> Findings:
         yield finding
     if found.date is not None:
         yield judge_clock(found.date, datetime.now(UTC))
-    if found.no_answer or found.credentials is None or found.refusal not in {None, NO_SUCH_TABLE}:
+    if (
+        found.no_answer
+        or found.no_credentials
+        or found.credentials is None
+        or found.refusal not in {None, NO_SUCH_TABLE}
+    ):
         return
     try:
         parts = await table_differences(settings.table, settings.region, settings.endpoint_url)
@@ -67,6 +72,9 @@ async def check_dynamodb(settings: Settings) -> Findings:
 
 def judge_connection(found: TableDiagnosis) -> Iterator[Finding]:
     """Judge the endpoint, the credentials, and any refusal."""
+    if found.no_credentials is not None:
+        yield fail("credentials", found.no_credentials, _CREDENTIALS)
+        return
     if found.no_answer is not None:
         advice = "Check PENSTOCK_REGION, PENSTOCK_ENDPOINT_URL, the network and its proxies."
         yield fail("endpoint", found.no_answer, advice)

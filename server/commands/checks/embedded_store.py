@@ -1,9 +1,11 @@
 """Checks of the embedded store: its directory, the free space, and its file."""
 
+import os
 import shutil
 import tempfile
 from pathlib import Path
 
+from penstock.datastore.errors import Unavailable
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.server.commands.checks.finding import Finding, Findings, fail, ok, warn
 from penstock.server.commands.checks.unfinished_work import check_unfinished_work
@@ -12,6 +14,8 @@ from penstock.server.settings.settings import DATABASE, Settings
 
 SCARCE_BYTES = 2**30
 TOO_FEW_BYTES = 100 * 2**20
+
+_RESTORE = "Restore the file from a backup, or move it."
 
 
 async def check_embedded_store(settings: Settings) -> Findings:
@@ -24,14 +28,25 @@ async def check_embedded_store(settings: Settings) -> Findings:
         return
     table = SqliteTable.open(path)
     try:
-        if problems := await table.verify():
-            yield fail("table", " ".join(problems), "Restore the file from a backup, or move it.")
-            return
-        yield ok("table", f"{path} fits.")
-        async for finding in check_unfinished_work(build_store(table, settings)):
+        async for finding in _check_file(table, path, settings):
             yield finding
+    except Unavailable as failure:
+        yield fail("table", f"{path}: {failure.message}", _RESTORE)
     finally:
         await table.close()
+
+
+async def _check_file(table: SqliteTable, path: Path, settings: Settings) -> Findings:
+    """Check every page of the file, its schema, and the work in it; raises Unavailable."""
+    if problems := [*await table.find_damage(), *await table.verify()]:
+        yield fail("table", " ".join(problems), _RESTORE)
+        return
+    yield ok("table", f"{path} fits.")
+    if not os.access(path, os.W_OK):
+        advice = "Let the server's user write the file, or choose another PENSTOCK_DATA_DIR."
+        yield fail("table", f"{path} cannot be written.", advice)
+    async for finding in check_unfinished_work(build_store(table, settings)):
+        yield finding
 
 
 def judge_free_space(free: int) -> Finding:

@@ -110,7 +110,7 @@ def show(
     """Show all fields of a run, and its history, newest first."""
 
     async def read(session: Session) -> tuple[Run, list[RunEvent]]:
-        run = await session.runs.one(manifest.run_name(run_id), consistent=True)
+        run = await session.runs.one(manifest.run_name(run_id))
         page = await session.run_lists.history(run, Window(size=HISTORY))
         return run, [event for _, event in page.entries]
 

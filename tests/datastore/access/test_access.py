@@ -277,7 +277,7 @@ async def test_units_are_counted_for_each_session(store: Store) -> None:
     made = await make(session, USA, "Smelt")
     reader = store.open_session(SUPER)
     await reader.pipelines.reading.one(made.id)
-    assert (reader.units.rcu, reader.units.wcu, reader.units.calls) == (0.5, 0.0, 1)
+    assert (reader.units.rcu, reader.units.wcu, reader.units.calls) == (1.0, 0.0, 1)
 
 
 @on_sqlite

@@ -22,6 +22,7 @@ from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from penstock.datastore.table.instrumentation import MeteredTable
 from penstock.datastore.table.port import Key, Table
+from penstock.datastore.table.session_table import SessionTable
 from tests.support.consistency_check import contents, escape_key
 
 ANN = Caller("ann", {})
@@ -57,7 +58,7 @@ async def add(library: AudioLibrary, key: str, *rest: str, **more: Any) -> Audio
 
 async def library_rows(table: Table) -> dict[Key, dict[str, Any]]:
     """Read the rows of the users' partitions by key, without the key attributes."""
-    while isinstance(table, MeteredTable):
+    while isinstance(table, MeteredTable | SessionTable):
         table = table._table
     rows = await contents(table)
     return {

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from penstock.datastore.access.upload_forms import FORM_TIME
+from penstock.datastore.audio.library import AudioLibrary
 from penstock.datastore.audio.upkeep.loose_objects import (
     COPY_TIME,
     UNUSED_TIME,
@@ -62,6 +63,16 @@ async def cut_off(call: Callable[[], Awaitable[Any]], slow: SlowCopies, begun: i
     assert calling.cancelled()
 
 
+async def copy_without_its_call(store: Store, slow: SlowCopies) -> tuple[AudioLibrary, str]:
+    """Let a copy end whose call was cut off; returns the library and the key of the upload."""
+    library = listener(store)
+    key = await put(library, "1.mp3", SONG)
+    await cut_off(lambda: library.registering.register(key), slow)
+    slow.released.set()
+    await until(lambda: store.files.stat(slow.targets[0]))
+    return library, key
+
+
 async def test_a_call_goes_on_with_the_copy_of_the_call_that_was_cut_off(
     store: Store, files: Files, slow: SlowCopies
 ) -> None:
@@ -85,11 +96,7 @@ async def test_a_call_goes_on_with_the_copy_of_the_call_that_was_cut_off(
 async def test_another_content_of_the_upload_gets_another_copy(
     store: Store, files: Files, slow: SlowCopies
 ) -> None:
-    library = listener(store)
-    key = await put(library, "1.mp3", SONG)
-    await cut_off(lambda: library.registering.register(key), slow)
-    slow.released.set()
-    await until(lambda: files.stat(slow.targets[0]))
+    library, key = await copy_without_its_call(store, slow)
     await files.write(key, single_chunk(OTHER), content_type="audio/mpeg")
     track = await library.registering.register(key)
     assert await content_of(files, track.object_key) == OTHER
@@ -101,11 +108,7 @@ async def test_another_content_of_the_upload_gets_another_copy(
 async def test_the_copy_of_a_call_that_nobody_repeats_is_swept(
     store: Store, files: Files, slow: SlowCopies
 ) -> None:
-    library = listener(store)
-    key = await put(library, "1.mp3", SONG)
-    await cut_off(lambda: library.registering.register(key), slow)
-    slow.released.set()
-    await until(lambda: files.stat(slow.targets[0]))
+    library, key = await copy_without_its_call(store, slow)
     assert await later(store, COPY_TIME - timedelta(minutes=1)).sweep_files() == 0
     assert await later(store, COPY_TIME + timedelta(minutes=1)).sweep_files() == 1
     assert await files.list("audio/ann/tracks/") == ()

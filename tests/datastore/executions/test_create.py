@@ -53,9 +53,7 @@ async def test_an_execution_waits_for_its_input_with_all_that_it_does_pinned(
     store: Store, pipeline: Pipeline
 ) -> None:
     made = await begin_execution(store, pipeline, tags=WANTED_TAGS, max_failed_rows=3)
-    found = (
-        await store.open_session(REED).executions.reading.one(made.id, consistent=True)
-    ).execution
+    found = (await store.open_session(REED).executions.reading.one(made.id)).execution
     assert found == made
     assert (made.state, made.pipeline_version, made.created_by) == ("waiting", 1, "ann")
     assert (made.tags, made.max_failed_rows, made.ready_at) == (WANTED_TAGS, 3, None)
@@ -183,7 +181,7 @@ async def test_a_stranger_learns_nothing_of_an_execution(store: Store, pipeline:
     made = await begin_execution(store, pipeline)
     eve = store.open_session(EVE).executions
     absent = made.id[:-1] + ("0" if made.id[-1] != "0" else "1")
-    foreign, missing, odd = await eve.reading.many([made.id, absent, "x"], consistent=True)
+    foreign, missing, odd = await eve.reading.many([made.id, absent, "x"])
     assert isinstance(foreign, NotFound)
     assert str(foreign) == str(missing) == str(odd)
     before = await contents(store.table)

@@ -182,7 +182,7 @@ async def test_an_outage_is_waited_for(
     far: Store, tenfold: Pipeline, proxy: S3Proxy, watch: Watch, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = await ready_execution(far, tenfold, INPUT)
-    monkeypatch.setattr("penstock.datastore.objects.s3.Attempts", lambda *_: Attempts(0.2))
+    monkeypatch.setattr("penstock.datastore.objects.s3.Attempts", lambda *_, **__: Attempts(0.2))
     proxy.script("GetObject", *[S3Fault.SLOW_DOWN] * 30)
     assert await far.execution_worker("w").run_one()
     waiting = await current_execution(far, made)

@@ -80,7 +80,7 @@ async def test_marking_and_unmarking_at_once_leaves_mark_and_list_agreeing(store
     for _ in range(5):
         calls: list[Callable[[Any], Awaitable[object]]] = [favourites.mark, favourites.unmark]
         await gather(*(call(thing) for call in calls * 4))
-        (kept,) = await session.listening.annotations.many([thing], consistent=True)
+        (kept,) = await session.listening.annotations.many([thing])
         assert [each.at for each in await marks(session.listening)] == (
             [kept.favourite_at] if kept.favourite_at else []
         )
@@ -130,7 +130,7 @@ async def test_one_play_told_by_many_at_once_is_one_play(store: Store) -> None:
     (thing,) = await songs(session)
     times = [f"2022-08-10T23:0{n}:00.000Z" for n in range(4)]
     await gather(*(open_session(store).listening.plays.record(play(thing, at)) for at in times * 3))
-    (kept,) = await session.listening.annotations.many([thing], consistent=True)
+    (kept,) = await session.listening.annotations.many([thing])
     assert (kept.play_count, kept.last_played_at) == (4, times[-1])
     assert len(await walk(session.listening.plays.page)) == 4
 

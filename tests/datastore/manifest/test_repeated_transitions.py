@@ -73,7 +73,7 @@ async def test_of_two_claims_at_once_one_is_granted(session: Session, store: Sto
     late = Store(InterruptedTable(store.table, thief), store.clock).open_session(WORKER)
     with pytest.raises(LeaseHeld, match="thief has"):
         await claim(late, TRANSFORM, owner="late")
-    assert (await session.runs.one(NAME, consistent=True)).lease_owner == "thief"
+    assert (await session.runs.one(NAME)).lease_owner == "thief"
     assert await run_faults(store.table) == []
 
 
@@ -94,7 +94,7 @@ async def test_a_change_whose_answer_was_lost_happens_once(session: Session, sto
     run = await bring_to(twice, RunState.LOADED)
     assert (run.version, run.fence) == (5, 2)
     await reload_run(twice)
-    assert await session.runs.one(NAME, consistent=True) == await twice.runs.one(NAME)
+    assert await session.runs.one(NAME) == await twice.runs.one(NAME)
     assert len(await events(session, run)) == 6
     assert await run_faults(store.table) == []
     assert await faults(store.table) == []

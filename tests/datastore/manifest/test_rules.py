@@ -138,7 +138,7 @@ async def test_the_longest_names_have_room_and_longer_ones_are_refused(
     assert await contents(store.table) == before
     odd = "a:b#c%d/ü=1/"
     await discover(session, odd)
-    assert (await session.runs.one(run_name(odd), consistent=True)).run_id == odd
+    assert (await session.runs.one(run_name(odd))).run_id == odd
     new = RunListFilter(state=RunState.NEW)
     found = await walk(lambda window: session.run_lists.page(SNOW, new, window))
     assert [run.run_id for run in found] == [odd]

@@ -107,7 +107,7 @@ async def test_a_run_is_kept_under_the_names_of_the_document(
         "Attempt": 1,
         "Counts": {"rows": 12},
     }
-    assert await session.runs.one(NAME, consistent=True) == loaded
+    assert await session.runs.one(NAME) == loaded
     assert await run_faults(store.table) == []
     assert await faults(store.table) == []
 

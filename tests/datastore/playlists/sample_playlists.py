@@ -51,19 +51,19 @@ async def make_ranked_playlist(
     """Make a playlist of one track with entries of exactly these ranks, in this order."""
     made = await session.playlists.writing.create("Ranked")
     access, (audio,) = session.playlists.reading.access, await add_tracks(session, 1)
-    (track,) = await session.audio.reading.many([audio], consistent=True)
+    (track,) = await session.audio.reading.many([audio])
     assert isinstance(track, Audio)
     now = made.created_at
     entries = [entry_for(made.id, access.clock.new_id(), rank, track, now) for rank in ranks]
     await write_in_batches(access, [Put(entry_item(entry)) for entry in entries])
     add = {"entryCount": len(ranks), "durationMs": len(ranks) * track.duration_ms}
     await access.table.transact([Update(key=header_key(made.id), add=add)])
-    return await session.playlists.reading.one(made.id, consistent=True), entries
+    return await session.playlists.reading.one(made.id), entries
 
 
 async def read_order(session: Session, id: str, size: int = 1000) -> list[Entry]:
     """Every entry of a playlist, in order."""
-    playlist = await session.playlists.reading.one(id, consistent=True)
+    playlist = await session.playlists.reading.one(id)
     found: list[Entry] = []
     after: str | None = None
     while True:

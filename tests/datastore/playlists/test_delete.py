@@ -50,7 +50,7 @@ async def test_a_delete_cut_short_anywhere_is_gone_for_readers_and_finished_late
             await cut.playlists.deleting.delete(playlist.id)
         except ProcessDied:
             with pytest.raises(NotFound):
-                await session.playlists.reading.one(playlist.id, consistent=True)
+                await session.playlists.reading.one(playlist.id)
             (track,) = await add_tracks(session, 1)
             with pytest.raises(NotFound):
                 await session.playlists.adding.add(ChangeTarget(id=playlist.id), [track])

@@ -61,7 +61,7 @@ async def test_an_exported_playlist_is_imported_unchanged(
     assert entry_contents(await read_order(session, found.id)) == entry_contents(
         await read_order(session, playlist.id)
     )
-    assert found == await session.playlists.reading.one(found.id, consistent=True)
+    assert found == await session.playlists.reading.one(found.id)
     assert await walk(session.playlists.reading.page) != []
     assert await drift(store.table) == []
 

@@ -54,7 +54,7 @@ async def test_two_clients_who_build_and_reorder_at_once_lose_no_entry(store: St
     mine, theirs = await gather(client(0), client(1))
     found = await read_order(open_session(store), playlist.id)
     assert sorted(ids(found)) == sorted([*ids(first), *mine, *theirs])
-    now = await open_session(store).playlists.reading.one(playlist.id, consistent=True)
+    now = await open_session(store).playlists.reading.one(playlist.id)
     assert now.entry_count == 38
     assert await drift(store.table) == []
 
@@ -73,7 +73,7 @@ async def test_adds_at_once_are_all_there_and_counted(store: Store) -> None:
     assert {entry.audio_id for entry in found} >= {*audio}
     assert found[0] == entries[0]
     assert {entry.title for entry in found[1:11]} == {f"t{n}" for n in range(1, 20, 2)}
-    now = await session.playlists.reading.one(playlist.id, consistent=True)
+    now = await session.playlists.reading.one(playlist.id)
     assert (now.version, now.entry_count) == (22, 22)
     assert await drift(store.table) == []
 
@@ -117,7 +117,7 @@ async def test_of_changes_that_expect_one_version_one_wins(store: Store) -> None
     assert len(won) == 1
     assert {type(failure) for failure in failures} == {VersionConflict}
     assert {failure.current_version for failure in failures} == {3}  # type: ignore[attr-defined]
-    assert await session.playlists.reading.one(playlist.id, consistent=True) == won[0]
+    assert await session.playlists.reading.one(playlist.id) == won[0]
 
 
 async def test_an_entry_is_removed_once_by_one_of_many(store: Store) -> None:

@@ -46,7 +46,7 @@ async def test_a_new_playlist_is_a_header_and_a_row_in_its_owners_list(store: St
         "role": "owner",
         "createdAt": made.created_at,
     }
-    assert await session.playlists.reading.one(made.id, consistent=True) == made
+    assert await session.playlists.reading.one(made.id) == made
 
 
 async def test_an_entry_is_one_row_that_its_track_finds(store: Store) -> None:
@@ -107,7 +107,7 @@ async def test_a_rename_changes_both_rows_and_counts_a_version(store: Store) -> 
     made = await session.playlists.writing.create("Mix")
     renamed = await session.playlists.writing.rename(made.id, " Mixed ", 1)
     assert (renamed.name, renamed.version) == ("Mixed", 2)
-    assert await session.playlists.reading.one(made.id, consistent=True) == renamed
+    assert await session.playlists.reading.one(made.id) == renamed
     again = await session.playlists.writing.rename(made.id, "Mixed")
     assert again == renamed
     with pytest.raises(VersionConflict) as caught:
@@ -172,7 +172,7 @@ async def test_playlists_that_hold_a_track_are_each_listed_once(store: Store) ->
     for n, playlist in enumerate(made):
         ids = [wanted] * n + [other]
         await session.playlists.adding.add(ChangeTarget(id=playlist.id), ids)
-    audio = await session.audio.reading.get_audio_files_by_audio_id(wanted, consistent=True)
+    audio = await session.audio.reading.get_audio_files_by_audio_id(wanted)
 
     async def page(window: Window) -> Slice[Playlist]:
         (found,) = await session.playlists.reading.playlists_holding([(audio, window)])
@@ -193,6 +193,6 @@ async def test_an_entry_stays_when_its_track_is_deleted(store: Store) -> None:
     playlist, entries = await make_mix(session, 2)
     await session.audio.editing.delete(str(entries[0].audio_id))
     assert await read_order(session, playlist.id) == entries
-    assert await session.audio.reading.many([str(entries[0].audio_id)], consistent=True) != []
+    assert await session.audio.reading.many([str(entries[0].audio_id)]) != []
     assert await drift(store.table) == []
     assert ANN.user_id == entries[0].added_by

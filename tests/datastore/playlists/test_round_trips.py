@@ -37,7 +37,7 @@ async def test_reads_cost_the_same_however_much_there_is(
     traced: TracedTable, session: Session
 ) -> None:
     made = [(await make_mix(session, 30))[0] for _ in range(10)]
-    reading = session.playlists.reading
+    reading = Store(traced).open_session(ANN).playlists.reading
     window = Window(size=20)
     entry = (await reading.entries(made[0], window)).entries[0][1]
     (audio,) = await session.audio.reading.many([str(entry.audio_id)])

@@ -39,7 +39,7 @@ def overtaken_view(store: Store, other: Callable[[], Awaitable[object]]) -> Sess
 
 async def circle_among(session: Session, made: list[Calculation]) -> tuple[str, ...] | None:
     """A circle in the present calls, by the names of the calculations, if there is one."""
-    found = await session.calculations.reading.many([one.id for one in made], consistent=True)
+    found = await session.calculations.reading.many([one.id for one in made])
     standing = [one for one in found if isinstance(one, Calculation)]
     assert len(standing) == len(made)
     return find_cycle(
@@ -55,7 +55,7 @@ async def test_two_that_begin_to_call_each_other_are_told_of_the_circle(store: S
     with pytest.raises(Invalid) as refused:
         await rewrite(late, a, "#b()")
     assert codes(refused.value) == ["CALCULATION_CYCLE"]
-    assert (await session.calculations.reading.one(a.id, consistent=True)) == a
+    assert (await session.calculations.reading.one(a.id)) == a
     assert await faults(store.table) == []
 
 
@@ -83,7 +83,7 @@ async def test_a_new_one_takes_a_name_and_what_called_it_means_the_old_one(store
 
     made = await save(overtaken_view(store, call_and_rename), USA, "a", "#b()")
     assert [one.id for one in made.references] == [b.id]
-    called = await session.calculations.reading.one(b.id, consistent=True)
+    called = await session.calculations.reading.one(b.id)
     assert [one.id for one in called.references] == [old.id]
 
 

@@ -42,7 +42,7 @@ async def test_each_name_of_a_formula_is_kept_once_with_its_id(store: Store) -> 
         Reference(kind="C", name="base", group="/usa", id=base.id),
         Reference(kind="D", name="fuels", id=fuels.id),
     )
-    found = await session.calculations.reading.one(made.id, consistent=True)
+    found = await session.calculations.reading.one(made.id)
     assert found == made
     assert (await session.calculations.versions.one(made.id, 1)).references == made.references
     assert (await save(session, USA, "plain", "1")).references == ()

@@ -170,7 +170,7 @@ async def test_grants_of_one_resource_to_many_groups_all_happen(
     )
     assert failures == []
     assert len(granted) == 12
-    found = await session.repository(kind).reading.one(made.id, consistent=True)
+    found = await session.repository(kind).reading.one(made.id)
     assert sorted(found.groups) == [*homes, USA]
     assert await faults(store.table) == []
 
@@ -190,7 +190,7 @@ async def test_updates_of_one_version_have_one_winner(
     assert len(updated) == 1
     assert [type(failure) for failure in failures] == [VersionConflict] * 19
     assert {failure.current_version for failure in failures} == {2}  # type: ignore[attr-defined]
-    assert await session.repository(kind).reading.one(made.id, consistent=True) == updated[0]
+    assert await session.repository(kind).reading.one(made.id) == updated[0]
     assert await faults(store.table) == []
 
 
@@ -214,15 +214,15 @@ async def test_changes_of_all_kinds_at_once_keep_every_row_exact(
                 case 0:
                     await repository.writing.grant(one.id, random.choice((ROOT, *LINES)))
                 case 1:
-                    now = await repository.reading.one(one.id, consistent=True)
+                    now = await repository.reading.one(one.id)
                     new = {"tags": tags(random.choice(values)), "name": f"n{random.randrange(40)}"}
                     await repository.writing.update(one.id, now.version, new)
                 case 2:
-                    now = await repository.reading.one(one.id, consistent=True)
+                    now = await repository.reading.one(one.id)
                     for group in set(now.groups) - {now.owner}:
                         await repository.writing.revoke(one.id, group)
                 case 3:
-                    now = await repository.reading.one(one.id, consistent=True)
+                    now = await repository.reading.one(one.id)
                     await repository.writing.update(one.id, now.version, {"tags": ()})
                 case _:
                     await repository.deleting.delete(one.id)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from penstock.datastore.errors import LimitExceeded, NameTaken, NotFound
+from penstock.datastore.errors import Invalid, NameTaken, NotFound
 from penstock.datastore.records import Tag
 from penstock.datastore.resources.reading import ListRequest
 from penstock.datastore.roles import ROOT, GroupPath
@@ -12,6 +12,7 @@ from penstock.datastore.store import Session, Store
 from penstock.datastore.table.layout import CALCULATION, KINDS, PIPELINE, REFERENCE_DATASET
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Batch, Table
+from tests.support.consistency_check import faults
 from tests.support.sample_resources import NORTHWEST, OWN, SUPER, USA
 from tests.support.stores import open_files, open_table
 
@@ -109,9 +110,12 @@ async def test_deletes_of_every_kind_that_were_cut_short_are_finished(tmp_path: 
         assert await store.finish_deletes() == 0
 
 
-async def test_a_kind_is_held_to_the_limits_of_a_transaction(store: Store) -> None:
+async def test_a_kind_takes_as_many_tags_as_a_resource_may_have(store: Store) -> None:
     session = store.open_session(SUPER)
     await session.groups.create(USA, None)
     for letter in OWN:
-        with pytest.raises(LimitExceeded):
-            await make(session, letter, USA, "wide", tags=50)
+        made = await make(session, letter, USA, "wide", tags=50)
+        assert len(made.tags) == 50
+        with pytest.raises(Invalid):
+            await make(session, letter, USA, "wider", tags=51)
+    assert await faults(store.table) == []

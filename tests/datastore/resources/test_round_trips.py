@@ -7,7 +7,7 @@ import pytest
 from penstock.datastore.errors import NameTaken
 from penstock.datastore.resources.reading import ListRequest
 from penstock.datastore.resources.versions import VersionsRequest
-from penstock.datastore.roles import ROOT
+from penstock.datastore.roles import ROOT, GroupPath
 from penstock.datastore.store import Session, Store
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Table
@@ -16,6 +16,7 @@ from tests.support.sample_resources import (
     EU,
     NORTHWEST,
     SUPER,
+    TREE,
     USA,
     create_groups,
     draft,
@@ -26,6 +27,8 @@ from tests.support.sample_resources import (
 from tests.support.table_interceptors import TracedTable
 
 pytestmark = on_sqlite
+
+CITY = GroupPath("/usa/northwest/city")
 
 Cost = tuple[int, int, int]
 """Reads, writes, and the longest chain of requests that waited for one another."""
@@ -38,8 +41,12 @@ def traced(table: Table) -> TracedTable:
 
 @pytest.fixture
 async def session(table: Table, traced: TracedTable) -> Session:
-    await create_groups(Store(table))
-    return Store(traced).open_session(SUPER)
+    """A session with one shard, which every group has already."""
+    session = await create_groups(Store(table, shards=1))
+    for group in TREE:
+        made = await make(session, group, "first")
+        await session.pipelines.deleting.delete(made.id)
+    return Store(traced, shards=1).open_session(SUPER)
 
 
 async def cost(traced: TracedTable, call: Awaitable[object]) -> Cost:
@@ -54,6 +61,15 @@ async def test_a_create_is_one_write(traced: TracedTable, session: Session) -> N
     assert await cost(traced, first) == (0, 1, 1)
     again = writing.create(NORTHWEST, draft("two", "m=a/b"), "key")
     assert await cost(traced, again) == (0, 1, 1)
+
+
+async def test_the_first_create_in_a_shard_of_a_group_opens_the_shard(
+    traced: TracedTable, session: Session
+) -> None:
+    await session.groups.create(CITY, None)
+    writing = session.pipelines.writing
+    assert await cost(traced, writing.create(CITY, draft("one"), None)) == (0, 3, 3)
+    assert await cost(traced, writing.create(CITY, draft("two"), None)) == (0, 1, 1)
 
 
 async def test_a_replayed_create_reads_what_the_first_made(
@@ -97,7 +113,7 @@ async def test_a_page_of_a_list_in_a_group_has_a_depth_of_two(
 ) -> None:
     for n in range(5):
         await make(session, USA, f"n{n}", "m=a/b", "n=x")
-    page = session.pipelines.listing.page
+    page = Store(traced).open_session(SUPER).pipelines.listing.page
     in_group = page(ListRequest(group=NORTHWEST), Window())
     # The chain's three groups and the group itself; then the pipelines.
     assert await cost(traced, in_group) == (5, 0, 2)
@@ -115,7 +131,7 @@ async def test_a_page_of_a_list_in_a_group_has_a_depth_of_two(
 
 async def test_tags_in_use_are_one_step_a_page(traced: TracedTable, session: Session) -> None:
     await make(session, USA, "one", "m=a/b")
-    lists = session.pipelines.tags
+    lists = Store(traced).open_session(SUPER).pipelines.tags
     assert await cost(traced, lists.keys(NORTHWEST, Window())) == (4, 0, 1)
     assert await cost(traced, lists.values("m", "a", NORTHWEST, Window())) == (4, 0, 1)
 
@@ -174,5 +190,6 @@ async def test_groups_cost_as_little(traced: TracedTable, session: Session) -> N
     assert await cost(traced, groups.many([USA, EU, NORTHWEST, ROOT])) == (1, 0, 1)
     assert await cost(traced, groups.children(usa, Window())) == (1, 0, 1)
     assert await cost(traced, groups.subtree(ROOT)) == (5, 0, 3)
-    assert await cost(traced, groups.delete(EU)) == (1, 1, 2)
+    assert await cost(traced, groups.count(EU)) == (3, 0, 2)
+    assert await cost(traced, groups.delete(EU)) == (2, 1, 3)
     assert await cost(traced, groups.create(EU, None)) == (0, 1, 1)

@@ -1,6 +1,7 @@
 """The tag keys and values in use, with exact counts."""
 
 import asyncio
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -130,7 +131,7 @@ async def test_a_page_that_holds_all_there_is_says_so(store: Store) -> None:
 
 @on_sqlite
 async def test_labels_are_kept_as_first_given_until_the_count_is_zero(store: Store) -> None:
-    session = await create_groups(store)
+    session = await create_groups(replace(store, shards=1))
     first = await make(session, USA, "one", "Material=Wood/Oak")
     await make(session, USA, "two", "MATERIAL=WOOD/OAK")
     assert await keys(session, USA) == [("material", "Material", 2)]

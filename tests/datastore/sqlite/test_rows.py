@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.datastore.sqlite.conditions import apply_operation
+from penstock.datastore.errors import Unavailable
 from penstock.datastore.sqlite.rows import decode, encode
 from penstock.datastore.sqlite.table import SWEEP_ITEMS, SqliteTable
+from penstock.datastore.table.conditions import apply_operation
 from penstock.datastore.table.port import (
     INDEX_HASH,
     Check,
@@ -202,7 +203,7 @@ async def test_a_file_that_is_none_of_ours_is_not_written_over(tmp_path: Path) -
 
     table = SqliteTable.open(path)
     try:
-        with pytest.raises(sqlite3.DatabaseError, match="not a database"):
+        with pytest.raises(Unavailable, match="is no database"):
             await table.create()
     finally:
         await table.close()

@@ -22,6 +22,7 @@ from penstock.datastore.audio.records import (
 )
 from penstock.datastore.dynamodb.record_views import WireItem
 from penstock.datastore.dynamodb.wire import encode_item
+from penstock.datastore.errors import Unreadable
 from penstock.datastore.executions.records import Execution, ExecutionEvent
 from penstock.datastore.jobs.jobs import Job
 from penstock.datastore.listening.records import Play
@@ -189,7 +190,7 @@ def test_a_null_is_what_an_optional_attribute_without_a_value_is() -> None:
 def test_a_value_of_another_type_is_refused_whole_and_in_part(name: str, value: Any) -> None:
     item = item_of(Album(id="1", name="n", album_artist="", count=1, duration_ms=2))
     for told in forms_of_item({**item, name: value}):
-        with pytest.raises((msgspec.ValidationError, ValueError)):
+        with pytest.raises(Unreadable):
             load(Album, told)
-        with pytest.raises((msgspec.ValidationError, ValueError)):
-            getattr(load(Album, told, frozenset([name])), name)
+        with pytest.raises(Unreadable):
+            load(Album, told, frozenset([name]))

@@ -27,6 +27,7 @@ from penstock.datastore.table.layout import (
     GENRE,
     GRANT,
     GROUP,
+    GROUP_COUNT,
     IMPORT_FAILURE,
     INGEST_COUNT,
     OPEN_UPLOAD,
@@ -79,6 +80,7 @@ QUERIED = {
     TAG: "T:",
     TAG_VALUE_COUNT: "TA:{kind}:",
     GROUP: "G:",
+    GROUP_COUNT: "GC:",
     AUDIO: "AU:",
     AUDIO_BY_ARTIST: "AUR:",
     AUDIO_BY_ALBUM: "AUL:",
@@ -115,6 +117,7 @@ def values_of(*rows: Row) -> st.SearchStrategy[Mapping[str, KeyPart]]:
     """A value for each variable of the rows, and no more, because drawing values is slow."""
     shapes = [shape for row in rows for shape in (row.pk, row.sk, row.index) if shape]
     names = {name for shape in shapes for name in _NAMED.findall(shape.text)}
+    names |= {"shard" for shape in shapes if "~" in shape.text}
     return st.fixed_dictionaries({name: _PARTS[name] for name in sorted(names)})
 
 

@@ -3,7 +3,7 @@
 import asyncio
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from penstock.datastore.tag_search.search import Posting, PostingPage, TagTerm, TermFilter
@@ -61,10 +61,12 @@ class World:
         *,
         page: int = 3276,
         end_is_known: bool = False,
+        bare: Callable[[Mapping[str, str]], bool] = lambda _: False,
         counted: Callable[[int], int] = honest,
     ) -> None:
         self.page = page
         self.end_is_known = end_is_known
+        self.bare = bare
         self.counted = counted
         self.meter = Meter()
         self.tags: dict[str, Mapping[str, str]] = {}
@@ -160,8 +162,20 @@ class MemoryStream:
         meter.units += units(len(page))
         ended = len(page) < size or (world.end_is_known and len(page) == beyond)
         return PostingPage(
-            tuple(Posting(one, world.tags[one]) for one in page), None if ended else page[-1]
+            tuple(Posting(one, self.carried(one)) for one in page), None if ended else page[-1]
         )
+
+    def carried(self, id: str) -> Mapping[str, str] | None:
+        tags = self.world.tags[id]
+        return None if self.wanted is not None and self.world.bare(tags) else tags
+
+    async def read_tags(self, ids: Sequence[str]) -> Mapping[str, Mapping[str, str]]:
+        world, meter = self.world, self.world.meter
+        meter.reads += -(-len(ids) // 100)
+        meter.units += 0.5 * len(ids)
+        await meter.wait()
+        there = [id for id in ids if self.group in world.groups.get(id, frozenset())]
+        return {id: world.tags[id] for id in there}
 
     async def count(self) -> int:
         self.world.meter.counts += 1

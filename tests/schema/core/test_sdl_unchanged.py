@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "aa9f7e8463b097b3343d236cfbdf0f0e18fd052e5d2848806916d3871a7f2453"
+STRUCTURE = "47bc4d863979a89aba51a1ed6d465ce62e973903cbb4659546ca247924f0af9f"
 SMALL = '''
 """The fields that read data."""
 type Query {

@@ -5,6 +5,7 @@ import shutil
 import sqlite3
 from collections import namedtuple
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -159,14 +160,42 @@ async def test_a_file_that_is_no_store_fails(
     assert "deletes" not in report.levels
 
 
-async def test_what_nobody_foresaw_fails_and_the_other_checks_go_on(
+async def test_a_file_that_is_no_database_fails_and_the_other_checks_go_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "penstock.db").write_bytes(b"no database" * 1_000)
     report = await examine(capsys, "--data-dir", str(tmp_path))
-    assert report.code == 3
-    assert report.levels["data directory"] == "ok"
-    assert report["embedded"].startswith("DatabaseError: file is not a database")
+    assert (report.code, report.levels["table"]) == (3, "fail")
+    assert "The table's file is no database. Restore the file" in report["table"]
+    assert report.levels["issuer"] == "ok"
+
+
+async def test_damaged_pages_fail(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "penstock.db"
+    table = SqliteTable.open(path)
+    await table.create()
+    await table.write([Put({"pk": "a", "sk": f"{n}", "text": "x" * 7_000}) for n in range(25)])
+    await table.close()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    with path.open("r+b") as file:
+        file.seek(6 * 8192)
+        file.write(b"\xff" * 8192)
+    report = await examine(capsys, "--data-dir", str(tmp_path))
+    assert (report.code, report.levels["table"]) == (3, "fail")
+    assert "page" in report["table"]
+
+
+async def test_what_nobody_foresaw_fails_and_the_other_checks_go_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: Path) -> None:
+        raise RuntimeError("nobody foresaw it")
+
+    monkeypatch.setattr("penstock.server.commands.checks.embedded_store.shutil.disk_usage", fail)
+    report = await examine(capsys, "--data-dir", str(tmp_path))
+    assert (report.code, report.levels["embedded"]) == (3, "fail")
+    assert "RuntimeError: nobody foresaw it" in report["embedded"]
     assert report.levels["issuer"] == "ok"
 
 

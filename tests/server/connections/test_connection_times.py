@@ -9,8 +9,25 @@ from contextlib import asynccontextmanager
 from penstock.server.connections.connection import GuardedConnection
 from penstock.server.connections.gate import EndReason
 from penstock.server.connections.websocket_guard import guard_of
-from tests.server.connections.wire import HANDSHAKE, GuardedApp, NotingApp, get, post, statuses
+from tests.server.connections.wire import (
+    FRAME,
+    HANDSHAKE,
+    GuardedApp,
+    NotingApp,
+    Wire,
+    get,
+    post,
+    statuses,
+)
 from tests.support.patience import until
+
+LONG_LENGTH = bytes.fromhex("81fe 0001 00000000")
+CLOSE = bytes.fromhex("8882 00000000 03e8")
+
+
+def connect_to(app: NotingApp) -> tuple[GuardedApp, asyncio.Protocol, Wire]:
+    served = GuardedApp(app)
+    return (served, *served.connect())
 
 
 async def test_a_client_has_ten_seconds_for_its_first_head() -> None:
@@ -29,8 +46,7 @@ async def test_a_client_has_ten_seconds_for_its_first_head() -> None:
 
 
 async def test_a_later_head_has_ten_seconds_from_its_first_byte() -> None:
-    served = GuardedApp(NotingApp())
-    connection, wire = served.connect()
+    served, connection, wire = connect_to(NotingApp())
     await served.say(connection, get())
     await served.wait(60)
     await served.say(connection, b"GET / HT")
@@ -42,16 +58,14 @@ async def test_a_later_head_has_ten_seconds_from_its_first_byte() -> None:
 
 
 async def test_the_head_behind_a_pipelined_request_has_ten_seconds_too() -> None:
-    served = GuardedApp(NotingApp())
-    connection, wire = served.connect()
+    served, connection, wire = connect_to(NotingApp())
     await served.say(connection, get() + b"GET / HT")
     await served.wait(10)
     assert statuses(wire) == [200, 408]
 
 
 async def test_a_connection_between_requests_is_closed_after_its_idle_time() -> None:
-    served = GuardedApp(NotingApp())
-    connection, wire = served.connect()
+    served, connection, wire = connect_to(NotingApp())
     for _ in range(3):
         await served.say(connection, get())
         await served.wait(74)
@@ -61,8 +75,7 @@ async def test_a_connection_between_requests_is_closed_after_its_idle_time() -> 
 
 
 async def test_a_body_that_ends_after_its_answer_leaves_the_idle_time_running() -> None:
-    served = GuardedApp(NotingApp(ignores_bodies=True))
-    connection, wire = served.connect()
+    served, connection, wire = connect_to(NotingApp(ignores_bodies=True))
     await served.say(connection, post(b"", length="10") + b"12345")
     assert statuses(wire) == [200]
     await served.wait(9)
@@ -75,8 +88,7 @@ async def test_a_body_that_ends_after_its_answer_leaves_the_idle_time_running() 
 
 
 async def test_a_body_that_goes_on_after_its_answer_ends_its_connection() -> None:
-    served = GuardedApp(NotingApp(ignores_bodies=True))
-    connection, wire = served.connect()
+    served, connection, wire = connect_to(NotingApp(ignores_bodies=True))
     await served.say(connection, post(b"", length="999999"))
     for _ in range(9):
         await served.wait(1)
@@ -87,8 +99,7 @@ async def test_a_body_that_goes_on_after_its_answer_ends_its_connection() -> Non
 
 
 async def test_a_body_may_be_slow_but_not_stand_still() -> None:
-    served = GuardedApp(NotingApp())
-    connection, wire = served.connect()
+    served, connection, wire = connect_to(NotingApp())
     await served.say(connection, post(b"", length="10"))
     for _ in range(3):
         await served.wait(59)
@@ -99,8 +110,7 @@ async def test_a_body_may_be_slow_but_not_stand_still() -> None:
 
 
 async def test_a_body_that_the_application_does_not_read_stands_still_by_its_wish() -> None:
-    served = GuardedApp(NotingApp(ignores_bodies=True, holds=True))
-    connection, wire = served.connect()
+    served, connection, wire = connect_to(NotingApp(ignores_bodies=True, holds=True))
     await served.say(connection, post(b"", length="900000"), b"a" * 100_000)
     assert not wire.is_reading_now
     await served.wait(60)
@@ -109,8 +119,7 @@ async def test_a_body_that_the_application_does_not_read_stands_still_by_its_wis
 
 
 async def test_a_client_that_reads_nothing_is_let_go() -> None:
-    served = GuardedApp(NotingApp())
-    connection, wire = served.connect()
+    served, connection, wire = connect_to(NotingApp())
     wire.unread = 100_000
     connection.pause_writing()
     for _ in range(4):
@@ -126,8 +135,7 @@ async def test_a_client_that_reads_nothing_is_let_go() -> None:
 
 
 async def test_a_client_that_reads_again_is_not_let_go() -> None:
-    served = GuardedApp(NotingApp())
-    connection, wire = served.connect()
+    served, connection, wire = connect_to(NotingApp())
     wire.unread = 100_000
     connection.pause_writing()
     await served.wait(5)
@@ -138,8 +146,7 @@ async def test_a_client_that_reads_again_is_not_let_go() -> None:
 
 
 async def test_a_closed_connection_whose_client_reads_nothing_is_let_go() -> None:
-    served = GuardedApp(NotingApp())
-    connection, wire = served.connect()
+    served, connection, wire = connect_to(NotingApp())
     wire.unread = 5
     await served.say(connection, get("/a", "connection: close"))
     assert (wire.is_open, wire.was_aborted) == (False, False)
@@ -148,8 +155,7 @@ async def test_a_closed_connection_whose_client_reads_nothing_is_let_go() -> Non
 
 
 async def test_a_closed_connection_keeps_its_time_when_its_client_reads_a_little() -> None:
-    served = GuardedApp(NotingApp())
-    connection, wire = served.connect()
+    served, connection, wire = connect_to(NotingApp())
     wire.unread = 100_000
     connection.pause_writing()
     await served.say(connection, get("/a", "connection: close"))
@@ -177,9 +183,33 @@ async def test_a_socket_has_a_time_to_prove_its_client() -> None:
     assert wire.is_open
 
 
+async def test_a_socket_that_is_refused_has_a_time_to_leave() -> None:
+    served, connection, wire = connect_to(NotingApp())
+    await served.say(connection, HANDSHAKE, LONG_LENGTH)
+    assert wire.written.endswith(b"The length is not in its shortest form")
+    await served.say(connection, FRAME * 1_000)
+    await served.wait(1)
+    assert (wire.is_open, wire.is_reading_now) == (True, True)
+    await served.wait(1)
+    assert wire.was_aborted
+    assert served.app.requests == []
+
+
+async def test_a_socket_whose_client_does_not_read_its_last_bytes_is_let_go() -> None:
+    served, connection, wire = connect_to(NotingApp())
+    await served.say(connection, HANDSHAKE)
+    guard = guard_of(served.app.scope)
+    assert guard is not None
+    guard.admit()
+    wire.unread = 100_000
+    await served.say(connection, CLOSE)
+    assert (wire.is_open, wire.was_aborted) == (False, False)
+    await served.wait(60)
+    assert (wire.was_aborted, served.gate.ends) == (True, {EndReason.UNREAD: 1})
+
+
 async def test_a_handshake_that_nobody_answers_ends() -> None:
-    served = GuardedApp(NotingApp(holds=True))
-    connection, wire = served.connect()
+    served, connection, wire = connect_to(NotingApp(holds=True))
     await served.say(connection, HANDSHAKE)
     await served.wait(30)
     assert (wire.written, wire.was_aborted) == (b"", True)

@@ -1,6 +1,7 @@
 """The gate of a listener bounds its connections, their memory, and their times."""
 
 import asyncio
+import itertools
 import logging
 from functools import partial
 
@@ -133,6 +134,13 @@ class Waiting:
     def abort(self) -> None:
         self.was_aborted = True
 
+    def give_way(self) -> None:
+        raise AssertionError("it awaits no body")
+
+    @property
+    def party(self) -> None:
+        return None
+
 
 async def test_refused_connections_do_not_count_as_silent_places() -> None:
     gate = ConnectionGate(3, SECONDS, Clock())
@@ -230,6 +238,47 @@ async def test_bodies_of_strangers_make_room_for_requests() -> None:
     served.app.may_answer.set()
 
 
+async def test_of_those_whose_bodies_are_awaited_one_of_the_largest_crowd_gives_way() -> None:
+    served = GuardedApp(NotingApp(users=["ann", "bob", "bob", "cid"]), most=4)
+    wires = []
+    for _ in range(4):
+        connection, wire = served.connect()
+        await served.say(connection, post(b"", length="9"), b"a")
+        wires.append(wire)
+    good, wire = served.connect()
+    await served.say(good, get())
+    assert [statuses(one) for one in (*wires, wire)] == [[], [503], [], [], [200]]
+    assert b"retry-after: 1\r\n" in wires[1].written
+    assert served.gate.ends == {EndReason.TOO_MANY: 1}
+
+
+async def test_a_body_that_the_application_does_not_read_gives_no_way() -> None:
+    served = GuardedApp(NotingApp(ignores_bodies=True, holds=True), most=1)
+    busy, paused = served.connect()
+    await served.say(busy, post(b"", length="900000"), b"a" * 100_000)
+    late, refused = served.connect()
+    await served.say(late, get())
+    assert (paused.written, statuses(refused)) == (b"", [503])
+
+
+async def test_a_caller_uses_at_most_half_of_the_places() -> None:
+    served = GuardedApp(NotingApp(holds=True, users=["ann"] * 3 + ["bob"] + ["ann"] * 3), most=4)
+    connections = [served.connect() for _ in range(4)]
+    for connection, _ in connections:
+        await served.say(connection, get())
+    assert served.app.placed == [True, True, False, True]
+    served.app.may_answer.set()
+    await served.settle()
+    assert served.gate._used == {}
+    served.app.may_answer.clear()
+    await served.say(connections[2][0], get())
+    await served.say(connections[3][0], get())
+    served.lose(connections[2][0])
+    await served.say(connections[0][0], get())
+    assert served.app.placed[4:] == [True, True, True]
+    assert served.gate._used == {"ann": 2}
+
+
 async def test_the_gate_counts_the_ends_by_their_reasons() -> None:
     served = GuardedApp(NotingApp(), most=100)
     for raw in (b"\0", b"GET / HTTP/1.1\r\na: " + b"b" * 33_000, get(), b"GET / HT", b""):
@@ -243,6 +292,20 @@ async def test_the_gate_counts_the_ends_by_their_reasons() -> None:
         EndReason.HEAD_TOO_LATE: 1,
         EndReason.SILENT: 1,
     }
+
+
+async def test_a_burst_of_held_requests_begins_a_few_in_each_turn() -> None:
+    served = GuardedApp(NotingApp(), most=4 * MAX_BEGINS)
+    for _ in range(4 * MAX_BEGINS):
+        connection, _ = served.connect()
+        connection.data_received(get() * 3)
+    counts = [0]
+    while len(served.app.requests) < 3 * 4 * MAX_BEGINS:
+        await asyncio.sleep(0)
+        counts.append(len(served.app.requests))
+    begun = [later - earlier for earlier, later in itertools.pairwise(counts)]
+    assert begun[0] == 4 * MAX_BEGINS
+    assert max(begun[1:]) == MAX_BEGINS
 
 
 async def test_requests_behind_others_begin_a_few_in_each_turn_of_the_loop() -> None:

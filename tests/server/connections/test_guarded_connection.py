@@ -2,12 +2,16 @@
 
 import asyncio
 import itertools
+import json
+import re
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.server.connections.connection import LINGER_BYTES, MAX_EMPTY_LINES, PAUSE_BYTES
+from penstock.server.connections.gate import EndReason
+from penstock.server.connections.request_head import _METHODS
 from tests.server.connections.wire import (
     FRAME,
     HANDSHAKE,
@@ -165,8 +169,8 @@ async def test_a_websocket_opens_however_its_connection_fields_are_split(
     assert served.app.requests == [("SOCKET", "", b"ab")]
 
 
-@pytest.mark.parametrize("opens", [get("/a", "upgrade: websocket", "connection: upgrade")])
-async def test_a_request_that_uvicorn_does_not_upgrade_stays_guarded(opens: bytes) -> None:
+async def test_a_request_that_uvicorn_does_not_upgrade_stays_guarded() -> None:
+    opens = HANDSHAKE.replace(b"/s", b"/a")
     served = GuardedApp(NotingApp(), ws="none")
     connection, wire = served.connect()
     await served.say(connection, opens, get("/b"), b"GET /c HTTP/1.1\r\na: " + b"b" * 33_000)
@@ -176,6 +180,82 @@ async def test_a_request_that_uvicorn_does_not_upgrade_stays_guarded(opens: byte
     await served.say(other, opens, b"GET /c HT")
     await served.wait(10)
     assert statuses(slow) == [200, 408]
+
+
+KEY = b"sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+VERSION = b"sec-websocket-version: 13\r\n"
+
+
+@pytest.mark.parametrize(
+    ("field", "sent"),
+    [
+        (KEY, b""),
+        (KEY, b"sec-websocket-key: a\r\n"),
+        (KEY, b"sec-websocket-key:\r\n"),
+        (KEY, KEY + KEY),
+        (KEY, KEY.replace(b"==", b"==, a")),
+        (VERSION, b""),
+        (VERSION, VERSION.replace(b"13", b"8")),
+        (VERSION, VERSION + VERSION),
+        (VERSION, VERSION + b"sec-websocket-protocol: a b\r\n"),
+        (VERSION, VERSION + b'Sec-WebSocket-Protocol: a, "b"\r\n'),
+    ],
+)
+async def test_a_handshake_that_opens_no_websocket_gets_an_answer_of_ours(
+    field: bytes, sent: bytes
+) -> None:
+    served = GuardedApp(NotingApp())
+    connection, wire = served.connect()
+    assert field in HANDSHAKE
+    await served.say(connection, HANDSHAKE.replace(field, sent))
+    head, _, body = wire.written.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 Bad Request\r\n")
+    assert b"\r\nsec-websocket-version: 13" in head
+    assert json.loads(body)["errors"][0]["extensions"] == {"code": "BAD_REQUEST"}
+    assert (served.app.requests, served.gate.ends) == ([], {EndReason.MALFORMED: 1})
+
+
+@pytest.mark.parametrize("protocols", [b"a", b"a, b", b"a ,b,", b",a\t,, b"])
+async def test_a_handshake_names_protocols_as_a_list(protocols: bytes) -> None:
+    served = GuardedApp(NotingApp())
+    connection, wire = served.connect()
+    named = b"Sec-WebSocket-Protocol: " + protocols + b"\r\n"
+    await served.say(connection, HANDSHAKE.replace(KEY, KEY + named))
+    assert statuses(wire) == [101]
+
+
+async def test_a_repeated_head_is_handed_on_like_the_first() -> None:
+    served = GuardedApp(NotingApp())
+    connection, wire = served.connect()
+    for body in (b"abc", b"def", b"ghij", b"klmn"):
+        await served.say(connection, post(body, "upgrade: h2c"))
+    assert [body for *_, body in served.app.requests] == [b"abc", b"def", b"ghij", b"klmn"]
+    names = [[name for name, _ in fields] for fields in served.app.fields]
+    assert names == [[b"host", b"content-length"]] * 4
+    assert statuses(wire) == [200] * 4
+
+
+async def test_unknown_methods_leave_the_log_alone(caplog: pytest.LogCaptureFixture) -> None:
+    served = GuardedApp(NotingApp())
+    for method in ("GRAPHQL", "A", "PRI", "DESCRIBE", "PLAY", "FLUSH", "GETS"):
+        connection, wire = served.connect()
+        await served.say(connection, get().replace(b"GET", method.encode()))
+        assert statuses(wire) == [405]
+        assert b"\r\nallow: GET, HEAD, POST, OPTIONS\r\n" in wire.written
+        assert b'"code":"METHOD_NOT_ALLOWED"' in wire.written
+    assert (served.app.requests, caplog.records) == ([], [])
+
+
+async def test_known_methods_reach_the_application(caplog: pytest.LogCaptureFixture) -> None:
+    served = GuardedApp(NotingApp())
+    methods = re.findall("[A-Z-]+", _METHODS.decode())
+    assert len(methods) == 34
+    for method in methods:
+        connection, wire = served.connect()
+        await served.say(connection, get().replace(b"GET", method.encode()))
+        assert statuses(wire) == [200]
+    assert [method for method, *_ in served.app.requests] == methods
+    assert caplog.records == []
 
 
 async def test_a_websocket_that_sends_before_it_is_open_is_not_read_without_end() -> None:

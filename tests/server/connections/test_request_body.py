@@ -48,7 +48,7 @@ class ParserCallbacks:
 @given(
     st.binary(max_size=60),
     st.lists(st.integers(1, 20), max_size=5),
-    st.sampled_from([b"", b";a", b" ;a=b", b';a="b c";d', b"\t;"]),
+    st.sampled_from([b"", b";a", b" ;a=b", b';a="b c";d', b'\t;a = "\\";"']),
     st.sampled_from([b"", b"a: b\r\n", b"authorization: Bearer a\r\nx:\r\n"]),
     st.lists(st.integers(0, 500), max_size=8),
 )
@@ -98,6 +98,14 @@ def take_all(body: ChunkedBody, pieces: list[bytes]) -> None:
         b"5;a\nb\r\n",
         b"5;a\rb\r\n",
         b"5;\0\r\n",
+        b"5;\r\n",
+        b"5;=a\r\n",
+        b"5;a=\r\n",
+        b'5;a="b\r\n',
+        b'5;a="b\\"\r\n',
+        b'5;a="b"c\r\n',
+        b"5;a b\r\n",
+        b"5;a \r\n",
         b"f" * 16 + b"\r\n",
         b"2\r\nabcd\r\n",
         b"2\r\nab5\r\n",

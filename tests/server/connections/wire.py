@@ -8,9 +8,10 @@ import uvicorn
 from starlette.types import Message, Receive, Scope, Send
 from uvicorn.server import ServerState
 
-from penstock.server.connections.connection import connection_class, connection_of
+from penstock.server.connections.connection import connection_of
 from penstock.server.connections.gate import ConnectionGate, Gates, Stage
 from penstock.server.connections.request_watcher import RequestWatcher
+from penstock.server.connections.uvicorn_class import connection_class
 from penstock.server.connections.websocket_guard import WebSocketGuard
 
 SECONDS = {
@@ -111,7 +112,8 @@ class NotingApp:
     """Notes method, target and body of each request, and answers it.
 
     With `holds` the answers wait until the test sets `may_answer`; with `ignores_bodies` it answers
-    without having read the body; with `distrusts` it takes all clients for strangers.
+    without having read the body; with `distrusts` it takes all clients for strangers. The `users`
+    are the callers of the requests; `placed` notes whether they got a place.
     """
 
     def __init__(
@@ -120,6 +122,7 @@ class NotingApp:
         holds: bool = False,
         ignores_bodies: bool = False,
         distrusts: bool = False,
+        users: Sequence[str] = (),
         answer: bytes = ANSWER,
     ) -> None:
         self.scope: Scope = {}
@@ -129,6 +132,8 @@ class NotingApp:
         self.may_answer = asyncio.Event()
         self._ignores_bodies = ignores_bodies
         self._distrusts = distrusts
+        self._users = iter(users)
+        self.placed: list[bool] = []
         self._answer = answer
         if not holds:
             self.may_answer.set()
@@ -138,6 +143,9 @@ class NotingApp:
         connection = connection_of(scope)
         if self._distrusts and connection is not None:
             connection.distrust()
+        user = next(self._users, None)
+        if user is not None and connection is not None:
+            self.placed.append(connection.take_place(user))
         if scope["type"] == "websocket":
             await self._converse(receive, send)
             return

@@ -18,9 +18,9 @@ from penstock.datastore.roles import ROOT, Caller, Role
 from penstock.schema.engine.documents import PersistedDocuments
 from penstock.schema.engine.engine import Executor, GraphQLEngine
 from penstock.schema.engine.limits import Limits
-from penstock.server.connections.connection import connection_class
 from penstock.server.connections.gate import ConnectionGate, Gates, time_limits
 from penstock.server.connections.request_watcher import RequestWatcher
+from penstock.server.connections.uvicorn_class import connection_class
 from penstock.server.edge.graphql import AdmittedOperation, GraphQLApp, OperationReader
 from penstock.server.edge.rate_limit import CallerLimits, RateLimiter
 from penstock.server.edge.response import Statuses

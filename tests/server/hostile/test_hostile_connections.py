@@ -1,5 +1,6 @@
 """Hostile connections of strangers: they end, and other clients are served meanwhile."""
 
+import json
 import socket
 import time
 from collections.abc import Iterator
@@ -9,7 +10,6 @@ from typing import NoReturn
 import pytest
 
 from tests.server.hostile.attacked_server import AttackedServer, open_attacked_server
-from tests.server.hostile.bodies import GOOD
 from tests.server.hostile.harm_checks import (
     assert_good_request_is_served,
     assert_loop_goes_on,
@@ -18,7 +18,7 @@ from tests.server.hostile.harm_checks import (
 )
 from tests.server.hostile.headers import head
 from tests.server.hostile.raw_connection import Conversation, Talk, address_of
-from tests.server.hostile.stream_messages import HANDSHAKES, frame
+from tests.server.hostile.stream_messages import HANDSHAKES, INIT, frame, subscribes
 from tests.support.patience import HUNG_SECONDS
 
 pytestmark = pytest.mark.xdist_group("hostile connections")
@@ -353,14 +353,19 @@ def write_handshake(at: AttackedServer) -> bytes:
 
 
 @contextmanager
-def busy(at: AttackedServer, count: int) -> Iterator[list[Talk]]:
-    """Hold requests of a caller open, each with half of its body."""
-    raw = write_offence(head("slow", 200, "userId"), at)
+def busy(at: AttackedServer, each: int) -> Iterator[list[Conversation]]:
+    """Hold so many sockets of each of two callers open."""
     with ExitStack() as held:
-        talks = [held.enter_context(Talk(at.url)) for _ in range(count)]
-        for talk in talks:
-            talk.say(raw[: -len(GOOD)])
-        yield talks
+        talking = []
+        for token in (at.token, at.secrets[0]) * each:
+            talk = held.enter_context(Talk(at.url))
+            shown = f"authorization: Bearer {token}\r\n\r\n".encode()
+            talk.say(write_handshake(at)[:-2] + shown)
+            assert talk.reply().status == 101
+            talking.append(Conversation(talk))
+            talking[-1].say(INIT)
+            assert talking[-1].hear() == '{"type":"connection_ack"}'
+        yield talking
 
 
 def test_requests_beyond_the_cap_get_503_and_health_is_still_answered(
@@ -369,12 +374,12 @@ def test_requests_beyond_the_cap_get_503_and_health_is_still_answered(
     patient = {
         "PENSTOCK_BODY_READ_SECONDS": "60",
         "PENSTOCK_STALL_SECONDS": "60",
-        "PENSTOCK_MAX_CONNECTIONS": "5",
+        "PENSTOCK_MAX_CONNECTIONS": "4",
     }
     directory = tmp_path_factory.mktemp("full")
     with (
         open_attacked_server(directory, SHORT | patient) as at,
-        busy(at, 5) as talks,
+        busy(at, 2) as talking,
     ):
         until_refused(at)
         with Talk(at.url) as probe:
@@ -387,11 +392,11 @@ def test_requests_beyond_the_cap_get_503_and_health_is_still_answered(
         with Talk(at.admin_url) as probe:
             probe.say(write_offence(head("at the other port", 404, ""), at))
             assert probe.reply().status == 404
-        for talk in talks:
-            talk.say(GOOD)
-            assert talk.reply().json == {"data": {"viewer": {"userId": "me"}}}
-        with Talk(at.url) as talk:
-            assert_good_request_is_served(talk, at)
+        for conversation, user in zip(talking, ("me", "them") * 2, strict=True):
+            conversation.say(subscribes("{ viewer { userId } }"))
+            answer = conversation.hear()
+            assert isinstance(answer, str)
+            assert json.loads(answer)["payload"] == {"data": {"viewer": {"userId": user}}}
 
 
 def until_refused(at: AttackedServer) -> None:

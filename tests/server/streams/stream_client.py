@@ -38,6 +38,7 @@ class World:
 
     def __init__(self) -> None:
         self.units = Units(rcu=1.0, calls=1)
+        self.consistency_token: str | None = None
         self.written: list[str] = []
         self.produced = 0
         self.closed_sources = 0

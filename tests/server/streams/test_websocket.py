@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from penstock.schema.engine.limits import Limits
+from penstock.server.core.sites import site_of
 from penstock.server.streams.messages import PROTOCOL
-from penstock.server.streams.registry import site_of
 from tests.server.streams.stream_client import (
     ACK,
     INIT,
@@ -366,6 +366,24 @@ async def test_a_query_a_mutation_and_a_subscription_are_answered() -> None:
         assert last == {"id": "3", "type": "complete"}
     assert (house.world.written, house.world.closed_sources) == (["x"], 1)
     assert len(house.opened) == 1 + 1 + (1 + 3)
+
+
+async def test_a_consistency_token_goes_out_with_an_answer_and_comes_back_with_a_request() -> None:
+    house = StreamHouse()
+    house.world.go.set()
+    house.world.consistency_token = "what was written"
+    async with connected_client(house) as talk:
+        talk.ask("1", 'mutation { write(text: "x") }')
+        first, _ = await talk.all_messages("1")
+        assert first["payload"] == {
+            "data": {"write": "x"},
+            "extensions": {"consistencyToken": "what was written"},
+        }
+        house.world.consistency_token = None
+        talk.ask("2", "{ hello }", extensions={"consistencyToken": "what was written"})
+        first, _ = await talk.all_messages("2")
+        assert first["payload"] == {"data": {"hello": "world"}}
+    assert [one.consistency_token for one in house.opened] == [None, "what was written"]
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ async def test_an_operation_is_one_line_with_what_it_was_and_what_it_cost(
         "outcome": "NOT_FOUND",
         "codes": ["NOT_FOUND", "NOT_FOUND", "NOT_FOUND"],
         "cost": 3,
-        "rcu": 1.5,
+        "rcu": 3.0,
         "wcu": 0.0,
         "calls": 1,
     }

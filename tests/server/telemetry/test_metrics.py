@@ -275,8 +275,11 @@ def test_connections_are_counted_with_the_reasons_of_their_ends() -> None:
 class SilentConnection:
     """A connection that says nothing."""
 
+    party = None
+
     def end_wait(self, _stage: Stage) -> None: ...
     def abort(self) -> None: ...
+    def give_way(self) -> None: ...
 
 
 async def test_operations_that_are_not_compiled_are_counted_by_reason(

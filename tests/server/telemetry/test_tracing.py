@@ -87,7 +87,7 @@ async def test_an_operation_has_its_batches_below_it_and_those_their_calls(
         "db.collection.name": "penstock.db",
         "db.operation.name": "get",
         "db.operation.batch.size": 3,
-        "penstock.units": 1.5,
+        "penstock.units": 3.0,
         "penstock.retries": 0,
     }
 

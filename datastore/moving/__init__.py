@@ -1,0 +1,1 @@
+"""Moving a whole store: export to an archive, and import from one."""

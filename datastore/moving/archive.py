@@ -1,0 +1,163 @@
+"""An archive: a folder with everything of a store, as parts of JSON lines, and files by digest.
+
+`manifest.json` lists the finished parts, with their counts and digests, and says where each stream
+goes on. A part is complete before the manifest names it, so an export goes on wherever it was
+killed. Only the owner can read the folder.
+"""
+
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from penstock.datastore.errors import BadArgument
+from penstock.datastore.moving.bucket_names import BucketNames
+from penstock.datastore.private_files import make_private_folder, sync_folder
+
+FORMAT: Final = 1
+MANIFEST: Final = "manifest.json"
+BLOBS: Final = "blobs"
+KEY: Final = "vault-key"
+_FILE_MODE: Final = 0o600
+
+
+class Part(msgspec.Struct, frozen=True):
+    """A file of JSON lines that is complete: its name, the number of lines, and its SHA-256."""
+
+    name: str
+    lines: int
+    sha256: str
+
+
+class Stream(msgspec.Struct, rename="camel"):
+    """The finished parts of one stream; a stream that is not `done` goes on behind `position`."""
+
+    parts: list[Part] = []
+    position: list[str] | None = None
+    done: bool = False
+
+    @property
+    def lines(self) -> int:
+        return sum(part.lines for part in self.parts)
+
+
+class Manifest(msgspec.Struct, rename="camel", kw_only=True):
+    """The contents of an archive, which is `complete` at the end of its export."""
+
+    id: str
+    created_at: str
+    source: str
+    buckets: BucketNames = BucketNames()
+    format: int = FORMAT
+    complete: bool = False
+    streams: dict[str, Stream] = {}
+
+    def numbered_streams(self, kind: str) -> list[tuple[str, Stream]]:
+        """The streams of one kind with their names, such as `rows-0`, in the order of numbers."""
+        return [found for found in self.streams.items() if found[0].partition("-")[0] == kind]
+
+    def parts_of(self, kind: str) -> list[Part]:
+        return [part for _, stream in self.numbered_streams(kind) for part in stream.parts]
+
+    def count(self, kind: str) -> int:
+        return sum(part.lines for part in self.parts_of(kind))
+
+
+class DamagedArchive(BadArgument):
+    """The archive is no archive, is not complete, or differs from its manifest."""
+
+
+class Archive:
+    """The files of one archive."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def prepare(self) -> None:
+        """Create the folder where it is missing, for its owner alone."""
+        make_private_folder(self.folder)
+        make_private_folder(self.folder / BLOBS)
+
+    def read_manifest(self) -> Manifest | None:
+        """Read the manifest; None without one. Raises DamagedArchive."""
+        try:
+            text = (self.folder / MANIFEST).read_bytes()
+        except FileNotFoundError:
+            return None
+        try:
+            found = msgspec.json.decode(text, type=Manifest)
+        except msgspec.MsgspecError as error:
+            raise DamagedArchive(f"{self.folder / MANIFEST} is damaged: {error}") from error
+        if found.format != FORMAT:
+            raise DamagedArchive(f"The archive has format {found.format}; this is {FORMAT}.")
+        return found
+
+    def write_manifest(self, manifest: Manifest) -> None:
+        self.write(MANIFEST, [msgspec.json.format(msgspec.json.encode(manifest))])
+
+    def write_part(self, name: str, lines: Sequence[bytes]) -> Part:
+        """Write a part of JSON lines, whole."""
+        text = b"\n".join([*lines, b""])
+        self.write(name, [text])
+        return Part(name, len(lines), hashlib.sha256(text).hexdigest())
+
+    def read_part(self, part: Part) -> list[bytes]:
+        """Read the lines of a part; raises DamagedArchive if they are not the ones written."""
+        try:
+            text = (self.folder / part.name).read_bytes()
+        except OSError as error:
+            raise DamagedArchive(f"{self.folder / part.name}: {error.strerror}.") from error
+        if hashlib.sha256(text).hexdigest() != part.sha256:
+            raise DamagedArchive(f"{self.folder / part.name} is damaged.")
+        return text.split(b"\n")[:-1]
+
+    def write(self, name: str, blocks: Sequence[bytes]) -> None:
+        """Write a file of the archive: it has its old content or, once this returns, the new."""
+        path = self.folder / name
+        make_private_folder(path.parent)
+        draft = self.draft(name)
+        with os.fdopen(os.open(draft, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, _FILE_MODE), "wb") as (
+            file
+        ):
+            for block in blocks:
+                file.write(block)
+            file.flush()
+            os.fsync(file.fileno())
+        self.publish(draft, name)
+
+    def draft(self, name: str) -> Path:
+        """The path under which a file is written until it is whole."""
+        return self.folder / f"{name}.draft"
+
+    def publish(self, draft: Path, name: str) -> None:
+        """Move a file that is whole and on the disk to its place."""
+        path = self.folder / name
+        draft.rename(path)
+        sync_folder(path.parent)
+
+    def blob_path(self, sha256: str) -> Path:
+        return self.folder / BLOBS / sha256[:2] / sha256
+
+    def count_lines(self) -> int | None:
+        """The number of all rows, samples and files; None without a manifest."""
+        manifest = self.read_manifest()
+        if manifest is None:
+            return None
+        return sum(stream.lines for stream in manifest.streams.values())
+
+    def missing_parts(self, manifest: Manifest) -> Iterator[str]:
+        """The names of parts that the manifest lists and the folder lacks."""
+        for stream in manifest.streams.values():
+            yield from (
+                part.name for part in stream.parts if not (self.folder / part.name).exists()
+            )
+
+    def vault_key(self) -> bytes:
+        """The key that seals the users' secrets of this archive. Raises DamagedArchive."""
+        try:
+            return (self.folder / KEY).read_bytes()
+        except OSError as error:
+            raise DamagedArchive(f"{self.folder / KEY}: {error.strerror}.") from error

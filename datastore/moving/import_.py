@@ -1,0 +1,168 @@
+"""Imports an archive into a store: part by part, each noted in the table once it is written.
+
+Writing a part again changes nothing, so an import that was killed goes on.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple, TypeVar
+
+import msgspec
+
+from penstock.datastore.access.vault import LocalVault
+from penstock.datastore.errors import BadArgument
+from penstock.datastore.moving.archive import Archive, DamagedArchive, Manifest
+from penstock.datastore.moving.blobs import FileLine, read_blob
+from penstock.datastore.moving.bucket_names import BucketNames, rename_buckets
+from penstock.datastore.moving.export import FILES_AT_ONCE, MovableStore, Progress, wait_for_all
+from penstock.datastore.moving.row_lines import decode_row, decode_sample
+from penstock.datastore.moving.secrets_of_users import SecretCarrier
+from penstock.datastore.objects.port import NO_FILES
+from penstock.datastore.table.layout import IMPORT, SECRET
+from penstock.datastore.table.limits import WRITE_OPERATIONS
+from penstock.datastore.table.port import Delete, Item, Put, Scan, key_of
+
+WRITES_AT_ONCE: Final = 32
+"""The writes of 25 items that are sent together; the embedded store commits them together."""
+
+_ROOM: Final = f"{IMPORT.pk.leader}:", f"{SECRET.pk.leader}:"
+"""The rows that an empty table may have: an import's own, and the secrets of a first start."""
+
+T = TypeVar("T")
+logger = logging.getLogger("penstock.moving")
+
+
+class ImportResult(NamedTuple):
+    """The numbers of rows, samples and files in the store now that came from the archive."""
+
+    rows: int
+    samples: int
+    files: int
+
+
+class NotEmpty(BadArgument):
+    """The table has rows that are not of this import."""
+
+
+@dataclass(slots=True)
+class Import:
+    """One import, or the rest of one.
+
+    Without `into_existing`, a table with rows is refused, unless they are of this import.
+    """
+
+    store: MovableStore
+    archive: Archive
+    progress: Progress
+    into_existing: bool = False
+
+    async def run(self) -> ImportResult:
+        """Write what the store lacks. Raises DamagedArchive, NotEmpty or Unavailable."""
+        manifest = self._read_manifest()
+        done = await self._begin(manifest)
+        vault = LocalVault(self.archive.vault_key())
+        carrier = SecretCarrier(vault, self.store.vault)
+        writers: tuple[tuple[str, Callable[[Sequence[bytes]], Awaitable[None]]], ...] = (
+            # Files come first: a row that names a file finds it.
+            ("files", self._write_files),
+            ("samples", self._write_samples),
+            ("rows", lambda lines: self._write_rows(lines, manifest.buckets, carrier)),
+        )
+        for kind, write in writers:
+            for part in manifest.parts_of(kind):
+                if part.name not in done:
+                    await write(await asyncio.to_thread(self.archive.read_part, part))
+                    done.append(part.name)
+                    await self._note(manifest, done)
+                self.progress(part.lines)
+        await self.store.table.write([Delete(IMPORT.key(archive=manifest.id))])
+        return ImportResult(*(manifest.count(kind) for kind in ("rows", "samples", "files")))
+
+    def _read_manifest(self) -> Manifest:
+        manifest = self.archive.read_manifest()
+        if manifest is None:
+            raise DamagedArchive(f"{self.archive.folder} is no archive.")
+        if not manifest.complete:
+            raise DamagedArchive("The export is not complete: repeat `penstock export` first.")
+        if lost := [*self.archive.missing_parts(manifest)]:
+            raise DamagedArchive(f"The archive has lost {', '.join(lost[:3])}.")
+        if manifest.count("files") and self.store.files is NO_FILES:
+            words = "The archive has files, and this store has no place for them: set a bucket."
+            raise BadArgument(words)
+        return manifest
+
+    async def _begin(self, manifest: Manifest) -> list[str]:
+        """The parts that are already written. Raises NotEmpty."""
+        key = IMPORT.key(archive=manifest.id)
+        found = (await self.store.table.get([key], consistent=True)).items.get(key)
+        if found is not None:
+            return [str(name) for name in _list_of(found.get("parts"))]
+        if not self.into_existing and await self._has_rows():
+            raise NotEmpty("The table has rows. Choose an empty one, or give --into-existing.")
+        await self._note(manifest, [])
+        return []
+
+    async def _has_rows(self) -> bool:
+        after = None
+        while True:
+            page = await self.store.table.scan(Scan(after=after))
+            if any(not str(item["pk"]).startswith(_ROOM) for item in page.items):
+                return True
+            if page.last is None:
+                return False
+            after = page.last
+
+    async def _note(self, manifest: Manifest, done: Sequence[str]) -> None:
+        item: Item = {**IMPORT.item(archive=manifest.id), "parts": [*done]}
+        await self.store.table.write([Put(item)])
+        if done:
+            logger.info("imported %s", done[-1])
+
+    async def _write_rows(
+        self, lines: Sequence[bytes], old: BucketNames, carrier: SecretCarrier
+    ) -> None:
+        new = self.store.buckets
+
+        async def write(batch: Sequence[bytes]) -> None:
+            items = [decode_row(line) for line in batch]
+            if old != new:
+                items = [rename_buckets(item, old, new) for item in items]
+            for place, item in enumerate(items):
+                if carrier.concerns(*key_of(item)):
+                    items[place] = await carrier.carry(item)
+            await self.store.table.write([Put(item) for item in items])
+
+        await _in_turns(write, _batches(lines))
+
+    async def _write_samples(self, lines: Sequence[bytes]) -> None:
+        samples = [decode_sample(line) for line in lines]
+        for table in {sample.table for sample in samples}:
+            await self.store.destinations.create(table)
+        await _in_turns(self.store.destinations.write, _batches(samples))
+
+    async def _write_files(self, lines: Sequence[bytes]) -> None:
+        files = [msgspec.json.decode(line, type=FileLine) for line in lines]
+        await _in_turns(self._write_file, files, FILES_AT_ONCE)
+
+    async def _write_file(self, line: FileLine) -> None:
+        chunks = read_blob(self.archive, line)
+        await self.store.files.write(line.key, chunks, content_type=line.type)
+
+
+def _list_of(value: object) -> list[object]:
+    return value if isinstance(value, list) else []
+
+
+def _batches(things: Sequence[T]) -> list[Sequence[T]]:
+    starts = range(0, len(things), WRITE_OPERATIONS)
+    return [things[start : start + WRITE_OPERATIONS] for start in starts]
+
+
+async def _in_turns(
+    work: Callable[[T], Awaitable[object]], things: Sequence[T], at_once: int = WRITES_AT_ONCE
+) -> None:
+    """Do the work for each thing, some at once. After a failure nothing more is begun."""
+    for start in range(0, len(things), at_once):
+        await wait_for_all(map(work, things[start : start + at_once]))

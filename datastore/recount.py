@@ -1,0 +1,118 @@
+"""A recount of the counts of groups, tags and executions, from the rows that they count."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from penstock.datastore.access.access import key_of_group
+from penstock.datastore.executions.create import KIND as EXECUTION_LETTER
+from penstock.datastore.records import Tag
+from penstock.datastore.resources.derived_rows import derive_rows, tag_counters
+from penstock.datastore.roles import ROOT, GroupPath
+from penstock.datastore.table.counters import Counter as RowCounter
+from penstock.datastore.table.items import load, resource_id
+from penstock.datastore.table.layout import (
+    EXECUTION,
+    EXECUTION_COUNT,
+    GROUP,
+    GROUP_COUNT,
+    KINDS,
+    MANIFEST,
+    TAG_KEY_COUNT,
+    KindDefinition,
+)
+from penstock.datastore.table.port import Attributes, Key, key_of
+from penstock.datastore.text import unescape
+
+_LATEST: Final[Mapping[tuple[str, str], KindDefinition[Any]]] = {
+    (kind.letter, kind.latest.sk.text): kind for kind in KINDS
+}
+_COUNTED: Final = ("children", "grants", "shards", "count", "deeper")
+
+
+class CountDifference(NamedTuple):
+    """A row of counts that is not what its things add up to, each count by its attribute."""
+
+    key: Key
+    wanted: Mapping[str, int]
+    standing: Mapping[str, int]
+
+
+@dataclass(slots=True)
+class Recount:
+    """Reads every row of the table once, in any order, and then tells which counts differ.
+
+    Nothing may write meanwhile: a count and its things are read at different times. Where something
+    does, a second recount tells which of the differences stay.
+    """
+
+    _wanted: dict[Key, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    _standing: dict[Key, dict[str, int]] = field(default_factory=dict)
+
+    def read(self, item: Attributes) -> None:
+        """Take in one row; rows that neither count nor are counted change nothing."""
+        key = key_of(item)
+        leader = key.pk.partition(":")[0]
+        kind = _LATEST.get((leader, key.sk))
+        if kind is not None and "deletedAt" not in item:
+            self._read_resource(kind, item)
+        elif leader == EXECUTION.pk.leader and key.sk == EXECUTION.sk.text:
+            self._read_execution(item)
+        elif leader == MANIFEST.pk.leader:
+            self._count_in_group(unescape(MANIFEST.pk.parse(key.pk)["group"]), "grants")
+        elif leader == GROUP.pk.leader:
+            self._read_group(key, item)
+        elif leader == GROUP_COUNT.pk.leader:
+            self._stand(key, item)
+            self._count_in_group(unescape(GROUP_COUNT.pk.parse(key.pk)["group"]), "shards")
+        elif leader == TAG_KEY_COUNT.pk.leader or key.sk == EXECUTION_COUNT.sk.text:
+            self._stand(key, item)
+
+    def differences(self) -> list[CountDifference]:
+        """The counts that differ, in the order of their keys; a missing row counts zero."""
+        # The root has no row of its own, and so nothing to know of its shards.
+        self._wanted[key_of_group(ROOT)].pop("shards", None)
+        found = []
+        for key in sorted({*self._wanted, *self._standing}):
+            wanted = {name: count for name, count in self._wanted[key].items() if count}
+            standing = self._standing.get(key, {})
+            if wanted != standing:
+                found.append(CountDifference(key, wanted, standing))
+        return found
+
+    def _read_resource(self, kind: KindDefinition[Any], item: Attributes) -> None:
+        resource = load(kind.record, item, id=resource_id(item))
+        derived = derive_rows(kind.letter, resource)
+        for home in derived.homes:
+            if resource.shard:
+                self._wanted[GROUP_COUNT.key(group=home, shard=resource.shard)]["grants"] += 1
+            else:
+                self._count_in_group(home, "grants")
+        self._add(derived.counters.values())
+
+    def _read_execution(self, item: Attributes) -> None:
+        pipeline, shard = str(item["pipelineId"]), int(str(item.get("shard", 0)))
+        tagged = msgspec.convert(item.get("tags", []), list[Tag])
+        self._add(tag_counters(EXECUTION_LETTER, pipeline, tagged, shard))
+        self._wanted[EXECUTION_COUNT.key(id=pipeline)]["count"] += 1
+
+    def _read_group(self, key: Key, item: Attributes) -> None:
+        self._stand(key, item)
+        above = unescape(GROUP.pk.parse(key.pk)["parent"])
+        if above:
+            self._count_in_group(above, "children")
+
+    def _add(self, counters: Iterable[RowCounter]) -> None:
+        for counter in counters:
+            self._wanted[counter.key].update(counter.amounts)
+
+    def _count_in_group(self, group: str, attribute: str) -> None:
+        self._wanted[key_of_group(GroupPath(group))][attribute] += 1
+
+    def _stand(self, key: Key, item: Attributes) -> None:
+        counts = {name: int(str(item[name])) for name in _COUNTED if item.get(name)}
+        if counts:
+            self._standing[key] = counts

@@ -1,0 +1,181 @@
+"""The table of one session: once the session has written, its reads show what it wrote."""
+
+from asyncio import gather
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Final, NamedTuple
+
+from penstock.datastore.table.keys import SEPARATOR
+from penstock.datastore.table.layout import GRANT, OWNED, ROWS, Row
+from penstock.datastore.table.port import (
+    INDEX_HASH,
+    Batch,
+    Check,
+    Delete,
+    Key,
+    Operation,
+    Page,
+    Put,
+    Query,
+    Scan,
+    Table,
+    key_of,
+)
+
+_MAX_KEYS: Final = 100
+
+
+class WrittenRow(NamedTuple):
+    """The key of an indexed row that was written, and the time in seconds since the epoch."""
+
+    key: Key
+    seconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReadConsistency:
+    """The consistency of a session's reads, and the keys of indexed rows written lately.
+
+    A session whose reads are not consistent reads so from its first write on.
+    """
+
+    consistent: bool = False
+    written: tuple[Key, ...] = ()
+
+
+OWN_WRITES: Final = ReadConsistency()
+
+
+class SessionTable:
+    """A table whose reads show what the session has written, and what it is told was written.
+
+    An index is always read eventually consistently. Its pages are corrected by the rows written
+    lately, which are read from the base table. `written` has the keys of the indexed rows that the
+    session itself wrote, and `has_written` tells whether it wrote anything.
+    """
+
+    __slots__ = ("_consistent", "_known", "_table", "has_written", "written")
+
+    def __init__(self, table: Table, reads: ReadConsistency = OWN_WRITES) -> None:
+        self._table = table
+        self._consistent = reads.consistent
+        self._known = reads.written
+        self.written: Final = dict[Key, None]()
+        self.has_written = False
+
+    async def get(self, keys: Sequence[Key], *, consistent: bool = False) -> Batch:
+        return await self._table.get(keys, consistent=consistent or self._consistent)
+
+    async def query(self, query: Query) -> Page:
+        if not query.index:
+            consistent = query.consistent or self._consistent
+            return await self._table.query(replace(query, consistent=consistent))
+        units = 0.0
+        while True:
+            page = await self._correct(query, await self._table.query(query))
+            units += page.units
+            if page.items or page.last is None:
+                return replace(page, units=units)
+            # Readers of a list expect a page with a `last` to hold something.
+            query = replace(query, after=page.last)
+
+    async def scan(self, scan: Scan) -> Page:
+        return await self._table.scan(scan)
+
+    async def transact(self, operations: Sequence[Operation]) -> float:
+        self._note(operations)
+        units = await self._table.transact(operations)
+        self.has_written = True
+        return units
+
+    async def write(self, operations: Sequence[Put | Delete]) -> float:
+        self._note(operations)
+        units = await self._table.write(operations)
+        self.has_written = True
+        return units
+
+    async def ping(self) -> None:
+        await self._table.ping()
+
+    async def create(self) -> None:
+        await self._table.create()
+
+    async def verify(self) -> list[str]:
+        return await self._table.verify()
+
+    async def close(self) -> None:
+        await self._table.close()
+
+    def _note(self, operations: Sequence[Operation]) -> None:
+        """Note what is about to be written: a write that fails may have happened."""
+        self._consistent = True
+        for operation in operations:
+            if not isinstance(operation, Check) and _row_of(operation.key) is not None:
+                self.written[operation.key] = None
+
+    async def _correct(self, query: Query, page: Page) -> Page:
+        """Correct a page of the index by the rows written lately that lie within it."""
+        lately = dict.fromkeys((*self._known, *self.written))
+        named = [
+            key
+            for key in lately
+            if _lies_within(query, page.last, key) and _may_list(query.partition, key)
+        ]
+        if not named:
+            return page
+        starts = range(0, len(named), _MAX_KEYS)
+        batches = await gather(
+            *(
+                self._table.get(named[start : start + _MAX_KEYS], consistent=True)
+                for start in starts
+            )
+        )
+        found = {key: item for batch in batches for key, item in batch.items.items()}
+        rows = {key_of(item): item for item in page.items}
+        for key in named:
+            rows.pop(key, None)
+            if key in found and found[key].get(INDEX_HASH) == query.partition:
+                rows[key] = found[key]
+        items = [rows[key] for key in sorted(rows, reverse=query.descending)]
+        last, units = page.last, page.units + sum(batch.units for batch in batches)
+        if query.limit is not None and len(items) > query.limit:
+            items = items[: query.limit]
+            last = key_of(items[-1])
+        return Page(tuple(items), last, units)
+
+
+def _lies_within(query: Query, last: Key | None, key: Key) -> bool:
+    """Whether the page of a query on the index, which ends at `last`, may list the key.
+
+    Texts compare by code points, which is the order of their UTF-8 bytes.
+    """
+    wanted = query.range
+    if not key.pk.startswith(wanted.prefix) or key.pk < (wanted.low or ""):
+        return False
+    if wanted.high is not None and key.pk > wanted.high:
+        return False
+    if query.descending:
+        return (last is None or last <= key) and (query.after is None or key < query.after)
+    return (query.after is None or query.after < key) and (last is None or key <= last)
+
+
+def _row_of(key: Key) -> Row | None:
+    """The indexed row to which the key belongs, if there is one."""
+    leader = key.sk.partition(SEPARATOR)[0]
+    return next((row for row in _indexed_rows().get(leader, ()) if row.holds(key)), None)
+
+
+def _may_list(partition: str, key: Key) -> bool:
+    row = _row_of(key)
+    return row is not None and row.is_listed(key, partition)
+
+
+@cache
+def _indexed_rows() -> Mapping[str, Sequence[Row]]:
+    """The indexed rows of the table, by the fixed first segment of their `sk`."""
+    found: dict[str, list[Row]] = {}
+    for row in (*ROWS, GRANT, OWNED):
+        if row.index is not None:
+            found.setdefault(row.sk.leader, []).append(row)
+    return found

@@ -1,0 +1,59 @@
+"""`penstock export`: writes everything of a store to an archive."""
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from penstock.datastore.clock import Clock
+from penstock.datastore.moving.archive import Archive, Manifest
+from penstock.datastore.moving.export import Export
+from penstock.server.commands.options import StoreOptions
+from penstock.server.core.command_output import (
+    CommandFailed,
+    CommandOutput,
+    ExitCode,
+    show_progress,
+)
+from penstock.server.runtime.movable_stores import open_snapshot
+from penstock.server.runtime.stores import open_table
+from penstock.server.settings.settings import DATABASE, Settings
+
+_TARGET = "Folder of the archive. A folder with a part of this export is completed."
+
+
+def export(
+    target: Annotated[Path, Parameter(help=_TARGET)],
+    /,
+    *,
+    options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
+) -> CommandOutput:
+    """Write rows, samples, files and keys of the store to an archive, for `penstock import`.
+
+    Repeat the command after an interruption: it goes on. Rows of an embedded store are those of one
+    moment; of a table at DynamoDB they are not, so stop its servers first.
+
+    The archive contains users' secrets and the key that opens them. Only its owner can read it.
+    """
+    settings = options.settings()
+    manifest = asyncio.run(_export(settings, target))
+    counts = {kind: manifest.count(kind) for kind in ("rows", "samples", "files")}
+    text = f"{counts['rows']} rows, {counts['samples']} samples and {counts['files']} files"
+    return CommandOutput(f"{text} are in {target}", {"archive": str(target), **counts})
+
+
+async def _export(settings: Settings, target: Path) -> Manifest:
+    if settings.store == "sqlite" and not (settings.data_dir / DATABASE).exists():
+        words = f"There is no {settings.data_dir / DATABASE}."
+        raise CommandFailed(words, code=ExitCode.STORE)
+    async with open_table(settings) as table:
+        if problems := await table.verify():
+            raise CommandFailed(*problems, code=ExitCode.STORE)
+    archive = Archive(target)
+    found = archive.read_manifest()
+    if found is not None and found.complete:
+        raise CommandFailed(f"{target} has a complete archive already; choose another folder.")
+    async with open_snapshot(settings, target) as store:
+        with show_progress("Exporting", None) as progress:
+            return await Export(store, archive, Clock(), progress).run()

@@ -1,0 +1,30 @@
+"""The handshake of a WebSocket: the fields that the protocol demands (RFC 6455, 4)."""
+
+import re
+from typing import Final
+
+from penstock.server.connections.refusals import BAD_HANDSHAKE, RefusedRequest
+
+_FIELD: Final = re.compile(
+    rb"\r\n(sec-websocket-key|sec-websocket-version|sec-websocket-protocol):[ \t]*+([^\r]*+)",
+    re.IGNORECASE,
+)
+_KEY: Final = re.compile(rb"[A-Za-z0-9+/]{22}==")
+_TOKEN: Final = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]++"
+_NEXT: Final = rb"[ \t]*+,[ \t,]*+"
+_TOKENS: Final = re.compile(
+    rb"[ \t,]*+" + _TOKEN + rb"(?:" + _NEXT + _TOKEN + rb")*+(?:" + _NEXT + rb")?"
+)
+
+
+def check_handshake(raw: bytes) -> None:
+    """Raise RefusedRequest if uvicorn would refuse the handshake, with a text of its own."""
+    fields: dict[bytes, list[bytes]] = {}
+    for name, value in _FIELD.findall(raw):
+        fields.setdefault(name.lower(), []).append(value)
+    keys = fields.get(b"sec-websocket-key", [])
+    versions = fields.get(b"sec-websocket-version", [])
+    protocols = fields.get(b"sec-websocket-protocol", [])
+    is_keyed = len(keys) == 1 and _KEY.fullmatch(keys[0]) is not None
+    if not (is_keyed and versions == [b"13"] and all(map(_TOKENS.fullmatch, protocols))):
+        raise RefusedRequest(BAD_HANDSHAKE)

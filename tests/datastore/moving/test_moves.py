@@ -1,0 +1,175 @@
+"""A store moves to another kind of store and back, with everything in it."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from penstock.datastore.errors import BadArgument
+from penstock.datastore.moving import export
+from penstock.datastore.moving.archive import Archive, DamagedArchive
+from penstock.datastore.moving.import_ import NotEmpty
+from penstock.datastore.table.port import Put
+from tests.datastore.moving.furnished_store import (
+    export_of,
+    furnish,
+    furnish_little,
+    import_of,
+    open_empty,
+    read_everything,
+)
+from tests.support.stores import TWO
+from tests.support.table_interceptors import CutOffTable, ProcessDied
+
+
+async def test_a_store_moves_to_another_one_and_back_with_everything(tmp_path: Path) -> None:
+    async with (
+        open_empty("sqlite", tmp_path) as first,
+        open_empty(TWO[1], tmp_path, b"o" * 32) as second,
+        open_empty("sqlite", tmp_path, b"z" * 32) as third,
+    ):
+        await furnish(first)
+        before = await read_everything(first)
+        assert len(before.rows) > 300
+        assert len(before.samples) == 4
+        assert len(before.files) > 10
+
+        manifest = await export_of(first, tmp_path / "there").run()
+        assert manifest.complete
+        counts = (len(before.rows), len(before.samples), len(before.files))
+        assert await import_of(second, tmp_path / "there").run() == counts
+        assert await read_everything(second) == before
+
+        await export_of(second, tmp_path / "back").run()
+        assert await import_of(third, tmp_path / "back").run() == counts
+        assert await read_everything(third) == before
+
+
+class CutOffArchive(Archive):
+    """An archive whose process dies before it publishes the next file."""
+
+    def __init__(self, folder: Path, files: int) -> None:
+        super().__init__(folder)
+        self.left = files
+
+    def publish(self, draft: Path, name: str) -> None:
+        if self.left == 0:
+            raise ProcessDied
+        self.left -= 1
+        super().publish(draft, name)
+
+
+@pytest.mark.parametrize("files", [3, 4, 7])
+async def test_an_export_that_is_killed_again_and_again_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: int
+) -> None:
+    monkeypatch.setattr(export, "PART_LINES", 1)
+    monkeypatch.setattr(export, "FILES_PAGE", 1)
+    async with open_empty("sqlite", tmp_path) as first, open_empty("sqlite", tmp_path) as second:
+        await furnish_little(first)
+        deaths = 0
+        while True:
+            half = export_of(first, tmp_path / "archive")
+            half.archive = CutOffArchive(tmp_path / "archive", files)
+            try:
+                manifest = await half.run()
+                break
+            except ProcessDied:
+                deaths += 1
+        assert deaths >= 1
+        assert manifest.complete
+        before = await read_everything(first)
+        assert await import_of(second, tmp_path / "archive").run() == (len(before.rows), 1, 3)
+        assert await read_everything(second) == before
+
+
+@pytest.mark.parametrize("name", TWO)
+@pytest.mark.parametrize("writes", [2, 3])
+async def test_an_import_that_is_killed_again_and_again_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writes: int, name: str
+) -> None:
+    monkeypatch.setattr(export, "PART_LINES", 1)
+    async with open_empty("sqlite", tmp_path) as first, open_empty(name, tmp_path) as second:
+        await furnish_little(first)
+        await export_of(first, tmp_path / "archive").run()
+        before = await read_everything(first)
+        deaths = 0
+        while True:
+            half = replace(second, table=CutOffTable(second.table, writes))
+            try:
+                done = await import_of(half, tmp_path / "archive").run()
+                break
+            except ProcessDied:
+                deaths += 1
+        assert deaths >= 1
+        assert done == (len(before.rows), 1, 3)
+        assert await read_everything(second) == before
+
+
+async def test_an_import_into_a_table_with_rows_is_refused_unless_told(tmp_path: Path) -> None:
+    async with open_empty("sqlite", tmp_path) as first, open_empty("sqlite", tmp_path) as second:
+        await furnish_little(first)
+        await export_of(first, tmp_path / "archive").run()
+        await second.table.write([Put({"pk": "P:other", "sk": "PV:latest"})])
+        before = await read_everything(second)
+        with pytest.raises(NotEmpty):
+            await import_of(second, tmp_path / "archive").run()
+        assert await read_everything(second) == before
+
+        for _ in range(2):
+            await import_of(second, tmp_path / "archive", into_existing=True).run()
+            wanted = await read_everything(first)
+            assert await read_everything(second) == replace(wanted, rows=before.rows | wanted.rows)
+
+
+async def test_an_archive_that_is_not_complete_or_is_damaged_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "archive"
+    async with open_empty("sqlite", tmp_path) as first, open_empty("sqlite", tmp_path) as second:
+        with pytest.raises(DamagedArchive, match="is no archive"):
+            await import_of(second, folder).run()
+        await furnish_little(first)
+        half = export_of(first, folder)
+        half.archive = CutOffArchive(folder, 4)
+        with pytest.raises(ProcessDied):
+            await half.run()
+        with pytest.raises(DamagedArchive, match="not complete"):
+            await import_of(second, folder).run()
+
+        await export_of(first, folder).run()
+        blobs = {path: path.read_bytes() for path in (folder / "blobs").glob("*/*")}
+        for path in blobs:
+            path.write_bytes(b"other")
+        with pytest.raises(DamagedArchive, match="content of"):
+            await import_of(second, folder).run()
+        left = await read_everything(second)
+        assert ({key.pk[:3] for key in left.rows}, left.files) == ({"MI:"}, {})
+
+        for path, content in blobs.items():
+            path.write_bytes(content)
+        (part,) = (folder / "rows").iterdir()
+        kept = part.read_bytes()
+        part.write_bytes(kept.replace(b"odd", b"off", 1))
+        with pytest.raises(DamagedArchive, match="is damaged"):
+            await import_of(second, folder).run()
+        part.unlink()
+        with pytest.raises(DamagedArchive, match="has lost"):
+            await import_of(second, folder).run()
+        left = await read_everything(second)
+        assert ({key.pk[:3] for key in left.rows}, len(left.files)) == ({"MI:"}, 3)
+
+
+async def test_an_archive_goes_on_only_with_its_own_store(tmp_path: Path) -> None:
+    async with open_empty("sqlite", tmp_path) as first:
+        await export_of(first, tmp_path / "archive").run()
+        other = replace(first, source="another")
+        with pytest.raises(BadArgument, match="another store: sqlite"):
+            await export_of(other, tmp_path / "archive").run()
+
+
+async def test_only_the_owner_can_read_an_archive(tmp_path: Path) -> None:
+    async with open_empty("sqlite", tmp_path) as first:
+        await furnish_little(first)
+        await export_of(first, tmp_path / "archive").run()
+    found = [tmp_path / "archive", *(tmp_path / "archive").rglob("*")]
+    assert len(found) > 10
+    assert [path for path in found if path.stat().st_mode & 0o077] == []

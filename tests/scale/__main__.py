@@ -1,0 +1,67 @@
+"""Measures writes that meet, behind a proxy that refuses as AWS does; prints tables in Markdown.
+
+It needs dynoxide (`make tools`), the emulator of the tests. Exits with 1 if a write failed, or if
+a row is wrong afterwards.
+"""
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tests.scale.contention_proxy import ProxyLimits
+from tests.scale.loads import LOADS
+from tests.scale.measure import (
+    HOT_HEADER,
+    LOAD_HEADER,
+    Measured,
+    header,
+    measure,
+    planned,
+)
+from tests.support.stores import dynoxide_endpoint, skip_reason
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="tests.scale", description=__doc__)
+    parser.add_argument(
+        "--window", type=float, nargs="+", default=[10.0, 20.0], help="ms of a transaction"
+    )
+    parser.add_argument("--wcu", type=float, default=1000.0, help="write units a second for a key")
+    parser.add_argument("--lag", type=float, default=0.0, help="ms that reads lag")
+    parser.add_argument("--hop", type=float, default=0.0, help="ms on the way of each request")
+    parser.add_argument("--clients", type=int, default=64, help="of all servers together")
+    parser.add_argument("--writes", type=int, default=400, help="of each measurement")
+    parser.add_argument("--load", nargs="+", choices=[*LOADS], help="only these loads")
+    options = parser.parse_args(arguments)
+    if reason := skip_reason("dynoxide"):
+        parser.error(reason)
+    limits = ProxyLimits(0.0, options.wcu, options.lag, options.hop)
+    plan = planned(options.window, options.clients, options.writes, limits)
+    found: list[Measured] = []
+    with TemporaryDirectory() as directory:
+        for number, each in enumerate(plan, 1):
+            if options.load and each.kind not in options.load:
+                continue
+            sys.stderr.write(f"{number}/{len(plan)} {LOADS[each.kind].noun}\n")
+            found.append(asyncio.run(measure(each, dynoxide_endpoint(), Path(directory))))
+            sys.stderr.write(f"{found[-1].row}\n")
+    sys.stdout.write("\n".join(tables(found)) + "\n")
+    return int(any(each.faults or each.result.failures for each in found))
+
+
+def tables(found: Sequence[Measured]) -> list[str]:
+    """Return the lines of both tables, and of what went wrong."""
+    lines = [*header(LOAD_HEADER), *(each.row for each in found), "", *header(HOT_HEADER)]
+    hot = {each.of.kind: each for each in found if each.of.servers == 2 or each.of.kind == "groups"}
+    lines += [row for each in hot.values() for row in each.hot_rows]
+    for each in found:
+        wrong = [*dict.fromkeys(each.result.failures), *each.faults[:5]]
+        lines += [f"\n{LOADS[each.of.kind].noun}: {text}" for text in wrong]
+    return lines
+
+
+if __name__ == "__main__":
+    sys.exit(main())

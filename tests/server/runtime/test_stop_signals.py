@@ -1,0 +1,178 @@
+"""A signal ends a process in order, at whatever moment of its start it comes."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.patience import HUNG_SECONDS, wait_until
+from tests.support.penstock_command import LAST_LINE
+from tests.support.server_process import environment
+
+pytestmark = pytest.mark.xdist_group("stop signals")
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+LOADING = ("penstock.server\n", "cyclopts.core\n", "strawberry\n")
+"""The ends of the lines that Python writes when it has loaded these modules."""
+
+SERVING = ("GraphiQL ", LAST_LINE)
+"""The first and the last line of what a server says when it serves."""
+
+STARTED_IN_THE_BACKGROUND = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")
+"""A script's shell makes the commands that it starts in the background ignore Ctrl-C."""
+
+
+def serve(directory: Path, *options: str, within: tuple[str, ...] = ()) -> subprocess.Popen[str]:
+    command = [sys.executable, "-X", "importtime", "-m", "penstock", "serve", "--port", "0"]
+    return subprocess.Popen(
+        [*within, *command, "--no-seed", "--data-dir", str(directory / "data"), *options],
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def read_until(process: subprocess.Popen[str], words: str) -> None:
+    assert process.stderr is not None
+    for line in process.stderr:
+        if words in line:
+            return
+    raise AssertionError(f"the server never said {words!r}")
+
+
+def end(process: subprocess.Popen[str], by: signal.Signals) -> tuple[int, list[str]]:
+    """Send the signal; returns the exit code, and the lines that tell of something wrong."""
+    process.send_signal(by)
+    try:
+        _, said = process.communicate(timeout=HUNG_SECONDS)
+    finally:
+        process.kill()
+        process.wait()
+    wrong = ("Traceback", "Exception", "Error", "never")
+    lines = [line for line in said.splitlines() if not line.startswith("import time:")]
+    return process.returncode, [line for line in lines if any(word in line for word in wrong)]
+
+
+@pytest.mark.parametrize("by", SIGNALS)
+@pytest.mark.parametrize("words", LOADING)
+def test_a_signal_ends_a_server_that_is_loaded(
+    words: str, by: signal.Signals, tmp_path: Path
+) -> None:
+    process = serve(tmp_path)
+    read_until(process, words)
+    assert end(process, by) == (-by, [])
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize("by", SIGNALS)
+@pytest.mark.parametrize("words", SERVING)
+def test_a_signal_ends_a_server_that_begins_to_serve(
+    words: str, by: signal.Signals, tmp_path: Path
+) -> None:
+    process = serve(tmp_path)
+    read_until(process, words)
+    assert end(process, by) == (0, [])
+
+
+def test_a_server_that_a_script_starts_in_the_background_obeys_ctrl_c(tmp_path: Path) -> None:
+    process = serve(tmp_path, within=STARTED_IN_THE_BACKGROUND)
+    read_until(process, SERVING[0])
+    assert end(process, signal.SIGINT) == (0, [])
+
+
+def children(process: int) -> list[int]:
+    return [
+        int(one) for one in Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    ]
+
+
+@pytest.mark.parametrize("by", SIGNALS)
+def test_a_signal_ends_processes_that_still_start(by: signal.Signals, tmp_path: Path) -> None:
+    process = serve(tmp_path, "--workers", "2")
+    read_until(process, "penstock.server.runtime.supervisor\n")
+    wait_until(lambda: len(children(process.pid)) == 2)
+    started = children(process.pid)
+    assert end(process, by) == (0, [])
+    wait_until(lambda: not any(Path(f"/proc/{one}").exists() for one in started))
+
+
+SCRIPT = """
+import asyncio, contextlib, os, signal, sys
+from penstock.server.runtime import stop_signals
+
+def send(): os.kill(os.getpid(), signal.{by})
+async def main(stop):
+{main}
+{before}
+stop_signals.run_until_stopped(main)
+print("over")
+"""
+
+
+def run_script(by: signal.Signals, main: str, before: str = "") -> tuple[int, list[str]]:
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT.format(by=by.name, main=main, before=before)],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=HUNG_SECONDS,
+        check=False,
+    )
+    return done.returncode, done.stdout.splitlines()
+
+
+@pytest.mark.parametrize("by", SIGNALS)
+def test_a_signal_whose_cancellation_is_swallowed_is_heard_at_the_next_step(
+    by: signal.Signals,
+) -> None:
+    main = """
+    send()
+    with contextlib.suppress(asyncio.CancelledError):
+        await asyncio.Event().wait()
+    with stop.handled_by(lambda heard: print(heard.name)):
+        send()
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        print("served")
+    """
+    code, said = run_script(by, main)
+    assert (code, said[0], set(said[1:-2]), said[-2:]) == (
+        0,
+        by.name,
+        {by.name} & set(said[1:-2]),
+        ["served", "over"],
+    )
+
+
+@pytest.mark.parametrize("by", SIGNALS)
+def test_a_signal_that_python_ignores_before_the_loop_runs_is_heard(by: signal.Signals) -> None:
+    before = """
+new_event_loop = stop_signals.new_event_loop
+class Sends:
+    def __del__(self): send()
+def new_loop():
+    Sends()
+    return new_event_loop()
+stop_signals.new_event_loop = new_loop
+"""
+    assert run_script(by, "    print('it runs')", before) == (0, ["over"])
+
+
+@pytest.mark.parametrize("by", SIGNALS)
+def test_what_is_open_closes_before_the_process_ends(by: signal.Signals) -> None:
+    main = """
+    try:
+        send()
+        await asyncio.Event().wait()
+    finally:
+        await asyncio.sleep(0)
+        print("closed")
+    """
+    assert run_script(by, main) == (0, ["closed", "over"])
+
+
+def test_a_failure_is_no_stop() -> None:
+    assert run_script(signal.SIGINT, "    raise asyncio.CancelledError")[0] == 1
