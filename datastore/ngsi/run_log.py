@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import Final
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.errors import IllegalState, NotFound
+from penstock.datastore.errors import IllegalState, NotFound, Unreadable
 from penstock.datastore.manifest.insert import insert_run
 from penstock.datastore.manifest.lists import RunListFilter, RunLists
 from penstock.datastore.manifest.records import ManifestName, Run, RunName, RunState, Stage
@@ -119,7 +119,7 @@ class RunLog:
             names = [RunName(MANIFEST, key.removesuffix(FILE)) for key in files]
             found = await self.runs.many(names)
             for file, run in zip(files, found, strict=True):
-                if isinstance(run, NotFound) or run.state is RunState.LOADED:
+                if _needs_no_segment(run):
                     await self.lines.files.delete(file)
                     deleted += 1
         return deleted
@@ -146,3 +146,10 @@ class RunLog:
         marked = RunListFilter(state=RunState.PROCESSED, to_skip=False)
         found = [await lists.page(MANIFEST, marked, window), await lists.stale(MANIFEST, window)]
         return [run for part in found for _, run in part.entries]
+
+
+def _needs_no_segment(run: Run | NotFound) -> bool:
+    """Whether a run is loaded or was never there; one of a newer release may need its segment."""
+    if isinstance(run, NotFound):
+        return not isinstance(run, Unreadable)
+    return run.state is RunState.LOADED

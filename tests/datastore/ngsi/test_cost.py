@@ -1,5 +1,7 @@
 """The write units of a notification beside its samples; docs/ngsi.md has the same table."""
 
+import asyncio
+
 from penstock.datastore.manifest.lists import RunLists
 from penstock.datastore.ngsi.sink import NotificationSink
 from penstock.datastore.table.instrumentation import MeteredTable
@@ -54,3 +56,19 @@ async def test_what_is_sent_together_shares_its_run_and_its_counts(
         alone = [10 + INDEX_OF_THE_MANIFEST[implementation], 8]
         assert await measure(sink, metered, *cars) == alone
         assert len(await runs(sink)) == 2
+
+
+@without_moto
+async def test_ten_notifications_that_wait_together_share_all_but_their_receipts(
+    world: SinkWorld, implementation: str
+) -> None:
+    index = INDEX_OF_THE_MANIFEST[implementation]
+    metered = MeteredTable(world.context.table)
+    async with world.open_sink(SLOW, table=metered, lease_seconds=60) as sink:
+        await measure(sink, metered, "car1")
+        metered.units.wcu = 0
+        await asyncio.gather(*(accept(sink, "car1", correlator=f"c{n}") for n in range(10)))
+        assert len(await runs(sink)) == 2
+        assert metered.units.wcu == 10 * 2 + 10 + index
+        await sink.loader.drain()
+        assert metered.units.wcu == 10 * 2 + 10 + index + 8

@@ -27,9 +27,9 @@ from tests.datastore.ngsi.sample_destinations import (
     unique_table_name,
 )
 from tests.datastore.ngsi.sample_sinks import QUICK, SinkWorld, car
-from tests.datastore.ngsi.test_repository import SUPER, reader, speed
+from tests.datastore.ngsi.test_repository import reader, speed
 from tests.datastore.ngsi.test_sink import accept
-from tests.support.sample_resources import walk, without_moto
+from tests.support.sample_resources import SUPER, walk, without_moto
 from tests.support.stores import dynoxide_endpoint
 
 DAY = 86_400

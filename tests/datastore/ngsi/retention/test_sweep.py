@@ -11,6 +11,7 @@ from penstock.datastore.clock import Clock
 from penstock.datastore.errors import NotFound, Unavailable
 from penstock.datastore.manifest.manifests import Manifests
 from penstock.datastore.manifest.records import RunState
+from penstock.datastore.manifest.rows import key_of_run
 from penstock.datastore.ngsi.counts import IngestCounts
 from penstock.datastore.ngsi.dead_letters import FOLDER as LETTERS
 from penstock.datastore.ngsi.options import RetentionTimes
@@ -18,7 +19,7 @@ from penstock.datastore.ngsi.retention.sweep import RetentionSweep
 from penstock.datastore.ngsi.run_log import MANIFEST, SINK_CALLER
 from penstock.datastore.ngsi.sink import NotificationSink
 from penstock.datastore.table.layout import RUN
-from penstock.datastore.table.port import Table
+from penstock.datastore.table.port import Table, Update
 from tests.datastore.manifest.sample_runs import run_faults
 from tests.datastore.ngsi.failing_destinations import FailingDestinations, fail_first, fail_table
 from tests.datastore.ngsi.sample_sinks import SinkWorld
@@ -187,3 +188,18 @@ async def test_the_result_of_a_replay_is_no_letter_that_goes(world: SinkWorld) -
         watch.move(31 * DAY)
         await sweep_of(sink, replace(MONTH, runs=None)).remove_old()
         assert await replay([letter.id]) == first
+
+
+@on_sqlite
+async def test_a_run_that_cannot_be_read_keeps_its_row_and_its_segment(world: SinkWorld) -> None:
+    watch, table = Watch(), world.context.table
+    async with world.open_sink(SLOW, clock=Clock(watch), lease_seconds=60) as sink:
+        await load_runs(sink, 1)
+        (run,) = await runs(sink)
+        key = key_of_run(run.name)
+        await table.transact([Update(key=key, set={"State": "OF_A_NEWER_RELEASE"})])
+        watch.move(100 * DAY)
+        assert await sweep_of(sink).remove_old() == 0
+        assert len(await sink.committer.run_log.read_events(run)) == 1
+        assert key in await contents(table)
+        assert await counted_runs(sink) == 1
