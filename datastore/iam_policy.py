@@ -33,7 +33,9 @@ DESTINATIONS: Final = (
     "dynamodb:BatchWriteItem",
     "dynamodb:CreateTable",
     "dynamodb:DescribeTable",
+    "dynamodb:DescribeTimeToLive",
     "dynamodb:Query",
+    "dynamodb:UpdateTimeToLive",
 )
 DESTINATIONS_SETUP: Final = ("dynamodb:Scan",)
 DESTINATION_NAMES: Final = f"*{CONCATENATOR}*"

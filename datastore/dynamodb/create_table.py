@@ -36,7 +36,8 @@ class TableDifferences:
 class TableDefinition:
     """The definition of one table at DynamoDB; `deadline` in seconds bounds each single call.
 
-    Without `indexed` it is a table of samples, which has the keys and neither index nor TTL.
+    Without `indexed` it is a table of samples, which has no index. Its TTL is switched on when it
+    is created; a table that exists may belong to another program, and stays as it is.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class TableDefinition:
         of samples exists with other keys.
         """
         description = await self._describe()
+        is_new = description is None
         if description is None:
             await self._call_unless_begun("CreateTable", _creation_request(self._indexed))
         elif self._indexed and _find_index(description) is None:
@@ -62,7 +64,7 @@ class TableDefinition:
             description = await self._wait_until_active()
         if not self._indexed:
             self._check_keys(description)
-        if self._indexed and await self._read_ttl() is None:
+        if (self._indexed or is_new) and await self._read_ttl() is None:
             await self._call_unless_begun(
                 "UpdateTimeToLive",
                 {"TimeToLiveSpecification": {"Enabled": True, "AttributeName": TTL}},

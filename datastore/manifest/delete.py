@@ -1,6 +1,6 @@
 """Deletion of a run with its history, and of a manifest with its runs."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import timedelta
 
@@ -11,7 +11,7 @@ from penstock.datastore.manifest.manifests import (
     delete_manifest_writes,
     key_of_manifest,
     manifest_name_of,
-    remove_run_write,
+    remove_runs_write,
 )
 from penstock.datastore.manifest.records import ManifestName, Run, RunName
 from penstock.datastore.manifest.rows import (
@@ -22,9 +22,18 @@ from penstock.datastore.manifest.rows import (
     run_of,
     tombstone,
 )
-from penstock.datastore.table.commit import AlreadyDone, Attempts, StaleRead, Write, commit
+from penstock.datastore.table.commit import (
+    AlreadyDone,
+    Attempts,
+    Refusal,
+    StaleRead,
+    Write,
+    commit,
+    stale_read,
+)
 from penstock.datastore.table.items import read_rows
 from penstock.datastore.table.layout import RUN_LISTED
+from penstock.datastore.table.limits import TRANSACTION_OPERATIONS
 from penstock.datastore.table.pages import query_items
 from penstock.datastore.table.port import (
     Attributes,
@@ -50,24 +59,70 @@ async def delete_run(access: Access, run: Run) -> None:
     The oldest part of a long history is deleted beforehand. If the run was ever claimed, a
     tombstone keeps its highest fence for thirty days.
     """
+    removal = await _removal_writes(access, run, _describe_conflict)
+    if run.fence:
+        until = int((access.clock.now() + FENCE_RETENTION).timestamp())
+        grave = tombstone(run, until)
+        removal = [each for each in removal if each.operation.key != grave.key]
+        removal.append(Write(grave))
+    await commit(access.table, [*removal, remove_runs_write(run.name.manifest)])
+
+
+async def delete_runs(access: Access, manifest: ManifestName, runs: Sequence[Run]) -> int:
+    """Delete runs of a manifest whose names nobody uses again; return their number.
+
+    A transaction deletes several. A run that has changed since it was read stays. No tombstones
+    are left. An interrupted call can be repeated.
+    """
+    removals = [await _removal_writes(access, run, stale_read) for run in runs]
+    deleted = 0
+    for together in _fit_transactions(removals):
+        if await _remove(access, manifest, together):
+            deleted += len(together)
+        elif len(together) > 1:
+            deleted += sum([await _remove(access, manifest, [each]) for each in together])
+    return deleted
+
+
+async def _remove(access: Access, manifest: ManifestName, removals: Sequence[list[Write]]) -> bool:
+    """Delete runs in one transaction; False if one of them has changed."""
+    writes = [write for removal in removals for write in removal]
+    try:
+        await commit(access.table, [*writes, remove_runs_write(manifest, len(removals))])
+    except StaleRead:
+        return False
+    return True
+
+
+def _fit_transactions(removals: Iterable[list[Write]]) -> Iterator[list[list[Write]]]:
+    """Divide removals into transactions, each with room for the manifest's count."""
+    together, size = list[list[Write]](), 0
+    for removal in removals:
+        if together and size + len(removal) >= TRANSACTION_OPERATIONS:
+            yield together
+            together, size = [], 0
+        together.append(removal)
+        size += len(removal)
+    if together:
+        yield together
+
+
+async def _removal_writes(access: Access, run: Run, refusal: Refusal) -> list[Write]:
+    """The writes that delete a run's rows: its own, its events, and its lines in lists.
+
+    The oldest part of a long history, but the first event, is deleted by this call.
+    """
     events = [key_of(item) async for item in query_items(access.table, history_query(run))]
     oldest, rest = events[1:-EVENTS_PER_TRANSACTION], events[1:][-EVENTS_PER_TRANSACTION:]
     for start in range(0, len(oldest), BATCH):
         await access.table.write([Delete(key) for key in oldest[start : start + BATCH]])
     still = Compare("Version", "=", run.version)
-    until = int((access.clock.now() + FENCE_RETENTION).timestamp())
-    first = tombstone(run, until) if run.fence else Delete(events[0])
-    await commit(
-        access.table,
-        [
-            Write(Delete(key_of_run(run.name), still), _describe_conflict),
-            Write(first),
-            *(Write(Delete(key)) for key in rest),
-            Write(delete_list_line(run, ALL_RUNS)),
-            Write(delete_list_line(run, run.state)),
-            remove_run_write(run.name.manifest),
-        ],
-    )
+    return [
+        Write(Delete(key_of_run(run.name), still), refusal),
+        *(Write(Delete(key)) for key in (*events[:1], *rest)),
+        Write(delete_list_line(run, ALL_RUNS)),
+        Write(delete_list_line(run, run.state)),
+    ]
 
 
 async def delete_manifest(

@@ -27,12 +27,13 @@ class _RunExists(Exception):
 
 
 async def insert_run(
-    access: Access, run: Run, action: Action, extra_writes: Sequence[Write] = ()
+    access: Access, run: Run, action: Action | None, extra_writes: Sequence[Write] = ()
 ) -> tuple[Run, bool]:
     """Insert a run unless it exists, and create its manifest if need be.
 
     Returns the run, and whether this call inserted it. The fences of a deleted run of the same name
-    are continued. The `extra_writes` are part of the transaction.
+    are continued. Without an `action`, the history begins with the next event; the name must then
+    be one that no run ever had. The `extra_writes` are part of the transaction.
     """
     length = key_bytes(run.name)
     if length > INDEX_RANGE_BYTES:
@@ -42,7 +43,7 @@ async def insert_run(
         place = new_manifest_writes(access, manifest) if absent else [add_runs_write(manifest)]
         # The run comes first: if it exists, the conflicts of the other rows do not matter.
         own = Write(Put(run_item(run), Missing()), _insert_conflict)
-        rows = new_rows(run, first_event(access, run, action))
+        rows = new_rows(run, None if action is None else first_event(access, run, action))
         try:
             await commit(access.table, [own, *rows, *place, *extra_writes])
         except ManifestMissing:

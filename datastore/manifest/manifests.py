@@ -152,9 +152,9 @@ def new_manifest_writes(access: Access, name: ManifestName) -> list[Write]:
     return [Write(Put(item, Missing())), count_in_group(name.group, "grants", 1)]
 
 
-def remove_run_write(name: ManifestName) -> Write:
-    """The write that takes one run off the manifest's count."""
-    return Write(Update(key=key_of_manifest(name), add={"runs": -1}, condition=Exists()))
+def remove_runs_write(name: ManifestName, runs: int = 1) -> Write:
+    """The write that takes runs off the manifest's count."""
+    return Write(Update(key=key_of_manifest(name), add={"runs": -runs}, condition=Exists()))
 
 
 def delete_manifest_writes(name: ManifestName) -> list[Write]:

@@ -66,6 +66,11 @@ def event_item(run: Run, event: RunEvent) -> Item:
     return {**key, **attributes}
 
 
+def first_event_key(run: Run) -> Key:
+    """The key of a run's first event, which becomes that of its tombstone."""
+    return RUN_EVENT.key(manifest=run.name.manifest.key_parts, run=run.run_id, seq=1)
+
+
 def event_of(item: Attributes) -> RunEvent:
     return load(RunEvent, item, seq=int(RUN_EVENT.sk.parse(str(item["sk"]))["seq"]))
 
@@ -88,22 +93,25 @@ class RunWasDeleted(Exception):
         self.fence = fence
 
 
-def new_rows(run: Run, event: RunEvent) -> list[Write]:
+def new_rows(run: Run, event: RunEvent | None) -> list[Write]:
     """All rows of a new run except its own.
 
     Raises RunWasDeleted if a run of this name was deleted and the new run's fence is not its
     highest.
     """
+    lines = [Write(list_line(run, ALL_RUNS)), Write(list_line(run, run.state))]
+    if event is None:
+        return lines
     item = event_item(run, event)
     condition = AnyOf((Missing(), Compare("fence", "=", run.fence)))
     history = Write(Put(item, condition), lambda standing: RunWasDeleted(_fence_of(standing)))
-    return [history, Write(list_line(run, ALL_RUNS)), Write(list_line(run, run.state))]
+    return [history, *lines]
 
 
 def tombstone(run: Run, until: int) -> Put:
     """The tombstone that keeps a deleted run's highest fence, so that no fence is used twice."""
-    key = RUN_EVENT.item(manifest=run.name.manifest.key_parts, run=run.run_id, seq=1)
-    return Put({**key, "fence": run.fence, TTL: until})
+    pk, sk = first_event_key(run)
+    return Put({"pk": pk, "sk": sk, "fence": run.fence, TTL: until})
 
 
 def changed_rows(before: Run, after: Run, event: RunEvent | None) -> list[Write]:

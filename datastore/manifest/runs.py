@@ -142,13 +142,19 @@ class Runs:
         return (await insert_run(self.access, run, Action.DISCOVER))[0]
 
     async def change(
-        self, name: RunName, transition: Transition, extra_writes: Sequence[Write] = ()
+        self,
+        name: RunName,
+        transition: Transition,
+        extra_writes: Sequence[Write] = (),
+        *,
+        recorded: bool = True,
     ) -> Run:
         """Change a run as the table of states allows: one read, and one transaction.
 
         Repeating a change of the same claim with the same content changes nothing, whatever
         happened to the run since. The `extra_writes` are part of the transaction if the run
-        changes. Raises IllegalState, or one of its subclasses.
+        changes. Unless it is `recorded`, the history gets no event of it. Raises IllegalState, or
+        one of its subclasses.
         """
         self.access.require_role(Role.CONTRIBUTOR, name.manifest.group)
         rules.require_valid(transition.problems())
@@ -163,7 +169,7 @@ class Runs:
                 raise
             if after is run:
                 return run
-            event = self._event(run, after, transition, call)
+            event = self._event(run, after, transition, call) if recorded else None
             try:
                 await commit(self.access.table, [*changed_rows(run, after, event), *extra_writes])
             except StaleRead:

@@ -13,7 +13,6 @@ from penstock.datastore.clock import Clock
 from penstock.datastore.manifest.records import Run
 from penstock.datastore.ngsi.counts import IngestCounts, Tally
 from penstock.datastore.ngsi.dead_letters import (
-    FOLDER,
     DeadEvent,
     DeadLetter,
     LetterFiles,
@@ -133,8 +132,7 @@ class BatchCommitter:
         ordered = sorted(dead, key=_service_path)
         if not ordered:
             return []
-        file = f"{FOLDER}/{self.clock.new_id()}.ndjson.gz"
-        await self.letter_files.lines.write(file, ordered)
+        file = await self.letter_files.write(self.clock, ordered)
         rows, line = [], 0
         for _, group in groupby(ordered, key=_service_path):
             together = list(group)

@@ -6,7 +6,7 @@ answer, or who came at the same time, gets the same one.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -27,6 +27,7 @@ from penstock.datastore.table.port import (
     TTL,
     AllOf,
     Attributes,
+    Delete,
     Exists,
     Item,
     Missing,
@@ -40,6 +41,8 @@ FOLDER: Final = "ngsi/dead-letters"
 RESULT_LIFETIME: Final = timedelta(days=1)
 
 _REPLAYED = "replayedEvents"
+_WAITING = AllOf((Exists(), Missing(_REPLAYED)))
+"""The condition that a letter was not replayed."""
 
 
 class Refusal(NamedTuple):
@@ -155,6 +158,11 @@ def dead_letter_insert(letter: DeadLetter) -> Write:
     return Write(Put({**key, **_letter_attributes(letter)}, Missing()))
 
 
+def dead_letter_delete(letter: DeadLetter) -> Write:
+    """The write that removes a letter; raises StaleRead if it is gone, or was replayed."""
+    return Write(Delete(DEAD_LETTER.key(id=letter.id), _WAITING))
+
+
 def replay_write(result: ReplayResult, clock: Clock) -> Write:
     """The write that puts a result in the place of its letter, which leaves the lists.
 
@@ -169,8 +177,7 @@ def replay_write(result: ReplayResult, clock: Clock) -> Write:
         _REPLAYED: result.events,
         TTL: int((clock.now() + RESULT_LIFETIME).timestamp()),
     }
-    waiting = AllOf((Exists(), Missing(_REPLAYED)))
-    return Write(overwrite(DeadLetter, item, waiting), lambda _: LetterGone())
+    return Write(overwrite(DeadLetter, item, _WAITING), lambda _: LetterGone())
 
 
 async def list_letters(table: Table, at: ServicePathKey, window: Window) -> Slice[DeadLetter]:
@@ -208,10 +215,28 @@ class LetterFiles:
     def of(cls, files: Files) -> "LetterFiles":
         return cls(LineFiles.of(files, DeadEvent))
 
+    async def write(self, clock: Clock, dead: Sequence[DeadEvent]) -> str:
+        """Write the events of letters to a new file of this day; return its name."""
+        file = f"{FOLDER}/{clock.now():%Y-%m-%d}/{clock.new_id()}.ndjson.gz"
+        await self.lines.write(file, dead)
+        return file
+
     async def read(self, letter: DeadLetter) -> list[DeadEvent]:
         """Read the events of a letter from its file."""
         found = await self.lines.read(letter.file)
         return found[letter.line : letter.line + letter.events]
+
+    async def delete_before(self, moment: datetime) -> int:
+        """Delete the files that were written on the days before; return their number.
+
+        Files of releases that did not put them into a folder for each day stay.
+        """
+        deleted = 0
+        async for page in self.lines.pages_before(FOLDER, moment):
+            for key in page:
+                await self.lines.files.delete(key)
+            deleted += len(page)
+        return deleted
 
 
 def normalized_entity(update: EntityUpdate) -> Mapping[str, Any]:

@@ -16,6 +16,7 @@ import msgspec
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import NotFound, NotPermitted, Unreadable
 from penstock.datastore.ngsi.counts import ServicePathKey
+from penstock.datastore.ngsi.notification import group_of
 from penstock.datastore.ngsi.options import Persistence
 from penstock.datastore.ngsi.rows import Event
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role, ancestors, covers
@@ -35,19 +36,11 @@ from penstock.datastore.table.port import (
     Update,
     Value,
 )
-from penstock.datastore.text import comparison_form, escape, unescape
+from penstock.datastore.text import escape, unescape
 
 T = TypeVar("T")
 
 LEVEL_SEPARATOR: Final = "~"
-
-
-def group_of(service: str, path: str) -> GroupPath:
-    """The group of a service path; the group of the path `/` is that of the service.
-
-    The group need not exist: roles in the groups above it apply.
-    """
-    return GroupPath(comparison_form(f"/{service}{path}".rstrip("/")))
 
 
 def group_key_text(group: GroupPath) -> str:

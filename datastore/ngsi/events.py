@@ -6,8 +6,9 @@ A segment has one event in each line. It is written once, and read again after a
 import gzip
 import zlib
 from asyncio import to_thread
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 from hashlib import sha256
 from typing import Any, Final, Generic, TypeAlias, TypeVar
@@ -15,7 +16,7 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 import msgspec
 
 from penstock.datastore.errors import LimitExceeded, Unavailable
-from penstock.datastore.objects.port import Files, single_chunk
+from penstock.datastore.objects.port import LISTING, Files, single_chunk
 from penstock.datastore.table import limits
 from penstock.datastore.table.port import Value
 
@@ -145,6 +146,18 @@ class LineFiles(Generic[T]):
             return self._decompress_lines(packed)
         except (OSError, EOFError, zlib.error, msgspec.MsgspecError) as error:
             raise Unavailable(f"The file {key} is damaged.") from error
+
+    async def pages_before(self, folder: str, moment: datetime) -> AsyncIterator[Sequence[str]]:
+        """Yield the files of a folder that lie in the folders of the days before, page by page."""
+        start, day, after = f"{folder}/2", f"{folder}/{moment:%Y-%m-%d}/", ""
+        while True:
+            page = await self.files.list(start, after)
+            found = [key for key in page if key < day]
+            if found:
+                yield found
+            if len(page) < LISTING or len(found) < len(page):
+                return
+            after = page[-1]
 
     def _decompress_lines(self, packed: bytes) -> list[T]:
         return self.decoder.decode_lines(gzip.decompress(packed))

@@ -14,6 +14,8 @@ from penstock.datastore.errors import BadArgument, LimitExceeded
 from penstock.datastore.ngsi.entities import read_entity, read_legacy_entity
 from penstock.datastore.ngsi.events import EntityUpdate, Json, Poison, identity_digest, read_json
 from penstock.datastore.ngsi.ngsi_ld import check_entities, check_envelope, check_header_fields
+from penstock.datastore.roles import GroupPath
+from penstock.datastore.text import comparison_form
 
 MAX_SERVICE: Final = 50
 MAX_LEVELS: Final = 10
@@ -92,6 +94,14 @@ def read_headers(headers: Mapping[str, str], defaults: NotificationDefaults) -> 
         _read_format(headers.get("ngsiv2-attrsformat")),
         correlator or None,
     )
+
+
+def group_of(service: str, path: str) -> GroupPath:
+    """The group of a service path; the group of the path `/` is that of the service.
+
+    The group need not exist: roles in the groups above it apply.
+    """
+    return GroupPath(comparison_form(f"/{service}{path}".rstrip("/")))
 
 
 def check_service(service: str) -> str:

@@ -1,10 +1,21 @@
 """The options of a sink: every documented parameter, with its default."""
 
+import re
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import StrEnum
 from typing import Final
 
+from penstock.datastore.errors import BadArgument
 from penstock.datastore.ngsi.name_encoding import Encoding
+from penstock.datastore.ngsi.notification import group_of
+from penstock.datastore.roles import ROOT, GroupPath, covers, parse_group_path
+
+MAX_DAYS: Final = 36_500
+"""The longest time for which something is kept that is not kept for ever, in days."""
+
+_DAYS = re.compile(r"[0-9]{1,6}", re.ASCII)
+_DAY_SECONDS = 86_400
 
 RETRY_FOREVER: Final = -1
 """The `batch_ttl` that retries a batch until it is stored."""
@@ -62,13 +73,50 @@ class NamingOptions:
     long_names: LongNames = LongNames.HASH
 
 
+@dataclass(frozen=True, slots=True)
+class SampleLifetimes:
+    """The days for which samples are kept, by group; 0 is for ever.
+
+    The entry of the group of a service path counts, or that of the nearest group above it.
+    """
+
+    days: tuple[tuple[GroupPath, int], ...] = ()
+
+    def expiry(self, service: str, path: str, at: int) -> int | None:
+        """The second at which a sample of a time `at` in milliseconds expires; None for never."""
+        if not self.days:
+            return None
+        group = group_of(service, path)
+        above = [(len(each), days) for each, days in self.days if covers(each, group)]
+        _, days = max(above, default=(0, 0))
+        return at // 1000 + days * _DAY_SECONDS if days else None
+
+
+def parse_lifetimes(text: str) -> SampleLifetimes:
+    """Parse `30,/vehicles=90,/vehicles/4wheels=0`: the days of all groups, and of some.
+
+    Raises BadArgument.
+    """
+    found: dict[GroupPath, int] = {}
+    for entry in text.split(","):
+        group, _, days = entry.strip().rpartition("=")
+        place = parse_group_path(group) if group else ROOT
+        if not _DAYS.fullmatch(days) or int(days) > MAX_DAYS:
+            raise BadArgument(f"{entry.strip()!r} does not end in a number of days to {MAX_DAYS}.")
+        if place in found:
+            raise BadArgument(f"The group {place} is there twice.")
+        found[place] = int(days)
+    return SampleLifetimes(tuple(found.items()) if any(found.values()) else ())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemLayout:
-    """The options that decide the form of an update's items."""
+    """The options that decide the form of an update's items, and how long they are kept."""
 
     attr_persistence: Persistence = Persistence.ROW
     value_format: ValueFormat = ValueFormat.TEXT
     compat: Compat = Compat.DOCUMENTED
+    lifetimes: SampleLifetimes = SampleLifetimes()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,3 +156,19 @@ class SinkOptions:
     ack: Ack = Ack.DURABLE
     max_pending: int = 10_000
     retry_window: int = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetentionTimes:
+    """How long the sink keeps what it wrote; None is for ever.
+
+    A run stays at least as long as the file of its segment.
+    """
+
+    segments: timedelta = timedelta(days=7)
+    runs: timedelta | None = None
+    letters: timedelta | None = None
+
+
+FOR_EVER: Final = RetentionTimes()
+"""Nothing but the files of segments goes."""

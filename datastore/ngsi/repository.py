@@ -116,7 +116,9 @@ class IngestRepository:
 
     @property
     def series(self) -> SeriesReader:
-        return SeriesReader(self.ingest.destinations, self.access.budget.rounds, self.units)
+        return SeriesReader(
+            self.ingest.destinations, self.access.budget.rounds, self.units, self.access.clock
+        )
 
     @property
     def rules(self) -> NamingRules:

@@ -62,9 +62,10 @@ class Event(SegmentStruct, frozen=True, array_like=True):
 
 def items_of(event: Event, layout: ItemLayout) -> list[Item]:
     """The items that store an update; the same event always gives the same items."""
-    if event.persistence is Persistence.COLUMN:
-        return list(_column_items(event, layout))
-    return list(_row_items(event, layout))
+    column = event.persistence is Persistence.COLUMN
+    items = list(_column_items(event, layout) if column else _row_items(event, layout))
+    expiry = layout.lifetimes.expiry(event.service, event.path, event.at)
+    return items if expiry is None else [{**item, TTL: expiry} for item in items]
 
 
 def item_count(event: Event) -> int:

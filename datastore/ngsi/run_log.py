@@ -2,7 +2,7 @@
 
 A segment holds events that were already read and checked. Its run therefore enters the manifest in
 the state LOADING, leased to the worker that wrote it. If that worker dies, another one claims the
-run.
+run. The history of a run begins with the first event that is out of the ordinary, such as this.
 """
 
 from collections.abc import Sequence
@@ -11,10 +11,10 @@ from datetime import timedelta
 from typing import Final
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.errors import IllegalState, NotFound
+from penstock.datastore.errors import IllegalState, NotFound, Unreadable
 from penstock.datastore.manifest.insert import insert_run
 from penstock.datastore.manifest.lists import RunListFilter, RunLists
-from penstock.datastore.manifest.records import Action, ManifestName, Run, RunName, RunState, Stage
+from penstock.datastore.manifest.records import ManifestName, Run, RunName, RunState, Stage
 from penstock.datastore.manifest.runs import Runs
 from penstock.datastore.manifest.transitions import Claim, Fail, Heartbeat, MarkLoaded
 from penstock.datastore.ngsi.events import LineFiles
@@ -87,7 +87,7 @@ class RunLog:
 
     async def insert_run(self, run: Run, extra_writes: Sequence[Write]) -> None:
         """Insert a run into the manifest; from then on its events are durable."""
-        await insert_run(self.runs.access, run, Action.DISCOVER, extra_writes)
+        await insert_run(self.runs.access, run, None, extra_writes)
 
     async def read_events(self, run: Run) -> list[Event]:
         """Read the events of a run; raises NotFound if the segment is gone."""
@@ -102,28 +102,27 @@ class RunLog:
     ) -> None:
         """Mark a run as loaded; raises IllegalState if another worker holds it by now."""
         transition = MarkLoaded(fence=run.fence, loaded_by=self.written_by, counts=counts)
-        await self.runs.change(run.name, transition, extra_writes)
+        # What usually happens is told by the run's own row.
+        await self.runs.change(run.name, transition, extra_writes, recorded=run.fence > 1)
 
     async def mark_failed(self, run: Run, error: str) -> None:
         """Mark a run as failed, so that a person must decide about it."""
         await self.runs.change(run.name, Fail(fence=run.fence, error=error))
 
     async def delete_old_segments(self, keep: timedelta) -> int:
-        """Delete some old segments that nobody needs, and return their number.
+        """Delete the old segments that nobody needs, and return their number.
 
         These are segments of loaded runs and segments that never got a run.
         """
-        oldest = f"{FOLDER}/{self.access.clock.now() - keep:%Y-%m-%d}/"
-        files = [key for key in await self.lines.files.list(f"{FOLDER}/") if key < oldest]
-        names = [RunName(MANIFEST, key.removesuffix(FILE)) for key in files]
-        useless = [
-            file
-            for file, run in zip(files, await self.runs.many(names), strict=True)
-            if isinstance(run, NotFound) or run.state is RunState.LOADED
-        ]
-        for file in useless:
-            await self.lines.files.delete(file)
-        return len(useless)
+        deleted, moment = 0, self.access.clock.now() - keep
+        async for files in self.lines.pages_before(FOLDER, moment):
+            names = [RunName(MANIFEST, key.removesuffix(FILE)) for key in files]
+            found = await self.runs.many(names)
+            for file, run in zip(files, found, strict=True):
+                if _needs_no_segment(run):
+                    await self.lines.files.delete(file)
+                    deleted += 1
+        return deleted
 
     async def claim_abandoned(self) -> list[Run]:
         """Claim some of the runs that no worker holds, oldest first."""
@@ -147,3 +146,10 @@ class RunLog:
         marked = RunListFilter(state=RunState.PROCESSED, to_skip=False)
         found = [await lists.page(MANIFEST, marked, window), await lists.stale(MANIFEST, window)]
         return [run for part in found for _, run in part.entries]
+
+
+def _needs_no_segment(run: Run | NotFound) -> bool:
+    """Whether a run is loaded or was never there; one of a newer release may need its segment."""
+    if isinstance(run, NotFound):
+        return not isinstance(run, Unreadable)
+    return run.state is RunState.LOADED

@@ -32,7 +32,7 @@ from penstock.datastore.ngsi.rows import (
 from penstock.datastore.table import limits
 from penstock.datastore.table.instrumentation import MeteredQueries, Units
 from penstock.datastore.table.pages import QueryRange, Slice, Window, read_merged_page
-from penstock.datastore.table.port import Attributes, Query, Range, Value
+from penstock.datastore.table.port import TTL, Attributes, Query, Range, Value
 
 LAST_MS: Final = 10**15 - 1
 WHOLE_PAGE: Final = 1000
@@ -82,11 +82,15 @@ ALL_TIMES: Final = TimeSpan()
 
 @dataclass(frozen=True, slots=True)
 class SeriesReader:
-    """Reads series from the tables that hold their samples; `units` adds up the cost."""
+    """Reads series from the tables that hold their samples; `units` adds up the cost.
+
+    Samples that have expired are left out: the store removes them days later.
+    """
 
     destinations: Destinations
     rounds: int
     units: Units
+    clock: Clock
 
     async def page(
         self, of: Attribute, span: TimeSpan, window: Window, *, newest_first: bool = False
@@ -122,7 +126,7 @@ class SeriesReader:
                 range=Range("", low, high),
                 descending=descending,
             )
-            keep = None if persistence is Persistence.ROW else _holds_attribute(of.name)
+            keep = _readable_filter(of.name, persistence, int(self.clock.now().timestamp()))
             table = MeteredQueries(self.destinations.table(name), self.units)
             lanes.append(QueryRange(table, query, keep))
         return lanes
@@ -141,8 +145,16 @@ def _partition(of: Attribute, persistence: Persistence) -> str:
     return row.pk.fill(values)
 
 
-def _holds_attribute(name: str) -> Callable[[Attributes], bool]:
-    return lambda item: attribute_columns(item, name) is not None
+def _readable_filter(name: str, persistence: Persistence, now: int) -> Callable[[Attributes], bool]:
+    """A filter for items that hold the attribute and have not expired."""
+    if persistence is Persistence.ROW:
+        return lambda item: not _is_expired(item, now)
+    return lambda item: not _is_expired(item, now) and attribute_columns(item, name) is not None
+
+
+def _is_expired(item: Attributes, now: int) -> bool:
+    until = item.get(TTL)
+    return isinstance(until, int | Decimal) and until <= now
 
 
 def attribute_columns(item: Attributes, name: str) -> tuple[Value, Value] | None:

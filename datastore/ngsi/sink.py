@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import partial
 from typing import Final
 
 from penstock.datastore.access.access import Access, Budget
@@ -28,8 +27,9 @@ from penstock.datastore.ngsi.loading.run_loader import RunLoader
 from penstock.datastore.ngsi.loading.sample_writer import SampleWriter
 from penstock.datastore.ngsi.naming_rules import load_renamer
 from penstock.datastore.ngsi.notification import Notification
-from penstock.datastore.ngsi.options import Ack, SinkOptions
+from penstock.datastore.ngsi.options import FOR_EVER, Ack, RetentionTimes, SinkOptions
 from penstock.datastore.ngsi.replay import LetterReplayer
+from penstock.datastore.ngsi.retention.sweep import RetentionSweep
 from penstock.datastore.ngsi.router import EntityRouter
 from penstock.datastore.ngsi.rows import Event
 from penstock.datastore.ngsi.run_log import LEASE_SECONDS, SINK_CALLER, RunLog
@@ -53,7 +53,7 @@ class SinkContext:
     """The stores and settings that a sink needs.
 
     `storage_name` is the name of the storage that readers of the manifest see. `written_by` is the
-    program that writes runs. Segments are deleted `keep_days` after they were stored.
+    program that writes runs. `retention` says how long the sink keeps what it wrote.
     """
 
     table: Table
@@ -63,7 +63,7 @@ class SinkContext:
     storage_name: str = "files"
     written_by: str = "penstock"
     lease_seconds: int = LEASE_SECONDS
-    keep_days: int = 7
+    retention: RetentionTimes = FOR_EVER
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ async def open_sink(
     """
     sink = _build_sink(ground, options)
     await sink.reload_rules()
-    keep = timedelta(days=ground.keep_days)
+    sweep = RetentionSweep(sink.committer, ground.retention)
     third = ground.lease_seconds / 3
     again = options.ack is Ack.QUEUED
     workers = [
@@ -145,13 +145,7 @@ async def open_sink(
             )
         ),
         create_task(repeat_task(_periodic_task(sink.reload_rules, RULES_SECONDS))),
-        create_task(
-            repeat_task(
-                _periodic_task(
-                    partial(sink.committer.run_log.delete_old_segments, keep), SWEEP_SECONDS
-                )
-            )
-        ),
+        create_task(repeat_task(_periodic_task(sweep.remove_old, SWEEP_SECONDS))),
     ]
     try:
         yield sink

@@ -50,7 +50,7 @@ async def run_sink(
         storage_name=settings.bucket or "files",
         written_by=f"penstock-{version('penstock')}",
         lease_seconds=settings.ngsi_lease_seconds,
-        keep_days=settings.ngsi_keep_segments_days,
+        retention=settings.ngsi_retention,
     )
     async with open_sink(
         ground, settings.sink_options, drain_seconds=settings.shutdown_seconds

@@ -15,6 +15,7 @@ from penstock.datastore.audio.library import BucketAccess
 from penstock.datastore.audio.sources import NO_ROLES, Roles
 from penstock.datastore.datasets.table_cache import DatasetTableCache
 from penstock.datastore.dynamodb.protocol import ClientLimits
+from penstock.datastore.executions.records import ExecutionRules
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.objects.port import NO_FILES, Files
 from penstock.datastore.sqlite.table import SqliteTable
@@ -150,6 +151,7 @@ def build_store(
         list_budget=budget,
         upload_limits=UploadLimits(settings.max_open_uploads, settings.max_open_uploads_of_group),
         longest_api_key=longest,
+        execution_rules=ExecutionRules(retention=timedelta(days=settings.keep_executions_days)),
         shards=settings.counter_shards,
     )
 

@@ -1,5 +1,6 @@
 """The settings of the NGSI sink, under the names and defaults of its documentation."""
 
+from datetime import timedelta
 from typing import Annotated, Literal
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
@@ -10,6 +11,7 @@ from penstock.datastore.errors import BadArgument
 from penstock.datastore.ngsi.name_encoding import Encoding
 from penstock.datastore.ngsi.notification import check_path, check_service
 from penstock.datastore.ngsi.options import (
+    MAX_DAYS,
     Ack,
     BatchingOptions,
     Compat,
@@ -18,8 +20,10 @@ from penstock.datastore.ngsi.options import (
     LongNames,
     NamingOptions,
     Persistence,
+    RetentionTimes,
     SinkOptions,
     ValueFormat,
+    parse_lifetimes,
 )
 
 
@@ -145,6 +149,25 @@ class NgsiSettings(BaseSettings):
         description="Days for which the files of stored notifications are kept. Until then a run "
         "can be loaded again.",
     )
+    ngsi_keep_runs_days: int = Field(
+        30,
+        ge=0,
+        le=MAX_DAYS,
+        description="Days for which the manifest `ngsi` lists stored notifications, at least as "
+        "long as their files are kept; 0 is for ever.",
+    )
+    ngsi_keep_dead_letters_days: int = Field(
+        0,
+        ge=0,
+        le=MAX_DAYS,
+        description="Days for which dead letters are kept; 0 is for ever.",
+    )
+    ngsi_keep_samples_days: str = Field(
+        "0",
+        description="Days for which new samples are kept, for all groups and for some: "
+        "`30,/vehicles=90,/vehicles/4wheels=0`. The nearest group above a service path counts; 0 "
+        "is for ever. Samples that are stored already keep their time.",
+    )
 
     @field_validator("ngsi_batch_retry_intervals", mode="before")
     @classmethod
@@ -174,6 +197,24 @@ class NgsiSettings(BaseSettings):
             raise ValueError("goes with PENSTOCK_NGSI_ACCESS_KEY_ID, and only with it")
         return secret
 
+    @field_validator("ngsi_keep_samples_days")
+    @classmethod
+    def _check_lifetimes(cls, text: str) -> str:
+        try:
+            parse_lifetimes(text)
+        except BadArgument as bad:
+            raise ValueError(bad.message) from None
+        return text
+
+    @property
+    def ngsi_retention(self) -> RetentionTimes:
+        """How long the sink keeps what it wrote."""
+        return RetentionTimes(
+            segments=timedelta(days=self.ngsi_keep_segments_days),
+            runs=_days_or_for_ever(self.ngsi_keep_runs_days),
+            letters=_days_or_for_ever(self.ngsi_keep_dead_letters_days),
+        )
+
     @property
     def sink_options(self) -> SinkOptions:
         """The options of the sink that these settings describe."""
@@ -188,6 +229,7 @@ class NgsiSettings(BaseSettings):
                 attr_persistence=Persistence(self.ngsi_attr_persistence),
                 value_format=ValueFormat(self.ngsi_value_format),
                 compat=Compat(self.ngsi_compat),
+                lifetimes=parse_lifetimes(self.ngsi_keep_samples_days),
             ),
             batching=BatchingOptions(
                 size=self.ngsi_batch_size,
@@ -208,3 +250,7 @@ class NgsiSettings(BaseSettings):
         if self.ngsi_access_key_id is None or self.ngsi_secret_access_key is None:
             return None
         return AccessKey(self.ngsi_access_key_id, self.ngsi_secret_access_key.get_secret_value())
+
+
+def _days_or_for_ever(days: int) -> timedelta | None:
+    return timedelta(days=days) if days else None

@@ -58,6 +58,13 @@ class WorkerSettings(BaseSettings):
         description="Seconds between two searches for executions that became ready on other "
         "servers. Those of the same server start at once.",
     )
+    keep_executions_days: int = Field(
+        30,
+        ge=1,
+        le=36_500,
+        description="Days for which an execution is kept after its end, with its files and its "
+        "history.",
+    )
     upload_poll_seconds: float = Field(
         10,
         gt=0,

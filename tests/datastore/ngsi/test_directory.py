@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from penstock.datastore.errors import NotFound, NotPermitted
-from penstock.datastore.ngsi.directory import Service, ServicePath, group_of
+from penstock.datastore.ngsi.directory import Service, ServicePath
+from penstock.datastore.ngsi.notification import group_of
 from penstock.datastore.roles import Caller, GroupPath, Role
 from penstock.datastore.table.pages import Window
 from tests.datastore.ngsi.sample_sinks import SinkWorld, car, notification

@@ -90,13 +90,13 @@ BY_NONE = TagFilter(none=tags("odd=x1"))
 @pytest.mark.parametrize(
     ("count", "wanted", "expected"),
     [
-        (15, BY_ONE, Cost(0, 11.5, 2)),
-        (15, BY_TWO, Cost(0, 13.0, 3)),
-        (15, BY_NONE, Cost(0, 12.0, 3)),
-        (39, BY_ONE, Cost(0, 11.5, 2)),
+        (15, BY_ONE, Cost(0, 22.0, 2)),
+        (15, BY_TWO, Cost(0, 23.5, 3)),
+        (15, BY_NONE, Cost(0, 22.5, 3)),
+        (39, BY_ONE, Cost(0, 22.0, 2)),
         # The tags of the candidates are read with their grants.
-        (39, BY_TWO, Cost(0, 25.0, 5)),
-        (39, BY_NONE, Cost(0, 13.0, 3)),
+        (39, BY_TWO, Cost(0, 35.5, 5)),
+        (39, BY_NONE, Cost(0, 23.5, 3)),
     ],
 )
 async def test_tags_that_no_posting_carries_are_read_where_a_posting_proves_nothing(

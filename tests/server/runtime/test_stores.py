@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from uuid import uuid4
 
@@ -106,6 +107,12 @@ async def first(files: Files) -> bytes:
 
 def test_the_store_of_a_server_has_the_files(store: Store) -> None:
     assert build_store(store.table, Settings.load()).files is NO_FILES
+
+
+def test_the_store_of_a_server_keeps_executions_for_the_days_of_the_setting(store: Store) -> None:
+    rules = build_store(store.table, Settings.load(keep_executions_days=3)).execution_rules
+    assert rules.retention == timedelta(days=3)
+    assert build_store(store.table, Settings.load()).execution_rules == store.execution_rules
 
 
 def test_the_address_is_the_public_url_or_else_where_the_server_listens() -> None:

@@ -1,8 +1,10 @@
 """The settings of the sink: the documented defaults, and invalid values."""
 
+from datetime import timedelta
+
 import pytest
 
-from penstock.datastore.ngsi.options import SinkOptions
+from penstock.datastore.ngsi.options import RetentionTimes, SinkOptions
 from penstock.server.settings.docs_page import render_page
 from penstock.server.settings.settings import Settings
 from tests.server.settings.test_settings import problems
@@ -34,9 +36,26 @@ def test_other_intervals_are_refused(given: str) -> None:
     assert len(problems(ngsi_batch_retry_intervals=given)) >= 1
 
 
+def test_times_of_retention_are_days_and_0_is_for_ever() -> None:
+    days = [timedelta(days=each) for each in (7, 30, 9, 5)]
+    usual = RetentionTimes(segments=days[0], runs=days[1])
+    assert Settings.load().ngsi_retention == usual
+    given = Settings.load(
+        ngsi_keep_segments_days=9, ngsi_keep_runs_days=0, ngsi_keep_dead_letters_days=5
+    )
+    assert given.ngsi_retention == RetentionTimes(segments=days[2], letters=days[3])
+    lifetimes = Settings.load(
+        ngsi_keep_samples_days="30,/Vehicles=90"
+    ).sink_options.layout.lifetimes
+    assert lifetimes.days == (("/", 30), ("/vehicles", 90))
+
+
 @pytest.mark.parametrize(
     "given",
     [
+        {"ngsi_keep_runs_days": -1},
+        {"ngsi_keep_samples_days": "vehicles=3"},
+        {"ngsi_keep_samples_days": "soon"},
         {"ngsi_batch_ttl": -2},
         {"ngsi_batch_size": 0},
         {"ngsi_batch_timeout": 0},

@@ -1,0 +1,1 @@
+"""Retention: what the sink removes when it is old, and which samples expire."""
