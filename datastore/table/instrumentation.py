@@ -46,13 +46,17 @@ class StoreCall:
     """One call of a table or file store: its size, its cost and its outcome.
 
     `size` counts keys, operations or files. `units` are read units of a `get` or `query` and write
-    units of other calls. `raised` is only a type, because messages may contain stored values.
+    units of other calls. `waited` are the seconds that a transaction waited for its turn, None if
+    the table takes no turns; it is `merged` if it was sent together with an earlier one. `raised`
+    is only a type, because messages may contain stored values.
     """
 
     method: TableMethod | FilesMethod
     size: int
     units: float = 0.0
     retries: tuple[RetryReason, ...] = ()
+    waited: float | None = None
+    merged: bool = False
     raised: type[BaseException] | None = None
 
 
@@ -71,6 +75,13 @@ def note_retry(again: RetryReason) -> None:
     call = _current_call.get()
     if call is not None:
         call.retries += (again,)
+
+
+def note_turn(waited: float, *, merged: bool) -> None:
+    """Record the wait of a transaction for its turn for the watched call, if one is running."""
+    call = _current_call.get()
+    if call is not None:
+        call.waited, call.merged = waited, merged
 
 
 def watch_nothing(_reader: str, _size: int) -> EndCallback:

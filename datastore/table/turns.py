@@ -20,6 +20,7 @@ from penstock.datastore.table.instrumentation import (
     RetryReason,
     StoreCall,
     note_retry,
+    note_turn,
     report_call,
 )
 from penstock.datastore.table.limits import refused_units
@@ -49,6 +50,7 @@ class _QueuedTransaction:
 
     number: int
     member: MemberTransaction
+    since: float
     until: float
     answer: "Future[_Outcome]"
     timer: Handle | None = None
@@ -65,6 +67,7 @@ class _Request:
 
     members: list[_QueuedTransaction]
     merged: MergedTransaction
+    began: float
     until: float
     task: "Task[None] | None" = None
 
@@ -95,11 +98,19 @@ class TransactionTurns:
             outcome = await queued.answer
         finally:
             self._leave(queued)
-        for reason in outcome.retries:
-            note_retry(reason)
+        self._note_turn(queued, outcome)
         if outcome.failure is not None:
             raise outcome.failure
         return outcome.units
+
+    def _note_turn(self, queued: _QueuedTransaction, outcome: _Outcome) -> None:
+        request = queued.request
+        if request is not None:
+            is_first = request.members[0] is queued
+            note_turn(request.began - queued.since, merged=not is_first)
+            # Once for each request, however many it is for.
+            for reason in outcome.retries if is_first else ():
+                note_retry(reason)
 
     async def close(self) -> None:
         """Wait for the transactions that were begun."""
@@ -109,8 +120,8 @@ class TransactionTurns:
 
     def _enqueue(self, member: MemberTransaction, seconds: float) -> _QueuedTransaction:
         loop = asyncio.get_running_loop()
-        until = loop.time() + seconds
-        queued = _QueuedTransaction(next(self._numbers), member, until, loop.create_future())
+        since, until = loop.time(), loop.time() + seconds
+        queued = _QueuedTransaction(next(self._numbers), member, since, until, loop.create_future())
         for key in queued.keys:
             self._queues[key].append(queued)
         if self._is_first(queued):
@@ -125,7 +136,8 @@ class TransactionTurns:
     def _begin(self, first: _QueuedTransaction) -> None:
         """Send the transaction, and with it those behind it that can be merged with it."""
         members, merged = self._gather_members(first)
-        request = _Request(members, merged, max(queued.until for queued in members))
+        began, until = asyncio.get_running_loop().time(), max(each.until for each in members)
+        request = _Request(members, merged, began, until)
         for queued in members:
             queued.request = request
             if queued.timer is not None and queued.until == request.until:

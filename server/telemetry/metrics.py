@@ -150,6 +150,17 @@ class TableCallMetrics:
         retries = Counter(
             "penstock_store_retries", "Requests sent again.", ("reason",), registry=registry
         )
+        self._waits = Histogram(
+            "penstock_store_turn_seconds",
+            "Time that a transaction waited for its turn at its items.",
+            registry=registry,
+            buckets=_SECONDS,
+        )
+        self._merged = Counter(
+            "penstock_store_merged",
+            "Transactions that were sent together with an earlier one.",
+            registry=registry,
+        )
         self._total, self._seconds = cache(total.labels), cache(seconds.labels)
         self._units, self._retries = cache(units.labels), cache(retries.labels)
 
@@ -164,6 +175,9 @@ class TableCallMetrics:
         self._units(method).inc(call.units)
         for reason in call.retries:
             self._retries(reason.value).inc()
+        if call.waited is not None:
+            self._waits.observe(call.waited)
+            self._merged.inc(call.merged)
 
 
 class GaugeMetrics:

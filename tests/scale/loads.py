@@ -86,9 +86,10 @@ async def _create_in_eight_groups(server: LoadedServer, name: str, _: str) -> ob
     return await make(server.store.open_session(SUPER), group, name, *TAGS)
 
 
-async def _create_execution(server: LoadedServer, _: str, pipeline: str) -> object:
-    wanted = ExecutionRequest(pipeline_id=pipeline)
-    return await server.store.open_session(SUPER).executions.creating.create(wanted)
+async def _create_execution(server: LoadedServer, name: str, pipeline: str) -> object:
+    # A caller of its own, because each may have only some uploads open.
+    session = server.store.open_session(Caller(name, SUPER.roles))
+    return await session.executions.creating.create(ExecutionRequest(pipeline_id=pipeline))
 
 
 async def _insert_run(server: LoadedServer, name: str, _: str) -> object:

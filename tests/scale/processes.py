@@ -73,6 +73,8 @@ def run_servers(orders: Sequence[ServerOrder]) -> LoadResult:
         ours, theirs = spawning.Pipe()
         process = spawning.Process(target=serve_load, args=(order, theirs))
         process.start()
+        # So that reading from a server that died is an error.
+        theirs.close()
         running.append((process, ours))
     for _, pipe in running:
         pipe.recv()

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.datastore.errors import LimitExceeded, RequestRefused, Unavailable
+from penstock.datastore.table.instrumentation import StoreCall, report_call
 from penstock.datastore.table.limits import guard_transact
 from penstock.datastore.table.port import (
     Compare,
@@ -278,6 +279,22 @@ async def test_one_whose_time_ends_before_its_turn_is_told_for_what_it_waited() 
     await table.let_go()
     assert await tasks[0] == 1.0
     assert table.items == {HOT: {**HOT._asdict(), "n": 1}}
+
+
+async def test_a_call_is_told_how_long_it_waited_and_whether_it_was_merged() -> None:
+    table = HeldTable()
+    calls = [StoreCall("transact", 1) for _ in range(3)]
+
+    async def transact(call: StoreCall) -> None:
+        with report_call(call, ()):
+            await table.begin(add())
+
+    tasks = [asyncio.create_task(transact(call)) for call in calls]
+    await pass_time(LONG / 2)
+    await table.let_go()
+    await asyncio.gather(*tasks)
+    assert [call.merged for call in calls] == [False, False, True]
+    assert [(call.waited or 0) >= LONG / 2 for call in calls] == [False, True, True]
 
 
 async def test_closing_waits_for_what_was_begun() -> None:
