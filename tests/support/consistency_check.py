@@ -14,6 +14,7 @@ from penstock.datastore.dynamodb.wire import Raw, decode_item
 from penstock.datastore.sqlite.rows import decode
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.table.port import Attributes, Key, Table, key_of
+from penstock.datastore.table.schema_marker import GuardedTable
 from tests.support.table_interceptors import InterceptedTable, LaggingTable
 
 NGSI = ("NA:", "NC:", "ND:", "NE:", "NF:", "NM:", "NP:", "NR:", "NS", "NT:", "NX:")
@@ -36,8 +37,8 @@ Facts = dict[Key, dict[str, Any]]
 
 async def contents(table: Table) -> Rows:
     """Return every item of the table, by its key."""
-    while isinstance(table, InterceptedTable | LaggingTable):
-        table = table.table
+    while isinstance(table, InterceptedTable | LaggingTable | GuardedTable):
+        table = table._table if isinstance(table, GuardedTable) else table.table
     return {key_of(item): item for item in await _all_items(table)}
 
 
