@@ -16,10 +16,10 @@ from tests.scale.loads import LOADS
 from tests.scale.measure import (
     HOT_HEADER,
     LOAD_HEADER,
-    Measured,
+    LoadReport,
     header,
+    list_measurements,
     measure,
-    planned,
 )
 from tests.support.stores import dynoxide_endpoint, skip_reason
 
@@ -39,8 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if reason := skip_reason("dynoxide"):
         parser.error(reason)
     limits = ProxyLimits(0.0, options.wcu, options.lag, options.hop)
-    plan = planned(options.window, options.clients, options.writes, limits)
-    found: list[Measured] = []
+    plan = list_measurements(options.window, options.clients, options.writes, limits)
+    found: list[LoadReport] = []
     with TemporaryDirectory() as directory:
         for number, each in enumerate(plan, 1):
             if options.load and each.kind not in options.load:
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return int(any(each.faults or each.result.failures for each in found))
 
 
-def tables(found: Sequence[Measured]) -> list[str]:
+def tables(found: Sequence[LoadReport]) -> list[str]:
     """Return the lines of both tables, and of what went wrong."""
     lines = [*header(LOAD_HEADER), *(each.row for each in found), "", *header(HOT_HEADER)]
     hot = {each.of.kind: each for each in found if each.of.servers == 2 or each.of.kind == "groups"}

@@ -39,7 +39,7 @@ NO_LIMIT = float("inf")
 
 @dataclass(frozen=True, slots=True)
 class ProxyLimits:
-    """What the proxy adds: times in milliseconds, and write units a second for a partition key."""
+    """The limits that the proxy adds: times in ms, and write units a second for a key."""
 
     window: float = 0.0
     wcu: float = NO_LIMIT
@@ -106,7 +106,7 @@ class ContentionProxy:
     async def _transact(self, request: Request, body: Body) -> Answer:
         writes = [self._plan(*next(iter(item.items()))) for item in body["TransactItems"]]
         keys = [write.at for write in writes]
-        met = set(self._held.met(keys)) if self._limits.window else set[TableKey]()
+        met = set(self._held.find_conflicts(keys)) if self._limits.window else set[TableKey]()
         if met:
             return self._refuse_conflict(keys, met)
         wanted, items = units_of(writes, transactional=True)
@@ -150,7 +150,10 @@ class ContentionProxy:
                 ((kind, content),) = each.items()
                 write = self._footprints.plan(table, kind.removesuffix("Request"), content)
                 wanted, _ = units_of([write], transactional=False)
-                fits = not self._held.met([write.at]) and self._capacity.take(wanted) is None
+                fits = (
+                    not self._held.find_conflicts([write.at])
+                    and self._capacity.take(wanted) is None
+                )
                 (done if fits else left).setdefault(table, []).append(each)
                 writes += [write] if fits else []
         if not done:

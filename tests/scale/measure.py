@@ -32,8 +32,8 @@ class Measurement:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """What a measurement found; `faults` are the rows that are wrong."""
+class LoadReport:
+    """The result of a measurement; `faults` are the rows that are wrong."""
 
     of: Measurement
     result: LoadResult
@@ -93,7 +93,7 @@ def header(first: str) -> list[str]:
     return [first, "|" + "---|" * (first.count("|") - 1)]
 
 
-async def measure(of: Measurement, emulator_url: str, directory: Path) -> Measured:
+async def measure(of: Measurement, emulator_url: str, directory: Path) -> LoadReport:
     """Make a table, write to it through a proxy, and recount all its rows."""
     load = LOADS[of.kind]
     table = await create_table(emulator_url)
@@ -117,10 +117,10 @@ async def measure(of: Measurement, emulator_url: str, directory: Path) -> Measur
     faults = await load.check(table, len(result.seconds))
     await table._client.call("DeleteTable", {"TableName": table._name})
     await table.close()
-    return Measured(of, result, counts, faults)
+    return LoadReport(of, result, counts, faults)
 
 
-def planned(
+def list_measurements(
     windows: Sequence[float], clients: int, writes: int, limits: ProxyLimits
 ) -> list[Measurement]:
     """Return the measurements of the tables in the documentation."""

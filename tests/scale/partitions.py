@@ -43,7 +43,7 @@ class HeldItems:
     def __init__(self) -> None:
         self._held: set[TableKey] = set()
 
-    def met(self, keys: Iterable[TableKey]) -> list[TableKey]:
+    def find_conflicts(self, keys: Iterable[TableKey]) -> list[TableKey]:
         """Return those of the items that another transaction holds."""
         return [key for key in keys if key in self._held]
 
@@ -120,7 +120,7 @@ class Footprints:
             case "Delete":
                 return PlannedWrite(at, old, None)
             case "Update":
-                new = _updated(old, body)
+                new = _update_footprint(old, body)
             case _:
                 return PlannedWrite(at, old, old, same=True)
         return PlannedWrite(at, old, new)
@@ -133,7 +133,7 @@ class Footprints:
                 self._known[at] = new
 
 
-def _updated(old: ItemFootprint | None, body: Body) -> ItemFootprint:
+def _update_footprint(old: ItemFootprint | None, body: Body) -> ItemFootprint:
     values = body.get("ExpressionAttributeValues", {})
     names = body.get("ExpressionAttributeNames", {})
     index = old.index_hash if old else None

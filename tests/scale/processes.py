@@ -23,7 +23,7 @@ from tests.support.shared_clients import sharing_clients
 
 @dataclass(frozen=True, slots=True)
 class ServerOrder:
-    """What a server of a measurement does."""
+    """The load of one server of a measurement."""
 
     endpoint_url: str
     table: str

@@ -35,7 +35,7 @@ def item(pk: str, sk: str, **more: str) -> Item:
 
 
 @asynccontextmanager
-async def proxied(
+async def open_proxied_tables(
     limits: ProxyLimits, tables: int = 2, deadline: float = LONG
 ) -> AsyncIterator[tuple[ContentionProxy, list[DynamoDBTable]]]:
     """Serve one table behind the proxy to several servers."""
@@ -54,7 +54,7 @@ async def proxied(
 
 
 async def test_transactions_of_two_servers_that_meet_conflict_and_both_succeed() -> None:
-    async with proxied(ProxyLimits(window=20)) as (proxy, (one, other)):
+    async with open_proxied_tables(ProxyLimits(window=20)) as (proxy, (one, other)):
         add = Update(key=HOT, add={"n": 1})
         await asyncio.gather(one.transact([add]), other.transact([add]))
         assert (await one.get([HOT], consistent=True)).items[HOT]["n"] == 2
@@ -64,7 +64,7 @@ async def test_transactions_of_two_servers_that_meet_conflict_and_both_succeed()
 
 
 async def test_transactions_on_other_items_do_not_conflict() -> None:
-    async with proxied(ProxyLimits(window=20)) as (proxy, (one, other)):
+    async with open_proxied_tables(ProxyLimits(window=20)) as (proxy, (one, other)):
         await asyncio.gather(
             one.transact([Put(item("H", "1"))]), other.transact([Put(item("H", "2"))])
         )
@@ -72,9 +72,9 @@ async def test_transactions_on_other_items_do_not_conflict() -> None:
 
 
 async def test_a_batch_leaves_undone_what_a_transaction_holds() -> None:
-    async with proxied(ProxyLimits(window=500)) as (proxy, (one, other)):
+    async with open_proxied_tables(ProxyLimits(window=500)) as (proxy, (one, other)):
         held = asyncio.create_task(one.transact([Update(key=HOT, add={"n": 1})]))
-        await until(lambda: proxy._held.met([(one._name, HOT)]))
+        await until(lambda: proxy._held.find_conflicts([(one._name, HOT)]))
         await other.write([Put(item("H", "1", by="batch")), Put(item("H", "2"))])
         assert await held > 0
         assert proxy.counts.requests["BatchWriteItem"] > 1
@@ -83,7 +83,7 @@ async def test_a_batch_leaves_undone_what_a_transaction_holds() -> None:
 
 
 async def test_a_partition_gives_its_units_and_no_more() -> None:
-    async with proxied(ProxyLimits(wcu=4), deadline=0.5) as (proxy, (table, _)):
+    async with open_proxied_tables(ProxyLimits(wcu=4), deadline=0.5) as (proxy, (table, _)):
         await table.transact([Put(item("H", "1")), Put(item("H", "2"))])
         with pytest.raises(Unavailable, match=r"no capacity left for 0\.5 seconds"):
             await table.transact([Put(item("H", str(number))) for number in range(3, 6)])
@@ -100,7 +100,7 @@ async def test_a_partition_gives_its_units_and_no_more() -> None:
 
 
 async def test_units_come_back_with_time() -> None:
-    async with proxied(ProxyLimits(wcu=4)) as (proxy, (table, _)):
+    async with open_proxied_tables(ProxyLimits(wcu=4)) as (proxy, (table, _)):
         await table.transact([Put(item("H", "1")), Put(item("H", "2"))])
         await pass_time(1.0)
         await table.transact([Put(item("H", "1")), Put(item("H", "2"))])
@@ -108,7 +108,7 @@ async def test_units_come_back_with_time() -> None:
 
 
 async def test_the_index_takes_units_of_its_own_partition() -> None:
-    async with proxied(ProxyLimits()) as (proxy, (table, _)):
+    async with open_proxied_tables(ProxyLimits()) as (proxy, (table, _)):
         await table.transact([Put(item("H", "1", siKey1="I"))])
         await table.transact([Update(key=HOT, set={INDEX_HASH: "J"}, add={"n": 1})])
         await table.transact([Check(HOT, Exists())])
@@ -122,7 +122,7 @@ async def test_the_index_takes_units_of_its_own_partition() -> None:
 
 
 async def test_reads_that_need_not_be_consistent_see_what_stood_there_before() -> None:
-    async with proxied(ProxyLimits(lag=LONG * 1000)) as (_, (table, _)):
+    async with open_proxied_tables(ProxyLimits(lag=LONG * 1000)) as (_, (table, _)):
         await table.transact([Put(item("H", "1", by="old")), Put(item("H", "2", by="old"))])
         await pass_time(LONG)
         await table.transact([Update(key=HOT, set={"by": "new"}), Delete(Key("H", "2"))])
@@ -145,7 +145,7 @@ async def test_reads_that_need_not_be_consistent_see_what_stood_there_before() -
 
 @pytest.mark.parametrize("descending", [False, True])
 async def test_pages_that_lag_have_each_item_once(descending: bool) -> None:
-    async with proxied(ProxyLimits(lag=LONG * 1000)) as (_, (table, _)):
+    async with open_proxied_tables(ProxyLimits(lag=LONG * 1000)) as (_, (table, _)):
         old = [item("H", f"{number}") for number in range(0, 8, 2)]
         await table.write([*map(Put, old)])
         await pass_time(LONG)
@@ -163,7 +163,7 @@ async def test_pages_that_lag_have_each_item_once(descending: bool) -> None:
 
 
 async def test_the_index_lags_whatever_a_read_demands() -> None:
-    async with proxied(ProxyLimits(lag=LONG * 1000)) as (_, (table, _)):
+    async with open_proxied_tables(ProxyLimits(lag=LONG * 1000)) as (_, (table, _)):
         await table.transact([Put(item("A", "1", siKey1="I")), Put(item("B", "1", siKey1="I"))])
         await pass_time(LONG)
         await table.transact([Put(item("A", "1", siKey1="J")), Put(item("C", "1", siKey1="I"))])
@@ -183,7 +183,7 @@ async def test_the_command_says_what_it_does(capsys: pytest.CaptureFixture[str])
 
 
 async def test_errors_of_the_emulator_come_through() -> None:
-    async with proxied(ProxyLimits(lag=10, window=1)) as (proxy, (table, _)):
+    async with open_proxied_tables(ProxyLimits(lag=10, window=1)) as (proxy, (table, _)):
         with pytest.raises(ClientError, match="ResourceNotFoundException"):
             await table._client.call(
                 "GetItem", {"TableName": "none", "Key": {"pk": {"S": "a"}, "sk": {"S": "b"}}}

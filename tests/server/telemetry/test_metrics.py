@@ -189,6 +189,11 @@ async def test_what_the_store_refused_is_counted_by_reason(tmp_path: Path) -> No
         if name.startswith("penstock_store_retries_total")
     }
     assert again == {"throttled": 1, "conflict": 1, "failed": 1, "lost": 1, "unprocessed": 1}
+    transactions = sum(
+        value for name, value in found.items() if "calls_total" in name and "transact" in name
+    )
+    assert found["penstock_store_turn_seconds_count"] == transactions > 0
+    assert found["penstock_store_merged_total"] == 0
 
 
 @pytest.mark.parametrize(
