@@ -299,7 +299,7 @@ class Store:
             await self._execution_maintenance().remove_obsolete()
             return 0
 
-        return await finish_all([remove_executions, *(each.sweep for each in self._unfinished())])
+        return await finish_all([remove_executions, *(each.sweep for each in self._finishers())])
 
     async def confirm_uploads(self) -> int:
         """Make executions ready whose input is uploaded; return the number of them."""
@@ -335,7 +335,7 @@ class Store:
 
     async def count_pending_deletes(self) -> int:
         """Count interrupted deletes and writes in steps, at most one page for each kind."""
-        return sum([await each.pending() for each in self._unfinished()])
+        return sum([await each.pending() for each in self._finishers()])
 
     async def sweep_files(self) -> int:
         """Remove files without a use and annotations of deleted things; return the number."""
@@ -363,7 +363,7 @@ class Store:
         more = {JobKind.IMPORT_AUDIO: self._import_audio}
         return await JobWorker(self._system_access(), worker, more).run()
 
-    def _unfinished(self) -> list[RemainingSteps | ResourceDeleter[Any] | PlaylistDeleter]:
+    def _finishers(self) -> list[RemainingSteps | ResourceDeleter[Any] | PlaylistDeleter]:
         nobody = self._system_access()
         return [
             *(RemainingSteps(kind, nobody) for kind in KINDS),

@@ -117,7 +117,7 @@ class PostingStream(Protocol):
     async def read_tags(self, ids: Sequence[str]) -> Mapping[str, Mapping[str, str]]:
         """Read the tag sets that postings do not carry, in one request for up to 100 ids.
 
-        A resource that left the group meanwhile has none.
+        A resource that left the group has none.
         """
 
     async def count(self) -> int:
@@ -170,6 +170,13 @@ class ScanOrder:
         if one is None or other is None:
             return one is not None
         return one < other if self.descending else one > other
+
+
+class RoundCost(NamedTuple):
+    """The requests of a round, and how many of them waited for one another."""
+
+    requests: int
+    trips: int
 
 
 class PostingScan:
@@ -233,11 +240,12 @@ class PostingScan:
         """Whether no further match at or before this id can be found by this scan."""
         return self.ended or not self._order.is_ahead(match, self.position)
 
-    async def advance(self, need: int) -> int:
-        """Make one round of requests for `need` more matches; return the number of requests."""
+    async def advance(self, need: int) -> RoundCost:
+        """Make one round of requests for `need` more matches; return its cost."""
         before = self._tag_reads
         requests = await self._make_round(need)
-        return requests + self._tag_reads - before
+        tag_reads = self._tag_reads - before
+        return RoundCost(requests + tag_reads, 2 if tag_reads else 1)
 
     async def _make_round(self, need: int) -> int:
         if self._probe_rounds_left:
@@ -317,8 +325,8 @@ class PostingScan:
 
         def is_match(row: Posting) -> bool:
             tags = row.tags if row.tags is not None else known.get(row.id)
-            # A resource that left the group meanwhile has no tags there.
-            return (proved and row.tags is None) if tags is None else self._wanted.matches(tags)
+            # A resource that left the group may be in another one: its record decides.
+            return tags is None or self._wanted.matches(tags)
 
         return [row.id for row in rows if is_match(row)]
 
@@ -392,8 +400,9 @@ async def search(  # noqa: PLR0913 - all of it describes one page
     reading = scans
     while reading:
         need = merge.missing_matches()
-        budget.rounds -= 1
-        budget.reads -= sum(await run_together(scan.advance(need) for scan in reading))
+        costs = await run_together(scan.advance(need) for scan in reading)
+        budget.rounds -= max(cost.trips for cost in costs)
+        budget.reads -= sum(cost.requests for cost in costs)
         reading = [] if budget.exhausted else merge.scans_to_continue()
     return merge.page(after)
 

@@ -58,8 +58,8 @@ FILTERS = (
 )
 
 
-class Seen(NamedTuple):
-    """What decides whether a list has a resource."""
+class ListedState(NamedTuple):
+    """The state of a resource by which lists have it or not."""
 
     tagged: str
     grants: tuple[GroupPath, ...]
@@ -71,14 +71,14 @@ class Seen(NamedTuple):
 
 
 @dataclass
-class Known:
+class KnownResource:
     """A resource of the model, with all its states since its rows were last complete."""
 
     id: str
     name: str
     owner: GroupPath
     version: int
-    states: list[Seen] = field(default_factory=list)
+    states: list[ListedState] = field(default_factory=list)
 
 
 def is_match(tagged: list[str], wanted: TagFilter) -> bool:
@@ -104,7 +104,7 @@ class LargeFootprints(RuleBasedStateMachine):
         self.run(self.table.create())
         self.store = Store(self.table)
         self.session = self.run(create_groups(self.store))
-        self.known: list[Known] = []
+        self.known: list[KnownResource] = []
         self.made = 0
 
     def teardown(self) -> None:
@@ -124,10 +124,10 @@ class LargeFootprints(RuleBasedStateMachine):
         except ProcessDied:
             assert death is not None
 
-    def choose(self, which: int) -> Known:
+    def choose(self, which: int) -> KnownResource:
         return self.known[which % len(self.known)]
 
-    def note(self, known: Known, after: Seen, version: int) -> None:
+    def note(self, known: KnownResource, after: ListedState, version: int) -> None:
         """Note the new state if the write happened; a write that did not die has happened."""
         (found,) = self.run(self.session.pipelines.reading.many([known.id]))
         assert isinstance(found, Resource)
@@ -141,13 +141,13 @@ class LargeFootprints(RuleBasedStateMachine):
         name, self.made = f"r{self.made}", self.made + 1
         content = draft(name, *TAG_SETS[tagged])
         self.write(death, lambda each: each.pipelines.writing.create(group, content, None))
-        for found in self.run(self.listed(group)):
+        for found in self.run(self.read_list(group)):
             if found.name == name:
-                state = Seen(tagged, (group,))
-                missing = Seen(tagged, ())
-                self.known.append(Known(found.id, name, group, 1, [missing, state]))
+                state = ListedState(tagged, (group,))
+                missing = ListedState(tagged, ())
+                self.known.append(KnownResource(found.id, name, group, 1, [missing, state]))
 
-    async def listed(self, group: GroupPath) -> list[Resource]:
+    async def read_list(self, group: GroupPath) -> list[Resource]:
         names = await names_in(self.session, group)
         reading = self.session.pipelines.reading
         return [await reading.by_name(name, group) for name in names]
@@ -159,7 +159,7 @@ class LargeFootprints(RuleBasedStateMachine):
         changes = {"tags": tags(*TAG_SETS[tagged])}
         version = known.version
         self.write(death, lambda each: each.pipelines.writing.update(known.id, version, changes))
-        self.note(known, Seen(tagged, known.states[-1].grants), version + 1)
+        self.note(known, ListedState(tagged, known.states[-1].grants), version + 1)
 
     @precondition(lambda self: self.known)
     @rule(which=WHICH, group=GROUPS, death=DEATH)
@@ -169,7 +169,7 @@ class LargeFootprints(RuleBasedStateMachine):
         wanted = with_grant(before.grants, group)
         self.write(death, lambda each: each.pipelines.writing.grant(known.id, group))
         if wanted != before.grants:
-            self.note(known, Seen(before.tagged, wanted), known.version)
+            self.note(known, ListedState(before.tagged, wanted), known.version)
 
     @precondition(lambda self: self.known)
     @rule(which=WHICH, group=GROUPS, death=DEATH)
@@ -179,7 +179,7 @@ class LargeFootprints(RuleBasedStateMachine):
         if group in before.grants and group != known.owner:
             left = without_grant(before.grants, group, known.owner)
             self.write(death, lambda each: each.pipelines.writing.revoke(known.id, group))
-            self.note(known, Seen(before.tagged, left), known.version)
+            self.note(known, ListedState(before.tagged, left), known.version)
 
     @precondition(lambda self: self.known)
     @rule(which=WHICH, death=DEATH)

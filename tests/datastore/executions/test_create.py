@@ -17,12 +17,15 @@ from penstock.datastore.errors import (
 )
 from penstock.datastore.executions.create import ExecutionRequest
 from penstock.datastore.executions.files import errors_key, ingest_key, input_key, output_key
+from penstock.datastore.executions.listing import ExecutionFilter
 from penstock.datastore.executions.reading import find_plan
 from penstock.datastore.executions.records import ExecutionMode, ExecutionState
 from penstock.datastore.records import Pipeline, State
 from penstock.datastore.roles import GroupPath, Role
 from penstock.datastore.store import Store
+from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Table
+from penstock.datastore.tag_search.tags import TagFilter
 from tests.datastore.executions.sample_executions import (
     ANN,
     EVE,
@@ -65,6 +68,20 @@ async def test_an_execution_waits_for_its_input_with_all_that_it_does_pinned(
     assert plan is not None
     assert [step.formula for step in plan.steps] == [one.formula for one in TRIPS.transforms]
     assert await event_history(store.open_session(ANN), made) == [("created", "waiting", "ann")]
+    assert await faults(store.table) == []
+
+
+@pytest.mark.parametrize(("count", "value"), [(30, "a"), (18, "a/b")])
+async def test_as_many_tags_as_promised_fit_the_transaction_with_its_receipt(
+    store: Store, pipeline: Pipeline, count: int, value: str
+) -> None:
+    wanted = tags(*(f"k{n}={value}" for n in range(count)))
+    request = ExecutionRequest(pipeline_id=pipeline.id, tags=wanted)
+    made = await store.open_session(ANN).executions.creating.create(request, "key")
+    assert made.tags == wanted
+    found = ExecutionFilter(tags=TagFilter(all=tags("k0=a", "k17=a")))
+    page = await store.open_session(ANN).executions.listing.page(pipeline, found, Window())
+    assert [one.id for _, one in page.entries] == [made.id]
     assert await faults(store.table) == []
 
 

@@ -1,12 +1,10 @@
-"""What writes and lists of resources with many tags cost, in units, requests and round trips."""
+"""Writes and lists of resources with many tags: their units and round trips."""
 
-from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
+from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
 import pytest
 
-from penstock.datastore.records import Pipeline
 from penstock.datastore.resources.reading import ListRequest
 from penstock.datastore.store import Session, Store
 from penstock.datastore.table.instrumentation import MeteredTable
@@ -43,20 +41,18 @@ async def cost(table: Table, call: Callable[[Session], Awaitable[Any]]) -> Cost:
     return Cost(metered.units.wcu, metered.units.rcu, traced.depth)
 
 
-def numbered(count: int) -> list[str]:
+def plain_tags(count: int) -> list[str]:
     return [f"k{n}=v" for n in range(count)]
 
 
-async def _make_tagged(name: str, tagged: Sequence[str], session: Session) -> Pipeline:
-    return await make(session, NORTHWEST, name, *tagged)
-
-
-async def test_a_create_costs_seven_units_for_each_tag(table: Table) -> None:
+@pytest.mark.parametrize(("count", "units"), [(0, 16), (1, 23), (4, 44), (20, 156)])
+async def test_a_create_costs_seven_units_for_each_tag(
+    table: Table, count: int, units: float
+) -> None:
     await open_one_shard(Store(table))
-    for count, units in ((0, 16), (1, 23), (4, 44), (20, 156)):
-        name, tagged = f"with {count}", numbered(count)
-        written = await cost(table, partial(_make_tagged, name, tagged))
-        assert written == Cost(units, 0, 1)
+    tagged = plain_tags(count)
+    written = await cost(table, lambda each: make(each, NORTHWEST, "Smelt", *tagged))
+    assert written == Cost(units, 0, 1)
 
 
 @pytest.mark.parametrize(
@@ -75,9 +71,9 @@ async def test_one_more_tag_in_two_groups_rewrites_postings_only_while_they_carr
     table: Table, count: int, expected: Cost
 ) -> None:
     session = (await open_one_shard(Store(table))).open_session(SUPER)
-    made = await make(session, NORTHWEST, "Smelt", *numbered(count))
+    made = await make(session, NORTHWEST, "Smelt", *plain_tags(count))
     await session.pipelines.writing.grant(made.id, EU)
-    changes = {"tags": tags(*numbered(count + 1))}
+    changes = {"tags": tags(*plain_tags(count + 1))}
     change = await cost(table, lambda each: each.pipelines.writing.update(made.id, 1, changes))
     assert change == expected
 
@@ -104,7 +100,7 @@ async def test_tags_that_no_posting_carries_are_read_where_a_posting_proves_noth
 ) -> None:
     session = await create_groups(Store(table))
     for n in range(60):
-        await make(session, EU, f"p{n}", *numbered(count), f"odd=x{n % 2}")
+        await make(session, EU, f"p{n}", *plain_tags(count), f"odd=x{n % 2}")
     page = ListRequest(group=EU, tags=wanted)
     assert (
         await cost(table, lambda each: each.pipelines.listing.page(page, Window(size=20)))

@@ -162,10 +162,10 @@ class MemoryStream:
         meter.units += units(len(page))
         ended = len(page) < size or (world.end_is_known and len(page) == beyond)
         return PostingPage(
-            tuple(Posting(one, self.carried(one)) for one in page), None if ended else page[-1]
+            tuple(Posting(one, self.tags_of_row(one)) for one in page), None if ended else page[-1]
         )
 
-    def carried(self, id: str) -> Mapping[str, str] | None:
+    def tags_of_row(self, id: str) -> Mapping[str, str] | None:
         tags = self.world.tags[id]
         return None if self.wanted is not None and self.world.bare(tags) else tags
 
