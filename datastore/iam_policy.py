@@ -24,8 +24,12 @@ TABLE: Final = (
     "dynamodb:UpdateItem",
 )
 TABLE_AND_INDEX: Final = ("dynamodb:Query",)
+MOVES: Final = ("dynamodb:Scan",)
+"""For commands that read whole tables; a server never does."""
 TABLE_SETUP: Final = (
     "dynamodb:CreateTable",
+    "dynamodb:DescribeContinuousBackups",
+    "dynamodb:UpdateContinuousBackups",
     "dynamodb:UpdateTable",
     "dynamodb:UpdateTimeToLive",
 )
@@ -107,6 +111,15 @@ def with_destinations(
     tables = _table(DESTINATION_NAMES, region, account)
     actions = (*DESTINATIONS, *(DESTINATIONS_SETUP if setup else ()))
     added = _statement("Destinations", actions, tables)
+    return {**policy, "Statement": [*policy["Statement"], added]}
+
+
+def with_moves(
+    policy: Policy, table: str, region: str | None = None, account: str | None = None
+) -> Policy:
+    """Add the statement for commands that move or recount everything: table and samples."""
+    tables = (_table(table, region, account), _table(DESTINATION_NAMES, region, account))
+    added = _statement("Moves", MOVES, *tables)
     return {**policy, "Statement": [*policy["Statement"], added]}
 
 

@@ -9,6 +9,11 @@ from typing import Any, TypeAlias
 from penstock.datastore import errors
 from penstock.datastore.dynamodb.protocol import DynamoDBClient
 from penstock.datastore.dynamodb.retry import Attempts
+from penstock.datastore.dynamodb.safeguards import (
+    Safeguards,
+    read_safeguards,
+    switch_on_recovery,
+)
 from penstock.datastore.dynamodb.wire import Raw
 from penstock.datastore.errors import RequestRefused
 from penstock.datastore.table.port import INDEX, INDEX_HASH, TTL
@@ -51,6 +56,8 @@ class TableDefinition:
     async def create(self) -> None:
         """Create the missing parts and wait until they can be used; change nothing that exists.
 
+        A new table with an index is also protected against deletion and kept recoverable.
+
         Raises Unavailable if the table is not active after ten minutes, and ForeignTable if a table
         of samples exists with other keys.
         """
@@ -69,6 +76,12 @@ class TableDefinition:
                 "UpdateTimeToLive",
                 {"TimeToLiveSpecification": {"Enabled": True, "AttributeName": TTL}},
             )
+        if self._indexed and is_new:
+            await switch_on_recovery(self._call)
+
+    async def safeguards(self) -> Safeguards:
+        """Read which safeguards the table has. Raises RequestRefused without the permission."""
+        return await read_safeguards(self._call)
 
     async def check_readable(self) -> None:
         """Raise ForeignTable if the table exists and has other keys than ours."""
@@ -185,6 +198,7 @@ def _creation_request(indexed: bool) -> Raw:
         **creation,
         "AttributeDefinitions": _attribute_definitions(),
         "GlobalSecondaryIndexes": [_index_definition()],
+        "DeletionProtectionEnabled": True,
     }
 
 

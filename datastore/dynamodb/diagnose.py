@@ -15,6 +15,7 @@ from penstock.datastore.dynamodb.create_table import TableDefinition, TableDiffe
 from penstock.datastore.dynamodb.failures import LOST_ANSWER, NO_CREDENTIALS, error_code
 from penstock.datastore.dynamodb.protocol import DynamoDBClient
 from penstock.datastore.dynamodb.retry import DEADLINE
+from penstock.datastore.dynamodb.safeguards import Safeguards
 
 SECONDS = 5.0
 """The time for the answer to the one request."""
@@ -63,6 +64,15 @@ async def table_differences(
     """
     async with connect(region, endpoint_url, kind="stock") as client:
         return await TableDefinition(client, table, DEADLINE).differences()
+
+
+async def table_safeguards(table: str, region: str | None, endpoint_url: str | None) -> Safeguards:
+    """Read which safeguards the table has.
+
+    Raises `errors.RequestRefused` without the permission, which servers do not need.
+    """
+    async with connect(region, endpoint_url, kind="stock") as client:
+        return await TableDefinition(client, table, DEADLINE).safeguards()
 
 
 async def _describe_table(

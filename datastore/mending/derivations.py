@@ -51,7 +51,7 @@ _LISTS: Final = frozenset((GRANT.sk.leader, OWNED.sk.leader))
 
 
 class Derivation(NamedTuple):
-    """What is made of one source: rows, and amounts that it adds to counts."""
+    """The rows that are made of one source, and the amounts that it adds to counts."""
 
     rows: Iterable[Item] = ()
     counters: Iterable[Counter] = ()

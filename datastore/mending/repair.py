@@ -65,7 +65,7 @@ class Repair:
                 return False
             change: Operation = Delete(found.key) if wanted is None else Put(wanted)
             try:
-                await self.table.transact([Check(found.source, _unchanged(source)), change])
+                await self.table.transact([Check(found.source, _keeps_revision(source)), change])
             except ConditionFailed:
                 continue
             return True
@@ -96,7 +96,7 @@ def _is_claim_of_another(wanted: Item | None, standing: Attributes | None) -> bo
     return wanted is not None and wanted.get("id") != standing["id"]
 
 
-def _unchanged(source: Attributes | None) -> Condition:
+def _keeps_revision(source: Attributes | None) -> Condition:
     if source is None:
         return Missing()
     name = next(name for name in REVISIONS if name in source)

@@ -24,6 +24,7 @@ from penstock.datastore.table import limits
 from penstock.datastore.table.conditions import apply_operation, condition_holds
 from penstock.datastore.table.limits import ItemFootprint
 from penstock.datastore.table.port import (
+    INDEX_HASH,
     PING,
     Batch,
     Check,
@@ -207,12 +208,25 @@ def _transact(operations: Sequence[Operation], connection: Connection) -> float:
 
 
 def _write(operations: Sequence[Put | Delete], connection: Connection) -> float:
-    limits.guard_write(operations)
+    sizes = limits.guard_write(operations)
     found = rows.read(connection, [operation.key for operation in operations])
     return sum(
-        _apply(connection, operation, found.get(operation.key), transactional=False)
-        for operation in operations
+        _write_one(connection, operation, size, found.get(operation.key))
+        for operation, size in zip(operations, sizes, strict=True)
     )
+
+
+def _write_one(
+    connection: Connection, operation: Put | Delete, size: int, stored: StoredRow | None
+) -> float:
+    """Put or delete one row; return write units."""
+    if isinstance(operation, Delete):
+        return _apply(connection, operation, stored, transactional=False)
+    index_hash = operation.item.get(INDEX_HASH)
+    after = ItemFootprint(size, index_hash if isinstance(index_hash, str) else None)
+    rows.put(connection, operation.item, after)
+    same = stored is not None and stored.row.item == operation.item
+    return limits.write_units(stored and stored.footprint, after, transactional=False, same=same)
 
 
 def _apply(

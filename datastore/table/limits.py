@@ -7,6 +7,7 @@ for a foreign type).
 
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
+from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
@@ -43,23 +44,43 @@ def value_size(value: Value, level: int = 1) -> int:
     Raises LimitExceeded for numbers, levels and names beyond the limits, TypeError for a foreign
     type and ValueError for a number that is not finite.
     """
-    check_at_most("levels of nesting", NESTING, level)
+    if level > NESTING:
+        check_at_most("levels of nesting", NESTING, level)
     if isinstance(value, str):
-        return len(value.encode())
+        return len(value) if value.isascii() else len(value.encode())
     if value is None or isinstance(value, bool):
         return 1
-    if isinstance(value, int | Decimal):
+    if isinstance(value, dict):
+        return 3 + len(value) + _members_size(value, level + 1)
+    if isinstance(value, list):
+        return 3 + len(value) + sum([value_size(each, level + 1) for each in value])
+    if isinstance(value, int):
+        return _whole_number_size(value)
+    if isinstance(value, Decimal):
         _guard_number(value)
         return number_size(value)
-    if isinstance(value, dict):
-        check_at_most("empty attribute name", 0, int("" in value))
-        inside = sum(
-            1 + len(name.encode()) + value_size(each, level + 1) for name, each in value.items()
-        )
-        return 3 + inside
-    if isinstance(value, list):
-        return 3 + sum(1 + value_size(each, level + 1) for each in value)
     raise TypeError(f"an item cannot hold a {type(value).__name__}")
+
+
+def _members_size(members: Mapping[str, Value], level: int) -> int:
+    """Count the bytes of names and values; most values are strings, and need no further call."""
+    size = 0
+    for name, value in members.items():
+        if not name:
+            check_at_most("empty attribute name", 0, 1)
+        size += len(name) if name.isascii() else len(name.encode())
+        if type(value) is str and level <= NESTING:
+            size += len(value) if value.isascii() else len(value.encode())
+        else:
+            size += value_size(value, level)
+    return size
+
+
+@lru_cache(4096)
+def _whole_number_size(value: int) -> int:
+    """Check and measure a whole number; most are versions and counts, which repeat often."""
+    _guard_number(value)
+    return number_size(value)
 
 
 def number_size(value: int | Decimal) -> int:
@@ -126,12 +147,7 @@ class ItemFootprint(NamedTuple):
 
 def item_size(item: Mapping[str, Value]) -> int:
     """Count the bytes of names and values as DynamoDB does; refuse values that it cannot store."""
-    size = 0
-    for name, value in item.items():
-        # Most values are strings: no call for them saves a third of the time.
-        size += len(name.encode())
-        size += len(value.encode()) if isinstance(value, str) else value_size(value)
-    return size
+    return _members_size(item, 1)
 
 
 def measure_item(item: Item) -> ItemFootprint:

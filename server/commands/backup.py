@@ -38,7 +38,7 @@ def backup(
     """
     settings = _settings(data_dir)
     with show_progress("Copying files", None) as progress:
-        made = make_backup(_data_folder(settings), target, Clock().timestamp(), progress)
+        made = make_backup(data_folder(settings), target, Clock().timestamp(), progress)
     return _output(made, f"are in {target}", target)
 
 
@@ -54,7 +54,7 @@ def restore(
     """
     settings = _settings(data_dir)
     with show_progress("Copying files", None) as progress:
-        restored = restore_backup(source, _data_folder(settings), progress)
+        restored = restore_backup(source, data_folder(settings), progress)
     return _output(restored, f"are in {settings.data_dir}", settings.data_dir)
 
 
@@ -69,7 +69,7 @@ def _settings(data_dir: Path | None) -> Settings:
     return settings
 
 
-def _data_folder(settings: Settings) -> DataFolder:
+def data_folder(settings: Settings) -> DataFolder:
     keys = (URL_KEY, VAULT_KEY, KEY_FILE)
     return DataFolder(settings.data_dir, DATABASE, (SAMPLES,), FILES, keys)
 

@@ -6,7 +6,12 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from penstock.datastore.iam_policy import server_policy, user_bucket_statements, with_destinations
+from penstock.datastore.iam_policy import (
+    server_policy,
+    user_bucket_statements,
+    with_destinations,
+    with_moves,
+)
 from penstock.server.commands.options import setting_option
 from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
 from penstock.server.settings.settings import Settings
@@ -17,6 +22,10 @@ _ACCOUNT_HELP = "Number of the AWS account, 12 digits. By default the policy nam
 _SETUP_HELP = (
     "Permit also what `penstock table create`, `penstock doctor` and `penstock ngsi adopt` do."
 )
+_MOVE_HELP = (
+    "Permit also what `penstock export`, `penstock import` and `penstock doctor --recount` do: to "
+    "read the whole table. Give it to who moves data, not to servers."
+)
 
 
 def iam(
@@ -26,6 +35,7 @@ def iam(
     region: Annotated[str | None, setting_option("region")] = None,
     account: Annotated[str | None, Parameter(help=_ACCOUNT_HELP)] = None,
     setup: Annotated[bool, Parameter(help=_SETUP_HELP)] = False,
+    move: Annotated[bool, Parameter(help=_MOVE_HELP)] = False,
 ) -> CommandOutput:
     """Print an IAM policy that permits what the server does, and nothing else.
 
@@ -43,4 +53,6 @@ def iam(
     )
     if settings.bucket is not None and settings.ngsi is not False:
         found = with_destinations(found, settings.ngsi_region, account, setup=setup)
+    if move:
+        found = with_moves(found, settings.table, settings.region, account)
     return CommandOutput(json.dumps(found, indent=2), found)

@@ -3,12 +3,15 @@
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
+from penstock.datastore.dynamodb.create_table import TableDifferences
 from penstock.datastore.dynamodb.diagnose import (
     NO_SUCH_TABLE,
     TableDiagnosis,
     diagnose_table,
     table_differences,
+    table_safeguards,
 )
+from penstock.datastore.dynamodb.safeguards import Safeguards
 from penstock.datastore.errors import PenstockError, RequestRefused
 from penstock.server.commands.checks.finding import Finding, Findings, fail, ok, warn
 from penstock.server.commands.checks.rows import check_rows
@@ -60,15 +63,28 @@ async def check_dynamodb(settings: Settings) -> Findings:
     if parts.table:
         yield fail("table", " ".join(parts.table), _CREATE)
         return
-    yield ok("table", f"The table {settings.table} is there.")
+    async for finding in _check_table(settings, parts):
+        yield finding
+
+
+async def _check_table(settings: Settings, parts: TableDifferences) -> Findings:
+    """Check a table that exists: its parts, its safeguards, and unfinished work."""
+    for finding in _judge_parts(settings.table, parts):
+        yield finding
+    async for finding in _check_safeguards(settings):
+        yield finding
+    if not parts.index:
+        async for finding in _check_items(settings):
+            yield finding
+
+
+def _judge_parts(table: str, parts: TableDifferences) -> Iterator[Finding]:
+    yield ok("table", f"The table {table} is there.")
     yield _judge_part("table keys", parts.keys, "Choose another table: keys cannot be changed.")
     yield _judge_part(
         "index", parts.index, f"{_CREATE} An index that differs must be deleted first."
     )
     yield _judge_part("ttl", parts.ttl, _CREATE)
-    if not parts.index:
-        async for finding in _check_items(settings):
-            yield finding
 
 
 def judge_connection(found: TableDiagnosis) -> Iterator[Finding]:
@@ -104,6 +120,36 @@ def judge_clock(theirs: datetime, ours: datetime) -> Finding:
 
 def _judge_part(check: str, problems: Sequence[str], advice: str) -> Finding:
     return fail(check, " ".join(problems), advice) if problems else ok(check, "As it must be.")
+
+
+async def _check_safeguards(settings: Settings) -> Findings:
+    try:
+        found = await table_safeguards(settings.table, settings.region, settings.endpoint_url)
+    except (PenstockError, RequestRefused) as error:
+        advice = "`penstock iam --setup` prints the permission to read it; the server needs none."
+        yield warn("recovery", str(error), advice)
+        return
+    for finding in judge_safeguards(settings.table, found):
+        yield finding
+
+
+def judge_safeguards(table: str, found: Safeguards) -> Iterator[Finding]:
+    """Judge point-in-time recovery and deletion protection."""
+    if found.recovery is None:
+        yield ok("recovery", "This store has no point-in-time recovery.")
+    elif found.recovery:
+        yield ok("recovery", "Every moment of the last days can be restored.")
+    else:
+        command = (
+            f"`aws dynamodb update-continuous-backups --table-name {table} "
+            "--point-in-time-recovery-specification PointInTimeRecoveryEnabled=true`"
+        )
+        yield warn("recovery", "Point-in-time recovery is off.", f"{command} switches it on.")
+    if found.protection:
+        yield ok("protection", "The table cannot be deleted by mistake.")
+    else:
+        command = f"`aws dynamodb update-table --table-name {table} --deletion-protection-enabled`"
+        yield warn("protection", "Deletion protection is off.", f"{command} switches it on.")
 
 
 async def _check_items(settings: Settings) -> Findings:

@@ -1,4 +1,4 @@
-"""What differs from its source is found, named and repaired; what is right stays as it is."""
+"""Rows that differ from their sources are found, named and repaired; others stay as they are."""
 
 from collections.abc import Callable, Coroutine
 from dataclasses import replace

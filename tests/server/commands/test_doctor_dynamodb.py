@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from penstock.datastore.dynamodb.safeguards import Safeguards
 from penstock.datastore.dynamodb.table import DynamoDBTable
 from penstock.datastore.table.port import Put
-from penstock.server.commands.checks.dynamodb import judge_clock
+from penstock.server.commands.checks.dynamodb import judge_clock, judge_safeguards
 from penstock.server.commands.checks.finding import Severity
 from tests.server.commands.doctor_report import TOMBSTONE, examine, isolate
 from tests.support.loopback_server import Answer, Connection, LoopbackServer, Request
@@ -70,6 +71,8 @@ async def test_a_table_as_it_must_be_passes_every_check(
             "table keys",
             "index",
             "ttl",
+            "recovery",
+            "protection",
             "deletes",
             "jobs",
             "runs",
@@ -180,3 +183,26 @@ def test_clocks_may_differ_a_little(seconds: int, level: Severity, words: str) -
     now = datetime(2026, 1, 1, tzinfo=UTC)
     found = judge_clock(now + timedelta(seconds=seconds), now)
     assert (found.level, found.message) == (level, words)
+
+
+async def test_a_table_without_safeguards_is_warned_of_with_the_commands(
+    table: DynamoDBTable, capsys: pytest.CaptureFixture[str]
+) -> None:
+    await table.create()
+    named = {"TableName": table._name}
+    off = {"PointInTimeRecoveryEnabled": False}
+    await table._client.call(
+        "UpdateContinuousBackups", {**named, "PointInTimeRecoverySpecification": off}
+    )
+    await table._client.call("UpdateTable", {**named, "DeletionProtectionEnabled": False})
+    await table.create()
+    report = await examine(capsys, *dynamodb(moto_endpoint(), table._name))
+    assert report.code == 0
+    assert (report.levels["recovery"], report.levels["protection"]) == ("warn", "warn")
+    assert f"update-continuous-backups --table-name {table._name}" in report["recovery"]
+    assert f"update-table --table-name {table._name}" in report["protection"]
+
+
+def test_a_store_without_recovery_is_not_blamed() -> None:
+    recovery, protection = judge_safeguards("t", Safeguards(None, True))
+    assert (recovery.level, protection.level) == (Severity.OK, Severity.OK)

@@ -9,10 +9,13 @@ from uuid import uuid4
 
 import pytest
 
+from penstock.datastore.dynamodb.create_table import TableDefinition
 from penstock.datastore.dynamodb.protocol import DynamoDBClient
+from penstock.datastore.dynamodb.retry import DEADLINE
 from penstock.datastore.dynamodb.table import DynamoDBTable
 from penstock.datastore.dynamodb.wire import Raw
-from penstock.datastore.iam_policy import server_policy, with_destinations
+from penstock.datastore.iam_policy import server_policy, with_destinations, with_moves
+from penstock.datastore.mending.differences import find_differences
 from penstock.datastore.ngsi.dynamodb_destinations import DynamoDBDestinations
 from penstock.datastore.ngsi.loading.sample_writer import SampleWriter
 from penstock.datastore.ngsi.options import ItemLayout
@@ -172,7 +175,11 @@ async def files() -> AsyncIterator[S3Files]:
 
 
 async def set_up(table: DynamoDBTable, files: S3Files) -> None:
-    """Add the index and the expiry to a table without them, and read the bucket's CORS rules."""
+    """Create a table, and add index and expiry to one without them; read the settings of both."""
+    assert isinstance(table._client, RecordingClient)
+    await table.create()
+    assert await TableDefinition(table._client, table._name, DEADLINE).safeguards() == (True, True)
+    await delete_table(table._client._client, table._name)
     await table._client.call(
         "CreateTable",
         {
@@ -190,6 +197,11 @@ async def set_up(table: DynamoDBTable, files: S3Files) -> None:
     )
     await table.create()
     assert await files.cors() == ()
+
+
+async def delete_table(client: DynamoDBClient, name: str) -> None:
+    await client.call("UpdateTable", {"TableName": name, "DeletionProtectionEnabled": False})
+    await client.call("DeleteTable", {"TableName": name})
 
 
 async def work(table: DynamoDBTable, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -256,6 +268,8 @@ async def test_every_call_is_permitted_and_nothing_that_is_never_called(
     assert actions(whole) == setting_up.actions
     assert setting_up.actions - working.actions == {
         "dynamodb:CreateTable",
+        "dynamodb:DescribeContinuousBackups",
+        "dynamodb:UpdateContinuousBackups",
         "dynamodb:UpdateTable",
         "dynamodb:UpdateTimeToLive",
         "s3:GetBucketCORS",
@@ -305,6 +319,19 @@ def _no_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(f"PENSTOCK_{name.upper()}", raising=False)
 
 
+async def test_a_mover_reads_whole_tables_and_a_server_does_not(table: DynamoDBTable) -> None:
+    await table.create()
+    moving = Recorder()
+    moving.watch(table)
+    await find_differences(table, 2, lambda _count: None)
+    assert moving.needed == {NeededPermission("dynamodb:Scan", f"{TABLE}/{table._name}")}
+    server = server_policy(table._name, region=REGION)
+    mover = with_moves(server, table._name, REGION)
+    assert [each for each in moving.needed if not permits(mover, each)] == []
+    assert {permits(server, each) for each in moving.needed} == {False}
+    assert actions(mover) - actions(server) == {"dynamodb:Scan"}
+
+
 @pytest.mark.usefixtures("_no_settings")
 def test_the_policy_of_the_settings_is_printed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -319,6 +346,9 @@ def test_the_policy_of_the_settings_is_printed(
     wanted = server_policy("things", "files", region=REGION, account="1" * 12, setup=True)
     with_sink = with_destinations(wanted, "eu-central-1", "1" * 12, setup=True)
     assert json.loads(capsys.readouterr().out) == with_sink
+    assert run([*command, "--move", "--json"]) == 0
+    moves = with_moves(with_sink, "things", REGION, "1" * 12)
+    assert json.loads(capsys.readouterr().out) == moves
     monkeypatch.setenv("PENSTOCK_NGSI", "false")
     assert run([*command, "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == wanted
