@@ -12,7 +12,8 @@ from benchmarks.tag_tables import KIND, World, bare_range, covering_range
 from penstock.datastore.roles import ROOT, GroupPath
 from penstock.datastore.table.port import Table
 from penstock.datastore.tag_search.postings import GroupPostings, ScanParams
-from penstock.datastore.tag_search.search import SearchBudget, TagTerm, TermFilter, search
+from penstock.datastore.tag_search.search import SearchBudget, search
+from penstock.datastore.tag_search.terms import TagTerm, TermFilter
 
 COPIES = 4
 WHOLE = 10_000_000

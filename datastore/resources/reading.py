@@ -30,15 +30,9 @@ from penstock.datastore.table.pages import Slice, Window
 from penstock.datastore.table.port import Attributes, Item
 from penstock.datastore.tag_search import tags
 from penstock.datastore.tag_search.postings import AllResources, GroupPostings, ScanParams
-from penstock.datastore.tag_search.search import (
-    PostingSource,
-    SearchBudget,
-    SearchPage,
-    TagTerm,
-    TermFilter,
-    search,
-)
+from penstock.datastore.tag_search.search import PostingSource, SearchBudget, SearchPage, search
 from penstock.datastore.tag_search.tags import TagFilter
+from penstock.datastore.tag_search.terms import TagTerm, TermFilter
 from penstock.datastore.text import comparison_form, is_id
 
 R = TypeVar("R", bound=Resource)

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from penstock.datastore.tag_search.search import Posting, PostingPage, TagTerm, TermFilter
+from penstock.datastore.tag_search.search import Posting, PostingPage
+from penstock.datastore.tag_search.terms import TagTerm, TermFilter
 
 ROW_BYTES = 320
 BLOCK_BYTES = 4096

@@ -8,10 +8,9 @@ from penstock.datastore.tag_search.search import (
     PageSizes,
     SearchBudget,
     SearchPage,
-    TagTerm,
-    TermFilter,
     search,
 )
+from penstock.datastore.tag_search.terms import TagTerm, TermFilter
 from tests.datastore.tag_search.in_memory_streams import Meter, World
 
 UNLIMITED = 10**9

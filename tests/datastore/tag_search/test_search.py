@@ -13,10 +13,9 @@ from penstock.datastore.tag_search.search import (
     PostingPage,
     SearchBudget,
     SearchPage,
-    TagTerm,
-    TermFilter,
     search,
 )
+from penstock.datastore.tag_search.terms import TagTerm, TermFilter
 from tests.datastore.tag_search.in_memory_streams import MemorySource, MemoryStream, World
 from tests.datastore.tag_search.list_requests import (
     GROUPS,
