@@ -30,6 +30,9 @@ reached or does not fit.
 """
 
 
+STOPPED_BY_SIGNALS = (("serve",), ("worker",))
+"""The commands that run until a signal stops them."""
+
 _INTERRUPTED = 128 + signal.SIGINT
 """The exit code of a command that Ctrl-C ended, by the custom of shells."""
 
@@ -104,18 +107,24 @@ def run(tokens: Sequence[str]) -> int:
         return _report_failure(error, json=False, debug=_is_debugging())
 
 
-def main() -> None:
+def main(*, ignores_interrupts: bool = False) -> None:
+    """Run the command line of this process.
+
+    In the background of a script it ignores interrupts, but as `serve` and as `worker`.
+    """
     if logs_are_json():
         # Few commands need logs, and loading them takes longer than a short command.
         from penstock.server.telemetry.logs import configure_logging  # noqa: PLC0415
 
         configure_logging("json")
     tokens = sys.argv[1:]
-    if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
-        # Python ignores an interrupt in some places, of which importing has many.
-        with suppress(CycloptsError):
-            app.parse_commands(tokens)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    is_stopped_by_signals = False
+    # Loads the command: Python loses an interrupt in some places, of which importing has many.
+    with suppress(CycloptsError):
+        command, *_ = app.parse_commands(tokens)
+        is_stopped_by_signals = command[:1] in STOPPED_BY_SIGNALS
+    is_ignored = ignores_interrupts and not is_stopped_by_signals
+    signal.signal(signal.SIGINT, signal.SIG_IGN if is_ignored else signal.default_int_handler)
     try:
         code = run(tokens)
     except KeyboardInterrupt:

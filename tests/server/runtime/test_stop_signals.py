@@ -56,12 +56,14 @@ def end(process: subprocess.Popen[str], by: signal.Signals) -> tuple[int, list[s
     return process.returncode, [line for line in lines if any(word in line for word in wrong)]
 
 
-@pytest.mark.parametrize("by", SIGNALS)
+@pytest.mark.parametrize(
+    ("by", "within"), [(signal.SIGINT, STARTED_IN_THE_BACKGROUND), (signal.SIGTERM, ())]
+)
 @pytest.mark.parametrize("words", LOADING)
 def test_a_signal_ends_a_server_that_is_loaded(
-    words: str, by: signal.Signals, tmp_path: Path
+    words: str, by: signal.Signals, within: tuple[str, ...], tmp_path: Path
 ) -> None:
-    process = serve(tmp_path)
+    process = serve(tmp_path, within=within)
     read_until(process, words)
     assert end(process, by) == (-by, [])
     assert not (tmp_path / "data").exists()
@@ -97,6 +99,39 @@ def test_a_signal_ends_processes_that_still_start(by: signal.Signals, tmp_path: 
     started = children(process.pid)
     assert end(process, by) == (0, [])
     wait_until(lambda: not any(Path(f"/proc/{one}").exists() for one in started))
+
+
+HANDLER = """
+import signal, sys
+from penstock.__main__ import main
+from penstock.server import command_line
+command_line.run = lambda _tokens: print(signal.getsignal(signal.SIGINT) is signal.SIG_IGN)
+sys.argv = ["penstock", *sys.argv[1:]]
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "ignores"),
+    [
+        (("serve", "--port", "0"), "False"),
+        (("worker",), "False"),
+        (("table", "check"), "True"),
+        (("--help",), "True"),
+    ],
+)
+def test_only_servers_and_workers_of_a_script_in_the_background_obey_ctrl_c(
+    command: tuple[str, ...], ignores: str
+) -> None:
+    done = subprocess.run(
+        [*STARTED_IN_THE_BACKGROUND, sys.executable, "-c", HANDLER, *command],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=HUNG_SECONDS,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, f"{ignores}\n")
 
 
 SCRIPT = """
