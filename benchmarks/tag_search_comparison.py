@@ -13,7 +13,7 @@ from penstock.datastore.roles import ROOT, GroupPath
 from penstock.datastore.table.port import Table
 from penstock.datastore.tag_search.postings import GroupPostings, ScanParams
 from penstock.datastore.tag_search.search import SearchBudget, search
-from penstock.datastore.tag_search.terms import TagTerm, TermFilter
+from penstock.datastore.tag_search.tags import TagTerm, TermFilter
 
 COPIES = 4
 WHOLE = 10_000_000

@@ -9,7 +9,7 @@ from penstock.datastore.roles import ROOT, GroupPath
 from penstock.datastore.table.keys import split_levels
 from penstock.datastore.table.layout import TAG, TAG_VALUE_COUNT
 from penstock.datastore.table.port import Item, Key, Value
-from penstock.datastore.tag_search.terms import TagTerm
+from penstock.datastore.tag_search.tags import TagTerm
 
 KIND = "P"
 VALUE = "steel"

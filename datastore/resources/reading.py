@@ -31,8 +31,7 @@ from penstock.datastore.table.port import Attributes, Item
 from penstock.datastore.tag_search import tags
 from penstock.datastore.tag_search.postings import AllResources, GroupPostings, ScanParams
 from penstock.datastore.tag_search.search import PostingSource, SearchBudget, SearchPage, search
-from penstock.datastore.tag_search.tags import TagFilter
-from penstock.datastore.tag_search.terms import TagTerm, TermFilter
+from penstock.datastore.tag_search.tags import TagFilter, TagTerm, TermFilter
 from penstock.datastore.text import comparison_form, is_id
 
 R = TypeVar("R", bound=Resource)

@@ -10,6 +10,7 @@ from penstock.datastore.table.keys import SEPARATOR
 from penstock.datastore.table.layout import GRANT, OWNED, ROWS, Row
 from penstock.datastore.table.port import (
     INDEX_HASH,
+    Attributes,
     Batch,
     Check,
     Delete,
@@ -55,12 +56,14 @@ class SessionTable:
     session itself wrote, and `has_written` tells whether it wrote anything.
     """
 
-    __slots__ = ("_consistent", "_known", "_table", "has_written", "written")
+    __slots__ = ("_consistent", "_known", "_listed", "_read", "_table", "has_written", "written")
 
     def __init__(self, table: Table, reads: ReadConsistency = OWN_WRITES) -> None:
         self._table = table
         self._consistent = reads.consistent
         self._known = reads.written
+        self._listed: dict[str, list[Key]] = {}
+        self._read: dict[Key, Attributes | None] = {}
         self.written: Final = dict[Key, None]()
         self.has_written = False
 
@@ -116,33 +119,48 @@ class SessionTable:
 
     async def _correct(self, query: Query, page: Page) -> Page:
         """Correct a page of the index by the rows written lately that lie within it."""
-        lately = dict.fromkeys((*self._known, *self.written))
-        named = [
-            key
-            for key in lately
-            if _lies_within(query, page.last, key) and _may_list(query.partition, key)
-        ]
+        written = (key for key in self.written if _may_list(query.partition, key))
+        lately = dict.fromkeys((*self._known_in(query.partition), *written))
+        named = [key for key in lately if _lies_within(query, page.last, key)]
         if not named:
             return page
-        starts = range(0, len(named), _MAX_KEYS)
-        batches = await gather(
-            *(
-                self._table.get(named[start : start + _MAX_KEYS], consistent=True)
-                for start in starts
-            )
-        )
-        found = {key: item for batch in batches for key, item in batch.items.items()}
+        units = page.units + await self._read_again(named)
         rows = {key_of(item): item for item in page.items}
         for key in named:
             rows.pop(key, None)
-            if key in found and found[key].get(INDEX_HASH) == query.partition:
-                rows[key] = found[key]
+            row = self._read[key]
+            if row is not None and row.get(INDEX_HASH) == query.partition:
+                rows[key] = row
         items = [rows[key] for key in sorted(rows, reverse=query.descending)]
-        last, units = page.last, page.units + sum(batch.units for batch in batches)
+        last = page.last
         if query.limit is not None and len(items) > query.limit:
             items = items[: query.limit]
             last = key_of(items[-1])
         return Page(tuple(items), last, units)
+
+    def _known_in(self, partition: str) -> list[Key]:
+        """The keys that the session was told of and that the partition of the index may list."""
+        found = self._listed.get(partition)
+        if found is None:
+            found = [key for key in self._known if _may_list(partition, key)]
+            self._listed[partition] = found
+        return found
+
+    async def _read_again(self, keys: Sequence[Key]) -> float:
+        """Read rows that the session wrote, and others unless it has done so; return the units.
+
+        What the session was told of was written before, so that one reading shows it.
+        """
+        wanted = [key for key in keys if key in self.written or key not in self._read]
+        batches = await gather(
+            *(
+                self._table.get(wanted[start : start + _MAX_KEYS], consistent=True)
+                for start in range(0, len(wanted), _MAX_KEYS)
+            )
+        )
+        found = {key: item for batch in batches for key, item in batch.items.items()}
+        self._read |= {key: found.get(key) for key in wanted}
+        return sum(batch.units for batch in batches)
 
 
 def _lies_within(query: Query, last: Key | None, key: Key) -> bool:

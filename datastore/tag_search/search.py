@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from penstock.datastore.tag_search.terms import TermFilter
+from penstock.datastore.tag_search.tags import TermFilter
 
 T = TypeVar("T")
 

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from penstock.datastore.errors import ErrorCode, PenstockError
+from penstock.datastore.formulas.threads import formula_caller
 from penstock.datastore.roles import Caller
 from penstock.datastore.table.instrumentation import Units
 from penstock.schema.core.errors import (
@@ -137,6 +138,7 @@ class OperationRunner(NamedTuple):
     ) -> OperationResult:
         turns = self.reader.limits.running
         await turns.enter(caller.user_id)
+        formula_caller.set(caller.user_id)
         is_large = False
         try:
             with self._open_metered(caller, admission, spent) as context:

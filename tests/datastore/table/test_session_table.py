@@ -163,3 +163,20 @@ async def test_only_rows_that_a_partition_may_list_are_read_for_its_pages(
         session = SessionTable(traced, ReadConsistency(written=(key,)))
         await session.query(Query(partition=partition, index=True))
         assert traced.reads == reads
+
+
+async def test_rows_that_a_token_names_are_read_once_however_many_lists_are_read(
+    tmp_path: Path,
+) -> None:
+    async with AsyncExitStack() as held:
+        traced = TracedTable(await open_lagging(held, tmp_path))
+        keys = [EXECUTION.key(id=f"{number}") for number in range(3)]
+        for number in range(3):
+            await traced.table.transact([Put(row(number, "P:one", "x"))])
+        session = SessionTable(traced, ReadConsistency(consistent=True, written=tuple(keys)))
+        traced.start()
+        for _ in range(5):
+            assert len((await session.query(LIST)).items) == 3
+        assert traced.reads == 5 + 1
+        await session.transact([Put(row(1, "P:one", "y"))])
+        assert [item["text"] for item in (await session.query(LIST)).items] == ["x", "y", "x"]

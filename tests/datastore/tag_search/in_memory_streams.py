@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from penstock.datastore.tag_search.search import Posting, PostingPage
-from penstock.datastore.tag_search.terms import TagTerm, TermFilter
+from penstock.datastore.tag_search.tags import TagTerm, TermFilter
 
 ROW_BYTES = 320
 BLOCK_BYTES = 4096

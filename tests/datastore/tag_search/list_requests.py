@@ -10,7 +10,7 @@ from penstock.datastore.tag_search.search import (
     SearchPage,
     search,
 )
-from penstock.datastore.tag_search.terms import TagTerm, TermFilter
+from penstock.datastore.tag_search.tags import TagTerm, TermFilter
 from tests.datastore.tag_search.in_memory_streams import Meter, World
 
 UNLIMITED = 10**9

@@ -15,7 +15,7 @@ from penstock.datastore.tag_search.search import (
     SearchPage,
     search,
 )
-from penstock.datastore.tag_search.terms import TagTerm, TermFilter
+from penstock.datastore.tag_search.tags import TagTerm, TermFilter
 from tests.datastore.tag_search.in_memory_streams import MemorySource, MemoryStream, World
 from tests.datastore.tag_search.list_requests import (
     GROUPS,

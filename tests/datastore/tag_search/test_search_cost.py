@@ -4,7 +4,7 @@ from functools import cache
 from itertools import combinations
 
 from penstock.datastore.tag_search.search import SearchBudget, SearchPage
-from penstock.datastore.tag_search.terms import TagTerm, TermFilter
+from penstock.datastore.tag_search.tags import TagTerm, TermFilter
 from tests.datastore.tag_search.in_memory_streams import World
 from tests.datastore.tag_search.list_requests import (
     GROUPS,
