@@ -1,6 +1,6 @@
 """Applies a plan to a stream of CSV bytes, chunk by chunk, and returns streams of CSV."""
 
-from collections.abc import Sequence
+from collections import deque
 from csv import Error
 from typing import NamedTuple, Protocol
 
@@ -21,6 +21,13 @@ class RowTransform(Protocol):
 
     def finish(self) -> OutputChunk:
         """Take the end of the input; return the remaining results."""
+
+    @property
+    def has_more(self) -> bool:
+        """Whether rows wait for `take_more`, because the last results were large."""
+
+    def take_more(self) -> OutputChunk:
+        """Return the results of more of the rows that wait; neither input nor end precedes it."""
 
     @property
     def ending(self) -> TransformEnding:
@@ -51,6 +58,7 @@ class CsvTransform:
         self._program = program
         self._outcome = RowRunner(max_failed, above.failed if above else 0)
         self._records = RecordSplitter()
+        self._waiting: deque[bytes] = deque()
         self._places = above.places if above else ()
         self._awaits_header = above is None
         self._row = above.row if above else 0
@@ -69,31 +77,38 @@ class CsvTransform:
         if self._outcome.refusal is not None:
             return OutputChunk()
         self._read += len(data)
-        return self._process_records(self._records.feed(data))
+        self._waiting.extend(self._records.feed(data))
+        return self._process_waiting()
 
     def finish(self) -> OutputChunk:
         if self._outcome.refusal is not None:
             return OutputChunk()
-        records = self._records.finish()
-        if self._awaits_header and not records:
+        self._waiting.extend(self._records.finish())
+        if self._awaits_header and not self._waiting:
             return self._start_output(
                 TransformProblem(0, "", TransformCode.EMPTY_INPUT, "the file is empty")
             )
-        return self._process_records(records)
+        return self._process_waiting()
 
-    def _process_records(self, records: Sequence[bytes]) -> OutputChunk:
-        if self._awaits_header and records:
-            start = self._start_output(self._header_problem(records[0]))
-            return start.concat(self._process_records(records[1:]))
+    @property
+    def has_more(self) -> bool:
+        return bool(self._waiting) and self._outcome.refusal is None
+
+    def take_more(self) -> OutputChunk:
+        return self._process_waiting()
+
+    def _process_waiting(self) -> OutputChunk:
+        if self._awaits_header and self._waiting:
+            start = self._start_output(self._header_problem(self._waiting.popleft()))
+            return start.concat(self._process_waiting())
         if self._awaits_header and self._records.overlong:
             return self._start_output(_overlong_problem(0))
-        for record in records:
-            if self._outcome.refusal is not None:
-                break
+        while self._waiting and self._outcome.refusal is None and not self._outcome.is_full:
+            record = self._waiting.popleft()
             if record not in BLANK:
                 self._process_record(record)
             self._row += 1
-        if self._records.overlong and self._outcome.refusal is None:
+        if self._records.overlong and not self._waiting and self._outcome.refusal is None:
             self._outcome.refuse(_overlong_problem(self._row))
         return self._outcome.take_output()
 

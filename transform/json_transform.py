@@ -8,7 +8,7 @@ import msgspec
 
 from penstock.formula.core.limits import MAX_BATCH_STEPS, WorkMeter
 from penstock.transform.header import columns_by_heading
-from penstock.transform.outcome import OutputChunk, RowRunner, TransformEnding, headings
+from penstock.transform.outcome import FULL, OutputChunk, RowRunner, TransformEnding, headings
 from penstock.transform.problems import TransformCode, TransformProblem
 from penstock.transform.program import Program
 
@@ -18,8 +18,9 @@ _DECODER: Final = msgspec.json.Decoder(list[dict[str, Any]], float_hook=Decimal)
 class JsonTransform:
     """A list of objects, each a row; a parameter's value is found by its label or key.
 
-    A missing value is null. The list is held in memory until its end, and refused where its cost is
-    more than a request may take, because the process also answers other requests.
+    A missing value is null. The list is held in memory until its end. It is refused where its cost
+    or its results are more than a request may take, because the process also answers other
+    requests.
     """
 
     def __init__(self, program: Program, max_failed: int | None = None) -> None:
@@ -45,15 +46,29 @@ class JsonTransform:
             rows = []
         self._require_few_steps(len(rows))
         for number, row in enumerate(rows, start=1):
-            if self._outcome.refusal is None:
-                self._process_row(number, row)
+            if self._outcome.refusal is not None:
+                break
+            self._process_row(number, row)
+            self._require_little_output(number)
         return self._outcome.take_output(headings(self._program.headings))
+
+    @property
+    def has_more(self) -> bool:
+        return False
+
+    def take_more(self) -> OutputChunk:
+        return OutputChunk()
 
     def _require_few_steps(self, rows: int) -> None:
         steps = rows * self._program.cost
         if steps > MAX_BATCH_STEPS:
             message = f"{rows} rows take {steps} steps, more than {MAX_BATCH_STEPS}; send a file"
             self._outcome.refuse(TransformProblem(0, "", TransformCode.TOO_MANY_STEPS, message))
+
+    def _require_little_output(self, row: int) -> None:
+        if self._outcome.is_full:
+            message = f"the rows up to here have more than {FULL} bytes of results; send a file"
+            self._outcome.refuse(TransformProblem(row, "", TransformCode.OUTPUT_TOO_LARGE, message))
 
     def _process_row(self, number: int, row: Mapping[str, object]) -> None:
         entries: list[object] = [None] * len(self._program.columns)

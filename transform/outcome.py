@@ -60,6 +60,13 @@ def csv_lines(lines: Iterable[Sequence[object]]) -> bytes:
     return text.getvalue().encode()
 
 
+FULL: Final = 4 * 1024 * 1024
+"""Bytes of results that a transform keeps; it then returns them before it reads more rows."""
+
+PIECE: Final = 256 * 1024
+"""Characters of results that are written as CSV in one go, without a turn for other threads."""
+
+
 def headings(names: Sequence[str]) -> OutputChunk:
     """Return the first lines of both files."""
     return OutputChunk(csv_lines([names]), csv_lines([ERROR_HEADINGS]))
@@ -76,10 +83,13 @@ class RowRunner:
         "_cells",
         "_failed",
         "_failed_above",
+        "_kept",
+        "_kept_bytes",
         "_max_failed",
         "_meter",
         "_problems",
         "_succeeded",
+        "_waiting",
         "_written",
         "refusal",
     )
@@ -93,7 +103,13 @@ class RowRunner:
         self._meter = meter
         self._cells: list[Sequence[str]] = []
         self._problems: list[TransformProblem] = []
-        self._succeeded = self._failed = self._written = 0
+        self._kept: list[OutputChunk] = []
+        self._succeeded = self._failed = self._written = self._kept_bytes = self._waiting = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the results that are kept are so large that they should be taken."""
+        return self._kept_bytes + self._waiting >= FULL
 
     def ending(self, bytes_read: int) -> TransformEnding:
         """Return the counts so far and the refusal, if there is one."""
@@ -110,11 +126,13 @@ class RowRunner:
             self.fail(problems)
         else:
             self._cells.append(cells)
+            self._keep(sum(map(len, cells)))
 
     def fail(self, problems: Sequence[TransformProblem]) -> None:
         """Leave a row out because of one or more problems."""
         self._problems += problems
         self._failed += 1
+        self._keep(sum(len(problem.message) for problem in problems))
         if self._max_failed is not None and self._failed_above + self._failed > self._max_failed:
             self.refuse(_over_threshold(problems[0].row, self._max_failed))
 
@@ -125,12 +143,28 @@ class RowRunner:
 
     def take_output(self, before: OutputChunk = NO_OUTPUT) -> OutputChunk:
         """Return the results since the last call, after the bytes in `before`."""
-        written = before.concat(OutputChunk(csv_lines(self._cells), csv_lines(self._problems)))
+        self._write_kept()
+        output = b"".join([before.output, *(chunk.output for chunk in self._kept)])
+        errors = b"".join([before.errors, *(chunk.errors for chunk in self._kept)])
+        self._kept.clear()
+        self._kept_bytes = 0
+        self._written += len(output) + len(errors)
+        return OutputChunk(output, errors)
+
+    def _keep(self, characters: int) -> None:
+        self._waiting += characters
+        if self._waiting >= PIECE:
+            self._write_kept()
+
+    def _write_kept(self) -> None:
+        """Write what is kept as CSV: a piece, because the writer holds up all other threads."""
+        chunk = OutputChunk(csv_lines(self._cells), csv_lines(self._problems))
+        self._kept.append(chunk)
+        self._kept_bytes += len(chunk.output) + len(chunk.errors)
         self._succeeded += len(self._cells)
-        self._written += len(written.output) + len(written.errors)
+        self._waiting = 0
         self._cells.clear()
         self._problems.clear()
-        return written
 
 
 def _over_threshold(row: int, maximum: int) -> TransformProblem:

@@ -96,10 +96,15 @@ class PreparedFormula:
         self.work.owe(formula_units(self.length))
         explained = partial(explain, self.text, self.surroundings, row, self.lookups)
         return await self._repeat_with_missing_data(
-            lambda: self._with_input_problems(
-                run_in_formula_thread(lambda: _flatten_explanation(explained()))
-            )
+            lambda: self._with_input_problems(self._explain_in_thread(explained))
         )
+
+    async def _explain_in_thread(self, explained: Callable[[], Explanation]) -> ExplainedFormula:
+        texts = _Texts()
+        try:
+            return await run_in_formula_thread(lambda: _flatten_explanation(explained(), texts))
+        finally:
+            self.work.owe(text_units(texts.length))
 
     def _compile(self) -> CompiledFormula:
         return compile_formula(self.text, self.surroundings)
@@ -111,13 +116,16 @@ class PreparedFormula:
 
         Other requests run between two slices, and a cancelled request stops there.
         """
-        work, parts = WorkMeter(), []
+        work, parts, texts = WorkMeter(), [], _Texts()
         for start in range(0, len(rows), ROWS_PER_SLICE):
             part = rows[start : start + ROWS_PER_SLICE]
             run = partial(compiled.run_all, part, self.lookups, work, start)
             parts.append(await run_in_formula_thread(run))
             self.work.owe(text_units(work.take_spent()))
-        return await run_in_formula_thread(partial(_join_results, parts))
+        try:
+            return await run_in_formula_thread(partial(_join_results, parts, texts))
+        finally:
+            self.work.owe(text_units(texts.length))
 
     async def _with_input_problems(self, work: Awaitable[T]) -> T:
         """Await the work; report problems of the formula as problems of the input field."""
@@ -137,7 +145,36 @@ class PreparedFormula:
         return result
 
 
-def _join_results(parts: Sequence[Results]) -> EvaluatedRows:
+class _Texts:
+    """The texts of values for one answer, counted while they are written.
+
+    `length` is the number of their characters so far.
+    """
+
+    def __init__(self) -> None:
+        self.length = 0
+
+    def write(self, value: Value) -> str | None:
+        """Return a value as text, None for null.
+
+        Raises LimitExceeded if all texts together are too long, and Fault for a list that is.
+        """
+        if value is None:
+            return None
+        text = text_of(value)
+        self.length += len(text)
+        _require_limit("characters of all values", MAX_TEXT, self.length)
+        return text
+
+    def write_if_short(self, value: Value) -> str | None:
+        """Return a value as text; None for null and for a list that is too long to be written."""
+        try:
+            return self.write(value)
+        except Fault:
+            return None
+
+
+def _join_results(parts: Sequence[Results], written: _Texts) -> EvaluatedRows:
     """Join the results, and write each value as text.
 
     A list that is too long to be written is the error of its row.
@@ -149,45 +186,41 @@ def _join_results(parts: Sequence[Results]) -> EvaluatedRows:
     for number, value in enumerate(values):
         text = None
         try:
-            text = None if number in failed or value is None else text_of(value)
+            text = None if number in failed else written.write(value)
         except Fault as fault:
             values[number] = None
             errors.append(RowError(number, None, fault.code, fault.message, None))
         texts.append(text)
-    length = sum(len(text) for text in texts if text is not None)
-    _require_limit("characters of all values", MAX_TEXT, length)
     errors.sort(key=lambda error: error.row)
     return EvaluatedRows(tuple(values), tuple(texts), tuple(errors))
 
 
-def _flatten_explanation(explanation: Explanation) -> ExplainedFormula:
-    parts: list[ShownPart] = []
+def _flatten_explanation(explanation: Explanation, texts: _Texts) -> ExplainedFormula:
+    shown = _ShownParts(texts, [])
     for line in explanation.lines:
-        _append_part(line, 0, None, False, parts)
-    texts = [text for shown in parts for text in (shown.text, shown.so_far) if text is not None]
-    _require_limit("parts of an explanation", MAX_PARTS, len(parts))
-    _require_limit("characters of all values", MAX_TEXT, sum(map(len, texts)))
+        shown.append(line, 0, None, called=False)
     value = explanation.value
-    return ExplainedFormula(tuple(parts), value, _value_text(value), explanation.failure)
+    text = texts.write_if_short(value)
+    return ExplainedFormula(tuple(shown.parts), value, text, explanation.failure)
 
 
-def _append_part(
-    part: Part, depth: int, parent: int | None, called: bool, found: list[ShownPart]
-) -> None:
-    place = len(found)
-    so_far = None if part.so_far is None else _value_text(part.so_far)
-    found.append(ShownPart(part, depth, parent, called, _value_text(part.value), so_far))
-    for below, is_called in ((part.parts, False), (part.body, True)):
-        for each in below:
-            _append_part(each, depth + 1, place, is_called, found)
+@dataclass(frozen=True, slots=True)
+class _ShownParts:
+    """The parts of one explanation, counted while they are written."""
 
+    texts: _Texts
+    parts: list[ShownPart]
 
-def _value_text(value: Value) -> str | None:
-    """The value as text; None for null and for a list that is too long to be written."""
-    try:
-        return None if value is None else text_of(value)
-    except Fault:
-        return None
+    def append(self, part: Part, depth: int, parent: int | None, *, called: bool) -> None:
+        """Append a part and all that it contains; raises LimitExceeded for too many."""
+        place = len(self.parts)
+        _require_limit("parts of an explanation", MAX_PARTS, place + 1)
+        text = self.texts.write_if_short(part.value)
+        so_far = self.texts.write_if_short(part.so_far)
+        self.parts.append(ShownPart(part, depth, parent, called, text, so_far))
+        for below, is_called in ((part.parts, False), (part.body, True)):
+            for each in below:
+                self.append(each, depth + 1, place, called=is_called)
 
 
 def _require_limit(limit: str, maximum: int, actual: int) -> None:

@@ -44,16 +44,30 @@ from penstock.datastore.resources.derived_rows import (
     tag_counters,
     tag_rows,
 )
+from penstock.datastore.resources.execution_guard import CLOSED, DELETED
 from penstock.datastore.resources.reading import ResourceReader
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, already_done, commit
 from penstock.datastore.table.layout import EXECUTION, EXECUTION_COUNT, EXECUTION_PLAN, PIPELINE
-from penstock.datastore.table.port import AllOf, AnyOf, Compare, Item, Missing, Put, Update
+from penstock.datastore.table.port import (
+    AllOf,
+    AnyOf,
+    Compare,
+    Exists,
+    Item,
+    Missing,
+    Put,
+    Update,
+)
 from penstock.datastore.tag_search import tags
 from penstock.transform.plan import TransformPlan
 
 KIND = "PE"
 MAX_OPERATIONS = 100
+
+
+class _NeverRun(Exception):
+    """The pipeline has no row yet that counts its executions; its own row is the guard."""
 
 
 class _MomentTaken(Exception):
@@ -187,19 +201,23 @@ class CreateExecutions:
             event_write(execution, event),
             Write(Put({**EXECUTION_PLAN.item(id=execution.id), "plan": text})),
             Write(Put(due_item(execution))),
-            _require_runnable(pipeline),
-            _count_write(execution),
             *tag_writes(execution),
         ]
         if key is not None:
             receipt = idempotency.Receipt(
-                KIND, execution.id, GroupPath(pipeline.id), _receipt_content(wanted)
+                KIND, execution.id, GroupPath(execution.pipeline_id), _receipt_content(wanted)
             )
             writes.insert(0, receipt.write(self.access, key))
-        if len(writes) > MAX_OPERATIONS:
+        guard, count = _require_enabled(execution), len(writes) + 2
+        if count > MAX_OPERATIONS:
             limit = "operations of a transaction"
-            raise LimitExceeded(limit, MAX_OPERATIONS, len(writes), ("tags",))
-        await commit(self.access.table, writes)
+            raise LimitExceeded(limit, MAX_OPERATIONS, count, ("tags",))
+        # A pipeline that an earlier release closed has no sign of it in the count.
+        guards = [] if pipeline.state is State.ENABLED else [guard]
+        try:
+            await commit(self.access.table, [*writes, *guards, _count_write(execution)])
+        except _NeverRun:
+            await commit(self.access.table, [*writes, guard, _first_count_write(execution)])
 
     async def _read_replayed(self, id: str) -> Execution:
         (found,) = await ReadExecutions(self.access).many([id], consistent=True)
@@ -223,47 +241,58 @@ def tag_writes(execution: Execution, *, gone: bool = False) -> list[Write]:
     return [*item_writes({}, items), *counter_writes({}, counters)]
 
 
-def _require_runnable(pipeline: Pipeline) -> Write:
-    """Require that this is still the pipeline's latest version, and that it is enabled."""
-
-    def describe_conflict(standing: Item | None) -> Exception:
-        if standing is None or "deletedAt" in standing:
-            return not_found_error(PIPELINE.noun)
-        state = State(str(standing["state"]))
-        if state is not State.ENABLED:
-            return IllegalState(
-                f"The pipeline is {state.value}: no execution can begin.", state.name
-            )
-        return StaleRead()
-
-    current = (
-        Compare("version", "=", pipeline.version),
-        Compare("state", "=", State.ENABLED.value),
-        Missing("deletedAt"),
-    )
-    # This update changes nothing. A condition check would need one more IAM permission.
-    still = Update(
-        key=PIPELINE.latest.key(id=pipeline.id),
-        default={"state": State.ENABLED.value},
-        condition=AllOf(current),
-    )
-    return Write(still, describe_conflict)
-
-
 def _count_write(execution: Execution) -> Write:
-    """Count the execution at its pipeline, and reserve the moment that names its upload."""
+    """Count the execution, and reserve the moment that names its upload.
+
+    It fails where the pipeline takes no executions. The count's small row says so too: a condition
+    on the pipeline's own row would cost the size of the pipeline.
+    """
 
     def describe_conflict(standing: Item | None) -> Exception:
-        return _MomentTaken(str((standing or {}).get("ingest", execution.ingest)))
+        if standing is None:
+            return _NeverRun()
+        if CLOSED in standing:
+            return _closed_error(str(standing[CLOSED]))
+        return _MomentTaken(str(standing.get("ingest", execution.ingest)))
 
     free = AnyOf((Missing("ingest"), Compare("ingest", "<", execution.ingest)))
     count = Update(
         key=EXECUTION_COUNT.key(id=execution.pipeline_id),
         set={"ingest": execution.ingest},
         add={"count": 1},
-        condition=free,
+        condition=AllOf((Exists(), Missing(CLOSED), free)),
     )
     return Write(count, describe_conflict)
+
+
+def _require_enabled(execution: Execution) -> Write:
+    """Require that the pipeline is enabled, by its own row."""
+
+    def describe_conflict(standing: Item | None) -> Exception:
+        if standing is None or "deletedAt" in standing:
+            return not_found_error(PIPELINE.noun)
+        return _closed_error(str(standing["state"]))
+
+    # This update changes nothing. A condition check would need one more IAM permission.
+    still = Update(
+        key=PIPELINE.latest.key(id=execution.pipeline_id),
+        default={"state": State.ENABLED.value},
+        condition=AllOf((Compare("state", "=", State.ENABLED.value), Missing("deletedAt"))),
+    )
+    return Write(still, describe_conflict)
+
+
+def _first_count_write(execution: Execution) -> Write:
+    """Begin the count of a pipeline, which is the guard of later executions."""
+    row = EXECUTION_COUNT.item(id=execution.pipeline_id)
+    return Write(Put({**row, "count": 1, "ingest": execution.ingest}, Missing()))
+
+
+def _closed_error(reason: str) -> Exception:
+    if reason == DELETED:
+        return not_found_error(PIPELINE.noun)
+    state = State(reason)
+    return IllegalState(f"The pipeline is {state.value}: no execution can begin.", state.name)
 
 
 def _next_moment(last: str, now: datetime) -> str:

@@ -1,17 +1,20 @@
 """Executions whose few rows come with the request and which run while the request waits."""
 
+import asyncio
 import csv
 import io
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from hashlib import sha256
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.access.work import WorkAccount, step_units
+from penstock.datastore.access.work import WorkAccount, file_units, step_units
 from penstock.datastore.datasets.table_cache import DatasetTableCache
 from penstock.datastore.errors import FieldProblem, LimitExceeded
 from penstock.datastore.executions.claims import Claims
@@ -28,7 +31,6 @@ from penstock.datastore.executions.row_engine import LOCAL_ENGINE, EngineStep, R
 from penstock.datastore.executions.worker import ExecutionWorker
 from penstock.datastore.objects.port import Files
 from penstock.datastore.records import StoredRecord
-from penstock.datastore.table.port import Table
 from penstock.formula.core.limits import MAX_BATCH_STEPS
 from penstock.formula.core.values import FormulaType
 from penstock.transform.plan import TransformPlan
@@ -58,34 +60,63 @@ _CELL_READERS: Final[dict[FormulaType, Callable[[str], object]]] = {
 }
 
 
+MAX_RESULT_BYTES: Final = 16 * 1024 * 1024
+"""Bytes of the results of one execution that an answer may hold; a file of them may be larger."""
+
+
 @dataclass(frozen=True, slots=True)
 class ReadInlineOutput:
-    """Reads the results of inline executions."""
+    """Reads the results of inline executions for the caller, one after another.
 
-    table: Table
+    The caller pays for them by their size before they are read, and only owes for those of
+    executions that `ran` in the same operation.
+    """
+
+    access: Access
     files: Files
+    ran: set[str] = field(default_factory=set)
+    _turns: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def one(self, execution: Execution) -> InlineOutput | None:
-        """The result; None for an execution of a file, and for one without a result."""
+        """The result; None for an execution of a file, and for one without a result.
+
+        Raises LimitExceeded for more than MAX_RESULT_BYTES, and RateLimited.
+        """
         ended = execution.state in (ExecutionState.SUCCESS, ExecutionState.FAILED)
         if execution.mode is not ExecutionMode.INLINE or not ended:
             return None
-        plan = await find_plan(self.table, execution.id)
-        if plan is None or await self.files.stat(errors_key(execution)) is None:
-            return None
-        wrong = await self._read_lines(errors_key(execution))
-        problems = [
-            RowProblem(row=int(row), column=column or None, code=code, message=message)
-            for row, column, code, message in wrong
-        ]
+        plan = await find_plan(self.access.table, execution.id)
         made = execution.state is ExecutionState.SUCCESS
-        lines = await self._read_lines(output_key(execution)) if made else []
-        return InlineOutput(tuple(_output_row(plan, line) for line in lines), tuple(problems))
+        keys = [errors_key(execution), *([output_key(execution)] if made else [])]
+        found = [await self.files.stat(key) for key in keys]
+        if plan is None or found[0] is None:
+            return None
+        size = sum(stat.size for stat in found if stat is not None)
+        if size > MAX_RESULT_BYTES:
+            raise LimitExceeded("bytes of results in an answer", MAX_RESULT_BYTES, size)
+        async with self._turns:
+            pay = self.access.work.owe if execution.id in self.ran else self.access.work.spend_more
+            pay(file_units(size))
+            wrong, *output = [await self._read_file(key) for key in keys]
+            return await asyncio.to_thread(_parse_results, plan, wrong, b"".join(output))
 
-    async def _read_lines(self, key: str) -> list[list[str]]:
-        """The lines of a small CSV file, without its header."""
-        data = b"".join([chunk async for chunk in self.files.read(key)])
-        return list(csv.reader(io.StringIO(data.decode(), newline="")))[1:]
+    async def _read_file(self, key: str) -> bytes:
+        return b"".join([chunk async for chunk in self.files.read(key)])
+
+
+def _parse_results(plan: TransformPlan, wrong: bytes, output: bytes) -> InlineOutput:
+    problems = [
+        RowProblem(row=int(row), column=column or None, code=code, message=message)
+        for row, column, code, message in _csv_rows(wrong)
+    ]
+    return InlineOutput(
+        tuple(_output_row(plan, line) for line in _csv_rows(output)), tuple(problems)
+    )
+
+
+def _csv_rows(data: bytes) -> Iterator[list[str]]:
+    """The lines of a CSV file without its header, if it has one."""
+    return islice(csv.reader(io.StringIO(data.decode(), newline="")), 1, None)
 
 
 def _output_row(plan: TransformPlan, line: list[str]) -> dict[str, Any]:
@@ -107,6 +138,7 @@ class InlineExecutions:
     rules: ExecutionRules
     files: Files
     tables: DatasetTableCache
+    output: ReadInlineOutput
 
     async def run(
         self,
@@ -131,6 +163,7 @@ class InlineExecutions:
         creating = CreateExecutions(self.access, self.rules, self.files)
         execution = await creating.create(wanted, idempotency_key, noted)
         if execution.ready_at is None and not execution.state.is_over:
+            self.output.ran.add(execution.id)
             await self._run_rows(execution, data, len(rows))
         return (await ReadExecutions(self.access).one(execution.id, consistent=True)).execution
 
@@ -155,7 +188,10 @@ class _ChargedEngine:
     work: WorkAccount
     rows: int
 
-    def steps(self, files: Files, task: RowTask) -> AsyncGenerator[EngineStep]:
+    async def steps(self, files: Files, task: RowTask) -> AsyncGenerator[EngineStep]:
         steps = min(task.program.cost * self.rows, MAX_BATCH_STEPS)
         self.work.owe(step_units(steps))
-        return LOCAL_ENGINE.steps(files, task)
+        async with aclosing(LOCAL_ENGINE.steps(files, task)) as made:
+            async for step in made:
+                self.work.owe(file_units(len(step.written.output) + len(step.written.errors)))
+                yield step

@@ -13,8 +13,6 @@ from penstock.datastore.executions.records import Execution
 from penstock.datastore.executions.rows import DueStage, due_key, execution_of, key_of_execution
 from penstock.datastore.objects.port import Files
 from penstock.datastore.periodic import finish_all
-from penstock.datastore.resources.derived_rows import counter_writes
-from penstock.datastore.table import counters
 from penstock.datastore.table.commit import StaleRead, Write, commit
 from penstock.datastore.table.items import read_rows, resource_id
 from penstock.datastore.table.layout import (
@@ -80,12 +78,17 @@ class ExecutionRemoval:
         await delete_files(self.files, execution)
         await self._delete_result(execution)
         await self._delete_events(execution)
-        counter = counters.Counter(EXECUTION_COUNT.key(id=execution.pipeline_id), {"count": 1})
+        # The count stays at zero: it is the guard of later executions.
+        uncounted = Update(
+            key=EXECUTION_COUNT.key(id=execution.pipeline_id),
+            add={"count": -1},
+            condition=Compare("count", ">", 0),
+        )
         writes = [
             Write(Delete(key_of_execution(execution.id), Exists())),
             Write(Delete(EXECUTION_PLAN.key(id=execution.id))),
             Write(Delete(due_key(execution))),
-            *counter_writes({counter.key: counter}, {}),
+            Write(uncounted),
             *tag_writes(execution, gone=True),
         ]
         with suppress(StaleRead):  # Another process removed it.

@@ -47,15 +47,16 @@ class Executions:
         on_ready: Callable[[], None] = notify_nobody,
     ) -> "Executions":
         """Make the repository of a caller; `on_ready` is called when an execution becomes ready."""
+        output = ReadInlineOutput(access, files)
         return cls(
             ReadExecutions(access),
             ListExecutions(access),
             CreateExecutions(access, rules, files),
-            InlineExecutions(access, rules, files, tables),
+            InlineExecutions(access, rules, files, tables, output),
             ChangeExecutions(access, rules, on_ready),
             Uploads(access, rules, files, on_ready),
             ExecutionDownloads(access, rules, files),
-            ReadInlineOutput(access.table, files),
+            output,
             ExternalWorkers(access, rules, files),
             TagLists(KIND, access),
         )

@@ -71,9 +71,11 @@ async def run_transform(
 ) -> AsyncGenerator[EngineStep]:
     """Feed the data to a transform, and yield its output until it ends or is refused."""
     async for chunk in regroup_blocks(data, STEP_BYTES):
-        written = await asyncio.to_thread(transform.feed, chunk)
-        yield EngineStep(written, transform.ending)
+        yield EngineStep(await asyncio.to_thread(transform.feed, chunk), transform.ending)
+        while transform.has_more:
+            yield EngineStep(await asyncio.to_thread(transform.take_more), transform.ending)
         if transform.ending.refusal is not None:
             return
-    written = await asyncio.to_thread(transform.finish)
-    yield EngineStep(written, transform.ending)
+    yield EngineStep(await asyncio.to_thread(transform.finish), transform.ending)
+    while transform.has_more:
+        yield EngineStep(await asyncio.to_thread(transform.take_more), transform.ending)

@@ -25,7 +25,7 @@ from penstock.datastore.table.layout import EXECUTION_RESULT
 from penstock.datastore.table.port import Table
 from penstock.transform.outcome import RowCounts, TransformEnding
 from penstock.transform.plan import TransformPlan
-from penstock.transform.problems import InputRefused, TransformProblem
+from penstock.transform.problems import InputRefused, TransformCode, TransformProblem
 from penstock.transform.program import Program
 
 
@@ -120,6 +120,9 @@ class ExecutionRunner:
             async with aclosing(self.engine.steps(self.files, task)) as steps:
                 async for written, ending in steps:
                     self.counts = ending.counts
+                    if self.counts.bytes_written > self.rules.max_bytes:
+                        await self._fail_for_size()
+                        return
                     await output.feed(written.output)
                     await errors.feed(written.errors)
             await self._publish(ending, output, errors, digest)
@@ -149,6 +152,10 @@ class ExecutionRunner:
         finally:
             await output.abandon()
             await errors.abandon()
+
+    async def _fail_for_size(self) -> None:
+        message = f"The results have more than {self.rules.max_bytes} bytes."
+        await self._fail(TransformCode.OUTPUT_TOO_LARGE, message)
 
     async def _fail(self, code: str, message: str) -> None:
         await self._end(ExecutionState.FAILED, code=code, message=message)

@@ -4,6 +4,7 @@ A sign is something that no sender of NGSIv1 or NGSIv2 writes. Attributes may ha
 `Property` in NGSIv2 too: Orion-LD converts notifications to NGSIv2 where a subscription wants that.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -15,16 +16,17 @@ CONTEXT_RELATION: Final = "http://www.w3.org/ns/json-ld#context"
 HEADER_PREFIX: Final = "ngsild-"
 ATTRIBUTE_TYPES: Final = frozenset(
     (
-        "Property",
-        "Relationship",
-        "GeoProperty",
-        "LanguageProperty",
-        "VocabProperty",
-        "JsonProperty",
-        "ListProperty",
-        "ListRelationship",
+        "property",
+        "relationship",
+        "geoproperty",
+        "languageproperty",
+        "vocabproperty",
+        "jsonproperty",
+        "listproperty",
+        "listrelationship",
     )
 )
+"""The types in lower case, since a sender may spell them in any case."""
 
 _MEMBERS_BESIDE_VALUE: Final = frozenset(("datasetId", "observedAt", "unitCode"))
 _URI_SCHEMES = ("urn:", "http://", "https://")
@@ -45,7 +47,7 @@ def check_envelope(body: Mapping[str, Json]) -> None:
     """Raise UnreadFormat if the object around the entities is a notification of NGSI-LD."""
     kind = body.get("type")
     kinds = kind if isinstance(kind, list) else [kind]
-    if any(isinstance(one, str) and one.rpartition("/")[2] == "Notification" for one in kinds):
+    if any(isinstance(one, str) and _last_word(one) == "notification" for one in kinds):
         raise _refusal("its `type` is Notification")
     if "@context" in body:
         raise _refusal("it has an `@context`")
@@ -81,6 +83,11 @@ def _refusal(sign: str) -> UnreadFormat:
     )
 
 
+def _last_word(name: str) -> str:
+    """The name without the URI or the prefix before it, in lower case."""
+    return re.split("[/:#]", name)[-1].lower()
+
+
 def _is_context(value: Json) -> bool:
     """Whether it is a JSON-LD context, and not an attribute of NGSIv2 with this name."""
     if isinstance(value, dict):
@@ -98,7 +105,7 @@ def _is_typed_attribute(attribute: Json) -> bool:
         isinstance(attribute, dict)
         and "metadata" not in attribute
         and isinstance(kind := attribute.get("type"), str)
-        and kind in ATTRIBUTE_TYPES
+        and _last_word(kind) in ATTRIBUTE_TYPES
     )
 
 

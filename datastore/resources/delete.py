@@ -21,6 +21,11 @@ from penstock.datastore.errors import Unavailable, VersionConflict
 from penstock.datastore.periodic import finish_all
 from penstock.datastore.records import Resource
 from penstock.datastore.resources.derived_rows import derive_rows, removal_writes
+from penstock.datastore.resources.execution_guard import (
+    ResourceInUse,
+    closing_writes,
+    unused_writes,
+)
 from penstock.datastore.resources.reading import ResourceReader
 from penstock.datastore.resources.steps import MAX_OPERATIONS, RemainingSteps
 from penstock.datastore.roles import Role
@@ -33,7 +38,6 @@ from penstock.datastore.table.port import (
     Compare,
     Delete,
     Key,
-    Missing,
     Put,
     Query,
 )
@@ -41,10 +45,6 @@ from penstock.datastore.table.port import (
 R = TypeVar("R", bound=Resource)
 
 MAX_WRITES = 25
-
-
-class _ResourceInUse(Exception):
-    """The resource still has executions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,18 +97,22 @@ class ResourceDeleter(Generic[R]):
             *(Write(Delete(key)) for key in self._version_keys(current)),
             *self._derived_row_deletes(current),
         ]
-        at_once = len(everything) + len(self._unused_writes(current)) <= MAX_OPERATIONS
         pending = current.stepped and await RemainingSteps(self.kind, self.access).are_pending(
             current.id
         )
-        if at_once and self.kind.folder is None and not pending:
-            with suppress(_ResourceInUse):
-                await commit(self.access.table, [*everything, *self._unused_writes(current)])
+        unused, has_run = unused_writes(self.kind, current), False
+        at_once = len(everything) + len(unused) <= MAX_OPERATIONS and not pending
+        if at_once and self.kind.folder is None:
+            try:
+                await commit(self.access.table, [*everything, *unused])
+            except ResourceInUse:
+                has_run = True
+            else:
                 return
-        # Rows of an unfinished write are deleted once it is finished; to go comes before.
-        buried, taken = await self._write_tombstone(
-            current, 0, 0 if pending else MAX_OPERATIONS - 1
-        )
+        closing = closing_writes(self.kind, current, likely=has_run)
+        # Derived rows are deleted after an unfinished write of them; the resource goes before.
+        most = 0 if pending else MAX_OPERATIONS
+        buried, taken = await self._write_tombstone(current, 0, closing, most)
         with suppress(StaleRead):  # then a sweep of another process continues the delete
             await self._finish(buried, taken)
 
@@ -120,12 +124,14 @@ class ResourceDeleter(Generic[R]):
             buried, taken = await self._write_tombstone(buried, taken)
         if await self._is_in_use(buried):
             return
+        unused = unused_writes(self.kind, buried)
         keys = self._version_keys(buried)
         for start in range(0, len(keys), MAX_WRITES):
             batch = [Delete(key) for key in keys[start : start + MAX_WRITES]]
             await self.access.table.write(batch)
         await self._remove_files(buried)
-        await commit(self.access.table, [self._latest_row_delete(buried)])
+        with suppress(ResourceInUse):
+            await commit(self.access.table, [self._latest_row_delete(buried), *unused])
 
     async def _remove_files(self, buried: R) -> None:
         if self.kind.folder is None:
@@ -136,12 +142,13 @@ class ResourceDeleter(Generic[R]):
                 await self.access.files.delete(key)
 
     async def _write_tombstone(
-        self, resource: R, taken: int, most: int = MAX_OPERATIONS - 1
+        self, resource: R, taken: int, closing: Sequence[Write] = (), most: int = MAX_OPERATIONS
     ) -> tuple[R, int]:
         """Delete up to `most` derived rows beyond the first `taken`, and note it on the row.
 
         Names come first: they are free at once unless the resource has a hundred of them.
         """
+        most = min(most, MAX_OPERATIONS - 1 - len(closing))
         writes = self._derived_row_deletes(resource)[taken : taken + most]
         buried = msgspec.structs.replace(resource, revision=resource.revision + 1)
         item = {
@@ -151,22 +158,15 @@ class ResourceDeleter(Generic[R]):
             "taken": taken + len(writes),
         }
         unchanged = Compare("revision", "=", resource.revision)
-        await commit(self.access.table, [Write(Put(item, unchanged)), *writes])
+        await commit(self.access.table, [Write(Put(item, unchanged)), *closing, *writes])
         return buried, taken + len(writes)
 
     async def _is_in_use(self, resource: R) -> bool:
         if self.kind.execution_count is None:
             return False
         key = self.kind.execution_count.key(id=resource.id)
-        return key in (await self.access.table.get([key], consistent=True)).items
-
-    def _unused_writes(self, resource: R) -> list[Write]:
-        """The write that fails the transaction if the resource has executions."""
-        if self.kind.execution_count is None:
-            return []
-        # A delete without effect: ConditionCheck would need a permission of its own.
-        none = Delete(self.kind.execution_count.key(id=resource.id), Missing())
-        return [Write(none, lambda _: _ResourceInUse())]
+        row = (await self.access.table.get([key], consistent=True)).items.get(key, {})
+        return row.get("count", 0) != 0
 
     def _derived_row_deletes(self, resource: R) -> list[Write]:
         return removal_writes(derive_rows(self.kind.letter, resource))

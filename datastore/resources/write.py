@@ -37,6 +37,7 @@ from penstock.datastore.resources.dataset_refs import (
     unknown_dataset_problems,
 )
 from penstock.datastore.resources.derived_rows import derive_rows, difference
+from penstock.datastore.resources.execution_guard import state_writes
 from penstock.datastore.resources.formula_references import saved_references, unwritable_references
 from penstock.datastore.resources.names import describe_conflict
 from penstock.datastore.resources.reading import ResourceReader
@@ -316,7 +317,8 @@ class ResourceWriter(Generic[R]):
         changes = difference(old, derive_rows(letter, after))
         steps = RemainingSteps(self.kind, self.access)
         # The receipt stands before the name, so that a repeated call is not a NameTaken.
-        fixed = [*receipt, *changes.first, *guards]
+        state = state_writes(self.kind, before, after) if before else ()
+        fixed = [*receipt, *state, *changes.first, *guards]
         own_rows = 1 + _is_new_version(before, after)
         stepped = own_rows + len(fixed) + len(changes.rest) > MAX_OPERATIONS or (
             before is not None and before.stepped and await steps.are_pending(before.id)

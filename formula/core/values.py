@@ -1,7 +1,7 @@
 """The values of formulas: numbers, text, booleans, null and lists of these."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from enum import IntFlag, StrEnum
 from typing import Final
@@ -119,7 +119,7 @@ def text_of(value: Value) -> str:
         return number_text(value)
     if value is None:
         return "null"
-    return check_length(f"[{','.join(_json_of(item) for item in value)}]")
+    return f"[{join_texts(map(_json_of, value), ',', around=2)}]"
 
 
 def _json_of(item: Scalar) -> str:
@@ -128,7 +128,24 @@ def _json_of(item: Scalar) -> str:
 
 def check_length(text: str) -> str:
     """Return the text; raises a Fault when it is longer than a text value may be."""
-    if len(text) > MAX_STRING:
-        message = f"a text of {len(text)} characters is longer than {MAX_STRING}"
-        raise Fault(FormulaCode.STRING_TOO_LONG, message)
+    _require_length(len(text))
     return text
+
+
+def join_texts(texts: Iterable[str], between: str = "", around: int = 0) -> str:
+    """Join texts to a text value that gets `around` more characters; raises a Fault if too long.
+
+    No text is taken beyond that, because numbers of a few characters have texts of thousands.
+    """
+    taken, length = [], around - len(between)
+    for text in texts:
+        length += len(text) + len(between)
+        _require_length(length)
+        taken.append(text)
+    return between.join(taken)
+
+
+def _require_length(characters: int) -> None:
+    if characters > MAX_STRING:
+        message = f"a text is longer than {MAX_STRING} characters"
+        raise Fault(FormulaCode.STRING_TOO_LONG, message)

@@ -14,7 +14,7 @@ from typing import Final, NoReturn, cast
 from penstock.formula.core.errors import Fault, FormulaCode
 from penstock.formula.core.limits import MAX_JSON_DEPTH, MAX_PATTERN, WorkMeter
 from penstock.formula.core.numbers import number_text, read_number
-from penstock.formula.core.values import Scalar, Value, check_length
+from penstock.formula.core.values import Scalar, Value, check_length, join_texts
 
 _STEP: Final = re.compile(
     r"""(?P<deep>\.\.)?(?:(?<=\.\.)|\.)(?P<name>[\w-]+)
@@ -150,9 +150,9 @@ def _scalar(value: object) -> Scalar:
 def _json(value: object) -> str:
     if isinstance(value, dict):
         members = (f"{_json(name)}:{_json(member)}" for name, member in value.items())
-        return f"{{{','.join(members)}}}"
+        return f"{{{join_texts(members, ',', around=2)}}}"
     if isinstance(value, list):
-        return f"[{','.join(map(_json, value))}]"
+        return f"[{join_texts(map(_json, value), ',', around=2)}]"
     if isinstance(value, Decimal):
         return number_text(value)
     return json.dumps(value, ensure_ascii=False)

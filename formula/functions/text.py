@@ -1,5 +1,6 @@
 """The functions on text and numbers: CONCAT, SEARCH, SPLIT, NUMBER, ROUND and others."""
 
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Final
 
@@ -7,7 +8,7 @@ from penstock.formula.core import numbers
 from penstock.formula.core.errors import Fault, FormulaCode
 from penstock.formula.core.limits import WorkMeter
 from penstock.formula.core.numbers import read_number
-from penstock.formula.core.values import Scalar, Value, check_length, text_of
+from penstock.formula.core.values import Scalar, Value, check_length, join_texts, text_of
 from penstock.formula.functions.regex import regex
 
 _FOLD_COST: Final = 4  # changing the case of a character costs about 4 units
@@ -15,9 +16,15 @@ _FOLD_COST: Final = 4  # changing the case of a character costs about 4 units
 
 def concat(work: WorkMeter, *parts: Value) -> str:
     """Join the text of each part; null adds nothing."""
-    joined = "".join([text_of(part) for part in parts if part is not None])
-    work.spend(len(joined))
-    return check_length(joined)
+    return join_texts(_paid_texts(work, parts))
+
+
+def _paid_texts(work: WorkMeter, parts: Sequence[Value]) -> Iterator[str]:
+    for part in parts:
+        if part is not None:
+            text = text_of(part)
+            work.spend(len(text))
+            yield text
 
 
 def lowercase(work: WorkMeter, text: str) -> str:

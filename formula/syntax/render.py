@@ -1,5 +1,6 @@
 """Renders a parsed formula as text in a canonical form."""
 
+from decimal import Decimal
 from functools import singledispatch
 
 from penstock.formula.core.values import text_of
@@ -20,6 +21,7 @@ _TIGHTNESS = {"^": 4, "*": 3, "/": 3, "+": 2, "-": 2}
 _ATOM = 6
 _UNARY = 5
 _COMPARISON = 1
+_PLAIN_DIGITS = 30
 
 
 def render(node: Line) -> str:
@@ -64,6 +66,9 @@ def _assign(node: Assign) -> str:
 
 @_render.register
 def _literal(node: Literal) -> str:
+    if isinstance(node.value, Decimal) and abs(node.value.adjusted()) > _PLAIN_DIGITS:
+        # Written with an exponent, as each part around it repeats what may be thousands of zeros.
+        return str(node.value)
     if not isinstance(node.value, str):
         return text_of(node.value)
     return "'" + node.value.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -65,9 +65,13 @@ def transform(
     pieces: list[OutputChunk] = []
     for block in fetch_range(source, span.start, span.end):
         pieces.append(part.feed(block))
+        while part.has_more:
+            pieces.append(part.take_more())
         if part.ending.refusal is not None:
             break
     pieces.append(part.finish())
+    while part.has_more:
+        pieces.append(part.take_more())
     output = b"".join([piece.output for piece in pieces])
     errors = b"".join([piece.errors for piece in pieces])
     return EngineStep(OutputChunk(output, errors), part.ending)

@@ -372,7 +372,11 @@ async def read_list(ask: Ask, name: str, caller: Caller = ROOT, **arguments: Any
 
 async def read_page(ask: Ask, name: str, **arguments: Any) -> tuple[list[Any], dict[str, Any]]:
     """Return the identifying values of a page's nodes and its pageInfo; edges and nodes agree."""
-    found = (await read_list(ask, name, **arguments)).data
+    return page_of(await read_list(ask, name, **arguments))
+
+
+def page_of(answer: Answer) -> tuple[list[Any], dict[str, Any]]:
+    found = answer.data
     while "list" not in found:
         found = found["around"]
         found = found[0] if isinstance(found, list) else found
@@ -482,6 +486,38 @@ async def test_a_cursor_opens_only_in_the_list_and_for_the_caller_that_it_was_ma
             assert codes == ([] if elsewhere == name else ["BAD_USER_INPUT"]), elsewhere
         told = await read_list(listed_store, name, other, first=1, after=cursor)
         assert told.errors or told.data == {"around": None}, name
+
+
+OLDEST_FIRST = {"Query.runs", "NgsiAttribute.series"}
+UNORDERED = {"audio of an artist", "audio of an album", "audio of a bucket"}
+
+
+async def test_a_cursor_of_the_usual_order_opens_with_that_order_spelled_out_and_no_other(
+    listed_store: Ask,
+) -> None:
+    types = core_schema(schema).type_map
+    seen = set()
+    for name, listing in LISTS.items():
+        of, _, field = listing.field.partition(".")
+        made = types[of]
+        assert isinstance(made, GraphQLObjectType)
+        if "order" not in made.fields[field].args or "order:" in listing.arguments:
+            continue
+        cursor = (await read_page(listed_store, name, first=1))[1]["endCursor"]
+        opened = set()
+        for order in ("NEWEST_FIRST", "OLDEST_FIRST"):
+            spelled = listing._replace(arguments=f"order: {order} {listing.arguments}")
+            answer = await listed_store(spelled.document(), {"first": 100, "after": cursor})
+            if not answer.errors:
+                opened.add(order)
+                assert page_of(answer)[0] == listing.nodes[1:], name
+            else:
+                (error,) = answer.errors
+                assert error["extensions"]["code"] == "BAD_USER_INPUT", name
+        usual = "OLDEST_FIRST" if listing.field in OLDEST_FIRST else "NEWEST_FIRST"
+        assert opened == (set() if name in UNORDERED else {usual}), name
+        seen.add(listing.field)
+    assert seen >= OLDEST_FIRST
 
 
 async def test_what_comes_and_goes_between_pages_neither_hides_nor_repeats_the_rest(

@@ -214,6 +214,7 @@ def _standing_rows(rows: Rows) -> Facts:
         key: facts
         for key, facts in standing.items()
         if facts != {} and not key.pk.startswith(OWN_FACTS) and not key.sk.startswith("PER:")
+        if key.sk != "PEC" or "count" in facts or Key(key.pk, LATEST["P"]) not in rows
     }
 
 

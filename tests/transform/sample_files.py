@@ -32,11 +32,18 @@ def run_chunks(
     """Run a transform over chunks; return both files as text, and its ending."""
     written = OutputChunk()
     for chunk in chunks:
-        written = written.concat(transform.feed(chunk))
-    written = written.concat(transform.finish())
+        written = take_waiting(transform, written.concat(transform.feed(chunk)))
+    written = take_waiting(transform, written.concat(transform.finish()))
     ending = transform.ending
     assert ending.counts.bytes_written == len(written.output) + len(written.errors)
     return written.output.decode(), written.errors.decode(), ending
+
+
+def take_waiting(transform: RowTransform, written: OutputChunk) -> OutputChunk:
+    """Return the results with those of the rows that wait."""
+    while transform.has_more:
+        written = written.concat(transform.take_more())
+    return written
 
 
 def run(

@@ -6,8 +6,10 @@ import io
 import pytest
 
 from penstock.formula.core.datasets import LATEST, DatasetRows
+from penstock.transform import outcome
 from penstock.transform.csv_records import MAX_RECORD
 from penstock.transform.csv_transform import CsvTransform
+from penstock.transform.outcome import FULL
 from penstock.transform.plan import Column, FormulaStep, PinnedDataset, TransformPlan
 from penstock.transform.problems import InputRefused, TransformCode
 from penstock.transform.program import Program
@@ -19,9 +21,11 @@ from tests.transform.sample_files import (
     OUTPUT,
     STRING,
     TRIPS,
+    cut,
     errors,
     rows,
     run,
+    run_chunks,
 )
 
 TEXTS = TransformPlan(columns=(Column("a", STRING),), steps=(FormulaStep(":a", "a", STRING),))
@@ -270,3 +274,32 @@ def test_a_file_for_a_plan_without_columns_must_still_be_a_file() -> None:
         transform.finish()
         assert transform.ending.refusal is not None
         assert transform.ending.refusal.code == code
+
+
+WIDE = TransformPlan(
+    columns=(Column("x", NUMBER, required=True),),
+    steps=tuple(FormulaStep(":x", f"y{n}", NUMBER) for n in range(40)),
+)
+WIDE_ROW = 40 * 9_003 + 1
+
+
+def test_rows_with_large_results_are_processed_as_their_results_are_taken() -> None:
+    transform = CsvTransform(Program(WIDE))
+    sizes = [len(transform.feed(b"x\n" + b"1e-9000\n" * 100).output)]
+    while transform.has_more:
+        sizes.append(len(transform.take_more().output))
+    heading = len(",".join(f"y{n}" for n in range(40))) + 2
+    assert sum(sizes) == heading + 100 * WIDE_ROW
+    assert max(sizes) < FULL + heading + WIDE_ROW
+    assert transform.finish() == (b"", b"")
+    assert transform.ending.counts.rows == 100
+
+
+def test_results_taken_in_pieces_are_those_taken_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = rows("1,gas", "x,gas", *["2,gas"] * 50, "3", "4,oil")
+    whole = run(data)
+    for full, piece in ((1, 1), (40, 7), (10_000, 5)):
+        monkeypatch.setattr(outcome, "FULL", full)
+        monkeypatch.setattr(outcome, "PIECE", piece)
+        assert run(data) == whole
+        assert run_chunks(CsvTransform(Program(TRIPS)), cut(data, 3)) == whole

@@ -308,7 +308,14 @@ async def test_rows_steps_texts_and_parts_are_bounded(store: Store) -> None:
     long = await save(session, USA, "long", ":t", *parameters(t=ValueType.STRING), output=TEXT)
     with pytest.raises(LimitExceeded) as texts:
         await evaluate(session, long, *[{"t": "x" * 30_000}] * 100)
-    assert (texts.value.maximum, texts.value.actual) == (MAX_TEXT, 3_000_000)
+    assert (texts.value.maximum, texts.value.actual) == (MAX_TEXT, 67 * 30_000)
+    small = "SET :a = 1e-9000\n" * 230 + ":a"
+    _, prepared = await session.evaluations.prepare_by_id(
+        (await save(session, USA, "small", small)).id, None
+    )
+    with pytest.raises(LimitExceeded) as numbers:
+        await prepared.explain({})
+    assert (numbers.value.maximum, numbers.value.actual) == (MAX_TEXT, 223 * 9_002)
     wide = await save(session, USA, "wide", "+".join(["1"] * 900))
     calls = await save(session, USA, "calls", "#wide() + #wide()")
     _, prepared = await session.evaluations.prepare_by_id(wide.id, None)

@@ -1,6 +1,8 @@
 """Creation of executions: pins, refusals, and repeated calls."""
 
 import asyncio
+from dataclasses import replace
+from functools import partial
 
 import msgspec
 import pytest
@@ -45,6 +47,7 @@ from tests.support.sample_resources import (
     on_sqlite,
     tags,
 )
+from tests.support.table_interceptors import InterruptedTable
 
 WANTED_TAGS = tags("source=SAP", "material=metal/steel")
 
@@ -226,3 +229,44 @@ async def test_what_is_inline_waits_for_no_upload(store: Store, pipeline: Pipeli
     assert made.upload_until is None
     assert await store.open_session(ANN).executions.uploads.form(made.id) is None
     assert made.state is ExecutionState.WAITING
+
+
+async def _count_units_of_creation(store: Store, pipeline: Pipeline) -> float:
+    session = store.open_session(ANN)
+    await session.executions.creating.create(ExecutionRequest(pipeline_id=pipeline.id))
+    return session.units.wcu
+
+
+async def test_an_execution_costs_the_same_however_large_its_pipeline_is(store: Store) -> None:
+    await create_groups(store)
+    small, large = await pipeline_in(store, USA), await pipeline_in(store, USA, name="large")
+    await store.open_session(ANN).pipelines.writing.update(
+        large.id, 1, {"description": "d" * 8_000}
+    )
+    for pipeline in (small, large):
+        await _count_units_of_creation(store, pipeline)
+    costs = [await _count_units_of_creation(store, pipeline) for pipeline in (small, large)]
+    assert costs[0] == costs[1]
+
+
+@on_sqlite
+@pytest.mark.parametrize("runs", [0, 1])
+async def test_a_pipeline_that_is_closed_or_deleted_after_its_read_begins_no_execution(
+    store: Store, pipeline: Pipeline, runs: int
+) -> None:
+    session = store.open_session(ANN)
+    for _ in range(runs):
+        await begin_execution(store, pipeline)
+    for version, state in ((1, State.FROZEN), (3, State.DISABLED)):
+        change = partial(session.pipelines.writing.update, pipeline.id)
+        closing = InterruptedTable(store.table, partial(change, version, {"state": state}))
+        with pytest.raises(IllegalState) as refused:
+            await begin_execution(replace(store, table=closing), pipeline)
+        assert refused.value.state == state.name
+        await change(version + 1, {"state": State.ENABLED})
+    closing = InterruptedTable(store.table, partial(session.pipelines.deleting.delete, pipeline.id))
+    with pytest.raises(NotFound):
+        await begin_execution(replace(store, table=closing), pipeline)
+    while await store.finish_deletes():
+        pass
+    assert await faults(store.table) == []

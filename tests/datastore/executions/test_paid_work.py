@@ -12,8 +12,10 @@ from penstock.datastore.access.work import (
     STEPS,
     TEXT_WORK,
 )
-from penstock.datastore.errors import Invalid, RateLimited
+from penstock.datastore.errors import Invalid, LimitExceeded, RateLimited
+from penstock.datastore.executions import inline
 from penstock.datastore.executions.create import ExecutionRequest
+from penstock.datastore.executions.records import ExecutionState
 from penstock.datastore.formulas.checks import MAX_FORMULAS
 from penstock.datastore.records import (
     Calculation,
@@ -27,6 +29,7 @@ from penstock.datastore.records import (
 )
 from penstock.datastore.store import Session, Store
 from penstock.formula.syntax import parser
+from penstock.transform.outcome import FULL
 from tests.support.sample_resources import SUPER, USA, create_groups, on_sqlite
 from tests.support.work_account import Account
 
@@ -132,9 +135,10 @@ async def test_evaluating_costs_the_formula_and_the_steps_of_all_rows(store: Sto
     _, prepared = await evaluations.prepare_by_id(saved.id, None)
     await prepared.evaluate([{"x": n} for n in range(1_000)])
     assert account.taken == units(len(SUM))
-    assert account.owed == units(len(SUM)) + 949 * 1_000 // STEPS
+    texts = sum(len(str(950 * n)) for n in range(1_000)) // TEXT_WORK
+    assert account.owed == units(len(SUM)) + 949 * 1_000 // STEPS + texts
     await prepared.explain({"x": 1})
-    assert account.owed == 2 * units(len(SUM)) + 949 * 1_000 // STEPS
+    assert account.owed == 2 * units(len(SUM)) + 949 * 1_000 // STEPS + texts
     account.most = account.taken
     with pytest.raises(RateLimited):
         await evaluations.prepare_by_id(saved.id, None)
@@ -160,7 +164,22 @@ async def test_text_functions_cost_what_they_did(store: Store) -> None:
     assert account.owed >= 60 * 30_000 // TEXT_WORK
 
 
-async def test_an_execution_costs_its_formulas_and_inline_rows_their_steps(store: Store) -> None:
+async def test_values_cost_their_texts_even_where_there_are_too_many(store: Store) -> None:
+    await open_with_group(store)
+    account = Account()
+    evaluations = store.open_session(SUPER, account).evaluations
+    prepared = await evaluations.prepare_draft(USA, ":x", [X], [NUMBER])
+    await prepared.evaluate([{"x": "1e-9000"}] * 100)
+    few = 100 // STEPS + 100 * 9_002 // TEXT_WORK
+    assert account.owed == few
+    with pytest.raises(LimitExceeded):
+        await prepared.evaluate([{"x": "1e-9000"}] * 1_000)
+    assert account.owed == few + 1_000 // STEPS + 223 * 9_002 // TEXT_WORK
+
+
+async def test_an_execution_costs_its_formulas_and_inline_rows_their_steps_and_results(
+    store: Store,
+) -> None:
     session = await open_with_group(store)
     pipeline = await save_pipeline(session, SUM)
     other = await save_pipeline(session, SUM, name="other")
@@ -170,11 +189,64 @@ async def test_an_execution_costs_its_formulas_and_inline_rows_their_steps(store
     await executions.creating.create(wanted)
     assert (account.taken, account.owed) == (units(len(SUM)), 0)
     wanted = ExecutionRequest(pipeline_id=other.id)
-    await executions.inline.run(wanted, [{"x": n} for n in range(1_000)])
-    assert (account.taken, account.owed) == (2 * units(len(SUM)), 949 * 1_000 // STEPS)
+    over = await executions.inline.run(wanted, [{"x": n} for n in range(1_000)])
+    results = over.counts.bytes_written
+    assert results == len("output 0\r\n" + "row,column,code,message\r\n") + sum(
+        len(f"{950 * n}\r\n") for n in range(1_000)
+    )
+    steps = 949 * 1_000 // STEPS
+    assert (account.taken, account.owed) == (2 * units(len(SUM)), steps + results // FILE_BYTES)
+    await executions.inline_output.one(over)
+    assert account.owed == steps + 2 * (results // FILE_BYTES)
+    await store.open_session(SUPER, account).executions.inline_output.one(over)
+    assert account.taken == 2 * units(len(SUM)) + results // FILE_BYTES
     account.most = account.taken
     with pytest.raises(RateLimited):
         await executions.inline.run(wanted, [{"x": 1}])
+
+
+async def test_results_that_cannot_be_paid_are_not_read(store: Store) -> None:
+    session = await open_with_group(store)
+    pipeline = await save_pipeline(session, ":x")
+    wanted = ExecutionRequest(pipeline_id=pipeline.id)
+    over = await session.executions.inline.run(wanted, [{"x": n} for n in range(100)])
+    poor = store.open_session(SUPER, Account(most=0)).executions.inline_output
+    with pytest.raises(RateLimited):
+        await poor.one(over)
+    assert await session.executions.inline_output.one(over) is not None
+
+
+async def test_results_too_large_for_an_answer_cost_nothing_and_are_not_read(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = await open_with_group(store)
+    pipeline = await save_pipeline(session, ":x")
+    wanted = ExecutionRequest(pipeline_id=pipeline.id)
+    over = await session.executions.inline.run(wanted, [{"x": n} for n in range(100)])
+    size = over.counts.bytes_written
+    account = Account()
+    reading = store.open_session(SUPER, account).executions.inline_output
+    monkeypatch.setattr(inline, "MAX_RESULT_BYTES", size - 1)
+    with pytest.raises(LimitExceeded) as refused:
+        await reading.one(over)
+    assert (refused.value.maximum, refused.value.actual) == (size - 1, size)
+    assert account.taken == account.owed == 0
+    monkeypatch.setattr(inline, "MAX_RESULT_BYTES", size)
+    found = await reading.one(over)
+    assert found is not None
+    assert [row["output 0"] for row in found.rows] == list(range(100))
+    assert account.taken == size // FILE_BYTES
+
+
+async def test_inline_rows_cannot_write_more_than_a_request_may(store: Store) -> None:
+    session = await open_with_group(store)
+    pipeline = await save_pipeline(session, *[":x"] * 20)
+    wanted = ExecutionRequest(pipeline_id=pipeline.id)
+    over = await session.executions.inline.run(wanted, [{"x": "1e-9000"}] * 1_000)
+    assert (over.state, over.code) == (ExecutionState.FAILED, "OUTPUT_TOO_LARGE")
+    assert FULL <= over.counts.bytes_written < FULL + 20 * 9_100
+    assert over.counts.rows == over.counts.bytes_written // (20 * 9_003)
+    assert (await session.executions.inline_output.one(over)) is not None
 
 
 async def test_the_content_of_a_dataset_costs_its_size(store: Store) -> None:

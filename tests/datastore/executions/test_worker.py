@@ -51,6 +51,21 @@ async def test_output_and_rejected_rows_are_there_and_the_input_is_kept(
 
 
 @on_sqlite
+async def test_results_larger_than_an_upload_may_be_are_not_published(
+    store: Store, pipeline: Pipeline
+) -> None:
+    most = len(OUTPUT) + len(ERRORS)
+    roomy = replace(store, execution_rules=replace(store.execution_rules, max_bytes=most))
+    assert (await finished_execution(roomy, pipeline)).state == "success"
+    other = INPUT.replace(b"\n", b"\r\n")
+    narrow = replace(roomy, execution_rules=replace(roomy.execution_rules, max_bytes=most - 1))
+    over = await finished_execution(narrow, pipeline, other)
+    assert (over.state, over.code) == ("failed", "OUTPUT_TOO_LARGE")
+    assert await read_content(store.files, output_key(over)) is None
+    assert await faults(store.table) == []
+
+
+@on_sqlite
 async def test_what_is_uploaded_later_does_not_reach_a_run(
     store: Store, pipeline: Pipeline
 ) -> None:

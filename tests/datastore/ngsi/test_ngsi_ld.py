@@ -1,5 +1,6 @@
 """NGSI-LD is refused by every sign of it, and proper NGSIv1 and NGSIv2 never is."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -22,6 +23,18 @@ def test_a_body_of_ngsi_ld_is_refused_with_what_to_do(body: dict[str, Any]) -> N
     with pytest.raises(UnreadFormat, match="Subscribe with NGSIv2") as refused:
         read(body)
     assert refused.value.code is ErrorCode.UNSUPPORTED_MEDIA_TYPE
+
+
+@pytest.mark.parametrize(
+    "spell",
+    [str.lower, str.upper, "https://uri.etsi.org/ngsi-ld/{}".format, "ngsi-ld:{}".format],
+)
+def test_its_types_are_known_however_they_are_spelled(spell: Callable[[str], str]) -> None:
+    for kind in ("Property", "Relationship", "LanguageProperty", "ListProperty"):
+        with pytest.raises(UnreadFormat):
+            read({"data": [entity(speed={**SPEED, "type": spell(kind)})]})
+    with pytest.raises(UnreadFormat):
+        read({"id": "urn:n", "type": spell("Notification"), "data": [{"id": "a", "type": "b"}]})
 
 
 @pytest.mark.parametrize(

@@ -2,24 +2,33 @@
 
 # ruff: noqa: E501 - a table reads best with a row on a line
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
 from penstock.formula.checking.check import Surroundings
 from penstock.formula.checking.linker import examine
 from penstock.formula.core.errors import (
+    Fault,
     FormulaCode,
     FormulaError,
     FormulaFailure,
     FormulaInvalid,
     FormulaSyntax,
 )
-from penstock.formula.core.limits import MAX_BATCH_STEPS, MAX_DEPTH, MAX_STRING, MAX_TEXT
-from penstock.formula.core.values import FormulaParameter, Value
+from penstock.formula.core.limits import (
+    MAX_BATCH_STEPS,
+    MAX_DEPTH,
+    MAX_STRING,
+    MAX_TEXT,
+    WorkMeter,
+)
+from penstock.formula.core.values import FormulaParameter, Value, join_texts, text_of
 from penstock.formula.evaluate import compile_formula, evaluate_rows
+from penstock.formula.functions.text import concat
 from penstock.formula.syntax.parser import parse_uncached
 from tests.formula.formula_values import NUMBER, STRING, code, value
 from tests.support.processor_time import yardsticks
@@ -150,6 +159,47 @@ def test_logic_nests_as_deep_as_the_limit(name: str) -> None:
 def test_a_text_of_exactly_the_longest_length_passes() -> None:
     assert value("CONCAT(:a, 'x')", a="x" * (MAX_STRING - 1)) == "x" * MAX_STRING
     assert code("CONCAT(:a, 'xx')", a="x" * (MAX_STRING - 1)) == FormulaCode.STRING_TOO_LONG
+
+
+class CountedList(list[Any]):
+    """A list that counts the items that were taken from it."""
+
+    taken = 0
+
+    def __iter__(self) -> Iterator[Any]:
+        for item in super().__iter__():
+            self.taken += 1
+            yield item
+
+
+SMALL = Decimal("1e-9000")
+
+
+def test_a_joined_text_takes_no_more_parts_than_fit() -> None:
+    parts = CountedList(["x" * 9_000] * 4_000)
+    with pytest.raises(Fault) as caught:
+        join_texts(parts)
+    assert caught.value.code is FormulaCode.STRING_TOO_LONG
+    assert parts.taken == 4
+    assert join_texts(["a"] * 10_921 + ["bc"], ",,", around=3) == "a,," * 10_921 + "bc"
+    with pytest.raises(Fault):
+        join_texts(["a"] * 10_921 + ["bc"], ",,", around=4)
+    assert join_texts([], ",", around=2) == ""
+
+
+def test_numbers_become_no_more_text_than_a_text_holds() -> None:
+    work = WorkMeter()
+    with pytest.raises(Fault):
+        concat(work, *[SMALL] * 1_000)
+    assert work.take_spent() == 4 * 9_002
+    listed: Any = CountedList([SMALL] * 4_000)
+    with pytest.raises(Fault):
+        text_of(listed)
+    assert listed.taken == 4
+    document = "[" + ",".join(["1e-9000"] * 4_000) + "]"
+    assert value("GET_VALUE(:a, '$')[3999]", a=document) == SMALL
+    for path, text in (("$[0]", f"[[{document}]]"), ("$.*", f'{{"a":{document}}}')):
+        assert code(f"GET_VALUE(:a, '{path}')", a=text) == FormulaCode.STRING_TOO_LONG
 
 
 def test_a_number_of_a_thousand_digits_is_exact_and_one_more_is_an_error() -> None:

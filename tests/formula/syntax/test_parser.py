@@ -202,3 +202,12 @@ def test_any_text_is_a_formula_or_a_syntax_error_within_it(text: str) -> None:
         assert 1 <= found.at.line <= text.count("\n") + 1
         assert 1 <= found.at.column <= len(text.split("\n")[found.at.line - 1]) + 1
         assert found.excerpt.endswith("^")
+
+
+def test_a_number_with_many_zeros_is_rendered_with_its_exponent() -> None:
+    text = "+".join(["1e-9000", "2.50e31", "0.00025", "1e30"] * 100)
+    rendered = render(parse(text).lines[0])
+
+    one = f"1E-9000 + 2.50E+31 + 0.00025 + 1{'0' * 30}"
+    assert rendered == " + ".join([one] * 100)
+    assert render(parse(rendered).lines[0]) == rendered
