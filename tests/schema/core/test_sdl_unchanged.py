@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "aa9f7e8463b097b3343d236cfbdf0f0e18fd052e5d2848806916d3871a7f2453"
+STRUCTURE = "c7ed3862450f6b8e401956e01fdd7375952d0b9504389897f399e8f2ba7e0993"
 SMALL = '''
 """The fields that read data."""
 type Query {
