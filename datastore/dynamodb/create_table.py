@@ -61,8 +61,7 @@ class TableDefinition:
         of samples exists with other keys.
         """
         description = await self._describe()
-        is_new = description is None
-        if is_new:
+        if is_new := description is None:
             await self._call_unless_begun("CreateTable", _creation_request(self._indexed))
         elif self._indexed and _find_index(description) is None:
             await self._call_unless_begun("UpdateTable", _index_creation_request())

@@ -1,7 +1,7 @@
 """The expected failures of mutations as members of their result unions."""
 
-from collections.abc import Collection
-from typing import Final
+from collections.abc import Collection, Sequence
+from typing import Any, Final
 
 import strawberry
 from msgspec.structs import asdict
@@ -304,7 +304,9 @@ HANDLERS = (
     _IllegalState(),
 )
 
-_EXCEPTIONS: Final = [(get_exception_types(handler), handler) for handler in HANDLERS]
+_EXCEPTIONS: Final[
+    Sequence[tuple[tuple[type[Exception], ...], strawberry.ExceptionHandler[Any, Any]]]
+] = [(get_exception_types(handler), handler) for handler in HANDLERS]
 
 
 def settle_failure(error: Exception, members: Collection[type], info: strawberry.Info) -> object:
