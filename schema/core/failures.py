@@ -1,7 +1,11 @@
 """The expected failures of mutations as members of their result unions."""
 
+from collections.abc import Collection, Sequence
+from typing import Any, Final
+
 import strawberry
 from msgspec.structs import asdict
+from strawberry.schema.exception_handlers import get_error_type, get_exception_types
 from strawberry.types.field import StrawberryField
 
 from penstock.datastore import errors
@@ -302,3 +306,18 @@ HANDLERS = (
     _LimitExceeded(),
     _IllegalState(),
 )
+
+_EXCEPTIONS: Final[
+    Sequence[tuple[tuple[type[Exception], ...], strawberry.ExceptionHandler[Any, Any]]]
+] = [(get_exception_types(handler), handler) for handler in HANDLERS]
+
+
+def settle_failure(error: Exception, members: Collection[type], info: strawberry.Info) -> object:
+    """Return a failure as one of the members of a union; any other error as it is.
+
+    For lists of results: an error in a list is reported at its place, and the others stay.
+    """
+    for kinds, handler in _EXCEPTIONS:
+        if isinstance(error, kinds) and get_error_type(handler) in members:
+            return handler.handle(error, field=info._field, info=info)  # noqa: SLF001 - has no other name
+    return error

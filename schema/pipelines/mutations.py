@@ -1,6 +1,6 @@
 """The mutations of pipelines with their inputs, payloads and results."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import strawberry
 from strawberry import UNSET
@@ -18,8 +18,10 @@ from penstock.schema.core.failures import (
     NotPermitted,
     ValidationProblem,
     VersionConflict,
+    settle_failure,
 )
 from penstock.schema.core.scalars import JSON
+from penstock.schema.engine.cost import price_metadata
 from penstock.schema.pipelines.pipelines import Pipeline
 from penstock.schema.resources.inputs import (
     ContentReader,
@@ -34,6 +36,7 @@ from penstock.schema.resources.mutations import (
     GRANT_RULES,
     REVOKE_RULES,
     create_resource,
+    create_resources,
     delete_resource,
     grant_resource,
     revoke_resource,
@@ -150,6 +153,7 @@ CreatePipelineResult = Annotated[
         description="The new pipeline, or the reason why none was created.",
     ),
 ]
+_CREATE_MEMBERS = get_args(get_args(CreatePipelineResult)[0])
 UpdatePipelineResult = Annotated[
     UpdatePipelinePayload
     | NotFound
@@ -200,6 +204,33 @@ class PipelineMutation:
         key = input.idempotency_key
         created = await create_resource(info, PIPELINE, _CONTENT_READER, input, key)
         return CreatePipelinePayload(pipeline=created)
+
+    @strawberry.mutation(
+        graphql_type=list[CreatePipelineResult | None],
+        description=(
+            "Create up to 100 pipelines. Each input has a result of its own, in the same order: a "
+            "failure of one does not stop the others. Inputs with the same name are created in no "
+            "fixed order. A result is null if an error of the store stopped it; whether the "
+            "pipeline exists is then unknown, and an idempotency key makes it safe to try again."
+        ),
+        metadata=price_metadata(1, sized_by="inputs"),
+    )
+    @staticmethod
+    async def create_pipelines(
+        info: Info,
+        inputs: Annotated[
+            list[CreatePipelineInput],
+            strawberry.argument(description="The pipelines to create, at most 100."),
+        ],
+    ) -> list[object]:
+        keyed = [(input, input.idempotency_key) for input in inputs]
+        created = await create_resources(info, PIPELINE, _CONTENT_READER, keyed)
+        return [
+            settle_failure(one, _CREATE_MEMBERS, info)
+            if isinstance(one, Exception)
+            else CreatePipelinePayload(pipeline=one)
+            for one in created
+        ]
 
     @strawberry.mutation(
         graphql_type=UpdatePipelineResult,

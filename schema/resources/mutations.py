@@ -1,7 +1,10 @@
 """The steps of the mutations that all kinds of resources have, and their common descriptions."""
 
+import asyncio
+from collections.abc import Sequence
 from typing import Final, TypeVar
 
+from penstock.datastore.errors import BadArgument
 from penstock.datastore.records import Resource
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.layout import KindDefinition
@@ -11,6 +14,10 @@ from penstock.schema.core.relay import parse_key
 from penstock.schema.resources.inputs import ContentReader, CreateResourceInput, UpdateResourceInput
 
 R = TypeVar("R", bound=Resource)
+
+MAX_INPUTS: Final = 100
+CREATES_AT_ONCE: Final = 16
+"""The creates of one call that run at once, so that the store can write them together."""
 
 EXPECTED_VERSION_DESCRIPTION: Final = (
     "The number of the current version. If another number is given, nothing "
@@ -39,6 +46,32 @@ async def create_resource(
     fields = await content.read_new(info.context, input)
     loaders, key = info.context.loaders.of(kind), unset_to_none(idempotency_key)
     return await resources.create(loaders, unset_to_none(input.group), fields, key)
+
+
+async def create_resources(
+    info: Info,
+    kind: KindDefinition[R],
+    content: ContentReader,
+    inputs: Sequence[tuple[CreateResourceInput, str | None]],
+) -> list[R | Exception]:
+    """Create a resource from each input and its idempotency key, some at once.
+
+    The answers are aligned; an error stands in the place of a resource that was not created.
+
+    Raises BadArgument for too many inputs.
+    """
+    if len(inputs) > MAX_INPUTS:
+        raise BadArgument(f"At most {MAX_INPUTS} are created at once.", ("inputs",))
+    room = asyncio.Semaphore(CREATES_AT_ONCE)
+
+    async def create_one(input: CreateResourceInput, key: str | None) -> R | Exception:
+        async with room:
+            try:
+                return await create_resource(info, kind, content, input, key)
+            except Exception as error:  # reported in the place of this resource
+                return error
+
+    return await asyncio.gather(*(create_one(input, key) for input, key in inputs))
 
 
 async def update_resource(

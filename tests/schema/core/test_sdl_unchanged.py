@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "47bc4d863979a89aba51a1ed6d465ce62e973903cbb4659546ca247924f0af9f"
+STRUCTURE = "866520fb494567261376896da064b24c3c251975bca972bb8158342ce251ee87"
 SMALL = '''
 """The fields that read data."""
 type Query {

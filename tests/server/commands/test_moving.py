@@ -1,0 +1,95 @@
+"""`penstock export`, `import`, `backup`, `restore` and `doctor --recount` as a user sees them."""
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.server.command_line import run
+from penstock.server.settings.settings import Settings
+
+
+@pytest.fixture(autouse=True)
+def _no_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in Settings.model_fields:
+        monkeypatch.delenv(f"PENSTOCK_{name.upper()}", raising=False)
+
+
+def answer(capsys: pytest.CaptureFixture[str], *command: object, code: int = 0) -> Any:
+    """Run a command, and return its JSON answer or failure."""
+    assert run([*map(str, command), "--json"]) == code
+    printed = capsys.readouterr()
+    return json.loads(printed.out or printed.err)
+
+
+def test_a_seeded_store_is_exported_imported_and_recounted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer(capsys, "seed", "--size", 3, "--audio", "ann", "--data-dir", "a")
+    archive = tmp_path / "archive"
+    exported = answer(capsys, "export", archive, "--data-dir", "a")
+    assert exported.pop("archive") == str(archive)
+    assert exported["rows"] > 100
+    assert (exported["samples"], exported["files"]) == (0, 13)
+    assert not (archive / "snapshot").exists()
+    imported = answer(capsys, "import", archive, "--data-dir", "b")
+    assert imported == {**exported, "differences": []}
+    assert answer(capsys, "doctor", "--recount", "--data-dir", "b")["differences"] == []
+
+    failed = answer(capsys, "export", archive, "--data-dir", "a", code=1)
+    assert "complete archive" in failed["error"]["messages"][0]
+    failed = answer(capsys, "import", archive, "--data-dir", "b", code=1)
+    assert "--into-existing" in failed["error"]["messages"][0]
+    again = answer(capsys, "import", archive, "--into-existing", "--data-dir", "b")
+    assert again == imported
+
+
+def test_a_backup_is_made_and_restored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answer(capsys, "seed", "--size", 3, "--data-dir", "a")
+    made = answer(capsys, "backup", tmp_path / "kept", "--data-dir", "a")
+    assert made["folder"] == str(tmp_path / "kept")
+    assert made["sha256"].keys() == {"penstock.db", "files/index.db", "url-key"}
+    restored = answer(capsys, "restore", tmp_path / "kept", "--data-dir", "b")
+    assert restored["sha256"] == made["sha256"]
+    found = answer(capsys, "seed", "--size", 3, "--data-dir", "b")
+    assert found == {"created": 0, "found": 3}
+    failed = answer(capsys, "restore", tmp_path / "kept", "--data-dir", "b", code=1)
+    assert "move it away first" in failed["error"]["messages"][0]
+
+
+def test_what_differs_is_told_and_repaired(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer(capsys, "seed", "--size", 3, "--data-dir", "a")
+    with sqlite3.connect(tmp_path / "a" / "penstock.db") as file:
+        ((pk, sk),) = file.execute(
+            "SELECT pk, sk FROM items WHERE CAST(pk AS TEXT) LIKE 'T:%' LIMIT 1"
+        )
+        file.execute("DELETE FROM items WHERE pk = ? AND sk = ?", (pk, sk))
+    (one,) = answer(capsys, "doctor", "--recount", "--data-dir", "a", code=3)["differences"]
+    assert (one["pk"], one["sk"], one["standing"]) == (pk.decode(), sk.decode(), None)
+    assert run(["doctor", "--recount", "--data-dir", "a"]) == 3
+    assert f"{pk.decode()}, {sk.decode()} is missing." in capsys.readouterr().out
+    repaired = answer(capsys, "doctor", "--repair", "--data-dir", "a")
+    assert [check["level"] for check in repaired["checks"]] == ["warn", "warn"]
+    assert answer(capsys, "doctor", "--recount", "--data-dir", "a")["differences"] == []
+
+
+@pytest.mark.parametrize("command", ["backup", "restore"])
+def test_a_table_at_dynamodb_is_not_backed_up_as_a_folder(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PENSTOCK_STORE", "dynamodb")
+    failed = answer(capsys, command, "kept", code=2)
+    assert "point-in-time recovery" in failed["error"]["messages"][0]
+
+
+@pytest.mark.parametrize("command", ["export", "backup"])
+def test_a_store_that_is_not_there_is_not_made(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer(capsys, command, "kept", "--data-dir", "none", code=3)
+    assert [*tmp_path.iterdir()] == []
