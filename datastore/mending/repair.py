@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from penstock.datastore.mending.derivations import REVISIONS, derive
 from penstock.datastore.mending.differences import Differences, RowDifference
 from penstock.datastore.recount import CountDifference
+from penstock.datastore.table.commit import Attempts
 from penstock.datastore.table.layout import GROUP
 from penstock.datastore.table.port import (
     AllOf,
@@ -29,8 +30,6 @@ from penstock.datastore.table.port import (
     Update,
     key_of,
 )
-
-TRIES: Final = 5
 
 _GROUPS: Final = f"{GROUP.pk.leader}:"
 
@@ -55,7 +54,7 @@ class Repair:
         return RepairResult(sum(done), len(done) - sum(done))
 
     async def _repair_row(self, found: RowDifference) -> bool:
-        for _ in range(TRIES):
+        async for _ in Attempts():
             rows = (await self.table.get([found.source, found.key], consistent=True)).items
             source, standing = rows.get(found.source), rows.get(found.key)
             wanted = _wanted_row(source, found.key)

@@ -87,8 +87,8 @@ def test_the_size_of_a_number_is_that_of_its_value_however_written(number: Decim
 
 
 @given(
-    st.dictionaries(st.text(), st.text() | st.none() | st.booleans(), max_size=5),
-    st.dictionaries(st.text(), st.text() | st.none() | st.booleans(), max_size=5),
+    st.dictionaries(st.text(min_size=1), st.text() | st.none() | st.booleans(), max_size=5),
+    st.dictionaries(st.text(min_size=1), st.text() | st.none() | st.booleans(), max_size=5),
 )
 def test_the_size_of_an_item_is_the_sum_of_its_attributes(
     one: dict[str, Value], other: dict[str, Value]
