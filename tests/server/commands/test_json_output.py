@@ -28,6 +28,10 @@ ANSWERS: dict[str, list[str]] = {
     "table create": [],
     "table upgrade": [],
     "table verify": [],
+    "export": ["archive"],
+    "import": ["absent"],
+    "backup": ["copy"],
+    "restore": ["absent"],
     "doctor": [],
     "iam": [],
     "schema": [],
@@ -55,7 +59,8 @@ def test_with_json_everything_printed_is_one_object(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setenv("PENSTOCK_DATA_DIR", str(tmp_path / "data"))
-    if command in {"table upgrade", "table verify"}:
+    monkeypatch.chdir(tmp_path)
+    if command in {"table upgrade", "table verify", "export", "backup"}:
         assert run_command(["table", "create"]) == 0
         capfd.readouterr()
     code = run_command([*command.split(), *ANSWERS[command], "--json"])
