@@ -97,5 +97,7 @@ def _table(partitions: Iterable[Partition], counts: Mapping[Key, Item]) -> Posti
 
 def _count(tag: TagTerm, group: GroupPath, count: int) -> tuple[Key, Item]:
     value = split_levels(tag.value)
-    key = TAG_VALUE_COUNT.key(group=group, key=tag.key, kind=KIND, depth=len(value), value=value)
+    key = TAG_VALUE_COUNT.key(
+        group=group, key=tag.key, kind=KIND, depth=len(value), value=value, shard=1
+    )
     return key, {"pk": key.pk, "sk": key.sk, "count": count, "label": value[-1]}

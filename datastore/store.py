@@ -363,10 +363,17 @@ class Store:
         more = {JobKind.IMPORT_AUDIO: self._import_audio}
         return await JobWorker(self._system_access(), worker, more).run()
 
+    async def finish_writes(self) -> int:
+        """Finish writes in steps that were interrupted; return the number of their resources."""
+        return sum([await steps.sweep() for steps in self._remaining_steps()])
+
+    def _remaining_steps(self) -> list[RemainingSteps]:
+        return [RemainingSteps(kind, self._system_access()) for kind in KINDS]
+
     def _finishers(self) -> list[RemainingSteps | ResourceDeleter[Any] | PlaylistDeleter]:
         nobody = self._system_access()
         return [
-            *(RemainingSteps(kind, nobody) for kind in KINDS),
+            *self._remaining_steps(),
             *(ResourceDeleter(kind, nobody) for kind in KINDS),
             PlaylistDeleter(nobody),
         ]

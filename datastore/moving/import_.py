@@ -20,15 +20,15 @@ from penstock.datastore.moving.export import FILES_AT_ONCE, MovableStore, Progre
 from penstock.datastore.moving.row_lines import decode_row, decode_sample
 from penstock.datastore.moving.secrets_of_users import SecretCarrier
 from penstock.datastore.objects.port import NO_FILES
-from penstock.datastore.table.layout import IMPORT, SECRET
+from penstock.datastore.table.layout import IMPORT, SCHEMA_MARKER, SECRET
 from penstock.datastore.table.limits import WRITE_OPERATIONS
 from penstock.datastore.table.port import Delete, Item, Put, Scan, key_of
 
 WRITES_AT_ONCE: Final = 32
 """The writes of 25 items that are sent together; the embedded store commits them together."""
 
-_ROOM: Final = f"{IMPORT.pk.leader}:", f"{SECRET.pk.leader}:"
-"""The rows that an empty table may have: an import's own, and the secrets of a first start."""
+_ROOM: Final = f"{IMPORT.pk.leader}:", f"{SECRET.pk.leader}:", SCHEMA_MARKER.pk.fill({})
+"""The rows that an empty table may have: an import's own, and those of a first start."""
 
 T = TypeVar("T")
 logger = logging.getLogger("penstock.moving")

@@ -22,7 +22,7 @@ from penstock.server.core.command_output import (
     show_progress,
 )
 from penstock.server.runtime.movable_stores import SEGMENTS
-from penstock.server.runtime.stores import open_table
+from penstock.server.runtime.stores import build_store, open_table
 from penstock.server.settings.settings import Settings
 
 Check: TypeAlias = Callable[[Settings], Findings]
@@ -62,6 +62,9 @@ async def _recount(settings: Settings, *, repair: bool) -> RecountReport:
         if problems := await table.verify():
             raise CommandFailed(*problems, code=ExitCode.STORE)
         with show_progress("Reading rows", None) as progress:
+            if repair:
+                # What a write in steps has still to add must not be added by the repair as well.
+                await build_store(table, settings).finish_writes()
             segments = 1 if settings.store == "sqlite" else SEGMENTS
             return await recount_table(table, segments, progress, repair=repair)
 

@@ -78,7 +78,7 @@ async def test_rows_of_the_benchmark_are_to_the_byte_those_that_a_create_writes(
     embedded: SqliteTable,
 ) -> None:
     written = {key: value.replace("#", "/") for key, value in SAMPLE_TAGS.items()}
-    store = Store(embedded, Clock(new_id=lambda: id_of(7)))
+    store = Store(embedded, Clock(new_id=lambda: id_of(7)), shards=1)
     await create(store, ROOT, "one", {**written, "quality 00": "Steel"})
     world = world_of([[id_of(7)]])
     (partition,) = world.covering.partitions.values()

@@ -1,5 +1,6 @@
 """The CloudFormation template: what it makes passes `penstock doctor` with few permissions."""
 
+import asyncio
 import json
 import warnings
 from collections.abc import Iterator, Mapping
@@ -13,6 +14,7 @@ from cfnlint.api import lint_all
 
 from penstock.datastore.iam_policy import server_policy, with_destinations
 from penstock.datastore.table.port import INDEX, TTL
+from penstock.server.command_line import run
 from penstock.server.settings.settings import Settings
 from tests.server.commands.doctor_report import examine, isolate
 from tests.support.stores import REGION, aws_environment, moto_endpoint
@@ -100,9 +102,13 @@ def _parameters() -> dict[str, str]:
 
 
 def _complete() -> None:
-    """Apply the template's time to live and CORS rules, which moto's CloudFormation ignores."""
+    """Apply time to live, recovery and CORS rules, which moto's CloudFormation ignores."""
     client_of("dynamodb").update_time_to_live(
         TableName=TABLE, TimeToLiveSpecification=properties("Table")["TimeToLiveSpecification"]
+    )
+    client_of("dynamodb").update_continuous_backups(
+        TableName=TABLE,
+        PointInTimeRecoverySpecification=properties("Table")["PointInTimeRecoverySpecification"],
     )
     (rule,) = properties("Bucket")["CorsConfiguration"]["CorsRules"]
     rules = {"AllowedMethods": rule["AllowedMethods"], "AllowedOrigins": list(ORIGINS)}
@@ -132,6 +138,8 @@ async def test_the_doctor_finds_no_fault_in_what_was_made(
                 monkeypatch.setenv(name, value)
         monkeypatch.setenv("PENSTOCK_ENDPOINT_URL", moto_endpoint())
         monkeypatch.setenv("PENSTOCK_S3_ENDPOINT_URL", moto_endpoint())
+        assert await asyncio.to_thread(run, ["table", "create"]) == 0
+        capsys.readouterr()
         report = await examine(capsys)
     assert set(report.levels.values()) == {"ok"}
     assert {"table", "table keys", "index", "ttl", "bucket", "cors"} <= report.levels.keys()

@@ -21,7 +21,13 @@ from tests.faults.dynamodb_proxy import Fault, FaultProxy
 from tests.support.application import ApplicationClient, open_application
 from tests.support.consistency_check import contents, faults
 from tests.support.graphql_client import CREATE, CREATE_GROUP, UPDATE, draft
-from tests.support.stores import dynoxide_endpoint, moto_endpoint, open_dynamodb, skip_reason
+from tests.support.stores import (
+    delete_table,
+    dynoxide_endpoint,
+    moto_endpoint,
+    open_dynamodb,
+    skip_reason,
+)
 
 pytestmark = pytest.mark.xdist_group("store faults")
 
@@ -111,7 +117,7 @@ async def open_faulty_application(
         yield at
         at.calm_down()
         # A transaction of moto takes longer the more items all its tables hold.
-        await table._client.call("DeleteTable", {"TableName": table._name})
+        await delete_table(table._client, table._name)
 
 
 @dataclass(frozen=True, slots=True)

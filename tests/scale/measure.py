@@ -11,6 +11,7 @@ from penstock.datastore.store import Store
 from tests.scale.contention_proxy import NO_LIMIT, ProxyLimits
 from tests.scale.loads import LOADS, LoadResult, create_table
 from tests.scale.processes import ServerOrder, run_servers, running_proxy, take_counts
+from tests.support.stores import delete_table
 
 HOTTEST: Final = 6
 LOAD_HEADER: Final = (
@@ -115,7 +116,7 @@ async def measure(of: Measurement, emulator_url: str, directory: Path) -> LoadRe
         result = await asyncio.to_thread(run_servers, orders)
         counts = await asyncio.to_thread(take_counts, proxy_url)
     faults = await load.check(table, len(result.seconds))
-    await table._client.call("DeleteTable", {"TableName": table._name})
+    await delete_table(table._client, table._name)
     await table.close()
     return LoadReport(of, result, counts, faults)
 

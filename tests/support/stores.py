@@ -120,6 +120,12 @@ async def open_dynamodb(
         )
 
 
+async def delete_table(client: DynamoDBClient, name: str) -> None:
+    """Delete a table, which is protected against that."""
+    await client.call("UpdateTable", {"TableName": name, "DeletionProtectionEnabled": False})
+    await client.call("DeleteTable", {"TableName": name})
+
+
 @contextmanager
 def aws_environment() -> Iterator[None]:
     """Replace the AWS environment by dummy credentials and a dummy endpoint."""

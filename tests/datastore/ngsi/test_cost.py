@@ -1,12 +1,10 @@
 """The write units of a notification beside its samples; docs/ngsi.md has the same table."""
 
-import asyncio
-
 from penstock.datastore.manifest.lists import RunLists
 from penstock.datastore.ngsi.sink import NotificationSink
 from penstock.datastore.table.instrumentation import MeteredTable
 from penstock.datastore.table.pages import Window
-from tests.datastore.ngsi.sample_sinks import SinkWorld
+from tests.datastore.ngsi.sample_sinks import SinkWorld, notification
 from tests.datastore.ngsi.test_sink import SLOW, accept, runs
 from tests.support.consistency_check import contents
 from tests.support.sample_resources import without_moto
@@ -67,7 +65,9 @@ async def test_ten_notifications_that_wait_together_share_all_but_their_receipts
     async with world.open_sink(SLOW, table=metered, lease_seconds=60) as sink:
         await measure(sink, metered, "car1")
         metered.units.wcu = 0
-        await asyncio.gather(*(accept(sink, "car1", correlator=f"c{n}") for n in range(10)))
+        for n in range(10):
+            sink.inbox.enqueue(notification("car1", correlator=f"c{n}"), 100)
+        await sink.inbox.wait_until_empty()
         assert len(await runs(sink)) == 2
         assert metered.units.wcu == 10 * 2 + 10 + index
         await sink.loader.drain()

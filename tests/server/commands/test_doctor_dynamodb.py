@@ -12,6 +12,7 @@ import pytest
 from penstock.datastore.dynamodb.safeguards import Safeguards
 from penstock.datastore.dynamodb.table import DynamoDBTable
 from penstock.datastore.table.port import Put
+from penstock.datastore.table.schema_marker import GuardedTable
 from penstock.server.commands.checks.dynamodb import judge_clock, judge_safeguards
 from penstock.server.commands.checks.finding import Severity
 from tests.server.commands.doctor_report import TOMBSTONE, examine, isolate
@@ -59,7 +60,7 @@ def refusal(code: str, seconds_off: int = 0) -> Answer:
 async def test_a_table_as_it_must_be_passes_every_check(
     table: DynamoDBTable, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    await table.create()
+    await GuardedTable(table).create()
     report = await examine(capsys, *dynamodb(moto_endpoint(), table._name))
     assert report.code == 0
     assert report.levels == dict.fromkeys(
@@ -73,6 +74,8 @@ async def test_a_table_as_it_must_be_passes_every_check(
             "ttl",
             "recovery",
             "protection",
+            "rows",
+            "unreadable rows",
             "deletes",
             "jobs",
             "runs",

@@ -28,7 +28,7 @@ from penstock.server.settings.settings import Settings
 from tests.datastore.ngsi.sample_destinations import event
 from tests.datastore.ngsi.sample_destinations import open_dynamodb as open_destinations
 from tests.support.graphql_client import Ask
-from tests.support.stores import REGION, aws_environment, moto_endpoint, open_dynamodb
+from tests.support.stores import REGION, aws_environment, delete_table, moto_endpoint, open_dynamodb
 
 TABLE = f"arn:aws:dynamodb:{REGION}:*:table"
 IN_TRANSACTION = {
@@ -197,11 +197,6 @@ async def set_up(table: DynamoDBTable, files: S3Files) -> None:
     )
     await table.create()
     assert await files.cors() == ()
-
-
-async def delete_table(client: DynamoDBClient, name: str) -> None:
-    await client.call("UpdateTable", {"TableName": name, "DeletionProtectionEnabled": False})
-    await client.call("DeleteTable", {"TableName": name})
 
 
 async def work(table: DynamoDBTable, monkeypatch: pytest.MonkeyPatch) -> None:
