@@ -145,6 +145,7 @@ class FastRouteApp(Starlette):
     """Starlette's application, with a direct way to `app` for HTTP requests of `path`.
 
     Such requests pass the middleware but skip the routing. `app` answers every failure itself.
+    Only a browser that opens `path` as a page is routed, if there is a `page` to lead it to.
     """
 
     def __init__(
@@ -153,9 +154,11 @@ class FastRouteApp(Starlette):
         app: ASGIApp,
         routes: Sequence[BaseRoute],
         middleware: Sequence[Middleware],
+        page: bool = False,
     ) -> None:
         super().__init__(routes=routes, middleware=middleware)
         self._path = path
+        self._page = page
         self._direct = app
         for one in reversed(middleware):
             self._direct = one.cls(self._direct, *one.args, **one.kwargs)
@@ -163,10 +166,21 @@ class FastRouteApp(Starlette):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if _lacks_host(scope):
             await PlainTextResponse("Invalid host header", 400)(scope, receive, send)
-        elif scope.get("path") == self._path and scope["type"] == "http":
+        elif (
+            scope.get("path") == self._path
+            and scope["type"] == "http"
+            and not (self._page and _opens_page(scope))
+        ):
             await self._direct(scope, receive, send)
         else:
             await super().__call__(scope, receive, send)
+
+
+def _opens_page(scope: Scope) -> bool:
+    """Whether a browser opens the path itself: it asks for HTML first, and sends no operation."""
+    if scope["method"] != "GET" or scope["query_string"]:
+        return False
+    return request_headers(scope).get("accept", "").startswith("text/html")
 
 
 REQUEST_HEADERS = (
@@ -193,6 +207,7 @@ RESPONSE_HEADERS = (
 """The headers that pages of other origins may send and read; browsers allow a few others anyway."""
 
 GRAPHQL_PATH = "/graphql"
+NO_PAGE = f"Penstock answers GraphQL at {GRAPHQL_PATH}; its page GraphiQL is off.\n"
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -257,9 +272,10 @@ async def open_app(
                 *audio_stream_routes(store, authenticator.caller_of, limiter),
                 WebSocketRoute(GRAPHQL_PATH, over_socket),
                 *_notify_routes(settings, authenticator, limiter, runtime.sink),
-                *_graphiql_routes(settings, identity),
+                *_page_routes(settings, identity),
             ],
             middleware=list(_middleware(settings)),
+            page=settings.serves_graphiql,
         )
 
 
@@ -391,16 +407,18 @@ def _notify_routes(
     return ngsi_notifications.notify_routes(app)
 
 
-def _graphiql_routes(settings: Settings, identity: DevIdentity | None) -> list[BaseRoute]:
+def _page_routes(settings: Settings, identity: DevIdentity | None) -> list[BaseRoute]:
+    """Return GraphiQL and what leads to it; without it, `/` says in a line what is served."""
     if not settings.serves_graphiql:
-        return []
+        return [Route("/", lambda request: PlainTextResponse(NO_PAGE))]
+    session_url = None if identity is None else dev_session.PATH
+    page = graphiql.PageConfig(session_url=session_url)
+    leading = [graphiql.leading_route(path, page) for path in ("/", GRAPHQL_PATH)]
     if identity is None:
-        return graphiql.routes(graphiql.PageConfig())
+        return [*leading, *graphiql.routes(page)]
     sessions = DevSessions(identity, settings.data_dir)
-    return [
-        *graphiql.routes(graphiql.PageConfig(session_url=dev_session.PATH)),
-        dev_session.session_route(sessions, limits_of(settings)),
-    ]
+    session = dev_session.session_route(sessions, limits_of(settings))
+    return [*leading, *graphiql.routes(page), session]
 
 
 def _middleware(settings: Settings) -> Iterator[Middleware]:

@@ -19,7 +19,7 @@ WANTED = {
 
 def read_lock(path: Path) -> dict[str, Requirement]:
     """Return the requirements of a lock file by their names; each must have hashes."""
-    found = {}
+    found: dict[str, Requirement] = {}
     for entry in path.read_text().replace(" \\\n", " ").splitlines():
         requirement, *hashes = entry.split(" --hash=")
         assert hashes

@@ -13,7 +13,13 @@ from pathlib import Path
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, Response
+from starlette.responses import (
+    FileResponse,
+    HTMLResponse,
+    PlainTextResponse,
+    RedirectResponse,
+    Response,
+)
 from starlette.routing import BaseRoute, Route
 
 HERE = Path(__file__).parent
@@ -82,6 +88,17 @@ def routes(config: PageConfig) -> list[BaseRoute]:
         Route(config.path, page, name="graphiql"),
         Route(f"{config.path}/assets/{{name}}", asset, name="graphiql-asset"),
     ]
+
+
+def leading_route(path: str, config: PageConfig) -> BaseRoute:
+    """Return the route of a path that leads a browser to the page."""
+
+    def lead(request: Request) -> Response:
+        target = join_path(request.scope.get("root_path", ""), config.path)
+        headers = {"cache-control": "no-store", "vary": "accept"}
+        return RedirectResponse(target, status_code=302, headers=headers)
+
+    return Route(path, lead)
 
 
 def read_examples(folder: Path) -> Iterator[dict[str, str | None]]:

@@ -1,5 +1,6 @@
 """The sockets that a server listens on: for clients, and for health and metrics if it is set."""
 
+import errno
 import os
 import socket
 from types import TracebackType
@@ -20,11 +21,11 @@ class Listeners(NamedTuple):
     @classmethod
     def bind(cls, settings: Settings) -> Self:
         """Bind the ports of the settings; raises CommandFailed if one cannot be had."""
-        public = _bind(settings.host, settings.port)
+        public = _bind(settings.host, settings.port, "port")
         if settings.admin_port is None:
             return cls(public)
         try:
-            return cls(public, _bind(settings.host, settings.admin_port))
+            return cls(public, _bind(settings.host, settings.admin_port, "admin-port"))
         except CommandFailed:
             public.close()
             raise
@@ -55,7 +56,7 @@ class Listeners(NamedTuple):
             one.close()
 
 
-def _bind(host: str, port: int) -> socket.socket:
+def _bind(host: str, port: int, option: str) -> socket.socket:
     try:
         family, *_, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -64,4 +65,14 @@ def _bind(host: str, port: int) -> socket.socket:
     except OSError as error:
         # Python's own text of the error repeats the address.
         reason = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
-        raise CommandFailed(f"Cannot listen on {host}:{port}: {reason}.") from error
+        refused = f"Cannot listen on {host}:{port}: {reason}."
+        if error.errno == errno.EADDRINUSE:
+            refused += f" {_take_other(option)}"
+        raise CommandFailed(refused) from error
+
+
+def _take_other(option: str) -> str:
+    """Say how to choose another port, in each way that a user may have started the server."""
+    variable = f"PENSTOCK_{option.upper().replace('-', '_')}"
+    by_make = ", `make serve PORT=8001`" if option == "port" else ""
+    return f"Choose another port: `--{option} 8001`{by_make} or {variable}=8001."

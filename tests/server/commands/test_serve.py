@@ -239,6 +239,8 @@ def test_a_busy_port_is_told_in_one_line(tmp_path: Path) -> None:
         port = busy.getsockname()[1]
         told = penstock("serve", "--port", str(port), "--data-dir", str(tmp_path / "data"))
     assert (told.returncode, told.stdout, told.stderr.count("\n")) == (1, "", 1)
-    words = f"penstock: Cannot listen on 127.0.0.1:{port}: Address already in use"
-    assert told.stderr.startswith(words)
+    assert told.stderr == (
+        f"penstock: Cannot listen on 127.0.0.1:{port}: Address already in use. "
+        "Choose another port: `--port 8001`, `make serve PORT=8001` or PENSTOCK_PORT=8001.\n"
+    )
     assert not (tmp_path / "data").exists()

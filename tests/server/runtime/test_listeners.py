@@ -17,9 +17,13 @@ from tests.support.server_process import VERIFY_TLS, free_port
 def test_a_busy_port_for_administration_frees_the_public_one() -> None:
     port = free_port()
     with socket.create_server(("127.0.0.1", 0)) as busy:
-        settings = Settings.load(port=port, admin_port=busy.getsockname()[1])
-        with pytest.raises(CommandFailed, match=r"Cannot listen on 127\.0\.0\.1:"):
-            Listeners.bind(settings)
+        taken = busy.getsockname()[1]
+        with pytest.raises(CommandFailed) as refused:
+            Listeners.bind(Settings.load(port=port, admin_port=taken))
+    assert str(refused.value) == (
+        f"Cannot listen on 127.0.0.1:{taken}: Address already in use. Choose another port: "
+        "`--admin-port 8001` or PENSTOCK_ADMIN_PORT=8001."
+    )
     with Listeners.bind(Settings.load(port=port)) as listeners:
         assert listeners.admin is None
         assert listeners.sockets == [listeners.public]

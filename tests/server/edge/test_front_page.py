@@ -1,0 +1,66 @@
+"""The server's own address and the endpoint lead a browser to GraphiQL, and no client elsewhere."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from penstock.datastore.store import Store
+from penstock.server.app import open_app
+from penstock.server.settings.settings import Settings
+from tests.support.stores import open_store
+
+FIREFOX = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+CHROMIUM = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"
+CLIENTS = ("*/*", "application/json", "application/graphql-response+json, text/html;q=0.1")
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    async with open_store("sqlite", tmp_path) as store:
+        yield store
+
+
+async def fetch(
+    store: Store, path: str, accept: str, graphiql: bool = True, root_path: str = ""
+) -> httpx.Response:
+    settings = Settings.load(graphiql=graphiql)
+    async with open_app(settings, store, None) as app:
+        transport = httpx.ASGITransport(app=app, root_path=root_path)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            return await client.get(path, headers={"accept": accept})
+
+
+@pytest.mark.parametrize("accept", [FIREFOX, CHROMIUM])
+@pytest.mark.parametrize("path", ["/", "/graphql"])
+async def test_a_browser_is_led_to_the_page(store: Store, path: str, accept: str) -> None:
+    answer = await fetch(store, path, accept)
+    assert answer.status_code == 302
+    assert answer.headers["location"] == "/graphiql"
+    assert answer.headers["cache-control"] == "no-store"
+
+
+async def test_the_page_is_found_below_the_prefix_of_a_proxy(store: Store) -> None:
+    answer = await fetch(store, "/penstock/", FIREFOX, root_path="/penstock")
+    assert answer.headers["location"] == "/penstock/graphiql"
+
+
+@pytest.mark.parametrize("accept", CLIENTS)
+async def test_a_client_of_the_endpoint_is_led_nowhere(store: Store, accept: str) -> None:
+    answer = await fetch(store, "/graphql", accept)
+    assert answer.status_code == 401
+
+
+async def test_a_query_in_a_browser_s_address_is_answered(store: Store) -> None:
+    answer = await fetch(store, "/graphql?query={__typename}", FIREFOX)
+    assert answer.status_code == 401
+
+
+async def test_without_the_page_the_endpoint_answers_itself_and_the_root_says_where_it_is(
+    store: Store,
+) -> None:
+    assert (await fetch(store, "/graphql", FIREFOX, graphiql=False)).status_code == 401
+    root = await fetch(store, "/", FIREFOX, graphiql=False)
+    assert root.status_code == 200
+    assert root.text == "Penstock answers GraphQL at /graphql; its page GraphiQL is off.\n"
