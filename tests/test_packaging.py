@@ -185,17 +185,3 @@ def test_the_wheel_serves_beside_the_package_named_schema(wheel: Path, tmp_path:
 
 def size_of(folder: Path) -> int:
     return sum(path.lstat().st_size for path in folder.rglob("*"))
-
-
-@pytest.mark.parametrize("folder", ["penstock", *sorted(FLOORS)])
-def test_the_image_is_built_with_every_folder(folder: str) -> None:
-    assert f"\nCOPY {folder} {folder}\n" in (ROOT / "Dockerfile").read_text()
-    assert f"\n!{folder}\n" in (ROOT / ".dockerignore").read_text()
-
-
-def test_the_image_writes_to_its_volume_only_and_not_as_root() -> None:
-    final = (ROOT / "Dockerfile").read_text().rpartition("\nFROM ")[2]
-    assert "\nUSER 10001:10001\n" in final
-    assert "\nVOLUME /data\n" in final
-    assert "PENSTOCK_DATA_DIR=/data" in final
-    assert '\nENTRYPOINT ["penstock"]\nCMD ["serve", "--host", "0.0.0.0"]\n' in final
