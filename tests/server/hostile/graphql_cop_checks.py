@@ -62,7 +62,7 @@ COP = (
     got("a query by GET without proof", TYPENAME, 401, STRANGER),
     got("a query by GET", TYPENAME, 200, says='{"data":{"__typename":"Query"}}'),
     got("a mutation by GET", "/graphql?query=mutation%20cop%20%7B__typename%7D", 405),
-    got("a page of GraphiQL at the endpoint", "/graphql", 406, *HTML),
+    got("the endpoint opened as a page", "/graphql", 302, *HTML),
     got("a page of Apollo", "/v1/explorer", 404, *HTML),
     got("a page of Altair", "/altair", 404, *HTML),
     got("a page of a console", "/console", 404, *HTML),
