@@ -33,9 +33,6 @@ reached or does not fit.
 STOPPED_BY_SIGNALS = (("serve",), ("worker",))
 """The commands that run until a signal stops them."""
 
-_INTERRUPTED = 128 + signal.SIGINT
-"""The exit code of a command that Ctrl-C ended, by the custom of shells."""
-
 JSON_HELP = "Print the answer as one JSON object; a failure too, on standard error."
 
 
@@ -60,7 +57,7 @@ app = App(
 for path, purpose in {
     "serve:serve": "Start the server and run it until a signal stops it.",
     "worker:worker": "Run executions on a separate machine.",
-    "run:run": "Run a pipeline of a running server on a CSV file.",
+    "client.run:run": "Run a pipeline of a running server on a CSV file.",
     "sample_rows:sample_rows": "Print an input file for the sample pipelines.",
     "seed:seed": "Fill the store with a sample catalogue of groups and pipelines.",
     "export:export": "Write everything of a store to an archive.",
@@ -128,15 +125,17 @@ def main(*, ignores_interrupts: bool = False) -> None:
     try:
         code = run(tokens)
     except KeyboardInterrupt:
-        code = _INTERRUPTED
+        code = int(ExitCode.INTERRUPTED)
     sys.exit(code)
 
 
 def _print_answer(answer: object, json: bool) -> ExitCode:
     if not isinstance(answer, CommandOutput | StreamedOutput):
         return ExitCode.OK
+    is_beside = isinstance(answer, CommandOutput) and answer.is_beside_data
+    stream = sys.stderr if is_beside else sys.stdout
     try:
-        sys.stdout.writelines(_printed_texts(answer, json))
+        stream.writelines(_printed_texts(answer, json))
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader closed the pipe. Python would otherwise complain when it flushes at exit.

@@ -88,7 +88,7 @@ def test_the_steps_of_the_recipe_make_an_environment_that_serves_the_page(tmp_pa
     place, has_page = ended.stdout.split()
     assert Path(place).is_relative_to(tmp_path / "opt" / "penstock")
     assert has_page == "True"
-    version = [python.with_name("penstock"), "--version"]
+    version = [str(python.with_name("penstock")), "--version"]
     assert subprocess.run(version, capture_output=True, text=True, check=True).stdout.strip()
 
 

@@ -34,17 +34,20 @@ class ExitCode(IntEnum):
     FAILED = 1
     USAGE = 2
     STORE = 3
+    INTERRUPTED = 130
 
 
 class CommandOutput(NamedTuple):
     """The output of a command: text for people, and the same as a JSON value for `--json`.
 
-    A command that successfully finds a problem returns another code than OK.
+    A command that successfully finds a problem returns another code than OK. What stands beside
+    data that the command itself has printed goes to standard error.
     """
 
     text: str
     data: object
     code: ExitCode = ExitCode.OK
+    is_beside_data: bool = False
 
 
 class StreamedOutput(NamedTuple):

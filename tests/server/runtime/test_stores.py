@@ -152,7 +152,7 @@ def test_a_directory_for_the_key_of_urls_that_cannot_be_made_is_named(tmp_path: 
 def test_nothing_is_loaded_that_is_not_used() -> None:
     """Each command, server and worker would start half a second later."""
     code = """import sys
-import penstock.server.commands.run
+import penstock.server.commands.client.run
 print({"penstock.datastore.store", "penstock.schema"} & set(sys.modules))
 import penstock.server.commands.serve, penstock.server.runtime.worker
 print({"aiobotocore", "aiohttp", "botocore", "boto3"} & set(sys.modules))"""

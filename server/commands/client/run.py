@@ -7,32 +7,28 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from penstock.datastore.roles import ROOT, Role
-from penstock.server.auth.dev_tokens import (
-    DEV_TOKEN_LIFETIME,
-    DEV_USER,
-    PREFERRED_GROUP,
-    dev_key,
-    sign_dev_token,
-)
-from penstock.server.commands.options import setting_option
-from penstock.server.commands.run_file import FileRun, GraphQLClient, run_file
+from penstock.server.commands.client.file_run import ExecutionLeft, FileRun, run_file
+from penstock.server.commands.client.run_files import STANDARD
+from penstock.server.commands.client.server_options import LOCAL_SERVER, ServerOptions
 from penstock.server.core.command_output import (
     CommandFailed,
     CommandOutput,
     ExitCode,
     show_byte_progress,
 )
-from penstock.server.settings.settings import Settings
 
-_URL_HELP = "URL of the server."
-_PROOF_HELP = (
-    "A token or an API key. By default one for development, signed with the key of the data "
-    "directory."
+_GROUP_HELP = (
+    "Group to look for the pipeline's name in. By default that of the profile or the token, then "
+    "every group of the caller's roles and those below."
 )
-_GROUP_HELP = "Group to look for the pipeline's name in. By default that of the token."
-_OUTPUT_HELP = "File for the output. By default next to the input, as `FILE.output.csv`."
-_ERRORS_HELP = "File for the rejected rows. By default `FILE.errors.csv`."
+_OUTPUT_HELP = (
+    "File for the output; `-` is standard output. By default next to the input, as "
+    "`FILE.output.csv`, and standard output if the input is standard input."
+)
+_ERRORS_HELP = (
+    "File for the rejected rows. By default `FILE.errors.csv`; those of standard input are not "
+    "saved."
+)
 _MOST_HELP = "Fail when more rows than this fail. By default there is no limit."
 
 
@@ -46,19 +42,6 @@ class ResultOptions:
     max_failed_rows: Annotated[int | None, Parameter(help=_MOST_HELP)] = None
 
 
-@Parameter(name="*")
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerOptions:
-    """The server's URL, and the token for it."""
-
-    url: Annotated[str, Parameter(help=_URL_HELP)] = "http://127.0.0.1:8000"
-    token: Annotated[str | None, Parameter(help=_PROOF_HELP)] = None
-    data_dir: Annotated[Path | None, setting_option("data_dir")] = None
-
-    def client(self) -> GraphQLClient:
-        return GraphQLClient(self.url, self.token or _development_token(self.data_dir))
-
-
 def run(
     pipeline: str,
     file: Path,
@@ -66,46 +49,56 @@ def run(
     *,
     group: Annotated[str | None, Parameter(help=_GROUP_HELP)] = None,
     result: ResultOptions = ResultOptions(),
-    server: ServerOptions = ServerOptions(),
+    server: ServerOptions = LOCAL_SERVER,
 ) -> CommandOutput:
     """Run a pipeline of a running server, given by name or id, on a CSV file.
 
     The command uploads the file, follows the execution, and saves output and rejected rows. It
     exits with 1 if the execution did not succeed. Results of an earlier run are removed first.
     """
-    if not file.is_file():
-        raise CommandFailed(f"{file} is not a file.", code=ExitCode.USAGE)
+    profile = server.read_profile()
     file_run = FileRun(
         pipeline=pipeline,
-        group=group,
+        group=group or profile.group,
         file=file,
-        output=result.output or file.with_name(f"{file.name}.output.csv"),
-        errors=result.errors or file.with_name(f"{file.name}.errors.csv"),
+        output=result.output or _beside(file, "output") or STANDARD,
+        errors=result.errors or _beside(file, "errors"),
         max_failed_rows=result.max_failed_rows,
     )
-    for path in (file_run.output, file_run.errors):
+    _check_files(file_run)
+    try:
+        return _run_output(asyncio.run(_run_file(server, file_run)), file_run)
+    except ExecutionLeft as left:
+        raise CommandFailed(
+            f"The execution {left.id} goes on without this command.",
+            f"`penstock executions follow {left.id}` follows it, and `penstock executions cancel "
+            f"{left.id}` cancels it.",
+            code=ExitCode.INTERRUPTED,
+        ) from None
+
+
+def _beside(file: Path, name: str) -> Path | None:
+    return None if file == STANDARD else file.with_name(f"{file.name}.{name}.csv")
+
+
+def _check_files(file_run: FileRun) -> None:
+    if file_run.file != STANDARD and not file_run.file.is_file():
+        raise CommandFailed(f"{file_run.file} is not a file.", code=ExitCode.USAGE)
+    results = [path for path in (file_run.output, file_run.errors) if path is not None]
+    for path in results:
         if not path.parent.is_dir():
             raise CommandFailed(f"{path.parent} is not a directory.", code=ExitCode.USAGE)
-    places = [path.resolve() for path in (file, file_run.output, file_run.errors)]
+    inputs = [] if file_run.file == STANDARD else [file_run.file]
+    places = [path.resolve() for path in (*inputs, *results)]
     if len({*places}) < len(places):
         words = "The file, its output and its errors must be three files."
         raise CommandFailed(words, code=ExitCode.USAGE)
-    return _run_output(asyncio.run(_run_file(server, file_run)), file_run)
 
 
 async def _run_file(server: ServerOptions, file_run: FileRun) -> Any:
     async with server.client() as client:
         with show_byte_progress(file_run.file.name) as report_progress:
             return await run_file(client, file_run, report_progress)
-
-
-def _development_token(data_dir: Path | None) -> str:
-    settings = Settings.load(data_dir=data_dir)
-    if settings.issuer is not None:
-        message = "PENSTOCK_ISSUER is set, so a development token does not work: pass --token."
-        raise CommandFailed(message, code=ExitCode.USAGE)
-    key = dev_key(settings.data_dir)
-    return sign_dev_token(key, DEV_USER, {ROOT: Role.ADMIN}, PREFERRED_GROUP, DEV_TOKEN_LIFETIME)
 
 
 def _run_output(execution: Any, file_run: FileRun) -> CommandOutput:
@@ -126,9 +119,11 @@ def _run_output(execution: Any, file_run: FileRun) -> CommandOutput:
         lines.append(execution["stateMessage"])
     for name, path in (("output", file_run.output), ("errors", file_run.errors)):
         download = execution[f"{name}Download"]
-        is_available = download is not None and download["status"] == "READY"
+        is_ready = download is not None and download["status"] == "READY"
+        is_available = is_ready and path not in {None, STANDARD}
         data[name] = str(path) if is_available else None
         if is_available:
             lines.append(f"{name}  {path}")
     code = ExitCode.OK if execution["state"] == "SUCCESS" else ExitCode.FAILED
-    return CommandOutput("\n".join(lines), data, code)
+    printed_elsewhere = file_run.output == STANDARD
+    return CommandOutput("\n".join(lines), data, code, is_beside_data=printed_elsewhere)

@@ -1,0 +1,1 @@
+"""The commands that are clients of a running server."""

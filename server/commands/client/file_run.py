@@ -1,0 +1,102 @@
+"""Runs a pipeline on a file over HTTP: upload, execution, and download of the results."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from penstock.server.commands.client.find_pipeline import find_pipeline
+from penstock.server.commands.client.graphql_client import GraphQLClient
+from penstock.server.commands.client.run_files import open_input
+from penstock.server.core.command_output import CommandFailed
+
+CREATE = """mutation($input: CreateExecutionInput!) { createExecution(input: $input) {
+  ...on UserError { code message }
+  ...on CreateExecutionPayload { execution {
+    id upload { method url fields { name value } headers { name value } } } } } }"""
+START = """mutation($input: StartExecutionInput!) { startExecution(input: $input) {
+  ...on UserError { code message } ...on StartExecutionPayload { execution { state } } } }"""
+FOLLOW = """subscription($id: ID!) { executionProgress(id: $id) { state stateMessage
+  progress { rowsRead rowsSucceeded rowsFailed bytesRead bytesTotal rowsPerSecond } } }"""
+RESULT = """query($id: ID!) { execution(id: $id) { id state stateMessage
+  progress { rowsRead rowsSucceeded rowsFailed }
+  outputDownload { status url } errorsDownload { status url } } }"""
+FINAL_STATES = ("SUCCESS", "FAILED", "CANCELLED")
+
+ReportProgress = Callable[[str, int, int | None], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileRun:
+    """A pipeline, by its name in a group or its global id; the input file; the result files.
+
+    Without a path for rejected rows they are not saved.
+    """
+
+    pipeline: str
+    group: str | None
+    file: Path
+    output: Path
+    errors: Path | None
+    max_failed_rows: int | None = None
+
+    def remove_earlier_results(self) -> None:
+        """Remove the results of an earlier run, so that none is taken for a result of this one."""
+        for path in (self.output, self.errors):
+            if path is not None and path.is_file():
+                path.unlink()
+
+
+class ExecutionLeft(Exception):
+    """The user left an execution that goes on."""
+
+    def __init__(self, id: str) -> None:
+        super().__init__(id)
+        self.id = id
+
+
+async def run_file(
+    client: GraphQLClient, file_run: FileRun, report_progress: ReportProgress
+) -> Any:
+    """Run the pipeline and return the finished execution.
+
+    `report_progress` gets the state, the bytes done and their total. Raises ExecutionLeft if the
+    user interrupts it once the server has taken over.
+    """
+    file_run.remove_earlier_results()
+    pipeline = await find_pipeline(client, file_run.pipeline, file_run.group)
+    arguments = {"pipelineId": pipeline, "maxFailedRows": file_run.max_failed_rows}
+    with open_input(file_run.file) as file:
+        size = file.stat().st_size
+        execution = (await client.execute(CREATE, input=arguments))["execution"]
+        report_progress("Uploading", 0, size)
+        await client.upload(execution["upload"], file)
+    id: str = execution["id"]
+    await client.execute(START, input={"id": id})
+    try:
+        await follow_execution(client, id, size, report_progress)
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        raise ExecutionLeft(id) from None
+    return await _download_results(client, file_run, id)
+
+
+async def follow_execution(
+    client: GraphQLClient, id: str, size: int | None, report_progress: ReportProgress
+) -> None:
+    """Report the progress of an execution until its end; `size` is that of its input in bytes."""
+    async for event in client.subscribe(FOLLOW, id=id):
+        progress = event["progress"] or {}
+        text = event["state"].replace("_", " ").capitalize()
+        report_progress(text, progress.get("bytesRead", 0), progress.get("bytesTotal") or size)
+
+
+async def _download_results(client: GraphQLClient, file_run: FileRun, id: str) -> Any:
+    execution = await client.execute(RESULT, id=id)
+    if execution["state"] not in FINAL_STATES:
+        raise CommandFailed("The server closed the progress stream; the execution continues.")
+    for name, path in (("outputDownload", file_run.output), ("errorsDownload", file_run.errors)):
+        is_ready = execution[name] is not None and execution[name]["status"] == "READY"
+        if is_ready and path is not None:
+            await client.download(execution[name]["url"], path)
+    return execution

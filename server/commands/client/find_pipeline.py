@@ -1,0 +1,92 @@
+"""Finds a pipeline by its global id or its name, in the groups that the caller sees."""
+
+from typing import Any
+
+from penstock.server.commands.client.graphql_client import AnsweredError, GraphQLClient
+from penstock.server.core.command_output import CommandFailed
+
+MOST_GROUPS = 200
+"""Most groups in which a name is looked up."""
+
+_NOT_THERE = ("NOT_FOUND", "BAD_USER_INPUT")
+
+FIND = (
+    "query($name: String!, $group: GroupPath) { pipelineByName(name: $name, group: $group) { id } }"
+)
+NODE = "query($id: ID!) { node(id: $id) { ...on Pipeline { id } } }"
+ROLES = "{ viewer { defaultGroup roles { group } } }"
+CHILDREN = """query($path: GroupPath!, $after: String) { group(path: $path) {
+  children(first: 100, after: $after) { nodes { path } pageInfo { hasNextPage endCursor } } } }"""
+
+
+async def find_pipeline(client: GraphQLClient, name: str, group: str | None) -> str:
+    """Return the global id of a pipeline.
+
+    Without a group, the name is looked up in the caller's default group, then in the groups of
+    the caller's roles and in those below them. Raises CommandFailed, which says where it looked,
+    or which groups have pipelines of that name.
+    """
+    if group is not None:
+        return await _find_in_group(client, name, group)
+    viewer = await client.execute(ROLES)
+    first = viewer["defaultGroup"]
+    if first is not None and (found := await _find(client, name, first)):
+        return found
+    tops = [role["group"] for role in viewer["roles"]]
+    groups = [path for path in await _groups_below(client, tops) if path != first]
+    found_in = {path: id for path in groups if (id := await _find(client, name, path))}
+    return _choose(name, found_in) or await _find_by_id(client, name, first, groups)
+
+
+async def _find_in_group(client: GraphQLClient, name: str, group: str) -> str:
+    found = await _find(client, name, group)
+    return found or await _find_by_id(client, name, group, [])
+
+
+async def _find(client: GraphQLClient, name: str, group: str) -> str | None:
+    try:
+        found = await client.execute(FIND, name=name, group=group)
+    except AnsweredError as error:
+        if error.error_code in _NOT_THERE:
+            return None
+        raise
+    return None if found is None else str(found["id"])
+
+
+async def _find_by_id(client: GraphQLClient, id: str, first: str | None, more: list[str]) -> str:
+    # A global id is a name that no pipeline has.
+    found: Any = await client.execute(NODE, id=id)
+    if found:
+        return str(found["id"])
+    looked = [path for path in (first, *more) if path is not None]
+    raise CommandFailed(f"There is no pipeline {id!r} in {_name_some(looked)}.")
+
+
+def _choose(name: str, found: dict[str, str]) -> str | None:
+    """Return the only pipeline found; a pipeline that several groups see is one pipeline."""
+    if len({*found.values()}) <= 1:
+        return next(iter(found.values()), None)
+    words = f"Several pipelines are named {name!r}: choose one by --group {' or '.join(found)}."
+    raise CommandFailed(words)
+
+
+async def _groups_below(client: GraphQLClient, tops: list[str]) -> list[str]:
+    """Return groups and all below them, each once, at most MOST_GROUPS."""
+    found = list(dict.fromkeys(tops))
+    for path in found:
+        after = None
+        while len(found) < MOST_GROUPS:
+            page = await client.execute(CHILDREN, path=path, after=after)
+            children = page and page["children"]
+            if not children:
+                break
+            found += [node["path"] for node in children["nodes"] if node["path"] not in found]
+            if not children["pageInfo"]["hasNextPage"]:
+                break
+            after = children["pageInfo"]["endCursor"]
+    return found[:MOST_GROUPS]
+
+
+def _name_some(paths: list[str]) -> str:
+    shown = ", ".join(paths[:5])
+    return f"{shown} and {len(paths) - 5} other groups" if len(paths) > 5 else shown or "any group"

@@ -1,0 +1,133 @@
+"""A client of one running server, whose failures are sentences for the person at the terminal."""
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any, Self
+
+import httpx
+
+from penstock.server.commands.client.run_files import open_result
+from penstock.server.core.command_output import CommandFailed, ExitCode
+
+TIMEOUT_SECONDS = 60.0
+HOW_TO_NAME = "Name the server's address by --url, PENSTOCK_URL or a profile."
+
+
+class AnsweredError(CommandFailed):
+    """The server answered an error; `error_code` is its stable code, such as NOT_FOUND."""
+
+    def __init__(self, message: str, error_code: str | None) -> None:
+        super().__init__(message)
+        self.error_code = error_code
+
+
+class GraphQLClient:
+    """A GraphQL client of one server, with one token."""
+
+    def __init__(self, url: str, token: str) -> None:
+        self._url = url.rstrip("/").removesuffix("/graphql") + "/graphql"
+        headers = {"authorization": f"Bearer {token}"}
+        # Loading the certificates of the system takes a while.
+        trusted = httpx.create_ssl_context()
+        self._graphql_client = httpx.AsyncClient(
+            headers=headers, timeout=TIMEOUT_SECONDS, verify=trusted
+        )
+        # Signed URLs need no token, and their hosts must not see it.
+        self._file_client = httpx.AsyncClient(timeout=TIMEOUT_SECONDS, verify=trusted)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._graphql_client.aclose()
+        await self._file_client.aclose()
+
+    async def execute(self, query: str, **variables: Any) -> Any:
+        """Return the value of the one root field.
+
+        Raises AnsweredError, and CommandFailed for a server that does not answer.
+        """
+        try:
+            answer = await self._graphql_client.post(
+                self._url, json={"query": query, "variables": variables}
+            )
+        except (httpx.TransportError, httpx.InvalidURL) as error:
+            raise _unreachable_server(self._url, error) from None
+        return _root_value(self._graphql_answer(answer))
+
+    def _graphql_answer(self, answer: httpx.Response) -> Any:
+        try:
+            body = answer.json()
+        except ValueError:
+            body = None
+        if isinstance(body, dict) and ("data" in body or "errors" in body):
+            return body
+        words = f"{self._url} answered {answer.status_code}, and not as GraphQL does. {HOW_TO_NAME}"
+        raise CommandFailed(words, code=ExitCode.STORE)
+
+    async def subscribe(self, query: str, **variables: Any) -> AsyncIterator[Any]:
+        """Yield the values of a subscription's one field, over server-sent events."""
+        request = {"query": query, "variables": variables}
+        headers = {"accept": "text/event-stream"}
+        try:
+            async with self._graphql_client.stream(
+                "POST", self._url, json=request, headers=headers
+            ) as events:
+                async for line in events.aiter_lines():
+                    if line.startswith("data: "):
+                        yield _root_value(json.loads(line.removeprefix("data: ")))
+        except httpx.TransportError as error:
+            raise _unreachable_server(self._url, error) from None
+
+    async def upload(self, form: Any, file: Path) -> None:
+        """Upload a file with the form that the server returned."""
+        fields = {field["name"]: field["value"] for field in form["fields"]}
+        headers = {field["name"]: field["value"] for field in form["headers"]}
+        try:
+            with file.open("rb") as content:
+                answer = await self._file_client.request(
+                    form["method"],
+                    form["url"],
+                    data=fields,
+                    files={"file": (file.name, content)},
+                    headers=headers,
+                )
+        except httpx.TransportError as error:
+            raise _unreachable_server(form["url"], error) from None
+        if answer.is_error:
+            raise CommandFailed(f"The upload was refused with {answer.status_code}.")
+
+    async def download(self, url: str, to: Path) -> None:
+        """Save the content of a URL, whole or not at all."""
+        try:
+            async with self._file_client.stream("GET", url) as answer:
+                answer.raise_for_status()
+                with open_result(to) as file:
+                    async for chunk in answer.aiter_bytes():
+                        file.write(chunk)
+        except httpx.HTTPError as error:
+            raise _unreachable_server(url, error) from None
+
+
+def _root_value(answer: Any) -> Any:
+    """Return the value of the one root field; raises AnsweredError for any error in the answer."""
+    for error in answer.get("errors", ()):
+        raise AnsweredError(error["message"], error.get("extensions", {}).get("code"))
+    (value,) = answer["data"].values()
+    if isinstance(value, dict) and "code" in value and "message" in value:
+        raise AnsweredError(value["message"], value["code"])
+    return value
+
+
+def _unreachable_server(url: str, error: Exception) -> CommandFailed:
+    place = url.partition("?")[0]
+    if isinstance(error, httpx.ConnectError):
+        words = f"Cannot connect to {place}: {error}. Does the server run? {HOW_TO_NAME}"
+    elif isinstance(error, httpx.TimeoutException):
+        words = f"{place} did not answer within {TIMEOUT_SECONDS:.0f} seconds."
+    elif isinstance(error, httpx.UnsupportedProtocol | httpx.InvalidURL):
+        words = f"{place} is not an address such as http://127.0.0.1:8000. {HOW_TO_NAME}"
+    else:
+        words = f"{place}: {str(error) or type(error).__name__}"
+    return CommandFailed(words, code=ExitCode.STORE)
