@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import App, CycloptsError, Group, Parameter
 
@@ -58,6 +58,10 @@ for path, purpose in {
     "serve:serve": "Start the server and run it until a signal stops it.",
     "worker:worker": "Run executions on a separate machine.",
     "client.run:run": "Run a pipeline of a running server on a CSV file.",
+    "client.pipelines:pipelines": "List pipelines, find them by tags, show one.",
+    "client.executions:executions": "List executions, show, follow or cancel one.",
+    "client.groups:groups": "List groups, show one.",
+    "client.tags:tags": "List the tags in use.",
     "sample_rows:sample_rows": "Print an input file for the sample pipelines.",
     "seed:seed": "Fill the store with a sample catalogue of groups and pipelines.",
     "export:export": "Write everything of a store to an archive.",
@@ -81,6 +85,15 @@ for path, purpose in {
     )
 
 COMMON = Group("Options of every command")
+
+
+@app.command
+def completion(
+    shell: Annotated[Literal["bash", "zsh", "fish"], Parameter(help="The shell.")], /
+) -> CommandOutput:
+    """Print the script that completes commands in a shell."""
+    script = app.generate_completion(shell=shell).rstrip("\n")
+    return CommandOutput(script, {"shell": shell, "script": script})
 
 
 @app.meta.default

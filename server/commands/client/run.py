@@ -17,6 +17,7 @@ from penstock.server.core.command_output import (
     show_byte_progress,
 )
 
+_FILE_HELP = "CSV file, which may be compressed (`.gz`); `-` is standard input."
 _GROUP_HELP = (
     "Group to look for the pipeline's name in. By default that of the profile or the token, then "
     "every group of the caller's roles and those below."
@@ -44,7 +45,7 @@ class ResultOptions:
 
 def run(
     pipeline: str,
-    file: Path,
+    file: Annotated[Path, Parameter(allow_leading_hyphen=True, help=_FILE_HELP)],
     /,
     *,
     group: Annotated[str | None, Parameter(help=_GROUP_HELP)] = None,

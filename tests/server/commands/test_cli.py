@@ -298,3 +298,19 @@ def test_a_reader_that_stops_reading_is_no_failure(tmp_path: Path) -> None:
         assert program.stderr.read() == b""
         assert program.wait(timeout=HUNG_SECONDS) == 0
     assert files(tmp_path) == ["dev-key.json"]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_learns_to_complete_every_command(
+    shell: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    assert all(command in script for command in ("pipelines", "sample-rows", "--max-failed-rows"))
+
+
+def test_bash_can_read_what_completes_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["completion", "bash"]) == 0
+    script = capsys.readouterr().out
+    checked = subprocess.run(["bash", "-n"], input=script, text=True, check=False)
+    assert checked.returncode == 0

@@ -21,8 +21,21 @@ from tests.support.penstock_command import read_announcement
 from tests.support.server_process import VERIFY_TLS, environment, free_port
 from tests.test_docs import commands
 
+UNREACHABLE = ["--url", "http://127.0.0.1:9"]
+
 ANSWERS: dict[str, list[str]] = {
     "run": ["nothing", "nothing.csv"],
+    "pipelines list": UNREACHABLE,
+    "pipelines find": ["scope=1", *UNREACHABLE],
+    "pipelines show": ["nothing", *UNREACHABLE],
+    "executions list": ["nothing", *UNREACHABLE],
+    "executions show": ["nothing", *UNREACHABLE],
+    "executions follow": ["nothing", *UNREACHABLE],
+    "executions cancel": ["nothing", *UNREACHABLE],
+    "groups list": UNREACHABLE,
+    "groups show": ["/usa", *UNREACHABLE],
+    "tags list": UNREACHABLE,
+    "completion": ["bash"],
     "sample-rows": ["--rows", "3"],
     "seed": ["--size", "2"],
     "table create": [],

@@ -1,0 +1,118 @@
+"""`penstock executions`: lists the executions of a pipeline, shows, follows or cancels one."""
+
+import asyncio
+from typing import Annotated, Any
+
+from cyclopts import App, Parameter
+
+from penstock.server.commands.client.file_run import follow_execution
+from penstock.server.commands.client.find_pipeline import find_pipeline
+from penstock.server.commands.client.graphql_client import GraphQLClient
+from penstock.server.commands.client.listings import (
+    FIRST_PAGE,
+    PageOptions,
+    print_fields,
+    print_page,
+)
+from penstock.server.commands.client.server_options import LOCAL_SERVER, ServerOptions
+from penstock.server.core.command_output import (
+    CommandFailed,
+    CommandOutput,
+    ExitCode,
+    show_byte_progress,
+)
+
+COLUMNS = {"ID": "id", "STATE": "state", "CREATED": "createdAt", "BY": "createdBy"}
+
+LIST = """query($id: ID!, $states: [ExecutionState!], $first: Int, $after: String) {
+  pipeline(id: $id) { executions(states: $states, first: $first, after: $after) {
+    nodes { id state createdAt createdBy stateMessage }
+    pageInfo { hasNextPage endCursor } } } }"""
+SHOW = """query($id: ID!) { execution(id: $id) {
+  id state stateMessage pipeline { name owner } pipelineVersion mode tags { key value }
+  createdAt createdBy startedAt finishedAt
+  progress { rowsRead rowsSucceeded rowsFailed } } }"""
+CANCEL = """mutation($id: ID!) { cancelExecution(input: {id: $id}) {
+  ...on UserError { code message }
+  ...on CancelExecutionPayload { execution { id state } } } }"""
+
+_GROUP_HELP = "Group to look for the pipeline's name in. By default that of the profile or token."
+_STATE_HELP = "Only executions in this state, such as FAILED. Can be given several times."
+
+executions = App(name="executions", help="List executions, show, follow or cancel one.")
+
+
+@executions.command(name="list")
+def list_executions(
+    pipeline: str,
+    /,
+    *,
+    state: Annotated[tuple[str, ...], Parameter(help=_STATE_HELP)] = (),
+    group: Annotated[str | None, Parameter(help=_GROUP_HELP)] = None,
+    page: PageOptions = FIRST_PAGE,
+    server: ServerOptions = LOCAL_SERVER,
+) -> CommandOutput:
+    """List the executions of a pipeline, given by name or id, the newest first."""
+    return asyncio.run(_list(server, page, pipeline, group, state))
+
+
+@executions.command(name="show")
+def show_execution(id: str, /, *, server: ServerOptions = LOCAL_SERVER) -> CommandOutput:
+    """Show an execution."""
+    return asyncio.run(_show(server, id))
+
+
+@executions.command(name="follow")
+def follow(id: str, /, *, server: ServerOptions = LOCAL_SERVER) -> CommandOutput:
+    """Follow an execution to its end; Ctrl-C leaves it as it is."""
+    return asyncio.run(_follow(server, id))
+
+
+@executions.command(name="cancel")
+def cancel_execution(id: str, /, *, server: ServerOptions = LOCAL_SERVER) -> CommandOutput:
+    """Cancel an execution that has not ended."""
+    return asyncio.run(_cancel(server, id))
+
+
+async def _list(
+    server: ServerOptions,
+    page: PageOptions,
+    pipeline: str,
+    group: str | None,
+    states: tuple[str, ...],
+) -> CommandOutput:
+    wanted = [state.upper() for state in states] or None
+    async with server.client() as client:
+        id = await find_pipeline(client, pipeline, group or server.read_profile().group)
+        found = await client.execute(LIST, id=id, states=wanted, **page.variables())
+    return print_page(found["executions"], COLUMNS, "No execution.")
+
+
+async def _show(server: ServerOptions, id: str) -> CommandOutput:
+    async with server.client() as client:
+        return print_fields(await _read(client, id))
+
+
+async def _read(client: GraphQLClient, id: str) -> Any:
+    found = await client.execute(SHOW, id=id)
+    if found is None:
+        raise CommandFailed(f"There is no execution {id}.")
+    return found
+
+
+async def _follow(server: ServerOptions, id: str) -> CommandOutput:
+    async with server.client() as client:
+        await _read(client, id)
+        with show_byte_progress(id) as report_progress:
+            await follow_execution(client, id, None, report_progress)
+        found = await _read(client, id)
+    text, data, _, _ = print_fields(found)
+    return CommandOutput(
+        text, data, ExitCode.OK if found["state"] == "SUCCESS" else ExitCode.FAILED
+    )
+
+
+async def _cancel(server: ServerOptions, id: str) -> CommandOutput:
+    async with server.client() as client:
+        cancelled = (await client.execute(CANCEL, id=id))["execution"]
+    return CommandOutput(f"{cancelled['id']} is {cancelled['state'].lower()}.", cancelled)

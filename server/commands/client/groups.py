@@ -1,0 +1,66 @@
+"""`penstock groups`: lists the groups that the caller sees, and shows one."""
+
+import asyncio
+
+from cyclopts import App
+
+from penstock.server.commands.client.listings import (
+    FIRST_PAGE,
+    PageOptions,
+    print_fields,
+    print_page,
+)
+from penstock.server.commands.client.server_options import LOCAL_SERVER, ServerOptions
+from penstock.server.core.command_output import CommandFailed, CommandOutput
+
+COLUMNS = {"PATH": "path", "CREATED": "createdAt", "BY": "createdBy"}
+
+ROLES = "{ viewer { userId defaultGroup roles { group role } } }"
+CHILDREN = """query($path: GroupPath!, $first: Int, $after: String) { group(path: $path) {
+  children(first: $first, after: $after) {
+    nodes { path createdAt createdBy } pageInfo { hasNextPage endCursor } } } }"""
+SHOW = """query($path: GroupPath!) { group(path: $path) {
+  id path name createdAt createdBy parent { path } } }"""
+
+groups = App(name="groups", help="List groups, show one.")
+
+
+@groups.command(name="list")
+def list_groups(
+    path: str | None = None,
+    /,
+    *,
+    page: PageOptions = FIRST_PAGE,
+    server: ServerOptions = LOCAL_SERVER,
+) -> CommandOutput:
+    """List the groups directly below a path; without one, the groups of the caller's roles."""
+    return asyncio.run(_list(server, page, path))
+
+
+@groups.command(name="show")
+def show_group(path: str, /, *, server: ServerOptions = LOCAL_SERVER) -> CommandOutput:
+    """Show a group."""
+    return asyncio.run(_show(server, path))
+
+
+async def _list(server: ServerOptions, page: PageOptions, path: str | None) -> CommandOutput:
+    async with server.client() as client:
+        if path is None:
+            viewer = await client.execute(ROLES)
+            connection = {"nodes": viewer["roles"], **_LAST}
+            return print_page(connection, {"PATH": "group", "ROLE": "role"}, "No role.")
+        found = await client.execute(CHILDREN, path=path, **page.variables())
+    if found is None:
+        raise CommandFailed(f"There is no group {path}.")
+    return print_page(found["children"], COLUMNS, f"No group below {path}.")
+
+
+_LAST = {"pageInfo": {"hasNextPage": False, "endCursor": None}}
+
+
+async def _show(server: ServerOptions, path: str) -> CommandOutput:
+    async with server.client() as client:
+        found = await client.execute(SHOW, path=path)
+    if found is None:
+        raise CommandFailed(f"There is no group {path}.")
+    return print_fields(found)

@@ -1,0 +1,60 @@
+"""`penstock tags`: lists the tags in use, with the number of resources that carry them."""
+
+import asyncio
+from typing import Annotated, Any, Literal
+
+from cyclopts import App, Parameter
+
+from penstock.server.commands.client.listings import FIRST_PAGE, PageOptions, print_page
+from penstock.server.commands.client.server_options import LOCAL_SERVER, ServerOptions
+from penstock.server.core.command_output import CommandOutput
+
+KEYS = """query($kind: ResourceKind!, $group: GroupPath, $first: Int, $after: String) {
+  tagKeys(kind: $kind, group: $group, first: $first, after: $after) {
+    nodes { key label count } pageInfo { hasNextPage endCursor } } }"""
+VALUES = """query($kind: ResourceKind!, $key: String!, $parent: String, $group: GroupPath,
+    $first: Int, $after: String) {
+  tagValues(kind: $kind, key: $key, parent: $parent, group: $group, first: $first, after: $after) {
+    nodes { key value label count hasChildren } pageInfo { hasNextPage endCursor } } }"""
+
+Kind = Literal["pipeline", "calculation", "dataset"]
+
+_KIND_HELP = "What carries the tags."
+_PARENT_HELP = "List the values directly below this one."
+_GROUP_HELP = "Group that sees the resources. By default that of the profile or the token."
+
+tags = App(name="tags", help="List the tags in use.")
+
+
+@tags.command(name="list")
+def list_tags(
+    key: str | None = None,
+    /,
+    *,
+    below: Annotated[str | None, Parameter(help=_PARENT_HELP)] = None,
+    kind: Annotated[Kind, Parameter(help=_KIND_HELP)] = "pipeline",
+    group: Annotated[str | None, Parameter(help=_GROUP_HELP)] = None,
+    page: PageOptions = FIRST_PAGE,
+    server: ServerOptions = LOCAL_SERVER,
+) -> CommandOutput:
+    """List the values of a tag's key; without a key, list the keys."""
+    chosen = {"kind": _KINDS[kind], "group": group or server.read_profile().group}
+    if key is None:
+        return asyncio.run(_list(server, KEYS, "KEY", chosen | page.variables()))
+    chosen |= {"key": key, "parent": below}
+    return asyncio.run(_list(server, VALUES, "VALUE", chosen | page.variables()))
+
+
+async def _list(
+    server: ServerOptions, query: str, title: str, variables: dict[str, Any]
+) -> CommandOutput:
+    async with server.client() as client:
+        found = await client.execute(query, **variables)
+    return print_page(found, {title: "label", "COUNT": "count"}, "No tag.")
+
+
+_KINDS: dict[Kind, str] = {
+    "pipeline": "PIPELINE",
+    "calculation": "CALCULATION",
+    "dataset": "REFERENCE_DATASET",
+}

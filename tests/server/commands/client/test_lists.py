@@ -1,0 +1,208 @@
+"""The commands that list, find, show, follow and cancel what a running server has."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.server.command_line import run as run_command
+from penstock.server.samples.catalogue import sample_rows
+from tests.support.penstock_command import Server, client, start_server
+
+pytestmark = pytest.mark.xdist_group("lists of the command line")
+
+SIZE = 12
+CREATE = """mutation($id: ID!) { createExecution(input: {pipelineId: $id}) {
+  ...on CreateExecutionPayload { execution { id } } } }"""
+
+
+@pytest.fixture(scope="module")
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    directory = tmp_path_factory.mktemp("data")
+    assert run_command(["seed", "--size", str(SIZE), "--data-dir", str(directory)]) == 0
+    return directory
+
+
+@pytest.fixture(scope="module")
+def server(data_dir: Path) -> Iterator[Server]:
+    with start_server(data_dir / "log", "--port", "0", "--data-dir", str(data_dir)) as server:
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def _variables(server: Server, data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PENSTOCK_URL", server.url)
+    monkeypatch.setenv("PENSTOCK_DATA_DIR", str(data_dir))
+    monkeypatch.setenv("PENSTOCK_CONFIG", str(data_dir / "none.toml"))
+
+
+class Terminal:
+    """Runs commands in this process, and reads what they print."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+
+    def read(self, *arguments: str) -> Any:
+        self._capsys.readouterr()
+        assert run_command([*arguments, "--json"]) == 0
+        return json.loads(self._capsys.readouterr().out)
+
+    def print(self, *arguments: str) -> list[str]:
+        self._capsys.readouterr()
+        assert run_command(list(arguments)) == 0
+        return self._capsys.readouterr().out.splitlines()
+
+    def fail(self, *arguments: str, code: int = 1) -> str:
+        self._capsys.readouterr()
+        assert run_command(list(arguments)) == code
+        return self._capsys.readouterr().err
+
+
+@pytest.fixture
+def terminal(capsys: pytest.CaptureFixture[str]) -> Terminal:
+    return Terminal(capsys)
+
+
+def walk(terminal: Terminal, *arguments: str) -> list[Any]:
+    """Read a list a node at a time, by the cursors that the command prints."""
+    found: list[Any] = []
+    after: list[str] = []
+    while True:
+        page = terminal.read(*arguments, "--first", "1", *after)
+        found += page["nodes"]
+        if page["endCursor"] is None:
+            return found
+        after = ["--after", page["endCursor"]]
+
+
+def names(nodes: list[Any]) -> list[str]:
+    return [node["name"] for node in nodes]
+
+
+def test_pipelines_are_listed_page_by_page(terminal: Terminal) -> None:
+    everything = terminal.read("pipelines", "list", "--group", "/usa", "--below")
+    assert names(everything["nodes"]) == names(
+        walk(terminal, "pipelines", "list", "--group", "/usa", "--below")
+    )
+    assert everything["endCursor"] is None
+    lines = terminal.print("pipelines", "list", "--group", "/usa", "--first", "1")
+    assert lines[0].split() == ["NAME", "OWNER", "VERSION", "STATE", "TAGS"]
+    assert lines[-1].startswith("More: --after ")
+
+
+def test_pipelines_are_found_by_all_any_and_none_of_their_tags(terminal: Terminal) -> None:
+    listed = terminal.read("pipelines", "list", "--group", "/usa", "--below")["nodes"]
+
+    def carriers(wanted: str) -> set[str]:
+        return {
+            node["name"]
+            for node in listed
+            if wanted in [f"{tag['key']}={tag['value']}".lower() for tag in node["tags"]]
+        }
+
+    where = ("--group", "/usa", "--below")
+    both = terminal.read("pipelines", "find", "scope=1", "source=sap", *where)["nodes"]
+    assert {*names(both)} == carriers("scope=1") & carriers("source=sap")
+    assert both
+    options = ("--any", "source=sap", "--any", "source=oracle", "--none", "scope=1")
+    some = terminal.read("pipelines", "find", *options, *where)["nodes"]
+    assert {*names(some)} == (carriers("source=sap") | carriers("source=oracle")) - carriers(
+        "scope=1"
+    )
+    assert some
+
+
+@pytest.mark.parametrize("arguments", [("find",), ("find", "scope")])
+def test_a_search_needs_tags(terminal: Terminal, arguments: tuple[str, ...]) -> None:
+    assert "scope=1" in terminal.fail("pipelines", *arguments, code=2)
+
+
+def test_a_pipeline_is_shown_by_name_wherever_the_caller_sees_it_and_by_id(
+    terminal: Terminal,
+) -> None:
+    (node, *_) = terminal.read("pipelines", "list", "--group", "/usa/northwest")["nodes"]
+    shown = terminal.read("pipelines", "show", node["name"])
+    assert (shown["id"], shown["owner"]) == (node["id"], node["owner"])
+    assert terminal.read("pipelines", "show", node["id"]) == shown
+    assert terminal.print("pipelines", "show", node["name"])[0].split() == ["id", node["id"]]
+
+
+def test_a_pipeline_that_is_not_there_is_missed_with_the_groups_that_were_searched(
+    terminal: Terminal,
+) -> None:
+    said = terminal.fail("pipelines", "show", "nope")
+    assert said.startswith("penstock: There is no pipeline 'nope' in /usa, /, ")
+    said = terminal.fail("pipelines", "show", "nope", "--group", "/eu")
+    assert said == "penstock: There is no pipeline 'nope' in /eu.\n"
+
+
+def test_groups_are_listed_below_a_path_and_shown(terminal: Terminal) -> None:
+    assert terminal.read("groups", "list")["nodes"] == [{"group": "/", "role": "ADMIN"}]
+    paths = [node["path"] for node in walk(terminal, "groups", "list", "/")]
+    assert paths == ["/eu", "/usa"]
+    assert terminal.read("groups", "show", "/usa")["parent"] == {"path": "/"}
+    assert terminal.fail("groups", "show", "/nope") == "penstock: There is no group /nope.\n"
+    assert terminal.fail("groups", "list", "/nope") == "penstock: There is no group /nope.\n"
+
+
+def test_tags_are_listed_by_key_value_and_level(terminal: Terminal) -> None:
+    keys = walk(terminal, "tags", "list", "--group", "/usa")
+    assert [node["key"] for node in keys] == ["material", "plant", "scope", "source"]
+    values = walk(terminal, "tags", "list", "material", "--group", "/usa")
+    assert all("/" not in node["value"] for node in values)
+    parent = next(node["value"] for node in values if node["hasChildren"])
+    below = walk(terminal, "tags", "list", "material", "--below", parent, "--group", "/usa")
+    assert all(node["value"].startswith(f"{parent}/") for node in below)
+    assert below
+    lines = terminal.print("tags", "list", "--group", "/usa")
+    assert lines[0].split() == ["KEY", "COUNT"]
+
+
+def test_executions_are_listed_shown_followed_and_cancelled(
+    terminal: Terminal, server: Server, data_dir: Path, tmp_path: Path
+) -> None:
+    (node, *_) = terminal.read("pipelines", "list", "--group", "/usa/northwest")["nodes"]
+    file = tmp_path / "rows.csv"
+    file.write_text("".join(f"{line}\n" for line in sample_rows(10)))
+    ran = terminal.read("run", node["name"], str(file))
+    assert terminal.read("executions", "show", ran["id"])["state"] == "SUCCESS"
+    assert terminal.read("executions", "follow", ran["id"])["state"] == "SUCCESS"
+    with client(server, data_dir, "/=admin") as asking:
+        waiting = asking.ask(CREATE, id=node["id"])["execution"]["id"]
+    listed = walk(terminal, "executions", "list", node["name"])
+    assert [one["id"] for one in listed] == [waiting, ran["id"]]
+    done = walk(terminal, "executions", "list", node["name"], "--state", "success")
+    assert [one["id"] for one in done] == [ran["id"]]
+    assert terminal.read("executions", "cancel", waiting)["state"] == "CANCELLED"
+    assert terminal.read("executions", "show", waiting)["state"] == "CANCELLED"
+    assert run_command(["executions", "follow", waiting]) == 1
+
+
+@pytest.mark.parametrize("command", ["show", "follow", "cancel"])
+def test_an_execution_that_is_not_there_is_missed(terminal: Terminal, command: str) -> None:
+    said = terminal.fail("executions", command, "nope")
+    assert said == "penstock: There is no Execution with this id.\n"
+
+
+@pytest.mark.parametrize(
+    ("url", "problem"),
+    [
+        ("http://127.0.0.1:1", "Cannot connect to http://127.0.0.1:1/graphql: "),
+        ("nonsense", "nonsense/graphql is not an address such as http://127.0.0.1:8000."),
+        ("http://a:x", "http://a:x/graphql is not an address such as http://127.0.0.1:8000."),
+        ("{server}/healthz", "answered 404, and not as GraphQL does."),
+    ],
+)
+def test_a_wrong_address_is_said_in_a_sentence(
+    terminal: Terminal, server: Server, url: str, problem: str
+) -> None:
+    said = terminal.fail("groups", "list", "--url", url.format(server=server.url), code=3)
+    assert problem in said
+    assert "--url, PENSTOCK_URL or a profile" in said
+    assert said.count("\n") == 1
+
+
+def test_the_address_of_the_endpoint_does_as_well(terminal: Terminal, server: Server) -> None:
+    assert terminal.read("groups", "list", "--url", f"{server.url}/graphql")["nodes"]
