@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Final, TypeAlias, TypeVar
 
 from cyclopts import Parameter
 
@@ -14,6 +14,9 @@ from penstock.server.commands.checks.finding import Finding, Findings, Severity,
 from penstock.server.commands.checks.issuer import check_issuer
 from penstock.server.commands.checks.recount import RecountReport
 from penstock.server.commands.checks.recount import recount as recount_table
+from penstock.server.commands.checks.running_server import RunningServer, check_running_server
+from penstock.server.commands.checks.variables import check_variables
+from penstock.server.commands.client.server_options import ServerOptions
 from penstock.server.commands.options import StoreOptions
 from penstock.server.core.command_output import (
     CommandFailed,
@@ -25,6 +28,7 @@ from penstock.server.runtime.movable_stores import SEGMENTS
 from penstock.server.runtime.stores import build_store, open_table
 from penstock.server.settings.settings import Settings
 
+T = TypeVar("T")
 Check: TypeAlias = Callable[[Settings], Findings]
 
 _STORE_CHECKS: Final[Mapping[str, tuple[str, Check]]] = MappingProxyType(
@@ -32,6 +36,11 @@ _STORE_CHECKS: Final[Mapping[str, tuple[str, Check]]] = MappingProxyType(
 )
 
 
+_RUNNING_CHECKS = (("server", check_running_server),)
+
+_URL_HELP = "Check the running server at this URL instead of the settings."
+_PROOF_HELP = "A token or an API key for it. By default one for development. Also PENSTOCK_TOKEN."
+_ORIGIN_HELP = "Origin of a page that shall use the running server, such as http://localhost:5173."
 _RECOUNT_HELP = (
     "Read the whole table instead, and compare lists, names and counts with what they are made of."
 )
@@ -42,18 +51,31 @@ def doctor(
     *,
     recount: Annotated[bool, Parameter(help=_RECOUNT_HELP)] = False,
     repair: Annotated[bool, Parameter(help=_REPAIR_HELP)] = False,
+    url: Annotated[str | None, Parameter(help=_URL_HELP)] = None,
+    token: Annotated[str | None, Parameter(help=_PROOF_HELP)] = None,
+    origin: Annotated[str | None, Parameter(help=_ORIGIN_HELP)] = None,
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
 ) -> CommandOutput:
     """Check the store, the bucket and the issuer of the settings; exit with 3 if a check fails.
 
+    With `--url` it checks a running server as a client does: clock, token, CORS and an upload.
     Nothing is changed without `--repair`. Each check prints one line: `ok`, `warn` or `fail`, and
     advice.
     """
+    if url is not None:
+        proof = ServerOptions(url=url, token=token, data_dir=options.data_dir).read_profile().token
+        server = RunningServer(url.rstrip("/"), proof or "", origin)
+        return _report(asyncio.run(_run_checks(server, _RUNNING_CHECKS)), {})
     settings = options.settings()
     if recount or repair:
         report = asyncio.run(_recount(settings, repair=repair))
         return _report(report.findings, {"differences": report.differences})
-    checks = (_STORE_CHECKS[settings.store], ("bucket", check_bucket), ("issuer", check_issuer))
+    checks = (
+        ("variables", check_variables),
+        _STORE_CHECKS[settings.store],
+        ("bucket", check_bucket),
+        ("issuer", check_issuer),
+    )
     return _report(asyncio.run(_run_checks(settings, checks)), {})
 
 
@@ -88,12 +110,14 @@ def _report(found: Sequence[Finding], more: Mapping[str, object]) -> CommandOutp
     return CommandOutput("\n".join(map(_format_finding, found)), data, code)
 
 
-async def _run_checks(settings: Settings, checks: Sequence[tuple[str, Check]]) -> list[Finding]:
+async def _run_checks(
+    examined: T, checks: Sequence[tuple[str, Callable[[T], Findings]]]
+) -> list[Finding]:
     found: list[Finding] = []
     with show_progress("Checking", len(checks)) as progress:
         for name, check in checks:
             try:
-                async for finding in check(settings):
+                async for finding in check(examined):
                     found.append(finding)  # noqa: PERF401 - what came before a failure counts
             except Exception as error:  # the next check may still find more
                 words = f"{type(error).__name__}: {error}"

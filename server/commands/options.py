@@ -38,7 +38,7 @@ class StoreOptions:
 
     def settings(self, **more: object) -> Settings:
         """Return the settings overridden by these options; raises InvalidSettings."""
-        return Settings.load(**asdict(self), **more)
+        return Settings.load_with_options(**asdict(self), **more)
 
 
 LONGEST_DURATION = timedelta(days=366)

@@ -1,6 +1,7 @@
 """`penstock serve`: runs the server, by default over the embedded store."""
 
 import logging
+import os
 import sys
 from functools import partial
 from typing import Annotated
@@ -16,6 +17,7 @@ from penstock.server.runtime.stop_signals import StopSignals, run_until_stopped
 from penstock.server.runtime.stores import data_location, server_url
 from penstock.server.runtime.supervisor import supervise_processes
 from penstock.server.settings.settings import Settings
+from penstock.server.settings.unknown_variables import describe_unknown_variables
 from penstock.server.telemetry.logs import configure_logging
 
 _NO_SEED_HELP = "Leave an empty store empty."
@@ -42,6 +44,8 @@ def serve(
         seed=False if no_seed else None,
     )
     configure_logging(settings.log_format)
+    for sentence in describe_unknown_variables(os.environ):
+        logging.getLogger("penstock").warning(sentence)
     # A busy port fails before all other work.
     with Listeners.bind(settings) as listeners:
         run_until_stopped(partial(_serve, settings, listeners))

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import IntEnum
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from cyclopts import CycloptsError
@@ -92,8 +93,36 @@ def describe_failure(error: Exception) -> FailureReport:
             unreachable = isinstance(error, Unavailable)
             return FailureReport(ExitCode.STORE if unreachable else ExitCode.FAILED, (one_line,))
         case _:
-            words = f"{type(error).__name__}: {one_line} (--debug shows where)"
-            return FailureReport(ExitCode.FAILED, (words,), expected=False)
+            return _describe_failure_of_machine(error) or FailureReport(
+                ExitCode.FAILED,
+                (f"{type(error).__name__}: {one_line} (--debug shows where)",),
+                expected=False,
+            )
+
+
+_AWS_SETTINGS = {
+    "NoRegionError": "No AWS region is set: give --region, PENSTOCK_REGION or AWS_REGION.",
+    "NoCredentialsError": "AWS knows no credentials: set AWS_PROFILE or AWS_ACCESS_KEY_ID, or give "
+    "the machine a role.",
+}
+
+
+def _describe_failure_of_machine(error: Exception) -> FailureReport | None:
+    """Describe a failure of files or of AWS's settings; None for others."""
+    # AWS's library is loaded late, so its classes cannot be named here.
+    if words := _AWS_SETTINGS.get(type(error).__name__):
+        return FailureReport(ExitCode.USAGE, (words,))
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return FailureReport(ExitCode.FAILED, (_describe_file_failure(error),))
+    return None
+
+
+def _describe_file_failure(error: OSError) -> str:
+    path = Path(error.filename)
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        place = path if path.is_file() else path.parent
+        return f"{place} is a file, and a directory is needed."
+    return f"{path}: {error.strerror}."
 
 
 class Advance(Protocol):

@@ -1,6 +1,7 @@
 """The settings of a server: one environment variable each, typed, checked together, and frozen."""
 
 import re
+from collections.abc import Collection, Mapping
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -314,10 +315,22 @@ class Settings(WorkerSettings, NgsiSettings, LimitSettings):
 
         Raises InvalidSettings with every problem.
         """
+        return cls._read(given, ())
+
+    @classmethod
+    def load_with_options(cls, **options: Any) -> Self:
+        """Read the environment, overridden by options of the command line that are not None.
+
+        Raises InvalidSettings with every problem, which names the option that was typed.
+        """
+        return cls._read(options, [name for name, value in options.items() if value is not None])
+
+    @classmethod
+    def _read(cls, given: Mapping[str, Any], options: Collection[str]) -> Self:
         try:
             return cls(**{name: value for name, value in given.items() if value is not None})
         except ValidationError as error:
-            raise InvalidSettings(_problems(error)) from None
+            raise InvalidSettings(_problems(error, options)) from None
 
     @property
     def serves_graphiql(self) -> bool:
@@ -388,10 +401,13 @@ class Settings(WorkerSettings, NgsiSettings, LimitSettings):
         return audience
 
 
-def _problems(error: ValidationError) -> tuple[str, ...]:
+def _problems(error: ValidationError, options: Collection[str]) -> tuple[str, ...]:
     found = []
     for problem in error.errors(include_url=False):
-        name = f"{PREFIX}{str(problem['loc'][0]).upper()}" if problem["loc"] else PREFIX
+        setting = str(problem["loc"][0]) if problem["loc"] else ""
+        name = f"{PREFIX}{setting.upper()}"
+        if setting in options:
+            name = f"--{setting.replace('_', '-')}"
         message = problem["msg"].removeprefix("Value error, ")
         shown = problem["input"] is not None and "SECRET" not in name
         got = f" (got {str(problem['input'])[:60]!r})" if shown else ""

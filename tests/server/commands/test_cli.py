@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from botocore.exceptions import NoRegionError
 
 from penstock.datastore.errors import NotFound, Unavailable
 from penstock.datastore.roles import Role
@@ -21,6 +22,8 @@ from tests.support.patience import HUNG_SECONDS
 
 ROOT = Path(__file__).parents[3]
 
+REGIONS = "give --region, PENSTOCK_REGION or AWS_REGION."
+NEEDED = "and a directory is needed."
 TOKEN = ["token", "--user", "ana", "--role", "/USA=admin", "--role", "/emea/de=reader"]
 
 
@@ -236,6 +239,14 @@ def test_an_unforeseen_failure_shows_no_traceback_unless_asked_to(
         (NotFound("There is no such group."), 1, ("There is no such group.",)),
         (CommandFailed("No TTL.", "No index.", code=ExitCode.STORE), 3, ("No TTL.", "No index.")),
         (InvalidSettings(("PENSTOCK_PORT: too big",)), 2, ("PENSTOCK_PORT: too big",)),
+        (NoRegionError(), 2, (f"No AWS region is set: {REGIONS}",)),
+        (FileNotFoundError(2, "No such file", "/nope/x"), 1, ("/nope/x: No such file.",)),
+        (FileExistsError(17, "File exists", __file__), 1, (f"{__file__} is a file, {NEEDED}",)),
+        (
+            NotADirectoryError(20, "Not a directory", f"{__file__}/x"),
+            1,
+            (f"{__file__} is a file, {NEEDED}",),
+        ),
     ],
 )
 def test_every_foreseen_failure_has_its_exit_code(
@@ -314,3 +325,19 @@ def test_bash_can_read_what_completes_commands(capsys: pytest.CaptureFixture[str
     script = capsys.readouterr().out
     checked = subprocess.run(["bash", "-n"], input=script, text=True, check=False)
     assert checked.returncode == 0
+
+
+def test_a_bad_option_is_blamed_and_not_its_variable(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["serve", "--port", "99999"]) == 2
+    problem = "input should be less than or equal to 65535 (got '99999')"
+    assert capsys.readouterr().err == f"penstock: --port: {problem}\n"
+    assert run(["table", "verify", "--table", "x"]) == 2
+    assert capsys.readouterr().err.startswith("penstock: --table: ")
+
+
+def test_a_bad_variable_is_blamed_itself(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PENSTOCK_PORT", "99999")
+    assert run(["serve", "--host", "127.0.0.1"]) == 2
+    assert capsys.readouterr().err.startswith("penstock: PENSTOCK_PORT: ")

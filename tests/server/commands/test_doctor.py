@@ -58,7 +58,7 @@ async def test_nothing_is_wrong_before_the_first_start_and_nothing_is_made(
     report = await examine(capsys)
     assert (report.code, report.data["ok"]) == (0, True)
     assert report.levels == dict.fromkeys(
-        ("data directory", "space", "table", "bucket", "issuer"), "ok"
+        ("variables", "data directory", "space", "table", "bucket", "issuer"), "ok"
     )
     assert os.listdir(tmp_path) == []
 
@@ -302,8 +302,8 @@ def test_for_people_each_check_is_one_line(
 ) -> None:
     assert run(["doctor", "--data-dir", str(tmp_path)]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == ["ok"] * 5
-    assert lines[4] == (
+    assert [line.split()[0] for line in lines] == ["ok"] * 6
+    assert lines[5] == (
         "ok    issuer              None is set: development tokens are accepted, and no others."
     )
 
@@ -319,7 +319,7 @@ def test_progress_is_shown_while_checks_go_on(
 
     monkeypatch.setattr(doctor, "show_progress", note_progress)
     assert run(["doctor", "--data-dir", str(tmp_path)]) == 0
-    assert steps == [("Checking", 3)]
+    assert steps == [("Checking", 4)]
 
 
 async def test_rows_of_an_earlier_release_and_unreadable_ones_are_noticed(
@@ -354,7 +354,7 @@ async def test_a_table_that_needs_a_newer_release_fails(
     await table.transact([Update(key=SCHEMA_MARKER.key(), set=newer)])
     report = await examine(capsys, "--data-dir", str(tmp_path))
     assert (report.code, report.levels["table"]) == (3, "fail")
-    assert "too old to read the table" in report.data["checks"][3]["message"]
+    assert "too old to read the table" in report.data["checks"][4]["message"]
     await table.close()
 
 

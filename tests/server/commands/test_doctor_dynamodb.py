@@ -65,6 +65,7 @@ async def test_a_table_as_it_must_be_passes_every_check(
     assert report.code == 0
     assert report.levels == dict.fromkeys(
         (
+            "variables",
             "endpoint",
             "credentials",
             "clock",
@@ -129,7 +130,7 @@ async def test_an_endpoint_that_nobody_serves_fails(capsys: pytest.CaptureFixtur
     report = await examine(capsys, *dynamodb(NOBODY, "penstock"))
     assert (report.code, report.levels) == (
         3,
-        {"endpoint": "fail", "bucket": "ok", "issuer": "ok"},
+        {"variables": "ok", "endpoint": "fail", "bucket": "ok", "issuer": "ok"},
     )
 
 

@@ -1,0 +1,25 @@
+"""Environment variables that look like settings of Penstock, and are none."""
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+
+from penstock.server.settings.settings import PREFIX, Settings
+
+CLIENT_VARIABLES = ("URL", "TOKEN", "PROFILE", "CONFIG")
+"""What the commands that are clients read besides settings, without the prefix."""
+
+_KNOWN = {f"{PREFIX}{name.upper()}" for name in (*Settings.model_fields, *CLIENT_VARIABLES)}
+
+
+def describe_unknown_variables(variables: Mapping[str, str]) -> list[str]:
+    """Return a sentence for each unknown variable, which may name the one that was meant."""
+    return [
+        _describe(name)
+        for name in sorted(variables)
+        if name.startswith(PREFIX) and name.upper() not in _KNOWN
+    ]
+
+
+def _describe(name: str) -> str:
+    near = get_close_matches(name, _KNOWN, n=1, cutoff=0.75)
+    return f"{name} is no setting." + (f" Do you mean {near[0]}?" if near else "")
