@@ -59,7 +59,8 @@ from penstock.server.edge.rate_limit import (
 )
 from penstock.server.edge.request import CONSISTENCY_HEADER
 from penstock.server.edge.s3_events import S3Events
-from penstock.server.settings.settings import InvalidSettings, Settings
+from penstock.server.settings.invalid_settings import InvalidSettings
+from penstock.server.settings.settings import Settings
 from penstock.server.streams.backpressure import StreamLimits
 from penstock.server.streams.operations import OperationRunner, StreamService
 from penstock.server.streams.registry import StreamRegistry

@@ -12,7 +12,6 @@ from typing import Annotated, Literal
 
 from cyclopts import App, CycloptsError, Group, Parameter
 
-from penstock.server.commands.options import setting_option
 from penstock.server.core.command_output import (
     CommandOutput,
     ExitCode,
@@ -20,7 +19,7 @@ from penstock.server.core.command_output import (
     describe_failure,
     logs_are_json,
 )
-from penstock.server.settings.settings import InvalidSettings, Settings
+from penstock.server.settings.invalid_settings import InvalidSettings
 
 EPILOGUE = """\
 Every setting can also be given as an environment variable `PENSTOCK_...`; options win over them.
@@ -33,6 +32,7 @@ reached or does not fit.
 STOPPED_BY_SIGNALS = (("serve",), ("worker",))
 """The commands that run until a signal stops them."""
 
+DEBUG_HELP = "Show the traceback of an unexpected failure. Also PENSTOCK_DEBUG."
 JSON_HELP = "Print the answer as one JSON object; a failure too, on standard error."
 
 
@@ -100,7 +100,7 @@ def completion(
 def launch(
     *tokens: Annotated[str, Parameter(show=False, allow_leading_hyphen=True)],
     json: Annotated[bool, Parameter(group=COMMON, show_default=False, help=JSON_HELP)] = False,
-    debug: Annotated[bool | None, Parameter(group=COMMON), setting_option("debug")] = None,
+    debug: Annotated[bool | None, Parameter(group=COMMON, help=DEBUG_HELP)] = None,
 ) -> ExitCode:
     """Run a command and report the result."""
     try:
@@ -188,6 +188,9 @@ def _report_failure(error: Exception, json: bool, debug: bool) -> ExitCode:
 
 
 def _is_debugging() -> bool:
+    # Most commands need settings; help does not, and loading them takes longer than all of it.
+    from penstock.server.settings.settings import Settings  # noqa: PLC0415
+
     try:
         return Settings.load().debug
     except InvalidSettings:

@@ -8,7 +8,8 @@ from cyclopts import App
 
 from penstock.datastore.errors import ErrorCode
 from penstock.server.command_line import app
-from penstock.server.settings.settings import PREFIX, Settings
+from penstock.server.settings.invalid_settings import PREFIX
+from penstock.server.settings.settings import Settings
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

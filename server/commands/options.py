@@ -9,7 +9,8 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from penstock.server.core.command_output import CommandFailed, ExitCode
-from penstock.server.settings.settings import PREFIX, Settings
+from penstock.server.settings.invalid_settings import PREFIX
+from penstock.server.settings.settings import Settings
 
 
 def setting_option(setting: str) -> Parameter:

@@ -24,8 +24,8 @@ from rich.progress import (
 )
 
 from penstock.datastore.errors import PenstockError, Unavailable
+from penstock.server.settings.invalid_settings import PREFIX, InvalidSettings
 from penstock.server.settings.key_files import BadKeyFile
-from penstock.server.settings.settings import PREFIX, InvalidSettings
 
 
 class ExitCode(IntEnum):

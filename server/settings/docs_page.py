@@ -6,7 +6,8 @@ from typing import Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from penstock.server.settings.settings import PREFIX, Settings
+from penstock.server.settings.invalid_settings import PREFIX
+from penstock.server.settings.settings import Settings
 
 _INTRODUCTION = """\
 # Settings

@@ -11,6 +11,7 @@ from pydantic import Field, ValidationError, ValidationInfo, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from penstock.datastore.dynamodb.protocol import DEFAULT_CLIENT, ClientKind
+from penstock.server.settings.invalid_settings import PREFIX, InvalidSettings
 from penstock.server.settings.limit_settings import LimitSettings
 from penstock.server.settings.ngsi_settings import NgsiSettings
 
@@ -81,9 +82,6 @@ class WorkerSettings(BaseSettings):
     )
 
 
-PREFIX = "PENSTOCK_"
-
-
 DATABASE = "penstock.db"
 
 
@@ -94,14 +92,6 @@ Algorithm = Literal[
 
 _HOST = re.compile(r"(\*\.)?[a-z0-9.-]+|\[[0-9a-f:.]+\]|\*")
 _ORIGIN = re.compile(r"https?://(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d+)?")
-
-
-class InvalidSettings(Exception):
-    """The settings are invalid; `problems` holds one sentence for each problem."""
-
-    def __init__(self, problems: tuple[str, ...]) -> None:
-        super().__init__("; ".join(problems))
-        self.problems = problems
 
 
 class Settings(WorkerSettings, NgsiSettings, LimitSettings):

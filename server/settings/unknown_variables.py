@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from difflib import get_close_matches
 
-from penstock.server.settings.settings import PREFIX, Settings
+from penstock.server.settings.invalid_settings import PREFIX
+from penstock.server.settings.settings import Settings
 
 CLIENT_VARIABLES = ("URL", "TOKEN", "PROFILE", "CONFIG")
 """What the commands that are clients read besides settings, without the prefix."""

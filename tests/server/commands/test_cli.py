@@ -16,7 +16,8 @@ from penstock.server.auth.dev_sessions import redeem_code
 from penstock.server.auth.tokens import open_authenticator
 from penstock.server.command_line import app, run
 from penstock.server.core.command_output import CommandFailed, ExitCode, describe_failure
-from penstock.server.settings.settings import InvalidSettings, Settings
+from penstock.server.settings.invalid_settings import InvalidSettings
+from penstock.server.settings.settings import Settings
 from tests.server.auth.signed_tokens import bearer
 from tests.support.patience import HUNG_SECONDS
 
@@ -341,3 +342,17 @@ def test_a_bad_variable_is_blamed_itself(
     monkeypatch.setenv("PENSTOCK_PORT", "99999")
     assert run(["serve", "--host", "127.0.0.1"]) == 2
     assert capsys.readouterr().err.startswith("penstock: PENSTOCK_PORT: ")
+
+
+def test_help_loads_neither_settings_nor_the_parts_of_a_server() -> None:
+    program = (
+        "import sys\n"
+        "from penstock.server.command_line import run\n"
+        "run(['--help'])\n"
+        "heavy = ('pydantic', 'strawberry', 'starlette', 'botocore', 'httpx')\n"
+        "sys.stderr.write(' '.join(name for name in heavy if name in sys.modules))\n"
+    )
+    command = [sys.executable, "-c", program]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "sample-rows" in ended.stdout

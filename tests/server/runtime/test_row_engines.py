@@ -10,7 +10,8 @@ from penstock.server.runtime import worker
 from penstock.server.runtime.stores import build_store, open_table
 from penstock.server.runtime.worker import row_engine_of
 from penstock.server.runtime.worker_pool import run_workers
-from penstock.server.settings.settings import InvalidSettings, Settings
+from penstock.server.settings.invalid_settings import InvalidSettings
+from penstock.server.settings.settings import Settings
 
 
 def test_without_a_cluster_rows_are_worked_on_here() -> None:

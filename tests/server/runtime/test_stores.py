@@ -17,8 +17,9 @@ from penstock.datastore.objects.port import NO_FILES, Files
 from penstock.datastore.objects.s3 import S3Files
 from penstock.datastore.store import Store
 from penstock.server.runtime.stores import build_store, open_files, server_url
+from penstock.server.settings.invalid_settings import InvalidSettings
 from penstock.server.settings.key_files import BadKeyFile, url_key
-from penstock.server.settings.settings import InvalidSettings, Settings
+from penstock.server.settings.settings import Settings
 from tests.support.application import open_application
 from tests.support.stores import REGION, aws_environment, moto_endpoint
 

@@ -7,7 +7,8 @@ import pytest
 from pydantic import ValidationError
 
 from penstock.server.settings.docs_page import render_page
-from penstock.server.settings.settings import PREFIX, InvalidSettings, Settings, is_secure
+from penstock.server.settings.invalid_settings import PREFIX, InvalidSettings
+from penstock.server.settings.settings import Settings, is_secure
 from penstock.server.settings.unknown_variables import CLIENT_VARIABLES
 
 ROOT = Path(__file__).parents[3]

@@ -9,7 +9,8 @@ from graphql import GraphQLError
 
 from penstock.schema.engine.documents import PersistedMode
 from penstock.server.app import read_persisted
-from penstock.server.settings.settings import InvalidSettings, Settings
+from penstock.server.settings.invalid_settings import InvalidSettings
+from penstock.server.settings.settings import Settings
 
 TEXT = "{ viewer { userId } }"
 DIGEST = sha256(TEXT.encode()).hexdigest()
