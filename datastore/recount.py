@@ -96,7 +96,7 @@ class Recount:
     def _read_execution(self, item: Attributes) -> None:
         pipeline, shard = str(item["pipelineId"]), int(str(item.get("shard", 0)))
         tagged = msgspec.convert(item.get("tags", []), list[Tag])
-        self._add(tag_counters(EXECUTION_LETTER, pipeline, tagged, shard))
+        self._add(tag_counters(EXECUTION_LETTER, pipeline, resource_id(item), tagged, shard))
         self._wanted[EXECUTION_COUNT.key(id=pipeline)]["count"] += 1
 
     def _read_group(self, key: Key, item: Attributes) -> None:

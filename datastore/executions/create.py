@@ -241,7 +241,9 @@ def tag_writes(execution: Execution, *, gone: bool = False) -> list[Write]:
     The pipeline takes the place of the tags' group.
     """
     items = tag_items(execution)
-    counted = tag_counters(KIND, execution.pipeline_id, execution.tags, execution.shard)
+    counted = tag_counters(
+        KIND, execution.pipeline_id, execution.id, execution.tags, execution.shard
+    )
     counters = {one.key: one for one in counted}
     if gone:
         return [*item_writes(items, {}), *counter_writes(counters, {})]

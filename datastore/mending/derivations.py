@@ -71,7 +71,11 @@ def derive(item: Attributes) -> Derivation:
     if leader == EXECUTION.pk.leader and key.sk == EXECUTION.sk.text:
         execution = execution_of(item)
         counters = tag_counters(
-            EXECUTION_LETTER, execution.pipeline_id, execution.tags, execution.shard
+            EXECUTION_LETTER,
+            execution.pipeline_id,
+            execution.id,
+            execution.tags,
+            execution.shard,
         )
         return Derivation(tag_items(execution).values(), [*counters])
     if leader == AUDIO.pk.leader and key.sk.startswith(f"{AUDIO.sk.leader}:"):

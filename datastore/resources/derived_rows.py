@@ -30,13 +30,18 @@ def tag_rows(kind: str, group: str, id: str, tagged: Iterable[Tag]) -> dict[Key,
 
 
 def tag_counters(
-    kind: str, group: str, tagged: Iterable[Tag], shard: int
+    kind: str, group: str, id: str, tagged: Iterable[Tag], shard: int
 ) -> Iterator[counters.Counter]:
-    """The counters of tag keys and values that a resource of this shard increases."""
+    """The counters of tag keys and values that a resource of this shard increases.
+
+    A label keeps the id of the resource that gave it, so that a reader takes the earliest of all
+    shards. Shard 0, of earlier releases, has none and is the earliest.
+    """
+    giver = {"since": id} if shard else {}
     for tag in tagged:
         key = comparison_form(tag.key)
         row = TAG_KEY_COUNT.item(group=group, key=key, kind=kind, shard=shard)
-        labels = {"label": tag.key.strip(), INDEX_HASH: row[INDEX_HASH]}
+        labels = {"label": tag.key.strip(), INDEX_HASH: row[INDEX_HASH], **giver}
         yield counters.Counter(key_of(row), {"count": 1}, labels)
         for level in tags.tag_levels(tag):
             counted = TAG_VALUE_COUNT.key(
@@ -48,7 +53,7 @@ def tag_counters(
                 shard=shard,
             )
             amounts = {"count": 1} if level.last else {"count": 1, "deeper": 1}
-            yield counters.Counter(counted, amounts, {"label": level.label})
+            yield counters.Counter(counted, amounts, {"label": level.label, **giver})
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +98,7 @@ def derive_rows(kind: str, resource: Resource | Footprint) -> DerivedRows:
         items[key_of(grant)] = {**grant, "tags": tag_set}
         rows = tag_rows(kind, group, resource.id, resource.tags)
         items |= {key: {**row, **carried} for key, row in rows.items()}
-        counted = tag_counters(kind, group, resource.tags, resource.shard)
+        counted = tag_counters(kind, group, resource.id, resource.tags, resource.shard)
         counters |= {one.key: one for one in counted}
     if resource.owner not in resource.groups:
         row = OWNED.item(kind=kind, id=resource.id, group=resource.owner)

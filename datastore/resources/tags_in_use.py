@@ -25,18 +25,26 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class _TagTotal:
-    """The sum of the counters of one key or value over the groups of the chain."""
+    """The sum of the counters of one key or value over the groups of the chain.
+
+    The label is that of the earliest resource; `since` is the id of who gave it, empty in rows of
+    earlier releases.
+    """
 
     label: str
+    since: str
     count: int = 0
     deeper: int = 0
 
     @classmethod
     def of(cls, item: Attributes) -> "_TagTotal":
         """The counters in the row of one group."""
-        return cls(str(item["label"]), int(str(item["count"])), int(str(item.get("deeper", 0))))
+        since, deeper = str(item.get("since", "")), int(str(item.get("deeper", 0)))
+        return cls(str(item["label"]), since, int(str(item["count"])), deeper)
 
     def add(self, other: "_TagTotal") -> None:
+        if other.since < self.since:
+            self.label, self.since = other.label, other.since
         self.count += other.count
         self.deeper += other.deeper
 
@@ -151,7 +159,7 @@ class TagLists:
         )
         totals: dict[str, _TagTotal] = {}
         for place, total in (entry for entries in groups for entry in entries):
-            totals.setdefault(place, _TagTotal(total.label)).add(total)
+            totals.setdefault(place, _TagTotal(total.label, total.since)).add(total)
         travelled = sorted(totals.items(), reverse=window.backward)
         found = make_slice(travelled, window, lambda entry: entry[0], more=False)
         return found.with_items([total for _, (_, total) in found.entries])
@@ -172,8 +180,7 @@ class TagLists:
             page = await self.access.table.query(query)
             found += read_all(read_placed, page.items)
             if page.last is None or len({place for place, _ in found}) > window.size:
-                # The first shard gives the label, whatever the direction.
-                return found[::-1] if window.backward else found
+                return found
             query = replace(query, after=page.last)
 
 

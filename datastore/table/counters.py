@@ -32,8 +32,9 @@ class Counter:
     """The amounts that one resource adds to the counter under `key`.
 
     `amounts` holds one number per attribute, `count` among them. `labels` are written when the
-    counter is created, `latest` whenever a resource brings another value, and `spelling` when the
-    counter is created or a resource that it counts corrects its own value.
+    counter is created; of several resources' labels the earliest count, by the id in `since`.
+    `latest` is written whenever a resource brings another value, and `spelling` when the counter
+    is created or a resource that it counts corrects its own value.
     """
 
     key: Key
@@ -55,9 +56,8 @@ def sum_counters(counters: Iterable[Counter]) -> dict[Key, Counter]:
 def _add_counters(one: Counter, other: Counter) -> Counter:
     names = {**one.amounts, **other.amounts}
     amounts = {name: one.amounts.get(name, 0) + other.amounts.get(name, 0) for name in names}
-    return Counter(
-        one.key, amounts, one.labels, {**one.latest, **other.latest}, spelling=one.spelling
-    )
+    labels = min(one.labels, other.labels, key=lambda given: str(given.get("since", "")))
+    return Counter(one.key, amounts, labels, {**one.latest, **other.latest}, spelling=one.spelling)
 
 
 def change_counter(old: Counter | None, new: Counter | None) -> Write | None:

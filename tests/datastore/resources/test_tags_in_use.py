@@ -146,6 +146,27 @@ async def test_labels_are_kept_as_first_given_until_the_count_is_zero(store: Sto
     assert await faults(store.table) == []
 
 
+async def test_the_label_of_many_shards_is_the_first_given_of_those_in_use(store: Store) -> None:
+    session = await create_groups(replace(store, shards=8))
+    spellings = ["Wood", "WOOD", "wOOd", "wooD", "WooD", "woOD"]
+    places = [*zip([USA, NORTHWEST] * 3, spellings, strict=True)]
+    made = [
+        await make(session, group, f"p{n}", f"{spelling}={spelling}/Oak")
+        for n, (group, spelling) in enumerate(places)
+    ]
+    for backward in (False, True):
+        assert await keys(session, NORTHWEST, backward=backward) == [("wood", "Wood", 6)]
+    rows = [(group, one.shard) for one, (group, _) in zip(made, places, strict=True)]
+    givers = {row: n for n, row in [*enumerate(rows)][::-1]}
+    for gone, one in enumerate(made[:-1]):
+        await session.pipelines.deleting.delete(one.id)
+        label = spellings[min(givers[row] for row in rows[gone + 1 :])]
+        left = len(made) - gone - 1
+        assert await keys(session, NORTHWEST) == [("wood", label, left)]
+        assert await values(session, NORTHWEST, "wood") == [("wood", label, left, True)]
+    assert await faults(store.table) == []
+
+
 async def test_counts_follow_every_change_and_vanish_at_zero(store: Store) -> None:
     session = await create_groups(store)
     one = await make(session, USA, "one", "m=a/b")
