@@ -11,7 +11,9 @@ from penstock.datastore.records import StoredRecord
 from penstock.datastore.table.items import attributes_of, load
 from penstock.datastore.table.layout import KINDS, SCHEMA_MARKER
 from penstock.datastore.table.port import (
+    AnyOf,
     Batch,
+    Compare,
     ConditionFailed,
     Delete,
     Key,
@@ -22,7 +24,9 @@ from penstock.datastore.table.port import (
     Query,
     Scan,
     Table,
+    Update,
 )
+from penstock.datastore.table.row_forms import FORMS, needed_number
 
 CHECK_SECONDS: Final = 30.0
 _RETRY_AFTER: Final = 60
@@ -37,8 +41,8 @@ class Release:
     schema: int
 
 
-THIS_RELEASE: Final = Release(schema=2)
-"""1: formulas may have no ids beside them. 2: every formula has."""
+THIS_RELEASE: Final = Release(schema=FORMS[-1].number)
+"""1: formulas may have no ids beside them. 2: every formula has. From 3 on: see `FORMS`."""
 
 
 class SchemaMarker(StoredRecord, frozen=True, kw_only=True):
@@ -86,6 +90,22 @@ async def place_marker(table: Table, release: Release = THIS_RELEASE) -> None:
         return
 
 
+async def raise_minimums(table: Table, *, reader: int, writer: int) -> None:
+    """Demand of readers and writers that they know the rows up to a number; never lowers it."""
+    for name, number in (("minimumReader", reader), ("minimumWriter", writer)):
+        lower = AnyOf((Missing(name), Compare(name, "<", number)))
+        # A table without a marker has rows of the first form.
+        raised = Update(
+            key=SCHEMA_MARKER.key(), set={name: number}, default={"schema": 1}, condition=lower
+        )
+        if number == 1:
+            continue
+        try:
+            await table.transact([raised])
+        except ConditionFailed:
+            continue
+
+
 def check_release(marker: SchemaMarker, release: Release, *, writes: bool) -> None:
     """Raise TooOld if a release must not read, or not write, what the marker describes."""
     if release.schema < marker.minimum_reader:
@@ -99,6 +119,7 @@ class GuardedTable:
 
     The marker is read before the first call, and again when it is `seconds` old; `now` is a clock
     in seconds. So within that time after an upgrade every server of an older release stops writing.
+    The first write of a form of rows raises the marker's minimum to the number of the form.
     """
 
     def __init__(
@@ -130,10 +151,12 @@ class GuardedTable:
 
     async def transact(self, operations: Sequence[Operation]) -> float:
         await self._check(writes=True)
+        await self._demand(operations)
         return await self._table.transact(operations)
 
     async def write(self, operations: Sequence[Put | Delete]) -> float:
         await self._check(writes=True)
+        await self._demand(operations)
         return await self._table.write(operations)
 
     async def ping(self) -> None:
@@ -149,6 +172,14 @@ class GuardedTable:
 
     async def close(self) -> None:
         await self._table.close()
+
+    async def _demand(self, operations: Sequence[Operation]) -> None:
+        """Raise the marker's minimum before rows of a form that it does not name are written."""
+        known = min(self._marker.minimum_reader, self._marker.minimum_writer)
+        number = needed_number(operations, known)
+        if number > known:
+            await raise_minimums(self._table, reader=number, writer=number)
+            self._marker = await read_marker(self._table)
 
     async def _check(self, *, writes: bool) -> None:
         if self._now() - self._read_at >= self._seconds:

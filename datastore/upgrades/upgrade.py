@@ -15,7 +15,12 @@ from penstock.datastore.table.port import (
     Update,
     Value,
 )
-from penstock.datastore.table.schema_marker import SchemaMarker, place_marker, read_marker
+from penstock.datastore.table.schema_marker import (
+    SchemaMarker,
+    place_marker,
+    raise_minimums,
+    read_marker,
+)
 from penstock.datastore.upgrades.formula_ids import keep_formula_ids
 
 
@@ -71,16 +76,9 @@ async def upgrade_rows(
             page = Page(*reached)
             await _note(access.table, marker, {"step": step.schema, "cursor": page.cursor})
             report(step, page)
-        await _note(
-            access.table,
-            marker,
-            {
-                "schema": step.schema,
-                "minimumReader": max(marker.minimum_reader, step.minimum_reader),
-                "minimumWriter": max(marker.minimum_writer, step.minimum_writer),
-            },
-            ("step", "cursor"),
-        )
+        # Not with the note: a server may have raised them since the marker was read.
+        await raise_minimums(access.table, reader=step.minimum_reader, writer=step.minimum_writer)
+        await _note(access.table, marker, {"schema": step.schema}, ("step", "cursor"))
     return await read_marker(access.table)
 
 

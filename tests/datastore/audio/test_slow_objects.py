@@ -20,14 +20,21 @@ SLOW, FAST = "audio/ann/uploads/x/slow.mp3", "audio/ann/uploads/y/fast.mp3"
 @pytest.fixture
 def store(table: Table, files: Files, monkeypatch: pytest.MonkeyPatch) -> Store:
     """A store whose own bucket never sends the bytes of a slow object behind its first block."""
-    monkeypatch.setattr(uploads, "SCAN_SECONDS", 0.05)
     scan = tag_reader.TagScan.run
+    limits: dict[asyncio.Task[object] | None, asyncio.Timeout] = {}
+
+    def open_limit(_seconds: float) -> asyncio.Timeout:
+        """A limit that ends when the test says so, whatever the clock shows."""
+        limit = limits[asyncio.current_task()] = asyncio.timeout(None)
+        return limit
 
     async def run(self: tag_reader.TagScan, title: str) -> tag_reader.ScanResult:
         if "slow" in title:
+            limits[asyncio.current_task()].reschedule(asyncio.get_running_loop().time())
             await asyncio.Event().wait()
         return await scan(self, title)
 
+    monkeypatch.setattr(uploads, "timeout", open_limit)
     monkeypatch.setattr(tag_reader.TagScan, "run", run)
     return Store(table, files=files)
 

@@ -1,0 +1,57 @@
+"""The forms of rows that earlier releases misread, and the numbers from which a release knows them.
+
+A new form is one line in `FORMS`: the next number, a sentence, and how a write of it is recognized.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from penstock.datastore.table.keys import SEPARATOR, SHARD
+from penstock.datastore.table.layout import GROUP_COUNT, TAG, UNFINISHED
+from penstock.datastore.table.port import Check, Delete, Operation, Put
+
+
+@dataclass(frozen=True, slots=True)
+class RowForm:
+    """A form of rows: its number, what it is, and whether an operation writes it."""
+
+    number: int
+    sentence: str
+    is_written_by: Callable[[Operation], bool]
+
+
+def _counts_in_shard(operation: Operation) -> bool:
+    key = operation.key
+    return _leads(GROUP_COUNT.pk.leader, key.pk) or SHARD in key.pk or SHARD in key.sk
+
+
+def _is_bare_posting(operation: Operation) -> bool:
+    if not isinstance(operation, Put) or "tags" in operation.item:
+        return False
+    return _leads(TAG.pk.leader, operation.key.pk)
+
+
+def _marks_steps(operation: Operation) -> bool:
+    return _leads(UNFINISHED.sk.leader, operation.key.sk)
+
+
+def _leads(leader: str, text: str) -> bool:
+    return text.startswith(leader + SEPARATOR)
+
+
+FORMS: Final[Sequence[RowForm]] = (
+    RowForm(3, "Counts of groups and tags lie in shards.", _counts_in_shard),
+    RowForm(4, "Postings of many tags carry no tags.", _is_bare_posting),
+    RowForm(5, "A marker stands for what is left of a write in steps.", _marks_steps),
+)
+
+
+def needed_number(operations: Iterable[Operation], known: int) -> int:
+    """The greatest number of a form that the operations write, or `known` if that is greater."""
+    unknown = [form for form in FORMS if form.number > known]
+    if not unknown:
+        return known
+    changes = [each for each in operations if not isinstance(each, Check | Delete)]
+    written = [form.number for form in unknown if any(map(form.is_written_by, changes))]
+    return max(written, default=known)

@@ -1,0 +1,67 @@
+"""The first row of a form that earlier releases misread shuts them out, before it is written."""
+
+import pytest
+
+from penstock.datastore.store import Store
+from penstock.datastore.table.layout import PIPELINE
+from penstock.datastore.table.port import Key, Operation, Put, Update
+from penstock.datastore.table.row_forms import FORMS
+from penstock.datastore.table.schema_marker import (
+    GuardedTable,
+    Release,
+    SchemaMarker,
+    TooOld,
+    place_marker,
+    read_marker,
+)
+from tests.support.consistency_check import contents
+from tests.support.sample_resources import USA, create_groups, make_of
+
+SAMPLES: dict[int, Operation] = {
+    3: Update(key=Key("GC:usa", "GC:01"), add={"count": 1}),
+    4: Put({"pk": "T:usa:colour", "sk": "T:red:P:1"}),
+    5: Put({"pk": "P:1", "sk": "W:0000000001"}),
+}
+
+
+def test_the_forms_have_numbers_one_behind_the_other() -> None:
+    assert [form.number for form in FORMS] == [3, 4, 5]
+
+
+@pytest.mark.parametrize("number", SAMPLES)
+async def test_the_first_row_of_a_form_shuts_out_releases_that_misread_it(
+    store: Store, number: int
+) -> None:
+    await place_marker(store.table)
+    old = GuardedTable(store.table, Release(number - 1), seconds=0)
+    plain = Put({"pk": "T:usa:colour", "sk": "T:blue:P:1", "tags": {"colour": "blue"}})
+    new = GuardedTable(store.table)
+    await new.transact([plain])
+    assert await read_marker(store.table) == SchemaMarker(schema=5)
+    await old.transact([plain])
+    await new.transact([SAMPLES[number]])
+    marker = await read_marker(store.table)
+    assert marker == SchemaMarker(schema=5, minimum_reader=number, minimum_writer=number)
+    kept = await contents(store.table)
+    for call in (lambda: old.get([plain.key]), lambda: old.transact([plain]), old.ping):
+        with pytest.raises(TooOld, match=f"and {number} is needed"):
+            await call()
+    assert await contents(store.table) == kept
+    await GuardedTable(store.table, Release(number)).ping()
+
+
+async def test_a_lower_form_never_lowers_the_numbers(store: Store) -> None:
+    await place_marker(store.table)
+    for number in (5, 3):
+        await GuardedTable(store.table).transact([SAMPLES[number]])
+    assert await read_marker(store.table) == SchemaMarker(
+        schema=5, minimum_reader=5, minimum_writer=5
+    )
+
+
+async def test_a_resource_with_many_tags_demands_bare_postings(store: Store) -> None:
+    session = await create_groups(Store(GuardedTable(store.table)))
+    await make_of(session, PIPELINE, USA, "plain", "colour=red")
+    assert (await read_marker(store.table)).minimum_reader == 3
+    await make_of(session, PIPELINE, USA, "tagged", *(f"key{n}=1" for n in range(17)))
+    assert (await read_marker(store.table)).minimum_reader >= 4
