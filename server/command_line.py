@@ -62,6 +62,7 @@ for path, purpose in {
     "client.executions:executions": "List executions, show, follow or cancel one.",
     "client.groups:groups": "List groups, show one.",
     "client.tags:tags": "List the tags in use.",
+    "client.explain:explain": "Show how the value of a calculation comes about.",
     "sample_rows:sample_rows": "Print an input file for the sample pipelines.",
     "seed:seed": "Fill the store with a sample catalogue of groups and pipelines.",
     "export:export": "Write everything of a store to an archive.",

@@ -39,7 +39,12 @@ def places_read() -> list[str]:
                 found[place] = None
 
     # What is loaded first is not watched, which saves most of the time; no test stands in it.
-    for name in ("penstock.server.app", "penstock.server.command_line", "hypothesis", "moto.server"):
+    for name in (
+        "penstock.server.app",
+        "penstock.server.command_line",
+        "hypothesis",
+        "moto.server",
+    ):
         importlib.import_module(name)
     for name in modules():
         sys.setprofile(note_call)

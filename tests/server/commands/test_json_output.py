@@ -35,6 +35,7 @@ ANSWERS: dict[str, list[str]] = {
     "groups list": UNREACHABLE,
     "groups show": ["/usa", *UNREACHABLE],
     "tags list": UNREACHABLE,
+    "explain": ["nothing", *UNREACHABLE],
     "completion": ["bash"],
     "sample-rows": ["--rows", "3"],
     "seed": ["--size", "2"],

@@ -206,3 +206,34 @@ def test_a_wrong_address_is_said_in_a_sentence(
 
 def test_the_address_of_the_endpoint_does_as_well(terminal: Terminal, server: Server) -> None:
     assert terminal.read("groups", "list", "--url", f"{server.url}/graphql")["nodes"]
+
+
+def test_a_value_is_explained_part_by_part(terminal: Terminal) -> None:
+    row = ("vehicleType=bus", "pollutant=co2e", "distance=12.5", "passengers=3")
+    lines = terminal.print("explain", "vehicle_emissions", *row, "--group", "/usa/northwest")
+    assert lines[0] == "vehicle_emissions = 2.05437"
+    assert [line.split() for line in lines[4:6]] == [
+        ["COALESCE(:passengers,", "0)", "3"],
+        [":passengers", "3"],
+    ]
+    assert "    IMPACT('passenger_vehicles', :vehicleType, :pollutant)" in lines[7]
+    assert lines[7].endswith("  0.0547832")
+    assert lines[-1] == "looked up in passenger_vehicles (version 1), vehicles (version 1)"
+    told = terminal.read("explain", "vehicle_emissions", *row, "--group", "/usa/northwest")
+    assert told["values"] == [{"type": "NUMBER", "text": "2.05437"}]
+
+
+def test_a_row_that_fails_says_why(terminal: Terminal, capsys: pytest.CaptureFixture[str]) -> None:
+    row = ("vehicleType=boat", "pollutant=co2e", "distance=1")
+    capsys.readouterr()
+    assert run_command(["explain", "vehicle_emissions", *row, "--group", "/usa"]) == 1
+    assert capsys.readouterr().out.splitlines()[-1] == (
+        "IMPACT_NOT_FOUND: there is no emission factor for 'vehicles', 'boat', 'co2e'"
+    )
+
+
+def test_a_value_is_given_as_its_parameter_and_an_equals_sign(terminal: Terminal) -> None:
+    said = terminal.fail("explain", "vehicle_emissions", "distance", code=2)
+    assert said == "penstock: 'distance' is no value such as distance=12.5.\n"
+    said = terminal.fail("explain", "nope", "--group", "/usa")
+    assert said == "penstock: There is no calculation named 'nope'.\n"

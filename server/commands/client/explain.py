@@ -1,0 +1,85 @@
+"""`penstock explain`: evaluates a calculation for one row, and shows how the value comes about."""
+
+import asyncio
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+
+from penstock.server.commands.client.listings import align_columns
+from penstock.server.commands.client.server_options import LOCAL_SERVER, ServerOptions
+from penstock.server.core.command_output import CommandFailed, CommandOutput, ExitCode
+
+EVALUATE = """query($input: EvaluateInput!) { evaluate(input: $input) {
+  ...on UserError { code message }
+  ...on EvaluatePayload { version
+    values { type text }
+    errors { column code message }
+    datasets { name version }
+    explanation(row: 0) { parts { depth operator text evaluated value { text } } }
+  } } }"""
+
+_VALUES_HELP = "The values of the parameters, such as distance=12.5."
+_GROUP_HELP = "Group that sees the calculation. By default that of the profile or the token."
+_WIDEST = 72
+
+
+def explain(
+    calculation: str,
+    /,
+    *values: Annotated[str, Parameter(help=_VALUES_HELP)],
+    group: Annotated[str | None, Parameter(help=_GROUP_HELP)] = None,
+    server: ServerOptions = LOCAL_SERVER,
+) -> CommandOutput:
+    """Evaluate a calculation for one row of values, and show the value of each part of it.
+
+    Each line is a part of the formula, indented below the part that it belongs to. Parts that the
+    row does not need are left out.
+    """
+    row = dict(map(_parse_value, values))
+    return asyncio.run(_explain(server, calculation, group, row))
+
+
+async def _explain(
+    server: ServerOptions, name: str, group: str | None, row: dict[str, str]
+) -> CommandOutput:
+    given = {"name": name, "group": group or server.read_profile().group, "rows": [row]}
+    wanted = {key: value for key, value in given.items() if value is not None}
+    async with server.client() as client:
+        answer = await client.execute(EVALUATE, input=wanted)
+    (value,) = answer["values"]
+    lines = [f"{name} = {_shown(value)}", "", *_explained(answer)]
+    if answer["datasets"]:
+        used = ", ".join(f"{one['name']} (version {one['version']})" for one in answer["datasets"])
+        lines += ["", f"looked up in {used}"]
+    lines += [f"{error['code']}: {error['message']}" for error in answer["errors"]]
+    code = ExitCode.FAILED if answer["errors"] else ExitCode.OK
+    return CommandOutput("\n".join(lines), answer, code)
+
+
+def _explained(answer: Any) -> list[str]:
+    parts = (answer["explanation"] or {"parts": []})["parts"]
+    rows = [[text, value] for text, value in _read_parts(parts)]
+    return align_columns(rows) if rows else []
+
+
+def _read_parts(parts: list[Any]) -> Iterator[tuple[str, str]]:
+    """Yield the parts that were evaluated and are no plain literals, with their values."""
+    for part in parts:
+        value = _shown(part["value"])
+        if not part["evaluated"] or part["text"].strip("'") == value:
+            continue
+        operator = f"{part['operator']} " if part["operator"] else ""
+        text = f"{'  ' * part['depth']}{operator}{part['text']}"
+        yield text if len(text) <= _WIDEST else f"{text[: _WIDEST - 4]} ...", value
+
+
+def _shown(value: Any) -> str:
+    return "null" if value is None or value["text"] is None else str(value["text"])
+
+
+def _parse_value(text: str) -> tuple[str, str]:
+    key, is_value, value = text.partition("=")
+    if not is_value:
+        raise CommandFailed(f"{text!r} is no value such as distance=12.5.", code=ExitCode.USAGE)
+    return key, value
