@@ -40,10 +40,10 @@ async def in_index(table: Table, kind: KindDefinition[Any]) -> list[Key]:
     return [Key(str(item["pk"]), str(item["sk"])) for item in page.items]
 
 
-async def listed(
+async def walk_all(
     session: Session, kind: KindDefinition[Any], wanted: ListRequest = ALL, size: int = 1
 ) -> list[str]:
-    """Walk the whole list in both orders, forwards and backwards; return the names, oldest first."""
+    """Walk the whole list in both orders and directions; return the names, oldest first."""
     walks = []
     for newest_first in (False, True):
         asked = replace(wanted, newest_first=newest_first)
@@ -79,8 +79,8 @@ async def test_whole_rows_and_small_ones_are_listed_once_in_one_order(
     await make_mixed(store, kind)
     session = store.open_session(SUPER)
     for size in (1, 2, 3, 10):
-        assert await listed(session, kind, size=size) == ["small", "whole", "both", "later"]
-        assert await listed(session, kind, NOT_BLUE, size) == ["small", "whole", "later"]
+        assert await walk_all(session, kind, size=size) == ["small", "whole", "both", "later"]
+        assert await walk_all(session, kind, NOT_BLUE, size) == ["small", "whole", "later"]
 
 
 async def test_a_write_replaces_a_whole_row_of_the_list(store: Store) -> None:
@@ -93,7 +93,7 @@ async def test_a_write_replaces_a_whole_row_of_the_list(store: Store) -> None:
         LISTED.key(kind="P", id=one.id) for one in made
     ]
     assert await faults(store.table) == []
-    assert await listed(session, PIPELINE) == ["small", "whole", "both", "later"]
+    assert await walk_all(session, PIPELINE) == ["small", "whole", "both", "later"]
 
 
 async def test_a_grant_replaces_a_whole_row_of_the_list(store: Store) -> None:
@@ -112,7 +112,7 @@ async def test_a_deleted_resource_leaves_the_list_whatever_row_listed_it(
     for one in made[:3]:
         await session.repository(kind).deleting.delete(one.id)
     assert await in_index(store.table, kind) == [LISTED.key(kind=kind.letter, id=made[3].id)]
-    assert await listed(session, kind) == ["later"]
+    assert await walk_all(session, kind) == ["later"]
     assert await faults(store.table) == []
 
 
@@ -143,8 +143,8 @@ async def test_the_upgrade_replaces_every_whole_row_and_changes_nothing_else(
     untouched = PIPELINE.latest.key(id=pipelines[0].id)
     assert after[untouched] == before[untouched]
     session = store.open_session(SUPER)
-    assert await listed(session, PIPELINE) == ["small", "whole", "both", "later"]
-    assert await listed(session, CALCULATION) == ["rate"]
+    assert await walk_all(session, PIPELINE) == ["small", "whole", "both", "later"]
+    assert await walk_all(session, CALCULATION) == ["rate"]
     await store.upgrade_rows(note)
     assert await contents(store.table) == after
 
