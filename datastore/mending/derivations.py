@@ -30,12 +30,13 @@ from penstock.datastore.table.layout import (
     GRANT,
     KINDS,
     LIBRARY,
+    LISTED,
     NAME,
     OWNED,
     TAG,
     KindDefinition,
 )
-from penstock.datastore.table.port import Attributes, Item, Key, key_of
+from penstock.datastore.table.port import INDEX_HASH, Attributes, Item, Key, key_of
 from penstock.datastore.text import unescape
 
 REVISIONS: Final = ("revision", "version")
@@ -47,7 +48,7 @@ _TRACK_LISTS: Final[Mapping[str, Template]] = {
     for row in (AUDIO_BY_ARTIST, AUDIO_BY_ALBUM, AUDIO_BY_GENRE, AUDIO_MISSING, AUDIO_BY_BUCKET)
 }
 _TRACK_COUNTS: Final = frozenset(row.sk.leader for row in (LIBRARY, ARTIST, ALBUM, GENRE))
-_LISTS: Final = frozenset((GRANT.sk.leader, OWNED.sk.leader))
+_LISTS: Final = frozenset((LISTED.sk.leader, GRANT.sk.leader, OWNED.sk.leader))
 
 
 class Derivation(NamedTuple):
@@ -87,13 +88,15 @@ def derive(item: Attributes) -> Derivation:
 
 def _derive_from_resource(kind: KindDefinition[Any], item: Attributes) -> Derivation:
     derived = derive_rows(kind.letter, load(kind.record, item, id=resource_id(item)))
+    # The row of an earlier release is in the index itself.
+    listed = () if INDEX_HASH in item else derived.listed.values()
     holdings = derived.holdings()
     claims = [
         {**key._asdict(), "id": derived.id} for key, held in holdings.items() if not held.below
     ]
     markers = [Counter(key, {"below": held.below}) for key, held in holdings.items() if held.below]
     counters = (*derived.counters.values(), *markers)
-    return Derivation((*derived.items.values(), *claims), counters)
+    return Derivation((*listed, *derived.items.values(), *claims), counters)
 
 
 def is_derived(item: Attributes) -> bool:

@@ -1,4 +1,4 @@
-"""The rows that derive from a resource: postings, counters, names and counts of groups.
+"""The rows that derive from a resource: lists, postings, counters, names and counts of groups.
 
 Each write of a resource is the difference between its derived rows before and after.
 """
@@ -13,7 +13,14 @@ from penstock.datastore.roles import GroupPath
 from penstock.datastore.table import counters
 from penstock.datastore.table import counters as row_counters
 from penstock.datastore.table.commit import Write
-from penstock.datastore.table.layout import GRANT, OWNED, TAG, TAG_KEY_COUNT, TAG_VALUE_COUNT
+from penstock.datastore.table.layout import (
+    GRANT,
+    LISTED,
+    OWNED,
+    TAG,
+    TAG_KEY_COUNT,
+    TAG_VALUE_COUNT,
+)
 from penstock.datastore.table.port import INDEX_HASH, Delete, Item, Key, Put, Value, key_of
 from penstock.datastore.tag_search import tags
 from penstock.datastore.text import comparison_form
@@ -60,6 +67,7 @@ def tag_counters(
 class DerivedRows:
     """The derived rows of a resource: grants and postings, tag counters, name rows, groups.
 
+    `listed` is the small row by which the list of the kind has the resource.
     `homes` are the groups that count the resource: those with a grant, and its owner even where a
     grant from above covers the owner, because a revoke then gives the owner a grant of its own
     again. Until then a row `O:<group>` lists the resource at its owner. `grants` are the keys of
@@ -73,6 +81,7 @@ class DerivedRows:
     shard: int
     groups: tuple[GroupPath, ...]
     homes: frozenset[GroupPath]
+    listed: Mapping[Key, Item]
     items: dict[Key, Item]
     grants: frozenset[Key]
     counters: dict[Key, row_counters.Counter]
@@ -105,6 +114,7 @@ def derive_rows(kind: str, resource: Resource | Footprint) -> DerivedRows:
         grants.add(key_of(row))
         items[key_of(row)] = row
     homes = frozenset((*resource.groups, resource.owner))
+    listed = LISTED.item(kind=kind, id=resource.id)
     return DerivedRows(
         kind,
         resource.id,
@@ -112,6 +122,7 @@ def derive_rows(kind: str, resource: Resource | Footprint) -> DerivedRows:
         resource.shard,
         resource.groups,
         homes,
+        {key_of(listed): listed},
         items,
         frozenset(grants),
         counters,
@@ -143,6 +154,7 @@ def difference(old: DerivedRows | None, new: DerivedRows | None) -> Difference:
     return Difference(
         [
             *_name_writes(old, new),
+            *item_writes(old.listed if old else {}, new.listed if new else {}),
             *(write for write in removed + put if write.operation.key in grants),
             *joined,
         ],
@@ -162,6 +174,7 @@ def removal_writes(rows: DerivedRows) -> list[Write]:
         *item_writes(rows.items, {}),
         *counter_writes(rows.counters, {}),
         *left,
+        *item_writes(rows.listed, {}),
     ]
 
 

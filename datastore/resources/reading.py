@@ -3,7 +3,7 @@
 from asyncio import gather
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from penstock.datastore.access.access import (
     Access,
@@ -27,7 +27,7 @@ from penstock.datastore.table.items import (
 )
 from penstock.datastore.table.layout import NAME, KindDefinition
 from penstock.datastore.table.pages import Slice, Window
-from penstock.datastore.table.port import Attributes, Item
+from penstock.datastore.table.port import INDEX_HASH, Attributes, Item
 from penstock.datastore.tag_search import tags
 from penstock.datastore.tag_search.postings import AllResources, GroupPostings, ScanParams
 from penstock.datastore.tag_search.search import PostingSource, SearchBudget, SearchPage, search
@@ -69,6 +69,18 @@ class LazyResource(Generic[R]):
         return known
 
 
+class Standing(NamedTuple, Generic[R]):
+    """A resource as it stands before a write.
+
+    `unknown` are the attributes of its row that this release does not know. `lists_itself` says
+    that an earlier release wrote the row, which is in the list of its kind without a small row.
+    """
+
+    resource: R
+    unknown: Item
+    lists_itself: bool
+
+
 @dataclass(frozen=True, slots=True)
 class ResourceReader(Generic[R]):
     """The reads of one kind for the caller."""
@@ -99,16 +111,13 @@ class ResourceReader(Generic[R]):
             raise resource
         return resource
 
-    async def one_to_rewrite(self, id: str) -> tuple[R, Item]:
-        """Get latest, consistently, with the attributes that this release does not know.
-
-        Raises NotFound.
-        """
+    async def one_to_rewrite(self, id: str) -> "Standing[R]":
+        """Get latest, consistently, as a write of it has to know it. Raises NotFound."""
         (row,) = await self._rows([id])
         resource = self.admit(row)
         if row is None or isinstance(resource, NotFound):
             raise resource if isinstance(resource, NotFound) else not_found_error(self.kind.noun)
-        return resource, unknown_attributes(self.kind.record, row)
+        return Standing(resource, unknown_attributes(self.kind.record, row), INDEX_HASH in row)
 
     async def by_name(self, name: str, group: GroupPath | None) -> R:
         """Get by name: BatchGet of `AID:<kind>:<name>, G:<group>` over the chain, nearest first."""
@@ -273,8 +282,7 @@ class Listing(Generic[R]):
     ) -> Sequence[PostingSource]:
         if scope is not None:
             return [GroupPostings(params, group) for group in scope]
-        latest = self.kind.latest
-        return [AllResources(params, latest.index_partition(), latest.sk.fill({}))]
+        return [AllResources(params, self.kind.latest)]
 
 
 def term_filter(wanted: TagFilter) -> TermFilter:

@@ -40,7 +40,7 @@ from penstock.datastore.resources.derived_rows import derive_rows, difference
 from penstock.datastore.resources.execution_guard import state_writes
 from penstock.datastore.resources.formula_references import saved_references, unwritable_references
 from penstock.datastore.resources.names import describe_conflict
-from penstock.datastore.resources.reading import ResourceReader
+from penstock.datastore.resources.reading import ResourceReader, Standing
 from penstock.datastore.resources.rules import check_resource
 from penstock.datastore.resources.steps import MAX_OPERATIONS, RemainingSteps
 from penstock.datastore.roles import GroupPath, Role
@@ -49,7 +49,7 @@ from penstock.datastore.table.counters import choose_shard
 from penstock.datastore.table.items import attributes_of, latest_item, overwrite, version_item
 from penstock.datastore.table.layout import KindDefinition
 from penstock.datastore.table.limits import ITEM_BYTES, check_at_most, item_size
-from penstock.datastore.table.port import Compare, Item, Missing, Put
+from penstock.datastore.table.port import Compare, Missing, Put
 
 R = TypeVar("R", bound=Resource)
 T = TypeVar("T")
@@ -61,13 +61,11 @@ RESERVED_BYTES = 1024
 class _Extras(NamedTuple):
     """The parts of a write beside the resource's own rows and those that derive from it.
 
-    The receipt of an idempotency key, the guards that must hold, and the attributes of the current
-    row that this release does not know.
+    The receipt of an idempotency key, and the guards that must hold.
     """
 
     receipt: Sequence[Write] = ()
     guards: Sequence[Write] = ()
-    unknown: Item = {}  # noqa: RUF012 - nobody changes it
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +209,8 @@ class ResourceWriter(Generic[R]):
         """
 
         async def rewrite_once() -> tuple[R, R]:
-            current, unknown = await ResourceReader(self.kind, self.access).one_to_rewrite(id)
+            standing = await ResourceReader(self.kind, self.access).one_to_rewrite(id)
+            current = standing.resource
             changed = change(current)
             if changed is current:
                 return current, current
@@ -221,8 +220,8 @@ class ResourceWriter(Generic[R]):
                 _require_room(changed)
             changed, taken = await self._place_attachment(changed)
             guards = [*state_writes(self.kind, current, changed), *taken, *called]
-            extras = _Extras(guards=guards, unknown=unknown)
-            return current, await self._commit(current, changed, extras, place)
+            extras = _Extras(guards=guards)
+            return current, await self._commit(standing, changed, extras, place)
 
         return await self._retry_on_conflict(rewrite_once)
 
@@ -274,11 +273,10 @@ class ResourceWriter(Generic[R]):
         references = saved_references(resource, called, found)
         return msgspec.structs.replace(resource, references=references), called.guard_writes()
 
-    def _row_writes(self, before: R | None, after: R, unknown: Item) -> list[Write]:
-        """The writes of the resource's own rows: the latest, and a new version.
-
-        `unknown` are attributes for the new version.
-        """
+    def _row_writes(self, standing: Standing[R] | None, after: R) -> list[Write]:
+        """The writes of the resource's own rows: the latest, and a new version."""
+        before = standing.resource if standing else None
+        unknown = standing.unknown if standing else {}
         latest = latest_item(self.kind, after)
         writes = [
             Write(Put(latest, Missing()), already_done)
@@ -327,14 +325,17 @@ class ResourceWriter(Generic[R]):
 
     async def _commit(
         self,
-        before: R | None,
+        standing: Standing[R] | None,
         after: R,
         extras: _Extras,
         place: str | None = None,
     ) -> R:
         """Write the new state, if the guards hold; return the state as it was written."""
         letter = self.kind.letter
+        before = standing.resource if standing else None
         old = derive_rows(letter, before) if before else None
+        if old is not None and standing is not None and standing.lists_itself:
+            old = replace(old, listed={})
         changes = difference(old, derive_rows(letter, after))
         steps = RemainingSteps(self.kind, self.access)
         # The receipt stands before the name, so that a repeated call is not a NameTaken.
@@ -348,7 +349,7 @@ class ResourceWriter(Generic[R]):
         if stepped and changes.rest:
             steps.check_limits(changes.rest)
             behind = [steps.marker_write(before, after)]
-        writes = [*self._row_writes(before, after, extras.unknown), *fixed, *behind]
+        writes = [*self._row_writes(standing, after), *fixed, *behind]
         if len(writes) > MAX_OPERATIONS:
             widest = place or ("formula" if len(extras.guards) > len(changes.first) else "name")
             limit = "operations of a transaction"

@@ -167,7 +167,7 @@ T = TypeVar("T")
 
 
 def latest_item(kind: KindDefinition[R], record: R) -> Item:
-    """The row of the latest version, which is indexed."""
+    """The row of the latest version. The index has a small row of the resource in its place."""
     return {**kind.latest.item(id=record.id), **attributes_of(record)}
 
 

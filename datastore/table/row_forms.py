@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from penstock.datastore.table.keys import SEPARATOR, SHARD
-from penstock.datastore.table.layout import GROUP_COUNT, TAG, UNFINISHED
+from penstock.datastore.table.layout import GROUP_COUNT, LISTED, TAG, UNFINISHED
 from penstock.datastore.table.port import Check, Delete, Operation, Put
 
 
@@ -36,6 +36,10 @@ def _marks_steps(operation: Operation) -> bool:
     return _leads(UNFINISHED.sk.leader, operation.key.sk)
 
 
+def _lists_resource(operation: Operation) -> bool:
+    return isinstance(operation, Put) and operation.key.sk == LISTED.sk.text
+
+
 def _leads(leader: str, text: str) -> bool:
     return text.startswith(leader + SEPARATOR)
 
@@ -44,6 +48,7 @@ FORMS: Final[Sequence[RowForm]] = (
     RowForm(3, "Counts of groups and tags lie in shards.", _counts_in_shard),
     RowForm(4, "Postings of many tags carry no tags.", _is_bare_posting),
     RowForm(5, "A marker stands for what is left of a write in steps.", _marks_steps),
+    RowForm(6, "Small rows list the resources of a kind.", _lists_resource),
 )
 
 

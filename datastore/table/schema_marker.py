@@ -9,7 +9,7 @@ from typing import Final
 from penstock.datastore.errors import Unavailable
 from penstock.datastore.records import StoredRecord
 from penstock.datastore.table.items import attributes_of, load
-from penstock.datastore.table.layout import KINDS, SCHEMA_MARKER
+from penstock.datastore.table.layout import KINDS, LISTED, SCHEMA_MARKER
 from penstock.datastore.table.port import (
     AnyOf,
     Batch,
@@ -80,7 +80,7 @@ async def place_marker(table: Table, release: Release = THIS_RELEASE) -> None:
     """Write the marker if there is none: of this release in a table without resources."""
     if (await table.get([SCHEMA_MARKER.key()], consistent=True)).items:
         return
-    partitions = [kind.latest.index_partition() for kind in KINDS]
+    partitions = [LISTED.index_partition(kind=kind.letter) for kind in KINDS]
     pages = [await table.query(Query(partition=one, index=True, limit=1)) for one in partitions]
     marker = SchemaMarker(schema=1 if any(page.items for page in pages) else release.schema)
     row = {**SCHEMA_MARKER.item(), **attributes_of(marker), "schema": marker.schema}

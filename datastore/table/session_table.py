@@ -7,7 +7,7 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from penstock.datastore.table.keys import SEPARATOR
-from penstock.datastore.table.layout import GRANT, OWNED, ROWS, Row
+from penstock.datastore.table.layout import GRANT, LISTED, OWNED, ROWS, Row
 from penstock.datastore.table.port import (
     INDEX_HASH,
     Attributes,
@@ -193,7 +193,7 @@ def _may_list(partition: str, key: Key) -> bool:
 def _indexed_rows() -> Mapping[str, Sequence[Row]]:
     """The indexed rows of the table, by the fixed first segment of their `sk`."""
     found: dict[str, list[Row]] = {}
-    for row in (*ROWS, GRANT, OWNED):
+    for row in (*ROWS, LISTED, GRANT, OWNED):
         if row.index is not None:
             found.setdefault(row.sk.leader, []).append(row)
     return found

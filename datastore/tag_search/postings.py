@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from sys import maxsize
+from typing import Any
 
 import msgspec
 
@@ -10,7 +11,7 @@ from penstock.datastore.records import Tag
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.items import read_all, read_rows, resource_id
 from penstock.datastore.table.keys import MAX_SHARD, split_levels
-from penstock.datastore.table.layout import GRANT, TAG, TAG_VALUE_COUNT
+from penstock.datastore.table.layout import GRANT, LISTED, TAG, TAG_VALUE_COUNT, KindDefinition, Row
 from penstock.datastore.table.port import Attributes, Key, Page, Query, Range, Table, Value
 from penstock.datastore.tag_search import tags
 from penstock.datastore.tag_search.search import Posting, PostingPage, PostingStream
@@ -46,15 +47,66 @@ class AllResources:
     """All resources of the kind, whatever their grants: for readers of the root."""
 
     params: ScanParams
-    listed: str
-    sk: str
+    latest: Row
 
     def tag(self, _key: str, _value: str) -> PostingStream:
         return self.members()
 
     def members(self) -> PostingStream:
-        """List all: `siKey1 = <kind>`."""
-        return IndexPostings(self.params, self.listed, self.sk)
+        return ListedResources(self.params, self.latest)
+
+
+@dataclass(frozen=True, slots=True)
+class ListedResources:
+    """List all: `siKey1 = <kind>`. Its small rows name the resources and never change.
+
+    Earlier releases list the latest row itself. A resource that they have written again since it
+    got its small row has both, and is listed once.
+    """
+
+    params: ScanParams
+    latest: Row
+
+    @classmethod
+    def oldest_first(cls, table: Table, kind: KindDefinition[Any]) -> "ListedResources":
+        return cls(ScanParams(table, kind.letter, descending=False), kind.latest)
+
+    @property
+    def proves_tag(self) -> bool:
+        return False
+
+    async def read(self, after: str | None, limit: int) -> PostingPage:
+        letter = self.params.letter
+        start = None if after is None else LISTED.key(kind=letter, id=after)
+        while True:
+            listed = Query(
+                partition=LISTED.index_partition(kind=letter),
+                index=True,
+                after=start,
+                descending=self.params.descending,
+                limit=limit,
+            )
+            page = await self.params.table.query(listed)
+            ids = dict.fromkeys(map(resource_id, page.items))
+            rows = tuple(Posting(id, None) for id in ids if id != after)
+            if page.last is None:
+                return PostingPage(rows, None)
+            if rows:
+                return PostingPage(rows, _id_at_end(page.last._asdict(), "pk"))
+            start = page.last
+
+    async def read_tags(self, ids: Sequence[str]) -> Mapping[str, Mapping[str, str]]:
+        """Get the tags of resources: BatchGet of their latest rows."""
+
+        def read_tags_of(row: Attributes) -> tuple[str, Mapping[str, str]]:
+            return resource_id(row), _tag_set(row["tags"])
+
+        rows = await read_rows(self.params.table, [self.latest.key(id=id) for id in ids])
+        return dict(read_all(read_tags_of, rows.values()))
+
+    async def count(self) -> int:
+        """The largest integer: all resources are no rare tag."""
+        return maxsize
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +121,10 @@ class TagPostings:
     key: str
     value: tuple[str, ...]
     constant: bool = False
+
+    @property
+    def proves_tag(self) -> bool:
+        return True
 
     async def read(self, after: str | None, limit: int) -> PostingPage:
         prefix = TAG.sk.prefix({"value": self.value, "kind": self.params.letter})
@@ -126,6 +182,10 @@ class IndexPostings:
     params: ScanParams
     listed: str
     sk: str
+
+    @property
+    def proves_tag(self) -> bool:
+        return False
 
     async def read(self, after: str | None, limit: int) -> PostingPage:
         prefix = f"{self.params.letter}:"

@@ -40,6 +40,10 @@ class PostingPage(NamedTuple):
 class PostingStream(Protocol):
     """Postings in the search's direction, one per id."""
 
+    @property
+    def proves_tag(self) -> bool:
+        """Whether each posting proves that its resource has the tag that the stream is for."""
+
     async def read(self, after: str | None, limit: int) -> PostingPage:
         """Read up to `limit` rows strictly beyond `after` (None: from the start), in one request.
 
@@ -250,7 +254,8 @@ class PostingScan:
     async def _find_matches(self, stream: PostingStream, rows: Sequence[Posting]) -> list[str]:
         bare = [row.id for row in rows if row.tags is None]
         known: Mapping[str, Mapping[str, str]] = {}
-        proved = self._wanted.is_proved_by_posting
+        wanted = self._wanted
+        proved = not wanted.restricts or (stream.proves_tag and wanted.is_proved_by_posting)
         if bare and not proved:
             self._tag_reads += -(-len(bare) // TAGS_IN_ONE_READ)
             known = await stream.read_tags(bare)
@@ -258,7 +263,7 @@ class PostingScan:
         def is_match(row: Posting) -> bool:
             tags = row.tags if row.tags is not None else known.get(row.id)
             # A resource that left the group may be in another one: its record decides.
-            return tags is None or self._wanted.matches(tags)
+            return tags is None or wanted.matches(tags)
 
         return [row.id for row in rows if is_match(row)]
 

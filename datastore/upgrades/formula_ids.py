@@ -16,7 +16,8 @@ from penstock.datastore.resources.formula_references import saved_references
 from penstock.datastore.table.commit import StaleRead, Write, commit
 from penstock.datastore.table.items import load, read_or_report, read_rows, resource_id
 from penstock.datastore.table.layout import CALCULATION, PIPELINE, KindDefinition
-from penstock.datastore.table.port import Attributes, Compare, Exists, Query, Update
+from penstock.datastore.table.port import Attributes, Compare, Exists, Update
+from penstock.datastore.tag_search.postings import ListedResources
 
 PAGE_SIZE = 100
 
@@ -40,13 +41,10 @@ async def keep_formula_ids(
 async def _keep_ids_of_kind(
     access: Access, kind: KindDefinition[Any], after: str | None
 ) -> AsyncIterator[tuple[str, int, int]]:
-    last = None if after is None else kind.latest.key(id=after)
+    listed, last = ListedResources.oldest_first(access.table, kind), after
     while True:
-        listed = Query(
-            partition=kind.latest.index_partition(), index=True, after=last, limit=PAGE_SIZE
-        )
-        page = await access.table.query(listed)
-        ids = [resource_id(item) for item in page.items]
+        page = await listed.read(last, PAGE_SIZE)
+        ids = [one.id for one in page.rows]
         keys = [kind.latest.key(id=id) for id in ids]
         rows = await read_rows(access.table, keys, consistent=True)
         changed = [await _keep_ids(access, kind, rows[key]) for key in keys if key in rows]

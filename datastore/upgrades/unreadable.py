@@ -12,6 +12,7 @@ from penstock.datastore.table.items import load, read_all, read_rows, resource_i
 from penstock.datastore.table.layout import DESTINATION, JOB, KINDS, MANIFEST, Row
 from penstock.datastore.table.port import Attributes, Query, Table, key_of
 from penstock.datastore.table.unreadable_rows import UnreadableRow, collect_unreadable
+from penstock.datastore.tag_search.postings import ListedResources
 
 MOST_EXAMINED: Final = 1_000
 
@@ -29,7 +30,6 @@ def _read_resource(record: type, row: Attributes) -> Any:
 
 
 _READERS: Final[Mapping[Row, Callable[[Attributes], Any]]] = {
-    **{kind.latest: partial(_read_resource, kind.record) for kind in KINDS},
     JOB: _read_job,
     MANIFEST: _read_manifest,
     DESTINATION: partial(load, Destination),
@@ -42,6 +42,10 @@ async def find_unreadable(table: Table) -> list[UnreadableRow]:
     These are resources, unfinished jobs, manifests and destinations.
     """
     with collect_unreadable() as found:
+        for kind in KINDS:
+            page = await ListedResources.oldest_first(table, kind).read(None, MOST_EXAMINED)
+            rows = await read_rows(table, [kind.latest.key(id=one.id) for one in page.rows])
+            read_all(partial(_read_resource, kind.record), rows.values())
         for row, read in _READERS.items():
             listed = Query(partition=row.index_partition(), index=True, limit=MOST_EXAMINED)
             keys = [key_of(item) for item in (await table.query(listed)).items]

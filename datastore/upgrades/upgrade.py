@@ -22,6 +22,7 @@ from penstock.datastore.table.schema_marker import (
     read_marker,
 )
 from penstock.datastore.upgrades.formula_ids import keep_formula_ids
+from penstock.datastore.upgrades.small_rows import list_by_small_rows
 
 
 class Page(NamedTuple):
@@ -47,7 +48,16 @@ class Step:
     minimum_writer: int = 1
 
 
-STEPS: Final[Sequence[Step]] = (Step(2, "Keeping the ids of what formulas name", keep_formula_ids),)
+STEPS: Final[Sequence[Step]] = (
+    Step(2, "Keeping the ids of what formulas name", keep_formula_ids),
+    Step(
+        6,
+        "Listing resources by small rows",
+        list_by_small_rows,
+        minimum_reader=6,
+        minimum_writer=6,
+    ),
+)
 
 
 async def pending_steps(table: Table, steps: Sequence[Step] = STEPS) -> list[Step]:

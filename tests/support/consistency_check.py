@@ -148,7 +148,8 @@ def _resource(
     counters: dict[Key, Counter[str]],
 ) -> None:
     pk = f"{kind}:{id}"
-    wanted[Key(pk, LATEST[kind])] = {"siKey1": kind}
+    wanted[Key(pk, LATEST[kind])] = {"version": item["version"]}
+    wanted[Key(pk, "L")] = {"siKey1": kind}
     for version in range(1, item["version"] + 1):
         wanted[Key(pk, f"{kind}V:{version:010}")] = {"version": version}
     values = {
@@ -252,7 +253,7 @@ def _compared_attributes(key: Key, item: Mapping[str, Any]) -> dict[str, Any]:
     facts = {name: item[name] for name in names if item.get(name)}
     if key.sk not in LATEST.values() and "tags" in item and isinstance(item["tags"], dict):
         facts["tags"] = item["tags"]
-    if key.sk.startswith(("PV:0", "CV:0", "DV:0")):
+    if key.sk.startswith(("PV:0", "CV:0", "DV:0")) or key.sk in LATEST.values():
         facts["version"] = item["version"]
     if "id" in facts:
         facts["id"] = [facts["id"]]

@@ -3,8 +3,8 @@
 from typing import TypeVar
 
 from penstock.datastore.records import Resource
-from penstock.datastore.table.layout import KindDefinition
-from penstock.datastore.table.port import Exists, Table, Update
+from penstock.datastore.table.layout import LISTED, KindDefinition
+from penstock.datastore.table.port import INDEX_HASH, Delete, Exists, Table, Update
 
 R = TypeVar("R", bound=Resource)
 
@@ -17,3 +17,16 @@ async def forget_references(table: Table, kind: KindDefinition[R], resource: R) 
     )
     for key in keys:
         await table.transact([Update(key=key, remove=("references",), condition=Exists())])
+
+
+async def list_whole_row(
+    table: Table, kind: KindDefinition[R], id: str, *, keep_small: bool = False
+) -> None:
+    """Put the latest row itself into the list of its kind, as releases did before the small rows.
+
+    With `keep_small` such a release has written the row of a resource that has a small one.
+    """
+    partition = LISTED.index_partition(kind=kind.letter)
+    whole = Update(key=kind.latest.key(id=id), set={INDEX_HASH: partition}, condition=Exists())
+    small = () if keep_small else (Delete(LISTED.key(kind=kind.letter, id=id)),)
+    await table.transact([whole, *small])

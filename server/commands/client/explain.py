@@ -48,7 +48,7 @@ async def _explain(
     async with server.client() as client:
         answer = await client.execute(EVALUATE, input=wanted)
     (value,) = answer["values"]
-    lines = [f"{name} = {_shown(value)}", "", *_explained(answer)]
+    lines = [f"{name} = {_format_part(value)}", "", *_list_parts(answer)]
     if answer["datasets"]:
         used = ", ".join(f"{one['name']} (version {one['version']})" for one in answer["datasets"])
         lines += ["", f"looked up in {used}"]
@@ -57,7 +57,7 @@ async def _explain(
     return CommandOutput("\n".join(lines), answer, code)
 
 
-def _explained(answer: Any) -> list[str]:
+def _list_parts(answer: Any) -> list[str]:
     parts = (answer["explanation"] or {"parts": []})["parts"]
     rows = [[text, value] for text, value in _read_parts(parts)]
     return align_columns(rows) if rows else []
@@ -66,7 +66,7 @@ def _explained(answer: Any) -> list[str]:
 def _read_parts(parts: list[Any]) -> Iterator[tuple[str, str]]:
     """Yield the parts that were evaluated and are no plain literals, with their values."""
     for part in parts:
-        value = _shown(part["value"])
+        value = _format_part(part["value"])
         if not part["evaluated"] or part["text"].strip("'") == value:
             continue
         operator = f"{part['operator']} " if part["operator"] else ""
@@ -74,7 +74,7 @@ def _read_parts(parts: list[Any]) -> Iterator[tuple[str, str]]:
         yield text if len(text) <= _WIDEST else f"{text[: _WIDEST - 4]} ...", value
 
 
-def _shown(value: Any) -> str:
+def _format_part(value: Any) -> str:
     return "null" if value is None or value["text"] is None else str(value["text"])
 
 

@@ -9,10 +9,15 @@ import pytest
 
 from penstock.datastore.mending.differences import Differences, find_differences
 from penstock.datastore.mending.repair import Repair
+from penstock.datastore.resources.reading import ListRequest
+from penstock.datastore.roles import ROOT
 from penstock.datastore.store import Store
+from penstock.datastore.table.layout import LISTED, PIPELINE
+from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Delete, Item, Key, Operation, Put, Table, Update
 from tests.datastore.moving.furnished_store import furnish, ignore_progress, open_empty
 from tests.support.consistency_check import Rows, contents, faults
+from tests.support.old_rows import list_whole_row
 from tests.support.sample_resources import EU, USA, create_groups, make
 from tests.support.stores import TWO
 from tests.support.table_interceptors import InterceptedTable, InterruptedTable
@@ -38,6 +43,7 @@ def damages(rows: Rows) -> dict[Key, Operation]:
     lost = [
         first(rows, "T:", "T:"),
         first(rows, "P:", "G:"),
+        first(rows, "C:", "L"),
         first(rows, "AID:P:", "G:", "id"),
         first(rows, "TA:", "TA:P:01"),
         first(rows, "U:ann", "AUL:"),
@@ -46,6 +52,7 @@ def damages(rows: Rows) -> dict[Key, Operation]:
     posting = rows[first(rows, "T:", "T:")]
     needless: list[Item] = [
         {**posting, "pk": "T:/usa:no"},
+        {"pk": "D:018f3b6e-0000-7000-8000-000000000001", "sk": "L", "siKey1": "D"},
         {"pk": "AID:C:nobody", "sk": "G:/usa", "id": "018f3b6e-0000-7000-8000-000000000001"},
         {"pk": "U:ann", "sk": "AUG:jazz:nothing", "title": "x", "durationMs": 1},
         {"pk": "TA:/usa:no", "sk": "TA:P", "count": 1, "label": "no", "siKey1": "TA:/usa:P"},
@@ -139,6 +146,22 @@ async def test_what_a_write_mends_between_the_scans_is_no_difference(store: Stor
     racing = MendedTable(store.table)
     assert (await differences(racing)).total == 0
     assert racing.scans == 2
+
+
+async def test_a_row_that_an_earlier_release_listed_needs_no_other_to_list_it(
+    store: Store,
+) -> None:
+    session = await create_groups(store)
+    whole, both = [await make(session, USA, name) for name in ("whole", "both")]
+    await list_whole_row(store.table, PIPELINE, whole.id)
+    await list_whole_row(store.table, PIPELINE, both.id, keep_small=True)
+    found = await differences(store.table)
+    needless = LISTED.key(kind="P", id=both.id)
+    assert [(one.key, one.wanted) for one in found.rows] == [(needless, None)]
+    assert await Repair(store.table).run(found) == (1, 0)
+    listed = ListRequest(group=ROOT, include_child_groups=True, newest_first=False)
+    page = await session.pipelines.listing.page(listed, Window(size=9))
+    assert [one.name for _, one in page.entries] == ["whole", "both"]
 
 
 async def test_a_name_that_two_resources_claim_is_left_to_people(store: Store) -> None:

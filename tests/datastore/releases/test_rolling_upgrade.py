@@ -9,8 +9,7 @@ from penstock.datastore.access.access import Access
 from penstock.datastore.errors import Unavailable
 from penstock.datastore.store import Session, Store
 from penstock.datastore.table.layout import PIPELINE, row
-from penstock.datastore.table.pages import query_items
-from penstock.datastore.table.port import Key, Put, Query, Update
+from penstock.datastore.table.port import Key, Put, Update
 from penstock.datastore.table.schema_marker import (
     THIS_RELEASE,
     GuardedTable,
@@ -20,6 +19,7 @@ from penstock.datastore.table.schema_marker import (
     place_marker,
     read_marker,
 )
+from penstock.datastore.tag_search.postings import ListedResources
 from penstock.datastore.upgrades.upgrade import STEPS, Step, upgrade_rows
 from tests.support.consistency_check import contents
 from tests.support.sample_resources import SUPER, USA, create_groups, make, names_in
@@ -31,12 +31,11 @@ LABEL = row("P:{id}", "PL:{label}")
 
 async def give_zones(access: Access, after: str | None) -> AsyncIterator[tuple[str, int, int]]:
     """Give each pipeline a zone, one by one."""
-    start = None if after is None else PIPELINE.latest.key(id=after)
-    listed = Query(partition=PIPELINE.latest.index_partition(), index=True, after=start)
-    async for item in query_items(access.table, listed):
-        key = Key(str(item["pk"]), str(item["sk"]))
+    page = await ListedResources.oldest_first(access.table, PIPELINE).read(after, 100)
+    for id, _ in page.rows:
+        key = PIPELINE.latest.key(id=id)
         await access.table.transact([Update(key=key, default={"zone": "north"})])
-        yield key.pk.removeprefix("P:"), 1, 1
+        yield id, 1, 1
 
 
 NEXT_STEPS = (
@@ -124,15 +123,15 @@ async def test_an_upgrade_that_was_stopped_goes_on_and_then_the_old_release_only
     with pytest.raises(KeyboardInterrupt):
         await upgrade(fleet, stop_after=2)
     halfway = await read_marker(fleet.table)
-    assert (halfway.schema, halfway.step, halfway.cursor) == (5, 6, made[1].id)
+    assert (halfway.schema, halfway.step, halfway.cursor) == (6, 7, made[1].id)
     assert [await fleet.zone_of(each.id) for each in made] == ["north", "north", None]
     fleet.pass_time()
     await fleet.old.pipelines.writing.update(made[0].id, 1, {"description": "written meanwhile"})
-    assert await upgrade(fleet) == SchemaMarker(schema=6, minimum_reader=3, minimum_writer=6)
+    assert await upgrade(fleet) == SchemaMarker(schema=7, minimum_reader=6, minimum_writer=7)
     assert [await fleet.zone_of(each.id) for each in made] == ["north"] * 3
     fleet.pass_time()
     kept = await contents(fleet.table)
-    with pytest.raises(TooOld, match=r"too old to write the table: it knows .* 5, and 6 is needed"):
+    with pytest.raises(TooOld, match=r"too old to write the table: it knows .* 6, and 7 is needed"):
         await fleet.old.pipelines.writing.update(made[2].id, 1, {"name": "four"})
     with pytest.raises(Unavailable):
         await fleet.old_table.ping()
@@ -152,7 +151,7 @@ async def test_a_rollback_before_the_upgrade_keeps_what_the_next_release_wrote(
     await again.old.pipelines.writing.update(made.id, 1, {"name": "second"})
     await again.old.pipelines.writing.update(made.id, 2, {"description": "third"})
     assert await again.zone_of(made.id) == "south"
-    assert (await upgrade(again)).schema == 6
+    assert (await upgrade(again)).schema == 7
     assert await again.zone_of(made.id) == "south"
 
 

@@ -65,4 +65,4 @@ async def test_a_resource_is_read_to_rewrite_with_what_is_unknown(store: Store) 
     for kind in KINDS:
         made = await make_of(session, kind, USA, "first")
         reader = ResourceReader(kind, session.repository(kind).reading.access)
-        assert await reader.one_to_rewrite(made.id) == (made, {})
+        assert await reader.one_to_rewrite(made.id) == (made, {}, False)

@@ -181,6 +181,29 @@ async def test_listing_all_spans_any_number_of_groups_but_a_subtree_does_not(
     assert refused.value.path == ["group"]
 
 
+@pytest.mark.parametrize(
+    ("terms", "names"),
+    [
+        ({"all": "m=a"}, ["one", "two", "three", "five", "six"]),
+        ({"all": "m=a/b n=x"}, ["one", "six"]),
+        ({"any": "n=x n=y", "none": "m=a/b/c"}, ["one", "four", "five", "six"]),
+        ({"none": "m=a"}, ["four", "seven"]),
+    ],
+)
+@on_sqlite
+async def test_tags_find_resources_of_more_groups_than_one_list_spans(
+    store: Store, terms: dict[str, str], names: list[str]
+) -> None:
+    await tagged_pipeline(store)
+    session = Store(store.table, list_budget=Budget(groups=2)).open_session(SUPER)
+    listed = ListRequest(
+        group=ROOT, include_child_groups=True, tags=by_tags(**terms), newest_first=False
+    )
+    for size in (1, 20):
+        assert await pages(session, listed, size) == names
+        assert await pages(session, listed, size, backward=True) == names
+
+
 @pytest.mark.parametrize("child_groups", [False, True])
 @on_sqlite
 async def test_a_caller_lists_from_above_only_what_lies_on_their_own_lines(

@@ -76,8 +76,8 @@ async def test_what_fits_a_hundred_operations_is_one_transaction(store: Store) -
     store = await open_one_shard(store)
     session, traced = store.open_session(SUPER), TracedTable(store.table)
     writing = replace(store, table=traced).open_session(SUPER).pipelines.writing
-    # Latest, version, claim, marker, grant, group: 6. Each tag: its key, and two for each level.
-    exact = [*(f"k{n}=v" for n in range(28)), "l=a/b", "m=a/b"]
+    # Latest, version, claim, marker, list, grant, group: 7. Each tag: its key, two for each level.
+    exact = [*(f"k{n}=v" for n in range(31))]
     over = [*(f"k{n}=v" for n in range(30)), "l=a/b"]
     await writing.create(USA, draft_of(PIPELINE, "one", *exact), None)
     assert traced.seen == (0, 1, 1)

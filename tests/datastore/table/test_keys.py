@@ -30,6 +30,7 @@ from penstock.datastore.table.layout import (
     GROUP_COUNT,
     IMPORT_FAILURE,
     INGEST_COUNT,
+    LISTED,
     OPEN_UPLOAD,
     OWNED,
     PIPELINE,
@@ -74,7 +75,7 @@ _PARTS: dict[str, st.SearchStrategy[KeyPart]] = {
     "place": NUMBERS,
 }
 _NAMED = re.compile(r"\{(\w+)")
-FAMILIES = (*ROWS, GRANT, OWNED)
+FAMILIES = (*ROWS, LISTED, GRANT, OWNED)
 QUERIED = {
     PIPELINE.version: "PV:",
     TAG: "T:",

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.datastore.table.layout import EXECUTION, GRANT, PIPELINE, TAG
+from penstock.datastore.table.layout import EXECUTION, GRANT, LISTED, PIPELINE, TAG
 from penstock.datastore.table.port import (
     Check,
     Delete,
@@ -152,7 +152,9 @@ async def test_a_session_names_the_rows_by_which_it_may_change_the_index(
         (GRANT.key(kind="P", id="1", group="/usa"), "G:/eu", 1),
         (EXECUTION.key(id="1"), "P:one", 2),
         (EXECUTION.key(id="1"), "P", 1),
-        (PIPELINE.latest.key(id="1"), "P", 2),
+        (LISTED.key(kind="P", id="1"), "P", 2),
+        (LISTED.key(kind="C", id="1"), "P", 1),
+        (PIPELINE.latest.key(id="1"), "P", 1),
     ],
 )
 async def test_only_rows_that_a_partition_may_list_are_read_for_its_pages(

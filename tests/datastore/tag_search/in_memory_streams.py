@@ -146,6 +146,10 @@ class MemoryStream:
     wanted: TagTerm | None
     descending: bool
 
+    @property
+    def proves_tag(self) -> bool:
+        return self.wanted is not None
+
     async def read(self, after: str | None, limit: int) -> PostingPage:
         world, meter = self.world, self.world.meter
         meter.reads += 1

@@ -167,7 +167,7 @@ def test_failures_at_the_start_are_json_lines(tmp_path: Path) -> None:
         for arguments, words in (
             (("serve", "--port", port), f"Cannot listen on 127.0.0.1:{port}"),
             (("serve", "--port", "x"), "Invalid value"),
-            (("serve", "--port", "99999"), "PENSTOCK_PORT"),
+            (("serve", "--port", "99999"), "--port: "),
             (("run", "p", "absent.csv"), "absent.csv is not a file."),
         ):
             code, output, text = run_with_terminal(*arguments, data_dir=tmp_path)
