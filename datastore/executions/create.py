@@ -241,18 +241,16 @@ def _count_write(execution: Execution) -> Write:
     It fails where the pipeline takes no executions. The count's small row says so too: a condition
     on the pipeline's own row would cost the size of the pipeline.
     """
-
-    def describe_conflict(standing: Item | None) -> Exception:
-        if standing is None:
-            return _NeverRun()
-        return _closed_error(str(standing[CLOSED]))
-
     count = Update(
         key=EXECUTION_COUNT.key(id=execution.pipeline_id),
         add={"count": 1},
         condition=AllOf((Exists(), Missing(CLOSED))),
     )
-    return Write(count, describe_conflict)
+    return Write(count, _count_refusal)
+
+
+def _count_refusal(standing: Item | None) -> Exception:
+    return _NeverRun() if standing is None else _closed_error(str(standing[CLOSED]))
 
 
 def _require_enabled(execution: Execution) -> Write:
@@ -273,9 +271,13 @@ def _require_enabled(execution: Execution) -> Write:
 
 
 def _first_count_write(execution: Execution) -> Write:
-    """Begin the count of a pipeline, which is the guard of later executions."""
-    row = EXECUTION_COUNT.item(id=execution.pipeline_id)
-    return Write(Put({**row, "count": 1}, Missing()))
+    """Begin the count of a pipeline, which is the guard of later executions.
+
+    It only adds, as the later ones do, so that many first executions at once can be merged.
+    """
+    key = EXECUTION_COUNT.key(id=execution.pipeline_id)
+    begun = Update(key=key, add={"count": 1}, condition=Missing(CLOSED))
+    return Write(begun, _count_refusal)
 
 
 def _closed_error(reason: str) -> Exception:
