@@ -190,7 +190,7 @@ async def test_a_refused_member_alone_is_told_and_the_others_succeed() -> None:
 
 async def test_those_that_put_the_same_missing_item_are_one_request_of_which_one_succeeds() -> None:
     table = HeldTable({OTHER: {"pk": "O", "sk": "O", "n": 1}})
-    opened = {"pk": "P", "sk": "p", "n": 0}
+    opened: Item = {"pk": "P", "sk": "p", "n": 0}
 
     def begin_one() -> asyncio.Task[float]:
         return table.begin(Put(opened, Missing()), add(OTHER, condition=Exists()))
@@ -207,7 +207,7 @@ async def test_those_that_put_the_same_missing_item_are_one_request_of_which_one
 
 
 async def test_copies_of_one_that_is_refused_are_told_the_same() -> None:
-    standing = {"pk": "P", "sk": "p", "n": 7}
+    standing: Item = {"pk": "P", "sk": "p", "n": 7}
     table = HeldTable({Key("P", "p"): standing})
     ahead = table.begin(add(OTHER))
     tasks = [table.begin(put("p"), add(OTHER)) for _ in range(3)]
