@@ -10,7 +10,7 @@ import msgspec
 from penstock.datastore.access.access import key_of_group
 from penstock.datastore.executions.create import KIND as EXECUTION_LETTER
 from penstock.datastore.manifest.counts import run_counts
-from penstock.datastore.manifest.rows import run_of
+from penstock.datastore.manifest.records import ManifestName
 from penstock.datastore.records import Tag
 from penstock.datastore.resources.derived_rows import derive_rows, tag_counters
 from penstock.datastore.roles import ROOT, GroupPath
@@ -109,8 +109,9 @@ class Recount:
             self._stand(key, item)
             self._count_in_group(unescape(MANIFEST.pk.parse(key.pk)["group"]), "grants")
         elif leader == RUN.pk.leader and key.sk == RUN.sk.text:
-            run = run_of(item)
-            self._wanted[run_counts(run.name.manifest).key(run.shard)]["runs"] += 1
+            manifest = ManifestName(GroupPath(str(item["Group"])), str(item["Manifest"]))
+            shard = int(str(item.get("Shard", 0)))
+            self._wanted[run_counts(manifest).key(shard)]["runs"] += 1
         elif leader == MANIFEST_COUNT.pk.leader:
             self._stand(key, item)
             parts = split_levels(MANIFEST_COUNT.pk.parse(key.pk)["manifest"])
