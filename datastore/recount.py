@@ -1,4 +1,4 @@
-"""A recount of the counts of groups, tags and executions, from the rows that they count."""
+"""A recount of the counts of groups, tags, executions and runs, from the rows that they count."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
@@ -9,11 +9,14 @@ import msgspec
 
 from penstock.datastore.access.access import key_of_group
 from penstock.datastore.executions.create import KIND as EXECUTION_LETTER
+from penstock.datastore.manifest.counts import run_counts
+from penstock.datastore.manifest.records import ManifestName
 from penstock.datastore.records import Tag
 from penstock.datastore.resources.derived_rows import derive_rows, tag_counters
 from penstock.datastore.roles import ROOT, GroupPath
 from penstock.datastore.table.counters import Counter as RowCounter
 from penstock.datastore.table.items import load, resource_id
+from penstock.datastore.table.keys import split_levels
 from penstock.datastore.table.layout import (
     EXECUTION,
     EXECUTION_COUNT,
@@ -21,6 +24,8 @@ from penstock.datastore.table.layout import (
     GROUP_COUNT,
     KINDS,
     MANIFEST,
+    MANIFEST_COUNT,
+    RUN,
     TAG_KEY_COUNT,
     KindDefinition,
 )
@@ -30,7 +35,7 @@ from penstock.datastore.text import unescape
 _LATEST: Final[Mapping[tuple[str, str], KindDefinition[Any]]] = {
     (kind.letter, kind.latest.sk.text): kind for kind in KINDS
 }
-_COUNTED: Final = ("children", "grants", "shards", "count", "deeper")
+_COUNTED: Final = ("children", "grants", "shards", "count", "deeper", "runs")
 
 
 class CountDifference(NamedTuple):
@@ -61,8 +66,6 @@ class Recount:
             self._read_resource(kind, item)
         elif leader == EXECUTION.pk.leader and key.sk == EXECUTION.sk.text:
             self._read_execution(item)
-        elif leader == MANIFEST.pk.leader:
-            self._count_in_group(unescape(MANIFEST.pk.parse(key.pk)["group"]), "grants")
         elif leader == GROUP.pk.leader:
             self._read_group(key, item)
         elif leader == GROUP_COUNT.pk.leader:
@@ -70,6 +73,8 @@ class Recount:
             self._count_in_group(unescape(GROUP_COUNT.pk.parse(key.pk)["group"]), "shards")
         elif leader == TAG_KEY_COUNT.pk.leader or key.sk == EXECUTION_COUNT.sk.text:
             self._stand(key, item)
+        else:
+            self._read_of_manifest(leader, key, item)
 
     def differences(self) -> list[CountDifference]:
         """The counts that differ, in the order of their keys; a missing row counts zero."""
@@ -98,6 +103,19 @@ class Recount:
         tagged = msgspec.convert(item.get("tags", []), list[Tag])
         self._add(tag_counters(EXECUTION_LETTER, pipeline, resource_id(item), tagged, shard))
         self._wanted[EXECUTION_COUNT.key(id=pipeline)]["count"] += 1
+
+    def _read_of_manifest(self, leader: str, key: Key, item: Attributes) -> None:
+        if leader == MANIFEST.pk.leader:
+            self._stand(key, item)
+            self._count_in_group(unescape(MANIFEST.pk.parse(key.pk)["group"]), "grants")
+        elif leader == RUN.pk.leader and key.sk == RUN.sk.text:
+            manifest = ManifestName(GroupPath(str(item["Group"])), str(item["Manifest"]))
+            shard = int(str(item.get("Shard", 0)))
+            self._wanted[run_counts(manifest).key(shard)]["runs"] += 1
+        elif leader == MANIFEST_COUNT.pk.leader:
+            self._stand(key, item)
+            parts = split_levels(MANIFEST_COUNT.pk.parse(key.pk)["manifest"])
+            self._wanted[MANIFEST.key(group=parts[0], name=parts[1])]["shards"] += 1
 
     def _read_group(self, key: Key, item: Attributes) -> None:
         self._stand(key, item)

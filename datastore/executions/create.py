@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -52,7 +51,6 @@ from penstock.datastore.table.counters import choose_shard
 from penstock.datastore.table.layout import EXECUTION, EXECUTION_COUNT, EXECUTION_PLAN, PIPELINE
 from penstock.datastore.table.port import (
     AllOf,
-    AnyOf,
     Compare,
     Exists,
     Item,
@@ -70,14 +68,6 @@ MAX_OPERATIONS = 100
 
 class _NeverRun(Exception):
     """The pipeline has no row yet that counts its executions; its own row is the guard."""
-
-
-class _MomentTaken(Exception):
-    """Another execution of the pipeline has this moment; `last` is the latest moment in use."""
-
-    def __init__(self, last: str) -> None:
-        super().__init__(last)
-        self.last = last
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +120,7 @@ class CreateExecutions:
     async def _create(
         self, wanted: ExecutionRequest, idempotency_key: str | None, id: str
     ) -> Execution:
-        last, is_open = None, wanted.mode is ExecutionMode.INLINE
+        is_open = wanted.mode is ExecutionMode.INLINE
         async for _ in Attempts():
             pipeline = await ResourceReader(PIPELINE, self.access).one(wanted.pipeline_id)
             require_run(self.access.caller, pipeline)
@@ -139,10 +129,8 @@ class CreateExecutions:
                 is_open = True
             try:
                 reached = await pin_plan(self.access, pipeline)
-                execution = self._new_execution(id, pipeline, wanted, last, reached.pins)
+                execution = self._new_execution(id, pipeline, wanted, reached.pins)
                 await self._commit(pipeline, execution, reached.plan, wanted, idempotency_key)
-            except _MomentTaken as later:
-                last = later.last
             except StaleRead:
                 continue
             except idempotency.RepeatedCall as earlier:
@@ -156,7 +144,6 @@ class CreateExecutions:
         id: str,
         pipeline: Pipeline,
         wanted: ExecutionRequest,
-        last: str | None,
         pins: tuple[Pin, ...],
     ) -> Execution:
         now = self.access.clock.now()
@@ -171,7 +158,7 @@ class CreateExecutions:
             shard=choose_shard(id, self.access.shards),
             pins=pins,
             max_failed_rows=wanted.max_failed_rows,
-            ingest=iso_timestamp(now) if last is None else _next_moment(last, now),
+            ingest=f"{iso_timestamp(now)}-{id}",
             created_at=iso_timestamp(now),
             created_by=self.access.caller.user_id,
             upload_until=None if inline else iso_timestamp(now + self.rules.upload_time),
@@ -251,27 +238,21 @@ def tag_writes(execution: Execution, *, gone: bool = False) -> list[Write]:
 
 
 def _count_write(execution: Execution) -> Write:
-    """Count the execution, and reserve the moment that names its upload.
+    """Count the execution.
 
     It fails where the pipeline takes no executions. The count's small row says so too: a condition
     on the pipeline's own row would cost the size of the pipeline.
     """
-
-    def describe_conflict(standing: Item | None) -> Exception:
-        if standing is None:
-            return _NeverRun()
-        if CLOSED in standing:
-            return _closed_error(str(standing[CLOSED]))
-        return _MomentTaken(str(standing.get("ingest", execution.ingest)))
-
-    free = AnyOf((Missing("ingest"), Compare("ingest", "<", execution.ingest)))
     count = Update(
         key=EXECUTION_COUNT.key(id=execution.pipeline_id),
-        set={"ingest": execution.ingest},
         add={"count": 1},
-        condition=AllOf((Exists(), Missing(CLOSED), free)),
+        condition=AllOf((Exists(), Missing(CLOSED))),
     )
-    return Write(count, describe_conflict)
+    return Write(count, _count_refusal)
+
+
+def _count_refusal(standing: Item | None) -> Exception:
+    return _NeverRun() if standing is None else _closed_error(str(standing[CLOSED]))
 
 
 def _require_enabled(execution: Execution) -> Write:
@@ -292,9 +273,13 @@ def _require_enabled(execution: Execution) -> Write:
 
 
 def _first_count_write(execution: Execution) -> Write:
-    """Begin the count of a pipeline, which is the guard of later executions."""
-    row = EXECUTION_COUNT.item(id=execution.pipeline_id)
-    return Write(Put({**row, "count": 1, "ingest": execution.ingest}, Missing()))
+    """Begin the count of a pipeline, which is the guard of later executions.
+
+    It only adds, as the later ones do, so that many first executions at once can be merged.
+    """
+    key = EXECUTION_COUNT.key(id=execution.pipeline_id)
+    begun = Update(key=key, add={"count": 1}, condition=Missing(CLOSED))
+    return Write(begun, _count_refusal)
 
 
 def _closed_error(reason: str) -> Exception:
@@ -302,13 +287,6 @@ def _closed_error(reason: str) -> Exception:
         return not_found_error(PIPELINE.noun)
     state = State(reason)
     return IllegalState(f"The pipeline is {state.value}: no execution can begin.", state.name)
-
-
-def _next_moment(last: str, now: datetime) -> str:
-    """The first moment that no other execution of the pipeline uses."""
-    return max(
-        iso_timestamp(now), iso_timestamp(datetime.fromisoformat(last) + timedelta(milliseconds=1))
-    )
 
 
 def _receipt_content(wanted: ExecutionRequest) -> dict[str, Any]:

@@ -47,14 +47,15 @@ class Pin(StoredRecord, frozen=True, kw_only=True):
 class Execution(StoredRecord, frozen=True, kw_only=True):
     """One execution of one version of a pipeline over one input.
 
-    `ready_at` is when its input was complete. `events` counts transitions, `revision` every write.
-    `fence` is the number of the latest claim and only ever grows; `attempts` counts the claims
-    since the execution was last ready; `heartbeat_at` is the time of the worker's last heartbeat.
-    `code` and `message` say why it failed. `digest` is a hash of everything that its output depends
-    on. `input_copy` names the copy of its input that was made when it became ready; rows of a
-    request, and executions of earlier releases, have none. `copied_from` is the earlier execution
-    whose result was taken. An execution with a `deleted_at` is invisible to every reader while it
-    is being removed.
+    `ingest` names the upload of its input: the time of the creation and the id, or the time alone
+    if an earlier release created it. `ready_at` is when its input was complete. `events` counts
+    transitions, `revision` every write. `fence` is the number of the latest claim and only ever
+    grows; `attempts` counts the claims since the execution was last ready; `heartbeat_at` is the
+    time of the worker's last heartbeat. `code` and `message` say why it failed. `digest` is a hash
+    of everything that its output depends on. `input_copy` names the copy of its input that was made
+    when it became ready; rows of a request, and executions of earlier releases, have none.
+    `copied_from` is the earlier execution whose result was taken. An execution with a `deleted_at`
+    is invisible to every reader while it is being removed.
     """
 
     id: str

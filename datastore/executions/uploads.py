@@ -36,7 +36,7 @@ KEY_TOLERANCE = timedelta(seconds=10)
 MAX_CANDIDATES = 1000
 _INGEST_KEY = re.compile(
     r"pipelines/(?P<pipeline>[0-9a-f-]{36})/\d+/ingest/(?P=pipeline)-\d+-"
-    r"(?P<moment>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)\.txt",
+    r"(?P<moment>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)(?:-(?P<id>[0-9a-f-]{36}))?\.txt",
     re.ASCII,
 )
 
@@ -92,12 +92,23 @@ class Uploads:
         return confirmed
 
     async def confirm_key(self, key: str) -> Execution | None:
-        """Confirm the upload under this object key; None if no execution has this key.
+        """Confirm the upload under this object key; None if no execution has this key."""
+        if (named := _INGEST_KEY.fullmatch(key)) is None or not is_id(named["pipeline"]):
+            return None
+        if named["id"] is None:
+            return await self._confirm_earlier_key(key, named)
+        if not is_id(named["id"]):
+            return None
+        execution = await find_execution(self.access.table, named["id"])
+        if execution is None or ingest_key(execution) != key:
+            return None
+        return await self.confirm(execution.id)
+
+    async def _confirm_earlier_key(self, key: str, named: re.Match[str]) -> Execution | None:
+        """Confirm an upload for an execution of an earlier release, whose key has no id.
 
         The index may not list a new execution yet; maintenance then finds the upload later.
         """
-        if (named := _INGEST_KEY.fullmatch(key)) is None or not is_id(named["pipeline"]):
-            return None
         pipeline = await ResourceReader(PIPELINE, self.access).one(named["pipeline"])
         made = datetime.fromisoformat(named["moment"])
         listed = ExecutionFilter(since=made - KEY_TOLERANCE, until=made + KEY_TOLERANCE)

@@ -14,7 +14,7 @@ from typing import Any
 from penstock.datastore.access.access import Access, group_not_found_error, key_of_group
 from penstock.datastore.errors import IllegalState, NotFound, Unavailable
 from penstock.datastore.groups.repository import Groups
-from penstock.datastore.groups.rows import DELETING, close_shards, count_group, remove_group
+from penstock.datastore.groups.rows import close_shards, count_group, remove_group
 from penstock.datastore.jobs.jobs import Job, JobKind, find_jobs, job_item, new_job
 from penstock.datastore.jobs.leases import JobLease
 from penstock.datastore.manifest.delete import delete_manifest
@@ -42,6 +42,7 @@ from penstock.datastore.table.port import (
     Range,
     Update,
 )
+from penstock.datastore.table.sharded_counts import DELETING
 from penstock.datastore.text import unescape
 
 

@@ -3,16 +3,12 @@
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import timedelta
+from typing import NamedTuple
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import NotFound, Unavailable
-from penstock.datastore.manifest.manifests import (
-    DELETING_AT,
-    delete_manifest_writes,
-    key_of_manifest,
-    manifest_name_of,
-    remove_runs_write,
-)
+from penstock.datastore.manifest.counts import remove_manifest, remove_runs_writes, run_counts
+from penstock.datastore.manifest.manifests import manifest_name_of
 from penstock.datastore.manifest.records import ManifestName, Run, RunName
 from penstock.datastore.manifest.rows import (
     ALL_RUNS,
@@ -41,10 +37,12 @@ from penstock.datastore.table.port import (
     ConditionFailed,
     Delete,
     Exists,
+    Item,
     Query,
     Update,
     key_of,
 )
+from penstock.datastore.table.sharded_counts import DELETING
 
 BATCH = 25
 EVENTS_PER_TRANSACTION = 90
@@ -65,44 +63,54 @@ async def delete_run(access: Access, run: Run) -> None:
         grave = tombstone(run, until)
         removal = [each for each in removal if each.operation.key != grave.key]
         removal.append(Write(grave))
-    await commit(access.table, [*removal, remove_runs_write(run.name.manifest)])
+    await commit(access.table, [*removal, *remove_runs_writes([run])])
 
 
-async def delete_runs(access: Access, manifest: ManifestName, runs: Sequence[Run]) -> int:
+async def delete_runs(access: Access, runs: Sequence[Run]) -> int:
     """Delete runs of a manifest whose names nobody uses again; return their number.
 
     A transaction deletes several. A run that has changed since it was read stays. No tombstones
     are left. An interrupted call can be repeated.
     """
-    removals = [await _removal_writes(access, run, stale_read) for run in runs]
+    removals = [_Removal(run, await _removal_writes(access, run, stale_read)) for run in runs]
     deleted = 0
     for together in _fit_transactions(removals):
-        if await _remove(access, manifest, together):
+        if await _remove(access, together):
             deleted += len(together)
         elif len(together) > 1:
-            deleted += sum([await _remove(access, manifest, [each]) for each in together])
+            deleted += sum([await _remove(access, [each]) for each in together])
     return deleted
 
 
-async def _remove(access: Access, manifest: ManifestName, removals: Sequence[list[Write]]) -> bool:
+class _Removal(NamedTuple):
+    """A run, and the writes that delete its rows."""
+
+    run: Run
+    writes: Sequence[Write]
+
+
+async def _remove(access: Access, removals: Sequence[_Removal]) -> bool:
     """Delete runs in one transaction; False if one of them has changed."""
-    writes = [write for removal in removals for write in removal]
+    writes = [write for removal in removals for write in removal.writes]
+    counts = remove_runs_writes(removal.run for removal in removals)
     try:
-        await commit(access.table, [*writes, remove_runs_write(manifest, len(removals))])
+        await commit(access.table, [*writes, *counts])
     except StaleRead:
         return False
     return True
 
 
-def _fit_transactions(removals: Iterable[list[Write]]) -> Iterator[list[list[Write]]]:
-    """Divide removals into transactions, each with room for the manifest's count."""
-    together, size = list[list[Write]](), 0
+def _fit_transactions(removals: Iterable[_Removal]) -> Iterator[list[_Removal]]:
+    """Divide removals into transactions, each with room for the counts of the runs."""
+    together, size = list[_Removal](), 0
     for removal in removals:
-        if together and size + len(removal) >= TRANSACTION_OPERATIONS:
+        # The run may be the only one of its shard.
+        operations = len(removal.writes) + 1
+        if together and size + operations > TRANSACTION_OPERATIONS:
             yield together
             together, size = [], 0
         together.append(removal)
-        size += len(removal)
+        size += operations
     if together:
         yield together
 
@@ -133,16 +141,16 @@ async def delete_manifest(
     An interrupted call can be repeated: no run can be added to a manifest that is marked.
     """
     name = manifest_name_of(manifest)
+    counts = run_counts(name)
+    mark: Item = {DELETING: access.clock.timestamp()}
     with suppress(ConditionFailed):
-        mark = {DELETING_AT: access.clock.timestamp()}
-        await access.table.transact(
-            [Update(key=key_of_manifest(name), default=mark, condition=Exists())]
-        )
+        await access.table.transact([Update(key=counts.own, default=mark, condition=Exists())])
+    await counts.close_shards(access.table, mark)
     async for line in query_items(access.table, _all_runs_query(name)):
         await _delete_latest(access, RunName(name, str(line["RunId"])))
         await advanced()
     with suppress(NotFound):
-        await commit(access.table, delete_manifest_writes(name))
+        await remove_manifest(access.table, name)
 
 
 async def _delete_latest(access: Access, name: RunName) -> None:

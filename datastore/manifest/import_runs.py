@@ -15,19 +15,21 @@ import msgspec
 from penstock.datastore.dynamodb.wire import decode
 from penstock.datastore.errors import NotFound
 from penstock.datastore.manifest import legacy_items, rules
+from penstock.datastore.manifest.counts import ManifestMissing, add_runs_writes
 from penstock.datastore.manifest.insert import first_event, insert_run
 from penstock.datastore.manifest.legacy_items import ATTRIBUTES, LegacyRun
-from penstock.datastore.manifest.manifests import ManifestMissing, add_runs_write
 from penstock.datastore.manifest.records import Action, ManifestName, Run
 from penstock.datastore.manifest.rows import RunWasDeleted, key_bytes, new_rows, run_item
 from penstock.datastore.manifest.runs import Runs
 from penstock.datastore.roles import Role
 from penstock.datastore.table.commit import StaleRead, Write, commit
+from penstock.datastore.table.counters import choose_shard
 from penstock.datastore.table.limits import INDEX_RANGE_BYTES
 from penstock.datastore.table.port import Missing, Put, Value
 
 RUNS_PER_TRANSACTION = 20
-"""The runs of one transaction, which takes 100 operations: each run has four rows."""
+"""The runs of one transaction, which takes 100 operations: each run has four rows, and at
+most one count of its own."""
 
 
 class SourceItem(NamedTuple):
@@ -101,8 +103,11 @@ class RunImporter:
         return InvalidItem(item.place, run_id if isinstance(run_id, str) else None, tuple(read))
 
     def _new_run(self, manifest: ManifestName, read: LegacyRun) -> Run:
+        access = self.runs.access
+        id = access.clock.new_id()
         return Run(
-            id=self.runs.access.clock.new_id(),
+            id=id,
+            shard=choose_shard(id, access.shards),
             group=manifest.group,
             manifest=manifest.name.strip(),
             run_id=read.run_id,
@@ -140,7 +145,7 @@ class RunImporter:
 
     async def _insert_together(self, runs: Sequence[Run]) -> bool:
         """Insert runs in one transaction; False if a run exists or the manifest does not."""
-        writes = [add_runs_write(runs[0].name.manifest, len(runs))]
+        writes = add_runs_writes(runs)
         for run in runs:
             writes.append(Write(Put(run_item(run), Missing())))
             writes += new_rows(run, first_event(self.runs.access, run, Action.IMPORT))

@@ -6,11 +6,8 @@ from msgspec.structs import replace
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import LimitExceeded, Unavailable
-from penstock.datastore.manifest.manifests import (
-    ManifestMissing,
-    add_runs_write,
-    new_manifest_writes,
-)
+from penstock.datastore.manifest.counts import ManifestMissing, add_runs_writes
+from penstock.datastore.manifest.manifests import new_manifest_writes
 from penstock.datastore.manifest.records import Action, Run, RunEvent
 from penstock.datastore.manifest.rows import RunWasDeleted, key_bytes, new_rows, run_item, run_of
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
@@ -38,9 +35,9 @@ async def insert_run(
     length = key_bytes(run.name)
     if length > INDEX_RANGE_BYTES:
         raise LimitExceeded("bytes of a run's key", INDEX_RANGE_BYTES, length, ["runId"])
-    manifest, absent = run.name.manifest, False
+    absent = False
     async for _ in Attempts():
-        place = new_manifest_writes(access, manifest) if absent else [add_runs_write(manifest)]
+        place = new_manifest_writes(access, run) if absent else add_runs_writes([run])
         # The run comes first: if it exists, the conflicts of the other rows do not matter.
         own = Write(Put(run_item(run), Missing()), _insert_conflict)
         rows = new_rows(run, None if action is None else first_event(access, run, action))

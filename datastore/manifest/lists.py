@@ -175,7 +175,8 @@ class RunLists:
         manifests = Manifests(self.runs.access)
         manifests.require(manifest)
         found, _ = await gather(
-            gather(*(self._read_list(lane, window) for lane in lanes)), manifests.one(manifest)
+            gather(*(self._read_list(lane, window) for lane in lanes)),
+            manifests.require_there(manifest),
         )
         back = lanes[0].descending
         runs = sorted((run for part in found for run in part.runs), key=position_of, reverse=back)

@@ -5,37 +5,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.errors import IllegalState, NotFound
+from penstock.datastore.errors import NotFound
 from penstock.datastore.groups.rows import count_in_group
 from penstock.datastore.manifest import rules
-from penstock.datastore.manifest.records import Manifest, ManifestName
+from penstock.datastore.manifest.counts import (
+    add_up,
+    first_count_writes,
+    key_of_manifest,
+    remove_manifest,
+    unknown_manifest,
+)
+from penstock.datastore.manifest.records import Manifest, ManifestName, Run
 from penstock.datastore.roles import GroupPath, Role
-from penstock.datastore.table.commit import Write, commit
+from penstock.datastore.table.commit import Write
 from penstock.datastore.table.items import load, read_or_report, read_rows
 from penstock.datastore.table.layout import MANIFEST
 from penstock.datastore.table.pages import Slice, Window, read_records, slice_placed
 from penstock.datastore.table.port import (
-    AllOf,
     Attributes,
-    Compare,
-    Delete,
-    Exists,
     Item,
     Key,
-    Missing,
-    Put,
     Query,
     Range,
-    Update,
 )
 from penstock.datastore.text import comparison_form, unescape
-
-DELETING_AT = "deletingAt"
-"""The attribute that marks the row of a manifest while it is deleted with its runs."""
-
-
-class ManifestMissing(Exception):
-    """The manifest does not exist; a run that is added must create it, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +42,14 @@ class Manifests:
     access: Access
 
     async def many(self, names: Sequence[ManifestName]) -> list[Manifest | NotFound]:
-        """Get manifests: `pk = RM:<group>, sk = RM:<name>`, batched; aligned with the names."""
-        seen = {name: key_of_manifest(name) for name in names if self._may_exist(name)}
-        rows = await read_rows(self.access.table, seen.values(), consistent=True)
-        return [
-            _load_manifest(name, rows.get(seen[name]) if name in seen else None) for name in names
-        ]
+        """Get manifests: `pk = RM:<group>, sk = RM:<name>`, batched; aligned with the names.
+
+        For each with shards, one query of `pk = RC:<manifest>` adds up its runs.
+        """
+        found = await self._read(names)
+        there = [one for one in found if isinstance(one, Manifest)]
+        counted = iter(await add_up(self.access.table, there, consistent=True))
+        return [next(counted) if isinstance(one, Manifest) else one for one in found]
 
     async def one(self, name: ManifestName) -> Manifest:
         """Get a manifest; raises NotFound."""
@@ -82,19 +77,35 @@ class Manifests:
         found, _ = await gather(
             read_records(self.access.table, query, read_placed), self.access.require_group(group)
         )
-        return slice_placed(found, window)
+        part = slice_placed(found, window)
+        manifests = [manifest for _, manifest in part.entries]
+        return part.with_items(await add_up(self.access.table, manifests, consistent=False))
 
     async def delete(self, name: ManifestName) -> Manifest:
         """Delete a manifest without runs; raises IllegalState if it has any."""
         self.access.require_role(Role.ADMIN, name.group)
         manifest = await self.one(name)
-        await commit(self.access.table, delete_manifest_writes(name))
+        await remove_manifest(self.access.table, name)
         return manifest
+
+    async def require_there(self, name: ManifestName) -> None:
+        """Raise NotFound for a manifest that is not there."""
+        (found,) = await self._read([name])
+        if isinstance(found, NotFound):
+            raise found
 
     def require(self, name: ManifestName) -> None:
         """Refuse, without a read, a manifest that is invalid or that the caller may not read."""
         if not self._may_exist(name):
             raise unknown_manifest(name)
+
+    async def _read(self, names: Sequence[ManifestName]) -> list[Manifest | NotFound]:
+        """Read the manifests' own rows, without the runs that their shards count."""
+        seen = {name: key_of_manifest(name) for name in names if self._may_exist(name)}
+        rows = await read_rows(self.access.table, seen.values(), consistent=True)
+        return [
+            _load_manifest(name, rows.get(seen[name]) if name in seen else None) for name in names
+        ]
 
     def _may_exist(self, name: ManifestName) -> bool:
         return not rules.short_problem(name.name) and may_read(self.access, name)
@@ -105,68 +116,26 @@ def may_read(access: Access, name: ManifestName) -> bool:
     return access.caller.has_role(Role.READER, name.group)
 
 
-def key_of_manifest(name: ManifestName) -> Key:
-    return MANIFEST.key(group=name.group, name=comparison_form(name.name))
-
-
 def manifest_name_of(item: Attributes) -> ManifestName:
     """The name of the manifest in this row."""
     group = unescape(MANIFEST.pk.parse(str(item["pk"]))["group"])
     return ManifestName(GroupPath(group), str(item["name"]))
 
 
-def unknown_manifest(name: ManifestName) -> NotFound:
-    return NotFound(f"There is no such manifest in {name.group}.", ("manifest",))
-
-
-def add_runs_write(name: ManifestName, runs: int = 1) -> Write:
-    """The write that adds to the manifest's count of runs; raises ManifestMissing.
-
-    Raises NotFound if the manifest is being deleted.
-    """
-
-    def describe_conflict(standing: Attributes | None) -> Exception:
-        if standing is None:
-            return ManifestMissing()
-        return NotFound(f"The manifest {name.name!r} is being deleted.", ("manifest",))
-
-    there = AllOf((Exists(), Missing(DELETING_AT)))
-    return Write(
-        Update(key=key_of_manifest(name), add={"runs": runs}, condition=there), describe_conflict
-    )
-
-
-def new_manifest_writes(access: Access, name: ManifestName) -> list[Write]:
-    """The writes that create a manifest with one run and count it in its group.
+def new_manifest_writes(access: Access, run: Run) -> list[Write]:
+    """The writes that create a manifest with its first run and count it in its group.
 
     Raises Invalid for a name with invisible characters.
     """
+    name = run.name.manifest
     rules.require_valid([("manifest", rules.new_name_problem(name.name))])
     item: Item = {
         **MANIFEST.item(group=name.group, name=comparison_form(name.name)),
         "name": name.name.strip(),
         "createdAt": access.clock.timestamp(),
         "createdBy": access.caller.user_id,
-        "runs": 1,
     }
-    return [Write(Put(item, Missing())), count_in_group(name.group, "grants", 1)]
-
-
-def remove_runs_write(name: ManifestName, runs: int = 1) -> Write:
-    """The write that takes runs off the manifest's count."""
-    return Write(Update(key=key_of_manifest(name), add={"runs": -runs}, condition=Exists()))
-
-
-def delete_manifest_writes(name: ManifestName) -> list[Write]:
-    """The writes that delete an empty manifest and take it off its group's count."""
-
-    def describe_conflict(standing: Attributes | None) -> Exception:
-        if standing is None:
-            return unknown_manifest(name)
-        return IllegalState(f"The manifest {name.name!r} still has runs.", "NOT_EMPTY")
-
-    gone = Delete(key_of_manifest(name), Compare("runs", "=", 0))
-    return [Write(gone, describe_conflict), count_in_group(name.group, "grants", -1)]
+    return [*first_count_writes(item, run), count_in_group(name.group, "grants", 1)]
 
 
 def _load_manifest(name: ManifestName, item: Attributes | None) -> Manifest | NotFound:

@@ -105,7 +105,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, rename="pascal", omit_defau
 
     The document's attributes are those from `run_id` to `loaded_by`; by themselves they always form
     a valid run. `fence` is the number of claims so far, `attempt` the number of claims of the
-    present stage. `version` counts the writes. `id` differs from that of a deleted run of the same
+    present stage. `version` counts the writes. `shard` is the row of the manifest's counts in which
+    the run counts. `id` differs from that of a deleted run of the same
     name.
     """
 
@@ -131,6 +132,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, rename="pascal", omit_defau
     counts: dict[str, int] | None = None
     skip_reason: str | None = None
     pipeline: str | None = None
+    shard: int = 0
 
     @property
     def name(self) -> RunName:
@@ -196,13 +198,14 @@ class RunEvent(StoredRecord, frozen=True, kw_only=True):
 
 
 class Manifest(StoredRecord, frozen=True, kw_only=True):
-    """A manifest and the number of its runs."""
+    """A manifest and the number of its runs, which lies in its own row and in `shards` others."""
 
     group: GroupPath
     name: str
     created_at: str
     created_by: str
     runs: int = 0
+    shards: int = 0
 
     @property
     def full_name(self) -> ManifestName:

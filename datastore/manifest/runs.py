@@ -37,6 +37,7 @@ from penstock.datastore.manifest.transitions import Transition
 from penstock.datastore.objects.port import NO_FILES, Files
 from penstock.datastore.roles import Role
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
+from penstock.datastore.table.counters import choose_shard
 from penstock.datastore.table.items import read_or_report, read_rows
 from penstock.datastore.table.limits import INDEX_RANGE_BYTES
 from penstock.datastore.table.pages import query_items
@@ -124,8 +125,10 @@ class Runs:
         self.access.require_role(Role.CONTRIBUTOR, manifest.group)
         named = (("manifest", rules.short_problem(manifest.name)),)
         rules.require_valid([*named, *found.problems()])
+        id = self.access.clock.new_id()
         run = Run(
-            id=self.access.clock.new_id(),
+            id=id,
+            shard=choose_shard(id, self.access.shards),
             group=manifest.group,
             manifest=manifest.name.strip(),
             run_id=found.run_id,

@@ -115,7 +115,7 @@ def is_derived(item: Attributes) -> bool:
 def is_own_count(key: Key) -> bool:
     """Whether a key is that of a marker of names or of a library's count.
 
-    Those of groups, tags and executions are added up by `Recount`.
+    Those of groups, tags, executions and runs are added up by `Recount`.
     """
     leader, sort_leader = key.pk.partition(":")[0], key.sk.partition(":")[0]
     if leader == NAME.pk.leader:

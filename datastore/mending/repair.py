@@ -11,7 +11,7 @@ from penstock.datastore.mending.derivations import REVISIONS, derive
 from penstock.datastore.mending.differences import Differences, RowDifference
 from penstock.datastore.recount import CountDifference
 from penstock.datastore.table.commit import Attempts
-from penstock.datastore.table.layout import GROUP
+from penstock.datastore.table.layout import GROUP, GROUP_COUNT, MANIFEST, MANIFEST_COUNT
 from penstock.datastore.table.port import (
     AllOf,
     AnyOf,
@@ -31,7 +31,8 @@ from penstock.datastore.table.port import (
     key_of,
 )
 
-_GROUPS: Final = f"{GROUP.pk.leader}:"
+_KEPT: Final = tuple(f"{row.pk.leader}:" for row in (GROUP, GROUP_COUNT, MANIFEST, MANIFEST_COUNT))
+"""Rows that stay where they count nothing: they say that a group or a manifest exists."""
 
 
 class RepairResult(NamedTuple):
@@ -71,7 +72,7 @@ class Repair:
         return False
 
     async def _repair_count(self, found: CountDifference, labels: Item | None) -> bool:
-        if found.key.pk.startswith(_GROUPS) or found.wanted:
+        if found.key.pk.startswith(_KEPT) or found.wanted:
             change: Operation = _set_count(found, labels or {})
         else:
             change = Delete(found.key, _stands(found))

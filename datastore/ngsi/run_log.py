@@ -21,6 +21,7 @@ from penstock.datastore.ngsi.events import LineFiles
 from penstock.datastore.ngsi.rows import Event
 from penstock.datastore.roles import ROOT, Caller, Role
 from penstock.datastore.table.commit import Write
+from penstock.datastore.table.counters import choose_shard
 from penstock.datastore.table.pages import Window
 
 MANIFEST: Final = ManifestName(ROOT, "ngsi")
@@ -66,6 +67,7 @@ class RunLog:
         tables = dict.fromkeys(event.table for event in events)
         return Run(
             id=id,
+            shard=choose_shard(id, self.access.shards),
             group=MANIFEST.group,
             manifest=MANIFEST.name,
             run_id=folder,

@@ -36,6 +36,7 @@ from penstock.datastore.ngsi.run_log import LEASE_SECONDS, SINK_CALLER, RunLog
 from penstock.datastore.ngsi.table_names import TableNameRegistry
 from penstock.datastore.objects.port import Files
 from penstock.datastore.periodic import PeriodicTask, cancel_tasks, repeat_task
+from penstock.datastore.table import counters
 from penstock.datastore.table.port import Table
 
 RULES_SECONDS: Final = 30.0
@@ -53,7 +54,8 @@ class SinkContext:
     """The stores and settings that a sink needs.
 
     `storage_name` is the name of the storage that readers of the manifest see. `written_by` is the
-    program that writes runs. `retention` says how long the sink keeps what it wrote.
+    program that writes runs. `retention` says how long the sink keeps what it wrote. `shards` is
+    the number of shards among which new runs are counted.
     """
 
     table: Table
@@ -64,6 +66,7 @@ class SinkContext:
     written_by: str = "penstock"
     lease_seconds: int = LEASE_SECONDS
     retention: RetentionTimes = FOR_EVER
+    shards: int = counters.SHARDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +162,7 @@ async def open_sink(
 
 
 def _build_sink(ground: SinkContext, options: SinkOptions) -> NotificationSink:
-    access = Access(ground.table, SINK_CALLER, ground.clock, Budget())
+    access = Access(ground.table, SINK_CALLER, ground.clock, Budget(), shards=ground.shards)
     lines = LineFiles.of(ground.files, Event)
     worker = ground.clock.new_id()
     ledger = RunLog(

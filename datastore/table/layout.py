@@ -176,6 +176,7 @@ SERVICE_PATH = row("NP:{service}", "NP:{group}:{path}")
 ENTITY = row("NE:{service}:{path}", "NE:{entity}:{type}")
 ATTRIBUTE = row("NA:{service}:{path}:{entity}:{type}", "NA:{attribute}")
 MANIFEST = row("RM:{group}", "RM:{name}", "RM")
+MANIFEST_COUNT = row("RC:{manifest}", "RC:{shard.2}")
 RUN = row("R:{manifest}:{run}", "R")
 RUN_EVENT = row("R:{manifest}:{run}", "RH:{seq.10}")
 RUN_LISTED = row("RL:{manifest}:{list}", "RL:{added.10}:{id}")
@@ -244,6 +245,7 @@ ROWS = (
     ENTITY,
     ATTRIBUTE,
     MANIFEST,
+    MANIFEST_COUNT,
     RUN,
     RUN_EVENT,
     RUN_LISTED,

@@ -2,6 +2,9 @@
 
 A merged transaction succeeds only if its members would, one after the other in their order, and
 leaves the same items. If it is refused, each member learns which of its own conditions failed.
+
+A copy is a member that is equal to one before it and would be refused right behind it, as two that
+both put an item that must be missing. It is not sent.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,6 +24,7 @@ from penstock.datastore.table.port import (
     Key,
     Missing,
     Operation,
+    Put,
     Update,
 )
 
@@ -155,6 +159,13 @@ class MemberTransaction(NamedTuple):
         return {each.key: (number, each) for number, each in enumerate(self.operations)}
 
 
+class _Copy(NamedTuple):
+    """A member that is refused behind an equal one, the `original`, once that has succeeded."""
+
+    original: int
+    failed: tuple[FailedCheck, ...]
+
+
 class MergedTransaction:
     """Members in their order, and the operations that do them all; it begins with one member."""
 
@@ -166,6 +177,7 @@ class MergedTransaction:
         }
         self._owners = {key: [0] for key in self._operations}
         self._rewritten: set[int] = set()
+        self._copies: dict[int, _Copy] = {}
 
     @property
     def operations(self) -> list[Operation]:
@@ -186,7 +198,7 @@ class MergedTransaction:
             standing = self._operations.get(key)
             merged = operation if standing is None else merge_operations(standing, operation)
             if merged is None:
-                return False
+                return self._add_copy(member)
             changed[key], sizes[key] = merged, size
             if standing is not None:
                 sizes[key] = _merged_size(standing, self._sizes[key], operation, size)
@@ -196,6 +208,17 @@ class MergedTransaction:
         self._add_changes(changed, sizes, rewritten=rewritten)
         self.members.append(member)
         return True
+
+    def _add_copy(self, member: MemberTransaction) -> bool:
+        """Add a member that is refused behind an equal one, and so needs not be sent."""
+        for number, other in enumerate(self.members):
+            if number not in self._copies and _are_equal(other, member):
+                failed = _failures_behind_equal(member.operations)
+                if failed:
+                    self._copies[len(self.members)] = _Copy(number, failed)
+                    self.members.append(member)
+                return bool(failed)
+        return False
 
     def _add_changes(
         self, changed: dict[Key, Operation], sizes: dict[Key, int], *, rewritten: bool
@@ -223,11 +246,23 @@ class MergedTransaction:
                     continue
                 if len(owners) == 1 or not condition_holds(own.condition, check.item):
                     found.setdefault(number, []).append(FailedCheck(position, check.item))
-        return {number: tuple(sorted(checks, key=_position)) for number, checks in found.items()}
+        refused = {number: tuple(sorted(each, key=_position)) for number, each in found.items()}
+        copies = {
+            number: refused[copy.original]
+            for number, copy in self._copies.items()
+            if copy.original in refused
+        }
+        return refused | copies
+
+    def refusal_of_copy(self, number: int) -> tuple[FailedCheck, ...]:
+        """The failed conditions of a copy after a success; empty for all other members."""
+        copy = self._copies.get(number)
+        return () if copy is None else copy.failed
 
     def has_own_conditions(self, number: int) -> bool:
         """Whether the merged transaction evaluates the member's conditions as they are."""
-        return number not in self._rewritten
+        copy = self._copies.get(number)
+        return (number if copy is None else copy.original) not in self._rewritten
 
     def share_units(self, units: Sequence[float]) -> list[float]:
         """The units of each member, of the `units` of the merged operations, in equal parts."""
@@ -243,6 +278,45 @@ class MergedTransaction:
             len(merged) <= limits.TRANSACTION_OPERATIONS
             and sum(merged.values()) <= limits.TRANSACTION_BYTES
         )
+
+
+def _are_equal(one: MemberTransaction, other: MemberTransaction) -> bool:
+    if [*one.operations] != [*other.operations]:
+        return False
+    # By their text: True and 1 are equal in Python, but not in DynamoDB.
+    return repr([*one.operations]) == repr([*other.operations])
+
+
+def _failures_behind_equal(operations: Sequence[Operation]) -> tuple[FailedCheck, ...]:
+    """The conditions that fail for a transaction right behind an equal one that succeeded.
+
+    Empty if none fails, or if the operations do not tell which.
+    """
+    failed: list[FailedCheck] = []
+    for position, operation in enumerate(operations):
+        if operation.condition is None:
+            continue
+        if isinstance(operation, Put):
+            if not condition_holds(operation.condition, operation.item):
+                failed.append(FailedCheck(position, operation.item))
+        elif not all(_holds_again(each, operation) for each in _conjuncts(operation.condition)):
+            return ()
+    return tuple(failed)
+
+
+def _holds_again(condition: Condition, operation: Operation) -> bool:
+    """Whether a condition that held before the operation surely holds behind it."""
+    if isinstance(operation, Check):
+        return True
+    if not isinstance(operation, Update):
+        return False
+    match condition:
+        case Exists(name):
+            return name not in operation.remove
+        case Missing(name) | Compare(name):
+            return name not in {*_KEY_NAMES, *_changed_names(operation)}
+        case _:
+            return False
 
 
 def _merged_size(first: Operation, first_size: int, then: Operation, then_size: int) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from penstock.datastore.table.keys import SEPARATOR, SHARD
-from penstock.datastore.table.layout import GROUP_COUNT, LISTED, TAG, UNFINISHED
+from penstock.datastore.table.layout import GROUP_COUNT, LISTED, MANIFEST_COUNT, TAG, UNFINISHED
 from penstock.datastore.table.port import Check, Delete, Operation, Put
 
 
@@ -40,6 +40,10 @@ def _lists_resource(operation: Operation) -> bool:
     return isinstance(operation, Put) and operation.key.sk == LISTED.sk.text
 
 
+def _counts_runs_in_shard(operation: Operation) -> bool:
+    return _leads(MANIFEST_COUNT.pk.leader, operation.key.pk)
+
+
 def _leads(leader: str, text: str) -> bool:
     return text.startswith(leader + SEPARATOR)
 
@@ -49,6 +53,7 @@ FORMS: Final[Sequence[RowForm]] = (
     RowForm(4, "Postings of many tags carry no tags.", _is_bare_posting),
     RowForm(5, "A marker stands for what is left of a write in steps.", _marks_steps),
     RowForm(6, "Small rows list the resources of a kind.", _lists_resource),
+    RowForm(7, "Counts of runs lie in shards.", _counts_runs_in_shard),
 )
 
 

@@ -219,8 +219,10 @@ class TransactionTurns:
                 _answer_all(group, _Outcome(0.0, error, call.retries))
                 return []
         prices = merged.share_units(self._price(operations, sizes))
-        for queued, units in zip(group, prices, strict=True):
-            _answer_all([queued], _Outcome(units, None, call.retries))
+        for number, (queued, units) in enumerate(zip(group, prices, strict=True)):
+            refused = merged.refusal_of_copy(number)
+            failure = ConditionFailed(refused, 0.0) if refused else None
+            _answer_all([queued], _Outcome(units, failure, call.retries))
         return []
 
     def _end_wait(self, queued: _QueuedTransaction, seconds: float) -> None:

@@ -51,6 +51,7 @@ async def run_sink(
         written_by=f"penstock-{version('penstock')}",
         lease_seconds=settings.ngsi_lease_seconds,
         retention=settings.ngsi_retention,
+        shards=store.shards,
     )
     async with open_sink(
         ground, settings.sink_options, drain_seconds=settings.shutdown_seconds

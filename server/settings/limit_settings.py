@@ -154,9 +154,10 @@ class LimitSettings(BaseSettings):
         SHARDS,
         ge=1,
         le=64,
-        description="Rows of each count of the resources of a group or of a tag. With more rows, "
-        "servers that write to one group get in each other's way less, and lists of tag values "
-        "read more. May change at any time; servers may have different numbers.",
+        description="Rows of each count of the resources of a group or of a tag, and of the runs "
+        "of a manifest. With more rows, servers that write to one group get in each other's way "
+        "less, and lists of tag values read more. May change at any time; servers may have "
+        "different numbers.",
     )
     search_max_units: int = Field(
         500,

@@ -16,7 +16,7 @@ from penstock.datastore.roles import Caller, GroupPath
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Key, Table
 from tests.datastore.audio import sample_library
-from tests.datastore.manifest.sample_runs import discover, run_faults
+from tests.datastore.manifest.sample_runs import discover, run_faults, run_name
 from tests.datastore.ngsi.sample_destinations import PrefixedDestinations, open_dynamodb
 from tests.datastore.ngsi.sample_sinks import car, notification, open_world
 from tests.support import consistency_check
@@ -69,6 +69,16 @@ class Load(NamedTuple):
 
 async def _prepare_groups(store: Store) -> str:
     await create_groups(store, USA, *GROUPS)
+    return ""
+
+
+async def _prepare_manifest(store: Store) -> str:
+    """Make a manifest with all its shards, and without runs: it is made once, and used for long."""
+    session = await create_groups(store, USA)
+    for number in range(32):
+        await discover(session, f"first{number}/")
+    for number in range(32):
+        await session.run_recovery.delete(run_name(f"first{number}/"), force=True)
     return ""
 
 
@@ -138,7 +148,7 @@ LOADS: Final[dict[str, Load]] = {
     "executions": Load(
         "executions of one pipeline", _prepare_pipeline, _create_execution, _check_executions
     ),
-    "runs": Load("runs of one manifest", _prepare_groups, _insert_run, _check_runs),
+    "runs": Load("runs of one manifest", _prepare_manifest, _insert_run, _check_runs),
     "notifications": Load(
         "notifications of one service", nothing_to_prepare, _notify, _count_events, sinks=True
     ),

@@ -18,7 +18,7 @@ from penstock.datastore.table.schema_marker import GuardedTable
 from tests.support.table_interceptors import InterceptedTable, LaggingTable
 
 NGSI = ("NA:", "NC:", "ND:", "NE:", "NF:", "NM:", "NP:", "NR:", "NS", "NT:", "NX:")
-OWN_FACTS = ("IK:", "AK:", "K:", "SM", "J:", "U:", "PL:", "R:", "RL:", "RM:", "FU:", *NGSI)
+OWN_FACTS = ("IK:", "AK:", "K:", "SM", "J:", "U:", "PL:", "R:", "RC:", "RL:", "RM:", "FU:", *NGSI)
 """Key prefixes of receipts, API keys, jobs and the marker, from which no row is derived.
 
 Results (`PER:`) are also such rows.

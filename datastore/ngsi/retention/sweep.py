@@ -69,7 +69,7 @@ async def remove_old_runs(run_log: RunLog, keep: timedelta) -> int:
             # The manifest does not exist before its first run.
             return removed
         old = [run for _, run in page.entries if (run.loaded_at or 0) < until.timestamp()]
-        removed += await delete_runs(access, MANIFEST, old)
+        removed += await delete_runs(access, old)
         window = Window(size=_PAGE, after=page.reached) if page.more else None
     return removed
 

@@ -105,7 +105,16 @@ async def run_faults(table: Table) -> list[str]:
             place = Key(f"RL:{manifest}:{listed}", f"RL:{run['AddedAt']:010}:{run['Id']}")
             wanted[place] = {"RunId": run["RunId"], "ToSkip": run["ToSkip"]}
         group, name = manifest.split("#")
-        counts[Key(f"RM:{group}", f"RM:{name}")] += 1
+        shard = run.get("Shard", 0)
+        of_shard = Key(f"RC:{manifest}", f"RC:{shard:02}")
+        counts[of_shard if shard else Key(f"RM:{group}", f"RM:{name}")] += 1
+    shards = Counter(key.pk for key in rows if key.pk.startswith("RC:"))
+    for key, item in rows.items():
+        if key.pk.startswith("RM:"):
+            manifest = f"RC:{key.pk.removeprefix('RM:')}#{key.sk.removeprefix('RM:')}"
+            if item.get("shards", 0) != shards.pop(manifest, 0):
+                wanted[key] = {"shards": "as many as there are"}
+    wanted.update({Key(pk, "the manifest"): {} for pk in shards})
     return sorted([*_differences(rows, wanted, counts), *_gaps(rows, runs)])
 
 
@@ -113,7 +122,7 @@ def _differences(
     rows: dict[Key, Attributes], wanted: dict[Key, Attributes], counts: Counter[Key]
 ) -> Iterable[str]:
     for key, item in rows.items():
-        if key.pk.startswith("RM:"):
+        if key.pk.startswith(("RM:", "RC:")):
             if item["runs"] != counts[key]:
                 yield f"{key} counts {item['runs']}, should be {counts[key]}"
         elif not key.sk.startswith("RH:") and key not in wanted:
@@ -146,7 +155,7 @@ def _is_tombstone(rows: dict[Key, Attributes], pk: str) -> bool:
 
 
 def _of_runs(key: Key) -> bool:
-    return key.pk.startswith(("R:", "RL:", "RM:"))
+    return key.pk.startswith(("R:", "RC:", "RL:", "RM:"))
 
 
 async def one_chunk(content: bytes) -> AsyncIterator[bytes]:

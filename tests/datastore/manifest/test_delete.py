@@ -65,8 +65,9 @@ async def test_a_deleted_run_leaves_no_more_than_its_fence_and_can_be_discovered
     assert await session.run_recovery.delete(NAME, AT_STAGE, force=False) == first
     left = await contents(store.table)
     manifest, grave = Key("RM:/usa", "RM:snowplow"), Key(f"R:/usa#snowplow:{RUN_ID}", GRAVE)
-    assert {key for key in left if key not in empty} == {manifest, grave}
-    assert left[manifest]["runs"] == 0
+    shard = Key("RC:/usa#snowplow", f"RC:{first.shard:02}")
+    assert {key for key in left if key not in empty} == {manifest, shard, grave}
+    assert (left[manifest]["runs"], left[shard]["runs"]) == (0, 0)
     assert {name: left[grave][name] for name in left[grave] if name not in {"pk", "sk"}} == {
         "fence": 1,
         "expiresAt": NOW + 30 * 24 * 3600,

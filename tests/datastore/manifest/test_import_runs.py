@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -186,9 +187,10 @@ async def test_a_run_that_enters_meanwhile_keeps_no_other_out(
 
 @on_sqlite
 async def test_many_runs_enter_in_few_transactions(session: Session, store: Store) -> None:
-    await session.run_importer.batch(SNOW, table_of(NEW_ITEM))
+    first = replace(store, shards=1).open_session(session.caller)
+    await first.run_importer.batch(SNOW, table_of(NEW_ITEM))
     traced = TracedTable(store.table)
-    late = Store(traced, store.clock).open_session(session.caller)
+    late = Store(traced, store.clock, shards=1).open_session(session.caller)
     items = [{**LOADED_ITEM, "RunId": f"run={n}/"} for n in range(100)]
     assert (await late.run_importer.batch(SNOW, table_of(*items))).entered == 100
     assert traced.writes == 5

@@ -82,7 +82,9 @@ async def test_a_run_is_kept_under_the_names_of_the_document(
         "Fence": 0,
         "Attempt": 0,
         "Pipeline": "snow",
+        "Shard": run.shard,
     }
+    assert run.shard in range(1, 5)
     held = await claim(session, TRANSFORM, seconds=60)
     assert (held.state, held.lease_owner, held.lease_until) == (
         RunState.PROCESSING,
@@ -229,16 +231,16 @@ async def test_a_loaded_run_is_loaded_again_only_by_a_reload(
 @on_sqlite
 async def test_each_call_costs_as_little_as_it_can(session: Session, store: Store) -> None:
     traced = TracedTable(store.table)
-    seen = Store(traced, store.clock).open_session(WORKER)
+    seen = Store(traced, store.clock, shards=1).open_session(WORKER)
 
     async def cost(call: Awaitable[object]) -> tuple[int, int, int]:
         traced.start()
         await call
         return traced.seen
 
-    assert await cost(discover(seen)) == (0, 2, 2)
+    assert await cost(discover(seen)) == (0, 3, 3)
     assert await cost(discover(seen, "other/")) == (0, 1, 1)
     assert await cost(discover(seen)) == (0, 1, 1)
     assert await cost(claim(seen, TRANSFORM)) == (1, 1, 2)
     assert await cost(seen.runs.many([NAME, run_name("other/")])) == (1, 0, 1)
-    assert await cost(seen.manifests.page(USA, Window())) == (2, 0, 1)
+    assert await cost(seen.manifests.page(USA, Window())) == (3, 0, 2)

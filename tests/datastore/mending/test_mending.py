@@ -62,6 +62,7 @@ def damages(rows: Rows) -> dict[Key, Operation]:
         Update(key=first(rows, "TA:", "TA:P", "siKey1"), add={"count": -1}),
         Update(key=first(rows, "P:", "PEC"), add={"count": 5}),
         Update(key=first(rows, "AID:P:", "G:/", "below"), add={"below": 1}),
+        Update(key=first(rows, "RC:", "RC:"), add={"runs": 2}),
         Update(key=first(rows, "U:ann", "U"), add={"size": 10}),
     ]
     cover = [key for key in sorted(rows) if key.pk.startswith("T:") and key not in lost][3]

@@ -9,9 +9,6 @@ from tests.datastore.ngsi.test_sink import SLOW, accept, runs
 from tests.support.consistency_check import contents
 from tests.support.sample_resources import without_moto
 
-INDEX_OF_THE_MANIFEST = {"sqlite": 1, "dynoxide": 0}
-"""The unit that the manifest's row costs in the index, which the emulator does not charge."""
-
 
 async def measure(
     sink: NotificationSink, metered: MeteredTable, *cars: str, **headers: str
@@ -25,16 +22,13 @@ async def measure(
 
 
 @without_moto
-async def test_a_notification_that_comes_alone_costs_so_many_units(
-    world: SinkWorld, implementation: str
-) -> None:
-    index = INDEX_OF_THE_MANIFEST[implementation]
+async def test_a_notification_that_comes_alone_costs_so_many_units(world: SinkWorld) -> None:
     metered = MeteredTable(world.context.table)
-    async with world.open_sink(SLOW, table=metered, lease_seconds=60) as sink:
+    async with world.open_sink(SLOW, table=metered, lease_seconds=60, shards=1) as sink:
         await measure(sink, metered, "car1", "car2", correlator="first")
         rows = len(await contents(world.context.table))
-        assert await measure(sink, metered, "car1", correlator="c") == [12 + index, 8]
-        assert await measure(sink, metered, "car2") == [10 + index, 8]
+        assert await measure(sink, metered, "car1", correlator="c") == [12, 8]
+        assert await measure(sink, metered, "car2") == [10, 8]
         # For each a run in two lists, and for the first a receipt, which expires.
         assert len(await contents(world.context.table)) == rows + 7
         history = await RunLists(sink.committer.run_log.runs).history(
@@ -44,31 +38,27 @@ async def test_a_notification_that_comes_alone_costs_so_many_units(
 
 
 @without_moto
-async def test_what_is_sent_together_shares_its_run_and_its_counts(
-    world: SinkWorld, implementation: str
-) -> None:
+async def test_what_is_sent_together_shares_its_run_and_its_counts(world: SinkWorld) -> None:
     metered = MeteredTable(world.context.table)
     cars = [f"car{number}" for number in range(10)]
-    async with world.open_sink(SLOW, table=metered, lease_seconds=60) as sink:
+    async with world.open_sink(SLOW, table=metered, lease_seconds=60, shards=1) as sink:
         await measure(sink, metered, *cars)
-        alone = [10 + INDEX_OF_THE_MANIFEST[implementation], 8]
-        assert await measure(sink, metered, *cars) == alone
+        assert await measure(sink, metered, *cars) == [10, 8]
         assert len(await runs(sink)) == 2
 
 
 @without_moto
 async def test_ten_notifications_that_wait_together_share_all_but_their_receipts(
-    world: SinkWorld, implementation: str
+    world: SinkWorld,
 ) -> None:
-    index = INDEX_OF_THE_MANIFEST[implementation]
     metered = MeteredTable(world.context.table)
-    async with world.open_sink(SLOW, table=metered, lease_seconds=60) as sink:
+    async with world.open_sink(SLOW, table=metered, lease_seconds=60, shards=1) as sink:
         await measure(sink, metered, "car1")
         metered.units.wcu = 0
         for n in range(10):
             sink.inbox.enqueue(notification("car1", correlator=f"c{n}"), 100)
         await sink.inbox.wait_until_empty()
         assert len(await runs(sink)) == 2
-        assert metered.units.wcu == 10 * 2 + 10 + index
+        assert metered.units.wcu == 10 * 2 + 10
         await sink.loader.drain()
-        assert metered.units.wcu == 10 * 2 + 10 + index + 8
+        assert metered.units.wcu == 10 * 2 + 10 + 8

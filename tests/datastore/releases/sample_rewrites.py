@@ -1,6 +1,7 @@
 """A rewrite of a record of each kind: what makes the record, and what writes it again."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
 from penstock.datastore.listening.records import Kind
@@ -20,7 +21,7 @@ from penstock.datastore.table.layout import (
     GROUP,
     KINDS,
     LIBRARY,
-    MANIFEST,
+    MANIFEST_COUNT,
     NAMING_RULES,
     PLAY_QUEUE,
     PLAYLIST,
@@ -87,9 +88,9 @@ async def _count_in_group(store: Store) -> Rewrite:
 
 
 async def _count_in_manifest(store: Store) -> Rewrite:
-    session = await create_groups(store, USA)
+    session = await create_groups(replace(store, shards=1), USA)
     await discover(session)
-    key = MANIFEST.key(group=SNOW.group, name=SNOW.name)
+    key = MANIFEST_COUNT.key(manifest=SNOW.key_parts, shard=1)
     return Rewrite(key, lambda: discover(session, "archive/other/"))
 
 

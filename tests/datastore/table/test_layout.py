@@ -51,6 +51,7 @@ from penstock.datastore.table.layout import (
     LIBRARY,
     LISTED,
     MANIFEST,
+    MANIFEST_COUNT,
     NAME,
     NAMING_RULES,
     NOTIFIED,
@@ -193,6 +194,13 @@ OWN = {"user": "ann", "audio": ID}
             None,
         ),
         (MANIFEST, {"group": USA, "name": "a:b"}, "RM:/usa", "RM:a%3Ab", "RM"),
+        (
+            MANIFEST_COUNT,
+            {"manifest": (USA, "a:b"), "shard": 3},
+            "RC:/usa#a%3Ab",
+            "RC:03",
+            None,
+        ),
         (RUN, {"manifest": (USA, "m#n"), "run": "a/r=1/"}, "R:/usa#m%23n:a/r=1/", "R", None),
         (
             RUN_EVENT,

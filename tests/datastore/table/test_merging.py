@@ -1,5 +1,6 @@
 """Operations on one item as one: it holds if both would, and leaves what both would."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -196,3 +197,37 @@ def test_units_are_shared_by_those_who_share_an_operation() -> None:
     assert merged.add_member(member(Put({"pk": "C", "sk": "1"}), ADD))
     assert merged.share_units([2.0, 4.0]) == [1.0, 5.0]
     assert Key("C", "1") in [each.key for each in merged.operations]
+
+
+PUT = Put({"pk": "P", "sk": "p", "n": 1}, Missing())
+
+
+@pytest.mark.parametrize(
+    ("more", "copies"),
+    [
+        ([], True),
+        ([Update(key=KEY, add={"n": 1}, condition=AllOf((Exists(), Missing("closed"))))], True),
+        ([Check(KEY, Compare("n", ">", 1))], True),
+        ([Update(key=KEY, add={"n": 1}, condition=Compare("n", ">", 1))], False),
+        ([Update(key=KEY, add={"n": 1}, condition=Missing())], False),
+        ([Update(key=KEY, remove=("n",), condition=Exists("n"))], False),
+        ([Delete(KEY, Exists())], False),
+    ],
+)
+def test_only_a_member_whose_failed_conditions_are_known_is_a_copy(
+    more: list[Operation], copies: bool
+) -> None:
+    merged = MergedTransaction(member(PUT, *more))
+    assert merged.add_member(member(PUT, *more)) is copies
+    assert merged.operations == [PUT, *more]
+    if copies:
+        assert merged.refusal_of_copy(0) == ()
+        assert merged.refusal_of_copy(1) == (FailedCheck(0, PUT.item),)
+        assert merged.share_units([1.0] * len(merged.operations)) == [1.0 + len(more), 0.0]
+
+
+def test_what_is_put_in_another_way_is_no_copy() -> None:
+    merged = MergedTransaction(member(PUT))
+    for item in ({**PUT.item, "n": True}, {**PUT.item, "n": 2}):
+        assert not merged.add_member(member(Put(item, Missing())))
+    assert not MergedTransaction(member(Put(PUT.item))).add_member(member(Put(PUT.item)))

@@ -82,8 +82,16 @@ async def outcomes_of(tasks: Sequence[Awaitable[Any]]) -> list[Any]:
     return await asyncio.gather(*tasks, return_exceptions=True)
 
 
+def asked_transactions() -> st.SearchStrategy[list[Sequence[Operation]]]:
+    """Some transactions, of which some may be asked for twice."""
+    once = st.lists(transactions(), min_size=2, max_size=3)
+    return st.tuples(once, st.integers(0, 2)).map(
+        lambda drawn: [*drawn[0], *drawn[0][: drawn[1]]][:5]
+    )
+
+
 @settings(max_examples=150, deadline=None)
-@given(stored_items(), st.lists(transactions(), min_size=2, max_size=5), st.randoms())
+@given(stored_items(), asked_transactions(), st.randoms())
 def test_transactions_end_as_in_some_order_one_by_one(
     items: Items, asked: list[Sequence[Operation]], dice: Any
 ) -> None:
@@ -178,6 +186,39 @@ async def test_a_refused_member_alone_is_told_and_the_others_succeed() -> None:
     assert found[2].units == 4.0
     assert table.items[HOT]["n"] == 3
     assert sorted(key.sk for key in table.items if key.pk == "P") == ["0", "1", "2", "3"]
+
+
+async def test_those_that_put_the_same_missing_item_are_one_request_of_which_one_succeeds() -> None:
+    table = HeldTable({OTHER: {"pk": "O", "sk": "O", "n": 1}})
+    opened: Item = {"pk": "P", "sk": "p", "n": 0}
+
+    def begin_one() -> asyncio.Task[float]:
+        return table.begin(Put(opened, Missing()), add(OTHER, condition=Exists()))
+
+    ahead = table.begin(add(OTHER))
+    tasks = [ahead, begin_one(), begin_one(), table.begin(add(OTHER)), begin_one()]
+    await table.let_go()
+    found = await outcomes_of(tasks)
+    assert [one for one in found if isinstance(one, float)] == [1.0, 1.0 + 1 / 2, 1 / 2]
+    refused = [one for one in found if isinstance(one, ConditionFailed)]
+    assert [(one.failed, one.units) for one in refused] == [((FailedCheck(0, opened),), 0.0)] * 2
+    assert table.keys == [[OTHER], [Key("P", "p"), OTHER]]
+    assert table.items[OTHER]["n"] == 4
+
+
+async def test_copies_of_one_that_is_refused_are_told_the_same() -> None:
+    standing: Item = {"pk": "P", "sk": "p", "n": 7}
+    table = HeldTable({Key("P", "p"): standing})
+    ahead = table.begin(add(OTHER))
+    tasks = [table.begin(put("p"), add(OTHER)) for _ in range(3)]
+    late = table.begin(add(OTHER))
+    await table.let_go()
+    assert await outcomes_of([ahead, late]) == [1.0, 1.0]
+    for failure in await outcomes_of(tasks):
+        assert isinstance(failure, ConditionFailed)
+        assert failure.failed == (FailedCheck(0, standing),)
+    assert table.keys == [[OTHER], [Key("P", "p"), OTHER], [OTHER]]
+    assert table.items[OTHER]["n"] == 2
 
 
 async def test_a_counter_that_does_not_hold_enough_for_all_is_lowered_by_those_it_does() -> None:
