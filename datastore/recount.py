@@ -1,4 +1,4 @@
-"""A recount of the counts of groups, tags and executions, from the rows that they count."""
+"""A recount of the counts of groups, quotas, tags and executions, from the rows that they count."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
@@ -9,6 +9,9 @@ import msgspec
 
 from penstock.datastore.access.access import key_of_group
 from penstock.datastore.executions.create import KIND as EXECUTION_LETTER
+from penstock.datastore.executions.rows import execution_of
+from penstock.datastore.executions.rows import kept_counter as execution_counter
+from penstock.datastore.quotas.usage import kept_counter
 from penstock.datastore.records import Tag
 from penstock.datastore.resources.derived_rows import derive_rows, tag_counters
 from penstock.datastore.roles import ROOT, GroupPath
@@ -19,6 +22,7 @@ from penstock.datastore.table.layout import (
     EXECUTION_COUNT,
     GROUP,
     GROUP_COUNT,
+    KEPT,
     KINDS,
     MANIFEST,
     TAG_KEY_COUNT,
@@ -30,7 +34,10 @@ from penstock.datastore.text import unescape
 _LATEST: Final[Mapping[tuple[str, str], KindDefinition[Any]]] = {
     (kind.letter, kind.latest.sk.text): kind for kind in KINDS
 }
-_COUNTED: Final = ("children", "grants", "shards", "count", "deeper")
+_COUNTED: Final = (
+    *("children", "grants", "shards", "count", "deeper"),
+    *("versions", "files", "bytes"),
+)
 
 
 class CountDifference(NamedTuple):
@@ -68,7 +75,9 @@ class Recount:
         elif leader == GROUP_COUNT.pk.leader:
             self._stand(key, item)
             self._count_in_group(unescape(GROUP_COUNT.pk.parse(key.pk)["group"]), "shards")
-        elif leader == TAG_KEY_COUNT.pk.leader or key.sk == EXECUTION_COUNT.sk.text:
+        elif (
+            leader in (TAG_KEY_COUNT.pk.leader, KEPT.pk.leader) or key.sk == EXECUTION_COUNT.sk.text
+        ):
             self._stand(key, item)
 
     def differences(self) -> list[CountDifference]:
@@ -92,12 +101,16 @@ class Recount:
             else:
                 self._count_in_group(home, "grants")
         self._add(derived.counters.values())
+        if (kept := kept_counter(resource)) is not None:
+            self._add([kept])
 
     def _read_execution(self, item: Attributes) -> None:
         pipeline, shard = str(item["pipelineId"]), int(str(item.get("shard", 0)))
         tagged = msgspec.convert(item.get("tags", []), list[Tag])
         self._add(tag_counters(EXECUTION_LETTER, pipeline, tagged, shard))
         self._wanted[EXECUTION_COUNT.key(id=pipeline)]["count"] += 1
+        if (kept := execution_counter(execution_of(item))) is not None:
+            self._add([kept])
 
     def _read_group(self, key: Key, item: Attributes) -> None:
         self._stand(key, item)

@@ -7,6 +7,7 @@ from typing import Final
 
 from penstock.datastore.access.access import group_not_found_error, key_of_group
 from penstock.datastore.errors import IllegalState, NotFound, Unavailable
+from penstock.datastore.quotas.usage import forget_group
 from penstock.datastore.records import GroupCounts
 from penstock.datastore.roles import ROOT, GroupPath, covers, parent
 from penstock.datastore.table.commit import (
@@ -124,7 +125,10 @@ async def remove_group(table: Table, group: GroupPath, *, marked: bool = False) 
     async for _ in Attempts():
         shards = [key_of(row) for row in await _read_shards(table, group)]
         with suppress(StaleRead):
-            return await commit(table, _removal_writes(group, shards, marked=marked))
+            await commit(table, _removal_writes(group, shards, marked=marked))
+            if shards:
+                await forget_group(table, group)
+            return
     raise Unavailable(f"The group {group} is being written by many at once.")
 
 

@@ -37,8 +37,8 @@ class Release:
     schema: int
 
 
-THIS_RELEASE: Final = Release(schema=2)
-"""1: formulas may have no ids beside them. 2: every formula has."""
+THIS_RELEASE: Final = Release(schema=3)
+"""1: formulas may have no ids beside them. 2: every formula has. 3: quotas count every resource."""
 
 
 class SchemaMarker(StoredRecord, frozen=True, kw_only=True):

@@ -17,6 +17,7 @@ from penstock.datastore.table.port import (
 )
 from penstock.datastore.table.schema_marker import SchemaMarker, place_marker, read_marker
 from penstock.datastore.upgrades.formula_ids import keep_formula_ids
+from penstock.datastore.upgrades.kept_amounts import count_resources
 
 
 class Page(NamedTuple):
@@ -42,7 +43,10 @@ class Step:
     minimum_writer: int = 1
 
 
-STEPS: Final[Sequence[Step]] = (Step(2, "Keeping the ids of what formulas name", keep_formula_ids),)
+STEPS: Final[Sequence[Step]] = (
+    Step(2, "Keeping the ids of what formulas name", keep_formula_ids),
+    Step(3, "Counting what groups and users keep", count_resources),
+)
 
 
 async def pending_steps(table: Table, steps: Sequence[Step] = STEPS) -> list[Step]:

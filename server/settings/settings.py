@@ -12,6 +12,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from penstock.datastore.dynamodb.protocol import DEFAULT_CLIENT, ClientKind
 from penstock.server.settings.limit_settings import LimitSettings
 from penstock.server.settings.ngsi_settings import NgsiSettings
+from penstock.server.settings.quota_settings import QuotaSettings
 
 
 def is_secure(url: str) -> bool:
@@ -103,7 +104,7 @@ class InvalidSettings(Exception):
         self.problems = problems
 
 
-class Settings(WorkerSettings, NgsiSettings, LimitSettings):
+class Settings(WorkerSettings, NgsiSettings, QuotaSettings, LimitSettings):
     """All settings. Lists are comma-separated; an empty variable counts as unset."""
 
     model_config = SettingsConfigDict(

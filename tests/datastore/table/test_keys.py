@@ -30,6 +30,8 @@ from penstock.datastore.table.layout import (
     GROUP_COUNT,
     IMPORT_FAILURE,
     INGEST_COUNT,
+    KEPT,
+    KEPT_OF_USER,
     OPEN_UPLOAD,
     OWNED,
     PIPELINE,
@@ -71,6 +73,7 @@ _PARTS: dict[str, st.SearchStrategy[KeyPart]] = {
     **dict.fromkeys(("seq", "shard", "due"), NUMBERS),
     **dict.fromkeys(("playlist", "rank", "entry", "at"), TEXTS),
     "holder": TEXTS,
+    "top": TEXTS,
     "place": NUMBERS,
 }
 _NAMED = re.compile(r"\{(\w+)")
@@ -81,6 +84,8 @@ QUERIED = {
     TAG_VALUE_COUNT: "TA:{kind}:",
     GROUP: "G:",
     GROUP_COUNT: "GC:",
+    KEPT: "QG:",
+    KEPT_OF_USER: "QU:",
     AUDIO: "AU:",
     AUDIO_BY_ARTIST: "AUR:",
     AUDIO_BY_ALBUM: "AUL:",
