@@ -10,6 +10,7 @@ PenstockError
 │   ├── ObjectTaken         the object of a bucket is in the caller's library already
 │   ├── VersionConflict     somebody wrote the resource since the caller read it
 │   ├── LimitExceeded       a documented limit would be passed
+│   ├── QuotaExceeded       a group or a user would keep more than it may
 │   └── IllegalState        the resource's state does not allow the change; of a run:
 │       ├── AlreadyLoaded   the run was loaded, which only a reload undoes
 │       ├── RunSkipped      nobody may work on the run
@@ -38,6 +39,8 @@ from enum import StrEnum
 from typing import ClassVar, Final
 
 import msgspec
+
+from penstock.datastore.quota_kinds import QuotaKind
 
 
 class ErrorCode(StrEnum):
@@ -72,6 +75,7 @@ class ErrorCode(StrEnum):
     QUERY_TOO_COMPLEX = "QUERY_TOO_COMPLEX"
     QUERY_TOO_DEEP = "QUERY_TOO_DEEP"
     QUERY_TOO_LARGE = "QUERY_TOO_LARGE"
+    QUOTA_EXCEEDED = "QUOTA_EXCEEDED"
     RATE_LIMITED = "RATE_LIMITED"
     RUN_SKIPPED = "RUN_SKIPPED"
     SERVICE_UNAVAILABLE = "SERVICE_UNAVAILABLE"
@@ -242,6 +246,23 @@ class LimitExceeded(ExpectedFailure):
         self.limit = limit
         self.maximum = maximum
         self.actual = actual
+
+
+class QuotaExceeded(ExpectedFailure):
+    """A group, with all below it, or a user would keep more than the maximum of a kind.
+
+    `used` is what it keeps now. Without a `group` the quota is that of a user.
+    """
+
+    code = ErrorCode.QUOTA_EXCEEDED
+
+    def __init__(self, kind: QuotaKind, maximum: int, used: int, group: str | None = None) -> None:
+        whose = "the user" if group is None else f"the group {group} with all below it"
+        super().__init__(f"{kind.value}: {whose} has {used} of at most {maximum}.")
+        self.kind = kind
+        self.maximum = maximum
+        self.used = used
+        self.group = group
 
 
 class IllegalState(ExpectedFailure):

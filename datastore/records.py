@@ -100,7 +100,8 @@ class Resource(StoredRecord, frozen=True, kw_only=True):
     formulas name; versions saved by earlier releases have none. `shard` is the shard in which all
     counters count it, 0 for a resource of an earlier release; it never leaves the datastore.
     `stepped` says that the latest write was too large for one transaction: rows behind it may still
-    be on their way.
+    be on their way. `counted_versions` are the versions by which quotas count it, 0 for a resource
+    that an earlier release wrote last.
     """
 
     id: str
@@ -119,6 +120,7 @@ class Resource(StoredRecord, frozen=True, kw_only=True):
     references: tuple[Reference, ...] = ()
     shard: int = 0
     stepped: bool = False
+    counted_versions: int = 0
 
 
 class Footprint(StoredRecord, frozen=True, kw_only=True):
@@ -180,9 +182,14 @@ class DatasetContent(StoredRecord, frozen=True, kw_only=True):
 
 
 class ReferenceDataset(Resource, frozen=True, kw_only=True):
-    """The latest version of a reference dataset."""
+    """The latest version of a reference dataset.
+
+    `counted_files` and `counted_bytes` are the files of all its versions, by which quotas count it.
+    """
 
     content: DatasetContent
+    counted_files: int = 0
+    counted_bytes: int = 0
 
 
 class ReferenceDatasetVersion(ReferenceDataset, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""A recount of the counts of groups, tags, executions and runs, from the rows that they count."""
+"""A recount of the counts of groups, quotas, tags, executions and runs, from what they count."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
@@ -9,8 +9,11 @@ import msgspec
 
 from penstock.datastore.access.access import key_of_group
 from penstock.datastore.executions.create import KIND as EXECUTION_LETTER
+from penstock.datastore.executions.rows import execution_of
+from penstock.datastore.executions.rows import kept_counter as execution_counter
 from penstock.datastore.manifest.counts import run_counts
 from penstock.datastore.manifest.records import ManifestName
+from penstock.datastore.quotas.usage import kept_counter
 from penstock.datastore.records import Tag
 from penstock.datastore.resources.derived_rows import derive_rows, tag_counters
 from penstock.datastore.roles import ROOT, GroupPath
@@ -22,6 +25,7 @@ from penstock.datastore.table.layout import (
     EXECUTION_COUNT,
     GROUP,
     GROUP_COUNT,
+    KEPT,
     KINDS,
     MANIFEST,
     MANIFEST_COUNT,
@@ -35,7 +39,10 @@ from penstock.datastore.text import unescape
 _LATEST: Final[Mapping[tuple[str, str], KindDefinition[Any]]] = {
     (kind.letter, kind.latest.sk.text): kind for kind in KINDS
 }
-_COUNTED: Final = ("children", "grants", "shards", "count", "deeper", "runs")
+_COUNTED: Final = (
+    *("children", "grants", "shards", "count", "deeper", "runs"),
+    *("versions", "files", "bytes"),
+)
 
 
 class CountDifference(NamedTuple):
@@ -71,7 +78,9 @@ class Recount:
         elif leader == GROUP_COUNT.pk.leader:
             self._stand(key, item)
             self._count_in_group(unescape(GROUP_COUNT.pk.parse(key.pk)["group"]), "shards")
-        elif leader == TAG_KEY_COUNT.pk.leader or key.sk == EXECUTION_COUNT.sk.text:
+        elif (
+            leader in (TAG_KEY_COUNT.pk.leader, KEPT.pk.leader) or key.sk == EXECUTION_COUNT.sk.text
+        ):
             self._stand(key, item)
         else:
             self._read_of_manifest(leader, key, item)
@@ -97,12 +106,16 @@ class Recount:
             else:
                 self._count_in_group(home, "grants")
         self._add(derived.counters.values())
+        if (kept := kept_counter(resource)) is not None:
+            self._add([kept])
 
     def _read_execution(self, item: Attributes) -> None:
         pipeline, shard = str(item["pipelineId"]), int(str(item.get("shard", 0)))
         tagged = msgspec.convert(item.get("tags", []), list[Tag])
         self._add(tag_counters(EXECUTION_LETTER, pipeline, resource_id(item), tagged, shard))
         self._wanted[EXECUTION_COUNT.key(id=pipeline)]["count"] += 1
+        if (kept := execution_counter(execution_of(item))) is not None:
+            self._add([kept])
 
     def _read_of_manifest(self, leader: str, key: Key, item: Attributes) -> None:
         if leader == MANIFEST.pk.leader:

@@ -10,6 +10,7 @@ from penstock.datastore.access.access import Access, Budget
 from penstock.datastore.access.api_keys import ApiKeys, Credential, find_credential
 from penstock.datastore.access.cursor_key import read_cursor_key
 from penstock.datastore.access.open_uploads import UploadLimits
+from penstock.datastore.access.quota_report import QuotaReport
 from penstock.datastore.access.work import FREE_WORK, WorkAccount
 from penstock.datastore.audio.import_job import import_audio
 from penstock.datastore.audio.library import AudioLibrary, BucketAccess
@@ -42,6 +43,7 @@ from penstock.datastore.objects.port import NO_FILES, Files
 from penstock.datastore.periodic import finish_all
 from penstock.datastore.playlists.delete import PlaylistDeleter
 from penstock.datastore.playlists.repository import Playlists
+from penstock.datastore.quotas.quotas import Quotas
 from penstock.datastore.records import Calculation, Pipeline, ReferenceDataset, Resource
 from penstock.datastore.resources.delete import ResourceDeleter
 from penstock.datastore.resources.reading import Listing, ResourceReader
@@ -127,6 +129,7 @@ class Session:
             work,
             store.upload_limits,
             store.shards,
+            store.quotas,
         )
         self._repositories: Final[dict[str, ResourceRepository[Any]]] = {}
 
@@ -152,6 +155,10 @@ class Session:
     @cached_property
     def groups(self) -> Groups:
         return Groups(self._access)
+
+    @cached_property
+    def quotas(self) -> QuotaReport:
+        return QuotaReport(self._access)
 
     @cached_property
     def group_deletions(self) -> GroupDeletions:
@@ -239,6 +246,7 @@ class Store:
     list_budget: Budget = field(default_factory=Budget)
     upload_limits: UploadLimits = field(default_factory=UploadLimits)
     shards: int = SHARDS
+    quotas: Quotas = field(default_factory=Quotas)
     watch: WatchBatch = watch_nothing
     files: Files = NO_FILES
     user_buckets: BucketAccess = field(default_factory=BucketAccess)

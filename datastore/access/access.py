@@ -9,6 +9,7 @@ from penstock.datastore.access.work import FREE_WORK, WorkAccount
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import BadArgument, NotFound, NotPermitted
 from penstock.datastore.objects.port import NO_FILES, Files
+from penstock.datastore.quotas.quotas import Quotas
 from penstock.datastore.records import Resource
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role, parent
 from penstock.datastore.table.counters import SHARDS
@@ -31,7 +32,7 @@ class Access(msgspec.Struct, frozen=True):
 
     Every repository has one. Its methods check the caller's roles and grants. `work` is the account
     that pays for work besides reads and writes. `shards` is the number of shards of each counter
-    among which new resources are spread.
+    among which new resources are spread. `quotas` limit what groups and users keep.
     """
 
     table: Table
@@ -42,6 +43,7 @@ class Access(msgspec.Struct, frozen=True):
     work: WorkAccount = FREE_WORK
     upload_limits: UploadLimits = UploadLimits()
     shards: int = SHARDS
+    quotas: Quotas = Quotas()
 
     @property
     def open_uploads(self) -> OpenUploads:

@@ -13,7 +13,8 @@ from random import randrange
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from penstock.datastore.clock import Clock
-from penstock.datastore.errors import LimitExceeded, PenstockError, Unavailable
+from penstock.datastore.errors import PenstockError, QuotaExceeded, Unavailable
+from penstock.datastore.quota_kinds import QuotaKind
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.commit import Attempts
 from penstock.datastore.table.layout import OPEN_UPLOAD
@@ -82,9 +83,9 @@ class _Holder(NamedTuple):
     def place(self, number: int) -> Key:
         return OPEN_UPLOAD.key(kind=self.kind, holder=self.name, place=number)
 
-    def full_error(self) -> LimitExceeded:
-        whose = "" if self.kind == "user" else " of the group"
-        return LimitExceeded(f"uploads open at a time{whose}", self.most, self.most + 1)
+    def full_error(self) -> QuotaExceeded:
+        group = self.name if self.kind == "group" else None
+        return QuotaExceeded(QuotaKind.OPEN_UPLOADS, self.most, self.most, group)
 
 
 class _Candidate(NamedTuple):
@@ -104,10 +105,10 @@ class OpenUploads:
     limits: UploadLimits
 
     async def open(self, upload: OpenedUpload, group: GroupPath | None = None) -> None:
-        """Take a place of the caller, and one of the group; LimitExceeded if there is none."""
-        holders = [_Holder("user", self.user, self.limits.per_caller)]
+        """Take a place of the caller, and one of the group; QuotaExceeded if there is none."""
+        holders = [self._holder()]
         if group is not None:
-            holders.append(_Holder("group", group, self.limits.per_group))
+            holders.append(self._holder(group))
         chosen = [_Candidate(randrange(one.most)) for one in holders]  # noqa: S311 - no secret
         async for attempt in Attempts():
             try:
@@ -124,10 +125,19 @@ class OpenUploads:
                 return
         raise Unavailable("Many uploads are being opened at once.")
 
+    async def count(self, group: GroupPath | None = None) -> int:
+        """Count the uploads that the caller has open, or those that are open for a group."""
+        rows = await self._rows(self._holder(group))
+        return len(rows) - len(await self._find_used(rows))
+
+    def _holder(self, group: GroupPath | None = None) -> _Holder:
+        if group is None:
+            return _Holder("user", self.user, self.limits.per_caller)
+        return _Holder("group", group, self.limits.per_group)
+
     async def close(self, kind: UploadKind, id: str) -> None:
         """Give the places of an upload back, if it still holds them."""
-        holder = _Holder("user", self.user, self.limits.per_caller)
-        for row in await self._rows(holder):
+        for row in await self._rows(self._holder()):
             if row["subject"] == f"{kind}:{id}":
                 await self._give_back(row)
                 return
@@ -178,7 +188,7 @@ class OpenUploads:
         return int(self.clock.now().timestamp())
 
     async def _find_candidate(self, holder: _Holder) -> _Candidate:
-        """Choose a place that is free, or whose upload was used; LimitExceeded without any."""
+        """Choose a place that is free, or whose upload was used; QuotaExceeded without any."""
         rows = {str(row["sk"]): row for row in await self._rows(holder)}
         free = [
             _Candidate(number)

@@ -35,10 +35,12 @@ from penstock.datastore.errors import (
     NotFound,
     ObjectTaken,
     PenstockError,
+    QuotaExceeded,
     TryAgain,
     Unavailable,
 )
-from penstock.datastore.table.commit import Attempts, Write, already_done, commit
+from penstock.datastore.quotas.amounts import Amounts
+from penstock.datastore.table.commit import Attempts, StaleRead, Write, already_done, commit
 from penstock.datastore.table.items import read_rows
 from penstock.datastore.table.limits import TRANSACTION_OPERATIONS
 from penstock.datastore.table.port import Attributes, Key, Missing, Put, key_of
@@ -140,14 +142,35 @@ class TrackAdder:
             if not left:
                 return failures
             try:
-                await commit(self.access.table, self._writes(left))
-            except (ObjectTaken, NotFound):
+                await self._commit(left)
+            except StaleRead:
+                continue
+            except (ObjectTaken, NotFound, QuotaExceeded) as failure:
                 refused = await self._find_refused(left)
+                if isinstance(failure, QuotaExceeded) and not refused:
+                    return failures | await self._write_what_fits(left, failure)
                 failures |= refused
                 left = [track for track in left if track.record.id not in refused]
             else:
                 return failures
         raise Unavailable("The same objects are being added by many at once.")
+
+    async def _commit(self, tracks: Sequence[_NewTrack]) -> None:
+        size = sum(track.record.size for track in tracks)
+        growth, user = Amounts(files=len(tracks), bytes=size), self.access.caller.user_id
+        admitted = await self.access.quotas.admit(self.access.table, None, user, growth)
+        await commit(self.access.table, [*self._writes(tracks), *admitted])
+
+    async def _write_what_fits(
+        self, tracks: Sequence[_NewTrack], failure: PenstockError
+    ) -> dict[str, PenstockError]:
+        """Write tracks one by one, where they do not fit together; return the failures."""
+        if len(tracks) == 1:
+            return {tracks[0].record.id: failure}
+        failures: dict[str, PenstockError] = {}
+        for track in tracks:
+            failures |= await self._write_chunk([track])
+        return failures
 
     def _writes(self, tracks: Sequence[_NewTrack]) -> list[Write]:
         records = [track.record for track in tracks]
@@ -197,7 +220,8 @@ def _transaction_chunks(tracks: Sequence[_NewTrack]) -> Iterator[list[_NewTrack]
             *own.counters,
             *([] if track.record.artwork is None else [track.record.artwork]),
         }
-        if chunk and len(occupied | more) > TRANSACTION_OPERATIONS:
+        # One place is left for the gate of the user's quota.
+        if chunk and len(occupied | more) >= TRANSACTION_OPERATIONS:
             yield chunk
             chunk, occupied = [], set()
         chunk.append(track)

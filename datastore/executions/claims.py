@@ -28,6 +28,7 @@ from penstock.datastore.executions.rows import (
     execution_of,
     key_of_execution,
     transition_writes,
+    with_counted_files,
 )
 from penstock.datastore.table.commit import StaleRead, Write, commit
 from penstock.datastore.table.layout import EXECUTION_RESULT
@@ -108,7 +109,7 @@ class Claims:
             held_until=held_until,
             heartbeat_at=iso_timestamp(now),
         )
-        claimed = with_counts(claimed, RowCounts())
+        claimed = with_counted_files(with_counts(claimed, RowCounts()))
         waited = execution.state is ExecutionState.WAITING
         event_kind = EventKind.CLAIMED if waited else EventKind.TAKEN_OVER
         event = TransitionEvent(event_kind, worker, iso_timestamp(now))

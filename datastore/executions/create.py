@@ -15,6 +15,7 @@ from penstock.datastore.errors import (
     IllegalState,
     Invalid,
     LimitExceeded,
+    QuotaExceeded,
     Unavailable,
 )
 from penstock.datastore.executions.access import require_run
@@ -35,6 +36,7 @@ from penstock.datastore.executions.rows import (
     execution_item,
 )
 from penstock.datastore.objects.port import NO_FILES, Files, files_unavailable
+from penstock.datastore.quotas.amounts import Amounts
 from penstock.datastore.records import Pipeline, State, Tag
 from penstock.datastore.resources import idempotency
 from penstock.datastore.resources.derived_rows import (
@@ -161,6 +163,7 @@ class CreateExecutions:
             ingest=f"{iso_timestamp(now)}-{id}",
             created_at=iso_timestamp(now),
             created_by=self.access.caller.user_id,
+            owner=pipeline.owner,
             upload_until=None if inline else iso_timestamp(now + self.rules.upload_time),
             events=1,
             revision=1,
@@ -191,11 +194,17 @@ class CreateExecutions:
             Write(Put(due_item(execution))),
             *tag_writes(execution),
         ]
+        receipt = idempotency.Receipt(
+            KIND, execution.id, GroupPath(execution.pipeline_id), _receipt_content(wanted)
+        )
         if key is not None:
-            receipt = idempotency.Receipt(
-                KIND, execution.id, GroupPath(execution.pipeline_id), _receipt_content(wanted)
-            )
             writes.insert(0, receipt.write(self.access, key))
+        try:
+            writes += await self._admit(pipeline, execution)
+        except QuotaExceeded:
+            if key is not None:
+                await receipt.find_repetition(self.access, key)
+            raise
         guard, count = _require_enabled(execution), len(writes) + 2
         if count > MAX_OPERATIONS:
             limit = "operations of a transaction"
@@ -206,6 +215,11 @@ class CreateExecutions:
             await commit(self.access.table, [*writes, *guards, _count_write(execution)])
         except _NeverRun:
             await commit(self.access.table, [*writes, guard, _first_count_write(execution)])
+
+    async def _admit(self, pipeline: Pipeline, execution: Execution) -> list[Write]:
+        """Admit files of the least size: how large they will be, nobody knows."""
+        least, user = Amounts(files=1, bytes=1), execution.created_by
+        return await self.access.quotas.admit(self.access.table, pipeline.owner, user, least)
 
     async def _read_replayed(self, id: str) -> Execution:
         (found,) = await ReadExecutions(self.access).many([id])

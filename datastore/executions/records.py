@@ -8,6 +8,7 @@ import msgspec
 
 from penstock.datastore.objects.port import OBJECT_BYTES
 from penstock.datastore.records import StoredRecord, Tag
+from penstock.datastore.roles import GroupPath
 from penstock.transform.outcome import RowCounts
 
 
@@ -55,7 +56,9 @@ class Execution(StoredRecord, frozen=True, kw_only=True):
     of everything that its output depends on. `input_copy` names the copy of its input that was made
     when it became ready; rows of a request, and executions of earlier releases, have none.
     `copied_from` is the earlier execution whose result was taken. An execution with a `deleted_at`
-    is invisible to every reader while it is being removed.
+    is invisible to every reader while it is being removed. `owner` is the group that owns the
+    pipeline, for whose quotas it counts by `counted_files` and `counted_bytes`; executions of
+    earlier releases have none.
     """
 
     id: str
@@ -90,6 +93,9 @@ class Execution(StoredRecord, frozen=True, kw_only=True):
     bytes_read: int = 0
     bytes_written: int = 0
     bytes_total: int | None = None
+    owner: GroupPath | None = None
+    counted_files: int = 0
+    counted_bytes: int = 0
     input_copy: str | None = None
     digest: str | None = None
     copied_from: str | None = None

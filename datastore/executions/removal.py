@@ -10,9 +10,16 @@ from penstock.datastore.executions.create import tag_writes
 from penstock.datastore.executions.files import delete_files
 from penstock.datastore.executions.queue import due_executions
 from penstock.datastore.executions.records import Execution
-from penstock.datastore.executions.rows import DueStage, due_key, execution_of, key_of_execution
+from penstock.datastore.executions.rows import (
+    DueStage,
+    due_key,
+    execution_of,
+    kept_counter,
+    key_of_execution,
+)
 from penstock.datastore.objects.port import Files
 from penstock.datastore.periodic import finish_all
+from penstock.datastore.quotas.usage import change_kept
 from penstock.datastore.table.commit import StaleRead, Write, commit
 from penstock.datastore.table.items import read_rows, resource_id
 from penstock.datastore.table.layout import (
@@ -90,6 +97,7 @@ class ExecutionRemoval:
             Write(Delete(due_key(execution))),
             Write(uncounted),
             *tag_writes(execution, gone=True),
+            *change_kept(kept_counter(execution), None),
         ]
         with suppress(StaleRead):  # Another process removed it.
             await commit(self.table, writes)

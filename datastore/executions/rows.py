@@ -5,8 +5,16 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from penstock.datastore.executions.records import EventKind, Execution, ExecutionEvent
+from penstock.datastore.executions.records import (
+    EventKind,
+    Execution,
+    ExecutionEvent,
+    ExecutionState,
+)
+from penstock.datastore.quotas.amounts import Amounts
+from penstock.datastore.quotas.usage import change_kept, counter_of
 from penstock.datastore.table.commit import Refusal, Write, stale_read
+from penstock.datastore.table.counters import Counter
 from penstock.datastore.table.items import Projection, attributes_of, load, resource_id
 from penstock.datastore.table.layout import EXECUTION, EXECUTION_DUE, EXECUTION_EVENT
 from penstock.datastore.table.port import (
@@ -110,7 +118,9 @@ def transition_writes(
     They also fail if the guard's condition does not hold. Heartbeats since the read are kept and
     cause no failure.
     """
-    after = msgspec.structs.replace(after, events=before.events + 1, revision=before.revision)
+    after = msgspec.structs.replace(
+        with_counted_files(after), events=before.events + 1, revision=before.revision
+    )
     unmoved: Condition = Compare("events", "=", before.events)
     old, new = attributes_of(before), attributes_of(after)
     change = Update(
@@ -123,4 +133,27 @@ def transition_writes(
     writes = [Write(change, guard.refused if guard else stale_read), event_write(after, event)]
     if due_key(before) != due_key(after):
         writes += [Write(Delete(due_key(before))), Write(Put(due_item(after)))]
-    return writes
+    return [*writes, *change_kept(kept_counter(before), kept_counter(after))]
+
+
+def kept_counter(execution: Execution) -> Counter | None:
+    """The counter of quotas that an execution raises by its files, if it does."""
+    if execution.owner is None:
+        return None
+    amounts = Amounts(files=execution.counted_files, bytes=execution.counted_bytes)
+    return counter_of(execution.owner, execution.created_by, execution.shard, amounts)
+
+
+def with_counted_files(execution: Execution) -> Execution:
+    """The execution with the amounts by which it counts, as far as its files exist.
+
+    The output and its rejected rows count as one file.
+    """
+    if execution.owner is None:
+        return execution
+    sizes: list[int] = []
+    if execution.ready_at is not None:
+        sizes.append(execution.bytes_total or 0)
+    if execution.state is ExecutionState.SUCCESS:
+        sizes.append(execution.bytes_written)
+    return msgspec.structs.replace(execution, counted_files=len(sizes), counted_bytes=sum(sizes))

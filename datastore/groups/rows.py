@@ -7,6 +7,7 @@ from functools import partial
 
 from penstock.datastore.access.access import group_not_found_error, key_of_group
 from penstock.datastore.errors import IllegalState, NotFound, Unavailable
+from penstock.datastore.quotas.usage import forget_group
 from penstock.datastore.records import GroupCounts
 from penstock.datastore.roles import ROOT, GroupPath, covers, parent
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
@@ -71,7 +72,10 @@ async def remove_group(table: Table, group: GroupPath, *, marked: bool = False) 
             table, ("children", "grants"), refuse, not_empty, marked=marked
         )
         with suppress(StaleRead):
-            return await commit(table, [*removed, count_in_group(above, "children", -1)])
+            await commit(table, [*removed, count_in_group(above, "children", -1)])
+            if len(removed) > 1:
+                await forget_group(table, group)
+            return
     raise Unavailable(f"The group {group} is being written by many at once.")
 
 

@@ -12,6 +12,8 @@ from penstock.datastore.audio.tracks import audio_of
 from penstock.datastore.executions.create import KIND as EXECUTION_LETTER
 from penstock.datastore.executions.create import tag_items
 from penstock.datastore.executions.rows import execution_of
+from penstock.datastore.executions.rows import kept_counter as execution_counter
+from penstock.datastore.quotas.usage import kept_counter
 from penstock.datastore.resources.derived_rows import derive_rows, tag_counters
 from penstock.datastore.table.counters import Counter
 from penstock.datastore.table.items import load, resource_id
@@ -78,7 +80,9 @@ def derive(item: Attributes) -> Derivation:
             execution.tags,
             execution.shard,
         )
-        return Derivation(tag_items(execution).values(), [*counters])
+        kept = execution_counter(execution)
+        counted = [*counters, *([] if kept is None else [kept])]
+        return Derivation(tag_items(execution).values(), counted)
     if leader == AUDIO.pk.leader and key.sk.startswith(f"{AUDIO.sk.leader}:"):
         track = audio_of(item)
         derived = track_rows(track)
@@ -87,7 +91,8 @@ def derive(item: Attributes) -> Derivation:
 
 
 def _derive_from_resource(kind: KindDefinition[Any], item: Attributes) -> Derivation:
-    derived = derive_rows(kind.letter, load(kind.record, item, id=resource_id(item)))
+    resource = load(kind.record, item, id=resource_id(item))
+    derived, kept = derive_rows(kind.letter, resource), kept_counter(resource)
     # The row of an earlier release is in the index itself.
     listed = () if INDEX_HASH in item else derived.listed.values()
     holdings = derived.holdings()
@@ -95,7 +100,7 @@ def _derive_from_resource(kind: KindDefinition[Any], item: Attributes) -> Deriva
         {**key._asdict(), "id": derived.id} for key, held in holdings.items() if not held.below
     ]
     markers = [Counter(key, {"below": held.below}) for key, held in holdings.items() if held.below]
-    counters = (*derived.counters.values(), *markers)
+    counters = (*derived.counters.values(), *markers, *([] if kept is None else [kept]))
     return Derivation((*listed, *derived.items.values(), *claims), counters)
 
 
@@ -115,7 +120,7 @@ def is_derived(item: Attributes) -> bool:
 def is_own_count(key: Key) -> bool:
     """Whether a key is that of a marker of names or of a library's count.
 
-    Those of groups, tags, executions and runs are added up by `Recount`.
+    Those of groups, quotas, tags, executions and runs are added up by `Recount`.
     """
     leader, sort_leader = key.pk.partition(":")[0], key.sk.partition(":")[0]
     if leader == NAME.pk.leader:

@@ -9,9 +9,10 @@ from typing import Final, NamedTuple
 
 from penstock.datastore.mending.derivations import REVISIONS, derive
 from penstock.datastore.mending.differences import Differences, RowDifference
+from penstock.datastore.quotas.usage import listed_row
 from penstock.datastore.recount import CountDifference
 from penstock.datastore.table.commit import Attempts
-from penstock.datastore.table.layout import GROUP, GROUP_COUNT, MANIFEST, MANIFEST_COUNT
+from penstock.datastore.table.layout import GROUP, GROUP_COUNT, KEPT, MANIFEST, MANIFEST_COUNT
 from penstock.datastore.table.port import (
     AllOf,
     AnyOf,
@@ -76,11 +77,19 @@ class Repair:
             change: Operation = _set_count(found, labels or {})
         else:
             change = Delete(found.key, _stands(found))
+        more: list[Operation] = []
+        if labels and _is_kept(found.key):
+            more.append(Put(listed_row({**found.key._asdict(), **labels})))
         try:
-            await self.table.transact([change])
+            await self.table.transact([change, *more])
         except ConditionFailed:
             return False
         return True
+
+
+def _is_kept(key: Key) -> bool:
+    """Whether a count is one of quotas, which the list of its user names."""
+    return key.pk.startswith(f"{KEPT.pk.leader}:")
 
 
 def _wanted_row(source: Attributes | None, key: Key) -> Item | None:

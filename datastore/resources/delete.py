@@ -19,6 +19,7 @@ import msgspec
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import Unavailable, VersionConflict
 from penstock.datastore.periodic import finish_all
+from penstock.datastore.quotas.usage import kept_writes
 from penstock.datastore.records import Resource
 from penstock.datastore.resources.derived_rows import derive_rows, removal_writes
 from penstock.datastore.resources.execution_guard import (
@@ -172,7 +173,9 @@ class ResourceDeleter(Generic[R]):
         return row.get("count", 0) != 0
 
     def _derived_row_deletes(self, resource: R) -> list[Write]:
-        return removal_writes(derive_rows(self.kind.letter, resource))
+        derived = removal_writes(derive_rows(self.kind.letter, resource))
+        # Last, because a tombstone of an earlier release has taken from the front without it.
+        return [*derived, *kept_writes(resource, None)]
 
     def _latest_row_delete(self, resource: R) -> Write:
         key = self.kind.latest.key(id=resource.id)

@@ -48,6 +48,13 @@ class Receipt:
         free = AnyOf((Missing(), Compare(TTL, "<", int(now.timestamp()))))
         return Write(Put(item, free), self._refusal)
 
+    async def find_repetition(self, access: Access, key: str) -> None:
+        """Raise RepeatedCall if an earlier call with the key has succeeded, or Invalid."""
+        row = IDEMPOTENCY.key(user=access.caller.user_id, key=key)
+        standing = (await access.table.get([row], consistent=True)).items.get(row)
+        if standing is not None and int(str(standing[TTL])) >= int(access.clock.now().timestamp()):
+            raise self._refusal(dict(standing))
+
     def _digest(self) -> str:
         """A digest that is equal for equal inputs, whatever the order of their fields."""
         text = msgspec.json.encode([self.kind, self.place, self.content], order="sorted")

@@ -21,13 +21,15 @@ from penstock.datastore.errors import (
     LimitExceeded,
     NameTaken,
     NotFound,
+    QuotaExceeded,
     Unavailable,
     VersionConflict,
     blame_field,
 )
 from penstock.datastore.formulas.checks import MAX_FORMULAS
 from penstock.datastore.groups.rows import with_grant, without_grant
-from penstock.datastore.records import Calculation, Resource, State
+from penstock.datastore.quotas.usage import count_kept, growth_of, kept_writes
+from penstock.datastore.records import Calculation, ReferenceDataset, Resource, State
 from penstock.datastore.resources import idempotency
 from penstock.datastore.resources.calculation_refs import read_callees
 from penstock.datastore.resources.dataset_refs import (
@@ -101,16 +103,19 @@ class ResourceWriter(Generic[R]):
             *idempotency.key_problems(idempotency_key),
             *invisible_name_problems(dict(content)),
         ]
-        receipt = []
-        if idempotency_key is not None:
-            made = idempotency.Receipt(self.kind.letter, resource.id, group, content)
-            receipt.append(made.write(self.access, idempotency_key))
+        made = idempotency.Receipt(self.kind.letter, resource.id, group, content)
+        receipt = [made.write(self.access, idempotency_key)] if idempotency_key else []
 
         async def create_once() -> R:
             checked, called = await self._check_content(resource, problems)
             _require_room(checked)
             placed, taken = await self._place_attachment(checked)
-            return await self._commit(None, placed, _Extras(receipt, [*taken, *called]))
+            try:
+                return await self._commit(None, placed, _Extras(receipt, [*taken, *called]))
+            except QuotaExceeded:
+                if idempotency_key:
+                    await made.find_repetition(self.access, idempotency_key)
+                raise
 
         try:
             async with self._settle_attachment():
@@ -286,7 +291,7 @@ class ResourceWriter(Generic[R]):
             )
         ]
         if _is_new_version(before, after):
-            version = version_item(self.kind, msgspec.structs.replace(after, stepped=False))
+            version = version_item(self.kind, _as_version(after))
             writes.append(Write(Put({**unknown, **version}, Missing())))
         return writes
 
@@ -333,13 +338,16 @@ class ResourceWriter(Generic[R]):
         """Write the new state, if the guards hold; return the state as it was written."""
         letter = self.kind.letter
         before = standing.resource if standing else None
+        after = count_kept(before, after)
+        admitted = await self._admit(before, after)
         old = derive_rows(letter, before) if before else None
         if old is not None and standing is not None and standing.lists_itself:
             old = replace(old, listed={})
         changes = difference(old, derive_rows(letter, after))
         steps = RemainingSteps(self.kind, self.access)
         # The receipt stands before the name, so that a repeated call is not a NameTaken.
-        fixed = [*extras.receipt, *changes.first, *extras.guards]
+        kept = [*kept_writes(before, after), *admitted]
+        fixed = [*extras.receipt, *changes.first, *kept, *extras.guards]
         own_rows = 1 + _is_new_version(before, after)
         stepped = own_rows + len(fixed) + len(changes.rest) > MAX_OPERATIONS or (
             before is not None and before.stepped and await steps.are_pending(before.id)
@@ -359,6 +367,11 @@ class ResourceWriter(Generic[R]):
             await steps.finish_or_leave(after.id)
         return after
 
+    async def _admit(self, before: R | None, after: R) -> list[Write]:
+        """Admit what the write adds to what the owner group and the creating user keep."""
+        growth, user = growth_of(before, after), after.created_by
+        return await self.access.quotas.admit(self.access.table, after.owner, user, growth)
+
     async def _transact(self, writes: Sequence[Write], id: str, place: str | None) -> None:
         try:
             await commit(self.access.table, writes)
@@ -375,6 +388,14 @@ def _require_room(resource: Resource) -> None:
     if len(msgspec.json.encode(resource)) > ITEM_BYTES // 2:
         size = item_size(attributes_of(resource))
         check_at_most("bytes of an item", ITEM_BYTES - RESERVED_BYTES, size)
+
+
+def _as_version(resource: R) -> R:
+    """The resource without what only its latest row says."""
+    plain = msgspec.structs.replace(resource, stepped=False, counted_versions=0)
+    if isinstance(plain, ReferenceDataset):
+        return msgspec.structs.replace(plain, counted_files=0, counted_bytes=0)
+    return plain
 
 
 def _is_new_version(before: Resource | None, after: Resource) -> bool:

@@ -181,6 +181,9 @@ RUN = row("R:{manifest}:{run}", "R")
 RUN_EVENT = row("R:{manifest}:{run}", "RH:{seq.10}")
 RUN_LISTED = row("RL:{manifest}:{list}", "RL:{added.10}:{id}")
 STAGED = row("F:{id}", "F", "F:staged")
+KEPT = row("QG:{top}", "QG:{group}:{user}:{shard.2}")
+KEPT_OF_USER = row("QU:{user}", "QU:{group}:{shard.2}")
+QUOTA_GATE = row("QL:{kind}:{holder}", "QL")
 OPEN_UPLOAD = row("FU:{kind}:{holder}", "FU:{place.4}")
 LOOSE_OBJECT = row("LO:{hash}", "LO")
 LOOSE_OBJECT_DUE = row("LD:{due.13}:{hash}", "LD", "LD")
@@ -250,6 +253,9 @@ ROWS = (
     RUN_EVENT,
     RUN_LISTED,
     STAGED,
+    KEPT,
+    KEPT_OF_USER,
+    QUOTA_GATE,
     OPEN_UPLOAD,
     LOOSE_OBJECT,
     LOOSE_OBJECT_DUE,

@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from penstock.datastore.table.keys import SEPARATOR, SHARD
-from penstock.datastore.table.layout import GROUP_COUNT, LISTED, MANIFEST_COUNT, TAG, UNFINISHED
+from penstock.datastore.table.layout import (
+    GROUP_COUNT,
+    KEPT,
+    LISTED,
+    MANIFEST_COUNT,
+    TAG,
+    UNFINISHED,
+)
 from penstock.datastore.table.port import Check, Delete, Operation, Put
 
 
@@ -44,6 +51,10 @@ def _counts_runs_in_shard(operation: Operation) -> bool:
     return _leads(MANIFEST_COUNT.pk.leader, operation.key.pk)
 
 
+def _counts_what_is_kept(operation: Operation) -> bool:
+    return _leads(KEPT.pk.leader, operation.key.pk)
+
+
 def _leads(leader: str, text: str) -> bool:
     return text.startswith(leader + SEPARATOR)
 
@@ -54,6 +65,7 @@ FORMS: Final[Sequence[RowForm]] = (
     RowForm(5, "A marker stands for what is left of a write in steps.", _marks_steps),
     RowForm(6, "Small rows list the resources of a kind.", _lists_resource),
     RowForm(7, "Counts of runs lie in shards.", _counts_runs_in_shard),
+    RowForm(8, "What groups and users keep is counted for quotas.", _counts_what_is_kept),
 )
 
 

@@ -14,12 +14,10 @@ from penstock.datastore.resources.calculation_refs import CallOrigin, read_calle
 from penstock.datastore.resources.dataset_refs import find_dataset_uses, resolve_uses
 from penstock.datastore.resources.formula_references import saved_references
 from penstock.datastore.table.commit import StaleRead, Write, commit
-from penstock.datastore.table.items import load, read_or_report, read_rows, resource_id
+from penstock.datastore.table.items import load, read_or_report, resource_id
 from penstock.datastore.table.layout import CALCULATION, PIPELINE, KindDefinition
 from penstock.datastore.table.port import Attributes, Compare, Exists, Update
-from penstock.datastore.tag_search.postings import ListedResources
-
-PAGE_SIZE = 100
+from penstock.datastore.upgrades.resource_pages import change_resources
 
 
 async def keep_formula_ids(
@@ -30,28 +28,8 @@ async def keep_formula_ids(
     A page is its last resource (letter and id), and the numbers of resources examined and changed.
     A name that means nothing keeps no id, so a later resource of this name can take its place.
     """
-    letter, _, id = (after or "").partition(":")
-    for kind in (CALCULATION, PIPELINE):
-        if letter in ("", kind.letter):
-            async for page in _keep_ids_of_kind(access, kind, id or None):
-                yield page
-            letter, id = "", ""
-
-
-async def _keep_ids_of_kind(
-    access: Access, kind: KindDefinition[Any], after: str | None
-) -> AsyncIterator[tuple[str, int, int]]:
-    listed, last = ListedResources.oldest_first(access.table, kind), after
-    while True:
-        page = await listed.read(last, PAGE_SIZE)
-        ids = [one.id for one in page.rows]
-        keys = [kind.latest.key(id=id) for id in ids]
-        rows = await read_rows(access.table, keys, consistent=True)
-        changed = [await _keep_ids(access, kind, rows[key]) for key in keys if key in rows]
-        if ids:
-            yield f"{kind.letter}:{ids[-1]}", len(ids), sum(changed)
-        if (last := page.last) is None:
-            return
+    async for page in change_resources(access, (CALCULATION, PIPELINE), after, _keep_ids):
+        yield page
 
 
 async def _keep_ids(access: Access, kind: KindDefinition[Any], row: Attributes) -> bool:

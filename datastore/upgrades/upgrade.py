@@ -22,6 +22,7 @@ from penstock.datastore.table.schema_marker import (
     read_marker,
 )
 from penstock.datastore.upgrades.formula_ids import keep_formula_ids
+from penstock.datastore.upgrades.kept_amounts import count_resources
 from penstock.datastore.upgrades.small_rows import list_by_small_rows
 
 
@@ -56,6 +57,13 @@ STEPS: Final[Sequence[Step]] = (
         list_by_small_rows,
         minimum_reader=6,
         minimum_writer=6,
+    ),
+    Step(
+        8,
+        "Counting what groups and users keep",
+        count_resources,
+        minimum_reader=8,
+        minimum_writer=8,
     ),
 )
 

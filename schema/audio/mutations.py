@@ -18,6 +18,7 @@ from penstock.schema.core.failures import (
     IllegalState,
     LimitExceeded,
     NotFound,
+    QuotaExceeded,
     ValidationProblem,
     VersionConflict,
 )
@@ -71,14 +72,14 @@ ImportAudioResult = Annotated[
     ),
 ]
 CreateAudioUploadResult = Annotated[
-    CreateAudioUploadPayload | ValidationProblem | LimitExceeded,
+    CreateAudioUploadPayload | ValidationProblem | LimitExceeded | QuotaExceeded,
     strawberry.union(
         "CreateAudioUploadResult",
         description="The upload form, or the reason why the upload is not allowed.",
     ),
 ]
 AddAudioResult = Annotated[
-    AddAudioPayload | NotFound | ValidationProblem | DuplicateObject | IllegalState,
+    AddAudioPayload | NotFound | ValidationProblem | DuplicateObject | QuotaExceeded | IllegalState,
     strawberry.union(
         "AddAudioResult", description="The new track, or the reason why it was not added."
     ),

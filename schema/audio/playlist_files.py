@@ -18,7 +18,7 @@ from penstock.schema.audio.playlists import Playlist
 from penstock.schema.audio.tracks import Audio
 from penstock.schema.core.context import Info, unset_to_none
 from penstock.schema.core.descriptions import InputOf
-from penstock.schema.core.failures import LimitExceeded, ValidationProblem
+from penstock.schema.core.failures import LimitExceeded, QuotaExceeded, ValidationProblem
 from penstock.schema.core.files import UploadForm
 from penstock.schema.core.scalars import Long
 from penstock.schema.engine.cost import price_metadata
@@ -153,7 +153,7 @@ class CreatePlaylistUploadPayload:
 
 
 CreatePlaylistUploadResult = Annotated[
-    CreatePlaylistUploadPayload | ValidationProblem | LimitExceeded,
+    CreatePlaylistUploadPayload | ValidationProblem | LimitExceeded | QuotaExceeded,
     strawberry.union(
         "CreatePlaylistUploadResult",
         description="The upload form, or the reason why the upload is not allowed.",

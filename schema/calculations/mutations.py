@@ -20,6 +20,7 @@ from penstock.schema.core.failures import (
     NameTaken,
     NotFound,
     NotPermitted,
+    QuotaExceeded,
     ValidationProblem,
     VersionConflict,
 )
@@ -165,7 +166,8 @@ CreateCalculationResult = Annotated[
     | NotPermitted
     | ValidationProblem
     | NameTaken
-    | LimitExceeded,
+    | LimitExceeded
+    | QuotaExceeded,
     strawberry.union(
         "CreateCalculationResult",
         description="The new calculation, or the reason why none was created.",
@@ -179,6 +181,7 @@ UpdateCalculationResult = Annotated[
     | NameTaken
     | VersionConflict
     | LimitExceeded
+    | QuotaExceeded
     | IllegalState,
     strawberry.union(
         "UpdateCalculationResult",

@@ -13,7 +13,9 @@ from penstock.datastore.errors import ErrorCode
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.layout import KINDS
 from penstock.schema.core.descriptions import describe_values
+from penstock.schema.core.quotas import QuotaKind
 from penstock.schema.core.relay import GlobalId
+from penstock.schema.core.scalars import Long
 
 _NODE_TYPES = {"G": "Group", **{kind.letter: kind.title for kind in KINDS}}
 
@@ -70,6 +72,7 @@ describe_values(
         ErrorCode.QUERY_TOO_COMPLEX: "The operation could read more than the server allows.",
         ErrorCode.QUERY_TOO_DEEP: "The operation nests more levels than the server allows.",
         ErrorCode.QUERY_TOO_LARGE: "The document is larger than the server allows.",
+        ErrorCode.QUOTA_EXCEEDED: "A group or a user would keep more than it may.",
         ErrorCode.RATE_LIMITED: (
             "The caller sent more requests than the server allows in this time."
         ),
@@ -193,6 +196,18 @@ class LimitExceeded(UserError):
     actual: int = strawberry.field(description="The number that there would be after the change.")
 
 
+@strawberry.type(
+    description="A group, with all below it, or a user would keep more than its quota allows."
+)
+class QuotaExceeded(UserError):
+    quota: QuotaKind = strawberry.field(description="The kind of things that the quota limits.")
+    maximum: Long = strawberry.field(description="The largest amount that may be kept.")
+    used: Long = strawberry.field(description="The amount that is kept now.")
+    group: GroupPath | None = strawberry.field(
+        description="The path of the group whose quota it is; null for the quota of a user."
+    )
+
+
 @strawberry.type(description="The state of the object does not allow the change.")
 class IllegalState(UserError):
     state: str = strawberry.field(description="The state that does not allow the change.")
@@ -284,6 +299,21 @@ class _LimitExceeded(strawberry.ExceptionHandler[errors.LimitExceeded, LimitExce
         )
 
 
+class _QuotaExceeded(strawberry.ExceptionHandler[errors.QuotaExceeded, QuotaExceeded]):
+    def handle(
+        self, exception: errors.QuotaExceeded, *, field: StrawberryField, info: strawberry.Info
+    ) -> QuotaExceeded:
+        return QuotaExceeded(
+            message=exception.message,
+            code=exception.code,
+            path=exception.path,
+            quota=exception.kind,
+            maximum=Long(exception.maximum),
+            used=Long(exception.used),
+            group=None if exception.group is None else GroupPath(exception.group),
+        )
+
+
 class _IllegalState(strawberry.ExceptionHandler[errors.IllegalState, IllegalState]):
     def handle(
         self, exception: errors.IllegalState, *, field: StrawberryField, info: strawberry.Info
@@ -304,6 +334,7 @@ HANDLERS = (
     _DuplicateObject(),
     _VersionConflict(),
     _LimitExceeded(),
+    _QuotaExceeded(),
     _IllegalState(),
 )
 

@@ -58,6 +58,9 @@ describe_values(
         ImportFailureCode.INVALID_KEY: "The key of the object is not one that the server can use.",
         ImportFailureCode.INVALID_TAGS: "The tags of the object break a rule of the library.",
         ImportFailureCode.LIMIT_EXCEEDED: "The object would exceed a documented limit.",
+        ImportFailureCode.QUOTA_EXCEEDED: (
+            "The library would keep more files, or more bytes, than the user may."
+        ),
         ImportFailureCode.MISSING: (
             "The library has a track of the object, but the object is no longer in its bucket. "
             "The track stays, with the time in `missingSince`."

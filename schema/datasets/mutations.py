@@ -30,6 +30,7 @@ from penstock.schema.core.failures import (
     NameTaken,
     NotFound,
     NotPermitted,
+    QuotaExceeded,
     ValidationProblem,
     VersionConflict,
 )
@@ -173,7 +174,7 @@ class CreateDatasetUploadPayload:
 
 
 CreateDatasetUploadResult = Annotated[
-    CreateDatasetUploadPayload | NotFound | NotPermitted | LimitExceeded,
+    CreateDatasetUploadPayload | NotFound | NotPermitted | LimitExceeded | QuotaExceeded,
     strawberry.union(
         "CreateDatasetUploadResult",
         description="The place to upload to, or the reason why there is none.",
@@ -256,7 +257,8 @@ CreateReferenceDatasetResult = Annotated[
     | NotPermitted
     | ValidationProblem
     | NameTaken
-    | LimitExceeded,
+    | LimitExceeded
+    | QuotaExceeded,
     strawberry.union(
         "CreateReferenceDatasetResult",
         description="The new reference dataset, or the reason why none was created.",
@@ -270,6 +272,7 @@ UpdateReferenceDatasetResult = Annotated[
     | NameTaken
     | VersionConflict
     | LimitExceeded
+    | QuotaExceeded
     | IllegalState,
     strawberry.union(
         "UpdateReferenceDatasetResult",

@@ -19,6 +19,7 @@ from penstock.schema.core.failures import (
     LimitExceeded,
     NotFound,
     NotPermitted,
+    QuotaExceeded,
     ValidationProblem,
 )
 from penstock.schema.core.files import UploadForm
@@ -128,6 +129,7 @@ CreateExecutionResult = Annotated[
     | NotPermitted
     | ValidationProblem
     | LimitExceeded
+    | QuotaExceeded
     | IllegalState,
     strawberry.union(
         "CreateExecutionResult",
@@ -149,7 +151,7 @@ CancelExecutionResult = Annotated[
     ),
 ]
 RetryExecutionResult = Annotated[
-    RetryExecutionPayload | NotFound | NotPermitted | IllegalState | LimitExceeded,
+    RetryExecutionPayload | NotFound | NotPermitted | IllegalState | LimitExceeded | QuotaExceeded,
     strawberry.union(
         "RetryExecutionResult", description="The execution, or the reason why it cannot be retried."
     ),

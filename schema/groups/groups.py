@@ -1,11 +1,13 @@
 """The type of groups, the field that queries a group, and the mutations of groups."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import strawberry
 from strawberry import UNSET
 
 from penstock.datastore import records
+from penstock.datastore.access import quota_report
 from penstock.datastore.groups.repository import MAX_NAME
 from penstock.datastore.jobs.jobs import Job as JobRecord
 from penstock.datastore.roles import GroupPath
@@ -20,6 +22,7 @@ from penstock.schema.core.failures import (
     ValidationProblem,
 )
 from penstock.schema.core.jobs import Job
+from penstock.schema.core.quotas import Quota
 from penstock.schema.core.relay import (
     Connection,
     Node,
@@ -28,6 +31,7 @@ from penstock.schema.core.relay import (
     record_type_check,
 )
 from penstock.schema.core.scalars import DateTime
+from penstock.schema.engine.cost import price_metadata
 
 
 @strawberry.type(
@@ -75,6 +79,18 @@ class Group(Node):
             page_from_arguments(first, after, last, before),
             lambda window: info.context.session.groups.children(group, window),
         )
+
+    @strawberry.field(
+        graphql_type=list[Quota] | None,
+        description="The quotas of the group with all groups below it, and their use; null unless "
+        "the caller has a role at the group. For the root it is added up group by group.",
+        metadata=price_metadata(10),
+    )
+    @staticmethod
+    async def quotas(
+        group: strawberry.Parent[records.Group], info: Info
+    ) -> Sequence[quota_report.Quota] | None:
+        return await info.context.session.quotas.of_group(group.path)
 
 
 @strawberry.type(description="The result of creating a group.")

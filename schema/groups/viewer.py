@@ -1,16 +1,19 @@
 """The type of the viewer, and the fields that query the viewer and objects by global id."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Annotated
 
 import strawberry
 
+from penstock.datastore.access import quota_report
 from penstock.datastore.errors import BadArgument
 from penstock.datastore.roles import GroupPath
 from penstock.graphql_jit import projected_attributes
 from penstock.resolvers.nodes import Record, load_node, load_nodes
 from penstock.schema.audio.listening import ListeningViewer
 from penstock.schema.core.context import GroupRole, Info
+from penstock.schema.core.quotas import Quota
 from penstock.schema.core.relay import Node, parse_global_id
 from penstock.schema.engine.cost import price_metadata
 from penstock.schema.groups.api_keys import ApiKeyViewer
@@ -30,6 +33,15 @@ class Viewer(ApiKeyViewer, ListeningViewer):
     roles: list[GroupRole] = strawberry.field(
         description="The roles of the caller, each with the group in which it applies."
     )
+
+    @strawberry.field(
+        graphql_type=list[Quota],
+        description="The quotas of the caller in all groups together, and their use.",
+        metadata=price_metadata(2),
+    )
+    @staticmethod
+    async def quotas(info: Info) -> Sequence[quota_report.Quota]:
+        return await info.context.session.quotas.of_caller()
 
 
 @strawberry.type

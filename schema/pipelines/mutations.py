@@ -16,6 +16,7 @@ from penstock.schema.core.failures import (
     NameTaken,
     NotFound,
     NotPermitted,
+    QuotaExceeded,
     ValidationProblem,
     VersionConflict,
     settle_failure,
@@ -147,7 +148,13 @@ class RevokePipelinePayload:
 
 
 CreatePipelineResult = Annotated[
-    CreatePipelinePayload | NotFound | NotPermitted | ValidationProblem | NameTaken | LimitExceeded,
+    CreatePipelinePayload
+    | NotFound
+    | NotPermitted
+    | ValidationProblem
+    | NameTaken
+    | LimitExceeded
+    | QuotaExceeded,
     strawberry.union(
         "CreatePipelineResult",
         description="The new pipeline, or the reason why none was created.",
@@ -162,6 +169,7 @@ UpdatePipelineResult = Annotated[
     | NameTaken
     | VersionConflict
     | LimitExceeded
+    | QuotaExceeded
     | IllegalState,
     strawberry.union(
         "UpdatePipelineResult",

@@ -18,6 +18,7 @@ from penstock.datastore.dynamodb.protocol import ClientLimits
 from penstock.datastore.executions.records import ExecutionRules
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.objects.port import NO_FILES, Files
+from penstock.datastore.quotas.quotas import Quotas
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table
@@ -153,6 +154,7 @@ def build_store(
         longest_api_key=longest,
         execution_rules=ExecutionRules(retention=timedelta(days=settings.keep_executions_days)),
         shards=settings.counter_shards,
+        quotas=Quotas(settings.quota_rules),
     )
 
 

@@ -14,6 +14,7 @@ from penstock.datastore.dynamodb.protocol import DEFAULT_CLIENT, ClientKind
 from penstock.server.settings.invalid_settings import PREFIX, InvalidSettings
 from penstock.server.settings.limit_settings import LimitSettings
 from penstock.server.settings.ngsi_settings import NgsiSettings
+from penstock.server.settings.quota_settings import QuotaSettings
 
 
 def is_secure(url: str) -> bool:
@@ -94,7 +95,7 @@ _HOST = re.compile(r"(\*\.)?[a-z0-9.-]+|\[[0-9a-f:.]+\]|\*")
 _ORIGIN = re.compile(r"https?://(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::\d+)?")
 
 
-class Settings(WorkerSettings, NgsiSettings, LimitSettings):
+class Settings(WorkerSettings, NgsiSettings, QuotaSettings, LimitSettings):
     """All settings. Lists are comma-separated; an empty variable counts as unset."""
 
     model_config = SettingsConfigDict(

@@ -1,9 +1,13 @@
 """The patterns of groups, names and grants, for each kind, one test for each row."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from penstock.datastore.quotas.amounts import Amounts
+from penstock.datastore.quotas.quotas import Quotas
+from penstock.datastore.quotas.rules import QuotaRules
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from tests.support.graphql_client import (
@@ -33,6 +37,8 @@ GRANT = """mutation($input: GrantPipelineInput!) { grantPipeline(input: $input) 
 REVOKE = """mutation($input: RevokePipelineInput!) { revokePipeline(input: $input) {
   __typename ...on RevokePipelinePayload { pipeline { groups version } } ...on UserError { code }
 } }"""
+KEPT = "query($path: GroupPath!) { group(path: $path) { quotas { kind maximum used } } }"
+MINE = "{ viewer { quotas { kind maximum used } } }"
 PIPELINE = "query($id: ID!) { pipeline(id: $id) { name version } }"
 VERSION = """query($id: ID!) { pipeline(id: $id) { versionNumbered(version: 1) { name } } }"""
 VERSIONS = "query($id: ID!) { pipeline(id: $id) { versions { nodes { version } } } }"
@@ -276,3 +282,55 @@ async def test_compare_two_versions_of_a_resource(ask: Ask) -> None:
     found = (await ask(DIFF, {"id": id}, NORTHWEST)).value["diff"]
     assert found == [{"op": "REPLACE", "path": "/name", "before": "one", "after": "two"}]
     assert (await ask(DIFF, {"id": id}, FRANCE)).code == "NOT_FOUND"
+
+
+def quotas_by_kind(quotas: Any) -> dict[str, tuple[int, int | None]]:
+    return {one["kind"]: (one["used"], one["maximum"]) for one in quotas}
+
+
+async def fill(ask: Ask) -> Ask:
+    """Make three resources with four versions, in a store with quotas."""
+    await ask.create_groups()
+    rules = QuotaRules(Amounts(resources=20), Amounts(resources=10, bytes=7))
+    ask = Ask(replace(ask.store, quotas=Quotas(rules)), ask.noun)
+    id = await ask.make("/usa", "one")
+    await ask.make("/usa/northwest", "two")
+    await ask.make("/eu", "three")
+    await ask.change(id, 1, name="two more")
+    return ask
+
+
+async def test_show_what_a_group_with_all_below_it_keeps(ask: Ask) -> None:
+    """show what a group with all below it keeps"""
+    ask = await fill(ask)
+
+    async def read_quotas(path: str, caller: Caller = ROOT) -> Any:
+        quotas = (await ask(KEPT, {"path": path}, caller)).value["quotas"]
+        return quotas and quotas_by_kind(quotas)
+
+    assert await read_quotas("/usa") == {
+        "RESOURCES": (2, 20),
+        "VERSIONS": (3, None),
+        "FILES": (0, None),
+        "BYTES": (0, None),
+        "OPEN_UPLOADS": (0, 1_000),
+    }
+    assert (await read_quotas("/"))["RESOURCES"] == (3, None)
+    assert (await read_quotas("/usa/northwest", NORTHWEST))["RESOURCES"] == (1, 20)
+    # The caller sees the group above, but not what lies in it.
+    assert await read_quotas("/usa", NORTHWEST) is None
+    assert (await ask(KEPT, {"path": "/eu"}, NORTHWEST)).code == "NOT_FOUND"
+
+
+async def test_show_what_a_user_keeps(ask: Ask) -> None:
+    """show what a user keeps"""
+    ask = await fill(ask)
+    assert quotas_by_kind((await ask(MINE)).value["quotas"]) == {
+        "RESOURCES": (3, 10),
+        "VERSIONS": (4, None),
+        "FILES": (0, None),
+        "BYTES": (0, 7),
+        "OPEN_UPLOADS": (0, 100),
+    }
+    nobodys = (await ask(MINE, caller=NORTHWEST)).value["quotas"]
+    assert quotas_by_kind(nobodys)["RESOURCES"] == (0, 10)

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,10 @@ import pytest
 from graphql import GraphQLUnionType
 
 from penstock.datastore.clock import iso_timestamp
-from penstock.datastore.roles import Caller
+from penstock.datastore.quotas.amounts import Amounts
+from penstock.datastore.quotas.quotas import Quotas
+from penstock.datastore.quotas.rules import QuotaRules
+from penstock.datastore.roles import Caller, GroupPath
 from penstock.datastore.table.layout import API_KEY
 from penstock.datastore.table.port import Put
 from penstock.schema import schema
@@ -48,6 +52,14 @@ LIMIT = {"limit": "operations of a transaction", "maximum": 100}
 NEVER = {
     (f"Revoke{title}Result", "LimitExceeded")
     for title in ("Pipeline", "Calculation", "ReferenceDataset")
+} | {
+    (union, "LimitExceeded")
+    for union in (
+        "CreateAudioUploadResult",
+        "CreateDatasetUploadResult",
+        "CreatePlaylistUploadResult",
+        "RetryExecutionResult",
+    )
 }
 """Members that clients may still select, although nothing makes them any more."""
 DETAILS = {
@@ -55,8 +67,12 @@ DETAILS = {
     "NameTaken": "holder group",
     "VersionConflict": "currentVersion",
     "LimitExceeded": "limit maximum actual",
+    "QuotaExceeded": "quota maximum used group",
     "IllegalState": "state",
 }
+FULL = GroupPath("/full")
+"""A group that may keep no more than it does."""
+UPLOADS = {"quota": "OPEN_UPLOADS", "maximum": 100, "used": 100, "group": None}
 
 
 TOMORROW = "tomorrow"
@@ -113,6 +129,20 @@ CASES: dict[tuple[str, str], Case] = {
         "LIMIT_EXCEEDED",
         None,
         TOO_LONG,
+    ),
+    ("CreatePipelineResult", "QuotaExceeded"): Case(
+        "createPipeline",
+        draft("new", group=FULL),
+        "QUOTA_EXCEEDED",
+        None,
+        {"quota": "RESOURCES", "maximum": 1, "used": 1, "group": FULL},
+    ),
+    ("UpdatePipelineResult", "QuotaExceeded"): Case(
+        "updatePipeline",
+        {"id": "kept", "expectedVersion": 1, "name": "new"},
+        "QUOTA_EXCEEDED",
+        None,
+        {"quota": "VERSIONS", "maximum": 1, "used": 1, "group": FULL},
     ),
     ("UpdatePipelineResult", "NotFound"): Case(
         "updatePipeline", {"id": ABSENT, "expectedVersion": 1}, "NOT_FOUND", ["id"]
@@ -256,12 +286,12 @@ CASES: dict[tuple[str, str], Case] = {
 CASES |= {
     **run_failures(),
     **execution_failures(),
-    ("RetryExecutionResult", "LimitExceeded"): Case(
+    ("RetryExecutionResult", "QuotaExceeded"): Case(
         "retryExecution",
         {"id": "cancelled"},
-        "LIMIT_EXCEEDED",
+        "QUOTA_EXCEEDED",
         None,
-        {"limit": "uploads open at a time", "maximum": 100, "actual": 101},
+        UPLOADS,
         COLLECTOR,
     ),
 }
@@ -285,12 +315,12 @@ CASES["UpdateReferenceDatasetResult", "LimitExceeded"] = CASES[
 CASES["CreateDatasetUploadResult", "NotFound"] = Case(
     "createDatasetUpload", {"group": "/nowhere"}, "NOT_FOUND", ["group"], {}, USA
 )
-CASES["CreateDatasetUploadResult", "LimitExceeded"] = Case(
+CASES["CreateDatasetUploadResult", "QuotaExceeded"] = Case(
     "createDatasetUpload",
     {"group": "/usa"},
-    "LIMIT_EXCEEDED",
+    "QUOTA_EXCEEDED",
     None,
-    {"limit": "uploads open at a time", "maximum": 100, "actual": 101},
+    UPLOADS,
     COLLECTOR,
 )
 CASES["CreateDatasetUploadResult", "NotPermitted"] = Case(
@@ -346,7 +376,8 @@ async def resources(ask: Ask) -> dict[str, str]:
     await ask.change(made["cold"], 1, state="FROZEN")
     made["same"] = await ask.make("/usa", "same")
     made["other same"] = await ask.make("/eu", "same")
-    await ask.create_groups(*BELOW)
+    await ask.create_groups(*BELOW, FULL)
+    made["kept"] = await ask.make(FULL, "kept")
     made["heavy"] = await ask.make(BELOW[0], "heavy")
     grant = "mutation($input: GrantPipelineInput!) { grantPipeline(input: $input) { __typename } }"
     for group in BELOW[1:]:
@@ -405,7 +436,9 @@ class Places:
 
     async def of(self, noun: str) -> tuple[Ask, dict[str, str]]:
         if noun not in self._made:
-            store = await self._opened.enter_async_context(open_embedded(self._directory))
+            opened = await self._opened.enter_async_context(open_embedded(self._directory))
+            rules = QuotaRules(own={FULL: Amounts(resources=1, versions=1)})
+            store = replace(opened, quotas=Quotas(rules))
             made = await resources(Ask(store, noun))
             self._made[noun] = Ask(store), made
         return self._made[noun]

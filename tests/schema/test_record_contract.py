@@ -9,6 +9,7 @@ from graphql import GraphQLField, GraphQLNonNull, GraphQLObjectType
 from strawberry.types.field import StrawberryField
 
 from penstock.datastore import records
+from penstock.datastore.access import quota_report
 from penstock.datastore.audio import records as audio
 from penstock.datastore.executions import inline
 from penstock.datastore.executions import records as execution_records
@@ -82,6 +83,7 @@ RECORDS: dict[str, type] = {
     "Run": runs.Run,
     "RunCount": runs.RunCount,
     "RunEvent": runs.RunEvent,
+    "Quota": quota_report.Quota,
     "ReferenceDataset": records.ReferenceDataset,
     "ReferenceDatasetVersion": records.ReferenceDatasetVersion,
     "Tag": records.Tag,

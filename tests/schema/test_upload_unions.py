@@ -27,7 +27,7 @@ def gives_form(type: GraphQLObjectType) -> bool:
     )
 
 
-def test_every_result_with_an_upload_form_has_a_limit() -> None:
+def test_every_result_with_an_upload_form_has_a_quota() -> None:
     mutation = core_schema(schema).mutation_type
     assert mutation is not None
     giving = dict[str, set[str]]()
@@ -36,5 +36,5 @@ def test_every_result_with_an_upload_form_has_a_limit() -> None:
         assert isinstance(union, GraphQLUnionType)
         if any(gives_form(each) for each in union.types):
             giving[name] = {each.name for each in union.types}
-    missing = {name for name, members in giving.items() if "LimitExceeded" not in members}
+    missing = {name for name, members in giving.items() if "QuotaExceeded" not in members}
     assert missing == set(OPENS_NONE)

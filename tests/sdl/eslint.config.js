@@ -44,6 +44,7 @@ const VALUES = [
   "Play",
   "PlayQueue",
   "PlaylistFile",
+  "Quota",
   "RowProblem",
   "RunCount",
   "RunEvent",
@@ -67,6 +68,7 @@ const FAILURES = [
   "NameTaken",
   "NotFound",
   "NotPermitted",
+  "QuotaExceeded",
   "ValidationProblem",
   "VersionConflict",
 ];

@@ -7,6 +7,7 @@ mistake in the layout shows.
 
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Iterable, Mapping
+from hashlib import blake2b
 from typing import Any
 
 from penstock.datastore.dynamodb.table import DynamoDBTable
@@ -17,9 +18,25 @@ from penstock.datastore.table.port import Attributes, Key, Table, key_of
 from penstock.datastore.table.schema_marker import GuardedTable
 from tests.support.table_interceptors import InterceptedTable, LaggingTable
 
+QUOTAS = ("QL:", "QU:")
 NGSI = ("NA:", "NC:", "ND:", "NE:", "NF:", "NM:", "NP:", "NR:", "NS", "NT:", "NX:")
-OWN_FACTS = ("IK:", "AK:", "K:", "SM", "J:", "U:", "PL:", "R:", "RC:", "RL:", "RM:", "FU:", *NGSI)
-"""Key prefixes of receipts, API keys, jobs and the marker, from which no row is derived.
+OWN_FACTS = (
+    "IK:",
+    "AK:",
+    "K:",
+    "SM",
+    "J:",
+    "U:",
+    "PL:",
+    "R:",
+    "RC:",
+    "RL:",
+    "RM:",
+    "FU:",
+    *QUOTAS,
+    *NGSI,
+)
+"""Key prefixes of receipts, API keys, jobs, quotas and the marker, from which no row is derived.
 
 Results (`PER:`) are also such rows.
 
@@ -74,7 +91,7 @@ async def faults(table: Table) -> list[str]:
         for key in wanted.keys() & standing.keys()
         if wanted[key] != standing[key]
     ]
-    return sorted(found + list(_odd_labels(rows)))
+    return sorted(found + list(_odd_labels(rows)) + list(_missing_listings(rows)))
 
 
 def escape_key(text: str) -> str:
@@ -108,9 +125,14 @@ def _expected_rows(rows: Rows) -> Facts:
             _group(pk.removeprefix("G:"), counters)["children"] += 1
         elif pk.startswith("RM:"):
             _group(pk.removeprefix("RM:"), counters)["grants"] += 1
-    for key, counts in counters.items():
-        wanted[key] = {**wanted.get(key, {}), **counts}
+    _add_counts(wanted, counters)
     return wanted
+
+
+def _add_counts(wanted: Facts, counters: Mapping[Key, Counter[str]]) -> None:
+    for key, counts in counters.items():
+        if present := {name: count for name, count in counts.items() if count}:
+            wanted[key] = {**wanted.get(key, {}), **present}
 
 
 def _group(path: str, counters: dict[Key, Counter[str]]) -> Counter[str]:
@@ -160,6 +182,10 @@ def _resource(
         form(tag["key"]): "#".join(escape_key(form(level)) for level in tag["value"].split("/"))
         for tag in item["tags"]
     }
+    if versions := item.get("countedVersions"):
+        kept = counters[_kept_key(item["owner"], item["createdBy"], item.get("shard", 0))]
+        kept.update(count=1, versions=versions)
+        kept.update(files=item.get("countedFiles", 0), bytes=item.get("countedBytes", 0))
     for home in {*item["groups"], item["owner"]}:
         _count_grant(home, item.get("shard", 0), counters)
     if item["owner"] not in item["groups"]:
@@ -170,6 +196,23 @@ def _resource(
         _name(id, f"AID:{kind}:{escape_key(form(item['name']))}", group, wanted, counters)
         for key, levels in values.items():
             _tag(kind, id, group, key, levels, plain, item.get("shard", 0), wanted, counters)
+
+
+def _kept_key(group: str, user: str, shard: int) -> Key:
+    """The row that counts what a user keeps in a group, below the highest group but the root."""
+    top = [*line(group), group][:2][-1]
+    digest = blake2b(user.encode(), digest_size=16).hexdigest()
+    return Key(f"QG:{escape_key(top)}", f"QG:{escape_key(group)}/:{digest}:{shard:02}")
+
+
+def _missing_listings(rows: Rows) -> Iterable[str]:
+    """The counts of users that their own lists do not name."""
+    for (pk, sk), item in rows.items():
+        if pk.startswith("QG:"):
+            _, group, _, shard = sk.split(":")
+            listed = Key(f"QU:{escape_key(str(item['user']))}", f"QU:{group[:-1] or '/'}:{shard}")
+            if listed not in rows:
+                yield f"unlisted {pk}, {sk}"
 
 
 def _execution(
@@ -186,6 +229,9 @@ def _execution(
     shard = int(id[-4:], 16) % 8
     wanted[Key(f"PED:{stage}:{shard:02}", f"PED:{item['due']:013}:{id}")] = {"empty": True}
     counters[Key(f"P:{pipeline}", "PEC")]["count"] += 1
+    if owner := item.get("owner"):
+        kept = counters[_kept_key(owner, item["createdBy"], item.get("shard", 0))]
+        kept.update(files=item.get("countedFiles", 0), bytes=item.get("countedBytes", 0))
     values = {
         escape_key(form(tag["key"])): [escape_key(form(level)) for level in tag["value"].split("/")]
         for tag in item["tags"]
@@ -248,7 +294,11 @@ def _standing_rows(rows: Rows) -> Facts:
 
 def _compared_attributes(key: Key, item: Mapping[str, Any]) -> dict[str, Any]:
     """Return the compared attributes of a row; counts of zero are left out."""
-    counts = ("below", "children", "grants", "shards", "count", "deeper")
+    counts = ["below", "children", "grants", "shards", "count", "deeper"]
+    if key.pk.startswith("QG:"):
+        # A row that nothing counts in any more stays.
+        kept = ("count", "versions", "files", "bytes")
+        return {name: item[name] for name in kept if item.get(name)}
     names: Iterable[str] = ("siKey1", "id", *counts)
     facts = {name: item[name] for name in names if item.get(name)}
     if key.sk not in LATEST.values() and "tags" in item and isinstance(item["tags"], dict):

@@ -6,7 +6,14 @@ from typing import Final
 from penstock.datastore.access.access import Access
 from penstock.datastore.audio.names import object_hash
 from penstock.datastore.audio.records import ImportFailure, ImportFailureCode
-from penstock.datastore.errors import BadArgument, Invalid, LimitExceeded, NotFound, PenstockError
+from penstock.datastore.errors import (
+    BadArgument,
+    Invalid,
+    LimitExceeded,
+    NotFound,
+    PenstockError,
+    QuotaExceeded,
+)
 from penstock.datastore.jobs.leases import JOB_RETENTION
 from penstock.datastore.objects.port import check_key
 from penstock.datastore.table.items import load
@@ -68,8 +75,8 @@ def _failure_code(key: str, error: PenstockError) -> ImportFailureCode:
             return ImportFailureCode.INVALID_KEY
         case Invalid():
             return ImportFailureCode.INVALID_TAGS
-        case LimitExceeded():
-            return ImportFailureCode.LIMIT_EXCEEDED
+        case LimitExceeded() | QuotaExceeded():
+            return ImportFailureCode(error.code.value)
         case _:
             return ImportFailureCode.OTHER
 

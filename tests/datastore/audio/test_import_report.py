@@ -14,7 +14,9 @@ from penstock.datastore.errors import (
     LimitExceeded,
     NotFound,
     PenstockError,
+    QuotaExceeded,
 )
+from penstock.datastore.quota_kinds import QuotaKind
 from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Put
@@ -32,6 +34,7 @@ CASES: tuple[tuple[str, PenstockError, str], ...] = (
     ("a/b", NotFound("There is no such object."), "VANISHED"),
     ("a", Invalid(TWO_PROBLEMS), "INVALID_TAGS"),
     ("a", LimitExceeded("bytes of an item", 1, 2), "LIMIT_EXCEEDED"),
+    ("a", QuotaExceeded(QuotaKind.FILES, 1, 1), "QUOTA_EXCEEDED"),
     ("a", IllegalState("?", "?"), "OTHER"),
 )
 

@@ -57,9 +57,12 @@ CSV = "fuel,factor\ngas,2.30\nwood,0.11\n"
 ANN = caller({USA: Role.CONTRIBUTOR})
 
 
+OF_SHARDS = ("GC:", "QG:", "QU:")
+
+
 async def keys_beside_shards(store: Store) -> set[Key]:
     """The keys of all rows but those of the groups' shards, which stay once they are open."""
-    return {key for key in await contents(store.table) if not key.pk.startswith("GC:")}
+    return {key for key in await contents(store.table) if not key.pk.startswith(OF_SHARDS)}
 
 
 async def all_keys(files: Files) -> list[str]:

@@ -7,10 +7,11 @@ from datetime import timedelta
 import pytest
 
 from penstock.datastore.access.open_uploads import UploadLimits
-from penstock.datastore.errors import IllegalState, Invalid, LimitExceeded, NotFound
+from penstock.datastore.errors import IllegalState, Invalid, NotFound, QuotaExceeded
 from penstock.datastore.executions.create import ExecutionRequest
 from penstock.datastore.executions.files import ingest_key
 from penstock.datastore.executions.records import Execution, ExecutionMode
+from penstock.datastore.quota_kinds import QuotaKind
 from penstock.datastore.records import DatasetColumn, Pipeline, ValueType
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
@@ -39,9 +40,9 @@ async def open_places(table: Table) -> list[str]:
     return sorted(str(row["subject"]) for key, row in rows if key.pk.startswith("FU:"))
 
 
-async def expect_refusal(store: Store, pipeline: Pipeline, who: Caller = ANN) -> LimitExceeded:
+async def expect_refusal(store: Store, pipeline: Pipeline, who: Caller = ANN) -> QuotaExceeded:
     before = await contents(store.table)
-    with pytest.raises(LimitExceeded) as caught:
+    with pytest.raises(QuotaExceeded) as caught:
         await begin_execution(store, pipeline, who)
     assert await contents(store.table) == before
     return caught.value
@@ -56,7 +57,8 @@ async def test_uploads_are_open_until_they_are_confirmed(store: Store, pipeline:
     store = with_limits(store, 3)
     made = [await begin_execution(store, pipeline) for _ in range(3)]
     error = await expect_refusal(store, pipeline)
-    assert (error.limit, error.maximum, error.actual) == ("uploads open at a time", 3, 4)
+    assert (error.kind, error.maximum, error.used) == (QuotaKind.OPEN_UPLOADS, 3, 3)
+    assert error.group is None
     await start(store, made[1])
     await begin_execution(store, pipeline)
     await expect_refusal(store, pipeline)
@@ -75,7 +77,7 @@ async def test_uploads_of_all_kinds_count_together(store: Store, pipeline: Pipel
     await session.dataset_files.upload(USA)
     await expect_refusal(store, pipeline)
     for opening in (session.audio.registering.upload("b.mp3"), session.dataset_files.upload(USA)):
-        with pytest.raises(LimitExceeded):
+        with pytest.raises(QuotaExceeded):
             await opening
     await store.open_session(EVE).audio.registering.upload("a.mp3")
 
@@ -86,10 +88,8 @@ async def test_a_group_has_only_so_many_uploads_open(store: Store, pipeline: Pip
     for who in (ANN, ANN, bob, bob):
         await begin_execution(store, pipeline, who)
     for who in (ANN, bob):
-        assert (
-            await expect_refusal(store, pipeline, who)
-        ).limit == "uploads open at a time of the group"
-    with pytest.raises(LimitExceeded):
+        assert (await expect_refusal(store, pipeline, who)).group == pipeline.owner
+    with pytest.raises(QuotaExceeded):
         await store.open_session(ANN).dataset_files.upload(USA)
     await store.open_session(ANN).audio.registering.upload("of no group.mp3")
 
@@ -130,7 +130,7 @@ async def test_a_retry_that_waits_for_an_input_opens_an_upload(
     await changing.cancel(cancelled.id)
     waiting = await begin_execution(store, pipeline)
     before = await contents(store.table)
-    with pytest.raises(LimitExceeded):
+    with pytest.raises(QuotaExceeded):
         await changing.retry(cancelled.id)
     assert await contents(store.table) == before
     await changing.cancel(waiting.id)
@@ -150,7 +150,7 @@ async def test_a_dataset_upload_is_open_until_its_file_is_used(store: Store) -> 
     ticket = await files.upload(USA)
     missing = await files.check_upload(COLUMNS, "k", ticket.id)
     assert missing.problems[0].code == "NO_FILE"
-    with pytest.raises(LimitExceeded):
+    with pytest.raises(QuotaExceeded):
         await files.upload(USA)
     await put_file(store.files, files._upload_key(ticket.id), b"k\na\n")
     checked = await files.check_upload(COLUMNS, "k", ticket.id)
@@ -199,7 +199,7 @@ async def test_many_at_once_never_open_more(store: Store, pipeline: Pipeline) ->
     opening = [store.open_session(ANN).audio.registering.upload(f"{n}.mp3") for n in range(20)]
     ended = await gather(*opening, return_exceptions=True)
     assert sum(not isinstance(one, BaseException) for one in ended) == 5
-    assert all(isinstance(one, LimitExceeded) for one in ended if isinstance(one, BaseException))
+    assert all(isinstance(one, QuotaExceeded) for one in ended if isinstance(one, BaseException))
     assert len(await open_places(store.table)) == 5
 
 
@@ -219,5 +219,5 @@ async def test_an_audio_upload_is_open_until_it_is_a_track(store: Store) -> None
         await upload_and_register(audio, f"{name}.wav", sound("wav", 1, TAGS, COVER))
     await audio.registering.upload("e.wav")
     await audio.registering.upload("f.wav")
-    with pytest.raises(LimitExceeded):
+    with pytest.raises(QuotaExceeded):
         await audio.registering.upload("g.wav")

@@ -33,12 +33,16 @@ async def files_of(store: Store, execution: Execution) -> list[bool]:
     return [await read_content(store.files, key) is not None for key in all_keys(execution)]
 
 
-async def rows_left(store: Store) -> set[str]:
-    """The kinds of rows that are left, without groups, and without those that expire by themselves.
+KEPT = {"G", "GC", "QG", "QU", "IK", "FU"}
 
-    These are receipts of idempotency and the places of open uploads.
+
+async def rows_left(store: Store) -> set[str]:
+    """The kinds of rows that are left, without groups and their counts.
+
+    Those that expire by themselves are left out too: receipts of idempotency and the places of open
+    uploads.
     """
-    return {key.pk.split(":")[0] for key in await contents(store.table)} - {"G", "GC", "IK", "FU"}
+    return {key.pk.split(":")[0] for key in await contents(store.table)} - KEPT
 
 
 async def test_a_run_is_kept_for_some_time_and_then_gone_with_its_files_and_counts(

@@ -123,15 +123,21 @@ async def test_an_upgrade_that_was_stopped_goes_on_and_then_the_old_release_only
     with pytest.raises(KeyboardInterrupt):
         await upgrade(fleet, stop_after=2)
     halfway = await read_marker(fleet.table)
-    assert (halfway.schema, halfway.step, halfway.cursor) == (7, 8, made[1].id)
+    assert (halfway.schema, halfway.step, halfway.cursor) == (
+        THIS_RELEASE.schema,
+        NEXT.schema,
+        made[1].id,
+    )
     assert [await fleet.zone_of(each.id) for each in made] == ["north", "north", None]
     fleet.pass_time()
     await fleet.old.pipelines.writing.update(made[0].id, 1, {"description": "written meanwhile"})
-    assert await upgrade(fleet) == SchemaMarker(schema=8, minimum_reader=6, minimum_writer=8)
+    assert await upgrade(fleet) == SchemaMarker(
+        schema=NEXT.schema, minimum_reader=8, minimum_writer=NEXT.schema
+    )
     assert [await fleet.zone_of(each.id) for each in made] == ["north"] * 3
     fleet.pass_time()
     kept = await contents(fleet.table)
-    with pytest.raises(TooOld, match=r"too old to write the table: it knows .* 7, and 8 is needed"):
+    with pytest.raises(TooOld, match=r"too old to write the table: it knows .* 8, and 9 is needed"):
         await fleet.old.pipelines.writing.update(made[2].id, 1, {"name": "four"})
     with pytest.raises(Unavailable):
         await fleet.old_table.ping()
@@ -151,7 +157,7 @@ async def test_a_rollback_before_the_upgrade_keeps_what_the_next_release_wrote(
     await again.old.pipelines.writing.update(made.id, 1, {"name": "second"})
     await again.old.pipelines.writing.update(made.id, 2, {"description": "third"})
     assert await again.zone_of(made.id) == "south"
-    assert (await upgrade(again)).schema == 8
+    assert (await upgrade(again)).schema == NEXT.schema
     assert await again.zone_of(made.id) == "south"
 
 

@@ -15,6 +15,7 @@ from penstock.datastore.table.layout import GRANT, PIPELINE, KindDefinition
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Delete, Item, Key, Put
 from penstock.datastore.tag_search.tags import MAX_TAGS, TagFilter
+from tests.datastore.resources.large_resources import OF_GROUPS
 from tests.support.consistency_check import contents, faults
 from tests.support.sample_resources import (
     EU,
@@ -76,8 +77,9 @@ async def test_what_fits_a_hundred_operations_is_one_transaction(store: Store) -
     store = await open_one_shard(store)
     session, traced = store.open_session(SUPER), TracedTable(store.table)
     writing = replace(store, table=traced).open_session(SUPER).pipelines.writing
-    # Latest, version, claim, marker, list, grant, group: 7. Each tag: its key, two for each level.
-    exact = [*(f"k{n}=v" for n in range(31))]
+    # Latest, version, claim, marker, list, grant, group, quotas: 8.
+    # Each tag: its key, and two for each level.
+    exact = [*(f"k{n}=v" for n in range(29)), "l=a/b"]
     over = [*(f"k{n}=v" for n in range(30)), "l=a/b"]
     await writing.create(USA, draft_of(PIPELINE, "one", *exact), None)
     assert traced.seen == (0, 1, 1)
@@ -199,7 +201,7 @@ async def test_a_write_that_is_cut_off_anywhere_is_finished_or_never_happened(
 
 
 async def keys_beside_groups(store: Store) -> list[Key]:
-    return [key for key in await contents(store.table) if not key.pk.startswith(("G:", "GC:"))]
+    return [key for key in await contents(store.table) if not key.pk.startswith(OF_GROUPS)]
 
 
 async def delete_all(store: Store) -> None:
@@ -207,9 +209,7 @@ async def delete_all(store: Store) -> None:
     for key in await contents(store.table):
         if key.sk == PIPELINE.latest.sk.fill({}):
             await session.pipelines.deleting.delete(key.pk.partition(":")[2])
-    assert [
-        key for key in await contents(store.table) if not key.pk.startswith(("G:", "GC:"))
-    ] == []
+    assert [key for key in await contents(store.table) if not key.pk.startswith(OF_GROUPS)] == []
 
 
 @on_sqlite
@@ -294,9 +294,7 @@ async def test_a_delete_behind_an_unfinished_write_hides_at_once_and_leaves_noth
         assert await names_of(session, kind, group) == []
     assert await store.finish_deletes() == 2
     assert await faults(store.table) == []
-    assert [
-        key for key in await contents(store.table) if not key.pk.startswith(("G:", "GC:"))
-    ] == []
+    assert [key for key in await contents(store.table) if not key.pk.startswith(OF_GROUPS)] == []
 
 
 @on_sqlite

@@ -30,6 +30,8 @@ from penstock.datastore.table.layout import (
     GROUP_COUNT,
     IMPORT_FAILURE,
     INGEST_COUNT,
+    KEPT,
+    KEPT_OF_USER,
     LISTED,
     OPEN_UPLOAD,
     OWNED,
@@ -72,6 +74,7 @@ _PARTS: dict[str, st.SearchStrategy[KeyPart]] = {
     **dict.fromkeys(("seq", "shard", "due"), NUMBERS),
     **dict.fromkeys(("playlist", "rank", "entry", "at"), TEXTS),
     "holder": TEXTS,
+    "top": TEXTS,
     "place": NUMBERS,
 }
 _NAMED = re.compile(r"\{(\w+)")
@@ -82,6 +85,8 @@ QUERIED = {
     TAG_VALUE_COUNT: "TA:{kind}:",
     GROUP: "G:",
     GROUP_COUNT: "GC:",
+    KEPT: "QG:",
+    KEPT_OF_USER: "QU:",
     AUDIO: "AU:",
     AUDIO_BY_ARTIST: "AUR:",
     AUDIO_BY_ALBUM: "AUL:",

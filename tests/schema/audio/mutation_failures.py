@@ -29,23 +29,23 @@ AUDIO_CASES: dict[tuple[str, str], AudioCase] = {
     ("CreateAudioUploadResult", "ValidationProblem"): AudioCase(
         "createAudioUpload", {"fileName": "../x"}, "BAD_USER_INPUT", ["fileName"]
     ),
-    ("CreateAudioUploadResult", "LimitExceeded"): AudioCase(
+    ("CreateAudioUploadResult", "QuotaExceeded"): AudioCase(
         "createAudioUpload",
         {"fileName": "x.mp3"},
-        "LIMIT_EXCEEDED",
+        "QUOTA_EXCEEDED",
         None,
-        {"limit": "uploads open at a time", "maximum": 100, "actual": 101},
+        {"quota": "OPEN_UPLOADS", "maximum": 100, "used": 100},
         Caller("cora", {}),
     ),
     ("CreatePlaylistUploadResult", "ValidationProblem"): AudioCase(
         "createPlaylistUpload", {"fileName": "../x"}, "BAD_USER_INPUT", ["fileName"]
     ),
-    ("CreatePlaylistUploadResult", "LimitExceeded"): AudioCase(
+    ("CreatePlaylistUploadResult", "QuotaExceeded"): AudioCase(
         "createPlaylistUpload",
         {"fileName": "x.m3u8"},
-        "LIMIT_EXCEEDED",
+        "QUOTA_EXCEEDED",
         None,
-        {"limit": "uploads open at a time", "maximum": 100, "actual": 101},
+        {"quota": "OPEN_UPLOADS", "maximum": 100, "used": 100},
         Caller("cora", {}),
     ),
     ("AddAudioResult", "NotFound"): AudioCase(
@@ -53,6 +53,13 @@ AUDIO_CASES: dict[tuple[str, str], AudioCase] = {
     ),
     ("AddAudioResult", "ValidationProblem"): AudioCase(
         "addAudio", {"objectKey": "garbage"}, "BAD_USER_INPUT", ["objectKey"]
+    ),
+    ("AddAudioResult", "QuotaExceeded"): AudioCase(
+        "addAudio",
+        {"objectKey": "more"},
+        "QUOTA_EXCEEDED",
+        None,
+        {"quota": "FILES", "maximum": 1, "used": 1},
     ),
     ("AddAudioResult", "DuplicateObject"): AudioCase(
         "addAudio",

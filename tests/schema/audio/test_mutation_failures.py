@@ -10,6 +10,9 @@ import pytest
 from penstock.datastore.access.vault import LocalVault
 from penstock.datastore.audio.library import BucketAccess
 from penstock.datastore.objects.port import Credentials
+from penstock.datastore.quotas.amounts import Amounts
+from penstock.datastore.quotas.quotas import Quotas
+from penstock.datastore.quotas.rules import QuotaRules
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from penstock.datastore.table.layout import CONNECTION
@@ -33,6 +36,7 @@ from tests.support.graphql_client import ROOT, Ask, as_caller
 from tests.support.sample_resources import fill_open_uploads
 
 DETAILS = {
+    "QuotaExceeded": "quota maximum used",
     "ValidationProblem": "problems { path message }",
     "DuplicateObject": "existing",
     "VersionConflict": "currentVersion",
@@ -46,14 +50,19 @@ async def ask(store: Store, tmp_path: Path) -> AsyncIterator[Ask]:
     """Ask a store that keeps files and secrets."""
     buckets = BucketAccess(LocalVault(b"k" * 32))
     async with open_files("local", tmp_path) as files:
-        yield Ask(replace(store, files=files, user_buckets=buckets))
+        quotas = Quotas(QuotaRules(per_user=Amounts(files=1)))
+        yield Ask(replace(store, files=files, user_buckets=buckets, quotas=quotas))
         await buckets.pool.close()
 
 
 async def make_cases(ask: Ask) -> dict[str, str]:
     """Make the things that the cases name; a storage that points inside keeps its given name."""
     (track,) = await shelve(ask.store, draft("there", user="root", bucket="_local"))
-    for key, content in (("there", sound("mp3", 1, TAGS)), ("garbage", b"no audio at all")):
+    for key, content in (
+        ("there", sound("mp3", 1, TAGS)),
+        ("more", sound("mp3", 2, TAGS)),
+        ("garbage", b"no audio at all"),
+    ):
         await ask.store.files.write(f"audio/root/{key}", single_chunk(content), content_type="a/b")
     storage = (await connect_bucket(ask))["storage"]["id"]
     (row,) = [item for item in (await contents(ask.store.table)).values() if "sealed" in item]
@@ -68,6 +77,7 @@ async def make_cases(ask: Ask) -> dict[str, str]:
         "storage": storage,
         "no storage": GlobalId("Storage", ABSENT).encode(),
         "there": "audio/root/there",
+        "more": "audio/root/more",
         "garbage": "audio/root/garbage",
     }
 

@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "866520fb494567261376896da064b24c3c251975bca972bb8158342ce251ee87"
+STRUCTURE = "5364d20521c4d3d46a604b04eaa21de139cd8ecff05b0efdf014efc1452ed8d7"
 SMALL = '''
 """The fields that read data."""
 type Query {

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tests.schema.failure_case import ABSENT, READER, Case
+from tests.support.graphql_client import as_caller
 
 CREATION: Mapping[tuple[str, str], Case] = {
     ("CreateExecutionResult", "NotFound"): Case(
@@ -24,6 +25,14 @@ CREATION: Mapping[tuple[str, str], Case] = {
         "LIMIT_EXCEEDED",
         ["rows"],
         {"limit": "rows of a request", "maximum": 1000, "actual": 1001},
+    ),
+    ("CreateExecutionResult", "QuotaExceeded"): Case(
+        "createExecution",
+        {"pipelineId": "one"},
+        "QUOTA_EXCEEDED",
+        None,
+        {"quota": "OPEN_UPLOADS", "maximum": 100, "used": 100, "group": None},
+        as_caller("cora", "/usa=admin"),
     ),
     ("CreateExecutionResult", "IllegalState"): Case(
         "createExecution", {"pipelineId": "cold"}, "ILLEGAL_STATE", None, {"state": "FROZEN"}

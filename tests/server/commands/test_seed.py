@@ -36,7 +36,7 @@ def counting(rows: Any) -> Any:
     return {
         key: {name: value for name, value in row.items() if value != 0 and name != "shards"}
         for key, row in rows.items()
-        if not key.pk.startswith("GC:") or row.get("grants")
+        if not key.pk.startswith(("GC:", "QG:", "QU:")) or row.get("grants")
     }
 
 

@@ -1,0 +1,131 @@
+"""The files of executions count for the group of the pipeline and for the user, until removed."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from penstock.datastore.errors import QuotaExceeded
+from penstock.datastore.executions.create import ExecutionRequest
+from penstock.datastore.executions.records import ExecutionMode
+from penstock.datastore.quota_kinds import QuotaKind
+from penstock.datastore.quotas.amounts import Amounts
+from penstock.datastore.quotas.quotas import Quotas
+from penstock.datastore.quotas.rules import QuotaRules
+from penstock.datastore.quotas.usage import sum_group, sum_user
+from penstock.datastore.records import Pipeline
+from penstock.datastore.recount import Recount
+from penstock.datastore.store import Store
+from penstock.datastore.table.port import Key, Update
+from tests.datastore.executions.sample_executions import (
+    ANN,
+    ERRORS,
+    INPUT,
+    OUTPUT,
+    begin_execution,
+    finished_execution,
+    ready_execution,
+)
+from tests.support.consistency_check import contents, faults
+from tests.support.sample_resources import USA, Watch, on_sqlite
+
+BOTH = len(INPUT) + len(OUTPUT) + len(ERRORS)
+
+
+async def sum_files(store: Store) -> Amounts:
+    """The files that ann keeps, which are all files of the group."""
+    found = await sum_user(store.table, "ann")
+    group = await sum_group(store.table, USA)
+    assert (found.files, found.bytes) == (group.files, group.bytes)
+    return found
+
+
+async def test_input_and_output_count_until_the_execution_is_removed(
+    store: Store, pipeline: Pipeline, watch: Watch
+) -> None:
+    await begin_execution(store, pipeline)
+    assert await sum_files(store) == Amounts()
+    await finished_execution(store, pipeline)
+    assert await sum_files(store) == Amounts(files=2, bytes=BOTH)
+    await ready_execution(store, pipeline)
+    assert await sum_files(store) == Amounts(files=3, bytes=len(INPUT) + BOTH)
+    watch.move(timedelta(days=30))
+    await store.finish_deletes()
+    assert await sum_files(store) == Amounts(files=1, bytes=len(INPUT))
+    assert await faults(store.table) == []
+
+
+async def test_a_deleted_pipeline_frees_the_files_of_its_executions(
+    store: Store, pipeline: Pipeline
+) -> None:
+    await finished_execution(store, pipeline)
+    await ready_execution(store, pipeline)
+    await store.open_session(ANN).pipelines.deleting.delete(pipeline.id)
+    await store.finish_deletes()
+    assert await sum_files(store) == Amounts()
+    assert await faults(store.table) == []
+
+
+@on_sqlite
+async def test_rows_of_a_request_count_like_a_file(store: Store, pipeline: Pipeline) -> None:
+    wanted = ExecutionRequest(pipeline_id=pipeline.id, mode=ExecutionMode.INLINE)
+    rows = [{"distance": 3, "Fuel type": "gas"}]
+    await store.open_session(ANN).executions.inline.run(wanted, rows)
+    found = await sum_files(store)
+    assert found.files == 2
+    assert found.bytes > 0
+    counted = Recount()
+    for item in (await contents(store.table)).values():
+        counted.read(item)
+    assert counted.differences() == []
+
+
+@on_sqlite
+@pytest.mark.parametrize("kind", [QuotaKind.FILES, QuotaKind.BYTES])
+async def test_where_no_room_is_left_no_execution_begins(
+    store: Store, pipeline: Pipeline, kind: QuotaKind
+) -> None:
+    await finished_execution(store, pipeline)
+    most = (await sum_files(store)).of(kind)
+    rules = QuotaRules(per_user=Amounts(**{kind.value: most}))
+    store = replace(store, quotas=Quotas(rules))
+    before = await contents(store.table)
+    with pytest.raises(QuotaExceeded) as refused:
+        await begin_execution(store, pipeline)
+    assert (refused.value.kind, refused.value.used, refused.value.group) == (kind, most, None)
+    left = {key for key in await contents(store.table) if not key.pk.startswith(("FU:", "QL:"))}
+    assert left == {key for key in before if not key.pk.startswith("FU:")}
+
+
+@on_sqlite
+async def test_an_execution_of_an_earlier_release_does_not_count(
+    store: Store, pipeline: Pipeline, watch: Watch
+) -> None:
+    made = await ready_execution(store, pipeline)
+    assert (await sum_files(store)).files == 1
+    key = Key(f"PE:{made.id}", "PE:P")
+    counted = [
+        each
+        for each, row in (await contents(store.table)).items()
+        if each.pk.startswith("QG:") and "files" in row
+    ]
+    forgotten = Update(key=key, remove=("owner", "countedFiles", "countedBytes"))
+    uncounted = [Update(key=each, remove=("files", "bytes")) for each in counted]
+    await store.table.transact([forgotten, *uncounted])
+    assert await store.execution_worker("w").run_all() == 1
+    assert await sum_files(store) == Amounts()
+    watch.move(timedelta(days=31))
+    await store.finish_deletes()
+    assert await sum_files(store) == Amounts()
+
+
+@on_sqlite
+async def test_a_repeated_creation_gets_its_execution_though_no_room_is_left(
+    store: Store, pipeline: Pipeline
+) -> None:
+    wanted = ExecutionRequest(pipeline_id=pipeline.id)
+    made = await store.open_session(ANN).executions.creating.create(wanted, "key")
+    await finished_execution(store, pipeline)
+    full = replace(store, quotas=Quotas(QuotaRules(Amounts(files=2))))
+    again = await full.open_session(ANN).executions.creating.create(wanted, "key")
+    assert again.id == made.id
