@@ -1,20 +1,25 @@
 """Reads and writes of executions that take more than one call of a repository."""
 
+from asyncio import gather
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from penstock.datastore.errors import NotPermitted, blame_field
+from penstock.datastore.errors import NotFound, NotPermitted, blame_field
 from penstock.datastore.executions.create import ExecutionRequest
 from penstock.datastore.executions.external_workers import ClaimedExecution
 from penstock.datastore.executions.listing import ExecutionFilter
-from penstock.datastore.executions.records import Execution
+from penstock.datastore.executions.records import Execution, Pin
 from penstock.datastore.objects.port import UploadForm
 from penstock.datastore.records import Pipeline
+from penstock.datastore.resources.reading import ACCESS_FIELDS
 from penstock.datastore.table.items import Projection
+from penstock.datastore.table.layout import KINDS
 from penstock.datastore.table.pages import Slice, Window
 from penstock.resolvers.context import Context
 from penstock.resolvers.loaders import prime_page
 from penstock.transform.outcome import RowCounts
+
+_KINDS = {kind.letter: kind for kind in KINDS}
 
 
 async def list_executions(
@@ -36,6 +41,20 @@ async def upload_form(context: Context, execution: Execution) -> UploadForm | No
         return await context.session.executions.uploads.form(execution.id)
     except NotPermitted:
         return None
+
+
+async def visible_pins(context: Context, execution: Execution) -> list[Pin]:
+    """Return the pins whose resources the caller sees, in one batch for each kind."""
+    found = await gather(*(_sees(context, pin) for pin in execution.pins))
+    return [pin for pin, is_visible in zip(execution.pins, found, strict=True) if is_visible]
+
+
+async def _sees(context: Context, pin: Pin) -> bool:
+    try:
+        await context.loaders.of(_KINDS[pin.kind]).latest(pin.id, ACCESS_FIELDS)
+    except NotFound:
+        return False
+    return True
 
 
 async def create(

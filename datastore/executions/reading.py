@@ -66,7 +66,8 @@ class ReadExecutions:
             for id, one in read.items()
             if not isinstance(one, Unreadable) and one.deleted_at is None
         }
-        owners = list(dict.fromkeys(one.pipeline_id for one in found.values()))
+        # An id without an execution costs as much as one that the caller does not see.
+        owners = list(dict.fromkeys(found[id].pipeline_id if id in found else id for id in keys))
         reading = ResourceReader(PIPELINE, self.access)
         pipelines = await reading.many(owners, projection=projection)
         visible = {one.id: one for one in pipelines if not isinstance(one, NotFound)}

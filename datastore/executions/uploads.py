@@ -9,7 +9,7 @@ import msgspec
 
 from penstock.datastore.access.access import Access, not_found_error
 from penstock.datastore.errors import IllegalState, NotFound, Unavailable
-from penstock.datastore.executions.access import require_run
+from penstock.datastore.executions.access import require_control, require_run
 from penstock.datastore.executions.files import ingest_key, input_key
 from penstock.datastore.executions.listing import ExecutionFilter, ListExecutions
 from penstock.datastore.executions.pinned_inputs import copy_upload
@@ -51,12 +51,12 @@ class Uploads:
     on_ready: Callable[[], None]
 
     async def form(self, id: str) -> UploadForm | None:
-        """The form that uploads the input; the caller must be allowed to run the pipeline.
+        """The form that uploads the input, for who created the execution or owns the pipeline.
 
         None if the input was uploaded already, or if the time for the upload is over.
         """
         execution, pipeline = await ReadExecutions(self.access).one(id)
-        require_run(self.access.caller, pipeline)
+        require_control(self.access.caller, pipeline, execution)
         if not awaits_upload(execution) or execution.upload_until is None:
             return None
         left = datetime.fromisoformat(execution.upload_until) - self.access.clock.now()
@@ -72,10 +72,20 @@ class Uploads:
     async def confirm(self, id: str) -> Execution:
         """Confirm that the input was uploaded, which makes the execution ready to run.
 
-        A repeated call changes nothing. Raises IllegalState if there is no input.
+        A repeated call changes nothing. Raises IllegalState if there is no input, and NotPermitted
+        for a caller who neither created the execution nor contributes to the owner group.
         """
         execution, pipeline = await ReadExecutions(self.access).one(id)
+        require_control(self.access.caller, pipeline, execution)
+        return await self._confirm(execution)
+
+    async def _confirm_reported(self, id: str) -> Execution:
+        """Confirm what a bucket reports through a caller who may run the pipeline."""
+        execution, pipeline = await ReadExecutions(self.access).one(id)
         require_run(self.access.caller, pipeline)
+        return await self._confirm(execution)
+
+    async def _confirm(self, execution: Execution) -> Execution:
         if execution.ready_at is not None:
             # An earlier call may have been cut off before it came so far.
             await self.files.refuse_uploads(ingest_key(execution))
@@ -102,7 +112,7 @@ class Uploads:
         execution = await find_execution(self.access.table, named["id"])
         if execution is None or ingest_key(execution) != key:
             return None
-        return await self.confirm(execution.id)
+        return await self._confirm_reported(execution.id)
 
     async def _confirm_earlier_key(self, key: str, named: re.Match[str]) -> Execution | None:
         """Confirm an upload for an execution of an earlier release, whose key has no id.
@@ -115,7 +125,7 @@ class Uploads:
         page = await ListExecutions(self.access).page(pipeline, listed, Window(size=MAX_CANDIDATES))
         for id, execution in page.entries:
             if ingest_key(execution) == key:
-                return await self.confirm(id)
+                return await self._confirm_reported(id)
         return None
 
 

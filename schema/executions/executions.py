@@ -239,10 +239,6 @@ class Execution(Node):
         description="The code of the failure, for programs; null if the execution has not failed."
     )
     tags: list[Tag] = strawberry.field(description="The tags by which the execution can be found.")
-    pins: list[ExecutionPin] = strawberry.field(
-        description="The calculations and reference datasets that the formulas use, in the "
-        "versions that were current when the execution was created."
-    )
     max_failed_rows: int | None = strawberry.field(
         description="The largest number of failed rows with which the execution can still "
         "succeed; null if there is no limit."
@@ -272,6 +268,18 @@ class Execution(Node):
         projection = projected_attributes(info, "Pipeline")
         return await info.context.loaders.of(PIPELINE).latest(execution.pipeline_id, projection)
 
+    @strawberry.field(
+        graphql_type=list[ExecutionPin],
+        description="The calculations and reference datasets that the formulas use, in the "
+        "versions that were current when the execution was created. Those that the caller does "
+        "not see are left out.",
+    )
+    @staticmethod
+    async def pins(
+        execution: strawberry.Parent[records.Execution], info: Info
+    ) -> list[records.Pin]:
+        return await executions.visible_pins(info.context, execution)
+
     @strawberry.field(description="An explanation of the state, for people; null if there is none.")
     @reads_attributes({"Execution": ("message",)})
     @staticmethod
@@ -288,7 +296,7 @@ class Execution(Node):
 
     @strawberry.field(
         description="The form that uploads the input while the execution waits for it; null for a "
-        "caller who may not run the pipeline."
+        "caller who neither created the execution nor contributes to the owner group."
     )
     @staticmethod
     async def upload(

@@ -86,7 +86,8 @@ async def test_rows_of_the_benchmark_are_to_the_byte_those_that_a_create_writes(
     found = (await embedded.get([key_of(row)])).items[key_of(row)]
     assert encode({**found}) == encode(row)
     ((count, counted),) = world.covering.items.items()
-    assert (await embedded.get([count])).items[count] == {**counted, "label": "Steel"}
+    labelled = {**counted, "label": "Steel", "since": id_of(7)}
+    assert (await embedded.get([count])).items[count] == labelled
 
 
 async def load(table: Table, source: PostingsTable) -> None:

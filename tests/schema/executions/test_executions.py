@@ -278,6 +278,32 @@ async def test_datasets_are_shown_and_given_to_workers_elsewhere(ask: Ask) -> No
     }
 
 
+async def test_pins_of_what_the_caller_does_not_see_are_left_out(ask: Ask) -> None:
+    await ask.create_groups("/usa", "/eu")
+    await Ask(ask.store, "reference dataset").make("/usa", "fuels")
+    transformer = {
+        "parameters": [{"index": 0, "key": "x", "type": "STRING"}],
+        "transforms": [
+            {
+                "index": 0,
+                "formula": "LOOKUP('fuels', :x) * 2",
+                "outputs": [{"index": 0, "key": "y", "type": "NUMBER"}],
+            }
+        ],
+    }
+    pipeline = await ask.make("/usa", "looking", transformer=transformer)
+    grant = """mutation($input: GrantPipelineInput!) { grantPipeline(input: $input) {
+      __typename } }"""
+    assert (await ask.input(grant, id=pipeline, group="/eu"))["__typename"] == (
+        "GrantPipelinePayload"
+    )
+    id = await create_uploaded_execution(ask, pipeline)
+    pins = "query($id: ID!) { execution(id: $id) { pins { name } } }"
+    for group, shown in (("/usa", [{"name": "fuels"}]), ("/eu", [])):
+        reader = as_caller("rita", f"{group}=reader")
+        assert (await ask(pins, {"id": id}, reader)).value["pins"] == shown
+
+
 async def test_a_dataset_that_is_gone_is_a_problem_of_the_pipeline(ask: Ask) -> None:
     await ask.create_groups("/usa")
     datasets = Ask(ask.store, "reference dataset")

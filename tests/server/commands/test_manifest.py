@@ -225,6 +225,7 @@ def test_a_command_line_that_makes_no_sense_changes_nothing(
 
 
 def test_what_a_rule_refuses_is_told_with_its_code(manifest: Any, tmp_path: Path) -> None:
+    manifest("discover", "run=0/", "--added-by", "t")
     before = rows(tmp_path)
     refused = manifest("discover", "s3://bucket/run=1/", "--added-by", "t")
     assert refused.code == 1
