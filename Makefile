@@ -46,6 +46,10 @@ kill: all tools ## kill the server amid 1,000 writes or notifications, 20 times 
 scale: all tools ## measure writes that meet, as AWS would refuse them; options in SCALE, as in SCALE=--help
 	@$(BIN)/python -m tests.scale $(SCALE)
 
+.PHONY: pictures
+pictures: all tools ## make the pictures of the README anew
+	PICTURES=docs/images $(BIN)/pytest -q tests/browser -k picture
+
 .PHONY: schema
 schema: all ## write schema.graphql
 	$(BIN)/penstock schema > schema.graphql

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +17,7 @@ from tests.browser.conftest import LOCAL, Visit
 
 pytestmark = pytest.mark.xdist_group("browser")
 
+PROJECT = Path(__file__).parents[2]
 EDITOR = ".graphiql-query-editor"
 ANSWER = ".graphiql-response .view-lines"
 TYPED = '{"authorization": "Bearer typed.token", "X-Typed": "yes"}'
@@ -100,6 +103,20 @@ async def test_the_first_example_runs_and_shows_its_answer(visit: Visit) -> None
     await expect(page.locator(ANSWER)).to_contain_text('"nodes"')
     await expect(page.locator(ANSWER)).not_to_contain_text('"errors"')
     assert_quiet(visit)
+
+
+async def test_the_picture_of_the_readme_shows_the_first_example(
+    visit: Visit, tmp_path: Path
+) -> None:
+    page = await sign_in(visit)
+    await page.set_viewport_size({"width": 1280, "height": 720})
+    await run(page)
+    await expect(page.locator(ANSWER)).to_contain_text("sap:concrete:00144")
+    await page.mouse.move(0, 0)
+    folder = Path(os.environ.get("PICTURES", tmp_path))
+    picture = await page.screenshot(path=folder / "graphiql.png")
+    shown = (PROJECT / "docs" / "images" / "graphiql.png").read_bytes()
+    assert picture[:24] == shown[:24]  # the same form and size
 
 
 async def test_requests_carry_the_token_and_the_name_of_the_page(visit: Visit) -> None:

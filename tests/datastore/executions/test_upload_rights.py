@@ -1,4 +1,4 @@
-"""Who uploads and starts the input of an execution: its creator and who owns the pipeline."""
+"""The creator of an execution and the owner group upload and start its input, nobody else."""
 
 import pytest
 
