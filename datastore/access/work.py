@@ -28,6 +28,10 @@ NOTIFIED_BYTES: Final = 200
 """Bytes of a notification that are read in one unit, whether to be stored or to be previewed."""
 
 
+CPU_SECONDS: Final = 0.000_04
+"""Seconds of CPU time in one unit, for work whose time nothing but a clock tells."""
+
+
 class WorkAccount(Protocol):
     """The allowance of one caller, from which an operation takes what its work costs.
 
@@ -77,6 +81,11 @@ def step_units(steps: int) -> int:
 def text_units(work: int) -> int:
     """Return the units of what text functions of formulas did, as `WorkMeter` counts it."""
     return work // TEXT_WORK
+
+
+def cpu_units(seconds: float) -> int:
+    """Return the units of so many seconds of CPU time."""
+    return round(seconds / CPU_SECONDS)
 
 
 def file_units(size: int) -> int:

@@ -23,12 +23,14 @@ class PartialFile:
     """A binary file of `size` bytes to read and seek in; `blocks` are in memory, by number.
 
     Raises MissingBlocks if the parser needs others. Raises BlockLimitExceeded if these would be
-    more than `most`, or after so many calls that the parser must be in a loop. The error is stored
-    as `failure`, because a parser may hide it.
+    more than `most`, or after so many calls that the parser must be in a loop. A parser may hide
+    the error, so `missing` and `is_exhausted` tell what it was. The error itself is not kept: it
+    would hold the parser, which holds this file, until the collector comes.
     """
 
     def __init__(self, size: int, blocks: dict[int, bytes], most: int) -> None:
-        self.failure: MissingBlocks | BlockLimitExceeded | None = None
+        self.missing: list[int] = []
+        self.is_exhausted = False
         self._size = size
         self._blocks = blocks
         self._most = most
@@ -42,12 +44,13 @@ class PartialFile:
             return b""
         numbers = range(start // BLOCK, (end - 1) // BLOCK + 1)
         if len(numbers) > self._most:
-            raise self._record_failure(BlockLimitExceeded())
+            raise self._exhausted_error()
         missing = [number for number in numbers if number not in self._blocks]
         if len(self._blocks) + len(missing) > self._most:
-            raise self._record_failure(BlockLimitExceeded())
+            raise self._exhausted_error()
         if missing:
-            raise self._record_failure(MissingBlocks(missing))
+            self.missing = missing
+            raise MissingBlocks(missing)
         self._at = end
         first = numbers[0] * BLOCK
         return b"".join(self._blocks[number] for number in numbers)[start - first : end - first]
@@ -66,10 +69,8 @@ class PartialFile:
     def _count_call(self) -> None:
         self._calls += 1
         if self._calls > MAX_CALLS:
-            raise self._record_failure(BlockLimitExceeded())
+            raise self._exhausted_error()
 
-    def _record_failure(
-        self, failure: MissingBlocks | BlockLimitExceeded
-    ) -> MissingBlocks | BlockLimitExceeded:
-        self.failure = failure
-        return failure
+    def _exhausted_error(self) -> BlockLimitExceeded:
+        self.is_exhausted = True
+        return BlockLimitExceeded()

@@ -20,7 +20,12 @@ from tinytag import TinyTag, TinyTagException
 
 from penstock.datastore.audio import track_rules
 from penstock.datastore.audio.file_type import HEAD_BYTES
-from penstock.datastore.audio.partial_file import BLOCK, PartialFile
+from penstock.datastore.audio.partial_file import (
+    BLOCK,
+    BlockLimitExceeded,
+    MissingBlocks,
+    PartialFile,
+)
 from penstock.datastore.audio.records import AudioFormat, Tags
 from penstock.datastore.text import is_id, normalisation_problem, replace_unprintable
 
@@ -66,6 +71,8 @@ def _last_sample(excerpt: PartialFile, serial: bytes) -> int | None:
 
 
 CPU_SECONDS: Final = 2.0
+"""The most CPU time of all parsing of one object."""
+
 MAX_PICTURE: Final = 4 * 1024 * 1024
 _YES: Final = frozenset({"1", "true", "yes"})
 _YEAR: Final = re.compile(r"(?<!\d)\d{4}(?!\d)", re.ASCII)
@@ -86,17 +93,46 @@ class ParsedTags:
     picture: bytes | None
 
 
+class Attempt(NamedTuple):
+    """What an attempt to parse gave: tags or the reason of a failure, and its CPU time."""
+
+    parsed: ParsedTags | None
+    reason: str
+    seconds: float
+
+
+def try_parse(
+    excerpt: PartialFile, format: AudioFormat, title: str, *, picture: bool, seconds: float
+) -> Attempt:
+    """Read the tags in at most so many seconds of CPU time; no failure leaves the thread.
+
+    An exception would keep the parser's frames, and all that they hold, beyond the attempt.
+    """
+    began = thread_time()
+    parsed, reason = None, ""
+    try:
+        parsed = parse_tags(excerpt, format, title, picture=picture, seconds=seconds)
+    except (UnreadableTags, MissingBlocks, BlockLimitExceeded) as error:
+        reason = str(error)
+    return Attempt(parsed, reason, thread_time() - began)
+
+
 def parse_tags(
-    excerpt: PartialFile, format: AudioFormat, title: str, *, picture: bool
+    excerpt: PartialFile,
+    format: AudioFormat,
+    title: str,
+    *,
+    picture: bool,
+    seconds: float = CPU_SECONDS,
 ) -> ParsedTags:
     """Read the tags; `title` is used for a track without one.
 
-    Raises UnreadableTags, also if the excerpt has stored a failure. Blocks its thread, for at most
-    CPU_SECONDS of CPU time.
+    Raises UnreadableTags, also if the excerpt lacks something. Blocks its thread, for at most so
+    many seconds of CPU time.
     """
     in_ogg = format in (AudioFormat.OGG, AudioFormat.OPUS)
     try:
-        with _limit_cpu_time(CPU_SECONDS):
+        with _limit_cpu_time(seconds):
             # tinytag would read every page of an Ogg file to find the last one.
             sound = read_ogg_sound(excerpt) if in_ogg else None
             excerpt.seek(0)

@@ -3,19 +3,17 @@
 from asyncio import gather, to_thread
 from collections.abc import Iterable
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import count
 from typing import Final, NamedTuple
 
+from penstock.datastore.access.work import FREE_WORK, WorkAccount, cpu_units
+from penstock.datastore.audio import tag_parser
 from penstock.datastore.audio.buckets import AudioSource
 from penstock.datastore.audio.file_type import HEAD_BYTES, audio_format
-from penstock.datastore.audio.partial_file import (
-    BLOCK,
-    BlockLimitExceeded,
-    MissingBlocks,
-    PartialFile,
-)
+from penstock.datastore.audio.partial_file import BLOCK, BlockLimitExceeded, PartialFile
 from penstock.datastore.audio.records import AudioFormat
-from penstock.datastore.audio.tag_parser import MAX_PICTURE, ParsedTags, UnreadableTags, parse_tags
+from penstock.datastore.audio.tag_parser import MAX_PICTURE, Attempt, ParsedTags, try_parse
 from penstock.datastore.errors import FieldProblem, Invalid
 
 MAX_BLOCKS: Final = 32
@@ -29,6 +27,23 @@ class ScanResult(NamedTuple):
     parsed: ParsedTags
 
 
+@dataclass(slots=True)
+class ScanBudget:
+    """The CPU time that is left for one object, and the account of who has it read."""
+
+    work: WorkAccount = FREE_WORK
+    seconds: float = field(default_factory=lambda: tag_parser.CPU_SECONDS)
+
+    def begin(self) -> None:
+        """Take a unit for an attempt that is to begin; raises RateLimited."""
+        self.work.spend_more(1)
+
+    def end(self, seconds: float) -> None:
+        """Take the CPU time of an attempt."""
+        self.seconds -= seconds
+        self.work.owe(cpu_units(seconds))
+
+
 @dataclass(frozen=True, slots=True)
 class TagScan:
     """The scan of one object of `size` bytes; `blocks` are the ones read so far."""
@@ -37,6 +52,7 @@ class TagScan:
     key: str
     size: int
     blocks: dict[int, bytes]
+    budget: ScanBudget = field(default_factory=ScanBudget)
 
     async def run(self, title: str) -> ScanResult:
         """Detect the type and read the tags; raises Invalid if the object is no audio file.
@@ -59,22 +75,42 @@ class TagScan:
         return ScanResult(format, parsed)
 
     async def _parse_blocks(self, format: AudioFormat, title: str, *, picture: bool) -> ParsedTags:
-        """Parse the blocks read so far; fetch the missing ones and repeat until it succeeds."""
+        """Parse the blocks read so far; fetch the missing ones and repeat until it succeeds.
+
+        Each time more blocks are read ahead, so that few attempts do. Raises BlockLimitExceeded.
+        """
         most = MAX_BLOCKS_WITH_PICTURE if picture else MAX_BLOCKS
         if not picture:
             self.blocks.clear()
-        while True:
+        for attempt in count():
             excerpt = PartialFile(self.size, self.blocks, most)
-            try:
-                return await to_thread(parse_tags, excerpt, format, title, picture=picture)
-            except (UnreadableTags, MissingBlocks, BlockLimitExceeded) as error:
-                match excerpt.failure:
-                    case MissingBlocks() as missing:
-                        await self._fetch_blocks(missing.blocks)
-                    case BlockLimitExceeded() as exhausted:
-                        raise exhausted from None
-                    case None:
-                        raise invalid_object("UNREADABLE", f"cannot be read: {error}") from None
+            tried = await self._try_once(excerpt, format, title, picture=picture)
+            if excerpt.is_exhausted:
+                raise BlockLimitExceeded
+            if tried.parsed is not None:
+                return tried.parsed
+            if not excerpt.missing or self.budget.seconds <= 0:
+                reason = tried.reason if not excerpt.missing else "its tags take too long to read"
+                raise invalid_object("UNREADABLE", f"cannot be read: {reason}")
+            await self._fetch_blocks(self._with_following(excerpt.missing, attempt, most))
+        raise AssertionError("unreachable")
+
+    async def _try_once(
+        self, excerpt: PartialFile, format: AudioFormat, title: str, *, picture: bool
+    ) -> Attempt:
+        self.budget.begin()
+        seconds = self.budget.seconds
+        tried = await to_thread(try_parse, excerpt, format, title, picture=picture, seconds=seconds)
+        self.budget.end(tried.seconds)
+        return tried
+
+    def _with_following(self, missing: list[int], attempt: int, most: int) -> list[int]:
+        """The missing blocks and, from the fourth attempt on, ever more of those behind them."""
+        room = most - len(self.blocks) - len(missing)
+        ahead = min(2 ** max(attempt - 3, 0) - 1, room)
+        last = (self.size - 1) // BLOCK
+        behind = range(missing[-1] + 1, min(missing[-1] + ahead, last) + 1)
+        return [*missing, *(number for number in behind if number not in self.blocks)]
 
     async def _fetch_blocks(self, numbers: Iterable[int]) -> None:
         """Read blocks concurrently, with one request for neighbouring blocks."""

@@ -25,6 +25,7 @@ from penstock.datastore.audio.object_keys import (
 from penstock.datastore.audio.records import MEDIA_TYPES, Audio, AudioFile
 from penstock.datastore.audio.sources import AudioSources
 from penstock.datastore.audio.tag_reader import (
+    ScanBudget,
     ScanResult,
     TagScan,
     invalid_object,
@@ -113,11 +114,16 @@ class UploadRegistrar:
             AUDIO_BY_BUCKET.key(user=self._user, bucket=bucket, hash=object_hash(key))
             for key in keys
         ]
-        loose = [loose_key(key) for key in keys] if connection_id is None else []
-        rows = await read_rows(self.access.table, [*claims, *loose], consistent=True)
+        # Whether another user has registered an upload is not for the caller to know.
+        loose = {
+            key: loose_key(key)
+            for key in keys
+            if connection_id is None and is_owned(self._user, key)
+        }
+        rows = await read_rows(self.access.table, [*claims, *loose.values()], consistent=True)
         states = []
-        for n, claim in enumerate(claims):
-            row = rows.get(loose[n], {}) if loose else {}
+        for key, claim in zip(keys, claims, strict=True):
+            row = rows.get(loose[key], {}) if key in loose else {}
             held = rows.get(claim, {}).get("audioId") or row.get(REGISTERED)
             states.append(ObjectState(None if held is None else str(held), UPLOAD in row))
         return states
@@ -153,7 +159,8 @@ class UploadRegistrar:
         stat = await self._require_object(source, object_key, owned=connection_id is None)
         name = file_name_of(object_key)
         title = name.rpartition(".")[0] or name
-        scanned = await _scan_object(source, object_key, stat.size, title)
+        scan = TagScan(source, object_key, stat.size, {}, ScanBudget(self.access.work))
+        scanned = await _run_scan(scan, title)
         parsed = scanned.parsed
         file = AudioFile(
             bucket=source.bucket,
@@ -188,11 +195,11 @@ class UploadRegistrar:
         return self.access.caller.user_id
 
 
-async def _scan_object(source: AudioSource, key: str, size: int, title: str) -> ScanResult:
+async def _run_scan(scan: TagScan, title: str) -> ScanResult:
     """Read the tags of an object; raises Invalid if its bytes come too slowly."""
     try:
         async with timeout(SCAN_SECONDS):
-            return await TagScan(source, key, size, {}).run(title)
+            return await scan.run(title)
     except TimeoutError:
         words = f"could not be read in {SCAN_SECONDS:.0f} seconds"
         raise invalid_object("UNREADABLE", words) from None

@@ -218,3 +218,18 @@ async def test_a_track_goes_also_where_its_object_cannot_be_reached(
     assert without.registering.sources.files is NO_FILES
     await without.removing.delete(track.id)
     assert await library_rows(library.reading.access.table) == {}
+
+
+async def test_an_upload_of_another_user_is_as_unknown_once_registered(
+    library: AudioLibrary, files: Files
+) -> None:
+    key = await put(library, "1.mp3", sound("mp3", 1, TAGS))
+    await library.registering.register(key)
+    table = library.reading.access.table
+    theirs = listener(Store(table, files=files), BOB)
+    before = await library_rows(table)
+    for unknown in (key, key.replace("1.mp3", "2.mp3")):
+        with pytest.raises(NotFound) as refused:
+            await theirs.registering.register(unknown)
+        assert not hasattr(refused.value, "existing")
+    assert await library_rows(table) == before
