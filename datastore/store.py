@@ -1,6 +1,6 @@
 """The store, opened once, and the sessions of callers: repositories, access and metering."""
 
-from collections.abc import Callable, Set
+from collections.abc import Callable, Collection, Set
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property, partial
@@ -363,13 +363,14 @@ class Store:
         reader = Caller("", {ROOT: Role.READER})
         return await stale_manifests(Access(self.table, reader, self.clock, self.list_budget))
 
-    async def run_jobs(self, worker: str) -> int:
-        """Run the jobs that have no worker; return the number of jobs that ended.
+    async def run_jobs(self, worker: str, kinds: Collection[JobKind] = tuple(JobKind)) -> int:
+        """Run the jobs of some kinds that have no worker; return the number of jobs that ended.
 
-        `worker` is the unique name of this process, which makes one such call at a time.
+        `worker` is the unique name of this process, which makes one such call at a time for each
+        kind.
         """
         more = {JobKind.IMPORT_AUDIO: self._import_audio}
-        return await JobWorker(self._system_access(), worker, more).run()
+        return await JobWorker(self._system_access(), worker, more, kinds).run()
 
     async def finish_writes(self) -> int:
         """Finish writes in steps that were interrupted; return the number of their resources."""

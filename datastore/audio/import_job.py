@@ -42,7 +42,14 @@ from penstock.datastore.errors import (
     PenstockError,
     Unavailable,
 )
-from penstock.datastore.jobs.jobs import Job, JobKind, job_item, new_job
+from penstock.datastore.jobs.jobs import (
+    Job,
+    JobKind,
+    find_jobs,
+    job_item,
+    new_job,
+    unfinished_jobs,
+)
 from penstock.datastore.jobs.leases import JobLease
 from penstock.datastore.objects.port import LISTING, FileEntry
 from penstock.datastore.table.commit import Write, already_done, commit
@@ -51,6 +58,8 @@ from penstock.datastore.table.port import Missing, Put
 from penstock.datastore.text import character_problem
 
 MAX_PREFIX: Final = 1024
+MAX_IMPORTS: Final = 8
+"""Most imports of one user that have not ended; a few more can begin at the same moment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +73,9 @@ class AudioImporter:
     async def begin(self, connection_id: str | None, prefix: str) -> Job:
         """Begin a job that adds every audio object below the prefix, and reports the others.
 
-        Without a connection it imports the caller's own uploads. Raises NotFound for a
-        connection that the caller does not have.
+        Without a connection it imports the caller's own uploads. An equal import of the caller that
+        has not ended is returned instead. Raises NotFound for a connection that the caller does
+        not have, and Invalid for one more than MAX_IMPORTS that have not ended.
         """
         prefix = prefix or (uploads_prefix(self._user) if connection_id is None else "")
         self._check_prefix(prefix, own=connection_id is None)
@@ -73,10 +83,26 @@ class AudioImporter:
             (found,) = await self.sources.connections.many([connection_id])
             if isinstance(found, NotFound):
                 raise NotFound(found.message, ("storageId",))
+        if (standing := await self._find_equal(connection_id, prefix)) is not None:
+            return standing
         job = new_job(self.access, JobKind.IMPORT_AUDIO, connection=connection_id, prefix=prefix)
         await commit(self.access.table, [Write(Put(job_item(job), Missing()), already_done)])
         self.on_job_created()
         return job
+
+    async def _find_equal(self, connection_id: str | None, prefix: str) -> Job | None:
+        """Find an equal import that has not ended; raises Invalid if too many others have not."""
+        kind, user = JobKind.IMPORT_AUDIO, self._user
+        listed = await unfinished_jobs(self.access.table)
+        own = [job for job in listed if (job.kind, job.created_by) == (kind, user)]
+        equal = [job.id for job in own if job.target == (connection_id or "", prefix)]
+        for standing in await find_jobs(self.access.table, equal):
+            if standing is not None and not standing.is_over:
+                return standing
+        if len(own) >= MAX_IMPORTS:
+            words = f"waits: {MAX_IMPORTS} imports of yours have not ended"
+            raise Invalid([FieldProblem(["prefix"], words, "TOO_MANY_IMPORTS")])
+        return None
 
     def _check_prefix(self, prefix: str, *, own: bool) -> None:
         if len(prefix.encode()) > MAX_PREFIX or character_problem(prefix):

@@ -94,7 +94,7 @@ class ParsedTags:
 
 
 class Attempt(NamedTuple):
-    """What an attempt to parse gave: tags or the reason of a failure, and its CPU time."""
+    """The result of an attempt to parse: tags or the reason of a failure, and its CPU time."""
 
     parsed: ParsedTags | None
     reason: str

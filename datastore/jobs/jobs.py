@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -96,10 +96,27 @@ def _read_job(item: Attributes) -> Job:
     return load(Job, item, id=resource_id(item))
 
 
-async def unfinished_jobs(table: Table) -> list[str]:
-    """The ids of unfinished jobs, oldest first, at most one page of them."""
+class UnfinishedJob(NamedTuple):
+    """An entry of the list of unfinished jobs; a job of any release can be chosen by it."""
+
+    id: str
+    kind: str
+    created_by: str
+    target: tuple[str, str]
+
+
+async def unfinished_jobs(table: Table) -> list[UnfinishedJob]:
+    """The unfinished jobs, oldest first, at most one page of them."""
     page = await table.query(Query(partition=JOB.index_partition(), index=True))
-    return [resource_id(item) for item in page.items]
+    return [_read_unfinished(item) for item in page.items]
+
+
+def _read_unfinished(item: Attributes) -> UnfinishedJob:
+    def text(name: str) -> str:
+        return str(item.get(name, ""))
+
+    target = text("connection"), text("prefix")
+    return UnfinishedJob(resource_id(item), text("kind"), text("createdBy"), target)
 
 
 async def count_unheld_jobs(table: Table, before: str) -> int:

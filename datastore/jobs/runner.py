@@ -2,7 +2,7 @@
 
 import logging
 from asyncio import CancelledError
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -12,7 +12,12 @@ from msgspec.structs import replace
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import ExpectedFailure, Unavailable, Unreadable
 from penstock.datastore.jobs.delete_group import delete_subtree
-from penstock.datastore.jobs.jobs import JobKind, JobState, unfinished_jobs
+from penstock.datastore.jobs.jobs import (
+    JobKind,
+    JobState,
+    UnfinishedJob,
+    unfinished_jobs,
+)
 from penstock.datastore.jobs.leases import JobLease, JobLeaseLost, JobPaused, release_job, take_job
 from penstock.datastore.roles import ROOT, Caller, Role
 
@@ -26,35 +31,52 @@ logger = logging.getLogger("penstock.jobs")
 
 @dataclass(frozen=True, slots=True)
 class JobWorker:
-    """A worker that runs the jobs of a table, one after another.
+    """A worker that runs the jobs of a table, one after another; their creators take turns.
 
     `more_functions` has the functions of job kinds that need more than a table. `access` gives the
-    table, the clock and the limits; permissions were checked when the job began.
+    table, the clock and the limits; permissions were checked when the job began. With `kinds` it
+    leaves the jobs of other kinds alone.
     """
 
     access: Access
     worker: str
     more_functions: Mapping[JobKind, JobFunction] = field(default_factory=dict)
+    kinds: Collection[JobKind] = tuple(JobKind)
 
     async def run(self) -> int:
-        """Run every job that no other worker holds; return the number of jobs that ended.
+        """Run every job that no other worker holds once; return the number of jobs that ended.
 
         A job stays unfinished if the store is not available or if another worker took it.
         """
-        table, ended = self.access.table, 0
-        for id in await unfinished_jobs(table):
-            try:
-                lease = await take_job(table, self.access.clock, self.worker, id)
-                ended += lease is not None and await self._run_job(lease)
-            except Unreadable:
-                # A server of the release that made the job can run it.
-                await release_job(table, self.worker, id)
-            except CancelledError:
-                # A failure to release the job must not hide the cancellation.
-                with suppress(Exception):
-                    await release_job(table, self.worker, id)
-                raise
+        ended, begun, turns = 0, set[str](), dict[str, int]()
+        while (job := await self._choose_job(begun, turns)) is not None:
+            begun.add(job.id)
+            turns[job.created_by] = len(begun)
+            ended += await self._take_job(job.id)
         return ended
+
+    async def _choose_job(
+        self, begun: Collection[str], turns: Mapping[str, int]
+    ) -> UnfinishedJob | None:
+        """The oldest job of the creator whose last turn is longest ago; None if none is left."""
+        listed = await unfinished_jobs(self.access.table)
+        left = [job for job in listed if job.id not in begun and job.kind in self.kinds]
+        return min(left, key=lambda job: turns.get(job.created_by, 0), default=None)
+
+    async def _take_job(self, id: str) -> bool:
+        table = self.access.table
+        try:
+            lease = await take_job(table, self.access.clock, self.worker, id)
+            return lease is not None and await self._run_job(lease)
+        except Unreadable:
+            # A server of the release that made the job can run it.
+            await release_job(table, self.worker, id)
+            return False
+        except CancelledError:
+            # A failure to release the job must not hide the cancellation.
+            with suppress(Exception):
+                await release_job(table, self.worker, id)
+            raise
 
     async def _run_job(self, lease: JobLease) -> bool:
         try:

@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from functools import partial
 
+from penstock.datastore.jobs.jobs import JobKind
 from penstock.datastore.periodic import (
     PeriodicTask,
     cancel_tasks,
@@ -28,16 +29,33 @@ async def run_jobs_in_background(
     """Run the store's jobs in this process; yields the store that wakes them.
 
     It starts unfinished jobs and new jobs of this store at once, and jobs of other servers within
-    `seconds`.
+    `seconds`. Each kind of job runs for itself: a deletion does not wait for imports.
     """
-    wanted = asyncio.Event()
-    work = partial(store.run_jobs, store.clock.new_id())
-    chore = PeriodicTask(work, seconds, job_logger, "no job could be run")
-    running = asyncio.create_task(repeat_when_set(wanted, chore))
+    worker = store.clock.new_id()
+    wanted = [asyncio.Event() for _ in JobKind]
+    running = [
+        asyncio.create_task(
+            repeat_when_set(
+                event,
+                PeriodicTask(
+                    partial(store.run_jobs, f"{worker}-{kind}", [kind]),
+                    seconds,
+                    job_logger,
+                    "no job could be run",
+                ),
+            )
+        )
+        for kind, event in zip(JobKind, wanted, strict=True)
+    ]
+
+    def wake() -> None:
+        for event in wanted:
+            event.set()
+
     try:
-        yield replace(store, on_job_created=wanted.set)
+        yield replace(store, on_job_created=wake)
     finally:
-        await cancel_tasks([running])
+        await cancel_tasks(running)
 
 
 SWEEP_SECONDS = 3600.0

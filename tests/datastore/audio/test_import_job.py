@@ -24,6 +24,7 @@ from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Table
 from tests.datastore.audio.sample_library import BOB, drift, library_rows, listener
 from tests.datastore.audio.sample_uploads import open_files, single_chunk, sound
+from tests.support.consistency_check import contents
 from tests.support.sample_resources import Watch, walk
 from tests.support.stores import REGION, moto_endpoint, open_table
 from tests.support.table_interceptors import CutOffTable, ProcessDied
@@ -212,3 +213,25 @@ async def test_an_import_lets_others_have_their_turn_and_goes_on_where_it_was(
         done.append((await job_of(store, job)).done)
     assert done == [2, 4, 6, 7, 7]
     assert (await library.reading.totals()).count == 7
+
+
+async def test_an_equal_import_that_has_not_ended_is_the_same_job(store: Store) -> None:
+    library = listener(store)
+    first = await library.importing.begin(None, "")
+    assert (await library.importing.begin(None, "")).id == first.id
+    assert (await library.importing.begin(None, "audio/ann/uploads/")).id == first.id
+    other = await library.importing.begin(None, "audio/ann/uploads/x")
+    assert other.id != first.id
+
+
+async def test_a_user_has_only_some_imports_that_have_not_ended(store: Store) -> None:
+    library = listener(store)
+    for n in range(import_job.MAX_IMPORTS):
+        await library.importing.begin(None, f"audio/ann/uploads/{n}")
+    before = await contents(store.table)
+    with pytest.raises(Invalid) as refused:
+        await library.importing.begin(None, "audio/ann/uploads/more")
+    assert refused.value.problems[0].code == "TOO_MANY_IMPORTS"
+    assert await contents(store.table) == before
+    again = await library.importing.begin(None, "audio/ann/uploads/0")
+    assert again.prefix == "audio/ann/uploads/0"

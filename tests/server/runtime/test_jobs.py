@@ -2,25 +2,25 @@
 
 import asyncio
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from penstock.datastore.errors import Unavailable
-from penstock.datastore.jobs.jobs import JobState
+from penstock.datastore.jobs.jobs import JobKind, JobState, job_item, new_job
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
 from penstock.datastore.table.layout import JOB
-from penstock.datastore.table.port import Table, Update
+from penstock.datastore.table.port import Put, Table, Update
 from penstock.schema.core.relay import parse_global_id
 from penstock.server.runtime.maintenance import run_jobs_in_background
 from tests.datastore.jobs.sample_subtree import assert_only_the_rest, begin_deletion, follow, plant
 from tests.support.consistency_check import contents, faults
 from tests.support.patience import until, wait_until
 from tests.support.penstock_command import Client, client, start_server
-from tests.support.sample_resources import NORTHWEST, USA, create_groups, make
+from tests.support.sample_resources import NORTHWEST, SUPER, USA, create_groups, make
 
 pytestmark = pytest.mark.xdist_group("jobs")
 
@@ -69,10 +69,10 @@ async def test_a_store_that_does_not_answer_ends_nothing(
     failures: list[Exception] = [Unavailable("The store is away."), ZeroDivisionError("a slip")]
     run = Store.run_jobs
 
-    async def failing(self: Store, worker: str) -> int:
+    async def failing(self: Store, worker: str, kinds: Collection[JobKind]) -> int:
         if failures:
             raise failures.pop(0)
-        return await run(self, worker)
+        return await run(self, worker, kinds)
 
     monkeypatch.setattr(Store, "run_jobs", failing)
     job = await begin_deletion(store)
@@ -80,6 +80,29 @@ async def test_a_store_that_does_not_answer_ends_nothing(
         await until(lambda: is_job_over(store, job.id))
     assert "The store is away." in caplog.text
     assert "a slip" in caplog.text
+    await assert_only_the_rest(store)
+
+
+async def test_a_deletion_does_not_wait_for_imports(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await plant(store)
+    begun, held = asyncio.Event(), asyncio.Event()
+
+    async def import_slowly(_self: Store, _access: object, _lease: object) -> None:
+        begun.set()
+        await held.wait()
+
+    monkeypatch.setattr(Store, "_import_audio", import_slowly)
+    access = store.open_session(SUPER).groups.access
+    importing = new_job(access, JobKind.IMPORT_AUDIO, prefix="audio/super/uploads/")
+    await store.table.transact([Put(job_item(importing))])
+    async with run_jobs_in_background(store, seconds=0.05):
+        await begun.wait()
+        job = await begin_deletion(store)
+        await until(lambda: is_job_over(store, job.id))
+        held.set()
+        await until(lambda: is_job_over(store, importing.id))
     await assert_only_the_rest(store)
 
 
