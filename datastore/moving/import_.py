@@ -20,9 +20,11 @@ from penstock.datastore.moving.export import FILES_AT_ONCE, MovableStore, Progre
 from penstock.datastore.moving.row_lines import decode_row, decode_sample
 from penstock.datastore.moving.secrets_of_users import SecretCarrier
 from penstock.datastore.objects.port import NO_FILES
+from penstock.datastore.table.items import load
 from penstock.datastore.table.layout import IMPORT, SCHEMA_MARKER, SECRET
 from penstock.datastore.table.limits import WRITE_OPERATIONS
-from penstock.datastore.table.port import Delete, Item, Put, Scan, key_of
+from penstock.datastore.table.port import Delete, Item, Put, Scan, Update, key_of
+from penstock.datastore.table.schema_marker import SchemaMarker, raise_minimums
 
 WRITES_AT_ONCE: Final = 32
 """The writes of 25 items that are sent together; the embedded store commits them together."""
@@ -127,6 +129,7 @@ class Import:
 
         async def write(batch: Sequence[bytes]) -> None:
             items = [decode_row(line) for line in batch]
+            items = [item for item in items if not await self._takes_marker(item)]
             if old != new:
                 items = [rename_buckets(item, old, new) for item in items]
             for place, item in enumerate(items):
@@ -135,6 +138,18 @@ class Import:
             await self.store.table.write([Put(item) for item in items])
 
         await _in_turns(write, _batches(lines))
+
+    async def _takes_marker(self, item: Item) -> bool:
+        """Take the marker of the archive's store: its rows need what they needed there, or more."""
+        if key_of(item) != SCHEMA_MARKER.key():
+            return False
+        marker = load(SchemaMarker, item)
+        await raise_minimums(
+            self.store.table, reader=marker.minimum_reader, writer=marker.minimum_writer
+        )
+        form = Update(key=SCHEMA_MARKER.key(), set={"schema": marker.schema})
+        await self.store.table.transact([form])
+        return True
 
     async def _write_samples(self, lines: Sequence[bytes]) -> None:
         samples = [decode_sample(line) for line in lines]

@@ -9,7 +9,10 @@ from penstock.datastore.errors import BadArgument
 from penstock.datastore.moving import export
 from penstock.datastore.moving.archive import Archive, DamagedArchive
 from penstock.datastore.moving.import_ import NotEmpty
+from penstock.datastore.table.layout import SCHEMA_MARKER
 from penstock.datastore.table.port import Put
+from penstock.datastore.table.row_forms import FORMS
+from penstock.datastore.table.schema_marker import GuardedTable, SchemaMarker, read_marker
 from tests.datastore.moving.furnished_store import (
     export_of,
     furnish,
@@ -173,3 +176,18 @@ async def test_only_the_owner_can_read_an_archive(tmp_path: Path) -> None:
     found = [tmp_path / "archive", *(tmp_path / "archive").rglob("*")]
     assert len(found) > 10
     assert [path for path in found if path.stat().st_mode & 0o077] == []
+
+
+async def test_an_archive_never_lowers_what_its_rows_demand_of_a_release(tmp_path: Path) -> None:
+    async with open_empty("sqlite", tmp_path) as first, open_empty("sqlite", tmp_path) as second:
+        await furnish(first)
+        marker = {**SCHEMA_MARKER.item(), "schema": 2, "minimumReader": 1, "minimumWriter": 1}
+        await first.table.write([Put(marker)])
+        await export_of(first, tmp_path / "archive").run()
+        guarded = replace(second, table=GuardedTable(second.table))
+        await guarded.table.create()
+        await import_of(guarded, tmp_path / "archive").run()
+        newest = FORMS[-1].number
+        assert await read_marker(second.table) == SchemaMarker(
+            schema=2, minimum_reader=newest, minimum_writer=newest
+        )
