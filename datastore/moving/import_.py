@@ -29,7 +29,8 @@ from penstock.datastore.table.schema_marker import SchemaMarker, raise_minimums
 WRITES_AT_ONCE: Final = 32
 """The writes of 25 items that are sent together; the embedded store commits them together."""
 
-_ROOM: Final = f"{IMPORT.pk.leader}:", f"{SECRET.pk.leader}:", SCHEMA_MARKER.pk.fill({})
+_MARKER: Final = SCHEMA_MARKER.pk.fill({})
+_ROOM: Final = f"{IMPORT.pk.leader}:", f"{SECRET.pk.leader}:", _MARKER
 """The rows that an empty table may have: an import's own, and those of a first start."""
 
 T = TypeVar("T")
@@ -129,7 +130,9 @@ class Import:
 
         async def write(batch: Sequence[bytes]) -> None:
             items = [decode_row(line) for line in batch]
-            items = [item for item in items if not await self._takes_marker(item)]
+            for marker in [item for item in items if item["pk"] == _MARKER]:
+                await self._take_marker(load(SchemaMarker, marker))
+                items.remove(marker)
             if old != new:
                 items = [rename_buckets(item, old, new) for item in items]
             for place, item in enumerate(items):
@@ -139,17 +142,12 @@ class Import:
 
         await _in_turns(write, _batches(lines))
 
-    async def _takes_marker(self, item: Item) -> bool:
+    async def _take_marker(self, marker: SchemaMarker) -> None:
         """Take the marker of the archive's store: its rows need what they needed there, or more."""
-        if key_of(item) != SCHEMA_MARKER.key():
-            return False
-        marker = load(SchemaMarker, item)
-        await raise_minimums(
-            self.store.table, reader=marker.minimum_reader, writer=marker.minimum_writer
-        )
+        table = self.store.table
+        await raise_minimums(table, reader=marker.minimum_reader, writer=marker.minimum_writer)
         form = Update(key=SCHEMA_MARKER.key(), set={"schema": marker.schema})
-        await self.store.table.transact([form])
-        return True
+        await table.transact([form])
 
     async def _write_samples(self, lines: Sequence[bytes]) -> None:
         samples = [decode_sample(line) for line in lines]
@@ -178,6 +176,20 @@ def _batches(things: Sequence[T]) -> list[Sequence[T]]:
 async def _in_turns(
     work: Callable[[T], Awaitable[object]], things: Sequence[T], at_once: int = WRITES_AT_ONCE
 ) -> None:
-    """Do the work for each thing, some at once. After a failure nothing more is begun."""
+    """Do the work for each thing, some at once. After a failure nothing more is begun.
+
+    While the store works on some, the next ones are prepared.
+    """
+    before: asyncio.Task[None] | None = None
     for start in range(0, len(things), at_once):
-        await wait_for_all(map(work, things[start : start + at_once]))
+        begun = asyncio.create_task(wait_for_all(map(work, things[start : start + at_once])))
+        if before is not None:
+            try:
+                await before
+            except BaseException:
+                await asyncio.wait([begun])
+                begun.cancelled() or begun.exception()
+                raise
+        before = begun
+    if before is not None:
+        await before
