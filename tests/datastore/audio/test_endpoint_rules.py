@@ -12,6 +12,7 @@ from penstock.datastore.errors import IllegalState, Invalid, RequestRefused, Una
 from penstock.datastore.objects.port import Credentials
 from penstock.datastore.objects.s3 import S3Files
 from tests.support.loopback_server import Answer, Connection, LoopbackServer, Request
+from tests.support.patience import HUNG_SECONDS
 from tests.support.stores import REGION
 
 
@@ -245,7 +246,7 @@ async def test_a_redirect_does_not_lead_inside(inside: tuple[Inside, str]) -> No
 
     files = await open_files(outside, Rules())
     with pytest.raises(RequestRefused, match="307"):
-        await files._call("get_object", 0.5, Key="x")
+        await files._call("get_object", HUNG_SECONDS, Key="x")
     assert service.asked == 0
     await files.close()
     await server.stop()
