@@ -13,7 +13,8 @@ from penstock.server.settings.settings import Settings
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-PAGES = sorted([ROOT / "README.md", *DOCS.rglob("*.md")])
+TOP = [ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY")]
+PAGES = sorted([*TOP, *DOCS.rglob("*.md")])
 DECISIONS = sorted((DOCS / "decisions").glob("[0-9]*.md"))
 
 FLOORS = {link.name for link in (ROOT / "penstock").iterdir() if link.is_symlink()}
