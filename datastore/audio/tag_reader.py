@@ -1,9 +1,10 @@
 """A reader of tags that detects the type of an object and reads only a few of its blocks."""
 
-from asyncio import gather, to_thread
+from asyncio import gather
 from collections.abc import Iterable
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from typing import Final, NamedTuple
 
@@ -15,6 +16,9 @@ from penstock.datastore.audio.partial_file import BLOCK, BlockLimitExceeded, Par
 from penstock.datastore.audio.records import AudioFormat
 from penstock.datastore.audio.tag_parser import MAX_PICTURE, Attempt, ParsedTags, try_parse
 from penstock.datastore.errors import FieldProblem, Invalid
+from penstock.datastore.turn_threads import TurnThreads
+
+_THREADS: Final = TurnThreads("audio", 2)
 
 MAX_BLOCKS: Final = 32
 MAX_BLOCKS_WITH_PICTURE: Final = MAX_BLOCKS + MAX_PICTURE // BLOCK
@@ -29,8 +33,9 @@ class ScanResult(NamedTuple):
 
 @dataclass(slots=True)
 class ScanBudget:
-    """The CPU time that is left for one object, and the account of who has it read."""
+    """The CPU time that is left for one object, and the user who has it read and pays."""
 
+    user: str = ""
     work: WorkAccount = FREE_WORK
     seconds: float = field(default_factory=lambda: tag_parser.CPU_SECONDS)
 
@@ -100,7 +105,8 @@ class TagScan:
     ) -> Attempt:
         self.budget.begin()
         seconds = self.budget.seconds
-        tried = await to_thread(try_parse, excerpt, format, title, picture=picture, seconds=seconds)
+        work = partial(try_parse, excerpt, format, title, picture=picture, seconds=seconds)
+        tried = await _THREADS.run(work, self.budget.user)
         self.budget.end(tried.seconds)
         return tried
 

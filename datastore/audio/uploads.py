@@ -159,7 +159,7 @@ class UploadRegistrar:
         stat = await self._require_object(source, object_key, owned=connection_id is None)
         name = file_name_of(object_key)
         title = name.rpartition(".")[0] or name
-        scan = TagScan(source, object_key, stat.size, {}, ScanBudget(self.access.work))
+        scan = TagScan(source, object_key, stat.size, {}, ScanBudget(self._user, self.access.work))
         scanned = await _run_scan(scan, title)
         parsed = scanned.parsed
         file = AudioFile(

@@ -1,5 +1,6 @@
 """A scan of tags leaves no garbage, makes few attempts, and is paid by who wants it."""
 
+import asyncio
 import gc
 import struct
 from collections.abc import Iterator
@@ -8,10 +9,11 @@ from weakref import ref
 
 import pytest
 
-from penstock.datastore.audio import tag_reader
+from penstock.datastore.audio import tag_parser, tag_reader
 from penstock.datastore.audio.partial_file import BLOCK, PartialFile
 from penstock.datastore.audio.tag_reader import ScanBudget, TagScan
 from penstock.datastore.errors import Invalid, RateLimited
+from penstock.datastore.turn_threads import TurnThreads
 from tests.datastore.audio.sample_uploads import TAGS, sound
 from tests.datastore.audio.test_tag_reader import OneFile
 
@@ -84,7 +86,7 @@ async def test_a_refused_file_leaves_nothing_for_the_collector(
 
 async def test_a_comment_over_many_blocks_takes_few_attempts() -> None:
     account = Account()
-    scan, files = scan_of(endless_comment(90), ScanBudget(account))
+    scan, files = scan_of(endless_comment(90), ScanBudget(work=account))
     with pytest.raises(Invalid):
         await scan.run("title")
     assert account.begun <= 20
@@ -100,14 +102,14 @@ async def test_an_ordinary_file_reads_no_block_ahead() -> None:
 
 async def test_a_caller_in_debt_has_nothing_scanned() -> None:
     account = Account(most=0)
-    scan, _ = scan_of(sound("mp3", 1, TAGS), ScanBudget(account))
+    scan, _ = scan_of(sound("mp3", 1, TAGS), ScanBudget(work=account))
     with pytest.raises(RateLimited):
         await scan.run("title")
     assert account.owed == 0
 
 
 async def test_each_attempt_is_paid_and_all_share_one_time() -> None:
-    account, budget = Account(), ScanBudget(Account())
+    account, budget = Account(), ScanBudget(work=Account())
     budget.work = account
     whole = budget.seconds
     budget.end(0.5)
@@ -118,3 +120,20 @@ async def test_each_attempt_is_paid_and_all_share_one_time() -> None:
         await scan.run("title")
     assert "too long" in refused.value.problems[0].message
     assert account.begun <= 2
+
+
+async def test_users_take_turns_at_scans(monkeypatch: pytest.MonkeyPatch) -> None:
+    order: list[str] = []
+    parse = tag_parser.try_parse
+
+    def note_parse(excerpt: PartialFile, format: Any, title: str, **more: Any) -> Any:
+        order.append(title)
+        return parse(excerpt, format, title, **more)
+
+    monkeypatch.setattr(tag_reader, "try_parse", note_parse)
+    monkeypatch.setattr(tag_reader, "_THREADS", TurnThreads("one", 1))
+    content = sound("mp3", 1, TAGS)
+    users = ["ann"] * 4 + ["bob"]
+    scans = [scan_of(content, ScanBudget(user))[0].run(user) for user in users]
+    await asyncio.gather(*scans)
+    assert order.index("bob") <= 2

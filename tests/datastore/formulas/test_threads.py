@@ -10,7 +10,7 @@ FLOORS = ("server", "schema", "resolvers", "datastore", "transform", "formula")
 PARSER = "penstock.formula.syntax.parser"
 THREADS = "penstock.datastore.formulas.threads"
 ABOUT_FORMULAS = ("penstock.formula.", "penstock.transform.", "penstock.datastore.formulas.")
-OTHER_THREADS = {"to_thread", "run_in_executor", "ThreadPoolExecutor", "Thread"}
+OTHER_THREADS = {"to_thread", "run_in_executor", "ThreadPoolExecutor", "Thread", "TurnThreads"}
 ALLOWED = {
     "penstock.datastore.executions.run_one": "a worker's execution, which is no request",
     "penstock.datastore.executions.row_engine": "a worker's execution, which is no request",
