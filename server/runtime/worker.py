@@ -41,8 +41,8 @@ def require_engine(settings: Settings) -> None:
     """Raise CommandFailed if the settings name a cluster and `distributed` is missing."""
     if settings.dask is not None and find_spec("distributed") is None:
         raise CommandFailed(
-            "PENSTOCK_DASK names a cluster, but distributed is not installed: "
-            "pip install 'penstock[dask]'.",
+            "PENSTOCK_DASK names a cluster, but distributed is not installed: install Penstock "
+            "with its extra `dask`.",
             code=ExitCode.USAGE,
         )
 

@@ -1,0 +1,26 @@
+"""`curl` for the shells of pages: a stream without an end stops after its first event."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+
+STREAM = "-sN"
+"""The options of `curl` for a stream of events."""
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Run the machine's curl; print a stream up to the end of its first event."""
+    _, _, path = os.environ["PATH"].partition(":")
+    program = shutil.which("curl", path=path)
+    assert program is not None, "no curl here"
+    if STREAM not in arguments:
+        os.execv(program, [program, *arguments])
+    with subprocess.Popen([program, *arguments], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            sys.stdout.write(line)
+            if line.startswith("data:"):
+                process.terminate()
+                return
