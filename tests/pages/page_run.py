@@ -45,7 +45,7 @@ FOLLOWED_ELSEWHERE: Mapping[str, str] = {
 
 
 class PageRun:
-    """What the blocks of one page share: the server, the folder, variables and ids."""
+    """The shared state of the blocks of a page: the server, the folder, variables and ids."""
 
     def __init__(self, server: RunningServer, folder: Path, settings: Mapping[str, str]) -> None:
         self._server = server

@@ -21,7 +21,7 @@ class AnswerDiffers(AssertionError):
 
 
 class Names:
-    """What the texts of a page stand for in this run."""
+    """Maps the texts of a page to those of this run."""
 
     def __init__(self, known: Mapping[str, str]) -> None:
         self._real = dict(known)
@@ -80,11 +80,11 @@ class Names:
         """Return the pattern of a text, with a group for each part that varies."""
         parts, at = [], 0
         for part in _VARYING.finditer(shown):
-            parts += [self._fixed(shown[at : part.start()]), f"({_kind(part[0])})"]
+            parts += [self._pattern_of_text(shown[at : part.start()]), f"({_kind(part[0])})"]
             at = part.end()
-        return "".join([*parts, self._fixed(shown[at:])])
+        return "".join([*parts, self._pattern_of_text(shown[at:])])
 
-    def _fixed(self, shown: str) -> str:
+    def _pattern_of_text(self, shown: str) -> str:
         return ".*".join(re.escape(self.in_this_run(part)) for part in shown.split(_GAP))
 
 
