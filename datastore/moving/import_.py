@@ -138,7 +138,8 @@ class Import:
             for place, item in enumerate(items):
                 if carrier.concerns(*key_of(item)):
                     items[place] = await carrier.carry(item)
-            await self.store.table.write([Put(item) for item in items])
+            if items:
+                await self.store.table.write([Put(item) for item in items])
 
         await _in_turns(write, _batches(lines))
 

@@ -12,7 +12,12 @@ from penstock.datastore.moving.import_ import NotEmpty
 from penstock.datastore.table.layout import SCHEMA_MARKER
 from penstock.datastore.table.port import Put
 from penstock.datastore.table.row_forms import FORMS
-from penstock.datastore.table.schema_marker import GuardedTable, SchemaMarker, read_marker
+from penstock.datastore.table.schema_marker import (
+    GuardedTable,
+    SchemaMarker,
+    raise_minimums,
+    read_marker,
+)
 from tests.datastore.moving.furnished_store import (
     export_of,
     furnish,
@@ -46,6 +51,16 @@ async def test_a_store_moves_to_another_one_and_back_with_everything(tmp_path: P
         await export_of(second, tmp_path / "back").run()
         assert await import_of(third, tmp_path / "back").run() == counts
         assert await read_everything(third) == before
+
+
+@pytest.mark.parametrize("name", TWO)
+async def test_a_store_with_nothing_but_its_marker_moves(tmp_path: Path, name: str) -> None:
+    async with open_empty("sqlite", tmp_path) as first, open_empty(name, tmp_path) as second:
+        await raise_minimums(first.table, reader=3, writer=3)
+        manifest = await export_of(first, tmp_path / "archive").run()
+        assert manifest.count("rows") == 1
+        assert await import_of(second, tmp_path / "archive").run() == (1, 0, 0)
+        assert await read_marker(second.table) == await read_marker(first.table)
 
 
 class CutOffArchive(Archive):
