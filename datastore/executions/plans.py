@@ -46,7 +46,7 @@ async def pin_plan(access: Access, pipeline: Pipeline) -> PinnedPlan:
     if problems:
         raise Invalid([_request_problem(problem) for problem in problems])
     calls = tuple(ResolvedCall(within, callee, s) for (within, callee), s in library.found.items())
-    plan = build_plan(pipeline.transformer, calls, _usable_datasets(found))
+    plan = build_plan(pipeline.transformer, calls, _usable_datasets(access, found))
     return PinnedPlan(plan, (*_calculation_pins(calls), *_dataset_pins(found)))
 
 
@@ -106,12 +106,12 @@ def _calculation_pins(calls: Iterable[ResolvedCall]) -> Sequence[Pin]:
     return [pin for _, pin in sorted(found.items())]
 
 
-def _usable_datasets(found: FoundDatasets) -> tuple[PinnedDataset, ...]:
+def _usable_datasets(access: Access, found: FoundDatasets) -> tuple[PinnedDataset, ...]:
     """The dataset of each name; refuses a disabled one, which no new execution may use."""
     for meant in found.values():
         if meant is not None and meant.latest.state is State.DISABLED:
-            name = meant.latest.name
-            raise IllegalState(f"The reference dataset {name!r} is disabled.", State.DISABLED.name)
+            named = repr(meant.latest.name) if access.sees(meant.latest) else "out of sight"
+            raise IllegalState(f"The reference dataset {named} is disabled.", State.DISABLED.name)
     return tuple(
         PinnedDataset(use.within, use.name, use.pin, dataset_identity(meant.version))
         for use, meant in found.items()

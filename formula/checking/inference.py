@@ -265,15 +265,22 @@ class KindInference:
         count, parameters = len(node.arguments), signature.parameters
         if not signature.required_count <= count <= len(parameters):
             self._visit_all(node.arguments)
-            keys = ", ".join(parameter.key for parameter in parameters)
-            message = (
-                f"#{node.name} does not take {_argument_count(count)}: it is #{node.name}({keys})"
-            )
+            message = _arity_message(node.name, count, signature)
             self._scope.report(FormulaCode.WRONG_ARITY, message, node.at)
         else:
             for argument, parameter in zip(node.arguments, parameters, strict=False):
-                self._require_kind(argument, parameter.kind)
+                self._require_argument(node.name, argument, parameter, signature.shown)
         return ANY if signature.output is None else output_kind(signature.output)
+
+    def _require_argument(
+        self, name: str, argument: Expression, parameter: FormulaParameter, shown: bool
+    ) -> None:
+        """Check an argument; of a calculation out of sight, the wanted type is not told."""
+        if shown:
+            self._require_kind(argument, parameter.kind)
+        elif not self.kind_of(argument) & parameter.kind:
+            message = f"#{name} cannot be used with this argument"
+            self._scope.report(FormulaCode.WRONG_TYPE, message, argument.at)
 
     def _require_kind(self, node: Expression, wanted: ValueKind) -> ValueKind:
         kind = self.kind_of(node)
@@ -281,6 +288,14 @@ class KindInference:
             message = f"expected {in_words(wanted)}, found {in_words(kind)}"
             self._scope.report(FormulaCode.WRONG_TYPE, message, node.at)
         return kind
+
+
+def _arity_message(name: str, count: int, signature: ResolvedCalculation) -> str:
+    """Say which arguments the calculation takes, if the caller may see it."""
+    if not signature.shown:
+        return f"#{name} cannot be used with {_argument_count(count)}"
+    keys = ", ".join(parameter.key for parameter in signature.parameters)
+    return f"#{name} does not take {_argument_count(count)}: it is #{name}({keys})"
 
 
 def _argument_count(count: int) -> str:

@@ -1,8 +1,11 @@
 """Calculations are pinned with the execution whose formulas call them."""
 
-import pytest
+from typing import Any
 
-from penstock.datastore.errors import IllegalState, NotPermitted
+import pytest
+from msgspec.structs import replace
+
+from penstock.datastore.errors import IllegalState, Invalid, NotPermitted
 from penstock.datastore.executions.create import ExecutionRequest
 from penstock.datastore.executions.files import ingest_key, output_key
 from penstock.datastore.executions.reading import find_plan
@@ -43,6 +46,13 @@ CALLING = Transformer(
         ),
     ),
 )
+
+
+NUMBERS = (
+    Parameter(index=0, key="n", type=NUMBER, required=True),
+    Parameter(index=1, key="secret", type=NUMBER, required=True),
+)
+TEXT = Parameter(index=0, key="n", type=ValueType.STRING, required=True)
 
 
 async def calculation(store: Store, name: str, formula: str, group: GroupPath = USA) -> Calculation:
@@ -126,6 +136,37 @@ async def test_a_disabled_calculation_out_of_sight_is_not_named(store: Store) ->
     await session.calculations.writing.update(hidden.id, 1, {"state": State.DISABLED})
     with pytest.raises(IllegalState, match="The calculation out of sight is disabled"):
         await begin_execution(store, pipeline, EVE)
+
+
+@on_sqlite
+@pytest.mark.parametrize(
+    ("formula", "changes"),
+    [
+        ("#double(:x)", {"parameters": (NUMBERS[0], NUMBERS[1]), "formula": ":n * :secret"}),
+        ("#double(:x)", {"parameters": (TEXT,), "formula": "IF(:n == 'a', 1, 2)"}),
+    ],
+)
+async def test_a_problem_of_a_calculation_out_of_sight_tells_nothing_of_its_parameters(
+    store: Store, formula: str, changes: dict[str, Any]
+) -> None:
+    session = await create_groups(store)
+    hidden = await calculation(store, "double", ":n * 2")
+    transform = replace(CALLING.transforms[0], formula=formula)
+    pipeline = await pipeline_in(
+        store, name="Calling", transformer=replace(CALLING, transforms=(transform,))
+    )
+    await session.pipelines.writing.grant(pipeline.id, EU)
+    await session.calculations.writing.update(hidden.id, 1, changes)
+    with pytest.raises(Invalid) as seen:
+        await begin_execution(store, pipeline)
+    assert "secret" in seen.value.problems[0].message or "text" in seen.value.problems[0].message
+    with pytest.raises(Invalid) as unseen:
+        await begin_execution(store, pipeline, EVE)
+    (problem,) = unseen.value.problems
+    assert problem.message in {
+        "transform 0, line 1, column 1: #double cannot be used with 1 argument",
+        "transform 0, line 1, column 9: #double cannot be used with this argument",
+    }
 
 
 @on_sqlite

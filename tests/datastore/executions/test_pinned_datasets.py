@@ -27,6 +27,7 @@ from tests.datastore.executions.lookup_pipelines import (
 )
 from tests.datastore.executions.sample_executions import (
     ANN,
+    EVE,
     begin_execution,
     copied_message,
     current_execution,
@@ -185,6 +186,22 @@ async def test_nothing_begins_with_a_dataset_that_is_disabled(store: Store) -> N
     before = await contents(store.table)
     with pytest.raises(IllegalState, match="'fuels' is disabled"):
         await begin_execution(store, pipeline)
+    assert await contents(store.table) == before
+
+
+@on_sqlite
+async def test_a_disabled_dataset_out_of_sight_is_not_named(store: Store) -> None:
+    pipeline = await lookup_pipeline(store)
+    session = store.open_session(SUPER)
+    await session.pipelines.writing.grant(pipeline.id, EU)
+    fuels = await session.datasets.reading.by_name("fuels", USA)
+    changes = {"state": State.DISABLED, "name": "the merger"}
+    await session.datasets.writing.update(fuels.id, 1, changes)
+    before = await contents(store.table)
+    with pytest.raises(IllegalState, match="The reference dataset 'the merger' is disabled"):
+        await begin_execution(store, pipeline)
+    with pytest.raises(IllegalState, match="The reference dataset out of sight is disabled"):
+        await begin_execution(store, pipeline, EVE)
     assert await contents(store.table) == before
 
 
