@@ -251,18 +251,34 @@ class LimitExceeded(ExpectedFailure):
 class QuotaExceeded(ExpectedFailure):
     """A group, with all below it, or a user would keep more than the maximum of a kind.
 
-    `used` is what it keeps now. Without a `group` the quota is that of a user.
+    `used` is what it keeps now. The quota is that of the `group`, or else that of the `user`.
     """
 
     code = ErrorCode.QUOTA_EXCEEDED
 
-    def __init__(self, kind: QuotaKind, maximum: int, used: int, group: str | None = None) -> None:
-        whose = "the user" if group is None else f"the group {group} with all below it"
-        super().__init__(f"{kind.value}: {whose} has {used} of at most {maximum}.")
+    def __init__(
+        self,
+        kind: QuotaKind,
+        maximum: int,
+        used: int,
+        group: str | None = None,
+        user: str | None = None,
+    ) -> None:
+        super().__init__(f"{kind.value}: {_holder(group)} has {used} of at most {maximum}.")
         self.kind = kind
         self.maximum = maximum
         self.used = used
         self.group = group
+        self.user = user
+
+    @property
+    def message_without_amounts(self) -> str:
+        """The message for callers who may not know what the group or the user keeps."""
+        return f"{self.kind.value}: {_holder(self.group)} has no room left."
+
+
+def _holder(group: str | None) -> str:
+    return "the user" if group is None else f"the group {group} with all below it"
 
 
 class IllegalState(ExpectedFailure):

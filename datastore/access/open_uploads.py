@@ -84,8 +84,8 @@ class _Holder(NamedTuple):
         return OPEN_UPLOAD.key(kind=self.kind, holder=self.name, place=number)
 
     def full_error(self) -> QuotaExceeded:
-        group = self.name if self.kind == "group" else None
-        return QuotaExceeded(QuotaKind.OPEN_UPLOADS, self.most, self.most, group)
+        holder = {self.kind: self.name}
+        return QuotaExceeded(QuotaKind.OPEN_UPLOADS, self.most, self.most, **holder)
 
 
 class _Candidate(NamedTuple):

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from penstock.datastore.access.access import Access
+from penstock.datastore.errors import QuotaExceeded
 from penstock.datastore.quota_kinds import QuotaKind
 from penstock.datastore.quotas.amounts import Amounts
 from penstock.datastore.quotas.usage import sum_group, sum_user
-from penstock.datastore.roles import GroupPath, Role
+from penstock.datastore.roles import Caller, GroupPath, Role
 
 
 class Quota(NamedTuple):
@@ -45,6 +46,13 @@ class QuotaReport:
         opened = await access.open_uploads.count(group)
         uploads = Quota(QuotaKind.OPEN_UPLOADS, access.upload_limits.per_group, opened)
         return [*_quotas(access.quotas.rules.maxima_of(group), used), uploads]
+
+
+def may_know_amounts(caller: Caller, exceeded: QuotaExceeded) -> bool:
+    """Whether the caller may know what the group or the user of a refused write keeps."""
+    if exceeded.group is not None:
+        return caller.has_role(Role.READER, GroupPath(exceeded.group))
+    return exceeded.user in {None, caller.user_id}
 
 
 def _quotas(maxima: Amounts, used: Amounts) -> list[Quota]:

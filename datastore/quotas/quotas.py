@@ -56,8 +56,7 @@ class _Holder(NamedTuple):
         return await sum_group(table, GroupPath(self.name))
 
     def exceeded_error(self, kind: QuotaKind, maximum: int, used: int) -> QuotaExceeded:
-        group = self.name if self.kind == "group" else None
-        return QuotaExceeded(kind, maximum, used, group)
+        return QuotaExceeded(kind, maximum, used, **{self.kind: self.name})
 
 
 class _Look(NamedTuple):

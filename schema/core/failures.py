@@ -9,6 +9,7 @@ from strawberry.schema.exception_handlers import get_error_type, get_exception_t
 from strawberry.types.field import StrawberryField
 
 from penstock.datastore import errors
+from penstock.datastore.access.quota_report import may_know_amounts
 from penstock.datastore.errors import ErrorCode
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.layout import KINDS
@@ -201,8 +202,12 @@ class LimitExceeded(UserError):
 )
 class QuotaExceeded(UserError):
     quota: QuotaKind = strawberry.field(description="The kind of things that the quota limits.")
-    maximum: Long = strawberry.field(description="The largest amount that may be kept.")
-    used: Long = strawberry.field(description="The amount that is kept now.")
+    maximum: Long | None = strawberry.field(
+        description="The largest amount that may be kept; null if the caller may not know it."
+    )
+    used: Long | None = strawberry.field(
+        description="The amount that is kept now; null if the caller may not know it."
+    )
     group: GroupPath | None = strawberry.field(
         description="The path of the group whose quota it is; null for the quota of a user."
     )
@@ -303,13 +308,14 @@ class _QuotaExceeded(strawberry.ExceptionHandler[errors.QuotaExceeded, QuotaExce
     def handle(
         self, exception: errors.QuotaExceeded, *, field: StrawberryField, info: strawberry.Info
     ) -> QuotaExceeded:
+        known = may_know_amounts(info.context.caller, exception)
         return QuotaExceeded(
-            message=exception.message,
+            message=exception.message if known else exception.message_without_amounts,
             code=exception.code,
             path=exception.path,
             quota=exception.kind,
-            maximum=Long(exception.maximum),
-            used=Long(exception.used),
+            maximum=Long(exception.maximum) if known else None,
+            used=Long(exception.used) if known else None,
             group=None if exception.group is None else GroupPath(exception.group),
         )
 
