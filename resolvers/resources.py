@@ -11,7 +11,7 @@ from penstock.datastore.evaluation.evaluator import PreparedFormula
 from penstock.datastore.records import Calculation, Group, Output, Parameter, Resource
 from penstock.datastore.resources.tags_in_use import TagLists
 from penstock.datastore.resources.version_diff import ValueChange, diff_versions
-from penstock.datastore.roles import GroupPath, covers
+from penstock.datastore.roles import GroupPath, Role, covers
 from penstock.datastore.table.layout import KINDS, KindDefinition
 from penstock.resolvers.context import Context
 from penstock.resolvers.formula_names import with_current_names
@@ -102,6 +102,18 @@ async def find_granting_group(
     with blame_field("group"):
         await context.loaders.groups.load(group)
     return next((granted for granted in resource.groups if covers(granted, group)), None)
+
+
+def known_groups(context: Context, resource: Resource) -> list[GroupPath]:
+    """Return the groups with a grant that the caller may know of.
+
+    Readers of the owner group know all of them; others know those on one line with a group of
+    theirs, since the paths of other groups are not for them.
+    """
+    caller = context.caller
+    if caller.has_role(Role.READER, resource.owner):
+        return list(resource.groups)
+    return [group for group in resource.groups if caller.sees(group)]
 
 
 async def load_owner_group(context: Context, resource: Resource) -> Group | None:

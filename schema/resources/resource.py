@@ -11,7 +11,7 @@ from penstock.datastore.resources.version_diff import MAX_CHANGES, ChangeOperati
 from penstock.datastore.resources.versions import VersionsRequest
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.layout import KindDefinition
-from penstock.graphql_jit import projected_attributes
+from penstock.graphql_jit import projected_attributes, reads_attributes
 from penstock.resolvers import resources
 from penstock.schema.core.context import Info, PageArguments, Tag
 from penstock.schema.core.descriptions import describe_values
@@ -70,6 +70,8 @@ DIFF_DESCRIPTION: Final = (
 
 R = TypeVar("R", bound=records.Resource)
 
+RESOURCE_TYPES: Final = ("Pipeline", "Calculation", "ReferenceDataset")
+
 
 @strawberry.type
 class Resource(Node):
@@ -88,9 +90,6 @@ class Resource(Node):
         description="The state, which decides whether the resource can be used and changed."
     )
     tags: list[Tag] = strawberry.field(description="The tags by which the resource is found.")
-    groups: list[GroupPath] = strawberry.field(
-        description="The paths of the groups that have a grant. All groups below them inherit it."
-    )
     owner: GroupPath = strawberry.field(
         description="The path of the group in which the resource was created."
     )
@@ -105,6 +104,18 @@ class Resource(Node):
     updated_by: str = strawberry.field(
         description="The id of the user who created the latest version."
     )
+
+    @strawberry.field(
+        metadata=price_metadata(0),
+        description=(
+            "The paths of the groups that have a grant, as far as the caller may know them. All "
+            "groups below them inherit it."
+        ),
+    )
+    @reads_attributes(dict.fromkeys(RESOURCE_TYPES, ("groups", "owner")))
+    @staticmethod
+    def groups(resource: strawberry.Parent[records.Resource], info: Info) -> list[GroupPath]:
+        return resources.known_groups(info.context, resource)
 
     @strawberry.field(
         graphql_type=Group | None,
@@ -153,9 +164,6 @@ class ResourceVersion(Node):
             "The tags of this version. A search compares the tags of the latest version only."
         )
     )
-    groups: list[GroupPath] = strawberry.field(
-        description="The paths of the groups that had a grant in this version."
-    )
     created_at: DateTime = strawberry.field(
         description="The time when the first version was created, in UTC."
     )
@@ -166,6 +174,18 @@ class ResourceVersion(Node):
         description="The time when this version was created, in UTC."
     )
     updated_by: str = strawberry.field(description="The id of the user who created this version.")
+
+    @strawberry.field(
+        metadata=price_metadata(0),
+        description=(
+            "The paths of the groups that had a grant in this version, as far as the caller may "
+            "know them."
+        ),
+    )
+    @reads_attributes({f"{name}Version": ("groups", "owner") for name in RESOURCE_TYPES})
+    @staticmethod
+    def groups(version: strawberry.Parent[records.Resource], info: Info) -> list[GroupPath]:
+        return resources.known_groups(info.context, version)
 
 
 VERSIONS_DESCRIPTION: Final = "All versions, the newest first."

@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "5364d20521c4d3d46a604b04eaa21de139cd8ecff05b0efdf014efc1452ed8d7"
+STRUCTURE = "3e9b670d2ec39140e0736ba735979c028fe51652af45191e49e07640944ba578"
 SMALL = '''
 """The fields that read data."""
 type Query {
