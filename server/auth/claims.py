@@ -29,6 +29,8 @@ def user_id_from(claim: object) -> str:
         raise BadArgument("The user id is not a text.")
     if problem := line_problem(claim, MAX_USER_ID):
         raise BadArgument(f"The user id {problem}.")
+    if len(claim.splitlines()) > 1:
+        raise BadArgument("The user id is not one line.")
     return claim
 
 

@@ -1,5 +1,6 @@
 """Authenticates requests by signed tokens (JWT), and caches tokens whose signature was verified."""
 
+import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -254,6 +255,14 @@ def bearer_token(headers: Mapping[str, object]) -> bytes:
 
 def _claims_of(payload: bytes) -> dict[str, Any]:
     try:
-        return msgspec.json.decode(payload, type=dict[str, Any])
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        claims = msgspec.json.decode(payload, type=dict[str, Any])
+        json.loads(payload, object_pairs_hook=_require_distinct_names)
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise NotAuthenticated("The token's claims are not a JSON object.") from error
+    return claims
+
+
+def _require_distinct_names(members: Sequence[tuple[str, object]]) -> None:
+    """Refuse an object that gives one name two values: readers differ in the one that they take."""
+    if len(dict(members)) != len(members):
+        raise NotAuthenticated("The token's claims give one name twice.")

@@ -99,6 +99,32 @@ async def test_what_is_not_a_token_is_refused(headers: dict[str, object]) -> Non
     assert await refusal_of(headers)
 
 
+def sign_text(payload: str) -> str:
+    head = {"alg": "ES256", "kid": KEY.kid}
+    return jws.serialize_compact(head, payload, KEY, algorithms=["ES256"])
+
+
+@pytest.mark.parametrize(
+    ("once", "twice"),
+    [
+        ('"sub":"ana"', '"sub":"ana","sub":"ben"'),
+        ('"sub":"ana"', '"sub":"ana","sub":"ana"'),
+        ('{"/usa":"reader"}', '{"/usa":"reader","/usa":"admin"}'),
+    ],
+)
+async def test_claims_that_give_one_name_twice_are_refused(once: str, twice: str) -> None:
+    text = json.dumps(claims(**{"penstock:roles": {"/usa": "reader"}}), separators=(",", ":"))
+    assert once in text
+    assert (await ACCEPTED.caller_of(bearer(sign_text(text)))).user_id == "ana"
+    refused = await refusal_of(bearer(sign_text(text.replace(once, twice))))
+    assert refused == "The token's claims give one name twice."
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\u2028", "\u2029", "\x85"])
+async def test_a_user_id_of_two_lines_is_refused(end: str) -> None:
+    assert await refusal_of(bearer(sign_claims(KEY, claims(sub=f"ana{end}ben"))))
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
