@@ -24,7 +24,7 @@ from penstock.datastore.table import limits
 from penstock.datastore.table.items import read_or_report
 from penstock.datastore.table.keys import Template
 from penstock.datastore.table.layout import ATTRIBUTE, ENTITY, SERVICE, SERVICE_PATH
-from penstock.datastore.table.pages import QueryRange, Slice, Window, read_merged_page
+from penstock.datastore.table.pages import QueryRange, Slice, Window, query_pages, read_merged_page
 from penstock.datastore.table.port import (
     Attributes,
     Item,
@@ -230,13 +230,10 @@ class Directory:
     async def services(self, window: Window) -> Slice[Service]:
         """List services in the order of their groups: `pk = NS`, `sk` begins with a group's own.
 
-        Without a role at the root, these are the services of the caller's groups.
+        Without a role at the root, these are the services of the caller's groups. A role below the
+        group of a service shows it once it has a path that the role shows.
         """
-        held = self.access.caller.roles
-        tops = {ancestors(group)[1] for group in held if group != ROOT}
-        prefixes = (
-            [""] if ROOT in held else sorted(f"{escape(group_key_text(top))}:" for top in tops)
-        )
+        prefixes = await self._service_prefixes()
         return await self._list_rows(
             SERVICE.pk.fill({}),
             SERVICE.sk,
@@ -247,11 +244,40 @@ class Directory:
 
     async def service(self, name: str) -> Service:
         """Get a service: `pk = NS, sk = NS:<group>:<service>`; raises NotFound."""
-        group = group_of(name, "/")
-        known = self.access.caller.sees(group)
-        if known and await self._get_item(SERVICE.key(group=group_key_text(group), service=name)):
+        caller, group = self.access.caller, group_of(name, "/")
+        key = SERVICE.key(group=group_key_text(group), service=name)
+        if (
+            caller.sees(group)
+            and await self._get_item(key)
+            and (caller.has_role(Role.READER, group) or await self._shows_a_path(Service(name)))
+        ):
             return Service(name)
         raise NotFound(f"There is no service {name}.", ("name",))
+
+    async def _service_prefixes(self) -> list[str]:
+        """The beginnings of the sort keys of the services that the caller sees."""
+        held = self.access.caller.roles
+        if ROOT in held:
+            return [""]
+        prefixes: list[str] = []
+        for top in sorted({ancestors(group)[1] for group in held}):
+            prefix = f"{escape(group_key_text(top))}:"
+            prefixes += [prefix] if top in held else await self._shown_by_paths(prefix)
+        return prefixes
+
+    async def _shown_by_paths(self, prefix: str) -> list[str]:
+        """The sort keys with the prefix, without its start, of services with a visible path."""
+        start = SERVICE.sk.prefix({})
+        query = Query(partition=SERVICE.pk.fill({}), range=Range(start + prefix))
+        return [
+            str(item["sk"]).removeprefix(start)
+            async for page in query_pages(self.access.table, query)
+            for item in page
+            if await self._shows_a_path(Service(_last_segment(item)))
+        ]
+
+    async def _shows_a_path(self, service: Service) -> bool:
+        return bool((await self.paths(service, Window(size=1))).entries)
 
     async def paths(self, of: Service, window: Window) -> Slice[ServicePath]:
         """List the paths of a service in the order of their groups: `pk = NP:<service>`."""

@@ -108,6 +108,30 @@ async def test_a_caller_sees_what_is_on_one_line_with_their_groups(
 
 
 @on_sqlite
+async def test_a_service_is_unknown_to_who_sees_none_of_its_paths(world: SinkWorld) -> None:
+    caller = Caller("ann", {GroupPath("/cars/x"): Role.READER, GroupPath("/boats"): Role.READER})
+    directory = reader(world, caller).directory
+
+    async def names() -> list[str]:
+        return [each.name for each in await walk(directory.services)]
+
+    async def receive(service: str, path: str) -> None:
+        async with world.open_sink() as sink:
+            made = notification(fiware_service=service, fiware_servicepath=path)
+            await sink.accept_notification(made, 100)
+            await sink.loader.drain()
+
+    await receive("cars", "/y")
+    await receive("boats", "/y")
+    assert await names() == ["boats"]
+    with pytest.raises(NotFound):
+        await directory.service("cars")
+    await receive("cars", "/x/z")
+    assert await names() == ["boats", "cars"]
+    assert await directory.service("cars") == Service("cars")
+
+
+@on_sqlite
 async def test_destinations_are_listed_for_readers_of_the_whole_service(world: SinkWorld) -> None:
     await tree(world)
     whole = reader(world, Caller("ann", {GroupPath("/vehicles"): Role.READER}))
