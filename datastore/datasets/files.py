@@ -71,6 +71,7 @@ class DatasetFile:
     async def settle(self) -> None:
         if self.staged is not None and self.upload is not None:
             with suppress(PenstockError):
+                await self.access.files.refuse_uploads(upload_key(self.access, self.upload))
                 await self.access.open_uploads.close("dataset", self.upload)
 
     async def discard(self) -> None:
@@ -104,7 +105,7 @@ class DatasetFiles:
         chosen = self.access.group_or_default(group)
         self.access.require_role(Role.CONTRIBUTOR, chosen)
         id = self.access.clock.new_id()
-        terms = FormTerms("dataset", id, self._upload_key(id), MAX_BYTES, CONTENT_TYPE)
+        terms = FormTerms("dataset", id, upload_key(self.access, id), MAX_BYTES, CONTENT_TYPE)
         return UploadTicket(id, await open_form(self.access, terms, group=chosen))
 
     async def check_upload(
@@ -171,15 +172,17 @@ class DatasetFiles:
         return CheckedContent(replace(content, row_count=table.count), [], file)
 
     async def _read_upload(self, id: str) -> bytes | None:
-        key = self._upload_key(id)
+        key = upload_key(self.access, id)
         if await self.access.files.stat(key) is None:
             return None
         chunks = self.access.files.read(key, end=MAX_BYTES + 1)
         return b"".join([chunk async for chunk in chunks])
 
-    def _upload_key(self, id: str) -> str:
-        user = sha256(self.access.caller.user_id.encode()).hexdigest()[:32]
-        return f"{UPLOADS}{user}/{id}.csv"
+
+def upload_key(access: Access, id: str) -> str:
+    """The key under which the caller uploads a file."""
+    user = sha256(access.caller.user_id.encode()).hexdigest()[:32]
+    return f"{UPLOADS}{user}/{id}.csv"
 
 
 async def sweep_uploads(access: Access) -> int:

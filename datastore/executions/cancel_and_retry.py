@@ -11,6 +11,7 @@ from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import IllegalState, Unavailable
 from penstock.datastore.executions.access import require_control
 from penstock.datastore.executions.claims import with_end_state
+from penstock.datastore.executions.files import ingest_key
 from penstock.datastore.executions.reading import ReadExecutions, VisibleExecution
 from penstock.datastore.executions.records import (
     EventKind,
@@ -53,7 +54,12 @@ class ChangeExecutions:
                 execution, ExecutionState.CANCELLED, self.access.clock.now(), self.rules
             )
 
-        return await self._change(id, EventKind.CANCELLED, cancel_execution)
+        cancelled = await self._change(id, EventKind.CANCELLED, cancel_execution)
+        if cancelled.upload_until is not None and cancelled.ready_at is None:
+            # Its form is valid still, but holds no place of the caller's open uploads any more.
+            await self.access.files.refuse_uploads(ingest_key(cancelled))
+            await self.access.files.delete(ingest_key(cancelled))
+        return cancelled
 
     async def retry(self, id: str) -> Execution:
         """Restart a failed or cancelled execution with everything that was pinned.
@@ -79,6 +85,7 @@ class ChangeExecutions:
             uploads, opened = self.access.open_uploads, self._new_upload(id, found.pipeline)
             await uploads.open(opened, found.pipeline.owner)
             async with uploads.closed_on_failure(opened.kind, opened.id):
+                await self.access.files.accept_uploads(ingest_key(found.execution))
                 again = await self._change(id, EventKind.RETRIED, retry_execution)
         self.on_ready()
         return again

@@ -7,7 +7,7 @@ from functools import partial
 
 from penstock.datastore.clock import Clock
 from penstock.datastore.executions.create import tag_writes
-from penstock.datastore.executions.files import delete_files
+from penstock.datastore.executions.files import delete_files, ingest_key
 from penstock.datastore.executions.queue import due_executions
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.executions.rows import (
@@ -82,6 +82,8 @@ class ExecutionRemoval:
         """
         if execution.deleted_at is None and not await self._mark_deleted(execution):
             return False
+        if execution.upload_until is not None and execution.upload_until > self.clock.timestamp():
+            await self.files.refuse_uploads(ingest_key(execution))
         await delete_files(self.files, execution)
         await self._delete_result(execution)
         await self._delete_events(execution)

@@ -9,7 +9,7 @@ import msgspec
 
 from penstock.datastore.access.access import Access, not_found_error
 from penstock.datastore.errors import IllegalState, NotFound, Unavailable
-from penstock.datastore.executions.access import require_control, require_run
+from penstock.datastore.executions.access import require_control
 from penstock.datastore.executions.files import ingest_key, input_key
 from penstock.datastore.executions.listing import ExecutionFilter, ListExecutions
 from penstock.datastore.executions.pinned_inputs import copy_upload
@@ -79,12 +79,6 @@ class Uploads:
         require_control(self.access.caller, pipeline, execution)
         return await self._confirm(execution)
 
-    async def _confirm_reported(self, id: str) -> Execution:
-        """Confirm what a bucket reports through a caller who may run the pipeline."""
-        execution, pipeline = await ReadExecutions(self.access).one(id)
-        require_run(self.access.caller, pipeline)
-        return await self._confirm(execution)
-
     async def _confirm(self, execution: Execution) -> Execution:
         if execution.ready_at is not None:
             # An earlier call may have been cut off before it came so far.
@@ -95,7 +89,12 @@ class Uploads:
         user = self.access.caller.user_id
         confirmed = await make_ready(self.access, self.files, execution, user)
         if confirmed is None:
-            raise IllegalState("Nothing was uploaded yet.", execution.state.name)
+            # A cancellation removes the upload.
+            state = (await ReadExecutions(self.access).one(execution.id))[0].state
+            waits = state is ExecutionState.WAITING
+            raise IllegalState(
+                "Nothing was uploaded yet." if waits else f"It is {state.value}.", state.name
+            )
         if confirmed.ready_at is None:
             raise IllegalState(f"It is {confirmed.state.value}.", confirmed.state.name)
         self.on_ready()
@@ -112,7 +111,7 @@ class Uploads:
         execution = await find_execution(self.access.table, named["id"])
         if execution is None or ingest_key(execution) != key:
             return None
-        return await self._confirm_reported(execution.id)
+        return await self.confirm(execution.id)
 
     async def _confirm_earlier_key(self, key: str, named: re.Match[str]) -> Execution | None:
         """Confirm an upload for an execution of an earlier release, whose key has no id.
@@ -125,7 +124,7 @@ class Uploads:
         page = await ListExecutions(self.access).page(pipeline, listed, Window(size=MAX_CANDIDATES))
         for id, execution in page.entries:
             if ingest_key(execution) == key:
-                return await self._confirm_reported(id)
+                return await self.confirm(id)
         return None
 
 

@@ -64,7 +64,7 @@ class S3Events:
         return {"started": started, "ignored": len(keys) - started}
 
     async def _confirm_upload(self, caller: Caller, key: str) -> bool:
-        """Tell whether the file is the input of an execution that the caller may run."""
+        """Tell whether the file is the input of an execution that the caller may start."""
         with suppress(ExpectedFailure):
             uploads = self.store.open_session(caller).executions.uploads
             return await uploads.confirm_key(key) is not None

@@ -164,7 +164,7 @@ def _provider() -> Any:
         return import_module("penstock.server.telemetry.otlp").provider()
     except ModuleNotFoundError as error:
         raise CommandFailed(
-            f"{_ENDPOINTS[0]} names a collector, but {error.name} is not installed: install Penstock "
-            "with its extra `otel`.",
+            f"{_ENDPOINTS[0]} names a collector, but {error.name} is not installed: install "
+            "Penstock with its extra `otel`.",
             code=ExitCode.USAGE,
         ) from error

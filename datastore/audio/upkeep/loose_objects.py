@@ -166,8 +166,12 @@ class LooseObjects:
             logger.warning("an object that nothing uses stays for now: %s", error.message)
 
     async def try_delete_upload(self, key: str) -> None:
-        """Delete an upload that a track has a copy of; its row stays as long as the form."""
+        """Delete an upload that a track has a copy of, and refuse what its form would still send.
+
+        Its row stays as long as the form.
+        """
         try:
+            await self.access.files.refuse_uploads(key)
             await self.access.files.delete(key)
         except PenstockError as error:
             logger.warning("an upload stays until it is swept: %s", error.message)

@@ -7,16 +7,18 @@ from datetime import timedelta
 import pytest
 
 from penstock.datastore.access.open_uploads import UploadLimits
+from penstock.datastore.datasets.files import upload_key
 from penstock.datastore.errors import IllegalState, Invalid, NotFound, QuotaExceeded
 from penstock.datastore.executions.create import ExecutionRequest
 from penstock.datastore.executions.files import ingest_key
 from penstock.datastore.executions.records import Execution, ExecutionMode
+from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.quota_kinds import QuotaKind
 from penstock.datastore.records import DatasetColumn, Pipeline, ValueType
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table
-from tests.datastore.audio.sample_uploads import COVER, TAGS, sound, upload_and_register
+from tests.datastore.audio.sample_uploads import COVER, TAGS, put, sound, upload_and_register
 from tests.datastore.executions.sample_executions import (
     ANN,
     EVE,
@@ -25,7 +27,7 @@ from tests.datastore.executions.sample_executions import (
     put_file,
 )
 from tests.support.consistency_check import contents
-from tests.support.sample_resources import USA, Watch, create_groups, on_sqlite, without_moto
+from tests.support.sample_resources import SUPER, USA, Watch, create_groups, on_sqlite, without_moto
 
 COLUMNS = [DatasetColumn(name="k", type=ValueType.STRING)]
 
@@ -152,7 +154,7 @@ async def test_a_dataset_upload_is_open_until_its_file_is_used(store: Store) -> 
     assert missing.problems[0].code == "NO_FILE"
     with pytest.raises(QuotaExceeded):
         await files.upload(USA)
-    await put_file(store.files, files._upload_key(ticket.id), b"k\na\n")
+    await put_file(store.files, upload_key(files.access, ticket.id), b"k\na\n")
     checked = await files.check_upload(COLUMNS, "k", ticket.id)
     assert checked.file is not None
     taken = await open_places(store.table)
@@ -221,3 +223,60 @@ async def test_an_audio_upload_is_open_until_it_is_a_track(store: Store) -> None
     await audio.registering.upload("f.wav")
     with pytest.raises(QuotaExceeded):
         await audio.registering.upload("g.wav")
+
+
+def form_is_refused(store: Store, key: str) -> bool:
+    assert isinstance(store.files, LocalFiles)
+    return store.files._takes_no_uploads(key)
+
+
+@on_sqlite
+@pytest.mark.parametrize("files", ["directory"], indirect=True)
+async def test_the_form_of_a_cancelled_execution_writes_nothing_until_a_retry(
+    store: Store, pipeline: Pipeline
+) -> None:
+    made = await begin_execution(store, pipeline)
+    key, changing = ingest_key(made), store.open_session(ANN).executions.changing
+    await put_file(store.files, key, INPUT)
+    assert not form_is_refused(store, key)
+    for _ in range(2):
+        await changing.cancel(made.id)
+        assert form_is_refused(store, key)
+        assert await store.files.stat(key) is None
+    await changing.retry(made.id)
+    assert not form_is_refused(store, key)
+    await start(store, made)
+    assert form_is_refused(store, key)
+
+
+@on_sqlite
+@pytest.mark.parametrize("files", ["directory"], indirect=True)
+async def test_the_forms_of_executions_end_with_their_pipeline(
+    store: Store, pipeline: Pipeline
+) -> None:
+    made = await begin_execution(store, pipeline)
+    await store.open_session(SUPER).pipelines.deleting.delete(pipeline.id)
+    await store.finish_deletes()
+    assert form_is_refused(store, ingest_key(made))
+    assert await store.files.stat(ingest_key(made)) is None
+
+
+@on_sqlite
+@pytest.mark.parametrize("files", ["directory"], indirect=True)
+async def test_a_form_writes_nothing_once_its_track_or_its_dataset_was_saved(store: Store) -> None:
+    await create_groups(store)
+    session = store.open_session(ANN)
+    uploaded = await put(session.audio, "a.mp3", sound("mp3", 1, TAGS, COVER))
+    assert not form_is_refused(store, uploaded)
+    await session.audio.registering.register(uploaded)
+    assert form_is_refused(store, uploaded)
+    assert await store.files.stat(uploaded) is None
+    ticket = await session.dataset_files.upload(USA)
+    key = upload_key(session.dataset_files.access, ticket.id)
+    await put_file(store.files, key, b"k\na\n")
+    checked = await session.dataset_files.check_upload(COLUMNS, "k", ticket.id)
+    assert checked.file is not None
+    assert not form_is_refused(store, key)
+    writing = session.datasets.writing.with_attachment(checked.file)
+    await writing.create(USA, {"name": "d", "tags": (), "content": checked.content}, None)
+    assert form_is_refused(store, key)

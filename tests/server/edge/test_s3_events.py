@@ -23,6 +23,8 @@ from tests.datastore.executions.sample_executions import (
 )
 from tests.support.application import open_application
 from tests.support.consistency_check import contents
+from tests.support.penstock_command import token_of
+from tests.support.sample_resources import EU, SUPER
 
 STRANGER = {"authorization": "Bearer nobody"}
 
@@ -75,6 +77,19 @@ async def test_an_execution_of_an_earlier_release_is_found_by_its_time(
         )
     assert answer.json() == {"started": 1, "ignored": 1}
     assert (await current_execution(store, made)).ready_at is not None
+
+
+async def test_an_event_starts_only_what_its_caller_may_start(store: Store, tmp_path: Path) -> None:
+    made = await waiting_execution(store)
+    await store.open_session(SUPER).pipelines.writing.grant(made.pipeline_id, EU)
+    async with open_application(store, tmp_path) as server:
+        before = await contents(store.table)
+        for roles, started in (("/eu=contributor", 0), ("/usa=reader", 0), ("/usa=contributor", 1)):
+            headers = {"authorization": f"Bearer {token_of(tmp_path, roles, user='bob')}"}
+            events = notification(ingest_key(made))
+            answer = await server.client.post("/events/s3", json=events, headers=headers)
+            assert answer.json() == {"started": started, "ignored": 1 - started}
+            assert (await contents(store.table) == before) == (started == 0)
 
 
 async def test_what_is_no_input_of_an_execution_is_ignored(store: Store, tmp_path: Path) -> None:
