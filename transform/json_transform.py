@@ -1,6 +1,6 @@
 """Transforms a JSON list of objects, with JSON's types, for small numbers of rows."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final
 
@@ -12,6 +12,9 @@ from penstock.transform.outcome import FULL, OutputChunk, RowRunner, TransformEn
 from penstock.transform.problems import TransformCode, TransformProblem
 from penstock.transform.program import Program
 
+SLICE_STEPS: Final = 20_000
+"""The operations of the rows that are processed at once."""
+
 _DECODER: Final = msgspec.json.Decoder(list[dict[str, Any]], float_hook=Decimal)
 
 
@@ -20,14 +23,17 @@ class JsonTransform:
 
     A missing value is null. The list is held in memory until its end. It is refused where its cost
     or its results are more than a request may take, because the process also answers other
-    requests.
+    requests. At the end of the data, it takes some rows at a time, so that others have their turns.
     """
 
     def __init__(self, program: Program, max_failed: int | None = None) -> None:
         self._program = program
         self._names = columns_by_heading(program.columns)
-        self._outcome = RowRunner(max_failed, meter=WorkMeter())
+        self._meter = WorkMeter()
+        self._outcome = RowRunner(max_failed, meter=self._meter)
         self._data = bytearray()
+        self._rows: Sequence[Mapping[str, object]] | None = None
+        self._at = 0
 
     @property
     def ending(self) -> TransformEnding:
@@ -45,19 +51,31 @@ class JsonTransform:
             self._outcome.refuse(TransformProblem(0, "", TransformCode.INVALID_ROWS, message))
             rows = []
         self._require_few_steps(len(rows))
-        for number, row in enumerate(rows, start=1):
-            if self._outcome.refusal is not None:
-                break
-            self._process_row(number, row)
-            self._require_little_output(number)
-        return self._outcome.take_output(headings(self._program.headings))
+        self._rows = rows
+        return self.take_more()
 
     @property
     def has_more(self) -> bool:
-        return False
+        return self._rows is not None
 
     def take_more(self) -> OutputChunk:
-        return OutputChunk()
+        """Process some rows; return the output of all of them after the last one."""
+        rows = self._rows or ()
+        end = self._at + max(1, SLICE_STEPS // max(1, self._program.cost))
+        for row in rows[self._at : end]:
+            if self._outcome.refusal is not None:
+                break
+            self._at += 1
+            self._process_row(self._at, row)
+            self._require_little_output(self._at)
+        if self._outcome.refusal is None and self._at < len(rows):
+            return OutputChunk()
+        self._rows = None
+        return self._outcome.take_output(headings(self._program.headings))
+
+    def take_spent(self, size: int) -> int:
+        """Return how often `size` units of work were spent since the last such call."""
+        return self._meter.take_spent(size)
 
     def _require_few_steps(self, rows: int) -> None:
         steps = rows * self._program.cost

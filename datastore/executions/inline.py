@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.access.work import WorkAccount, file_units, step_units
+from penstock.datastore.access.work import TEXT_WORK, WorkAccount, file_units, step_units
 from penstock.datastore.datasets.table_cache import DatasetTableCache
 from penstock.datastore.errors import FieldProblem, LimitExceeded
 from penstock.datastore.executions.claims import Claims
@@ -27,12 +27,14 @@ from penstock.datastore.executions.records import (
     ExecutionRules,
     ExecutionState,
 )
-from penstock.datastore.executions.row_engine import LOCAL_ENGINE, EngineStep, RowTask
+from penstock.datastore.executions.row_engine import EngineStep, RowTask, run_transform
 from penstock.datastore.executions.worker import ExecutionWorker
+from penstock.datastore.formulas.threads import run_in_formula_thread
 from penstock.datastore.objects.port import Files
 from penstock.datastore.records import StoredRecord
 from penstock.formula.core.limits import MAX_BATCH_STEPS
 from penstock.formula.core.values import FormulaType
+from penstock.transform.json_transform import JsonTransform
 from penstock.transform.plan import TransformPlan
 
 
@@ -183,7 +185,7 @@ class InlineExecutions:
 
 @dataclass(frozen=True, slots=True)
 class _ChargedEngine:
-    """The row engine of this process, for rows whose work an account pays."""
+    """The row engine of this process, for rows whose work an account pays, by turns of callers."""
 
     work: WorkAccount
     rows: int
@@ -191,7 +193,10 @@ class _ChargedEngine:
     async def steps(self, files: Files, task: RowTask) -> AsyncGenerator[EngineStep]:
         steps = min(task.program.cost * self.rows, MAX_BATCH_STEPS)
         self.work.owe(step_units(steps))
-        async with aclosing(LOCAL_ENGINE.steps(files, task)) as made:
+        transform = JsonTransform(task.program, task.execution.max_failed_rows)
+        data = files.read(input_key(task.execution))
+        async with aclosing(run_transform(transform, data, run_in_formula_thread)) as made:
             async for step in made:
+                self.work.owe(transform.take_spent(TEXT_WORK))
                 self.work.owe(file_units(len(step.written.output) + len(step.written.errors)))
                 yield step

@@ -1,9 +1,10 @@
 """Row engines: they process the rows of an execution, in this process or elsewhere."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterable
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable
 from dataclasses import dataclass
-from typing import Final, NamedTuple, Protocol
+from functools import partial
+from typing import Final, NamedTuple, Protocol, TypeVar
 
 from penstock.datastore.executions.files import input_key
 from penstock.datastore.executions.records import Execution, ExecutionMode
@@ -14,6 +15,8 @@ from penstock.transform.json_transform import JsonTransform
 from penstock.transform.outcome import OutputChunk, TransformEnding
 from penstock.transform.plan import TransformPlan
 from penstock.transform.program import Program
+
+T = TypeVar("T")
 
 STEP_BYTES: Final = 256 * 1024
 """Bytes of the input per step; all engines stop reading at a multiple of this."""
@@ -66,16 +69,22 @@ class LocalRowEngine:
 LOCAL_ENGINE: Final = LocalRowEngine()
 
 
+class ThreadRunner(Protocol):
+    """Runs work in a thread."""
+
+    def __call__(self, work: Callable[[], T], /) -> Awaitable[T]: ...
+
+
 async def run_transform(
-    transform: RowTransform, data: AsyncIterable[bytes]
+    transform: RowTransform, data: AsyncIterable[bytes], run: ThreadRunner = asyncio.to_thread
 ) -> AsyncGenerator[EngineStep]:
     """Feed the data to a transform, and yield its output until it ends or is refused."""
     async for chunk in regroup_blocks(data, STEP_BYTES):
-        yield EngineStep(await asyncio.to_thread(transform.feed, chunk), transform.ending)
+        yield EngineStep(await run(partial(transform.feed, chunk)), transform.ending)
         while transform.has_more:
-            yield EngineStep(await asyncio.to_thread(transform.take_more), transform.ending)
+            yield EngineStep(await run(transform.take_more), transform.ending)
         if transform.ending.refusal is not None:
             return
-    yield EngineStep(await asyncio.to_thread(transform.finish), transform.ending)
+    yield EngineStep(await run(transform.finish), transform.ending)
     while transform.has_more:
-        yield EngineStep(await asyncio.to_thread(transform.take_more), transform.ending)
+        yield EngineStep(await run(transform.take_more), transform.ending)

@@ -45,6 +45,7 @@ from penstock.formula.syntax.tree import (
 )
 
 _POWER_COST: Final = 50
+_ARGUMENTS_OF_A_STEP: Final = 3  # so many arguments take about as long as an operation
 _ROOT_COST: Final = 250  # a fractional power takes about as long as this many operations
 _CALL_COST: Final = 3
 _THIS: Final = "this formula"
@@ -294,6 +295,7 @@ def _steps(formula: Formula, callees: Mapping[Callee, LinkedFormula]) -> int:
             case FunctionCall():
                 function = FUNCTIONS.get(node.name)
                 steps += function.cost if function else 0
+                steps += len(node.arguments) // _ARGUMENTS_OF_A_STEP
             case CalculationCall():
                 steps += _CALL_COST + callees[Callee(node.name, pin_of(node.options))].steps
             case _:

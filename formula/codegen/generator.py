@@ -33,7 +33,7 @@ from penstock.formula.syntax.tree import (
 _ARITHMETIC: Final[Mapping[str, Callable[..., object]]] = {
     "+": numbers.add,
     "-": numbers.subtract,
-    "*": numbers.multiply,
+    "*": numbers.multiply_metered,
     "/": numbers.divide,
     "^": numbers.power,
 }
@@ -160,7 +160,8 @@ class FormulaGenerator(ExpressionEmitter):
             right = self.checked_operand(step.operand, ValueKind.NUMBER)
             target = self.new_variable()
             function = self.shared_name(_ARITHMETIC[step.operator])
-            self.emit(f"{target} = {function}({left.name}, {right.name})", step.at)
+            meter = "work, " if step.operator == "*" else ""
+            self.emit(f"{target} = {function}({meter}{left.name}, {right.name})", step.at)
             left = self._record_step(step, Operand(target, ValueKind.NUMBER))
         return left
 

@@ -7,12 +7,15 @@ from typing import Final, NoReturn
 from penstock.formula.checking.dataset_uses import pin_of
 from penstock.formula.codegen.emitter import ExpressionEmitter, Operand
 from penstock.formula.core.errors import Fault, FormulaCode
+from penstock.formula.core.limits import WorkMeter
 from penstock.formula.core.values import SCALAR, SOMETHING, Scalar, ValueKind, python_types, text_of
 from penstock.formula.functions.catalogue import FUNCTIONS, result_kind
 from penstock.formula.functions.text import same_text
 from penstock.formula.syntax.tree import FunctionCall
 
 _SCALARS: Final = python_types(SCALAR)
+_CASE_COST: Final = 50  # units of work to compare with a case, as much as an operation
+_WRITTEN_AT_ONCE: Final = 4  # characters of a number that are written for a unit
 
 
 def _if_form(code: ExpressionEmitter, node: FunctionCall) -> Operand:
@@ -72,7 +75,7 @@ def _switch_form(code: ExpressionEmitter, node: FunctionCall) -> Operand:
     for case, result in zip(node.arguments[1::2], node.arguments[2::2], strict=True):
         with code.block(f"if not {done}:", node.at):
             value = code.checked_operand(case, SCALAR)
-            test = f"{code.shared_name(_is_case)}({subject.name}, {value.name}, {fold})"
+            test = f"{code.shared_name(_is_case)}(work, {subject.name}, {value.name}, {fold})"
             code.emit(f"{hit} = {done} = {test}", case.at)
         with code.block(f"if {hit}:", node.at):
             operand = code.operand(result)
@@ -95,8 +98,15 @@ def _union(kinds: list[ValueKind]) -> ValueKind:
     return union
 
 
-def _is_case(subject: Scalar, case: Scalar, ignore_case: bool | None) -> bool:
-    return case is not None and same_text(text_of(subject), text_of(case), ignore_case)
+def _is_case(work: WorkMeter, subject: Scalar, case: Scalar, ignore_case: bool | None) -> bool:
+    if case is None:
+        return False
+    if isinstance(subject, str) and isinstance(case, str) and not ignore_case:
+        return subject == case
+    left, right = text_of(subject), text_of(case)
+    written = sum(len(text) for text in (left, right) if text not in (subject, case))
+    work.spend(_CASE_COST + written // _WRITTEN_AT_ONCE)
+    return same_text(work, left, right, ignore_case)
 
 
 def _no_case(subject: Scalar) -> NoReturn:

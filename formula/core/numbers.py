@@ -20,7 +20,7 @@ from decimal import (
 from typing import Final
 
 from penstock.formula.core.errors import Fault, FormulaCode
-from penstock.formula.core.limits import MAX_DIGITS, MAX_EXPONENT, QUOTIENT_DIGITS
+from penstock.formula.core.limits import MAX_DIGITS, MAX_EXPONENT, QUOTIENT_DIGITS, WorkMeter
 
 ZERO: Final = Decimal(0)
 ONE: Final = Decimal(1)
@@ -59,10 +59,22 @@ _PLACES: Final = Context(
 )
 _WRITTEN: Final = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,6})?\s*", re.ASCII)
 
+_USUAL_SIZE: Final = 160
+"""The bytes that a number of some 100 digits takes."""
+_WORD: Final = 8
+
 add = EXACT.add
 subtract = EXACT.subtract
 multiply = EXACT.multiply
 negate = EXACT.minus
+
+
+def multiply_metered(work: WorkMeter, left: Decimal, right: Decimal) -> Decimal:
+    """Return the product; one of very many digits costs as much as it takes."""
+    product = multiply(left, right)
+    if (size := product.__sizeof__()) > _USUAL_SIZE:
+        work.spend((size // _WORD) ** 2 // 7)
+    return product
 
 
 def divide(dividend: Decimal, divisor: Decimal) -> Decimal:

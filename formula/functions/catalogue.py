@@ -106,7 +106,7 @@ _ALL: Final = (
     Function("MAX", _slots(first=NUMBER), NUMBER, text.largest, repeats=1),
     Function("MIN", _slots(first=NUMBER), NUMBER, text.smallest, repeats=1),
     Function("NOT", _slots(condition=BOOLEAN), BOOLEAN, text.negation),
-    Function("NUMBER", _slots(value=TEXT | NUMBER), NUMBER, text.number_of),
+    Function("NUMBER", _slots(value=TEXT | NUMBER), NUMBER, text.number_of, metered=True),
     Function("OR", _slots(first=BOOLEAN, other=BOOLEAN), BOOLEAN, repeats=1),
     Function("REF", _slots(output=TEXT), SCALAR),
     Function(

@@ -23,7 +23,10 @@ _STEP: Final = re.compile(
     re.VERBOSE,
 )
 _MARKS: Final = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[\[{]|[\]}]', re.DOTALL)
+_LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _PARSE_COST: Final = 10  # parsing a character of JSON costs about 10 units
+_PART_COST: Final = 60  # visiting an element or a member
+_WRITE_COST: Final = 20  # writing a character of JSON
 
 
 class _EveryStep:
@@ -43,18 +46,18 @@ _EVERY: Final = _EveryStep()
 def get_value(work: WorkMeter, text: str, path: str) -> Value:
     """Return the value at the path, or a list when the path can match several."""
     steps = steps_of(path)
-    work.spend(_PARSE_COST * len(text))
+    work.spend(_PARSE_COST * len(text) + _PART_COST * sum(map(text.count, "[{,:")))
     found = [_document(text)]
     for step in steps:
-        work.spend(_PARSE_COST * len(found))
+        work.spend(_PART_COST * len(found))
         found = [part for value in found for part in _parts(work, value, step)]
     if any(isinstance(step, _EveryStep | _DeepStep) for step in steps):
-        return tuple(_scalar(value) for value in found)
+        return tuple([_scalar(work, value) for value in found])
     if not found:
         raise Fault(FormulaCode.PATH_NOT_FOUND, f"the JSON has nothing at {path!r}")
     if isinstance(found[0], list):
-        return tuple(_scalar(value) for value in found[0])
-    return _scalar(found[0])
+        return tuple([_scalar(work, value) for value in found[0]])
+    return _scalar(work, found[0])
 
 
 @lru_cache(maxsize=256)
@@ -133,16 +136,18 @@ def _members_at_any_depth(work: WorkMeter, value: object, name: str) -> Iterator
     waiting = [value]
     while waiting:
         value = waiting.pop()
-        work.spend(_PARSE_COST)
+        work.spend(_PART_COST)
         if isinstance(value, dict) and name in value:
             yield value[name]
         waiting.extend(reversed(_inside(value)))
 
 
-def _scalar(value: object) -> Scalar:
+def _scalar(work: WorkMeter, value: object) -> Scalar:
+    work.spend(_PART_COST)
     if isinstance(value, dict | list):
         value = _json(value)
-    if isinstance(value, str) and any("\ud800" <= c <= "\udfff" for c in value):
+        work.spend(_WRITE_COST * len(value))
+    if isinstance(value, str) and _LONE_SURROGATE.search(value):
         raise Fault(FormulaCode.INVALID_JSON, "the JSON holds half of a surrogate pair")
     return check_length(value) if isinstance(value, str) else cast("Scalar", value)
 

@@ -16,7 +16,7 @@ from penstock.formula.core.limits import MAX_PATTERN, MAX_REGEX_MEMORY, WorkMete
 
 Span = tuple[int, int]
 
-_MATCH_COST: Final = 20  # units for a match
+_MATCH_COST: Final = 260  # units for a match
 _COMPILE_COST: Final = 8  # units for a compiled instruction
 _SCAN_RATE: Final = 64  # characters that RE2 scans for one unit
 # In instructions; the automaton of a pattern up to this size fits into MAX_REGEX_MEMORY.
@@ -61,13 +61,16 @@ class _CompiledPattern(Protocol):
 
 
 class Regex:
-    """A compiled pattern; positions in a text count characters."""
+    """A compiled pattern; positions in a text count characters.
 
-    __slots__ = ("_compiled", "_plain", "_unbounded", "groups", "names", "size")
+    `plain` is the pattern if it has no sign with a meaning, else empty.
+    """
+
+    __slots__ = ("_compiled", "_unbounded", "groups", "names", "plain", "size")
 
     def __init__(self, pattern: str) -> None:
         self._compiled = _compile(pattern)
-        self._plain = pattern if _PLAIN.fullmatch(pattern) else ""
+        self.plain = pattern if _PLAIN.fullmatch(pattern) else ""
         self._unbounded = bool(_UNBOUNDED.search(pattern))
         self.groups = self._compiled.groups
         self.names = self._compiled.groupindex
@@ -75,9 +78,6 @@ class Regex:
 
     def matches(self, text: str, work: WorkMeter) -> Iterator[Span]:
         """Yield the begin and end of each match, left to right, without overlaps."""
-        return _find_plain(self._plain, text) if self._plain else self._find(text, work)
-
-    def _find(self, text: str, work: WorkMeter) -> Iterator[Span]:
         work.spend(self.size * _COMPILE_COST)
         at = 0
         encoded = _without_surrogates(text).encode()
@@ -163,14 +163,6 @@ def _explain(error: str) -> str:
 
 def _refuse(message: str) -> NoReturn:
     raise Fault(FormulaCode.INVALID_REGEX, f"{_INVALID}: {message}")
-
-
-def _find_plain(plain: str, text: str) -> Iterator[Span]:
-    begin = text.find(plain)
-    while begin >= 0:
-        end = begin + len(plain)
-        yield begin, end
-        begin = text.find(plain, end)
 
 
 def _without_surrogates(text: str) -> str:

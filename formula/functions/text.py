@@ -1,6 +1,6 @@
 """The functions on text and numbers: CONCAT, SEARCH, SPLIT, NUMBER, ROUND and others."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import Final
 
@@ -9,9 +9,11 @@ from penstock.formula.core.errors import Fault, FormulaCode
 from penstock.formula.core.limits import WorkMeter
 from penstock.formula.core.numbers import read_number
 from penstock.formula.core.values import Scalar, Value, check_length, join_texts, text_of
-from penstock.formula.functions.regex import regex
+from penstock.formula.functions.regex import Span, regex
 
+_PIECE_COST: Final = 10  # units for a piece of a text that is split
 _FOLD_COST: Final = 4  # changing the case of a character costs about 4 units
+_SLOW_FOLD_COST: Final = 16  # the same where a text may get longer, character by character
 
 
 def concat(work: WorkMeter, *parts: Value) -> str:
@@ -41,17 +43,20 @@ def search(work: WorkMeter, text: str, needle: str, ignore_case: bool | None) ->
     """Return the position of the first occurrence, counted from 0 in characters; -1 if none."""
     work.spend(len(text) + len(needle))
     if ignore_case:
-        work.spend(_FOLD_COST * (len(text) + len(needle)))
-        text, needle = _fold_case(text), _fold_case(needle)
+        text, needle = _fold_case(work, text), _fold_case(work, needle)
     return Decimal(text.find(needle))
 
 
-def same_text(left: str, right: str, ignore_case: bool | None) -> bool:
+def same_text(work: WorkMeter, left: str, right: str, ignore_case: bool | None) -> bool:
     """Whether two texts are equal, ignoring letter case if requested."""
-    return _fold_case(left) == _fold_case(right) if ignore_case else left == right
+    if not ignore_case:
+        return left == right
+    return len(left) == len(right) and _fold_case(work, left) == _fold_case(work, right)
 
 
-def _fold_case(text: str) -> str:
+def _fold_case(work: WorkMeter, text: str) -> str:
+    """Return the text in lower case, with as many characters."""
+    work.spend((_FOLD_COST if text.isascii() else _SLOW_FOLD_COST) * len(text))
     folded = text.lower()
     if len(folded) == len(text):
         return folded
@@ -64,11 +69,28 @@ def split(work: WorkMeter, text: str, pattern: str, limit: Decimal | None) -> tu
     A limit of n > 0 gives at most n pieces and keeps empty ones. An empty match cuts between two
     characters, never before the first.
     """
-    pieces: list[str] = []
     most = _whole_limit(limit)
     work.spend(len(text))
+    found = regex(pattern)
+    if found.plain:
+        pieces = text.split(found.plain, most - 1)
+        work.spend(len(pieces) * _PIECE_COST)
+    else:
+        pieces = _cut(text, found.matches(text, work), most)
+    return tuple(pieces if most else _without_empty_end(pieces))
+
+
+def _without_empty_end(pieces: Sequence[str]) -> Sequence[str]:
+    end = len(pieces)
+    while end > 1 and not pieces[end - 1]:
+        end -= 1
+    return pieces[:end]
+
+
+def _cut(text: str, matches: Iterable[Span], most: int) -> list[str]:
+    pieces: list[str] = []
     start = 0
-    for begin, end in regex(pattern).matches(text, work):
+    for begin, end in matches:
         if most and len(pieces) == most - 1:
             break
         if end == 0 or begin == end == len(text):
@@ -76,9 +98,7 @@ def split(work: WorkMeter, text: str, pattern: str, limit: Decimal | None) -> tu
         pieces.append(text[start:begin])
         start = end
     pieces.append(text[start:])
-    while not most and len(pieces) > 1 and not pieces[-1]:
-        pieces.pop()
-    return tuple(pieces)
+    return pieces
 
 
 def _whole_limit(limit: Decimal | None) -> int:
@@ -97,10 +117,11 @@ def element(values: tuple[Scalar, ...], index: int) -> Scalar:
     return values[index]
 
 
-def number_of(value: Decimal | str) -> Decimal:
+def number_of(work: WorkMeter, value: Decimal | str) -> Decimal:
     """Convert a text to a number, exactly."""
     if isinstance(value, Decimal):
         return value
+    work.spend(len(value))
     number = read_number(value)
     if number is None:
         raise Fault(FormulaCode.NOT_A_NUMBER, f"{value[:40]!r} is not a number")

@@ -289,4 +289,4 @@ def test_a_dataset_that_breaks_its_word_is_a_bug_and_not_a_row_error() -> None:
 
 def test_the_steps_of_a_formula_are_known_before_it_runs() -> None:
     assert link(parse("1 + 2 * 3"), Surroundings()).steps == 2
-    assert compile_formula(VEHICLE_FORMULA, VEHICLE).steps == 8
+    assert compile_formula(VEHICLE_FORMULA, VEHICLE).steps == 11

@@ -1,10 +1,12 @@
 """Transforms of rows given as JSON."""
 
+from math import ceil
+
 import pytest
 
 from penstock.formula.core.limits import MAX_BATCH_STEPS
 from penstock.formula.core.values import FormulaType
-from penstock.transform.json_transform import JsonTransform
+from penstock.transform.json_transform import SLICE_STEPS, JsonTransform
 from penstock.transform.outcome import TransformEnding
 from penstock.transform.plan import FormulaStep, TransformPlan
 from penstock.transform.problems import TransformCode
@@ -53,6 +55,20 @@ def test_what_is_no_list_of_objects_is_refused(text: str) -> None:
     output, _, ending = run_json(text)
     assert ending.refusal is not None
     assert (output, ending.refusal.code) == (OUTPUT, TransformCode.INVALID_ROWS)
+
+
+def test_some_rows_are_processed_at_a_time() -> None:
+    plan = TransformPlan((), (FormulaStep("+".join(["1"] * 501), "sum", FormulaType.NUMBER),))
+    program = Program(plan)
+    transform = JsonTransform(program)
+    assert transform.feed(b"[" + b",".join([b"{}"] * 100) + b"]").output == b""
+    taken = [transform.finish()]
+    while transform.has_more:
+        assert taken[-1].output == b""
+        taken.append(transform.take_more())
+    assert len(taken) == ceil(100 / (SLICE_STEPS // program.cost))
+    assert taken[-1].output == b"sum\r\n" + b"501\r\n" * 100
+    assert transform.ending.counts.rows == 100
 
 
 def test_no_rows_succeed() -> None:

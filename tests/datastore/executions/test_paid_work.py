@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from penstock.datastore.access.work import (
     CALLED_CHARACTERS,
@@ -203,6 +204,22 @@ async def test_an_execution_costs_its_formulas_and_inline_rows_their_steps_and_r
     account.most = account.taken
     with pytest.raises(RateLimited):
         await executions.inline.run(wanted, [{"x": 1}])
+
+
+async def test_text_functions_of_inline_rows_cost_what_they_did(store: Store) -> None:
+    session = await open_with_group(store)
+    text = "SEARCH(UPPERCASE(:x), 'q')"
+    parts = replace(transformer([text]), parameters=(TEXT,))
+    fields = {**content([]), "transformer": parts}
+    pipeline = await session.pipelines.writing.create(USA, fields, None)
+    account = Account()
+    inline_rows = store.open_session(SUPER, account).executions.inline
+    wanted = ExecutionRequest(pipeline_id=pipeline.id)
+    over = await inline_rows.run(wanted, [{"x": "a" * 10_000}] * 50)
+    assert over.counts.succeeded == 50
+    work = 50 * (4 * 10_000 + 10_000 + 1)
+    steps = 50 * 2 // STEPS
+    assert account.owed == steps + work // TEXT_WORK + over.counts.bytes_written // FILE_BYTES
 
 
 async def test_results_that_cannot_be_paid_are_not_read(store: Store) -> None:

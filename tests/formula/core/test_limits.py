@@ -55,7 +55,10 @@ HOSTILE_TEXTS = {
 LONG = "x" * 32_000
 HOSTILE_ROWS: dict[str, tuple[str, dict[str, object], FormulaCode]] = {
     "doubled text": ("SET :b = :a\n" + "SET :b = CONCAT(:b, :b)\n" * 150 + ":b", {"a": "x"}, FormulaCode.STRING_TOO_LONG),
-    "many regular expressions": ("CONCAT(" + ",".join(["SPLIT(:a, 'x?y')"] * 100) + ")", {"a": LONG}, FormulaCode.WORK_LIMIT),
+    "many regular expressions": ("+".join(["SEARCH(SPLIT(:a, 'x?y')[0], 'q')"] * 100), {"a": "xy" * 16_000}, FormulaCode.WORK_LIMIT),
+    "many cases": ("SWITCH(:a, " + ",".join([":b, 1"] * 200) + ", ignoreCase=true)", {"a": "İ" * 32_000, "b": "i" * 32_000}, FormulaCode.WORK_LIMIT),
+    "JSON in JSON": ("GET_VALUE(:a, '$" + "..x" * 3 + "')", {"a": '{"x":' * 60 + "1" + "}" * 60}, FormulaCode.WORK_LIMIT),
+    "many pieces": ("+".join(["SEARCH(SPLIT(:a, ',')[0], 'q')"] * 100), {"a": "," * 32_000}, FormulaCode.WORK_LIMIT),
     "much upper case": ("CONCAT(" + ",".join(["UPPERCASE(:a)"] * 300) + ")", {"a": LONG}, FormulaCode.WORK_LIMIT),
     "a long product": ("*".join([":n"] * 900), {"n": Decimal("1." + "3" * 500)}, FormulaCode.NUMBER_OUT_OF_RANGE),
     "a tower": ("9^9999^9999", {}, FormulaCode.NUMBER_OUT_OF_RANGE),

@@ -1,0 +1,65 @@
+"""The worst input of each kind of work costs about as much as it takes.
+
+A unit of the rate limit is some 50 microseconds, and the yardstick of these tests some 10
+milliseconds, so that a unit is about 0.005 yardsticks. Much slower machines change both alike.
+"""
+
+# ruff: noqa: E501 - a table reads best with a row on a line
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from penstock.datastore.access.work import step_units, text_units
+from penstock.formula.checking.check import Surroundings
+from penstock.formula.core.limits import WorkMeter
+from penstock.formula.core.values import FormulaParameter
+from penstock.formula.evaluate import compile_formula, steps_of
+from tests.formula.formula_values import NUMBER, STRING
+from tests.support.processor_time import yardsticks
+
+LONG = 32_000
+MOST_YARDSTICKS = 0.05
+"""The most that a unit may take: ten times as much as it should."""
+
+LEAST_UNITS = 40
+"""Rows are repeated until they cost so much, since the time of a single one is too short."""
+
+WORST: dict[str, tuple[str, dict[str, Any]]] = {
+    "products of many digits": ("MAX(" + ",".join([":n*:m"] * 300) + ")", {"n": "7" * 500, "m": "3" * 500}),
+    "numbers of texts": ("MAX(" + ",".join(["NUMBER(:s)"] * 300) + ")", {"s": "9" * 999}),
+    "pieces of a text": ("SEARCH(SPLIT(:s, ',')[0], 'x')", {"s": "," * LONG}),
+    "characters of a text": ("SEARCH(SPLIT(:s, '')[0], 'x')", {"s": "a" * 10_000}),
+    "matches in a text": ("SEARCH(SPLIT(:s, '[,]')[0], 'x')", {"s": "é," * 5_000}),
+    "cases of texts": ("SWITCH(:s," + ",".join([":t,1"] * 200) + ",default=1)", {"s": "é" * LONG, "t": "é" * (LONG - 1) + "x"}),
+    "cases of any case": ("SWITCH(:s,:t,1,ignoreCase=true,default=2)", {"s": "İ" * LONG, "t": "i" * LONG}),
+    "cases of numbers": ("SWITCH(:n," + ",".join([":m,1"] * 200) + ",default=1)", {"n": "7e9000", "m": "7e9001"}),
+    "parts of any case": ("SEARCH(:s, 'x', ignoreCase=true)", {"s": "İ" * LONG}),
+    "elements of JSON": ("SEARCH(GET_VALUE(:s, '$[*]')[0], 'x')", {"s": "[" + ",".join(['"\\u00e9"'] * 3_600) + "]"}),
+    "numbers of JSON": ("GET_VALUE(:s, '$[0]') + 1", {"s": "[" + ",".join(["1"] * 16_000) + "]"}),
+    "JSON within JSON": ("SEARCH(GET_VALUE(:s, '$..x')[0], 'q')", {"s": '{"x":' * 60 + "1" + "}" * 60}),
+    "arguments": ("MAX(" + ",".join([":n"] * 900) + ")", {"n": "1.5"}),
+    "dates": ("AS_TIMESTAMP(:s, 'd/M/yyyy', timezone='Europe/Berlin', roundDownTo='quarter')", {"s": "2/3/2021"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WORST)
+def test_the_worst_input_costs_about_as_much_as_it_takes(name: str) -> None:
+    text, values = WORST[name]
+    row = {key: Decimal(value) if key in {"n", "m"} else value for key, value in values.items()}
+    kinds = {"n": NUMBER, "m": NUMBER, "s": STRING, "t": STRING}
+    parameters = tuple(FormulaParameter(key, kinds[key]) for key in row)
+    compiled = compile_formula(text, Surroundings(parameters))
+
+    def units(rows: int) -> int:
+        work = WorkMeter()
+        results = compiled.run_all([row] * rows, work=work)
+        assert results.errors == ()
+        return step_units(steps_of(compiled, rows)) + text_units(work.take_spent())
+
+    rows = 1
+    while units(rows) < LEAST_UNITS:
+        rows *= 2
+    taken = yardsticks(lambda: compiled.run_all([row] * rows))
+    assert taken / units(rows) < MOST_YARDSTICKS
