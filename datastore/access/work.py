@@ -24,6 +24,9 @@ TEXT_WORK: Final = 5_000
 FILE_BYTES: Final = 200
 """Bytes of a file of rows that are read and checked in one unit."""
 
+LOADED_BYTES: Final = 400
+"""Bytes of a stored dataset that are read into memory in one unit."""
+
 NOTIFIED_BYTES: Final = 200
 """Bytes of a notification that are read in one unit, whether to be stored or to be previewed."""
 
@@ -91,6 +94,11 @@ def cpu_units(seconds: float) -> int:
 def file_units(size: int) -> int:
     """Return the units of reading and checking a file of rows of this many bytes."""
     return size // FILE_BYTES
+
+
+def load_units(size: int) -> int:
+    """Return the units of reading a stored dataset of this many bytes into memory."""
+    return size // LOADED_BYTES
 
 
 def notification_units(size: int) -> int:

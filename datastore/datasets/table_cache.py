@@ -1,20 +1,27 @@
 """A cache of the rows of reference datasets, bounded by their size in memory."""
 
-from asyncio import Task, create_task, shield, to_thread
+from asyncio import Semaphore, Task, create_task, shield
+from collections import Counter
 from contextlib import suppress
+from functools import partial
 from hashlib import sha256
 from operator import attrgetter
+from typing import Final, NamedTuple, Protocol
 
 from cachetools import LRUCache
 
+from penstock.datastore.access.work import FREE_WORK, WorkAccount, load_units
 from penstock.datastore.datasets.csv import ParsedTable, UnreadableCsv, read_table
 from penstock.datastore.datasets.files import key_of_file
 from penstock.datastore.errors import NotFound, Unavailable
+from penstock.datastore.formulas.threads import run_in_formula_thread
 from penstock.datastore.objects.port import Files
 from penstock.datastore.records import ReferenceDataset
 from penstock.formula.core.datasets import DatasetRows
 
 MAX_WEIGHT = 128 * 2**20
+MAX_LOADS: Final = 4
+"""The files that are read into memory at the same time; each takes up to 40 MB meanwhile."""
 
 
 class DamagedFile(Unavailable):
@@ -30,6 +37,8 @@ class DatasetTableCache:
     def __init__(self, max_weight: int = MAX_WEIGHT) -> None:
         self._cache = LRUCache[str, ParsedTable](max_weight, attrgetter("weight"))
         self._loading: dict[str, Task[ParsedTable]] = {}
+        self._waiting = Counter[Task[ParsedTable]]()
+        self._places = Semaphore(MAX_LOADS)
 
     def __len__(self) -> int:
         return len(self._cache)
@@ -39,27 +48,62 @@ class DatasetTableCache:
         """The bytes that the cached tables take."""
         return int(self._cache.currsize)
 
-    async def rows(self, files: Files, dataset: ReferenceDataset) -> DatasetRows:
+    async def rows(
+        self, files: Files, dataset: ReferenceDataset, work: WorkAccount = FREE_WORK
+    ) -> DatasetRows:
         """The rows of a version; requests that come at the same time share one read.
 
-        Raises Unavailable, in particular DamagedFile.
+        The account pays for a read of its own before it begins. A read that nobody waits for any
+        more is given up. Raises Unavailable, in particular DamagedFile.
         """
         file = dataset.content.file
         kept = self._cache.get(file)
         if kept is not None:
             return kept.rows
         if file not in self._loading:
+            work.owe(load_units(dataset.content.size_bytes))
             self._loading[file] = create_task(self._load(files, dataset))
-        return (await shield(self._loading[file])).rows
+        return (await self._wait_for(file, self._loading[file])).rows
+
+    async def _wait_for(self, file: str, loading: Task[ParsedTable]) -> ParsedTable:
+        self._waiting[loading] += 1
+        try:
+            return await shield(loading)
+        finally:
+            self._waiting[loading] -= 1
+            if not self._waiting[loading]:
+                del self._waiting[loading]
+                self._forget(file, loading)
+                loading.cancel()
 
     async def _load(self, files: Files, dataset: ReferenceDataset) -> ParsedTable:
-        try:
+        async with self._places:
             table = await _load_table(files, dataset)
-        finally:
-            del self._loading[dataset.content.file]
         with suppress(ValueError):  # A table that is larger than the whole cache is not cached.
             self._cache[dataset.content.file] = table
         return table
+
+    def _forget(self, file: str, loading: Task[ParsedTable]) -> None:
+        """Let the next caller begin anew, unless one has begun already."""
+        if self._loading.get(file) is loading:
+            del self._loading[file]
+
+
+class DatasetTables(Protocol):
+    """Tables that are read by their versions."""
+
+    async def rows(self, files: Files, dataset: ReferenceDataset) -> DatasetRows:
+        """The rows of a version; raises Unavailable, in particular DamagedFile."""
+
+
+class PaidTables(NamedTuple):
+    """The tables for the work that an account pays."""
+
+    tables: DatasetTableCache
+    work: WorkAccount
+
+    async def rows(self, files: Files, dataset: ReferenceDataset) -> DatasetRows:
+        return await self.tables.rows(files, dataset, self.work)
 
 
 async def _load_table(files: Files, dataset: ReferenceDataset) -> ParsedTable:
@@ -70,7 +114,7 @@ async def _load_table(files: Files, dataset: ReferenceDataset) -> ParsedTable:
     if sha256(data).hexdigest() != dataset.content.checksum:
         raise _damage_error(dataset)
     try:
-        return await to_thread(read_table, data, dataset.content)
+        return await run_in_formula_thread(partial(read_table, data, dataset.content))
     except UnreadableCsv as error:
         raise _damage_error(dataset) from error
 

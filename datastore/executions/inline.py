@@ -15,7 +15,7 @@ import msgspec
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.access.work import TEXT_WORK, WorkAccount, file_units, step_units
-from penstock.datastore.datasets.table_cache import DatasetTableCache
+from penstock.datastore.datasets.table_cache import DatasetTableCache, PaidTables
 from penstock.datastore.errors import FieldProblem, LimitExceeded
 from penstock.datastore.executions.claims import Claims
 from penstock.datastore.executions.create import CreateExecutions, ExecutionRequest
@@ -178,9 +178,10 @@ class InlineExecutions:
         claimed = await Claims(table, clock, self.rules).claim_inline(execution, worker, len(data))
         if claimed is not None:
             engine = _ChargedEngine(self.access.work, count)
-            await ExecutionWorker(
-                table, self.files, clock, self.rules, worker, self.tables, engine
-            ).run(claimed)
+            tables = PaidTables(self.tables, self.access.work)
+            await ExecutionWorker(table, self.files, clock, self.rules, worker, tables, engine).run(
+                claimed
+            )
 
 
 @dataclass(frozen=True, slots=True)

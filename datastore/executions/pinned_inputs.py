@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from penstock.datastore.datasets.table_cache import DamagedFile, DatasetTableCache
+from penstock.datastore.datasets.table_cache import DamagedFile, DatasetTables
 from penstock.datastore.errors import NotFound, Unavailable
 from penstock.datastore.executions.files import ingest_key, input_key
 from penstock.datastore.executions.records import Execution
@@ -97,7 +97,7 @@ async def find_datasets(table: Table, plan: TransformPlan) -> Mapping[str, Refer
 
 
 async def load_rows(
-    datasets: Mapping[str, ReferenceDataset], files: Files, tables: DatasetTableCache
+    datasets: Mapping[str, ReferenceDataset], files: Files, tables: DatasetTables
 ) -> Mapping[str, DatasetRows]:
     """The rows of the datasets, by the same identities; raises InputRefused if a file is gone."""
     reading = (tables.rows(files, one) for one in datasets.values())

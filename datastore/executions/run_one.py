@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from penstock.datastore.clock import Clock
-from penstock.datastore.datasets.table_cache import DatasetTableCache
+from penstock.datastore.datasets.table_cache import DatasetTables
 from penstock.datastore.executions.claims import Claims, with_counts, with_end_state
 from penstock.datastore.executions.files import GrowingFile, errors_key, output_key
 from penstock.datastore.executions.pinned_inputs import find_datasets, find_input, load_rows
@@ -66,7 +66,7 @@ class ExecutionRunner:
     files: Files
     clock: Clock
     rules: ExecutionRules
-    dataset_cache: DatasetTableCache
+    dataset_cache: DatasetTables
     engine: RowEngine
     execution: Execution
     counts: RowCounts = field(default_factory=RowCounts)

@@ -10,7 +10,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from penstock.datastore.clock import Clock
-from penstock.datastore.datasets.table_cache import DatasetTableCache
+from penstock.datastore.datasets.table_cache import DatasetTables
 from penstock.datastore.errors import PenstockError, Unavailable
 from penstock.datastore.executions.claims import ClaimLost, Claims, with_end_state
 from penstock.datastore.executions.files import delete_files, errors_key, output_key
@@ -43,7 +43,7 @@ class ExecutionWorker:
     clock: Clock
     rules: ExecutionRules
     worker: str
-    tables: DatasetTableCache
+    tables: DatasetTables
     engine: RowEngine = LOCAL_ENGINE
     kept: KeptPlace | None = None
 

@@ -54,8 +54,8 @@ class PrefetchedDatasets(RowsByName):
         versions = [one.version for one in meant.values()]
         self.used |= {f"{one.id}:{one.version}": one for one in versions}
         check_dataset_sizes(self.used.values())
-        files = self.access.files
-        tables = await gather(*(self.tables.rows(files, one) for one in versions))
+        files, work = self.access.files, self.access.work
+        tables = await gather(*(self.tables.rows(files, one, work) for one in versions))
         self._rows |= dict.fromkeys(wanted) | dict(zip(meant, tables, strict=True))
 
     async def read_missing(self) -> bool:
