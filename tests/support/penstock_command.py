@@ -3,11 +3,11 @@
 import json
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 import httpx
@@ -17,6 +17,7 @@ from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key, sign_de
 from tests.support.patience import HUNG_SECONDS, wait_until
 from tests.support.server_process import VERIFY_TLS, environment
 from tests.support.stores import aws_environment
+from tests.support.warm_start import Program, start_program
 
 LAST_LINE = "Ctrl-C stops the server."
 READY = "the server is ready"
@@ -27,14 +28,20 @@ LABELS = ("GraphiQL", "GraphQL", "Admin", "Data")
 
 def penstock(*arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
     """Run a command to its end."""
-    with aws_environment():
-        return subprocess.run(
-            [sys.executable, "-m", "penstock", *arguments],
-            env=environment(**settings),
-            capture_output=True,
-            text=True,
-            timeout=HUNG_SECONDS,
-            check=False,
+    with TemporaryFile() as output, TemporaryFile() as errors:
+        with aws_environment():
+            program = start_program(
+                "penstock",
+                *arguments,
+                variables=environment(**settings),
+                output=output,
+                errors=errors,
+            )
+        code = program.wait(HUNG_SECONDS)
+        for file in (output, errors):
+            file.seek(0)
+        return subprocess.CompletedProcess(
+            arguments, code, output.read().decode(), errors.read().decode()
         )
 
 
@@ -42,7 +49,7 @@ def penstock(*arguments: str, **settings: str) -> subprocess.CompletedProcess[st
 class Server:
     """A server that has printed its URLs."""
 
-    process: subprocess.Popen[bytes]
+    process: Program
     said: Mapping[str, str]
 
     @property
@@ -59,11 +66,13 @@ class Server:
 def start_server(log: Path, *arguments: str, **settings: str) -> Iterator[Server]:
     """Start a server, wait for its URLs, and stop it at the end if it still runs."""
     with log.open("wb") as standard_error, aws_environment():
-        process = subprocess.Popen(
-            [sys.executable, "-m", "penstock", "serve", *arguments],
-            env=environment(**settings),
-            stdout=subprocess.DEVNULL,
-            stderr=standard_error,
+        process = start_program(
+            "penstock",
+            "serve",
+            *arguments,
+            variables=environment(**settings),
+            output=subprocess.DEVNULL,
+            errors=standard_error,
         )
     try:
         yield Server(process, _announced_lines(log, process))
@@ -73,7 +82,7 @@ def start_server(log: Path, *arguments: str, **settings: str) -> Iterator[Server
         process.wait()
 
 
-def _announced_lines(log: Path, process: "subprocess.Popen[bytes]") -> dict[str, str]:
+def _announced_lines(log: Path, process: Program) -> dict[str, str]:
     def is_announced() -> bool:
         assert process.poll() is None, f"the server did not start:\n{log.read_text()}"
         return bool(read_announcement(log.read_text()))

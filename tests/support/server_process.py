@@ -2,8 +2,6 @@
 
 import os
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -15,6 +13,7 @@ from typing import IO
 import httpx
 
 from tests.support.patience import HUNG_SECONDS, wait_until
+from tests.support.warm_start import Program, start_program
 
 EXECUTOR = os.environ.get("PENSTOCK_TEST_EXECUTOR")
 """The executor of the servers, if the environment of the test run sets one."""
@@ -26,7 +25,7 @@ VERIFY_TLS = False
 class RunningServer:
     """A running `penstock serve` and its URL."""
 
-    process: subprocess.Popen[bytes]
+    process: Program
     url: str
     data_dir: Path
 
@@ -37,14 +36,11 @@ def running_server(
 ) -> Iterator[RunningServer]:
     """Start the server, wait until it is ready, and stop it at the end if it still runs."""
     port = port or free_port()
-    command = [sys.executable, "-m", "penstock", "serve", "--port", str(port)]
+    arguments = ("serve", "--port", str(port), "--data-dir", str(data_dir), *options)
     # A full pipe without a reader would block the server.
     log = TemporaryFile()  # noqa: SIM115 - closed below, after the process
-    process = subprocess.Popen(
-        [*command, "--data-dir", str(data_dir), *options],
-        env=environment(**settings),
-        stdout=log,
-        stderr=subprocess.STDOUT,
+    process = start_program(
+        "penstock", *arguments, variables=environment(**settings), output=log, errors=log
     )
     try:
         url = f"http://127.0.0.1:{port}"
@@ -74,7 +70,7 @@ def free_port() -> int:
             return port
 
 
-def _wait_until_ready(process: subprocess.Popen[bytes], url: str, log: IO[bytes]) -> None:
+def _wait_until_ready(process: Program, url: str, log: IO[bytes]) -> None:
     def is_ready() -> bool:
         if process.poll() is not None:
             log.seek(0)

@@ -1,8 +1,6 @@
 """The server under attack: the real one, with two tenants' data and a monitor of its event loop."""
 
 import resource
-import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,6 +14,7 @@ from tests.support.graphql_client import CREATE, CREATE_GROUP, UPDATE, draft
 from tests.support.patience import wait_until
 from tests.support.penstock_command import Client, Server, read_announcement
 from tests.support.server_process import environment
+from tests.support.warm_start import Program, start_program
 
 SECRET = "their-secret"
 """A text in all of the other tenant's data, and in the refused values."""
@@ -80,17 +79,13 @@ def open_attacked_server(
     arguments = ("--port", "0", "--data-dir", str(data_dir), "--no-seed")
 
     with log.open("wb") as output:
-        process = subprocess.Popen(
-            [
-                *_limiting(descriptors),
-                sys.executable,
-                "-m",
-                "tests.server.hostile.event_loop_monitor",
-                *arguments,
-            ],
-            env=environment(**(SETTINGS | dict(settings))),
-            stdout=output,
-            stderr=output,
+        process = start_program(
+            "tests.server.hostile.event_loop_monitor",
+            *arguments,
+            variables=environment(**(SETTINGS | dict(settings))),
+            output=output,
+            errors=output,
+            descriptors=descriptors,
         )
     try:
         server = Server(process, _announced_lines(process, log))
@@ -100,15 +95,7 @@ def open_attacked_server(
         process.wait()
 
 
-def _limiting(descriptors: tuple[int, int] | None) -> list[str]:
-    """Return the beginning of a command that runs the rest under these limits."""
-    if descriptors is None:
-        return []
-    soft, hard = descriptors
-    return ["sh", "-c", f'ulimit -Sn {soft} && ulimit -Hn {hard} && exec "$@"', "sh"]
-
-
-def _announced_lines(process: "subprocess.Popen[bytes]", log: Path) -> Mapping[str, str]:
+def _announced_lines(process: Program, log: Path) -> Mapping[str, str]:
     def is_announced() -> bool:
         assert process.poll() is None, log.read_text()
         return bool(read_announcement(log.read_text()))

@@ -1,0 +1,126 @@
+"""A process that has loaded the server, and forks a program for each order that it is given.
+
+Loading the server takes 1.5 s of processor time; a fork of what is loaded takes some milliseconds.
+Before it forks, this process has no thread, no event loop and no file of a store: a fork begins as
+a new process does once its imports are over.
+"""
+
+import gc
+import json
+import os
+import resource
+import runpy
+import select
+import signal
+import socket
+import sys
+from contextlib import suppress
+from importlib import import_module
+from typing import TypedDict
+
+LOADED = (
+    "penstock.server.command_line",
+    "penstock.server.commands.seed",
+    "penstock.server.commands.serve",
+    "penstock.server.commands.client.run",
+)
+
+
+class Order(TypedDict):
+    """What to run, and what a new process would inherit besides its three files."""
+
+    module: str
+    arguments: list[str]
+    variables: dict[str, str]
+    folder: str
+    descriptors: list[int] | None
+
+
+class Forks:
+    """The forks that run, each with the connection that is told of its end."""
+
+    def __init__(self, control: socket.socket) -> None:
+        self._control = control
+        self._told: dict[int, socket.socket] = {}
+        self._wake, self._woken = socket.socketpair()
+        for one in (self._wake, self._woken):
+            one.setblocking(False)
+        signal.signal(signal.SIGCHLD, lambda _signal, _frame: None)
+        signal.set_wakeup_fd(self._woken.fileno())
+        # Ctrl-C at the terminal of the tests is for the tests.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def take_orders(self) -> Order | None:
+        """Fork for each order until there are no more; returns the order in the fork itself."""
+        while True:
+            ready, _, _ = select.select([self._control, self._wake], [], [])
+            if self._wake in ready:
+                self._wake.recv(4096)
+                self._tell_ends()
+            if self._control in ready:
+                is_given, files, _, _ = socket.recv_fds(self._control, 1, 4)
+                if not is_given:
+                    return None
+                if order := self._fork(files):
+                    return order
+
+    def _fork(self, files: list[int]) -> Order | None:
+        connection = socket.socket(fileno=files[0])
+        with connection.makefile("rb") as lines:
+            order: Order = json.loads(lines.readline())
+        child = os.fork()
+        if child == 0:
+            self._become_new(files[1:])
+            connection.close()
+            return order
+        for file in files[1:]:
+            os.close(file)
+        self._told[child] = connection
+        connection.sendall(b"%d\n" % child)
+        return None
+
+    def _become_new(self, files: list[int]) -> None:
+        """Leave to the fork nothing of this process but what is loaded."""
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        for one in (self._control, self._wake, self._woken, *self._told.values()):
+            one.close()
+        for standard, file in enumerate(files):
+            os.dup2(file, standard)
+            os.close(file)
+
+    def _tell_ends(self) -> None:
+        """Tell of every fork that has ended, which leaves the table of processes only now."""
+        while self._told:
+            child, status = os.waitpid(-1, os.WNOHANG)
+            if child == 0:
+                return
+            with self._told.pop(child) as connection, suppress(BrokenPipeError):
+                connection.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
+
+
+def run(order: Order) -> None:
+    """Run the module as `python -m` does."""
+    os.environ.clear()
+    os.environ.update(order["variables"])
+    os.chdir(order["folder"])
+    if order["descriptors"] is not None:
+        soft, hard = order["descriptors"]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    sys.argv[1:] = order["arguments"]
+    runpy.run_module(order["module"], run_name="__main__", alter_sys=True)
+
+
+def main() -> None:
+    for module in LOADED:
+        import_module(module)
+    gc.collect()
+    gc.freeze()
+    order = Forks(socket.socket(fileno=int(sys.argv[1]))).take_orders()
+    if order is not None:
+        run(order)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+"""Programs of the product that run in forks of a process which has loaded it already.
+
+Tests of the start itself run `python -m` instead.
+"""
+
+import atexit
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import ExitStack
+from functools import cache
+from subprocess import DEVNULL, TimeoutExpired
+from typing import IO
+
+from tests.support.warm_process import Order
+
+
+class Program:
+    """A running program, with what `subprocess.Popen` offers of it."""
+
+    def __init__(self, connection: socket.socket, name: str) -> None:
+        self._connection = connection
+        self._lines = connection.makefile("rb")
+        self._name = name
+        self.returncode: int | None = None
+        self.pid = int(self._lines.readline())
+
+    def poll(self) -> int | None:
+        """Return the exit code, negative after a signal; None while the program runs."""
+        if self.returncode is None:
+            try:
+                return self.wait(0)
+            except TimeoutExpired:
+                return None
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Return the exit code; raises TimeoutExpired."""
+        if self.returncode is None:
+            self._connection.settimeout(timeout)
+            try:
+                ended = self._connection.recv(16)
+            except (TimeoutError, BlockingIOError):
+                raise TimeoutExpired(self._name, timeout or 0) from None
+            self.returncode = int(ended)
+            self._lines.close()
+            self._connection.close()
+        return self.returncode
+
+    def send_signal(self, number: signal.Signals) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+
+def start_program(
+    module: str,
+    *arguments: str,
+    variables: Mapping[str, str],
+    output: IO[bytes] | int,
+    errors: IO[bytes] | int,
+    descriptors: tuple[int, int] | None = None,
+) -> Program:
+    """Start a module as a program, with nothing on standard input.
+
+    `descriptors` are the soft and the hard limit that it starts with.
+    """
+    order = Order(
+        module=module,
+        arguments=list(arguments),
+        variables=dict(variables),
+        folder=os.getcwd(),
+        descriptors=list(descriptors) if descriptors else None,
+    )
+    mine, its = socket.socketpair()
+    with its, open(os.devnull, "rb") as nothing, ExitStack() as opened:
+        files = [nothing.fileno(), _number(output, opened), _number(errors, opened)]
+        mine.sendall(json.dumps(order).encode() + b"\n")
+        socket.send_fds(_warm_process(), [b"+"], [its.fileno(), *files])
+    return Program(mine, module)
+
+
+def _number(file: IO[bytes] | int, opened: ExitStack) -> int:
+    if file == DEVNULL:
+        return opened.enter_context(open(os.devnull, "wb")).fileno()
+    return file if isinstance(file, int) else file.fileno()
+
+
+@cache
+def _warm_process() -> socket.socket:
+    """Return the connection to this process's warm process, started at its first use."""
+    mine, its = socket.socketpair()
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PENSTOCK_")}
+    with its:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tests.support.warm_process", str(its.fileno())],
+            env=kept,
+            stdin=DEVNULL,
+            stdout=DEVNULL,
+            pass_fds=[its.fileno()],
+        )
+    # It ends with the connection.
+    atexit.register(process.wait)
+    atexit.register(mine.close)
+    return mine
