@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any
+from typing import IO, Any
 
 import httpx
 
@@ -26,23 +26,38 @@ READY = "the server is ready"
 LABELS = ("GraphiQL", "GraphQL", "Admin", "Data")
 
 
+@dataclass(frozen=True, slots=True)
+class RunningCommand:
+    """A command that ends by itself, and what it prints."""
+
+    program: Program
+    output: IO[bytes]
+    errors: IO[bytes]
+
+    def finish(self) -> subprocess.CompletedProcess[str]:
+        """Wait until the command has ended."""
+        with self.output as output, self.errors as errors:
+            code = self.program.wait(HUNG_SECONDS)
+            printed = [(file.seek(0), file.read().decode())[1] for file in (output, errors)]
+        return subprocess.CompletedProcess(self.program.name, code, *printed)
+
+
+def start_command(*arguments: str, **settings: str) -> RunningCommand:
+    output, errors = TemporaryFile(), TemporaryFile()  # noqa: SIM115 - closed when it has ended
+    with aws_environment():
+        program = start_program(
+            "penstock",
+            *arguments,
+            variables=environment(**settings),
+            output=output,
+            errors=errors,
+        )
+    return RunningCommand(program, output, errors)
+
+
 def penstock(*arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
     """Run a command to its end."""
-    with TemporaryFile() as output, TemporaryFile() as errors:
-        with aws_environment():
-            program = start_program(
-                "penstock",
-                *arguments,
-                variables=environment(**settings),
-                output=output,
-                errors=errors,
-            )
-        code = program.wait(HUNG_SECONDS)
-        for file in (output, errors):
-            file.seek(0)
-        return subprocess.CompletedProcess(
-            arguments, code, output.read().decode(), errors.read().decode()
-        )
+    return start_command(*arguments, **settings).finish()
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ class Program:
     def __init__(self, connection: socket.socket, name: str) -> None:
         self._connection = connection
         self._lines = connection.makefile("rb")
-        self._name = name
+        self.name = name
         self.returncode: int | None = None
         self.pid = int(self._lines.readline())
 
@@ -45,7 +45,7 @@ class Program:
             try:
                 ended = self._connection.recv(16)
             except (TimeoutError, BlockingIOError):
-                raise TimeoutExpired(self._name, timeout or 0) from None
+                raise TimeoutExpired(self.name, timeout or 0) from None
             self.returncode = int(ended)
             self._lines.close()
             self._connection.close()

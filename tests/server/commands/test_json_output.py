@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryFile
 
 import httpx
 import pytest
@@ -19,6 +20,7 @@ from penstock.server.command_line import run as run_command
 from tests.support.patience import HUNG_SECONDS, wait_until
 from tests.support.penstock_command import read_announcement
 from tests.support.server_process import VERIFY_TLS, environment, free_port
+from tests.support.warm_start import Program, start_program
 from tests.test_docs import commands
 
 UNREACHABLE = ["--url", "http://127.0.0.1:9"]
@@ -113,15 +115,24 @@ def is_served(announced: Mapping[str, str]) -> bool:
     return False
 
 
-def run_with_terminal(*arguments: str, data_dir: Path, **more: str) -> tuple[int, str, str]:
-    """Run a command with standard error on a terminal; a server is stopped when it is ready."""
+def run_with_terminal(
+    *arguments: str, data_dir: Path, is_loaded: bool = True, **more: str
+) -> tuple[int, str, str]:
+    """Run a command with standard error on a terminal; a server is stopped when it is ready.
+
+    Unless it is loaded already, it may also write while it loads.
+    """
     main, terminal = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "penstock", *arguments],
-        env=environment(PENSTOCK_LOG_FORMAT="json", PENSTOCK_DATA_DIR=str(data_dir), **more),
-        stdout=subprocess.PIPE,
-        stderr=terminal,
-    )
+    output = TemporaryFile()  # noqa: SIM115 - closed below
+    variables = environment(PENSTOCK_LOG_FORMAT="json", PENSTOCK_DATA_DIR=str(data_dir), **more)
+    process: Program | subprocess.Popen[bytes]
+    if is_loaded:
+        process = start_program(
+            "penstock", *arguments, variables=variables, output=output, errors=terminal
+        )
+    else:
+        command = [sys.executable, "-m", "penstock", *arguments]
+        process = subprocess.Popen(command, env=variables, stdout=output, stderr=terminal)
     os.close(terminal)
     os.set_blocking(main, False)
     text, is_stopped = "", False
@@ -138,16 +149,21 @@ def run_with_terminal(*arguments: str, data_dir: Path, **more: str) -> tuple[int
         return has_ended
 
     wait_until(is_over)
-    output = process.communicate(timeout=HUNG_SECONDS)[0].decode()
     os.close(main)
-    return process.returncode, output, text.replace("\r\n", "\n")
+    with output:
+        output.seek(0)
+        printed = output.read().decode()
+    return process.wait(), printed, text.replace("\r\n", "\n")
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_a_server_logs_nothing_but_json(workers: str, tmp_path: Path) -> None:
     port = free_port()
     code, output, text = run_with_terminal(
-        "serve", "--port", str(port), "--workers", workers, data_dir=tmp_path, PENSTOCK_SEED="false"
+        *("serve", "--port", str(port), "--workers", workers),
+        data_dir=tmp_path,
+        is_loaded=False,
+        PENSTOCK_SEED="false",
     )
     assert (code, output) == (0, "")
     events = log_events(text)

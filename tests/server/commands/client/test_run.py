@@ -9,8 +9,6 @@ from decimal import Decimal
 from io import StringIO
 from itertools import pairwise
 from pathlib import Path
-from subprocess import PIPE, Popen
-from sys import executable
 from typing import Any
 
 import httpx
@@ -21,8 +19,16 @@ from websockets.typing import Subprotocol
 from penstock.server.samples.catalogue import BAD_EVERY, sample_rows, total_emissions
 from penstock.server.streams.messages import PROTOCOL
 from tests.support.patience import HUNG_SECONDS, wait_until
-from tests.support.penstock_command import Server, client, penstock, start_server, token_of
-from tests.support.server_process import VERIFY_TLS, environment, free_port
+from tests.support.penstock_command import (
+    RunningCommand,
+    Server,
+    client,
+    penstock,
+    start_command,
+    start_server,
+    token_of,
+)
+from tests.support.server_process import VERIFY_TLS, free_port
 
 pytestmark = pytest.mark.xdist_group("run")
 
@@ -41,17 +47,11 @@ def write_rows(folder: Path, rows: int = ROWS) -> Path:
 
 def run(
     server: Server, data_dir: Path, file: Path, *more: str, pipeline: str = PIPELINE
-) -> Popen[str]:
-    """Start the command, which ends by itself."""
+) -> RunningCommand:
+    """Start the command."""
     group = () if "--group" in more else ("--group", GROUP)
     options = ["--url", server.url, "--data-dir", str(data_dir), *group, *more]
-    return Popen(
-        [executable, "-m", "penstock", "run", pipeline, str(file), "--json", *options],
-        env=environment(),
-        stdout=PIPE,
-        stderr=PIPE,
-        text=True,
-    )
+    return start_command("run", pipeline, str(file), "--json", *options)
 
 
 def assert_output_is_right(file: Path, told: dict[str, object], rows: int = ROWS) -> None:
@@ -80,19 +80,17 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_file_goes_through_a_pipeline_and_comes_out_exact(data_dir: Path, tmp_path: Path) -> None:
     file = write_rows(tmp_path)
     with start_server(tmp_path / "log", "--port", "0", "--data-dir", str(data_dir)) as server:
-        process = run(server, data_dir, file)
-        told, said = process.communicate(timeout=HUNG_SECONDS)
-        assert process.returncode == 0, said
-        assert_output_is_right(file, json.loads(told))
+        done = run(server, data_dir, file).finish()
+        assert done.returncode == 0, done.stderr
+        assert_output_is_right(file, json.loads(done.stdout))
         for wrong, code, words in (
             (("nothing.csv",), 2, "nothing.csv is not a file."),
             ((file.name, "--errors", f"{tmp_path}/none/e.csv"), 2, "/none is not a directory."),
             ((file.name, "--group", "/eu"), 1, f"There is no pipeline '{PIPELINE}' in /eu."),
         ):
             name, *more = wrong
-            failing = run(server, data_dir, tmp_path / name, *more)
-            _, said = failing.communicate(timeout=HUNG_SECONDS)
-            assert (failing.returncode, words in said) == (code, True), said
+            failed = run(server, data_dir, tmp_path / name, *more).finish()
+            assert (failed.returncode, words in failed.stderr) == (code, True), failed.stderr
 
 
 def test_a_pipeline_may_be_named_by_its_global_id(data_dir: Path, tmp_path: Path) -> None:
@@ -101,10 +99,9 @@ def test_a_pipeline_may_be_named_by_its_global_id(data_dir: Path, tmp_path: Path
     with start_server(tmp_path / "log", "--port", "0", "--data-dir", str(data_dir)) as server:
         with client(server, data_dir, "/=admin") as asking:
             id = asking.ask(PIPELINE_ID, name=PIPELINE, group=GROUP)["id"]
-        process = run(server, data_dir, file, pipeline=id)
-        told, said = process.communicate(timeout=HUNG_SECONDS)
-        assert process.returncode == 0, said
-        assert_output_is_right(file, json.loads(told), rows)
+        done = run(server, data_dir, file, pipeline=id).finish()
+        assert done.returncode == 0, done.stderr
+        assert_output_is_right(file, json.loads(done.stdout), rows)
 
 
 def test_a_run_of_100_000_rows_is_watched_elsewhere_and_survives_its_worker(
@@ -117,7 +114,7 @@ def test_a_run_of_100_000_rows_is_watched_elsewhere_and_survives_its_worker(
         start_server(tmp_path / "a", *arguments, **POLLS) as server,
         start_server(tmp_path / "b", *arguments, **POLLS) as other,
     ):
-        process = run(server, data_dir, file)
+        command = run(server, data_dir, file)
         until_running(server, data_dir)
         token = token_of(data_dir, "/=reader")
         (id,) = unfinished_executions(server, data_dir, "id")
@@ -125,9 +122,9 @@ def test_a_run_of_100_000_rows_is_watched_elsewhere_and_survives_its_worker(
             over_socket = threads.submit(watch_over_socket, other, token, id)
             over_events = threads.submit(watch_over_events, server, token, id)
             kill_workers(server, other)
-            told, said = process.communicate(timeout=HUNG_SECONDS)
-            assert process.returncode == 0, said
-            assert_output_is_right(file, json.loads(told), rows)
+            done = command.finish()
+            assert done.returncode == 0, done.stderr
+            assert_output_is_right(file, json.loads(done.stdout), rows)
             for seen in (over_socket.result(HUNG_SECONDS), over_events.result(HUNG_SECONDS)):
                 assert_tells_of(seen, rows)
 
@@ -141,12 +138,11 @@ def test_a_run_is_finished_by_the_next_server(
     file = write_rows(tmp_path, rows)
     arguments = ("--port", "0", "--data-dir", str(data_dir))
     with start_server(tmp_path / "log", *arguments) as server:
-        process = run(server, data_dir, file)
+        command = run(server, data_dir, file)
         until_running(server, data_dir)
         (id,) = unfinished_executions(server, data_dir, "id")
         server.end(how)
-        assert process.wait(HUNG_SECONDS) != 0
-        process.communicate()
+        assert command.finish().returncode != 0
     with start_server(tmp_path / "log", *arguments, **POLLS) as server:
         wait_until(lambda: not unfinished_executions(server, data_dir, "id"))
         with client(server, data_dir, "/=reader") as asking:
