@@ -69,7 +69,11 @@ def long_file(format: Format) -> str:
     return write(format, PlaylistDocument(title="Long", tracks=tracks))
 
 
-@pytest.mark.parametrize("format", Format)
+@pytest.mark.parametrize(
+    ("files", "format"),
+    [*(("local", format) for format in Format), ("s3", Format.JSPF)],
+    indirect=["files"],
+)
 async def test_an_export_of_5000_entries_is_imported_again(ask: Ask, format: Format) -> None:
     first = long_file(format)
     assert len(first) > LARGEST_BODY or format is Format.M3U8

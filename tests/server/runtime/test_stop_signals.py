@@ -3,6 +3,8 @@
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from tests.support.patience import HUNG_SECONDS, wait_until
 from tests.support.penstock_command import LAST_LINE
 from tests.support.server_process import environment
+from tests.support.warm_start import Program, start_program
 
 pytestmark = pytest.mark.xdist_group("stop signals")
 
@@ -18,13 +21,14 @@ LOADING = ("penstock.server\n", "cyclopts.core\n", "strawberry\n")
 """The ends of the lines that Python writes when it has loaded these modules."""
 
 SERVING = ("GraphiQL ", LAST_LINE)
-"""The first and the last line of what a server says when it serves."""
+"""The first and the last line of what a server says when it serves, which it has loaded before."""
 
 STARTED_IN_THE_BACKGROUND = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")
 """A script's shell makes the commands that it starts in the background ignore Ctrl-C."""
 
 
-def serve(directory: Path, *options: str, within: tuple[str, ...] = ()) -> subprocess.Popen[str]:
+def load(directory: Path, *options: str, within: tuple[str, ...] = ()) -> subprocess.Popen[str]:
+    """Start a server that tells what it loads."""
     command = [sys.executable, "-X", "importtime", "-m", "penstock", "serve", "--port", "0"]
     return subprocess.Popen(
         [*within, *command, "--no-seed", "--data-dir", str(directory / "data"), *options],
@@ -51,9 +55,32 @@ def end(process: subprocess.Popen[str], by: signal.Signals) -> tuple[int, list[s
     finally:
         process.kill()
         process.wait()
+    return process.returncode, wrong_lines(said)
+
+
+def wrong_lines(said: str) -> list[str]:
     wrong = ("Traceback", "Exception", "Error", "never")
     lines = [line for line in said.splitlines() if not line.startswith("import time:")]
-    return process.returncode, [line for line in lines if any(word in line for word in wrong)]
+    return [line for line in lines if any(word in line for word in wrong)]
+
+
+@contextmanager
+def serve(log: Path, *options: str) -> Iterator[Program]:
+    """Start a server that has loaded everything."""
+    arguments = ("serve", "--port", "0", "--no-seed", "--data-dir", str(log.parent / "data"))
+    with log.open("wb") as errors:
+        server = start_program(
+            "penstock",
+            *arguments,
+            *options,
+            variables=environment(),
+            output=subprocess.DEVNULL,
+            errors=errors,
+        )
+    try:
+        yield server
+    finally:
+        server.kill()
 
 
 @pytest.mark.parametrize(
@@ -63,7 +90,7 @@ def end(process: subprocess.Popen[str], by: signal.Signals) -> tuple[int, list[s
 def test_a_signal_ends_a_server_that_is_loaded(
     words: str, by: signal.Signals, within: tuple[str, ...], tmp_path: Path
 ) -> None:
-    process = serve(tmp_path, within=within)
+    process = load(tmp_path, within=within)
     read_until(process, words)
     assert end(process, by) == (-by, [])
     assert not (tmp_path / "data").exists()
@@ -74,13 +101,16 @@ def test_a_signal_ends_a_server_that_is_loaded(
 def test_a_signal_ends_a_server_that_begins_to_serve(
     words: str, by: signal.Signals, tmp_path: Path
 ) -> None:
-    process = serve(tmp_path)
-    read_until(process, words)
-    assert end(process, by) == (0, [])
+    log = tmp_path / "log"
+    with serve(log) as server:
+        wait_until(lambda: words in log.read_text() or server.poll() is not None)
+        server.send_signal(by)
+        assert server.wait(HUNG_SECONDS) == 0
+    assert wrong_lines(log.read_text()) == []
 
 
 def test_a_server_that_a_script_starts_in_the_background_obeys_ctrl_c(tmp_path: Path) -> None:
-    process = serve(tmp_path, within=STARTED_IN_THE_BACKGROUND)
+    process = load(tmp_path, within=STARTED_IN_THE_BACKGROUND)
     read_until(process, SERVING[0])
     assert end(process, signal.SIGINT) == (0, [])
 
@@ -93,11 +123,13 @@ def children(process: int) -> list[int]:
 
 @pytest.mark.parametrize("by", SIGNALS)
 def test_a_signal_ends_processes_that_still_start(by: signal.Signals, tmp_path: Path) -> None:
-    process = serve(tmp_path, "--workers", "2")
-    read_until(process, "penstock.server.runtime.supervisor\n")
-    wait_until(lambda: len(children(process.pid)) == 2)
-    started = children(process.pid)
-    assert end(process, by) == (0, [])
+    log = tmp_path / "log"
+    with serve(log, "--workers", "2") as server:
+        wait_until(lambda: len(children(server.pid)) == 2)
+        started = children(server.pid)
+        server.send_signal(by)
+        assert server.wait(HUNG_SECONDS) == 0
+    assert wrong_lines(log.read_text()) == []
     wait_until(lambda: not any(Path(f"/proc/{one}").exists() for one in started))
 
 
