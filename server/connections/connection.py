@@ -271,6 +271,9 @@ class GuardedConnection(asyncio.Protocol):
             if self._body is not None and held:
                 self._take_held_body(self._body)
             self._count_held()
+        # The body of the request just begun may still be in the network.
+        if len(held) <= PAUSE_BYTES and not self._real.is_closing():
+            self.resume(by_protocol=False)
 
     def _take_held_body(self, body: SizedBody | ChunkedBody) -> None:
         size = self._length if isinstance(body, SizedBody) else len(self._held)
@@ -377,11 +380,8 @@ class GuardedConnection(asyncio.Protocol):
             self._enter(Stage.NEXT_REQUEST)
 
     def _take_held_request(self) -> None:
-        if self._transport.is_closing() or self._is_answering:
-            return
-        if len(self._held) <= PAUSE_BYTES:
-            self.resume(by_protocol=False)
-        self._search_head()
+        if not (self._transport.is_closing() or self._is_answering):
+            self._search_head()
 
     def _enter(self, stage: Stage | None) -> None:
         self._gate.move(self, self._stage, stage)
