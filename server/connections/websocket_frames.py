@@ -3,6 +3,12 @@
 from collections.abc import Callable
 from typing import Final
 
+from penstock.datastore.errors import RateLimited
+from penstock.schema.engine.cost import BODY_BYTES
+
+STRANGER_BYTES: Final = 64 * 1024
+"""The most bytes of all messages together before the client has proven who it is."""
+
 TURN_FRAMES: Final = 64
 TURN_BYTES: Final = 64 * 1024
 """The most frames and bytes of one connection that are parsed in one turn of the event loop."""
@@ -33,13 +39,20 @@ class FrameRefused(Exception):
 class FrameWalker:
     """Splits the bytes of a client at the ends of its frames, and counts frames and bytes.
 
-    It refuses fragments and control frames beyond reason, and messages of more than `most_bytes`.
-    It leaves all other errors to the parser behind it, which gets the same bytes.
+    It refuses fragments and control frames beyond reason, messages of more than `most_bytes`, and
+    those of a stranger beyond STRANGER_BYTES. It leaves all other errors to the parser behind it,
+    which gets the same bytes. `is_paid` tells whether the last message that began was paid.
     """
 
     def __init__(self, most_bytes: int, clock: Callable[[], float]) -> None:
-        self.most_bytes = most_bytes
         self.ended_message = False
+        self.is_limited = False
+        self.is_paid = False
+        self._most_bytes = most_bytes
+        self._most_of_stranger = STRANGER_BYTES
+        self._pay: Callable[[int], None] | None = None
+        self._paid_units = 0
+        self._is_excused = False
         self._clock = clock
         self._payload = 0
         self._ends_message = False
@@ -48,18 +61,33 @@ class FrameWalker:
         self._controls = float(CONTROL_BURST)
         self._counted_at = clock()
 
+    def admit(self, pay: Callable[[int], None]) -> None:
+        """Allow messages of full size to a client who is known, and pays for their units.
+
+        `pay` raises RateLimited, which takes nothing.
+        """
+        self._pay = pay
+
+    def excuse(self) -> None:
+        """Let the message pass, unpaid, that the caller cannot pay for."""
+        self._is_excused = True
+
     def advance(self, data: bytearray) -> int:
         """Return the number of bytes that may be parsed in this turn; raises FrameRefused.
 
         They end with a whole header, and at the latest with the first message that ends;
-        `ended_message` tells whether one does.
+        `ended_message` tells whether one does. They also end before a frame that the caller
+        cannot pay for, which `is_limited` tells.
         """
         at = 0
-        self.ended_message = False
+        self.ended_message = self.is_limited = False
         for _ in range(TURN_FRAMES):
             if not self._payload:
                 begin = at
-                at += self._read_header(data, at)
+                try:
+                    at += self._read_header(data, at)
+                except RateLimited:
+                    self.is_limited = True
                 if at == begin:
                     break
             step = min(self._payload, len(data) - at, TURN_BYTES)
@@ -97,16 +125,36 @@ class FrameWalker:
         return size
 
     def _count_fragment(self, length: int, *, starts: bool, ends: bool) -> None:
-        if starts:
-            self._fragments = self._message_bytes = 0
-        self._fragments += 1
-        self._message_bytes += length
-        if self._message_bytes > self.most_bytes:
-            reason = f"A message has at most {self.most_bytes} bytes"
-            raise FrameRefused(_MESSAGE_TOO_BIG, reason)
-        if self._fragments > FREE_FRAGMENTS + self._message_bytes // FRAGMENT_BYTES:
+        """Count a frame of a message; raises RateLimited before anything is counted."""
+        size = length if starts else self._message_bytes + length
+        if size > self._most_bytes:
+            raise FrameRefused(_MESSAGE_TOO_BIG, f"A message has at most {self._most_bytes} bytes")
+        if self._pay is None:
+            self._count_strange(length)
+        self._pay_until(size, starts=starts)
+        self._fragments = 1 if starts else self._fragments + 1
+        self._message_bytes = size
+        if self._fragments > FREE_FRAGMENTS + size // FRAGMENT_BYTES:
             raise FrameRefused(_POLICY_VIOLATION, "Too many fragments for the size of the message")
         self._ends_message = ends
+
+    def _count_strange(self, length: int) -> None:
+        self._most_of_stranger -= length
+        if self._most_of_stranger < 0:
+            reason = f"Without a valid token all messages have at most {STRANGER_BYTES} bytes"
+            raise FrameRefused(_MESSAGE_TOO_BIG, reason)
+
+    def _pay_until(self, size: int, *, starts: bool) -> None:
+        """Pay for so many bytes of a message, of which some may be paid."""
+        paid = 0 if starts else self._paid_units
+        is_paid = self._pay is not None if starts else self.is_paid
+        units = size // BODY_BYTES - paid
+        if self._pay is not None and is_paid and units:
+            if self._is_excused:
+                self._is_excused = is_paid = False
+            else:
+                self._pay(units)
+        self._paid_units, self.is_paid = paid + units, is_paid
 
     def _count_control(self) -> None:
         now = self._clock()

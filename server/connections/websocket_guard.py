@@ -2,6 +2,7 @@
 
 import asyncio
 import struct
+from collections.abc import Callable
 from typing import Any, Final
 
 import uvicorn
@@ -13,8 +14,14 @@ from penstock.server.connections.connection import STATE_KEY, GuardedConnection
 from penstock.server.connections.guarded_transport import GuardedTransport
 from penstock.server.connections.websocket_frames import TURN_BYTES, FrameRefused, FrameWalker
 
-STRANGER_BYTES: Final = 64 * 1024
-"""The most bytes of a message before the client has proven who it is."""
+PAYMENT_SECONDS: Final = 0.25
+"""Pause before a caller who could not pay for a message is asked again."""
+
+DEBT_SECONDS: Final = 5.0
+"""The longest wait for a payment; then the message is read, and refused as RATE_LIMITED.
+
+It is far shorter than the time in which a client has to answer a ping, which comes behind.
+"""
 
 IGNORED_SECONDS: Final = 0.01
 """Pause after each message that the server ignores because it has closed the connection."""
@@ -39,13 +46,13 @@ class WebSocketGuard(asyncio.Protocol):
         self, config: uvicorn.Config, server_state: ServerState, app_state: dict[str, Any]
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self._most_bytes = config.ws_max_size
-        self._walker = FrameWalker(min(STRANGER_BYTES, self._most_bytes), self._loop.time)
+        self._walker = FrameWalker(config.ws_max_size, self._loop.time)
         self._connection: GuardedConnection = app_state[STATE_KEY]
         state = {**app_state, _SCOPE_KEY: self}
         self._protocol = WebSocketsSansIOProtocol(config, server_state, state)
         self._unread = bytearray()
         self._turn: asyncio.Handle | None = None
+        self._limited_at: float | None = None
         self._reading = True
         self._held = False
         self._has_head = False
@@ -92,10 +99,19 @@ class WebSocketGuard(asyncio.Protocol):
         """Wait until the client has taken nearly all that was sent, or is gone."""
         await self._drained.wait()
 
-    def admit(self) -> None:
-        """Allow messages of full size: the client has proven who it is."""
-        self._walker.most_bytes = self._most_bytes
+    def admit(self, pay: Callable[[int], None]) -> None:
+        """Allow messages of full size: the client has proven who it is.
+
+        `pay` takes the units of a message before it is read. While it raises RateLimited the
+        message waits, and the bytes behind it wait in the network.
+        """
+        self._walker.admit(pay)
         self._connection.trust()
+
+    @property
+    def has_paid(self) -> bool:
+        """Tell whether the message that the application has just received is paid."""
+        return self._walker.is_paid
 
     def switch_protocols(self) -> None:
         """Begin to hand on frames."""
@@ -138,6 +154,7 @@ class WebSocketGuard(asyncio.Protocol):
         except FrameRefused as refused:
             self._refuse(refused)
             return
+        self._await_payment()
         if not size:
             return
         part = bytes(self._unread[:size])
@@ -147,6 +164,18 @@ class WebSocketGuard(asyncio.Protocol):
         if not self._held:
             self._plan_turn(IGNORED_SECONDS if is_ignored else 0)
         self._set_reading()
+
+    def _await_payment(self) -> None:
+        """Plan to go on with a message that the caller cannot pay for now."""
+        if not self._walker.is_limited:
+            self._limited_at = None
+            return
+        now = self._loop.time()
+        if self._limited_at is None:
+            self._limited_at = now
+        if now - self._limited_at >= DEBT_SECONDS:
+            self._walker.excuse()
+        self._plan_turn(PAYMENT_SECONDS)
 
     def _set_reading(self) -> None:
         """Read from the network while the waiting bytes are few."""

@@ -85,11 +85,12 @@ OpenContext: TypeAlias = Callable[[Caller, AdmittedOperation], RequestContext]
 class RequestSource(NamedTuple):
     """The form of a request: `parse` reads its text, `check` refuses operations it cannot run.
 
-    Both raise HttpProblem.
+    Both raise HttpProblem. With `is_paid` the caller has paid for the bytes of the text already.
     """
 
     parse: Callable[[bytes], OperationRequest]
     check: Callable[[MeasuredOperation], None]
+    is_paid: bool = False
 
 
 class OperationReader(NamedTuple):
@@ -111,7 +112,7 @@ class OperationReader(NamedTuple):
         Raises HttpProblem, RequestRejected, and RateLimited before work that the caller cannot pay.
         """
         rate, user_id = self.limits.rate, caller.user_id
-        if len(text) >= BODY_BYTES:
+        if len(text) >= BODY_BYTES and not source.is_paid:
             rate.spend(user_id, len(text) // BODY_BYTES)
         try:
             request = source.parse(text)

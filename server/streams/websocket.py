@@ -93,7 +93,8 @@ def _check_nothing(_: MeasuredOperation) -> None:
     """Refuse nothing: a WebSocket runs operations of every kind."""
 
 
-_SOURCE: Final = RequestSource(request_from_json, _check_nothing)
+_UNPAID: Final = RequestSource(request_from_json, _check_nothing)
+_PAID: Final = RequestSource(request_from_json, _check_nothing, is_paid=True)
 
 
 class RunningOperations:
@@ -121,7 +122,7 @@ class RunningOperations:
         self._by_id: dict[str, StreamedOperation] = {}
         self._running: dict[StreamedOperation, asyncio.Task[None]] = {}
 
-    async def begin(self, message: Subscribe, caller: Caller) -> None:
+    async def begin(self, message: Subscribe, caller: Caller, source: RequestSource) -> None:
         """Run the operation of the message; raises CloseRequest for a used id or a bad payload."""
         if message.id in self._by_id:
             reason = f"Subscriber for {message.id} already exists"
@@ -133,17 +134,17 @@ class RunningOperations:
             return
         self._begun += 1
         seen = OperationRecord.of(f"{self._request_id}.{self._begun}", "websocket", self._headers)
-        prepared = await self._prepare(message, caller, seen)
+        prepared = await self._prepare(message, caller, source, seen)
         operation = StreamedOperation(self._runner, caller, prepared, seen, self._watchers)
         self._start(operation, message.id, sink)
 
     async def _prepare(
-        self, message: Subscribe, caller: Caller, seen: OperationRecord
+        self, message: Subscribe, caller: Caller, source: RequestSource, seen: OperationRecord
     ) -> PreparedOperation | RequestRejected:
         """Prepare the operation of a message; each socket reads one in a turn of the loop."""
         await asyncio.sleep(0)
         try:
-            return await self._runner.prepare(caller, bytes(message.payload), _SOURCE, seen)
+            return await self._runner.prepare(caller, bytes(message.payload), source, seen)
         except HttpProblem as problem:
             raise CloseRequest(CloseCode.BAD_REQUEST, str(problem)) from None
 
@@ -258,12 +259,12 @@ class WebSocketConnection:
             if proven is not None:
                 counted.close()
                 counted.enter_context(streams.hold_for(proven.caller))
-                self._admit()
+                self._admit(proven.caller)
             sent = await self._sent_authorization()
             if proven is None or sent:
                 proven = await self._service.authenticate(sent or self._headers)
         held.enter_context(streams.hold_for(proven.caller))
-        self._admit()
+        self._admit(proven.caller)
         return proven
 
     async def _proven_by_handshake(self) -> Authentication | None:
@@ -281,10 +282,11 @@ class WebSocketConnection:
         if self._guard is not None and len(message) > LARGE_BYTES:
             await self._guard.wait_until_drained()
 
-    def _admit(self) -> None:
-        """Let the client send messages of full size."""
+    def _admit(self, caller: Caller) -> None:
+        """Let the client send messages of full size, which the caller pays for."""
         if self._guard is not None:
-            self._guard.admit()
+            rate = self._service.runner.reader.limits.rate
+            self._guard.admit(partial(rate.spend, caller.user_id))
 
     async def _sent_authorization(self) -> dict[str, Any]:
         """Wait for `connection_init`; returns what its payload says of the caller."""
@@ -314,7 +316,8 @@ class WebSocketConnection:
         while True:
             match await self._next_message():
                 case Subscribe() as message:
-                    await running.begin(message, caller)
+                    is_paid = self._guard is not None and self._guard.has_paid
+                    await running.begin(message, caller, _PAID if is_paid else _UNPAID)
                 case Complete(id=id):
                     running.complete(id)
                 case Ping():

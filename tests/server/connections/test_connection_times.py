@@ -176,7 +176,7 @@ async def test_a_socket_has_a_time_to_prove_its_client() -> None:
         await served.say(one, HANDSHAKE)
     guard = guard_of(served.app.scope)
     assert guard is not None
-    guard.admit()
+    guard.admit(lambda _units: None)
     await served.wait(30)
     assert (late.was_aborted, wire.was_aborted) == (True, False)
     await served.wait(1_000)
@@ -200,7 +200,7 @@ async def test_a_socket_whose_client_does_not_read_its_last_bytes_is_let_go() ->
     await served.say(connection, HANDSHAKE)
     guard = guard_of(served.app.scope)
     assert guard is not None
-    guard.admit()
+    guard.admit(lambda _units: None)
     wire.unread = 100_000
     await served.say(connection, CLOSE)
     assert (wire.is_open, wire.was_aborted) == (False, False)

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 from penstock.datastore.roles import ROOT, Role
 from penstock.datastore.store import Store
@@ -22,6 +21,7 @@ from penstock.server.settings.settings import Settings
 from tests.server.connections.wire import (
     GuardedApp,
     NotingApp,
+    PassingApp,
     Wire,
     get,
     in_chunks,
@@ -116,17 +116,6 @@ async def test_whatever_waits_in_the_network_is_read_in_the_end(
     await served.close()
 
 
-class WholeApp(NotingApp):
-    """Passes all requests on to the application."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        super().__init__()
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._app(scope, receive, send)
-
-
 @asynccontextmanager
 async def application(store: Store, data_dir: Path) -> AsyncIterator[tuple[GuardedApp, str]]:
     """Open the whole application behind guarded connections; with the token of a caller."""
@@ -138,7 +127,7 @@ async def application(store: Store, data_dir: Path) -> AsyncIterator[tuple[Guard
     )
     token = sign_dev_token(dev_key(data_dir), "ann", {ROOT: Role.ADMIN}, ROOT, DEV_TOKEN_LIFETIME)
     async with open_app(chosen, store, None) as app:
-        served = GuardedApp(WholeApp(app))
+        served = GuardedApp(PassingApp(app))
         yield served, token
 
 

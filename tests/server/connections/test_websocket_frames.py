@@ -4,10 +4,12 @@ import struct
 
 import pytest
 
+from penstock.datastore.errors import RateLimited
 from penstock.server.connections.websocket_frames import (
     CONTROL_BURST,
     FRAGMENT_BYTES,
     FREE_FRAGMENTS,
+    STRANGER_BYTES,
     TURN_BYTES,
     TURN_FRAMES,
     FrameRefused,
@@ -29,8 +31,25 @@ class Clock:
         return self.now
 
 
-def walker_at(clock: Clock) -> FrameWalker:
-    return FrameWalker(MOST_BYTES, clock)
+class Purse:
+    """Pays for messages while it has enough."""
+
+    def __init__(self, units: int) -> None:
+        self.units = units
+        self.paid: list[int] = []
+
+    def pay(self, units: int) -> None:
+        if units > self.units:
+            raise RateLimited(1)
+        self.units -= units
+        self.paid.append(units)
+
+
+def walker_at(clock: Clock, purse: Purse | None = None) -> FrameWalker:
+    """Return the walker of a client who is known."""
+    walker = FrameWalker(MOST_BYTES, clock)
+    walker.admit((purse or Purse(10_000)).pay)
+    return walker
 
 
 def turns_of(walker: FrameWalker, frames: bytes) -> list[int]:
@@ -165,3 +184,64 @@ def test_a_length_has_its_shortest_form(length: int, form: str) -> None:
 def test_no_more_than_the_start_of_a_frame_without_a_mask_is_passed_on() -> None:
     assert walker_at(Clock()).advance(bytearray(b"\x81\x02{}")) >= 2
     assert walker_at(Clock()).advance(bytearray(b"\x81")) == 0
+
+
+def test_a_message_is_paid_at_its_header_and_small_ones_are_free() -> None:
+    purse = Purse(1_000)
+    walker = walker_at(Clock(), purse)
+    turns_of(walker, frame(b"a" * 999) * 3 + frame(b"a" * 1_000) + frame(b"a" * 250_000)[:20])
+    assert purse.paid == [1, 250]
+    assert walker.is_paid
+
+
+def test_fragments_are_paid_together_by_the_thousand() -> None:
+    purse = Purse(1_000)
+    message = pieces(5, 900) + frame(b"", 0)
+    assert sum(turns_of(walker_at(Clock(), purse), message * 2)) == 2 * len(message)
+    assert purse.paid == [1] * 8
+
+
+def test_a_message_that_cannot_be_paid_waits_whole_and_is_counted_once() -> None:
+    purse = Purse(5)
+    walker = walker_at(Clock(), purse)
+    small, large = frame(b"", PING), frame(b"a" * 7_000)
+    unread = bytearray(small + large)
+    assert (walker.advance(unread), walker.is_limited) == (len(small), True)
+    del unread[: len(small)]
+    for _ in range(FREE_FRAGMENTS + CONTROL_BURST):
+        assert (walker.advance(unread), walker.is_limited) == (0, True)
+    assert purse.paid == []
+    purse.units = 7
+    assert (walker.advance(unread), walker.is_limited) == (len(large), False)
+    assert (purse.paid, walker.is_paid, walker.ended_message) == ([7], True, True)
+
+
+def test_a_fragment_that_cannot_be_paid_waits_behind_those_that_are() -> None:
+    purse = Purse(2)
+    walker = walker_at(Clock(), purse)
+    first, second = frame(b"a" * 2_500, final=False), frame(b"a" * 600, 0)
+    assert turns_of(walker, first + second) == [len(first)]
+    assert (walker.is_limited, purse.paid) == (True, [2])
+    purse.units = 1
+    assert turns_of(walker, second) == [len(second)]
+    assert purse.paid == [2, 1]
+
+
+def test_one_message_is_excused_and_the_next_waits_again() -> None:
+    purse = Purse(0)
+    walker = walker_at(Clock(), purse)
+    message = pieces(2, 1_500) + frame(b"", 0)
+    assert walker.advance(bytearray(message)) == 0
+    walker.excuse()
+    assert turns_of(walker, message * 2) == [len(message)]
+    assert (walker.is_paid, walker.is_limited, purse.paid) == (False, True, [])
+
+
+def test_all_messages_of_a_stranger_together_are_short() -> None:
+    walker = FrameWalker(MOST_BYTES, Clock())
+    most = frame(b"a" * (STRANGER_BYTES // 4)) * 4
+    assert sum(turns_of(walker, most)) == len(most)
+    assert not walker.is_paid
+    assert sum(turns_of(walker, frame(b"", PING) + frame(b""))) == 12
+    refused = (1009, "Without a valid token all messages have at most 65536 bytes")
+    assert refusal_of(walker, frame(b"a")) == refused

@@ -174,7 +174,7 @@ async def test_messages_that_nobody_reads_wait_in_the_network_and_none_is_lost()
 
 async def test_no_more_is_read_while_many_bytes_wait_for_their_turn() -> None:
     app = await accepted_app()
-    app.guard.admit()
+    app.guard.admit(lambda _units: None)
     app.guard.data_received(frame(b"a" * 4 * TURN_BYTES)[:-1])
     assert not app.transport.reading
     await turn_until(lambda: app.transport.reading)
@@ -206,7 +206,7 @@ async def test_a_stranger_sends_short_messages_until_it_is_admitted() -> None:
     known.may_read.set()
     guard = guard_of(known.scope)
     assert guard is known.guard
-    guard.admit()
+    guard.admit(lambda _units: None)
     assert known.connection.done == ["trust"]
     known.guard.data_received(frame(b" " * 65_537))
     await turn_until(lambda: known.received == [" " * 65_537])

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import uvicorn
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.server import ServerState
 
 from penstock.server.connections.connection import connection_of
@@ -169,6 +169,17 @@ class NotingApp:
         await send({"type": "websocket.accept"})
         while (message := await receive())["type"] == "websocket.receive":
             self.requests.append(("SOCKET", "", message["text"].encode()))
+
+
+class PassingApp(NotingApp):
+    """Passes all requests on to the application."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        super().__init__()
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)
 
 
 async def _read_body(receive: Receive) -> bytes | None:
