@@ -39,7 +39,7 @@ PIPELINES = ((66_000, 5), (130_000, 3), (260_000, 4), (900_000, 3), (70_000, 20)
 ODD_SLICES = (1, 65_537, 3, 130_001, 7_919)
 
 
-def chunked(body: bytes, *fields: str, target: str = "/a") -> bytes:
+def post_in_chunks(body: bytes, *fields: str, target: str = "/a") -> bytes:
     lines = [f"POST {target} HTTP/1.1", "host: a", *fields, "transfer-encoding: chunked", "", ""]
     return "\r\n".join(lines).encode() + in_chunks(body, [70_000, 1, 9_000]) + b"0\r\n\r\n"
 
@@ -50,7 +50,7 @@ def request(kind: str, size: int) -> bytes:
             return get()
         case "sized":
             return post(bytes(size))
-    return chunked(bytes(size))
+    return post_in_chunks(bytes(size))
 
 
 EDGES = (PAUSE_BYTES - 90, PAUSE_BYTES, PAUSE_BYTES + 1, 130_000, READ_BYTES, 300_000)
@@ -155,7 +155,7 @@ async def _send(client: socket.socket, pieces: Iterator[bytes]) -> None:
         await asyncio.get_running_loop().sock_sendall(client, piece)
 
 
-@pytest.mark.parametrize("written", [post, chunked], ids=["sized", "chunked"])
+@pytest.mark.parametrize("written", [post, post_in_chunks], ids=["sized", "chunked"])
 @pytest.mark.parametrize("with_token", [True, False], ids=["caller", "stranger"])
 async def test_requests_that_are_sent_at_once_are_all_answered(
     store: Store, tmp_path: Path, written: Callable[..., bytes], with_token: bool
