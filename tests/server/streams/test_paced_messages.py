@@ -72,12 +72,12 @@ class GuardedClient:
         """Return the messages of an operation."""
         found: list[dict[str, Any]] = []
 
-        def ended() -> bool:
+        def has_end() -> bool:
             self.send(b"")
             found.extend(one for one in self.read() if one.get("id") == id)
             return found != [] and found[-1]["type"] != "next"
 
-        await until(ended)
+        await until(has_end)
         return found
 
 
