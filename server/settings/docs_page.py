@@ -2,12 +2,44 @@
 
 import sys
 import textwrap
-from typing import Literal, get_args, get_origin
+from collections.abc import Mapping
+from typing import Final, Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
 from penstock.server.settings.invalid_settings import PREFIX
 from penstock.server.settings.settings import Settings
+
+GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
+    "Address": ("host", "port", "admin_port", "public_url", "allowed_", "workers", "shutdown"),
+    "Store": (
+        "data_dir", "store", "table", "region", "endpoint_url", "dynamodb_",
+        "counter_", "seed",
+    ),
+    "Files and buckets": ("bucket", "s3_", "kms_", "assume_", "private_"),
+    "Sign-in": (
+        "issuer", "audience", "jwks_url", "algorithms", "roles_", "default_group", "clock_",
+        "api_key_",
+    ),
+    "GraphQL and GraphiQL": (
+        "graphiql", "introspection", "http_", "persisted_", "trusted_", "executor", "debug"
+    ),
+    "Executions": ("execution_", "keep_", "upload_", "dask", "dataset_"),
+    "Limits of documents and answers": (
+        "max_body", "max_document", "max_tokens", "max_comments", "max_depth", "max_aliases",
+        "max_directives", "max_fields", "max_operations", "max_mutation", "max_input", "max_cost",
+        "max_answer", "max_errors", "deadline_",
+    ),
+    "Limits of callers": ("rate_", "max_running", "max_open", "search_"),
+    "Limits of connections and streams": (
+        "max_connections", "head_", "idle_", "stall_", "body_", "max_stream", "max_unproven",
+        "stream_", "change_",
+    ),
+    "Quotas": ("quota_",),
+    "Logs and metrics": ("metrics", "access_log", "log_"),
+    "NGSI": ("ngsi",),
+}  # fmt: skip
+"""The groups of settings, by the beginnings of their names."""
 
 _INTRODUCTION = """\
 # Settings
@@ -24,14 +56,46 @@ platform otherwise sets `PENSTOCK_PORT` to an address of its own.
 
 
 def render_page() -> str:
-    """Render the page: one heading for each setting, in the order of the class."""
-    sections = (_render_section(name, field) for name, field in Settings.model_fields.items())
-    return "\n".join((_INTRODUCTION, *sections))
+    """Render the page: the groups, and in each a heading for each setting."""
+    return "\n".join((_render_introduction(), *map(_render_group, GROUPS)))
+
+
+def settings_of(group: str) -> list[str]:
+    """Return the settings of a group, in the order of the page."""
+    first = GROUPS[group]
+    return [
+        name for start in first for name in Settings.model_fields if _group_start(name) == start
+    ]
+
+
+def _group_start(name: str) -> str | None:
+    """Return the longest start in the groups that a setting has."""
+    starts = [start for group in GROUPS.values() for start in group if name.startswith(start)]
+    return max(starts, key=len, default=None)
+
+
+def _render_introduction() -> str:
+    rows = [
+        f"| [{group}](#{group.lower().replace(' ', '-').replace(',', '')}) | {_names(group)} |"
+        for group in GROUPS
+    ]
+    return "\n".join([_INTRODUCTION, "| group | settings |", "|---|---|", *rows, ""])
+
+
+def _names(group: str) -> str:
+    names = (f"{PREFIX}{name.upper()}" for name in settings_of(group))
+    return ", ".join(f"[`{name.removeprefix(PREFIX)}`](#{name.lower()})" for name in names)
+
+
+def _render_group(group: str) -> str:
+    fields = Settings.model_fields
+    sections = (_render_section(name, fields[name]) for name in settings_of(group))
+    return "\n".join((f"## {group}\n", *sections))
 
 
 def _render_section(name: str, field: FieldInfo) -> str:
     description = textwrap.fill(field.description or "", 120, break_on_hyphens=False)
-    lines = [f"## {PREFIX}{name.upper()}", "", description, ""]
+    lines = [f"### {PREFIX}{name.upper()}", "", description, ""]
     if choices := _choices(field.annotation):
         lines.append(f"- one of: {', '.join(f'`{choice}`' for choice in choices)}")
     lines.append(f"- default: {_format_default(field.default)}")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from penstock.server.settings.docs_page import render_page
+from penstock.server.settings.docs_page import GROUPS, render_page, settings_of
 from penstock.server.settings.invalid_settings import PREFIX, InvalidSettings
 from penstock.server.settings.settings import Settings, is_secure
 from penstock.server.settings.unknown_variables import CLIENT_VARIABLES
@@ -181,3 +181,8 @@ def test_only_settings_that_exist_are_mentioned(name: str) -> None:
     assert mentioned
     known = {*Settings.model_fields, *map(str.lower, CLIENT_VARIABLES)}
     assert {setting.lower() for setting in mentioned} <= known
+
+
+def test_every_setting_is_in_one_group_of_the_page() -> None:
+    grouped = [name for group in GROUPS for name in settings_of(group)]
+    assert sorted(grouped) == sorted(Settings.model_fields)
