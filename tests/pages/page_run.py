@@ -127,7 +127,7 @@ class PageRun:
             raise AnswerDiffers(f"exit code {run.returncode}\n{run.stdout}\n{run.stderr}")
         if step.answer is None:
             return
-        if step.answer.startswith(('{"', "{\n")):
+        if step.answer.count("\n{") == 0 and step.answer.startswith(('{"', "{\n")):
             self._names.compare_json(step.answer, json.loads(run.stdout))
         else:
             self._names.compare_text(step.answer, run.stdout)

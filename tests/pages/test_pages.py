@@ -43,8 +43,8 @@ def test_every_block_of_a_page_does_what_the_page_says(
         pytest.skip(reason)
     clone = tmp_path / "clone"
     shutil.copytree(sample_data, clone / "data")
-    for name in ("examples", "schema.graphql"):
-        (clone / name).symlink_to(ROOT / name)
+    (clone / "examples").symlink_to(ROOT / "examples")
+    shutil.copy(ROOT / "schema.graphql", clone)
     with running_server(clone / "data") as server:
         page_run = PageRun(server, tmp_path, emulate_aws() if uses_aws(page) else {})
         for step in read_steps(page):
