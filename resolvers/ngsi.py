@@ -83,8 +83,8 @@ async def follow_samples(
     of = None if found is None else await notified.directory.attribute(found, name)
     if of is None:
         raise NotFound("There is no such attribute.", ("attribute",))
-    seconds = notified.ingest.poll_seconds
-    async for sample in follow_series(notified.series, notified.access.clock, of, seconds):
+    seconds, work = notified.ingest.poll_seconds, context.session.work
+    async for sample in follow_series(notified.series, notified.access.clock, of, seconds, work):
         yield sample
 
 

@@ -16,8 +16,9 @@ from typing import Any, Final
 
 import msgspec
 
+from penstock.datastore.access.work import WorkAccount
 from penstock.datastore.clock import Clock, iso_timestamp
-from penstock.datastore.errors import LimitExceeded, PenstockError
+from penstock.datastore.errors import LimitExceeded, PenstockError, RateLimited
 from penstock.datastore.ngsi.destinations import Destinations
 from penstock.datastore.ngsi.directory import Attribute
 from penstock.datastore.ngsi.options import Persistence
@@ -346,36 +347,47 @@ MAX_STORAGE_DELAY = timedelta(minutes=1)
 
 RECENT_PAGE = 100
 
+LOOK_UNITS: Final = 4
+"""Units of looking for new samples of a series: it takes as long as reading four objects."""
+
 logger = logging.getLogger("penstock.ngsi")
 
 
 async def follow_series(
-    series: SeriesReader, clock: Clock, of: Attribute, seconds: float
+    series: SeriesReader, clock: Clock, of: Attribute, seconds: float, work: WorkAccount
 ) -> AsyncIterator[Sample]:
-    """Yield the latest sample, then each new one; look for new samples every `seconds` seconds."""
+    """Yield the latest sample, then each new one; look for new samples every `seconds` seconds.
+
+    Each look costs LOOK_UNITS. A caller who cannot pay for it hears of the samples later.
+    """
     # In this order a sample stored between the two reads is yielded; reversed, it would be lost.
-    known = {sk for sk, _ in await _recent_samples(series, clock, of)}
+    looked_at = clock.now()
+    known = {sk for sk, _ in await _samples_since(series, looked_at, of)}
     latest = await series.latest(of)
     if latest is not None:
         yield latest
     while True:
         await sleep(seconds)
+        looking_at = clock.now()
         try:
-            recent = await _recent_samples(series, clock, of)
+            work.spend_more(LOOK_UNITS)
+            recent = await _samples_since(series, looked_at, of)
+        except RateLimited:
+            continue
         except PenstockError as error:
             logger.warning("a series could not be read: %s", error.message)
             continue
         for sk, sample in recent:
             if sk not in known:
                 yield sample
-        known = {sk for sk, _ in recent}
+        known, looked_at = {sk for sk, _ in recent}, looking_at
 
 
-async def _recent_samples(
-    series: SeriesReader, clock: Clock, of: Attribute
+async def _samples_since(
+    series: SeriesReader, looked_at: datetime, of: Attribute
 ) -> list[tuple[str, Sample]]:
-    """The samples of the last minute with their sort keys, oldest first."""
-    span = TimeSpan(start=clock.now() - MAX_STORAGE_DELAY)
+    """The samples with their sort keys that may have come since a look, oldest first."""
+    span = TimeSpan(start=looked_at - MAX_STORAGE_DELAY)
     found: list[tuple[str, Sample]] = []
     window = Window(size=RECENT_PAGE)
     while True:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from penstock.datastore.access.work import FREE_WORK
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import LimitExceeded, NotFound, NotPermitted, Unavailable
 from penstock.datastore.ngsi.counts import IngestCounts
@@ -241,7 +242,9 @@ async def test_a_follower_is_told_of_each_sample_once(world: SinkWorld) -> None:
     async with world.open_sink() as sink:
         await sink.accept_notification(notification(car("car1", speed=0)), 10)
         await sink.loader.drain()
-        following = follow_series(reader(world).series, Clock(), await speed(world), 0.01)
+        following = follow_series(
+            reader(world).series, Clock(), await speed(world), 0.01, FREE_WORK
+        )
         told = [(await anext(following)).text]
         for n in (1, 2):
             await sink.accept_notification(notification(car("car1", speed=n)), 10)
