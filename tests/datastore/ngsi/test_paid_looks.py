@@ -40,7 +40,7 @@ async def test_a_follower_in_debt_looks_at_nothing_and_misses_nothing(world: Sin
         following = follow_series(series, Clock(watch), await speed(world), 0.01, account)
         assert (await anext(following)).text == "0"
         assert account.taken == 0
-        told = asyncio.create_task(anext(following))
+        told = asyncio.ensure_future(anext(following))
         await until(lambda: account.taken >= 3 * LOOK_UNITS)
         account.most = account.taken
         await until(lambda: account.refused)
