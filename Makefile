@@ -15,12 +15,22 @@ serve: all ## start the server on loopback with the embedded store and sample da
 	@exec $(BIN)/penstock serve $(if $(PORT),--port $(PORT))
 
 .PHONY: test
-test: all tools ## lint, types, floors and the whole test suite
+test: all tools rules ## lint, types, floors and the whole test suite
+	$(BIN)/pytest -n 2 --dist worksteal
+
+.PHONY: check
+check: rules ## lint, types, floors and the tests that start no server, in under a minute
+	$(BIN)/pytest -n 2 --dist worksteal -q $(UNIT)
+
+UNIT := tests/formula tests/transform tests/graphql_jit tests/resolvers tests/schema tests/documents \
+  tests/test_docs.py tests/test_plain_words.py tests/test_clocks.py tests/test_lock_files.py
+
+.PHONY: rules
+rules: .venv/testing
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/lint-imports
 	$(BIN)/mypy
-	$(BIN)/pytest -n 2 --dist worksteal
 
 .PHONY: audit
 audit: all tools ## run the published GraphQL over HTTP audits against a server

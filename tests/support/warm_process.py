@@ -27,7 +27,7 @@ LOADED = (
 
 
 class Order(TypedDict):
-    """What to run, and what a new process would inherit besides its three files."""
+    """A module to run, its arguments, and what it inherits besides its three files."""
 
     module: str
     arguments: list[str]
