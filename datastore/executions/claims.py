@@ -164,16 +164,22 @@ class Claims:
             raise ClaimLost(found.state if found else None) from None
 
     async def release_claim(
-        self, claimed: Execution, delay: timedelta = timedelta(0), *, count_attempt: bool = True
+        self,
+        claimed: Execution,
+        delay: timedelta = timedelta(0),
+        *,
+        reason: str | None = None,
+        count_attempt: bool = True,
     ) -> None:
         """Release the claim, if it is still held; others may claim it after the delay.
 
-        Without `count_attempt` the claim does not count as one of the attempts.
+        The execution keeps the reason as its message. Without `count_attempt` the claim does not
+        count as one of the attempts.
         """
         until = iso_timestamp(self.clock.now() - self.rules.clock_skew + delay - TICK)
         release_update = Update(
             key=key_of_execution(claimed.id),
-            set={"heldUntil": until},
+            set={"heldUntil": until, **({} if reason is None else {"message": reason})},
             add={"revision": 1, **({} if count_attempt else {"attempts": -1})},
             condition=_still_held(claimed),
         )
@@ -224,6 +230,7 @@ def with_end_state(
     return msgspec.structs.replace(
         execution,
         state=state,
+        message=None,
         finished_at=iso_timestamp(now),
         worker=None,
         held_until=None,

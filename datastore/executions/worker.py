@@ -25,6 +25,7 @@ from penstock.datastore.table.port import Table
 
 UNEXPECTED_FAILURE: Final = "An unexpected error occurred; see the log of the worker."
 LONGEST_PAUSE: Final = timedelta(minutes=1)
+MAX_REASON: Final = 500
 
 logger = logging.getLogger("penstock.executions")
 
@@ -67,9 +68,9 @@ class ExecutionWorker:
         """Run a claimed execution to its end, or until a store is not available."""
         try:
             if claimed.attempts > self.rules.max_attempts:
-                await self._fail(
-                    claimed, "ATTEMPTS_EXHAUSTED", "It was attempted too often without success."
-                )
+                words = "It was attempted too often without success."
+                message = " ".join([words, *filter(None, [claimed.message])])
+                await self._fail(claimed, "ATTEMPTS_EXHAUSTED", message)
             else:
                 await self._run_with_heartbeats(claimed)
         except ClaimLost as lost:
@@ -77,7 +78,7 @@ class ExecutionWorker:
             await self._delete_orphaned_files(claimed)
         except Unavailable as error:
             logger.warning("the execution %s waits: %s", claimed.id, error.message)
-            await self._release_with_delay(claimed)
+            await self._release_with_delay(claimed, error.message)
         except asyncio.CancelledError:
             # A failure to release the claim must not hide the cancellation.
             with suppress(Exception):
@@ -130,11 +131,12 @@ class ExecutionWorker:
             if await find_execution(self.table, lost.id) is None:
                 await delete_files(self.files, lost)
 
-    async def _release_with_delay(self, claimed: Execution) -> None:
-        """Release the claim with a delay that doubles with each attempt."""
+    async def _release_with_delay(self, claimed: Execution, reason: str) -> None:
+        """Release the claim with a delay that doubles with each attempt, and say why it waits."""
         pause = min(timedelta(seconds=2**claimed.attempts), LONGEST_PAUSE)
         with suppress(PenstockError):  # The claim then expires by itself.
-            await self._claims.release_claim(claimed, pause)
+            reason = f"The last attempt failed: {reason[:MAX_REASON]}"
+            await self._claims.release_claim(claimed, pause, reason=reason)
 
     async def _fail_unexpectedly(self, claimed: Execution) -> None:
         with suppress(ClaimLost, PenstockError):

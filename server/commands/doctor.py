@@ -8,6 +8,7 @@ from typing import Annotated, Final, TypeAlias, TypeVar
 from cyclopts import Parameter
 
 from penstock.server.commands.checks.bucket import check_bucket
+from penstock.server.commands.checks.cluster import check_cluster
 from penstock.server.commands.checks.dynamodb import check_dynamodb
 from penstock.server.commands.checks.embedded_store import check_embedded_store
 from penstock.server.commands.checks.finding import Finding, Findings, Severity, fail
@@ -75,6 +76,7 @@ def doctor(
         _STORE_CHECKS[settings.store],
         ("bucket", check_bucket),
         ("issuer", check_issuer),
+        ("cluster", check_cluster),
     )
     return _report(asyncio.run(_run_checks(settings, checks)), {})
 

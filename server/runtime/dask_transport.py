@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from http.client import HTTPException, HTTPResponse
 from typing import Any, Final
 from urllib.error import HTTPError
+from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 import msgspec
@@ -53,7 +54,7 @@ def fetch_range(source: SourceUrl, start: int, end: int) -> Iterator[bytes]:
         except (OSError, HTTPException) as error:
             failures += 1
             if failures == ATTEMPTS or _is_final(error):
-                raise PartFailed(f"A file cannot be read: {_describe_error(error)}.") from None
+                raise PartFailed(_describe_failure(source, error)) from None
             time.sleep(PAUSE * 2**failures)
 
 
@@ -88,10 +89,14 @@ def _is_final(error: Exception) -> bool:
     return isinstance(error, HTTPError) and error.code < SERVER_ERRORS
 
 
-def _describe_error(error: Exception) -> str:
+def _describe_failure(source: SourceUrl, error: Exception) -> str:
+    """Say which address was tried; the rest of the URL is a secret."""
+    address = urlsplit(source.url)
+    place = f"{address.scheme}://{address.netloc}"
     if isinstance(error, HTTPError):
-        return f"HTTP {error.code}"
-    return f"{type(error).__name__} {error}"
+        return f"A file cannot be read: HTTP {error.code} from {place}."
+    advice = "If it is this server's, set PENSTOCK_PUBLIC_URL to a URL that the machines reach."
+    return f"A file cannot be read at {place}: {type(error).__name__} {error}. {advice}"
 
 
 open_call = pickle.loads

@@ -166,10 +166,16 @@ async def test_a_store_that_does_not_answer_is_asked_again_within_bounds(
             break
         if not await runner.run_one():
             pauses += 1
+            waiting = await current_execution(store, made)
+            assert waiting.message == "The last attempt failed: not now"
             watch.move(timedelta(seconds=1))
     after = await current_execution(store, made)
     assert after.state == state
-    if state == "failed":
+    if state == "success":
+        assert after.message is None
+    else:
+        words = "It was attempted too often without success."
+        assert after.message == f"{words} The last attempt failed: not now"
         assert (after.code, pauses) == ("ATTEMPTS_EXHAUSTED", 2 + 4 + 8 + 16 + 32 + 60 + 60 + 60)
     assert await faults(store.table) == []
 

@@ -319,7 +319,7 @@ def test_progress_is_shown_while_checks_go_on(
 
     monkeypatch.setattr(doctor, "show_progress", note_progress)
     assert run(["doctor", "--data-dir", str(tmp_path)]) == 0
-    assert steps == [("Checking", 4)]
+    assert steps == [("Checking", 5)]
 
 
 async def test_rows_of_an_earlier_release_and_unreadable_ones_are_noticed(
@@ -367,3 +367,29 @@ async def test_a_server_that_is_too_old_to_write_does_not_start(tmp_path: Path) 
     await table.close()
     with pytest.raises(CommandFailed, match="too old to write the table"):
         await prepare_store(settings, "http://127.0.0.1:1")
+
+
+@pytest.mark.parametrize(
+    ("settings", "level", "address"),
+    [
+        ({}, "warn", "http://127.0.0.1:8000"),
+        ({"PENSTOCK_PORT": "8001"}, "warn", "http://127.0.0.1:8001"),
+        ({"PENSTOCK_PUBLIC_URL": "http://files.example.org"}, "ok", "http://files.example.org"),
+    ],
+)
+async def test_the_address_at_which_a_cluster_reads_files_is_named(
+    settings: dict[str, str],
+    level: str,
+    address: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PENSTOCK_DASK", "tcp://127.0.0.1:8786")
+    for name, text in settings.items():
+        monkeypatch.setenv(name, text)
+    report = await examine(capsys)
+    assert (report.code, report.levels["cluster"]) == (0, level)
+    assert report["cluster"].startswith(
+        f"The machines of tcp://127.0.0.1:8786 read files at {address}."
+    )
+    assert ("Set PENSTOCK_PUBLIC_URL" in report["cluster"]) == (level == "warn")
