@@ -114,7 +114,7 @@ async def _cost(call: Call, asked: DynamoDBTable, seconds: float) -> float:
     """Repeat the call for `seconds`; return the processor microseconds of one call."""
     until = time.perf_counter() + seconds
     calls, before = 0, time.process_time()
-    while time.perf_counter() < until:
+    while not calls or time.perf_counter() < until:
         await call(asked)
         calls += 1
     return (time.process_time() - before) / calls * 1e6

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, M
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from functools import partial
 from hashlib import sha256
 from itertools import islice
 from typing import Any, Final, NamedTuple
@@ -100,7 +101,8 @@ class ReadInlineOutput:
             pay = self.access.work.owe if execution.id in self.ran else self.access.work.spend_more
             pay(file_units(size))
             wrong, *output = [await self._read_file(key) for key in keys]
-            return await asyncio.to_thread(_parse_results, plan, wrong, b"".join(output))
+            parse = partial(_parse_results, plan, wrong, b"".join(output))
+            return await run_in_formula_thread(parse)
 
     async def _read_file(self, key: str) -> bytes:
         return b"".join([chunk async for chunk in self.files.read(key)])

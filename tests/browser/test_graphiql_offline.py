@@ -288,3 +288,21 @@ async def test_a_subscription_runs_over_the_socket_with_the_token_of_the_page(
     assert [json.loads(text)["type"] for text in visit.received] == ["connection_ack", "next"]
     assert len(visit.sockets) == 1
     assert_quiet(visit)
+
+
+async def test_on_a_narrow_screen_the_answer_is_below_the_editors(visit: Visit) -> None:
+    await visit.page.set_viewport_size({"width": 390, "height": 844})
+    page = await sign_in(visit)
+    await run(page)
+    await expect(page.locator(ANSWER)).to_contain_text("sap:concrete:00144")
+    editor = await page.locator(EDITOR).bounding_box()
+    answer = await page.locator(".graphiql-response").bounding_box()
+    assert editor is not None
+    assert answer is not None
+    assert answer["y"] >= editor["y"] + editor["height"]
+    assert min(editor["width"], answer["width"]) > 340
+    await page.get_by_label("Show Documentation Explorer").click()
+    docs = await page.locator(".graphiql-plugin").bounding_box()
+    assert docs is not None
+    assert docs["width"] > 380
+    assert_quiet(visit)

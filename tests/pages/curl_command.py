@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 STREAM = "-sN"
 """The options of `curl` for a stream of events."""
@@ -12,8 +13,9 @@ STREAM = "-sN"
 
 def main(arguments: Sequence[str]) -> None:
     """Run the machine's curl; print a stream up to the end of its first event."""
-    _, _, path = os.environ["PATH"].partition(":")
-    program = shutil.which("curl", path=path)
+    own = str(Path(sys.argv[0]).parent)
+    others = [folder for folder in os.environ["PATH"].split(":") if folder != own]
+    program = shutil.which("curl", path=":".join(others))
     assert program is not None, "no curl here"
     if STREAM not in arguments:
         os.execv(program, [program, *arguments])

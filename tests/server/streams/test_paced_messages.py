@@ -129,7 +129,7 @@ async def test_twenty_sockets_of_a_caller_in_debt_have_nothing_parsed_until_it_i
         house.limiter.owe("ann", 2 * DEBT)
         for client in clients:
             client.send(frame(message) * 3)
-        for _ in range(20):
+        for _ in range(8):
             await pass_time(websocket_guard.PAYMENT_SECONDS)
         assert parsed == []
         assert all(client.network and not client.wire.is_reading_now for client in clients)
@@ -139,7 +139,7 @@ async def test_twenty_sockets_of_a_caller_in_debt_have_nothing_parsed_until_it_i
         # The debt is paid, and three messages and their operations can be.
         parsed.clear()
         house.limiter.owe("ann", -(DEBT + 3 * (price + 1)))
-        for _ in range(20):
+        for _ in range(8):
             await pass_time(websocket_guard.PAYMENT_SECONDS)
             for client in clients:
                 client.send(b"")
