@@ -27,7 +27,9 @@ class Program:
         self._lines = connection.makefile("rb")
         self.name = name
         self.returncode: int | None = None
-        self.pid = int(self._lines.readline())
+        line = self._lines.readline()
+        assert line, "the warm process has ended: what it wrote stands above"
+        self.pid = int(line)
 
     def poll(self) -> int | None:
         """Return the exit code, negative after a signal; None while the program runs."""

@@ -81,6 +81,7 @@ def serve(log: Path, *options: str) -> Iterator[Program]:
         yield server
     finally:
         server.kill()
+        server.wait()
 
 
 @pytest.mark.parametrize(

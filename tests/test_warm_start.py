@@ -1,0 +1,81 @@
+"""Forks of the warm process behave as new processes do."""
+
+import signal
+from pathlib import Path
+from subprocess import DEVNULL, TimeoutExpired
+from tempfile import TemporaryFile
+
+import pytest
+
+from tests.support.patience import HUNG_SECONDS, wait_until
+from tests.support.penstock_command import penstock
+from tests.support.server_process import environment
+from tests.support.warm_start import Program, start_program
+
+SLEEP = "import time; time.sleep(1000)"
+
+
+def start_statement(statement: str, **variables: str) -> Program:
+    """Start a program that runs one statement."""
+    return start_program(
+        "timeit",
+        *("-n", "1", "-r", "1", statement),
+        variables=environment(**variables),
+        output=DEVNULL,
+        errors=DEVNULL,
+    )
+
+
+def test_a_command_ends_with_its_exit_code_and_its_output() -> None:
+    told = penstock("--version")
+    assert (told.returncode, told.stdout.count("\n"), told.stderr) == (0, 1, "")
+    told = penstock("nothing")
+    assert (told.returncode, told.stdout) == (2, "")
+    assert told.stderr.startswith('penstock: Unknown command "nothing".')
+
+
+@pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGKILL])
+def test_a_signal_ends_a_program_and_is_its_exit_code(by: signal.Signals) -> None:
+    program = start_statement(SLEEP)
+    assert program.poll() is None
+    with pytest.raises(TimeoutExpired):
+        program.wait(0.01)
+    program.send_signal(by)
+    assert program.wait(HUNG_SECONDS) == -by
+    assert program.poll() == -by
+    # Nobody has this number any more, and nobody gets the signal.
+    program.send_signal(by)
+    assert not Path(f"/proc/{program.pid}").exists()
+
+
+def test_a_program_has_its_variables_its_folder_and_its_limits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PENSTOCK_PORT", "1")
+    with TemporaryFile() as output:
+        program = start_program(
+            *("timeit", "-n", "1", "-r", "1"),
+            "import os, resource, sys; print(os.getcwd(), os.environ.get('GIVEN'),"
+            " 'PENSTOCK_PORT' in os.environ, *resource.getrlimit(resource.RLIMIT_NOFILE),"
+            " sys.stdin.read() == '', __import__('threading').active_count())",
+            variables=environment(GIVEN="yes"),
+            output=output,
+            errors=DEVNULL,
+            descriptors=(100, 200),
+        )
+        assert program.wait(HUNG_SECONDS) == 0
+        output.seek(0)
+        first = output.readline().decode().split()
+    assert first == [str(tmp_path), "yes", "False", "100", "200", "True", "1"]
+
+
+def test_a_program_begins_with_one_thread_and_three_files() -> None:
+    program = start_statement(SLEEP)
+    of = Path(f"/proc/{program.pid}")
+    try:
+        wait_until(lambda: {one.name for one in (of / "fd").iterdir()} == {"0", "1", "2"})
+        assert len([*(of / "task").iterdir()]) == 1
+    finally:
+        program.kill()
+        assert program.wait(HUNG_SECONDS) == -signal.SIGKILL
