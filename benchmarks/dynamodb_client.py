@@ -111,7 +111,7 @@ async def open_table(url: str, kind: ClientKind) -> DynamoDBTable:
 
 
 async def _cost(call: Call, asked: DynamoDBTable, seconds: float) -> float:
-    """Repeat the call for `seconds`; return the processor microseconds of one call."""
+    """Repeat the call for `seconds`, at least once; return the processor microseconds of one."""
     until = time.perf_counter() + seconds
     calls, before = 0, time.process_time()
     while not calls or time.perf_counter() < until:

@@ -21,6 +21,7 @@ from tests.faults.dynamodb_proxy import Fault, FaultProxy
 from tests.support.application import ApplicationClient, open_application
 from tests.support.consistency_check import contents, faults
 from tests.support.graphql_client import CREATE, CREATE_GROUP, UPDATE, draft
+from tests.support.patience import HUNG_SECONDS
 from tests.support.stores import (
     delete_table,
     dynoxide_endpoint,
@@ -47,11 +48,15 @@ AWAY = (Fault.THROTTLED, Fault.UNAVAILABLE, Fault.RESET_BEFORE)
 
 @dataclass(frozen=True, slots=True)
 class FaultyApplication:
-    """The application over a table behind a faulty proxy; `meanwhile` counts HTTP statuses."""
+    """The application over a table behind a faulty proxy, and the same table read with patience.
+
+    `statuses` counts HTTP statuses.
+    """
 
     app: ApplicationClient
     proxy: FaultProxy
     table: DynamoDBTable
+    patient: DynamoDBTable
     statuses: Counter[int] = field(default_factory=Counter)
 
     async def ask(self, document: str, **variables: Any) -> Any:
@@ -84,7 +89,7 @@ class FaultyApplication:
     async def damage(self) -> list[str]:
         """Return the contradictions between the rows of the table, read without faults."""
         self.calm_down()
-        return await faults(self.table)
+        return await faults(self.patient)
 
 
 @pytest.fixture(autouse=True)
@@ -105,13 +110,15 @@ async def open_faulty_application(
 ) -> AsyncIterator[FaultyApplication]:
     async with AsyncExitStack() as held:
         proxy = await held.enter_async_context(FaultProxy(endpoint or quick_endpoint()))
-        patient = await open_dynamodb(proxy.url)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(protocol, "READ_SECONDS", HUNG_SECONDS)
+            patient = await open_dynamodb(proxy.url)
         held.push_async_callback(patient.close)
         await patient.create()
         table = await open_dynamodb(proxy.url, name=patient._name)
         held.push_async_callback(table.close)
         app = await held.enter_async_context(open_application(Store(table), tmp_path, **NO_RATE))
-        at = FaultyApplication(app, proxy, table)
+        at = FaultyApplication(app, proxy, table, patient)
         for path in ("/usa", "/eu"):
             assert (await at.ask(CREATE_GROUP, input={"path": path}))["group"]
         yield at
@@ -265,13 +272,13 @@ async def test_while_the_store_is_away_clients_are_told_when_to_come_again(
 ) -> None:
     async with open_faulty_application(tmp_path) as at:
         made = (await at.ask(CREATE, input=draft("one", group="/usa")))["pipeline"]
-        before = await contents(at.table)
+        before = await contents(at.patient)
         at.proxy.chance(1, AWAY, seed=0)
         given = json.loads(json.dumps(variables).replace("ABSENT", made["id"]))
         async with at.impatient(0.3):
             assert await at.refusal(document, **given) == ("SERVICE_UNAVAILABLE", "1")
         at.calm_down()
-        assert await contents(at.table) == before
+        assert await contents(at.patient) == before
         assert (await at.ask(ONE, id=made["id"]))["version"] == 1
 
 
