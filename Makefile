@@ -14,9 +14,12 @@ all: .venv/serving graphiql ## build what serving needs: the packages and the Gr
 serve: all ## start the server on loopback with the embedded store and sample data
 	@exec $(BIN)/penstock serve $(if $(PORT),--port $(PORT))
 
+# One more than two processors: for a quarter of their time the tests wait.
+WORKERS ?= 3
+
 .PHONY: test
 test: all tools rules ## lint, types, floors and the whole test suite
-	$(BIN)/pytest -n 2 --dist worksteal
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 .PHONY: check
 check: rules ## lint, types, floors and the tests that start no server, in under a minute

@@ -1,37 +1,38 @@
 """No test depends on how long ago it was collected."""
 
 import ast
-import subprocess
-import sys
 from pathlib import Path
+from tempfile import TemporaryFile
 
+from tests.support.patience import HUNG_SECONDS
 from tests.support.server_process import environment
+from tests.support.warm_start import start_program
 
 TESTS = Path(__file__).parent
 
 
+def places_read(*root: str) -> list[str]:
+    """Return the places in tests below a folder that read a clock while they are imported."""
+    with TemporaryFile() as output, TemporaryFile() as errors:
+        program = start_program(
+            "tests.collected_clocks",
+            *root,
+            variables=environment(),
+            output=output,
+            errors=errors,
+        )
+        code = program.wait(HUNG_SECONDS)
+        output.seek(0)
+        errors.seek(0)
+        assert code == 0, errors.read().decode()
+        return output.read().decode().split()
+
+
 def test_no_test_reads_a_clock_while_it_is_imported() -> None:
-    ended = subprocess.run(
-        [sys.executable, "-m", "tests.collected_clocks"],
-        cwd=TESTS.parent,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert ended.stdout.split() == []
+    assert places_read() == []
 
 
 def test_a_clock_that_is_read_in_an_import_is_found(tmp_path: Path) -> None:
-    script = f"""
-import sys
-from pathlib import Path
-from tests import collected_clocks as clocks
-clocks.ROOT, clocks.FOLDERS = Path({str(tmp_path)!r}), ({str(tmp_path)!r} + "/tests/",)
-sys.modules.pop("tests")
-sys.path.insert(0, {str(tmp_path)!r})
-print(clocks.places_read())
-"""
     folder = tmp_path / "tests"
     folder.mkdir()
     (folder / "__init__.py").touch()
@@ -40,15 +41,7 @@ print(clocks.places_read())
         "def read(at=datetime.now()):\n    return time.time()\n\nclass Late:\n    at = read()\n"
     )
     (folder / "test_b.py").write_text("import time\n\ndef read():\n    return time.time()\n")
-    ended = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=TESTS.parent,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert ended.stdout.strip() == "['tests/test_a.py:4', 'tests/test_a.py:7']"
+    assert places_read(str(tmp_path)) == ["tests/test_a.py:4", "tests/test_a.py:7"]
 
 
 def test_a_token_outlives_a_slow_run() -> None:

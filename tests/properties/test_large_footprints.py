@@ -219,4 +219,4 @@ class LargeFootprints(RuleBasedStateMachine):
 
 
 TestLargeFootprints = LargeFootprints.TestCase
-TestLargeFootprints.settings = settings(max_examples=12, stateful_step_count=20)
+TestLargeFootprints.settings = settings(max_examples=8, stateful_step_count=20)

@@ -298,4 +298,4 @@ class Histories(RuleBasedStateMachine):
 
 
 TestHistories = Histories.TestCase
-TestHistories.settings = settings(max_examples=10, stateful_step_count=25)
+TestHistories.settings = settings(max_examples=6, stateful_step_count=25)
