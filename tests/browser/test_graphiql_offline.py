@@ -306,3 +306,19 @@ async def test_on_a_narrow_screen_the_answer_is_below_the_editors(visit: Visit) 
     assert docs is not None
     assert docs["width"] > 380
     assert_quiet(visit)
+
+
+async def test_values_of_our_scalars_are_known_to_the_editor_of_variables(visit: Visit) -> None:
+    page = await sign_in(visit)
+    await page.get_by_role("tab", name="Evaluate").click()
+    await expect(tool_editor(page)).to_contain_text("vehicleType")
+    row = {"vehicleType": "car", "distance": 1}
+    wrong = {"group": ["/usa"], "name": "vehicle_emissions", "rows": [row, row]}
+    await tool_editor(page).click()
+    await page.keyboard.press("ControlOrMeta+A")
+    await page.keyboard.insert_text(json.dumps({"input": wrong}))
+    marks = page.locator(
+        ".graphiql-editor-tool .squiggly-error, .graphiql-editor-tool .squiggly-warning"
+    )
+    await expect(marks).to_have_count(1)
+    assert_quiet(visit)

@@ -3,6 +3,7 @@ import { explorerPlugin } from "@graphiql/plugin-explorer";
 import { GraphiQL, HISTORY_PLUGIN } from "graphiql";
 import { createRoot } from "react-dom/client";
 import { createFetcher } from "./fetcher.js";
+import { scalars } from "./scalars.js";
 import { Session, takeCode } from "./session.js";
 import { SignIn } from "./signin.jsx";
 import { exampleTabs, forgetHeadersByDefault, initialEditors } from "./tabs.js";
@@ -25,6 +26,7 @@ createRoot(document.getElementById("graphiql")).render(
     <GraphiQL
       fetcher={createFetcher(settings, session)}
       plugins={[HISTORY_PLUGIN, explorerPlugin()]}
+      customScalarSchemas={scalars}
       defaultTabs={tabs}
       defaultEditorToolsVisibility="variables"
       shouldPersistHeaders
