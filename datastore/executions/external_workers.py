@@ -136,15 +136,21 @@ class ExternalWorkers:
         claimed = await self._read_held(id, fence)
         if await self._is_uploaded(claimed, errors_key(claimed)):
             await self._publish(claimed, claimed.counts, [errors_key(claimed)])
-        failing = replace(claimed, code=code, message=message)
-        return await self._end(failing, ExecutionState.FAILED, claimed.counts)
+        return await self._end(claimed, ExecutionState.FAILED, claimed.counts, code, message)
 
-    async def _end(self, claimed: Execution, state: ExecutionState, counts: RowCounts) -> Execution:
+    async def _end(
+        self,
+        claimed: Execution,
+        state: ExecutionState,
+        counts: RowCounts,
+        code: str | None = None,
+        message: str | None = None,
+    ) -> Execution:
         after = with_counts(
             with_end_state(claimed, state, self.access.clock.now(), self.rules), counts
         )
         try:
-            await self._claims.end(replace(claimed, code=None, message=None), after)
+            await self._claims.end(claimed, replace(after, code=code, message=message))
         except ClaimLost as lost:
             raise _claim_lost_error(lost) from None
         return await self._read_permitted(claimed.id)
@@ -199,8 +205,8 @@ class ExternalWorkers:
 
     async def _fail_unrunnable(self, claimed: Execution, code: str, message: str) -> IllegalState:
         """Fail an execution that no worker could run."""
-        failing = replace(claimed, code=code, message=message)
-        return illegal_state_error(await self._end(failing, ExecutionState.FAILED, RowCounts()))
+        ended = await self._end(claimed, ExecutionState.FAILED, RowCounts(), code, message)
+        return illegal_state_error(ended)
 
     async def _download(self, key: str) -> Download:
         return await self.files.presign_download(key, expires_in=URL_SECONDS)
