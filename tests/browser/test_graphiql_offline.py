@@ -313,12 +313,13 @@ async def test_values_of_our_scalars_are_known_to_the_editor_of_variables(visit:
     await page.get_by_role("tab", name="Evaluate").click()
     await expect(tool_editor(page)).to_contain_text("vehicleType")
     row = {"vehicleType": "car", "distance": 1}
-    wrong = {"group": ["/usa"], "name": "vehicle_emissions", "rows": [row, row]}
+    wrong = {"group": ["/usa"], "name": "vehicle_emissions", "rows": [row] * 8}
     await tool_editor(page).click()
     await page.keyboard.press("ControlOrMeta+A")
-    await page.keyboard.insert_text(json.dumps({"input": wrong}))
+    await page.keyboard.insert_text(json.dumps({"input": wrong}, indent=1))
     marks = page.locator(
         ".graphiql-editor-tool .squiggly-error, .graphiql-editor-tool .squiggly-warning"
     )
-    await expect(marks).to_have_count(1)
+    await expect(marks.first).to_be_visible()
+    assert await marks.count() < len(wrong["rows"])
     assert_quiet(visit)

@@ -1,4 +1,4 @@
-"""AWS for the commands of a page: an emulator, in a region that no other test uses."""
+"""AWS for the commands of a page: an emulator, with tables that no other test uses."""
 
 import os
 from collections.abc import Mapping
@@ -14,11 +14,12 @@ from tests.support.stores import aws_environment, dynoxide_endpoint, moto_endpoi
 REGION = "eu-central-1"
 BUCKETS = ("penstock-files", "example-penstock-files")
 """The buckets that the pages name."""
+TABLES = ("penstock", "penstock-2027")
 CYGNUS_TABLE = "vehiclesxffffx002f4wheelsxffffcar1xffffcar"
 
 
 def emulate_aws() -> dict[str, str]:
-    """Empty the emulated region and return the environment with which commands reach it."""
+    """Prepare the emulator and return the environment with which commands reach it."""
     endpoint, s3_endpoint = dynoxide_endpoint(), moto_endpoint()
     with aws_environment():
         _prepare_tables(boto3.client("dynamodb", region_name=REGION, endpoint_url=endpoint))
@@ -35,8 +36,9 @@ def emulate_aws() -> dict[str, str]:
 
 
 def _prepare_tables(client: Any) -> None:
-    """Delete all tables, and create the one that Cygnus filled on the page of the sink."""
-    for table in client.list_tables()["TableNames"]:
+    """Delete the tables of earlier pages, and create the one that Cygnus filled."""
+    pages = client.get_paginator("list_tables").paginate()
+    for table in [name for page in pages for name in page["TableNames"] if _is_of_a_page(name)]:
         client.update_table(TableName=table, DeletionProtectionEnabled=False)
         client.delete_table(TableName=table)
     ((name, kind, role),) = SHAPES["Cygnus"]
@@ -47,6 +49,11 @@ def _prepare_tables(client: Any) -> None:
         BillingMode="PAY_PER_REQUEST",
     )
     client.put_item(TableName=CYGNUS_TABLE, Item={name: {kind: "1"}, **_as_attributes(ROW)})
+
+
+def _is_of_a_page(table: str) -> bool:
+    """Whether pages name the table; other tests use the same emulator."""
+    return table in TABLES or table.startswith(CYGNUS_TABLE)
 
 
 def _as_attributes(row: Mapping[str, Any]) -> dict[str, dict[str, str]]:
