@@ -10,18 +10,19 @@ from datetime import timedelta
 from itertools import groupby
 
 from penstock.datastore.clock import Clock
-from penstock.datastore.manifest.records import Run
 from penstock.datastore.ngsi.counts import IngestCounts, Tally
 from penstock.datastore.ngsi.dead_letters import (
     DeadEvent,
     DeadLetter,
     LetterFiles,
+    LetterGone,
     dead_letter_insert,
 )
 from penstock.datastore.ngsi.directory import Catalog
 from penstock.datastore.ngsi.notification import Notification
 from penstock.datastore.ngsi.rows import Event, recv_time
 from penstock.datastore.ngsi.run_log import RunLog
+from penstock.datastore.ngsi.segments import Segment, SegmentWriter
 from penstock.datastore.table.commit import Write, commit
 from penstock.datastore.table.items import read_rows
 from penstock.datastore.table.layout import NOTIFIED
@@ -107,25 +108,30 @@ class BatchCommitter:
     catalog: Catalog
     letter_files: LetterFiles
     clock: Clock
-    shard: int
+    segments: SegmentWriter
 
-    async def commit_batch(self, batch: IntakeBatch) -> Run | None:
-        """Commit a batch; return the run of its segment, or None if the batch has no events.
+    async def commit_batch(self, batch: IntakeBatch) -> Segment | None:
+        """Commit a batch; return its segment, or None if the batch has no events.
 
         If a write of the batch fails, its error is raised and nothing is committed.
         """
         await self.catalog.record_paths(batch.tally.places)
-        run = await self.run_log.write_segment(batch.events) if batch.events else None
-        writes = [
-            *batch.writes,
-            *await self.write_dead_letters(batch.dead_events, attempts=0),
-            *batch.tally.writes(self.shard),
-        ]
-        if run is not None:
-            await self.run_log.insert_run(run, writes)
+        letters = await self.write_dead_letters(batch.dead_events, attempts=0)
+        segment = await self.segments.write(batch.events) if batch.events else None
+        shares = segment is not None and segment.shared is not None
+        opened = segment.id if segment is not None and shares else None
+        writes = [*batch.writes, *letters, *batch.tally.writes(self.segments.shard, opened)]
+        if segment is not None and not shares:
+            await self.run_log.insert_run(segment.run, writes)
         elif writes:
-            await commit(self.table, writes)
-        return run
+            try:
+                await commit(self.table, writes)
+            except BaseException as error:
+                if segment is not None:
+                    refused = isinstance(error, RepeatedNotification | LetterGone)
+                    self.segments.abandon(segment, committed=not refused)
+                raise
+        return segment
 
     async def write_dead_letters(self, dead: Iterable[DeadEvent], *, attempts: int) -> list[Write]:
         """Write dead events to a file; return the letters' rows, one for each service path."""

@@ -13,10 +13,13 @@ from penstock.datastore.records import StoredRecord
 from penstock.datastore.table.commit import Write
 from penstock.datastore.table.items import load, read_all
 from penstock.datastore.table.layout import INGEST_COUNT
-from penstock.datastore.table.port import Query, Range, Table, Update
+from penstock.datastore.table.port import Exists, Key, Query, Range, Table, Update
 
 SHARDS: Final = 16
 """The rows of one count: each process updates its own row, so that servers do not contend."""
+
+OPEN_PREFIX: Final = "open:"
+"""Before the id of a segment: the attribute of a count whose segment is not settled."""
 
 ServicePathKey: TypeAlias = tuple[str, str]
 """A service and one of its service paths."""
@@ -49,6 +52,10 @@ class IngestCounts(StoredRecord, frozen=True, kw_only=True):
         return self.received == settled + self.pending
 
 
+class SegmentSettled(Exception):
+    """The segment is settled already."""
+
+
 class Tally:
     """Changes of counts that are written together."""
 
@@ -58,22 +65,48 @@ class Tally:
     def add(self, at: ServicePathKey, counts: IngestCounts) -> None:
         self._changes[at] += counts
 
-    def writes(self, shard: int) -> list[Write]:
-        """The changes as writes, one for each service path."""
+    def writes(self, shard: int, opened: str | None = None) -> list[Write]:
+        """The changes as writes, one for each service path.
+
+        Where events become pending, the row names the segment `opened` until it is settled.
+        """
         return [
             Write(
                 Update(
-                    key=INGEST_COUNT.key(service=service, path=path, shard=shard),
+                    key=count_key(at, shard),
                     add=_nonzero_changes(counts),
+                    set={OPEN_PREFIX + opened: 1} if opened and counts.pending > 0 else {},
                 )
             )
-            for (service, path), counts in self._changes.items()
+            for at, counts in self._changes.items()
             if _nonzero_changes(counts)
+        ]
+
+    def settling_writes(self, shard: int, segment: str) -> list[Write]:
+        """The changes by a segment that is settled; raises SegmentSettled if it was before."""
+        mark = OPEN_PREFIX + segment
+        return [
+            Write(
+                Update(
+                    key=count_key(at, shard),
+                    add=_nonzero_changes(counts),
+                    remove=(mark,),
+                    condition=Exists(mark),
+                ),
+                lambda _: SegmentSettled(),
+            )
+            for at, counts in self._changes.items()
         ]
 
     @property
     def places(self) -> list[ServicePathKey]:
         return list(self._changes)
+
+
+def count_key(at: ServicePathKey, shard: int) -> Key:
+    """The key of one shard of the counts of a service path."""
+    service, path = at
+    return INGEST_COUNT.key(service=service, path=path, shard=shard)
 
 
 async def read_counts(table: Table, at: ServicePathKey) -> IngestCounts:

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, NoReturn, TypeAlias
 
 from penstock.datastore.errors import PenstockError, Unavailable
-from penstock.datastore.manifest.records import Run
 from penstock.datastore.ngsi.commit import (
     BatchCommitter,
     IntakeBatch,
@@ -29,6 +28,7 @@ from penstock.datastore.ngsi.intake.service_queue import ServiceQueue
 from penstock.datastore.ngsi.notification import Notification
 from penstock.datastore.ngsi.router import EntityRouter, RoutedEntities
 from penstock.datastore.ngsi.rows import Event
+from penstock.datastore.ngsi.segments import Segment
 from penstock.datastore.periodic import check_cancelled
 from penstock.datastore.table.commit import Attempts
 
@@ -37,8 +37,8 @@ GROUP_ROWS: Final = 90
 GROUP_EVENTS: Final = 500
 RETRY_DELAY_SECONDS: Final = 1.0
 
-RunHandler: TypeAlias = Callable[[Run, Sequence[Event], Mapping[str, int]], None]
-"""Receives an entered run, its events, and the bytes in which those of each service arrived."""
+SegmentHandler: TypeAlias = Callable[[Segment, Sequence[Event], Mapping[str, int]], None]
+"""Receives a committed segment, its events, and the bytes in which each service sent them."""
 
 logger = logging.getLogger("penstock.ngsi")
 
@@ -84,7 +84,7 @@ class Inbox:
     router: EntityRouter
     window: RetryWindow
     in_flight: InFlightLimit
-    hand_over: RunHandler
+    hand_over: SegmentHandler
     _queue: ServiceQueue[_QueuedNotification] = field(default_factory=ServiceQueue)
 
     async def accept_durably(self, notification: Notification, size: int) -> IntakeResult:
@@ -174,12 +174,12 @@ class Inbox:
             ]
             batch = self._build_batch(notifications, found)
             try:
-                run = await self.committer.commit_batch(batch)
+                segment = await self.committer.commit_batch(batch)
             except RepeatedNotification:
                 continue
             sizes = self._release_group(group, found)
-            if run is not None:
-                self.hand_over(run, batch.events, sizes)
+            if segment is not None:
+                self.hand_over(segment, batch.events, sizes)
             return [_intake_result(each) for each in found]
         raise Unavailable("The same notifications are being sent many times at once.")
 

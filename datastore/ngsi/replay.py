@@ -12,7 +12,7 @@ from penstock.datastore.ngsi.dead_letters import (
     find_letters,
     replay_write,
 )
-from penstock.datastore.ngsi.inbox import RunHandler
+from penstock.datastore.ngsi.inbox import SegmentHandler
 from penstock.datastore.ngsi.intake.in_flight import EventAmount, InFlightLimit
 from penstock.datastore.ngsi.router import EntityRouter, reread_entity
 from penstock.datastore.ngsi.rows import Event
@@ -25,7 +25,7 @@ class LetterReplayer:
     committer: BatchCommitter
     router: EntityRouter
     in_flight: InFlightLimit
-    hand_over: RunHandler
+    hand_over: SegmentHandler
 
     async def replay(self, letter: DeadLetter) -> ReplayResult:
         """Replay a letter by the current rules, wholly or not at all.
@@ -60,7 +60,7 @@ class LetterReplayer:
         batch.tally.add(
             at, IngestCounts(dead_lettered=-len(batch.events), pending=len(batch.events))
         )
-        run = await self.committer.commit_batch(batch)
-        if run is not None:
-            self.hand_over(run, batch.events, {})
+        segment = await self.committer.commit_batch(batch)
+        if segment is not None:
+            self.hand_over(segment, batch.events, {})
         return result

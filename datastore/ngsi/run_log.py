@@ -10,13 +10,15 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
+from msgspec.structs import replace
+
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import IllegalState, NotFound, Unreadable
 from penstock.datastore.manifest.insert import insert_run
 from penstock.datastore.manifest.lists import RunListFilter, RunLists
 from penstock.datastore.manifest.records import ManifestName, Run, RunName, RunState, Stage
 from penstock.datastore.manifest.runs import Runs
-from penstock.datastore.manifest.transitions import Claim, Fail, Heartbeat, MarkLoaded
+from penstock.datastore.manifest.transitions import Changes, Claim, Fail, Heartbeat, MarkLoaded
 from penstock.datastore.ngsi.events import LineFiles
 from penstock.datastore.ngsi.rows import Event
 from penstock.datastore.roles import ROOT, Caller, Role
@@ -36,6 +38,16 @@ ITEMS: Final = "items"
 
 _MAX_TYPES = 1000
 _MAX_CLAIMED = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadSegments(MarkLoaded):
+    """All segments of a run are settled; their samples are in these tables."""
+
+    tables: tuple[str, ...]
+
+    def changes(self, run: Run, now: int) -> Changes:
+        return MarkLoaded.changes(self, run, now) | {"shred_types": self.tables}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,12 +71,21 @@ class RunLog:
 
     async def write_segment(self, events: Sequence[Event]) -> Run:
         """Write a segment and return its run, which is not yet in the manifest."""
+        tables = dict.fromkeys(event.table for event in events)
+        run = replace(
+            self.new_shared_run(),
+            shred_types=tuple(tables)[:_MAX_TYPES],
+            counts={EVENTS: len(events)},
+        )
+        await self.lines.write(run.run_id + FILE, events)
+        return run
+
+    def new_shared_run(self) -> Run:
+        """A run for several segments, which is not yet in the manifest; it has no counts yet."""
         now = self.access.clock.now()
         id = self.access.clock.new_id()
         folder = f"{FOLDER}/{now:%Y-%m-%d}/{id}/"
-        await self.lines.write(folder + FILE, events)
         seconds = int(now.timestamp())
-        tables = dict.fromkeys(event.table for event in events)
         return Run(
             id=id,
             shard=choose_shard(id, self.access.shards),
@@ -75,7 +96,7 @@ class RunLog:
             added_by=self.written_by,
             to_skip=False,
             processed_at=seconds,
-            shred_types=tuple(tables)[:_MAX_TYPES],
+            shred_types=(),
             saved_to=f"s3://{self.storage_name}/{folder}",
             state=RunState.LOADING,
             version=1,
@@ -83,7 +104,6 @@ class RunLog:
             attempt=1,
             lease_owner=self.worker,
             lease_until=seconds + self.lease_seconds,
-            counts={EVENTS: len(events)},
             pipeline=MANIFEST.name,
         )
 
@@ -92,12 +112,21 @@ class RunLog:
         await insert_run(self.runs.access, run, None, extra_writes)
 
     async def read_events(self, run: Run) -> list[Event]:
-        """Read the events of a run; raises NotFound if the segment is gone."""
-        return await self.lines.read(run.run_id + FILE)
+        """Read the events of all segments of a run; raises NotFound if they are gone."""
+        files = await self.list_files(run)
+        if not files:
+            raise NotFound("The segments are gone.", ("runId",))
+        return [event for file in files for event in await self.lines.read(file)]
 
-    async def renew_lease(self, run: Run) -> None:
+    async def list_files(self, run: Run) -> list[str]:
+        """List the files of a run's segments, oldest first; there are fewer than a page holds."""
+        return list(await self.lines.files.list(run.run_id))
+
+    async def renew_lease(self, run: Run) -> Run:
         """Renew the lease of a run; raises IllegalState if another worker holds it by now."""
-        await self.runs.change(run.name, Heartbeat(fence=run.fence, seconds=self.lease_seconds))
+        return await self.runs.change(
+            run.name, Heartbeat(fence=run.fence, seconds=self.lease_seconds)
+        )
 
     async def mark_loaded(
         self, run: Run, counts: dict[str, int], extra_writes: Sequence[Write]
@@ -106,6 +135,18 @@ class RunLog:
         transition = MarkLoaded(fence=run.fence, loaded_by=self.written_by, counts=counts)
         # What usually happens is told by the run's own row.
         await self.runs.change(run.name, transition, extra_writes, recorded=run.fence > 1)
+
+    async def mark_segments_loaded(
+        self, run: Run, tables: tuple[str, ...], events: int, dead: int
+    ) -> None:
+        """Mark a run of several segments as loaded; raises IllegalState if another has it."""
+        transition = LoadSegments(
+            fence=run.fence,
+            loaded_by=self.written_by,
+            counts={EVENTS: events, PERSISTED: events - dead, DEAD: dead},
+            tables=tables[:_MAX_TYPES],
+        )
+        await self.runs.change(run.name, transition, recorded=run.fence > 1)
 
     async def mark_failed(self, run: Run, error: str) -> None:
         """Mark a run as failed, so that a person must decide about it."""
@@ -118,7 +159,7 @@ class RunLog:
         """
         deleted, moment = 0, self.access.clock.now() - keep
         async for files in self.lines.pages_before(FOLDER, moment):
-            names = [RunName(MANIFEST, key.removesuffix(FILE)) for key in files]
+            names = [RunName(MANIFEST, _folder_of(key)) for key in files]
             found = await self.runs.many(names)
             for file, run in zip(files, found, strict=True):
                 if _needs_no_segment(run):
@@ -148,6 +189,15 @@ class RunLog:
         marked = RunListFilter(state=RunState.PROCESSED, to_skip=False)
         found = [await lists.page(MANIFEST, marked, window), await lists.stale(MANIFEST, window)]
         return [run for part in found for _, run in part.entries]
+
+
+def shares_segments(run: Run) -> bool:
+    """Whether several segments share the run, and not all of them are settled."""
+    return EVENTS not in (run.counts or {})
+
+
+def _folder_of(file: str) -> str:
+    return file.removesuffix(file.rpartition("/")[2])
 
 
 def _needs_no_segment(run: Run | NotFound) -> bool:

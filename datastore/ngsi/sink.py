@@ -5,7 +5,7 @@ import logging
 import secrets
 from asyncio import create_task
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -14,6 +14,7 @@ from typing import Final
 from penstock.datastore.access.access import Access, Budget
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import IllegalState, NotFound
+from penstock.datastore.manifest.records import Run
 from penstock.datastore.ngsi.commit import BatchCommitter, RetryWindow
 from penstock.datastore.ngsi.counts import SHARDS
 from penstock.datastore.ngsi.dead_letters import LetterFiles
@@ -32,7 +33,8 @@ from penstock.datastore.ngsi.replay import LetterReplayer
 from penstock.datastore.ngsi.retention.sweep import RetentionSweep
 from penstock.datastore.ngsi.router import EntityRouter
 from penstock.datastore.ngsi.rows import Event
-from penstock.datastore.ngsi.run_log import LEASE_SECONDS, SINK_CALLER, RunLog
+from penstock.datastore.ngsi.run_log import LEASE_SECONDS, SINK_CALLER, RunLog, shares_segments
+from penstock.datastore.ngsi.segments import Segment, SegmentWriter
 from penstock.datastore.ngsi.table_names import TableNameRegistry
 from penstock.datastore.objects.port import Files
 from penstock.datastore.periodic import PeriodicTask, cancel_tasks, repeat_task
@@ -102,23 +104,36 @@ class NotificationSink:
         runs = await ledger.claim_abandoned()
         for run in runs:
             try:
+                if shares_segments(run):
+                    await self._take_over_segments(run)
+                    continue
                 events = await ledger.read_events(run)
             except NotFound:
                 with suppress(IllegalState):
-                    await ledger.mark_failed(run, "The segment is gone.")
+                    await ledger.mark_failed(run, "The segments are gone.")
                 continue
-            counts = Counter(event.service for event in events)
-            sizes = {service: _EVENT_BYTES * count for service, count in counts.items()}
-            self.loader.load_run(run, events, sizes)
+            segment = Segment(run.id, run, self.committer.segments.shard)
+            self.loader.load_segment(segment, events, _assumed_sizes(events))
         return len(runs)
+
+    async def _take_over_segments(self, run: Run) -> None:
+        found = await self.committer.segments.take_over(run)
+        for segment, events in found:
+            self.loader.load_segment(segment, events, _assumed_sizes(events))
+        if not found:
+            await self.loader.close_run(self.committer.segments.runs[run.id])
 
     async def renew_leases(self) -> None:
         """Renew the leases of the runs that this process is storing."""
         for opened in list(self.loader.open_runs.values()):
+            if opened.segment.shared is not None:
+                continue
             try:
                 await self.committer.run_log.renew_lease(opened.run)
             except IllegalState:
                 opened.lost = True
+        for shared in await self.committer.segments.renew_leases():
+            await self.loader.close_run(shared)
 
     async def reload_rules(self) -> None:
         """Load the naming rules again, so that changed rules take effect."""
@@ -174,7 +189,7 @@ def _build_sink(ground: SinkContext, options: SinkOptions) -> NotificationSink:
         Catalog(ground.table),
         LetterFiles.of(ground.files),
         ground.clock,
-        secrets.randbelow(SHARDS),
+        SegmentWriter(ledger, secrets.randbelow(SHARDS)),
     )
     room = InFlightLimit(options.max_pending)
     registry = TableNameRegistry(ground.table)
@@ -183,9 +198,14 @@ def _build_sink(ground: SinkContext, options: SinkOptions) -> NotificationSink:
     lanes = DestinationLanes(room)
     loading = RunLoader(keeping, persisting, options.batching, room, lanes, registry.forget_table)
     window = RetryWindow(ground.clock, timedelta(seconds=options.retry_window))
-    intake = Inbox(keeping, sorter, window, room, loading.load_run)
-    replaying = LetterReplayer(keeping, sorter, room, loading.load_run)
+    intake = Inbox(keeping, sorter, window, room, loading.load_segment)
+    replaying = LetterReplayer(keeping, sorter, room, loading.load_segment)
     return NotificationSink(options, room, intake, loading, keeping, sorter, replaying)
+
+
+def _assumed_sizes(events: Sequence[Event]) -> Mapping[str, int]:
+    counts = Counter(event.service for event in events)
+    return {service: _EVENT_BYTES * count for service, count in counts.items()}
 
 
 def _periodic_task(

@@ -11,36 +11,43 @@ from penstock.datastore.ngsi.dead_letters import DeadEvent, Refusal
 from penstock.datastore.ngsi.intake.in_flight import EventAmount, ServiceAmounts
 from penstock.datastore.ngsi.rows import Event, item_count
 from penstock.datastore.ngsi.run_log import PERSISTED
+from penstock.datastore.ngsi.segments import Segment
 
 
 @dataclass(slots=True, eq=False)
 class OpenRun:
-    """A run that this process is storing, with the number of its unsettled events.
+    """A segment that this process is storing, with the number of its unsettled events.
 
     `loads` are what each service still holds of the sink's limit by this run, `shares` what one
     event of the service does.
     `lost` is set if another worker holds the run; then this process does not change it any more.
     """
 
-    run: Run
+    segment: Segment
     events: int
     loads: ServiceAmounts
     shares: Mapping[str, EventAmount]
     unsettled: int
+    tables: dict[str, None] = field(default_factory=dict)
     tally: Tally = field(default_factory=Tally)
     dead: list[DeadEvent] = field(default_factory=list)
     attempts: int = 0
     lost: bool = False
 
     @classmethod
-    def of(cls, run: Run, events: Sequence[Event], sizes: Mapping[str, int]) -> "OpenRun":
-        """The run of these events; those of each service arrived in so many bytes."""
+    def of(cls, segment: Segment, events: Sequence[Event], sizes: Mapping[str, int]) -> "OpenRun":
+        """The segment of these events; those of each service arrived in so many bytes."""
         loads, shares = ServiceAmounts(), {}
         for service, count in Counter(event.service for event in events).items():
             size = sizes.get(service, 0)
             loads.add(service, EventAmount(count, size))
             shares[service] = EventAmount(1, size // count)
-        return cls(run, len(events), loads, shares, len(events))
+        tables = dict.fromkeys(event.table for event in events)
+        return cls(segment, len(events), loads, shares, len(events), tables)
+
+    @property
+    def run(self) -> Run:
+        return self.segment.run
 
     @property
     def was_settled(self) -> bool:

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn
 
 from penstock.datastore.errors import ErrorCode, IllegalState, PenstockError
-from penstock.datastore.manifest.records import Run
 from penstock.datastore.ngsi.commit import BatchCommitter
+from penstock.datastore.ngsi.counts import SegmentSettled
 from penstock.datastore.ngsi.dead_letters import Refusal
 from penstock.datastore.ngsi.destinations import FailureKind
 from penstock.datastore.ngsi.intake.in_flight import InFlightLimit
@@ -24,6 +24,8 @@ from penstock.datastore.ngsi.loading.sample_writer import SampleWriter, WriteRes
 from penstock.datastore.ngsi.options import BatchingOptions
 from penstock.datastore.ngsi.rows import Event
 from penstock.datastore.ngsi.run_log import DEAD, PERSISTED
+from penstock.datastore.ngsi.segments import Segment, SharedRun
+from penstock.datastore.table.commit import commit
 
 CONCURRENT_RECORDS: Final = 8
 """The number of batches whose entities are written to the directory at the same time."""
@@ -61,15 +63,17 @@ class RunLoader:
         """The destinations that cannot be written at the moment, with the latest reason."""
         return self.lanes.failures
 
-    def load_run(self, run: Run, events: Sequence[Event], sizes: Mapping[str, int]) -> None:
-        """Hold the events of a run, and store them; there was room for them before.
+    def load_segment(
+        self, segment: Segment, events: Sequence[Event], sizes: Mapping[str, int]
+    ) -> None:
+        """Hold the events of a segment, and store them; there was room for them before.
 
         Those of each service arrived in so many bytes.
         """
-        opened = OpenRun.of(run, events, sizes)
+        opened = OpenRun.of(segment, events, sizes)
         for service, load in opened.loads:
             self.in_flight.add(service, load)
-        self.open_runs[run.id] = opened
+        self.open_runs[segment.id] = opened
         if not self._buffer:
             self._buffered_since = asyncio.get_running_loop().time()
         self._buffer += [PendingEvent(opened, event) for event in events]
@@ -92,6 +96,8 @@ class RunLoader:
                 await asyncio.wait(self._tasks)
             else:
                 await asyncio.sleep(0)
+        for shared in self.committer.segments.seal():
+            await self.close_run(shared)
 
     def cancel_writes(self) -> None:
         """Cancel all writes; another worker claims the unsettled runs later."""
@@ -239,25 +245,53 @@ class RunLoader:
             try:
                 await self._write_outcome(opened)
                 break
-            except IllegalState:
+            except (IllegalState, SegmentSettled):
                 opened.lost = True
             except PenstockError as error:
                 logger.warning("a run cannot be settled yet: %s", error.message)
                 await asyncio.sleep(SETTLE_SECONDS)
-        self.open_runs.pop(opened.run.id, None)
+        self.open_runs.pop(opened.segment.id, None)
         for service, load in opened.loads:
             self.in_flight.release(service, load)
 
+        if (shared := opened.segment.shared) is not None:
+            shared.open -= 1
+            if shared.is_done:
+                await self.close_run(shared)
+
+    async def close_run(self, shared: SharedRun) -> None:
+        """Mark a shared run that is done as loaded, until that is written."""
+        while True:
+            try:
+                await self.committer.segments.close(shared)
+            except PenstockError as error:
+                logger.warning("a run cannot be closed yet: %s", error.message)
+                await asyncio.sleep(SETTLE_SECONDS)
+            else:
+                return
+
+    async def _settle_segment(self, opened: OpenRun, shared: SharedRun) -> None:
+        """Count the events of a segment as settled, once, whoever else does so."""
+        segment = opened.segment
+        letters = await self.committer.write_dead_letters(opened.dead, attempts=opened.attempts)
+        counts = opened.tally.settling_writes(segment.shard, segment.id)
+        await commit(self.committer.run_log.access.table, [*counts, *letters])
+        shared.events += opened.events
+        shared.dead += len(opened.dead)
+        shared.tables |= opened.tables
+
     async def _write_outcome(self, opened: OpenRun) -> None:
         ledger, run = self.committer.run_log, opened.run
-        if opened.was_settled and opened.dead:
+        if opened.segment.shared is not None:
+            await self._settle_segment(opened, opened.segment.shared)
+        elif opened.was_settled and opened.dead:
             await ledger.mark_failed(run, opened.dead[0].reason)
         elif opened.was_settled:
             await ledger.mark_loaded(run, {}, [])
         else:
             letters = await self.committer.write_dead_letters(opened.dead, attempts=opened.attempts)
             counts = {PERSISTED: opened.events - len(opened.dead), DEAD: len(opened.dead)}
-            writes = [*letters, *opened.tally.writes(self.committer.shard)]
+            writes = [*letters, *opened.tally.writes(self.committer.segments.shard)]
             await ledger.mark_loaded(run, counts, writes)
 
 

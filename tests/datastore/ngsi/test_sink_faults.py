@@ -119,7 +119,7 @@ async def test_a_name_that_was_refused_is_given_by_the_rules_of_the_day(world: S
 async def test_a_run_that_is_loaded_once_more_counts_once(world: SinkWorld) -> None:
     async with world.open_sink() as sink:
         await accept(sink)
-        await world.wait_until_settled()
+        await sink.loader.drain()
         (run,) = await runs(sink)
         await sink.committer.run_log.runs.change(run.name, Reload(force=True, reason="to be sure"))
         assert await sink.take_over_runs() == 1

@@ -35,6 +35,7 @@ async def tables(world: SinkWorld, **options: Any) -> tuple[str, ...]:
     async with world.open_sink(replace(QUICK, **options)) as sink:
         await accept(sink, "car1", "car2")
         await world.wait_until_settled()
+        await sink.loader.drain()
         return (await runs(sink))[-1].shred_types or ()
 
 
@@ -93,9 +94,11 @@ async def test_a_sink_that_runs_goes_by_new_rules_once_it_has_read_them(world: S
     async with world.open_sink(replace(QUICK, enable_grouping=True)) as sink:
         await rules_of(world.context.table).put_rules(RULES)
         await accept(sink, "car1")
+        await sink.loader.drain()
         await sink.reload_rules()
         await accept(sink, "car1")
         await world.wait_until_settled()
+        await sink.loader.drain()
         first, second = await runs(sink)
     assert first.shred_types == ("vehiclesxffffx002f4wheelsxffffcar1xffffcar",)
     assert second.shred_types == ("vehiclesxffffx002fcarsxffffcars",)
