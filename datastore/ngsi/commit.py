@@ -22,7 +22,8 @@ from penstock.datastore.ngsi.directory import Catalog
 from penstock.datastore.ngsi.notification import Notification
 from penstock.datastore.ngsi.rows import Event, recv_time
 from penstock.datastore.ngsi.run_log import RunLog
-from penstock.datastore.ngsi.segments import Segment, SegmentWriter
+from penstock.datastore.ngsi.segments.shared_runs import Segment
+from penstock.datastore.ngsi.segments.writer import SegmentWriter
 from penstock.datastore.table.commit import Write, commit
 from penstock.datastore.table.items import read_rows
 from penstock.datastore.table.layout import NOTIFIED
@@ -111,27 +112,36 @@ class BatchCommitter:
     segments: SegmentWriter
 
     async def commit_batch(self, batch: IntakeBatch) -> Segment | None:
-        """Commit a batch; return its segment, or None if the batch has no events.
+        """Commit a batch; return its segment, or None if nothing of it is left to store here.
 
         If a write of the batch fails, its error is raised and nothing is committed.
         """
         await self.catalog.record_paths(batch.tally.places)
         letters = await self.write_dead_letters(batch.dead_events, attempts=0)
         segment = await self.segments.write(batch.events) if batch.events else None
-        shares = segment is not None and segment.shared is not None
-        opened = segment.id if segment is not None and shares else None
-        writes = [*batch.writes, *letters, *batch.tally.writes(self.segments.shard, opened)]
-        if segment is not None and not shares:
-            await self.run_log.insert_run(segment.run, writes)
-        elif writes:
-            try:
+        is_shared = segment is not None and segment.shared is not None
+        opened = segment.named if segment is not None and is_shared else None
+        counts = batch.tally.writes(self.segments.shard, opened)
+        writes = [*batch.writes, *letters, *counts]
+        if segment is None:
+            if writes:
                 await commit(self.table, writes)
-            except BaseException as error:
-                if segment is not None:
-                    refused = isinstance(error, RepeatedNotification | LetterGone)
-                    self.segments.abandon(segment, committed=not refused)
-                raise
-        return segment
+            return None
+        if not is_shared:
+            await self.run_log.insert_run(segment.run, writes)
+            return segment
+        return await self._commit_segment(segment, batch.events, writes)
+
+    async def _commit_segment(
+        self, segment: Segment, events: Sequence[Event], writes: Sequence[Write]
+    ) -> Segment | None:
+        try:
+            await commit(self.table, writes)
+            return await self.segments.confirm(segment, events)
+        except BaseException as error:
+            refused = isinstance(error, RepeatedNotification | LetterGone)
+            self.segments.abandon(segment, committed=not refused)
+            raise
 
     async def write_dead_letters(self, dead: Iterable[DeadEvent], *, attempts: int) -> list[Write]:
         """Write dead events to a file; return the letters' rows, one for each service path."""

@@ -7,19 +7,25 @@ transaction as the rows that it counts.
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from penstock.datastore.records import StoredRecord
 from penstock.datastore.table.commit import Write
 from penstock.datastore.table.items import load, read_all
-from penstock.datastore.table.layout import INGEST_COUNT
-from penstock.datastore.table.port import Exists, Key, Query, Range, Table, Update
+from penstock.datastore.table.layout import INGEST_COUNT, OPEN_PREFIX
+from penstock.datastore.table.port import (
+    Attributes,
+    Compare,
+    Exists,
+    Key,
+    Query,
+    Range,
+    Table,
+    Update,
+)
 
 SHARDS: Final = 16
 """The rows of one count: each process updates its own row, so that servers do not contend."""
-
-OPEN_PREFIX: Final = "open:"
-"""Before the id of a segment: the attribute of a count whose segment is not settled."""
 
 ServicePathKey: TypeAlias = tuple[str, str]
 """A service and one of its service paths."""
@@ -52,8 +58,24 @@ class IngestCounts(StoredRecord, frozen=True, kw_only=True):
         return self.received == settled + self.pending
 
 
+class OpenSegment(NamedTuple):
+    """A committed segment that is not settled, as the rows of counts of one shard name it.
+
+    `run` is the mark of its run in the sink's manifest.
+    """
+
+    shard: int
+    id: str
+    run: str
+
+    @property
+    def attribute(self) -> str:
+        """The attribute that names the segment; its value is the mark of the run."""
+        return OPEN_PREFIX + self.id
+
+
 class SegmentSettled(Exception):
-    """The segment is settled already."""
+    """The segment was settled, or entered a run again, by another worker."""
 
 
 class Tally:
@@ -65,33 +87,34 @@ class Tally:
     def add(self, at: ServicePathKey, counts: IngestCounts) -> None:
         self._changes[at] += counts
 
-    def writes(self, shard: int, opened: str | None = None) -> list[Write]:
+    def writes(self, shard: int, opened: OpenSegment | None = None) -> list[Write]:
         """The changes as writes, one for each service path.
 
         Where events become pending, the row names the segment `opened` until it is settled.
         """
+        named = {} if opened is None else {opened.attribute: opened.run}
         return [
             Write(
                 Update(
                     key=count_key(at, shard),
                     add=_nonzero_changes(counts),
-                    set={OPEN_PREFIX + opened: 1} if opened and counts.pending > 0 else {},
+                    set=named if counts.pending > 0 else {},
                 )
             )
             for at, counts in self._changes.items()
             if _nonzero_changes(counts)
         ]
 
-    def settling_writes(self, shard: int, segment: str) -> list[Write]:
+    def settling_writes(self, segment: OpenSegment) -> list[Write]:
         """The changes by a segment that is settled; raises SegmentSettled if it was before."""
-        mark = OPEN_PREFIX + segment
+        name = segment.attribute
         return [
             Write(
                 Update(
-                    key=count_key(at, shard),
+                    key=count_key(at, segment.shard),
                     add=_nonzero_changes(counts),
-                    remove=(mark,),
-                    condition=Exists(mark),
+                    remove=(name,),
+                    condition=Exists(name),
                 ),
                 lambda _: SegmentSettled(),
             )
@@ -103,6 +126,22 @@ class Tally:
         return list(self._changes)
 
 
+def moving_writes(places: Iterable[ServicePathKey], segment: OpenSegment, run: str) -> list[Write]:
+    """Writes that move an open segment to another run; raises SegmentSettled if it is not there."""
+    name = segment.attribute
+    return [
+        Write(
+            Update(
+                key=count_key(at, segment.shard),
+                set={name: run},
+                condition=Compare(name, "=", segment.run),
+            ),
+            lambda _: SegmentSettled(),
+        )
+        for at in places
+    ]
+
+
 def count_key(at: ServicePathKey, shard: int) -> Key:
     """The key of one shard of the counts of a service path."""
     service, path = at
@@ -111,12 +150,32 @@ def count_key(at: ServicePathKey, shard: int) -> Key:
 
 async def read_counts(table: Table, at: ServicePathKey) -> IngestCounts:
     """The counts of one service path: `pk = NC:<service>:<path>`, all shards together."""
+    page = await table.query(_shards_query(at, consistent=True))
+    return sum_counts(read_all(partial(load, IngestCounts), page.items))
+
+
+async def read_open_segments(
+    table: Table, at: ServicePathKey, *, consistent: bool = False
+) -> list[OpenSegment]:
+    """The open segments of one service path: `pk = NC:<service>:<path>`, of all shards."""
+    page = await table.query(_shards_query(at, consistent=consistent))
+    return [segment for row in page.items for segment in open_segments(row)]
+
+
+def open_segments(row: Attributes) -> list[OpenSegment]:
+    """The open segments that one row of counts names."""
+    shard = int(str(row["sk"]).rpartition(":")[2])
+    return [
+        OpenSegment(shard, name.removeprefix(OPEN_PREFIX), str(run))
+        for name, run in row.items()
+        if name.startswith(OPEN_PREFIX)
+    ]
+
+
+def _shards_query(at: ServicePathKey, *, consistent: bool) -> Query:
     service, path = at
     pk = INGEST_COUNT.pk.fill({"service": service, "path": path})
-    page = await table.query(
-        Query(partition=pk, range=Range(INGEST_COUNT.sk.prefix({})), consistent=True)
-    )
-    return sum_counts(read_all(partial(load, IngestCounts), page.items))
+    return Query(partition=pk, range=Range(INGEST_COUNT.sk.prefix({})), consistent=consistent)
 
 
 def sum_counts(counts: Iterable[IngestCounts]) -> IngestCounts:

@@ -6,7 +6,15 @@ before its samples count as stored. Writing a row again changes nothing.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Hashable,
+    Iterable,
+    Iterator,
+    Sequence,
+)
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, NamedTuple, TypeVar
@@ -41,6 +49,8 @@ from penstock.datastore.text import escape, unescape
 T = TypeVar("T")
 
 LEVEL_SEPARATOR: Final = "~"
+
+_PAGE = 100
 
 
 def group_key_text(group: GroupPath) -> str:
@@ -373,6 +383,23 @@ def _visible_prefixes(held: GroupPath, top: GroupPath) -> Iterator[str]:
         for group in ancestors(held):
             if covers(top, group):
                 yield f"{escape(group_key_text(group))}:"
+
+
+async def walk_service_paths(access: Access) -> AsyncIterator[ServicePathKey]:
+    """Every service path that the caller may see: `pk = NS`, then `pk = NP:<service>` of each."""
+    directory = Directory(access)
+    async for service in _walk_pages(directory.services):
+        async for path in _walk_pages(partial(directory.paths, service)):
+            yield path.service, path.path
+
+
+async def _walk_pages(read_page: Callable[[Window], Awaitable[Slice[T]]]) -> AsyncIterator[T]:
+    window: Window | None = Window(size=_PAGE)
+    while window is not None:
+        page = await read_page(window)
+        for _, entry in page.entries:
+            yield entry
+        window = Window(size=_PAGE, after=page.reached) if page.more else None
 
 
 def _without_nested(prefixes: Iterable[str]) -> list[str]:

@@ -28,7 +28,7 @@ from penstock.datastore.ngsi.intake.service_queue import ServiceQueue
 from penstock.datastore.ngsi.notification import Notification
 from penstock.datastore.ngsi.router import EntityRouter, RoutedEntities
 from penstock.datastore.ngsi.rows import Event
-from penstock.datastore.ngsi.segments import Segment
+from penstock.datastore.ngsi.segments.shared_runs import Segment
 from penstock.datastore.periodic import check_cancelled
 from penstock.datastore.table.commit import Attempts
 

@@ -5,7 +5,7 @@ the state LOADING, leased to the worker that wrote it. If that worker dies, anot
 run. The history of a run begins with the first event that is out of the ordinary, such as this.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -114,13 +114,17 @@ class RunLog:
     async def read_events(self, run: Run) -> list[Event]:
         """Read the events of all segments of a run; raises NotFound if they are gone."""
         files = await self.list_files(run)
-        if not files:
-            raise NotFound("The segments are gone.", ("runId",))
         return [event for file in files for event in await self.lines.read(file)]
 
     async def list_files(self, run: Run) -> list[str]:
-        """List the files of a run's segments, oldest first; there are fewer than a page holds."""
-        return list(await self.lines.files.list(run.run_id))
+        """List the files of a run's segments, oldest first; raises NotFound if there are none.
+
+        There are fewer than a page holds.
+        """
+        files = list(await self.lines.files.list(run.run_id))
+        if not files:
+            raise NotFound("The segments are gone.", ("runId",))
+        return files
 
     async def renew_lease(self, run: Run) -> Run:
         """Renew the lease of a run; raises IllegalState if another worker holds it by now."""
@@ -137,13 +141,13 @@ class RunLog:
         await self.runs.change(run.name, transition, extra_writes, recorded=run.fence > 1)
 
     async def mark_segments_loaded(
-        self, run: Run, tables: tuple[str, ...], events: int, dead: int
+        self, run: Run, tables: tuple[str, ...], counts: Mapping[str, int]
     ) -> None:
         """Mark a run of several segments as loaded; raises IllegalState if another has it."""
         transition = LoadSegments(
             fence=run.fence,
             loaded_by=self.written_by,
-            counts={EVENTS: events, PERSISTED: events - dead, DEAD: dead},
+            counts=counts,
             tables=tables[:_MAX_TYPES],
         )
         await self.runs.change(run.name, transition, recorded=run.fence > 1)
@@ -162,7 +166,7 @@ class RunLog:
             names = [RunName(MANIFEST, _folder_of(key)) for key in files]
             found = await self.runs.many(names)
             for file, run in zip(files, found, strict=True):
-                if _needs_no_segment(run):
+                if has_ended(run):
                     await self.lines.files.delete(file)
                     deleted += 1
         return deleted
@@ -191,17 +195,25 @@ class RunLog:
         return [run for part in found for _, run in part.entries]
 
 
-def shares_segments(run: Run) -> bool:
-    """Whether several segments share the run, and not all of them are settled."""
-    return EVENTS not in (run.counts or {})
+def run_mark(run: Run) -> str:
+    """The mark by which a row of counts names a run of the sink: `<day>/<id>`."""
+    return run.run_id.removeprefix(f"{FOLDER}/").removesuffix("/")
+
+
+def marked_run(mark: str) -> RunName:
+    """The name of the run with this mark."""
+    return RunName(MANIFEST, f"{FOLDER}/{mark}/")
 
 
 def _folder_of(file: str) -> str:
     return file.removesuffix(file.rpartition("/")[2])
 
 
-def _needs_no_segment(run: Run | NotFound) -> bool:
-    """Whether a run is loaded or was never there; one of a newer release may need its segment."""
+def has_ended(run: Run | NotFound) -> bool:
+    """Whether nobody needs the run's files any more: it is loaded, or not there.
+
+    About one that failed a person decides; one of a newer release may be in hand.
+    """
     if isinstance(run, NotFound):
         return not isinstance(run, Unreadable)
     return run.state is RunState.LOADED

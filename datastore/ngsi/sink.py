@@ -5,10 +5,11 @@ import logging
 import secrets
 from asyncio import create_task
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Final
 
 from penstock.datastore.access.access import Access, Budget
@@ -33,17 +34,21 @@ from penstock.datastore.ngsi.replay import LetterReplayer
 from penstock.datastore.ngsi.retention.sweep import RetentionSweep
 from penstock.datastore.ngsi.router import EntityRouter
 from penstock.datastore.ngsi.rows import Event
-from penstock.datastore.ngsi.run_log import LEASE_SECONDS, SINK_CALLER, RunLog, shares_segments
-from penstock.datastore.ngsi.segments import Segment, SegmentWriter
+from penstock.datastore.ngsi.run_log import FILE, LEASE_SECONDS, SINK_CALLER, RunLog
+from penstock.datastore.ngsi.segments.late_segments import enter_late_segments
+from penstock.datastore.ngsi.segments.shared_runs import Segment
+from penstock.datastore.ngsi.segments.writer import SegmentWriter
 from penstock.datastore.ngsi.table_names import TableNameRegistry
 from penstock.datastore.objects.port import Files
-from penstock.datastore.periodic import PeriodicTask, cancel_tasks, repeat_task
+from penstock.datastore.periodic import PeriodicTask, cancel_tasks, repeat_task, try_once
 from penstock.datastore.table import counters
 from penstock.datastore.table.port import Table
 
 RULES_SECONDS: Final = 30.0
 DRAIN_SECONDS: Final = 5.0
 SWEEP_SECONDS: Final = 3600.0
+
+ROUNDS_FAILED: Final = "the sink could not do its rounds"
 
 _EVENT_BYTES = 1000
 """The size in bytes that an event of an abandoned run is assumed to have."""
@@ -104,28 +109,32 @@ class NotificationSink:
         runs = await ledger.claim_abandoned()
         for run in runs:
             try:
-                if shares_segments(run):
-                    await self._take_over_segments(run)
-                    continue
-                events = await ledger.read_events(run)
-            except NotFound:
+                await self._take_over_run(run)
+            except NotFound as gone:
                 with suppress(IllegalState):
-                    await ledger.mark_failed(run, "The segments are gone.")
-                continue
-            segment = Segment(run.id, run, self.committer.segments.shard)
-            self.loader.load_segment(segment, events, _assumed_sizes(events))
+                    await ledger.mark_failed(run, gone.message)
         return len(runs)
 
-    async def _take_over_segments(self, run: Run) -> None:
-        found = await self.committer.segments.take_over(run)
-        for segment, events in found:
-            self.loader.load_segment(segment, events, _assumed_sizes(events))
-        if not found:
-            await self.loader.close_run(self.committer.segments.runs[run.id])
+    async def _take_over_run(self, run: Run) -> None:
+        segments, ledger = self.committer.segments, self.committer.run_log
+        files = await ledger.list_files(run)
+        if files == [run.run_id + FILE]:
+            self._load_again(
+                Segment(run.id, run, segments.shard), await ledger.lines.read(files[0])
+            )
+            return
+        shared = await segments.take_over(run, files, self._load_again)
+        if shared.is_done:
+            await self.loader.close_run(shared)
+
+    def _load_again(self, segment: Segment, events: Sequence[Event]) -> None:
+        counts = Counter(event.service for event in events)
+        sizes = {service: _EVENT_BYTES * count for service, count in counts.items()}
+        self.loader.load_segment(segment, events, sizes)
 
     async def renew_leases(self) -> None:
         """Renew the leases of the runs that this process is storing."""
-        for opened in list(self.loader.open_runs.values()):
+        for opened in list(self.loader.open_runs):
             if opened.segment.shared is not None:
                 continue
             try:
@@ -151,6 +160,7 @@ async def open_sink(
     sink = _build_sink(ground, options)
     await sink.reload_rules()
     sweep = RetentionSweep(sink.committer, ground.retention)
+    late = partial(enter_late_segments, sink.committer.segments)
     third = ground.lease_seconds / 3
     again = options.ack is Ack.QUEUED
     workers = [
@@ -164,6 +174,7 @@ async def open_sink(
         ),
         create_task(repeat_task(_periodic_task(sink.reload_rules, RULES_SECONDS))),
         create_task(repeat_task(_periodic_task(sweep.remove_old, SWEEP_SECONDS))),
+        create_task(try_once(late, logger, ROUNDS_FAILED)),
     ]
     try:
         yield sink
@@ -203,12 +214,7 @@ def _build_sink(ground: SinkContext, options: SinkOptions) -> NotificationSink:
     return NotificationSink(options, room, intake, loading, keeping, sorter, replaying)
 
 
-def _assumed_sizes(events: Sequence[Event]) -> Mapping[str, int]:
-    counts = Counter(event.service for event in events)
-    return {service: _EVENT_BYTES * count for service, count in counts.items()}
-
-
 def _periodic_task(
     work: Callable[[], Awaitable[object]], seconds: float, *, at_once: bool = False
 ) -> PeriodicTask:
-    return PeriodicTask(work, seconds, logger, "the sink could not do its rounds", at_once)
+    return PeriodicTask(work, seconds, logger, ROUNDS_FAILED, at_once)

@@ -10,13 +10,15 @@ from typing import Final
 from penstock.datastore.table.keys import SEPARATOR, SHARD
 from penstock.datastore.table.layout import (
     GROUP_COUNT,
+    INGEST_COUNT,
     KEPT,
     LISTED,
     MANIFEST_COUNT,
+    OPEN_PREFIX,
     TAG,
     UNFINISHED,
 )
-from penstock.datastore.table.port import Check, Delete, Operation, Put
+from penstock.datastore.table.port import Check, Delete, Operation, Put, Update
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,18 @@ def _counts_what_is_kept(operation: Operation) -> bool:
     return _leads(KEPT.pk.leader, operation.key.pk)
 
 
+def _names_open_segment(operation: Operation) -> bool:
+    if not _leads(INGEST_COUNT.pk.leader, operation.key.pk):
+        return False
+    match operation:
+        case Put(item):
+            return any(name.startswith(OPEN_PREFIX) for name in item)
+        case Update(set=changed):
+            return any(name.startswith(OPEN_PREFIX) for name in changed)
+        case _:
+            return False
+
+
 def _leads(leader: str, text: str) -> bool:
     return text.startswith(leader + SEPARATOR)
 
@@ -66,6 +80,7 @@ FORMS: Final[Sequence[RowForm]] = (
     RowForm(6, "Small rows list the resources of a kind.", _lists_resource),
     RowForm(7, "Counts of runs lie in shards.", _counts_runs_in_shard),
     RowForm(8, "What groups and users keep is counted for quotas.", _counts_what_is_kept),
+    RowForm(9, "Counts of notifications name the segments to be stored.", _names_open_segment),
 )
 
 

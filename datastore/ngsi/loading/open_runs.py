@@ -11,7 +11,7 @@ from penstock.datastore.ngsi.dead_letters import DeadEvent, Refusal
 from penstock.datastore.ngsi.intake.in_flight import EventAmount, ServiceAmounts
 from penstock.datastore.ngsi.rows import Event, item_count
 from penstock.datastore.ngsi.run_log import PERSISTED
-from penstock.datastore.ngsi.segments import Segment
+from penstock.datastore.ngsi.segments.shared_runs import Segment
 
 
 @dataclass(slots=True, eq=False)

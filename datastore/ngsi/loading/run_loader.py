@@ -24,7 +24,7 @@ from penstock.datastore.ngsi.loading.sample_writer import SampleWriter, WriteRes
 from penstock.datastore.ngsi.options import BatchingOptions
 from penstock.datastore.ngsi.rows import Event
 from penstock.datastore.ngsi.run_log import DEAD, PERSISTED
-from penstock.datastore.ngsi.segments import Segment, SharedRun
+from penstock.datastore.ngsi.segments.shared_runs import Segment, SharedRun
 from penstock.datastore.table.commit import commit
 
 CONCURRENT_RECORDS: Final = 8
@@ -48,7 +48,7 @@ class RunLoader:
     in_flight: InFlightLimit
     lanes: DestinationLanes
     forget_table: Callable[[str], None]
-    open_runs: dict[str, OpenRun] = field(default_factory=dict)
+    open_runs: set[OpenRun] = field(default_factory=set)
     _buffer: PendingEvents = field(default_factory=list)
     _buffered_since: float = 0.0
     _arrived: Signal = field(default_factory=Signal)
@@ -73,7 +73,7 @@ class RunLoader:
         opened = OpenRun.of(segment, events, sizes)
         for service, load in opened.loads:
             self.in_flight.add(service, load)
-        self.open_runs[segment.id] = opened
+        self.open_runs.add(opened)
         if not self._buffer:
             self._buffered_since = asyncio.get_running_loop().time()
         self._buffer += [PendingEvent(opened, event) for event in events]
@@ -250,7 +250,7 @@ class RunLoader:
             except PenstockError as error:
                 logger.warning("a run cannot be settled yet: %s", error.message)
                 await asyncio.sleep(SETTLE_SECONDS)
-        self.open_runs.pop(opened.segment.id, None)
+        self.open_runs.discard(opened)
         for service, load in opened.loads:
             self.in_flight.release(service, load)
 
@@ -273,9 +273,12 @@ class RunLoader:
     async def _settle_segment(self, opened: OpenRun, shared: SharedRun) -> None:
         """Count the events of a segment as settled, once, whoever else does so."""
         segment = opened.segment
+        if segment.settled:
+            shared.failure = opened.dead[0].reason if opened.dead else shared.failure
+            return
         letters = await self.committer.write_dead_letters(opened.dead, attempts=opened.attempts)
-        counts = opened.tally.settling_writes(segment.shard, segment.id)
-        await commit(self.committer.run_log.access.table, [*counts, *letters])
+        counts = opened.tally.settling_writes(segment.named)
+        await commit(self.committer.table, [*counts, *letters])
         shared.events += opened.events
         shared.dead += len(opened.dead)
         shared.tables |= opened.tables

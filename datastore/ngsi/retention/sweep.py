@@ -4,13 +4,12 @@ Every server sweeps. A sweep works in small transactions, each under the conditi
 removes is as it was read; so sweeps of several servers, and interrupted ones, change no count.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import Final, TypeVar
+from typing import Final
 
-from penstock.datastore.access.access import Access
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import NotFound
 from penstock.datastore.manifest.delete import delete_runs
@@ -19,15 +18,14 @@ from penstock.datastore.manifest.records import RunState
 from penstock.datastore.ngsi.commit import BatchCommitter
 from penstock.datastore.ngsi.counts import ServicePathKey
 from penstock.datastore.ngsi.dead_letters import DeadLetter, dead_letter_delete, list_letters
-from penstock.datastore.ngsi.directory import Directory
+from penstock.datastore.ngsi.directory import walk_service_paths
 from penstock.datastore.ngsi.options import RetentionTimes
 from penstock.datastore.ngsi.run_log import MANIFEST, RunLog
+from penstock.datastore.ngsi.segments.late_segments import enter_late_segments
 from penstock.datastore.periodic import finish_all
 from penstock.datastore.table.commit import StaleRead, commit
-from penstock.datastore.table.pages import Slice, Window
+from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Table
-
-T = TypeVar("T")
 
 _FILE_MARGIN: Final = timedelta(days=1)
 _PAGE = 100
@@ -44,12 +42,17 @@ class RetentionSweep:
         """Remove all that is too old, the rows before their files; return how much it was."""
         times, log = self.times, self.committer.run_log
         works: list[Callable[[], Awaitable[int]]] = []
-        works.append(partial(log.delete_old_segments, times.segments))
+        works.append(self._remove_segments)
         if times.runs is not None:
             works.append(partial(remove_old_runs, log, max(times.runs, times.segments)))
         if times.letters is not None:
             works.append(partial(remove_old_letters, self.committer, times.letters))
         return await finish_all(works)
+
+    async def _remove_segments(self) -> int:
+        """Remove old files of segments, of which none is late any more."""
+        await enter_late_segments(self.committer.segments)
+        return await self.committer.run_log.delete_old_segments(self.times.segments)
 
 
 async def remove_old_runs(run_log: RunLog, keep: timedelta) -> int:
@@ -82,27 +85,11 @@ async def remove_old_letters(committer: BatchCommitter, keep: timedelta) -> int:
     """
     until = committer.clock.now() - keep
     removed = 0
-    async for at in _service_paths(committer.run_log.access):
+    async for at in walk_service_paths(committer.run_log.access):
         removed += await _remove_letters_of(committer.table, at, iso_timestamp(until))
     # Letters that are written at this moment have newer files.
     await committer.letter_files.delete_before(until - _FILE_MARGIN)
     return removed
-
-
-async def _service_paths(access: Access) -> AsyncIterator[ServicePathKey]:
-    directory = Directory(access)
-    async for service in _walk(directory.services):
-        async for path in _walk(partial(directory.paths, service)):
-            yield path.service, path.path
-
-
-async def _walk(read_page: Callable[[Window], Awaitable[Slice[T]]]) -> AsyncIterator[T]:
-    window: Window | None = Window(size=_PAGE)
-    while window is not None:
-        page = await read_page(window)
-        for _, entry in page.entries:
-            yield entry
-        window = Window(size=_PAGE, after=page.reached) if page.more else None
 
 
 async def _remove_letters_of(table: Table, at: ServicePathKey, until: str) -> int:

@@ -1,17 +1,29 @@
 """The write units of a notification beside its samples; docs/ngsi.md has the same table."""
 
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from penstock.datastore.clock import Clock
+from penstock.datastore.manifest.lists import RunLists
+from penstock.datastore.ngsi.counts import IngestCounts
+from penstock.datastore.ngsi.segments.writer import MAX_OPEN
 from penstock.datastore.ngsi.sink import NotificationSink
 from penstock.datastore.table.instrumentation import MeteredTable
+from penstock.datastore.table.pages import Window
 from tests.datastore.ngsi.sample_sinks import QUICK, SinkWorld, notification
-from tests.datastore.ngsi.test_sink import accept, runs
+from tests.datastore.ngsi.test_sink import SLOW, accept, runs
 from tests.support.consistency_check import contents
-from tests.support.sample_resources import without_moto
+from tests.support.sample_resources import Watch, on_sqlite, without_moto
+
+SLOW_LEASE: Any = {"lease_seconds": 3600, "shards": 1}
 
 
-async def measure(
+async def settle(
     world: SinkWorld, sink: NotificationSink, metered: MeteredTable, *cars: str, **headers: str
 ) -> float:
-    """The write units of accepting one notification and of settling it."""
+    """The write units of accepting one notification and of storing it."""
     metered.units.wcu = 0
     await accept(sink, *cars, **headers)
     await world.wait_until_settled()
@@ -19,17 +31,52 @@ async def measure(
 
 
 @without_moto
-async def test_a_notification_that_comes_alone_costs_so_many_units(world: SinkWorld) -> None:
+async def test_a_notification_that_comes_soon_after_another_costs_so_many_units(
+    world: SinkWorld,
+) -> None:
     metered = MeteredTable(world.context.table)
-    async with world.open_sink(QUICK, table=metered, lease_seconds=3600, shards=1) as sink:
-        await measure(world, sink, metered, "car1", "car2", correlator="first")
+    async with world.open_sink(QUICK, table=metered, **SLOW_LEASE) as sink:
+        await settle(world, sink, metered, "car1", "car2", correlator="alone")
+        # Beside its own units those of a run: its row, two lists and a count.
+        assert await settle(world, sink, metered, "car1") == 4 + 8
         rows = len(await contents(world.context.table))
         # A receipt, and the counts of the service path twice: 2 units each.
-        assert await measure(world, sink, metered, "car1", correlator="c") == 6
-        assert await measure(world, sink, metered, "car2") == 4
+        assert await settle(world, sink, metered, "car1", correlator="c") == 6
+        assert await settle(world, sink, metered, "car2") == 4
         # The receipt, which expires.
         assert len(await contents(world.context.table)) == rows + 1
-        assert len(await runs(sink)) == 1
+        assert len(await runs(sink)) == 2
+        metered.units.wcu = 0
+        await sink.loader.drain()
+        # The run's row, and the list of its state, left and entered.
+        assert metered.units.wcu == 6
+
+
+@without_moto
+async def test_a_notification_that_comes_alone_costs_so_many_units(world: SinkWorld) -> None:
+    metered, watch = MeteredTable(world.context.table), Watch()
+    async with world.open_sink(SLOW, table=metered, clock=Clock(watch), **SLOW_LEASE) as sink:
+        await settle_at_once(sink, metered, "car1", "car2", correlator="first")
+        watch.move(timedelta(hours=2))
+        rows = len(await contents(world.context.table))
+        assert await settle_at_once(sink, metered, "car1", correlator="c") == [12, 8]
+        # A run in two lists, and the receipt, which expires.
+        assert len(await contents(world.context.table)) == rows + 4
+        history = await RunLists(sink.committer.run_log.runs).history(
+            (await runs(sink))[-1], Window(size=10)
+        )
+        assert history.entries == ()
+
+
+async def settle_at_once(
+    sink: NotificationSink, metered: MeteredTable, *cars: str, **headers: str
+) -> list[float]:
+    """The write units of accepting one notification, and those of storing it."""
+    metered.units.wcu = 0
+    await accept(sink, *cars, **headers)
+    accepted = metered.units.wcu
+    await sink.loader.drain()
+    return [accepted, metered.units.wcu - accepted]
 
 
 @without_moto
@@ -37,12 +84,43 @@ async def test_ten_notifications_that_wait_together_share_all_but_their_receipts
     world: SinkWorld,
 ) -> None:
     metered = MeteredTable(world.context.table)
-    async with world.open_sink(QUICK, table=metered, lease_seconds=3600, shards=1) as sink:
-        await measure(world, sink, metered, "car1")
+    async with world.open_sink(QUICK, table=metered, **SLOW_LEASE) as sink:
+        for _ in range(2):
+            await settle(world, sink, metered, "car1")
         metered.units.wcu = 0
         for n in range(10):
             sink.inbox.enqueue(notification("car1", correlator=f"c{n}"), 100)
         await sink.inbox.wait_until_empty()
         await world.wait_until_settled()
         assert metered.units.wcu == 10 * 2 + 4
-        assert len(await runs(sink)) == 1
+        assert len(await runs(sink)) == 2
+
+
+@on_sqlite
+@pytest.mark.parametrize(("unsettled", "units"), [(14, 2), (15, 4), (29, 4), (30, 6), (32, 6)])
+async def test_the_counts_cost_more_while_they_name_many_segments(
+    world: SinkWorld, unsettled: int, units: int
+) -> None:
+    metered = MeteredTable(world.context.table)
+    async with world.open_sink(SLOW, table=metered, **SLOW_LEASE) as sink:
+        # The first one has a run of its own.
+        for _ in range(1 + unsettled):
+            metered.units.wcu = 0
+            await accept(sink, "car1")
+        assert metered.units.wcu == units
+
+
+@on_sqlite
+async def test_more_segments_than_that_have_runs_of_their_own(world: SinkWorld) -> None:
+    metered = MeteredTable(world.context.table)
+    async with world.open_sink(SLOW, table=metered, **SLOW_LEASE) as sink:
+        for _ in range(1 + MAX_OPEN):
+            await accept(sink, "car1")
+        assert len(await runs(sink)) == 2
+        for _ in range(2):
+            await accept(sink, "car1")
+        assert len(await runs(sink)) == 4
+        await sink.loader.drain()
+        assert await world.recount() == IngestCounts(
+            received=MAX_OPEN + 3, persisted=MAX_OPEN + 3, items=2 * (MAX_OPEN + 3)
+        )

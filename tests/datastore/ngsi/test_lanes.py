@@ -94,7 +94,7 @@ async def wait_until_persisted_items(
 ) -> int:
     """Wait until only failing events are held; return how many events are settled."""
     await until(lambda: sink.in_flight.held.events == failing == destinations.hanging)
-    (opened,) = sink.loader.open_runs.values()
+    (opened,) = sink.loader.open_runs
     return opened.events - opened.unsettled
 
 

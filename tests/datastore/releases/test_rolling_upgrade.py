@@ -137,7 +137,9 @@ async def test_an_upgrade_that_was_stopped_goes_on_and_then_the_old_release_only
     assert [await fleet.zone_of(each.id) for each in made] == ["north"] * 3
     fleet.pass_time()
     kept = await contents(fleet.table)
-    with pytest.raises(TooOld, match=r"too old to write the table: it knows .* 8, and 9 is needed"):
+    with pytest.raises(
+        TooOld, match=r"too old to write the table: it knows .* 9, and 10 is needed"
+    ):
         await fleet.old.pipelines.writing.update(made[2].id, 1, {"name": "four"})
     with pytest.raises(Unavailable):
         await fleet.old_table.ping()
@@ -163,8 +165,10 @@ async def test_a_rollback_before_the_upgrade_keeps_what_the_next_release_wrote(
 
 async def test_a_release_that_may_not_read_does_neither(fleet: Fleet) -> None:
     made = await make(fleet.old, USA, "first")
-    closed = SchemaMarker(schema=9, minimum_reader=9, minimum_writer=9)
-    marker = Update(key=Key("SM", "SM"), set={"schema": 9, "minimumReader": 9, "minimumWriter": 9})
+    closed = SchemaMarker(schema=10, minimum_reader=10, minimum_writer=10)
+    marker = Update(
+        key=Key("SM", "SM"), set={"schema": 10, "minimumReader": 10, "minimumWriter": 10}
+    )
     await fleet.table.transact([marker])
     assert await read_marker(fleet.table) == closed
     fleet.pass_time()

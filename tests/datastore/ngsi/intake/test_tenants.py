@@ -78,7 +78,7 @@ async def test_the_room_of_a_tenant_is_given_back_whoever_shares_its_run(world: 
         await asyncio.gather(
             send(sink, "red", "car1", "car2", "car3", size=50_000), send(sink, "blue", "car1")
         )
-        (opened,) = sink.loader.open_runs.values()
+        (opened,) = sink.loader.open_runs
         assert {service: load.size for service, load in opened.loads} == {
             "red": 50_000,
             "blue": 100,

@@ -1,0 +1,242 @@
+"""The writer of segments: it opens the runs that they share, and closes them.
+
+The row of counts of each service path names the segments that are committed and not settled, each
+with its run. So a commit needs no row of its own, and a server that takes a run over knows what is
+left to store.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from msgspec.structs import replace
+
+from penstock.datastore.errors import IllegalState, NotFound
+from penstock.datastore.manifest.records import Run
+from penstock.datastore.ngsi.counts import (
+    OpenSegment,
+    SegmentSettled,
+    ServicePathKey,
+    count_key,
+    moving_writes,
+    open_segments,
+)
+from penstock.datastore.ngsi.rows import Event
+from penstock.datastore.ngsi.run_log import RunLog, run_mark
+from penstock.datastore.ngsi.segments.shared_runs import Segment, SharedRun
+from penstock.datastore.table.items import read_rows
+
+RUN_SEGMENTS: Final = 500
+RUN_SECONDS: Final = 300
+IDLE_ROUNDS: Final = 3
+"""The renewals without a segment after which a run ends: one more costs a seventh of a run."""
+
+MAX_OPEN: Final = 32
+"""The unsettled segments of a process that share runs, so that rows of counts stay small."""
+
+_ID_BYTES = 9
+
+SegmentHandler: TypeAlias = Callable[[Segment, Sequence[Event]], None]
+"""Receives a segment that is to be stored, and its events."""
+
+
+@dataclass(slots=True)
+class SegmentWriter:
+    """Writes the segments of one process; `shard` is its own row of every count."""
+
+    log: RunLog
+    shard: int
+    runs: dict[str, SharedRun] = field(default_factory=dict)
+    _current: SharedRun | None = None
+    _latest: int = -RUN_SECONDS
+    _opening: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def write(self, events: Sequence[Event]) -> Segment:
+        """Write a segment; its run is in the manifest, unless it is one of its own.
+
+        A segment has a run of its own if it comes more than a lease's time after the one before:
+        a shared run would cost more.
+        """
+        alone = self._now - self._latest > self.log.lease_seconds
+        self._latest = self._now
+        if alone or sum(shared.open for shared in self.runs.values()) >= MAX_OPEN:
+            run = await self.log.write_segment(events)
+            return Segment(run.id, run, self.shard)
+        async with self._opening:
+            shared = self._usable_run()
+            if shared is None:
+                return await self._open_run(events)
+            segment = self._add_segment(shared)
+        try:
+            await self.log.lines.write(segment.file, events)
+        except BaseException:
+            self.abandon(segment, committed=False)
+            raise
+        return segment
+
+    async def confirm(self, segment: Segment, events: Sequence[Event]) -> Segment | None:
+        """Make sure that a committed segment is in a run that will be taken over; return it.
+
+        A server that found the lease over may have taken the run over before the commit, and marked
+        it as loaded. Then the segment enters a run again. Returns None if it is in other hands.
+        """
+        shared = segment.shared
+        if shared is None or (not shared.lost and shared.run.is_leased(self._now)):
+            return segment
+        if await self._renew(shared):
+            return segment
+        again = await self.enter_again(segment.named, events)
+        shared.open -= 1
+        return again
+
+    async def enter_again(
+        self, named: OpenSegment, events: Sequence[Event], *, held: bool = True
+    ) -> Segment | None:
+        """Enter a segment of a lost run as a run of this process, or of nobody if not `held`.
+
+        Returns None if another worker has settled it, or entered it, in the meantime.
+        """
+        run = self.log.new_shared_run()
+        if not held:
+            run = replace(run, lease_until=run.added_at)
+        shared = SharedRun(run, open=1, written=1, sealed=True)
+        segment = Segment(named.id, run, named.shard, shared)
+        await self.log.lines.write(segment.file, events)
+        moves = moving_writes(places_of(events), named, run_mark(run))
+        try:
+            await self.log.insert_run(run, moves)
+        except SegmentSettled:
+            return None
+        if held:
+            self.runs[run.id] = shared
+        return segment
+
+    def abandon(self, segment: Segment, *, committed: bool) -> None:
+        """Let go of a segment whose commit failed; `committed` if it may have happened after all.
+
+        Its run is then left to its lease: who takes it over finds out what is left to store.
+        """
+        if segment.shared is not None:
+            segment.shared.open -= 1
+            if committed:
+                segment.shared.lost = segment.shared.sealed = True
+
+    def seal(self) -> list[SharedRun]:
+        """Seal the present run; return the runs that are done."""
+        if self._current is not None:
+            self._current.sealed = True
+            self._current = None
+        return [shared for shared in self.runs.values() if shared.is_done]
+
+    async def renew_leases(self) -> list[SharedRun]:
+        """Renew the leases of all runs, and return those that are done."""
+        present = self._current
+        if present is not None and (present.idle_rounds >= IDLE_ROUNDS or self._is_full(present)):
+            self.seal()
+        for shared in list(self.runs.values()):
+            if not shared.is_done and not shared.lost:
+                await self._renew(shared)
+        return [shared for shared in self.runs.values() if shared.is_done]
+
+    async def close(self, shared: SharedRun) -> None:
+        """Mark a run that is done as loaded, or as failed; raises Unavailable."""
+        if self.runs.get(shared.run.id) is not shared:
+            return
+        try:
+            if not shared.lost:
+                await self._mark(shared)
+        except (IllegalState, NotFound):
+            shared.lost = True
+        # While it was being marked, this process may have taken it over itself.
+        if self.runs.get(shared.run.id) is shared:
+            del self.runs[shared.run.id]
+
+    async def take_over(
+        self, run: Run, files: Sequence[str], hand_over: SegmentHandler
+    ) -> SharedRun:
+        """Hand over the segments of a claimed run that are committed and not settled.
+
+        If the run was loaded before, it is loaded again: all its segments are handed over.
+        """
+        shared = SharedRun.taken_over(run)
+        # While the files are being read, the run is not done, and its lease is renewed.
+        shared.open = 1
+        self.runs[run.id] = shared
+        try:
+            for file in files:
+                id, shard, *_ = file.removeprefix(run.run_id).split(".")
+                events = await self.log.lines.read(file)
+                is_open = await self._is_open(OpenSegment(int(shard), id, run_mark(run)), events)
+                if is_open or shared.was_loaded:
+                    shared.open += 1
+                    hand_over(Segment(id, run, int(shard), shared, settled=not is_open), events)
+        except BaseException:
+            shared.lost = True
+            raise
+        finally:
+            shared.open -= 1
+        return shared
+
+    async def _mark(self, shared: SharedRun) -> None:
+        if shared.failure is not None:
+            await self.log.mark_failed(shared.run, shared.failure)
+        else:
+            await self.log.mark_segments_loaded(shared.run, tuple(shared.tables), shared.counts)
+
+    async def _is_open(self, segment: OpenSegment, events: Sequence[Event]) -> bool:
+        """Whether the rows of counts name the segment, as one of this run."""
+        keys = [count_key(at, segment.shard) for at in places_of(events)]
+        rows = await read_rows(self.log.access.table, keys, consistent=True)
+        return any(segment in open_segments(row) for row in rows.values())
+
+    def _usable_run(self) -> SharedRun | None:
+        present = self._current
+        if present is None or self._is_full(present) or self._is_late(present):
+            return None
+        return present
+
+    async def _open_run(self, events: Sequence[Event]) -> Segment:
+        """Enter a run with its first segment, whose file is there before the run."""
+        self.seal()
+        shared = SharedRun(self.log.new_shared_run())
+        segment = self._add_segment(shared)
+        await self.log.lines.write(segment.file, events)
+        await self.log.insert_run(shared.run, [])
+        self._current = self.runs[shared.run.id] = shared
+        return segment
+
+    def _add_segment(self, shared: SharedRun) -> Segment:
+        # Files are listed in the order of their ids.
+        id = f"{shared.written:03}{secrets.token_urlsafe(_ID_BYTES)}"
+        shared.open += 1
+        shared.written += 1
+        return Segment(id, shared.run, self.shard, shared)
+
+    def _is_full(self, shared: SharedRun) -> bool:
+        old = self._now - shared.run.added_at >= RUN_SECONDS
+        return shared.lost or old or shared.written >= RUN_SEGMENTS
+
+    def _is_late(self, shared: SharedRun) -> bool:
+        """Whether so much of the lease is over that another worker might soon claim the run."""
+        left = (shared.run.lease_until or 0) - self._now
+        return 2 * left < self.log.lease_seconds
+
+    async def _renew(self, shared: SharedRun) -> bool:
+        """Renew the lease of a run; False if another worker has it."""
+        try:
+            shared.note_renewal(await self.log.renew_lease(shared.run))
+        except (IllegalState, NotFound):
+            shared.lost = shared.sealed = True
+            return False
+        return True
+
+    @property
+    def _now(self) -> int:
+        return int(self.log.access.clock.now().timestamp())
+
+
+def places_of(events: Sequence[Event]) -> list[ServicePathKey]:
+    """The service paths of events."""
+    return list(dict.fromkeys((event.service, event.path) for event in events))
