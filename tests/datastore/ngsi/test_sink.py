@@ -42,6 +42,18 @@ async def runs(sink: NotificationSink) -> list[Run]:
     return [run for _, run in page.entries]
 
 
+async def runs_in_hand(sink: NotificationSink) -> list[Run]:
+    """The runs that are not loaded."""
+    lists = RunLists(sink.committer.run_log.runs)
+    filters = [RunListFilter(state=state) for state in RunState if state is not RunState.LOADED]
+    try:
+        pages = [await lists.page(MANIFEST, each, Window(size=100)) for each in filters]
+    except NotFound:
+        # The manifest does not exist before its first run.
+        return []
+    return [run for page in pages for _, run in page.entries]
+
+
 @without_moto
 async def test_what_is_notified_is_stored_and_counted(world: SinkWorld) -> None:
     async with world.open_sink() as sink:
