@@ -253,22 +253,17 @@ class RunLoader:
         self.open_runs.discard(opened)
         for service, load in opened.loads:
             self.in_flight.release(service, load)
-
         if (shared := opened.segment.shared) is not None:
             shared.open -= 1
             if shared.is_done:
                 await self.close_run(shared)
 
     async def close_run(self, shared: SharedRun) -> None:
-        """Mark a shared run that is done as loaded, until that is written."""
-        while True:
-            try:
-                await self.committer.segments.close(shared)
-            except PenstockError as error:
-                logger.warning("a run cannot be closed yet: %s", error.message)
-                await asyncio.sleep(SETTLE_SECONDS)
-            else:
-                return
+        """Mark a shared run that is done as loaded; the next renewal of leases tries again."""
+        try:
+            await self.committer.segments.close(shared)
+        except PenstockError as error:
+            logger.warning("a run cannot be closed yet: %s", error.message)
 
     async def _settle_segment(self, opened: OpenRun, shared: SharedRun) -> None:
         """Count the events of a segment as settled, once, whoever else does so."""

@@ -1,5 +1,6 @@
 """How long the segments of a process share a run, and what its renewals cost."""
 
+import random
 from datetime import timedelta
 from typing import Any
 
@@ -12,6 +13,7 @@ from penstock.datastore.ngsi.segments import writer
 from penstock.datastore.ngsi.segments.writer import IDLE_ROUNDS, RUN_SECONDS
 from penstock.datastore.ngsi.sink import NotificationSink
 from penstock.datastore.table.instrumentation import MeteredTable
+from tests.datastore.ngsi.failing_destinations import FaultInjector
 from tests.datastore.ngsi.sample_sinks import QUICK, SinkWorld
 from tests.datastore.ngsi.test_sink import accept, runs, runs_in_hand
 from tests.support.sample_resources import Watch, on_sqlite, without_moto
@@ -108,3 +110,18 @@ async def test_a_segment_that_comes_a_lease_after_another_has_its_own_run(
         for run in await runs(sink):
             files = await sink.committer.run_log.list_files(run)
             assert files == [f"{run.run_id}events.ndjson.gz"]
+
+
+@on_sqlite
+async def test_a_run_that_cannot_be_closed_is_closed_later(world: SinkWorld) -> None:
+    watch = Watch()
+    table = FaultInjector(world.context.table, random.Random(1), 0.0, "transact")
+    async with world.open_sink(QUICK, table=table, **settings(watch)) as sink:
+        await store(world, sink, "car1", "car2")
+        table.often = 2.0
+        await sink.loader.drain()
+        table.often = 0.0
+        assert [run.state for run in await runs_in_hand(sink)] == [RunState.LOADING]
+        await sink.renew_leases()
+        assert await runs_in_hand(sink) == []
+        assert await world.recount() == IngestCounts(received=2, persisted=2, items=4)
