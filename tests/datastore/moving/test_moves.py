@@ -11,7 +11,6 @@ from penstock.datastore.moving.archive import Archive, DamagedArchive
 from penstock.datastore.moving.import_ import NotEmpty
 from penstock.datastore.table.layout import SCHEMA_MARKER
 from penstock.datastore.table.port import Put
-from penstock.datastore.table.row_forms import FORMS
 from penstock.datastore.table.schema_marker import (
     GuardedTable,
     SchemaMarker,
@@ -202,7 +201,7 @@ async def test_an_archive_never_lowers_what_its_rows_demand_of_a_release(tmp_pat
         guarded = replace(second, table=GuardedTable(second.table))
         await guarded.table.create()
         await import_of(guarded, tmp_path / "archive").run()
-        # What is kept is counted in the newest form that the rows have.
+        # The newest form of the furnished rows: what is kept is counted.
         newest = 8
         assert await read_marker(second.table) == SchemaMarker(
             schema=2, minimum_reader=newest, minimum_writer=newest
