@@ -309,6 +309,7 @@ def limits_of(settings: Settings) -> Limits:
         answer_values=settings.max_answer_values,
         answer_bytes=settings.max_answer_bytes,
         errors=settings.max_errors,
+        suggestions=1 if settings.introspection == "authenticated" else 0,
         deadline_seconds=settings.deadline_seconds,
     )
 

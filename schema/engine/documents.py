@@ -5,7 +5,7 @@ Persisted documents are named by an id instead of being sent.
 
 import re
 from asyncio import get_running_loop
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -14,7 +14,17 @@ from hashlib import sha256
 from typing import Any, Final, NoReturn
 
 from cachetools import LRUCache
-from graphql import DocumentNode, GraphQLError, GraphQLSchema, parse, specified_rules, validate
+from graphql import (
+    DocumentNode,
+    FieldsOnCorrectTypeRule,
+    GraphQLError,
+    GraphQLSchema,
+    KnownArgumentNamesRule,
+    ValuesOfCorrectTypeRule,
+    parse,
+    specified_rules,
+    validate,
+)
 from strawberry import Schema
 from strawberry.schema.validation_rules.maybe_null import MaybeNullValidationRule
 from strawberry.schema.validation_rules.one_of import OneOfInputValidationRule
@@ -129,6 +139,13 @@ def _digest_of_text(text: str) -> str:
 
 
 _RULES: Final = (*specified_rules, MaybeNullValidationRule, OneOfInputValidationRule)
+_SUGGESTING_RULES: Final = (
+    FieldsOnCorrectTypeRule,
+    KnownArgumentNamesRule,
+    ValuesOfCorrectTypeRule,
+)
+"""Rules that compare a wrong name with few others; that of types compares it with all types."""
+
 _BYTES_PER_CHARACTER: Final = 320
 """Memory of a text that is parsed (75), measured, validated and compiled once (100 to 165)."""
 
@@ -209,10 +226,25 @@ class DocumentCache:
         most = self._limits.errors
         found = validate(self._schema, ast, _RULES, most, hide_suggestions=True)
         if found:
-            return ParsedDocument(
-                text, errors=tuple(format_request_error(error) for error in found[:most])
-            )
+            errors = self._suggest_names(ast, found[:most])
+            return ParsedDocument(text, errors=tuple(map(format_request_error, errors)))
         return ParsedDocument(text, ast, operations, digest=sha256(text.encode()).hexdigest())
+
+    def _suggest_names(
+        self, ast: DocumentNode, found: Sequence[GraphQLError]
+    ) -> Iterator[GraphQLError]:
+        """Yield the errors, the first of them with names that the author may have meant."""
+        most = self._limits.suggestions
+        hints: Sequence[GraphQLError] = ()
+        if most:
+            hints = validate(self._schema, ast, _SUGGESTING_RULES, most, hide_suggestions=False)
+        for error in found:
+            same = (
+                hint
+                for hint in hints[:most]
+                if hint.locations == error.locations and hint.message.startswith(error.message)
+            )
+            yield next(same, error)
 
     def _parse(self, text: str) -> DocumentNode:
         return parse(

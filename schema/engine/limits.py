@@ -60,6 +60,7 @@ class Limits:
     answer_values: int = 250_000
     answer_bytes: int = 16 * 2**20
     errors: int = 5
+    suggestions: int = 0
     deadline_seconds: float = 10.0
 
 

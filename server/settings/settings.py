@@ -253,8 +253,8 @@ class Settings(WorkerSettings, NgsiSettings, QuotaSettings, LimitSettings):
     )
     introspection: Literal["authenticated", "off"] = Field(
         "authenticated",
-        description="Callers who may read the schema by introspection: all who are authenticated, "
-        "or none (`off`).",
+        description="Callers who may read the schema by introspection, and get names suggested: "
+        "all who are authenticated, or none (`off`).",
     )
     http_statuses: Literal["2025", "draft"] = Field(
         "2025",

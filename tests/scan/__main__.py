@@ -50,11 +50,12 @@ class Target:
 
 
 @contextmanager
-def target(directory: Path) -> Iterator[Target]:
+def target(directory: Path, **settings: str) -> Iterator[Target]:
     """Start a server over the embedded store with a few pipelines in it."""
+    directory.mkdir()
     data_dir, log = directory / "data", directory / "log"
     options = ("--port", "0", "--data-dir", str(data_dir), "--no-seed")
-    with start_server(log, *options, **SETTINGS) as server:
+    with start_server(log, *options, **SETTINGS, **settings) as server:
         with client(server, data_dir, "/=admin") as one:
             for path in GROUPS:
                 one.ask(CREATE_GROUP, input={"path": path})
@@ -83,7 +84,7 @@ def schemathesis(at: Target, examples: int) -> str | None:
 
 
 def clairvoyance(at: Target, directory: Path) -> str | None:
-    """Guess the schema from almost correct names; returns the names it learnt."""
+    """Guess a schema that is not open from almost correct names; returns the names it learnt."""
     words, learnt = directory / "words", directory / "learnt.json"
     words.write_text("\n".join(sorted(near_misses())))
     command = [
@@ -139,11 +140,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="tests.scan", description=__doc__)
     parser.add_argument("--examples", type=int, default=MAX_EXAMPLES, help="for each root field")
     examples = parser.parse_args().examples
-    with TemporaryDirectory() as held, target(Path(held)) as at:
+    with (
+        TemporaryDirectory() as held,
+        target(Path(held, "open")) as at,
+        target(Path(held, "closed"), PENSTOCK_INTROSPECTION="off") as closed,
+    ):
         scans: list[tuple[str, Callable[[], str | None]]] = [
             ("schemathesis", lambda: schemathesis(at, examples)),
-            ("clairvoyance", lambda: clairvoyance(at, Path(held))),
+            ("clairvoyance", lambda: clairvoyance(closed, Path(held))),
             ("server", lambda: server_failures(at)),
+            ("server with a closed schema", lambda: server_failures(closed)),
         ]
         problems = []
         for name, scan in scans:

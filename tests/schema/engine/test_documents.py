@@ -108,6 +108,22 @@ def test_arguments_types_and_inputs_are_not_suggested_either() -> None:
     assert "Did you mean" not in str(errors)
 
 
+def test_where_the_schema_is_open_the_first_error_suggests_a_name() -> None:
+    documents = DocumentCache(STRAWBERRY, Limits(suggestions=1))
+    first, *others = documents.get("{ hellp sheld shelvez }").errors
+    assert first["message"] == "Cannot query field 'hellp' on type 'Query'. " + (
+        " Did you mean 'hello', 'shelf', or 'sleep'?"
+    )
+    assert len(others) == 2
+    assert "Did you mean" not in str(others)
+
+
+def test_a_type_is_never_suggested_because_it_is_compared_with_all_others() -> None:
+    documents = DocumentCache(STRAWBERRY, Limits(suggestions=1))
+    (error,) = documents.get("query ($a: Notf) { hello @include(if: $a) }").errors[:1]
+    assert error["message"] == "Unknown type 'Notf'."
+
+
 def test_values_are_not_repeated() -> None:
     text = '{ number(value: "secret") note(note: {color: "secret"}) }'
     messages = [error["message"] for error in DocumentCache(STRAWBERRY, Limits()).get(text).errors]

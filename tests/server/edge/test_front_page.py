@@ -2,12 +2,14 @@
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
 from penstock.datastore.store import Store
 from penstock.server.app import open_app
+from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key, sign_dev_token
 from penstock.server.settings.settings import Settings
 from tests.support.stores import open_store
 
@@ -64,3 +66,26 @@ async def test_without_the_page_the_endpoint_answers_itself_and_the_root_says_wh
     root = await fetch(store, "/", FIREFOX, graphiql=False)
     assert root.status_code == 200
     assert root.text == "Penstock answers GraphQL at /graphql; its page GraphiQL is off.\n"
+
+
+@pytest.mark.parametrize(
+    ("introspection", "message"),
+    [
+        ("authenticated", "Cannot query field 'vieer' on type 'Query'. Did you mean 'viewer'?"),
+        ("off", "Cannot query field 'vieer' on type 'Query'."),
+    ],
+)
+async def test_names_are_suggested_to_callers_who_may_read_the_schema(
+    store: Store, tmp_path: Path, introspection: Any, message: str
+) -> None:
+    settings = Settings.load(data_dir=tmp_path, introspection=introspection)
+    token = sign_dev_token(dev_key(tmp_path), "ana", {}, None, DEV_TOKEN_LIFETIME)
+    body = {"query": "{ vieer { userId } }"}
+    async with open_app(settings, store, None) as app:
+        transport = httpx.ASGITransport(app=app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            headers = {"authorization": f"Bearer {token}"}
+            answer = (await client.post("/graphql", json=body, headers=headers)).json()
+            stranger = await client.post("/graphql", json=body)
+    assert [error["message"] for error in answer["errors"]] == [message]
+    assert (stranger.status_code, "viewer" in stranger.text) == (401, False)

@@ -19,7 +19,7 @@ TRIES = 8
 LEAKS = re.compile(
     rb"Traceback|File \"|\.py\b|site-packages|/usr/|/home/|/root/"
     rb"|\b(?!(?:User|last|Evaluation)Error\b)\w+Error\b|\w+Exception\b|0x[0-9a-f]{6}"
-    rb"|(?i:sqlite|uvicorn|starlette|graphql-core)|Did you mean [\"']"
+    rb"|(?i:sqlite|uvicorn|starlette|graphql-core)"
     rb'|"code":"INTERNAL_SERVER_ERROR"'
 )
 GOOD = Offence(name="good", body=b'{"query":"{viewer{userId}}"}', status=200, says='"me"')
