@@ -10,7 +10,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from penstock.datastore.errors import NotAuthenticated
+from penstock.datastore.errors import BadArgument, NotAuthenticated
+from penstock.datastore.roles import Caller
 from penstock.server.auth.dev_identity import DevIdentity
 from penstock.server.auth.dev_tokens import (
     DEV_ALGORITHM,
@@ -42,8 +43,9 @@ class BadCodes(BadKeyFile):
 
 
 class DevSession(NamedTuple):
-    """A token for the API, and a second one that only renews the session."""
+    """A token of a caller for the API, and a second one that only renews the session."""
 
+    caller: Caller
     token: str
     renewal: str
 
@@ -111,10 +113,10 @@ class Brake:
 
 
 class DevSessions:
-    """Opens and renews the sessions of pages that act as the identity."""
+    """Opens and renews the sessions of pages that act as the identity, or one of its others."""
 
     def __init__(self, identity: DevIdentity, data_dir: Path) -> None:
-        self._identity = identity
+        self.identity = identity
         self._data_dir = data_dir
         rules = TokenRules(
             issuer=DEV_ISSUER,
@@ -129,18 +131,29 @@ class DevSessions:
         """Return a session for the code, which is then used up; raises NotAuthenticated."""
         if not redeem_code(self._data_dir, code):
             raise NotAuthenticated("The code was used already, has expired, or is none of ours.")
-        return self._sign_session()
+        return self._sign_session(self.identity.caller)
 
-    async def renew(self, renewal: str) -> DevSession:
-        """Return a later session for one that has not ended; raises NotAuthenticated."""
+    async def renew(self, renewal: str, act_as: str | None = None) -> DevSession:
+        """Return a later session for one that has not ended, of the same caller or of `act_as`.
+
+        Raises NotAuthenticated, and BadArgument if the page cannot act as that caller.
+        """
         try:
-            await self._renewals.authenticate({"authorization": f"Bearer {renewal}"})
+            proven = await self._renewals.authenticate({"authorization": f"Bearer {renewal}"})
         except NotAuthenticated:
             raise NotAuthenticated("The session has ended, or is none of ours.") from None
-        return self._sign_session()
+        return self._sign_session(self._caller_of(proven.caller.user_id, act_as))
 
-    def _sign_session(self) -> DevSession:
-        identity = self._identity
-        claims = {"sub": identity.caller.user_id}
+    def _caller_of(self, user: str, act_as: str | None) -> Caller:
+        if act_as is not None:
+            return self.identity.find(act_as)
+        try:
+            return self.identity.find(user)
+        except BadArgument:  # the groups of the sample data are gone
+            return self.identity.caller
+
+    def _sign_session(self, caller: Caller) -> DevSession:
+        identity = self.identity
+        claims = {"sub": caller.user_id}
         renewal = sign_dev_claims(identity.key, _RENEWAL_AUDIENCE, claims, SESSION_LIFETIME)
-        return DevSession(identity.token(), renewal)
+        return DevSession(caller, identity.sign_token(caller), renewal)

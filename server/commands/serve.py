@@ -8,7 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from penstock.server.auth.dev_identity import DevIdentity
+from penstock.server.auth.dev_identity import DevIdentity, describe_roles
 from penstock.server.commands.graphiql_url import page_url
 from penstock.server.commands.options import StoreOptions, setting_option
 from penstock.server.runtime.listeners import Listeners
@@ -89,7 +89,7 @@ def _announce(
         lines.append(f"Admin     {admin_url}/healthz  {admin_url}/readyz  {admin_url}/metrics")
     if identity is not None:
         caller = identity.caller
-        roles = ", ".join(f"{role.name.lower()} of {group}" for group, role in caller.roles.items())
+        roles = describe_roles(caller)
         lines.append(f"Identity  {caller.user_id}, {roles}, default group {caller.default_group}")
         lines.append(
             "          (GraphiQL acts as it; its URL signs in once, `penstock graphiql-url`"

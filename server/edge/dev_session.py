@@ -13,6 +13,7 @@ from starlette.routing import Route
 
 from penstock.datastore.errors import ErrorCode, NotAuthenticated, PenstockError
 from penstock.schema.engine.limits import Limits
+from penstock.server.auth.dev_identity import DevIdentity, describe_roles
 from penstock.server.auth.dev_sessions import RENEW_AFTER, DevSession, DevSessions
 from penstock.server.connections.connection import connection_of
 from penstock.server.core.headers import is_json, request_headers
@@ -29,10 +30,14 @@ _HEADERS: Final = {
 
 
 class Proof(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The proof that a page sends: a code, or the renewal of a session."""
+    """The proof that a page sends: a code, or the renewal of a session.
+
+    With a renewal, `actAs` names another of the callers that the page can act as.
+    """
 
     code: str | None = None
     renewal: str | None = None
+    act_as: str | None = msgspec.field(default=None, name="actAs")
 
 
 def session_route(sessions: DevSessions, limits: Limits) -> Route:
@@ -51,12 +56,25 @@ def session_route(sessions: DevSessions, limits: Limits) -> Route:
         except HttpProblem as found:
             problem = found
         else:
-            after = int(RENEW_AFTER.total_seconds())
-            return JSONResponse({**session._asdict(), "renewAfter": after}, headers=_HEADERS)
+            return JSONResponse(_describe(session, sessions.identity), headers=_HEADERS)
         headers = {**_HEADERS, **problem.headers}
         return JSONResponse({"errors": [problem.error]}, problem.status, headers)
 
     return Route(PATH, answer, methods=["POST"], name="dev-session")
+
+
+def _describe(session: DevSession, identity: DevIdentity) -> dict[str, object]:
+    """Return the answer: the session, and the callers that the page can act as."""
+    return {
+        "token": session.token,
+        "renewal": session.renewal,
+        "renewAfter": int(RENEW_AFTER.total_seconds()),
+        "actsAs": session.caller.user_id,
+        "callers": [
+            {"userId": caller.user_id, "roles": describe_roles(caller)}
+            for caller in identity.callers
+        ],
+    }
 
 
 async def _read_proof(request: Request, limits: Limits) -> Proof:
@@ -83,8 +101,8 @@ async def _exchange(sessions: DevSessions, proof: Proof) -> DevSession:
 
 async def _find_session(sessions: DevSessions, proof: Proof) -> DevSession:
     match proof:
-        case Proof(code=str(code), renewal=None):
+        case Proof(code=str(code), renewal=None, act_as=None):
             return sessions.open(code)
-        case Proof(code=None, renewal=str(renewal)):
-            return await sessions.renew(renewal)
+        case Proof(code=None, renewal=str(renewal), act_as=act_as):
+            return await sessions.renew(renewal, act_as)
     raise HttpProblem(ErrorCode.BAD_REQUEST, "Send either a `code` or a `renewal`.")

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
+from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
 from penstock.datastore.store import Store
 from penstock.server.app import open_app
 from penstock.server.auth.dev_identity import dev_identity
@@ -73,7 +74,8 @@ async def test_a_code_becomes_a_token_once(client: httpx.AsyncClient, tmp_path: 
     assert (answer.status_code, answer.headers["cache-control"]) == (200, "no-store")
     assert "set-cookie" not in answer.headers
     session = answer.json()
-    assert set(session) == {"token", "renewal", "renewAfter"}
+    assert set(session) == {"token", "renewal", "renewAfter", "actsAs", "callers"}
+    assert session["callers"] == [{"userId": "dev@localhost", "roles": "admin of /"}]
     assert session["renewAfter"] == 6 * 3600
     assert await viewer_of(client, session["token"]) == "dev@localhost"
     again = await exchange(client, code=code)
@@ -87,6 +89,34 @@ async def test_a_session_is_renewed(client: httpx.AsyncClient, tmp_path: Path) -
     assert await viewer_of(client, second["token"]) == "dev@localhost"
     refused = await exchange(client, renewal=first["token"])
     assert (refused.status_code, code_of(refused)) == (401, "UNAUTHENTICATED")
+
+
+async def test_a_page_of_the_sample_data_acts_as_one_of_three_callers(
+    store: Store, tmp_path: Path
+) -> None:
+    groups = store.open_session(Caller("root", {ROOT: Role.ADMIN}, ROOT)).groups
+    for path in ("/usa", "/usa/northwest", "/eu"):
+        await groups.create(GroupPath(path), path)
+    async for client in clients_of(store, tmp_path):
+        first = (await exchange(client, code=issue_code(tmp_path))).json()
+        assert (first["actsAs"], first["callers"]) == (
+            "dev@localhost",
+            [
+                {"userId": "dev@localhost", "roles": "admin of /"},
+                {"userId": "contributor@localhost", "roles": "contributor of /usa/northwest"},
+                {"userId": "reader@localhost", "roles": "reader of /eu"},
+            ],
+        )
+        proof = {"renewal": first["renewal"], "actAs": "reader@localhost"}
+        second = (await exchange(client, **proof)).json()
+        third = (await exchange(client, renewal=second["renewal"])).json()
+        for session in (second, third):
+            assert session["actsAs"] == "reader@localhost"
+            assert await viewer_of(client, session["token"]) == "reader@localhost"
+        refused = await exchange(client, **{**proof, "actAs": "root"})
+        assert (refused.status_code, code_of(refused)) == (400, "BAD_USER_INPUT")
+        stranger = await exchange(client, renewal=first["token"], actAs="root")
+        assert (stranger.status_code, code_of(stranger)) == (401, "UNAUTHENTICATED")
 
 
 class Pauses:
@@ -150,6 +180,8 @@ async def test_a_long_code_is_not_hashed(tmp_path: Path, monkeypatch: pytest.Mon
         b'{"code": "CODE", "renewal": "a"}',
         b'{"code": "CODE", "user": "root"}',
         b'{"code": ["CODE"]}',
+        b'{"code": "CODE", "actAs": "dev@localhost"}',
+        b'{"actAs": "dev@localhost"}',
         b"\xff",
         b"[" * 16_000,
     ],
