@@ -102,15 +102,21 @@ def leading_route(path: str, config: PageConfig) -> BaseRoute:
 
 
 def read_examples(folder: Path) -> Iterator[dict[str, str | None]]:
-    """Yield a tab for each `*.graphql` in order of name, with its `*.json` file as variables."""
+    """Yield a tab for each `*.graphql` in order of name.
+
+    The files of the same name with `.json` and `.headers.json` are its variables and headers. In
+    the variables, `@pipeline GROUP NAME` stands for an id, which the page looks up.
+    """
     for query in sorted(folder.glob("*.graphql")):
-        variables = query.with_suffix(".json")
         yield {
-            "query": query.read_text(encoding="utf-8").rstrip(),
-            "variables": variables.read_text(encoding="utf-8").rstrip()
-            if variables.is_file()
-            else None,
+            "query": read_text(query),
+            "variables": read_text(query.with_suffix(".json")),
+            "headers": read_text(query.with_suffix(".headers.json")),
         }
+
+
+def read_text(path: Path) -> str | None:
+    return path.read_text(encoding="utf-8").rstrip() if path.is_file() else None
 
 
 def serve_page(

@@ -12,11 +12,12 @@ from typing import Final
 import uvicorn
 from starlette.applications import Starlette
 
-from penstock.datastore.objects.port import Files
+from penstock.datastore.objects.port import NO_FILES, Files
 from penstock.datastore.table.port import Table
 from penstock.datastore.table.schema_marker import THIS_RELEASE, TooOld, check_release, read_marker
 from penstock.server.app import Runtime, open_app, streams_of
 from penstock.server.auth.dev_identity import DevIdentity, dev_identity
+from penstock.server.auth.dev_tokens import DEV_USER
 from penstock.server.connections.descriptors import (
     MOST_CONNECTIONS,
     connections_for,
@@ -44,6 +45,7 @@ from penstock.server.runtime.stores import (
     server_url,
 )
 from penstock.server.runtime.worker_pool import run_workers
+from penstock.server.samples.audio import add_samples
 from penstock.server.samples.catalogue import DEFAULT_SIZE
 from penstock.server.samples.seeding import is_empty, seed
 from penstock.server.settings.settings import Settings
@@ -97,6 +99,8 @@ async def prepare_store(settings: Settings, url: str) -> DevIdentity | None:
         if settings.seed and settings.store == "sqlite" and await is_empty(store):
             with show_progress("Loading the sample data", DEFAULT_SIZE) as progress:
                 await seed(store, DEFAULT_SIZE, progress)
+                if store.files is not NO_FILES:
+                    await add_samples(store, DEV_USER)
         return await dev_identity(settings, store)
 
 

@@ -323,3 +323,60 @@ async def test_values_of_our_scalars_are_known_to_the_editor_of_variables(visit:
     await expect(marks.first).to_be_visible()
     assert await marks.count() < len(wrong["rows"])
     assert_quiet(visit)
+
+
+async def test_an_example_that_runs_rows_knows_the_id_of_its_pipeline(visit: Visit) -> None:
+    page = await sign_in(visit)
+    await page.get_by_role("tab", name="RunRows").click()
+    await expect(tool_editor(page)).to_contain_text('"pipelineId"')
+    await expect(tool_editor(page)).not_to_contain_text("@pipeline")
+    await run(page)
+    await expect(page.locator(ANSWER)).to_contain_text('"SUCCESS"')
+    await expect(page.locator(ANSWER)).to_contain_text("28.0765")
+    assert_quiet(visit)
+
+
+async def test_the_example_of_costs_asks_for_them_with_its_header(visit: Visit) -> None:
+    page = await sign_in(visit)
+    await page.get_by_role("tab", name="WhatItCosts").click()
+    await page.get_by_role("button", name="Headers").click()
+    await expect(tool_editor(page)).to_contain_text("X-Penstock-Cost")
+    async with page.expect_response("**/graphql") as heard:
+        await run(page)
+    answer = await (await heard.value).json()
+    assert answer["extensions"]["cost"].keys() >= {"requested", "maximum", "rcu", "wcu", "calls"}
+    assert_quiet(visit)
+
+
+async def test_the_page_acts_as_another_caller(visit: Visit) -> None:
+    page = await sign_in(visit)
+    choice = page.get_by_label("Act as")
+    assert await choice.locator("option").all_text_contents() == [
+        "admin of /",
+        "contributor of /usa/northwest",
+        "reader of /eu",
+    ]
+    async with page.expect_navigation():
+        await choice.select_option("reader@localhost")
+    await expect(choice).to_have_value("reader@localhost")
+    await write(page, "{ viewer { userId } }")
+    await run(page)
+    await expect(page.locator(ANSWER)).to_contain_text('"reader@localhost"')
+    async with page.expect_navigation():
+        await choice.select_option("dev@localhost")
+    await expect(choice).to_have_value("dev@localhost")
+    assert_quiet(visit)
+
+
+async def test_on_a_narrow_screen_the_caller_can_be_chosen_above_the_tabs(visit: Visit) -> None:
+    await visit.page.set_viewport_size({"width": 390, "height": 844})
+    page = await sign_in(visit)
+    choice = await page.get_by_label("Act as").bounding_box()
+    tabs = await page.locator(".graphiql-tab-button").first.bounding_box()
+    add = await page.get_by_role("button", name="New tab").bounding_box()
+    assert choice is not None
+    assert tabs is not None
+    assert add is not None
+    assert choice["y"] + choice["height"] <= tabs["y"]
+    assert tabs["y"] <= add["y"] < tabs["y"] + tabs["height"]
+    assert_quiet(visit)

@@ -170,12 +170,15 @@ class Ask:
         variables: Mapping[str, Any] | None = None,
         caller: Caller = ROOT,
         token: str | None = None,
+        operation: str | None = None,
     ) -> Answer:
         if self.noun != "pipeline":
             query = words_for(query, self.noun)
             variables = content_for(variables or {}, self.noun)
         try:
-            prepared = engine().prepare(OperationRequest(query=query, variables=variables or {}))
+            prepared = engine().prepare(
+                OperationRequest(query=query, variables=variables or {}, operation_name=operation)
+            )
         except RequestRejected as refused:
             return Answer(None, tuple(refused.errors), Units())
         if self.tokens and token is None:

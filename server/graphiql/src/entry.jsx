@@ -3,10 +3,11 @@ import { explorerPlugin } from "@graphiql/plugin-explorer";
 import { GraphiQL, HISTORY_PLUGIN } from "graphiql";
 import { createRoot } from "react-dom/client";
 import { createFetcher } from "./fetcher.js";
+import { Identity } from "./identity.jsx";
 import { scalars } from "./scalars.js";
 import { Session, takeCode } from "./session.js";
 import { SignIn } from "./signin.jsx";
-import { exampleTabs, forgetHeadersByDefault, initialEditors } from "./tabs.js";
+import { exampleTabs, forgetHeadersByDefault, hasTabs, initialEditors } from "./tabs.js";
 import "graphiql/style.css";
 import "@graphiql/plugin-explorer/style.css";
 import "./page.css";
@@ -18,13 +19,15 @@ const wasRefused = code !== null && !(await session.open(code));
 await session.token();
 
 forgetHeadersByDefault(localStorage);
-const tabs = exampleTabs(settings.examples);
+const fetcher = createFetcher(settings, session);
+const findsIds = session.isOpen && !hasTabs(localStorage);
+const tabs = await exampleTabs(settings.examples, findsIds ? fetcher : null);
 
 createRoot(document.getElementById("graphiql")).render(
   <>
     {session.isOpen ? null : <SignIn session={session} wasRefused={wasRefused} />}
     <GraphiQL
-      fetcher={createFetcher(settings, session)}
+      fetcher={fetcher}
       plugins={[HISTORY_PLUGIN, explorerPlugin()]}
       customScalarSchemas={scalars}
       defaultTabs={tabs}
@@ -32,7 +35,10 @@ createRoot(document.getElementById("graphiql")).render(
       shouldPersistHeaders
       {...initialEditors(localStorage, tabs)}
     >
-      <GraphiQL.Logo>Penstock</GraphiQL.Logo>
+      <GraphiQL.Logo>
+        <Identity session={session} />
+        <span>Penstock</span>
+      </GraphiQL.Logo>
     </GraphiQL>
   </>,
 );

@@ -26,6 +26,23 @@ export class Session {
     return this.url ? (await this.exchange({ code })) === 200 : false;
   }
 
+  /** The callers that the page can act as, none if it was given a token. */
+  get callers() {
+    return this.saved?.callers ?? [];
+  }
+
+  /** The caller that the page acts as. */
+  get actsAs() {
+    return this.saved?.actsAs;
+  }
+
+  /** Act as another caller from now on; resolves to false if the session has ended. */
+  async actAs(userId) {
+    const status = await this.exchange({ renewal: this.saved.renewal, actAs: userId });
+    if (status === 401) this.save(null);
+    return status === 200;
+  }
+
   /** Keep a token that the user has given, which nothing renews. */
   keep(token) {
     this.save({ token: token.trim().replace(/^bearer\s+/i, "") });
@@ -47,8 +64,8 @@ export class Session {
       body: JSON.stringify(proof),
     });
     if (answer.ok) {
-      const { token, renewal, renewAfter } = await answer.json();
-      this.save({ token, renewal, renewAt: Date.now() + renewAfter * 1000 });
+      const { renewAfter, ...session } = await answer.json();
+      this.save({ ...session, renewAt: Date.now() + renewAfter * 1000 });
     }
     return answer.status;
   }

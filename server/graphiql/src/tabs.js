@@ -1,7 +1,38 @@
-/** The example tabs; undefined without examples. */
-export function exampleTabs(examples) {
+const PIPELINE = /@pipeline (\S+) ([^"]+)/g;
+
+/** Whether a visit has saved its tabs, which are then opened in place of the examples. */
+export function hasTabs(storage) {
+  return storage.getItem("graphiql:tabState") !== null;
+}
+
+/**
+ * The example tabs; undefined without examples.
+ *
+ * With a fetcher, the pipelines that the variables name are replaced by their ids.
+ */
+export async function exampleTabs(examples, fetcher) {
   if (examples.length === 0) return undefined;
-  return examples.map(({ query, variables }) => ({ query, variables }));
+  const ids = fetcher ? await findPipelines(examples, fetcher).catch(() => new Map()) : new Map();
+  return examples.map(({ query, variables, headers }) => ({
+    query,
+    variables: variables?.replace(PIPELINE, (named) => ids.get(named) ?? named),
+    headers,
+  }));
+}
+
+/** The ids of the pipelines that the variables name, as far as the caller sees them. */
+async function findPipelines(examples, fetcher) {
+  const texts = examples.map(({ variables }) => variables ?? "").join();
+  const named = new Map([...texts.matchAll(PIPELINE)].map((found) => [found[0], found]));
+  const fields = [...named.values()].map(([, group, name], n) => {
+    const quoted = `name: ${JSON.stringify(name)}, group: ${JSON.stringify(group)}`;
+    return `p${n}: pipelineByName(${quoted}) { id }`;
+  });
+  const ids = new Map();
+  if (fields.length === 0) return ids;
+  const answer = await fetcher({ query: `{ ${fields.join(" ")} }` });
+  [...named.keys()].forEach((text, n) => ids.set(text, answer.data?.[`p${n}`]?.id));
+  return ids;
 }
 
 /**

@@ -91,8 +91,12 @@ async def test_the_page_names_its_assets_and_carries_its_settings(
         "subscriptionUrl": "/graphql",
         "sessionUrl": "/dev/session",
         "examples": [
-            {"query": "{ first }", "variables": None},
-            {"query": "query Second($n: Int) { second(n: $n) }", "variables": '{"n": 1}'},
+            {"query": "{ first }", "variables": None, "headers": None},
+            {
+                "query": "query Second($n: Int) { second(n: $n) }",
+                "variables": '{"n": 1}',
+                "headers": None,
+            },
         ],
     }
 
