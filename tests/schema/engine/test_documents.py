@@ -112,7 +112,7 @@ def test_where_the_schema_is_open_the_first_error_suggests_a_name() -> None:
     documents = DocumentCache(STRAWBERRY, Limits(suggestions=1))
     first, *others = documents.get("{ hellp sheld shelvez }").errors
     assert first["message"] == "Cannot query field 'hellp' on type 'Query'. " + (
-        " Did you mean 'hello', 'shelf', or 'sleep'?"
+        "Did you mean 'hello', 'shelf', or 'sleep'?"
     )
     assert len(others) == 2
     assert "Did you mean" not in str(others)

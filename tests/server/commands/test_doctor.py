@@ -23,6 +23,7 @@ from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
 from penstock.datastore.table.layout import JOB, PIPELINE, SCHEMA_MARKER
 from penstock.datastore.table.port import Put, Update
+from penstock.datastore.table.schema_marker import THIS_RELEASE
 from penstock.schema.core.relay import GlobalId
 from penstock.server.command_line import run
 from penstock.server.commands import doctor
@@ -43,6 +44,7 @@ from tests.server.commands.doctor_report import TOMBSTONE, examine, isolate
 from tests.support.sample_resources import USA, create_groups, make
 from tests.support.stores import REGION, moto_endpoint
 
+LATER = THIS_RELEASE.schema + 1
 Usage = namedtuple("Usage", "total used free")
 
 
@@ -350,7 +352,7 @@ async def test_a_table_that_needs_a_newer_release_fails(
 ) -> None:
     table = SqliteTable.open(tmp_path / "penstock.db")
     await table.create()
-    newer = {"schema": 9, "minimumReader": 9, "minimumWriter": 9}
+    newer = {"schema": LATER, "minimumReader": LATER, "minimumWriter": LATER}
     await table.transact([Update(key=SCHEMA_MARKER.key(), set=newer)])
     report = await examine(capsys, "--data-dir", str(tmp_path))
     assert (report.code, report.levels["table"]) == (3, "fail")
@@ -362,7 +364,7 @@ async def test_a_server_that_is_too_old_to_write_does_not_start(tmp_path: Path) 
     settings = Settings.load(data_dir=tmp_path, seed=False)
     table = SqliteTable.open(tmp_path / "penstock.db")
     await table.create()
-    newer = {"schema": 9, "minimumReader": 1, "minimumWriter": 9}
+    newer = {"schema": LATER, "minimumReader": 1, "minimumWriter": LATER}
     await table.transact([Update(key=SCHEMA_MARKER.key(), set=newer)])
     await table.close()
     with pytest.raises(CommandFailed, match="too old to write the table"):

@@ -75,7 +75,9 @@ def operations(example: Path) -> Sequence[str | None]:
     """Return the names of the operations of an example that are answered once."""
     parts = parse(document(example)).definitions
     return [
-        part.name and part.name.value for part in parts if isinstance(part, OperationDefinitionNode)
+        part.name.value if part.name else None
+        for part in parts
+        if isinstance(part, OperationDefinitionNode)
     ]
 
 
