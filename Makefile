@@ -82,9 +82,9 @@ graphiql:
 	  { $(MAKE) --no-print-directory node && $(PYTHON) server/graphiql/build.py; }
 
 .PHONY: release
-release: all ## build the wheel and the sdist, with the page inside, into dist/
+release: all ## build the wheel and the sdist, with the page inside, into dist/; REPOSITORY=https://... gives the package page its links
 	rm -rf dist
-	$(UV) build --quiet --build-constraints requirements/testing.txt
+	PENSTOCK_REPOSITORY=$(REPOSITORY) $(UV) build --quiet --build-constraints requirements/testing.txt
 	@ls -l dist
 
 .PHONY: tools

@@ -1,11 +1,16 @@
-"""A build hook: it refuses a wheel or an sdist without the GraphiQL page."""
+"""Hooks of a build: no wheel or sdist lacks the GraphiQL page, and the package page has links."""
 
+import os
+import re
 from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 PAGE = Path("penstock", "server", "graphiql", "dist", "index.html")
+ADDRESS = "PENSTOCK_REPOSITORY"
+LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|#)([^)]+)\)")
 
 
 class GraphiqlPageHook(BuildHookInterface):
@@ -14,3 +19,33 @@ class GraphiqlPageHook(BuildHookInterface):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if version != "editable" and not (Path(self.root) / PAGE).is_file():
             self.app.abort("The GraphiQL page is not built: run `make graphiql`, then build again.")
+
+
+class PackagePageHook(MetadataHookInterface):
+    """Shows the README, and with the address of the repository also where everything is.
+
+    A package page has no other files, so links of the README lead to the repository.
+    """
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        text = (Path(self.root) / "README.md").read_text(encoding="utf-8")
+        address = os.environ.get(ADDRESS, "").rstrip("/")
+        if address:
+            metadata["urls"] = {
+                "Repository": address,
+                "Documentation": f"{address}/blob/HEAD/docs/README.md",
+                "Changelog": f"{address}/blob/HEAD/CHANGELOG.md",
+                "Issues": f"{address}/issues",
+            }
+            text = make_links_absolute(text, address)
+        metadata["readme"] = {"content-type": "text/markdown", "text": text}
+
+
+def make_links_absolute(text: str, address: str) -> str:
+    """Return the Markdown with its relative links and pictures at the address."""
+
+    def lead(found: re.Match[str]) -> str:
+        picture, label, path = found.groups()
+        return f"{picture}[{label}]({address}/{'raw' if picture else 'blob'}/HEAD/{path})"
+
+    return LINK.sub(lead, text)

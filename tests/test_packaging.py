@@ -1,5 +1,6 @@
 """The wheel and the sdist: one package with the GraphiQL page, compatible with other packages."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -8,6 +9,8 @@ import time
 import tomllib
 import zipfile
 from collections.abc import Mapping
+from email import message_from_bytes
+from email.message import Message
 from importlib.metadata import version
 from pathlib import Path
 
@@ -119,6 +122,40 @@ def test_an_editable_build_without_the_page_leads_to_the_folders_of_the_reposito
 
 def test_a_wheel_has_at_most_four_megabytes(wheel: Path) -> None:
     assert wheel.stat().st_size <= MOST_WHEEL_BYTES
+
+
+def metadata_of(wheel: Path) -> Message:
+    with zipfile.ZipFile(wheel) as packed:
+        (name,) = (name for name in packed.namelist() if name.endswith("/METADATA"))
+        return message_from_bytes(packed.read(name))
+
+
+def test_the_package_page_shows_the_readme(wheel: Path) -> None:
+    metadata = metadata_of(wheel)
+    assert metadata["Description-Content-Type"] == "text/markdown"
+    assert metadata.get_payload(decode=True) == (ROOT / "README.md").read_bytes()
+    assert metadata.get_all("Project-URL") is None
+
+
+def test_with_the_address_of_the_repository_every_link_of_the_package_page_leads_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PENSTOCK_REPOSITORY", "https://git.example.org/penstock/")
+    metadata = metadata_of(build(ROOT, "wheel", tmp_path))
+    assert metadata.get_all("Project-URL") == [
+        "Repository, https://git.example.org/penstock",
+        "Documentation, https://git.example.org/penstock/blob/HEAD/docs/README.md",
+        "Changelog, https://git.example.org/penstock/blob/HEAD/CHANGELOG.md",
+        "Issues, https://git.example.org/penstock/issues",
+    ]
+    text = str(metadata.get_payload(decode=True), "utf-8")
+    links = re.findall(r"\]\(([^)]+)\)", text)
+    assert len(links) > 20
+    assert [link for link in links if not link.startswith(("https://", "#"))] == []
+    assert "(https://git.example.org/penstock/raw/HEAD/docs/images/graphiql.png)" in text
+    for link in links:
+        path = link.partition("/HEAD/")[2].partition("#")[0]
+        assert (ROOT / path).exists()
 
 
 def find_uv() -> str:
