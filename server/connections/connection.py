@@ -85,14 +85,17 @@ class GuardedConnection(asyncio.Protocol):
         self._length = 0
         self._body: SizedBody | ChunkedBody | None = None
         self._is_answering = self._is_paused = self._is_paused_by_protocol = False
-        self._is_websocket = False
+        self._is_websocket = self._brings_token = False
         self._dropped = self._read = 0
         self._caller: str | None = None
         self.serves_admin_only = False
+        self.site = ""
 
     # A transport of uvloop is no asyncio.Transport, but has its methods.
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self._real = transport
+        address = transport.get_extra_info("peername") or ("",)
+        self.site = site_of(str(address[0]))
         self._transport = GuardedTransport(transport, self)
         self._gate = self._gates.gate_of(transport)
         self.serves_admin_only = self._gate is not self._gates.main
@@ -171,7 +174,7 @@ class GuardedConnection(asyncio.Protocol):
 
     def trust(self) -> None:
         """Count the connection as busy: its client has proven who it is."""
-        if self._stage is Stage.UNPROVEN:
+        if self._stage in (Stage.UNPROVEN, Stage.PROVING):
             self._enter(None)
 
     def take_place(self, caller: str) -> bool:
@@ -197,8 +200,7 @@ class GuardedConnection(asyncio.Protocol):
             return None
         if self._caller is not None:
             return Party(caller=self._caller)
-        address = self._real.get_extra_info("peername") or ("",)
-        return Party(site=site_of(str(address[0])))
+        return Party(site=self.site)
 
     def give_way(self) -> None:
         """Refuse the request, whose client is slow to send the body."""
@@ -224,7 +226,8 @@ class GuardedConnection(asyncio.Protocol):
         if isinstance(protocol, asyncio.Protocol):
             self._inner = protocol
             self._is_websocket = True
-            self.distrust()
+            if not self._transport.is_closing():
+                self._enter(Stage.PROVING if self._brings_token else Stage.UNPROVEN)
 
     def switch_protocols(self) -> None:
         """Hand on the bytes of a WebSocket as they come, once its handshake is answered."""
@@ -331,6 +334,7 @@ class GuardedConnection(asyncio.Protocol):
         """Note that the request begins; raises RefusedRequest if it cannot be served."""
         if head.upgrades:
             check_handshake(head.raw)
+            self._brings_token = head.brings_token
         self._enter(None)
         if self._gate.is_full:
             if head.asks_for_health:

@@ -6,7 +6,7 @@ from collections import Counter, OrderedDict, deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from enum import IntEnum, StrEnum
-from itertools import islice
+from itertools import chain, islice
 from typing import Final, NamedTuple, Protocol
 
 from penstock.datastore.periodic import PeriodicTask, run_periodically
@@ -23,6 +23,12 @@ MAX_HELD_BYTES: Final = 32 * 2**20
 
 _SEEN: Final = 64
 """The connections among which the largest crowd is looked for."""
+
+_SEEN_SILENT: Final = 16
+"""The connections of each stage among which the largest silent crowd is looked for."""
+
+_GRACE_SECONDS: Final = 1.0
+"""Time in which a client that has just connected, or asked to, may be heard from."""
 
 _LONGEST_TICK: Final = 1.0
 _TICKS: Final = 4
@@ -62,12 +68,20 @@ class Stage(IntEnum):
     NEXT_REQUEST = 5
     READING = 6
     """The client is to read the answer; it may wait for something else at the same time."""
-    BODY = 7
+    PROVING = 7
+    """The token of a WebSocket's handshake is being checked."""
+    BODY = 8
     """More of a body that the application reads."""
 
 
 SILENT: Final = tuple(stage for stage in Stage if stage is not Stage.BODY)
 """The stages in which the client is silent, those of likely strangers first."""
+
+
+_STRANGERS: Final = frozenset(
+    (Stage.LEAVING, Stage.UNPROVEN, Stage.FIRST_HEAD, Stage.HEAD, Stage.REST_OF_BODY)
+)
+"""The stages of clients who have not shown who they are, or who are about to leave."""
 
 
 class Party(NamedTuple):
@@ -90,6 +104,10 @@ class WaitingConnection(Protocol):
         """Refuse the request whose body has not come, because its place is needed."""
 
     @property
+    def site(self) -> str:
+        """The site of the client's address."""
+
+    @property
     def party(self) -> Party | None:
         """The client whose body is awaited; None if the application reads none now."""
 
@@ -101,6 +119,7 @@ def time_limits(settings: LimitSettings) -> Mapping[Stage, float]:
     return {
         Stage.LEAVING: min(settings.head_seconds, _LEAVING_SECONDS),
         Stage.UNPROVEN: settings.head_seconds + proof_seconds,
+        Stage.PROVING: settings.head_seconds + proof_seconds,
         Stage.FIRST_HEAD: settings.head_seconds,
         Stage.HEAD: settings.head_seconds,
         Stage.REST_OF_BODY: settings.head_seconds,
@@ -256,10 +275,29 @@ class ConnectionGate:
             yield
 
     def _end_oldest(self) -> None:
-        connection = next(iter(next(filter(None, self._silent))))
+        connection = self._choose_silent()
         self.count_end(EndReason.CROWDED_OUT)
         self.remove(connection)
         connection.abort()
+
+
+    def _choose_silent(self) -> WaitingConnection:
+        """Return a silent connection, of which there is one, of the site that has the most.
+
+        It is one of likely strangers, or else of idle clients: neither is missed as much as a
+        client that has come a moment ago, whom others would keep out by coming all the time.
+        """
+        seen = [
+            (stage, since, one)
+            for stage in SILENT
+            for one, since in islice(self._lines[stage].items(), _SEEN_SILENT)
+        ]
+        ((largest, _),) = Counter(one.site for _, _, one in seen).most_common(1)
+        crowd = [each for each in seen if each[2].site == largest]
+        latest = self._clock() - _GRACE_SECONDS
+        late = (each for each in crowd if each[0] in _STRANGERS and each[1] <= latest)
+        idle = (each for each in crowd if each[0] is Stage.NEXT_REQUEST)
+        return next(chain(late, idle, crowd))[2]
 
 
 def _end_wait(connection: WaitingConnection, stage: Stage) -> None:

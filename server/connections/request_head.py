@@ -41,6 +41,9 @@ _MOST_DIGITS: Final = 18
 _OF_UPGRADES: Final = (b"upgrade", b"http2-settings")
 
 
+_TOKEN_FIELD: Final = b"\r\nauthorization:"
+
+
 class RequestHead(NamedTuple):
     """The framing of a request, and its head in the form that is handed on.
 
@@ -51,6 +54,11 @@ class RequestHead(NamedTuple):
     length: int = 0
     chunked: bool = False
     upgrades: bool = False
+
+    @property
+    def brings_token(self) -> bool:
+        """Whether the head has a token, which is not checked yet."""
+        return _TOKEN_FIELD in self.raw.lower()
 
     @property
     def asks_for_health(self) -> bool:

@@ -108,6 +108,10 @@ class WebSocketGuard(asyncio.Protocol):
         self._walker.admit(pay)
         self._connection.trust()
 
+    def distrust(self) -> None:
+        """Count the client as a stranger: its handshake has no token that is valid."""
+        self._connection.distrust()
+
     @property
     def has_paid(self) -> bool:
         """Tell whether the message that the application has just received is paid."""

@@ -260,6 +260,8 @@ class WebSocketConnection:
                 counted.close()
                 counted.enter_context(streams.hold_for(proven.caller))
                 self._admit(proven.caller)
+            elif self._guard is not None:
+                self._guard.distrust()
             sent = await self._sent_authorization()
             if proven is None or sent:
                 proven = await self._service.authenticate(sent or self._headers)
@@ -353,6 +355,12 @@ def _closing_for(error: Exception) -> CloseRequest:
             return CloseRequest(CloseCode.INTERNAL_ERROR, "Internal error")
 
 
+def _distrust(scope: Scope) -> None:
+    guard = guard_of(scope)
+    if guard is not None:
+        guard.distrust()
+
+
 class WebSocketApp:
     """Serves graphql-transport-ws and no other protocol, at any path.
 
@@ -368,10 +376,12 @@ class WebSocketApp:
         headers = request_headers(scope)
         await receive()
         if not is_origin_allowed(headers, self._origins):
+            _distrust(scope)
             await send({"type": "websocket.close"})  # answers the handshake with 403
             return
         socket = TextSocket(receive, send)
         if PROTOCOL not in scope.get("subprotocols", ()):
+            _distrust(scope)
             await send({"type": "websocket.accept"})
             code = CloseCode.SUBPROTOCOL_NOT_ACCEPTABLE
             await socket.close(CloseRequest(code, "Subprotocol not acceptable"))

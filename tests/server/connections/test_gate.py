@@ -7,6 +7,7 @@ from functools import partial
 
 import pytest
 
+from penstock.server.connections.connection import GuardedConnection
 from penstock.server.connections.gate import MAX_BEGINS, RESERVE, ConnectionGate, EndReason, Stage
 from tests.server.connections.wire import (
     ANSWER,
@@ -26,6 +27,7 @@ async def test_silent_connections_make_room_for_new_ones() -> None:
     wires = [served.connect()[1] for _ in range(39)]
     idle, idle_wire = served.connect()
     await served.say(idle, get())
+    served.clock.now += 1
     new = [served.connect() for _ in range(10)]
     assert [wire.was_aborted for wire in wires] == [True] * 10 + [False] * 29
     for connection, wire in new:
@@ -121,7 +123,8 @@ async def test_the_listener_for_administration_has_its_own_places_and_paths() ->
 class Waiting:
     """A connection that notes what its gate does to it, and may fail to end."""
 
-    def __init__(self, *, fails: bool = False) -> None:
+    def __init__(self, *, fails: bool = False, site: str = "") -> None:
+        self.site = site
         self.ended: list[Stage] = []
         self.was_aborted = False
         self._fails = fails
@@ -175,6 +178,53 @@ async def test_each_wait_for_a_silent_client_gives_its_place_away(stage: Stage) 
     assert [one.was_aborted for one in crowd] == [True] * 80 + [False] * 20
 
 
+def fill_with_idle(gate: ConnectionGate, clock: Clock, site: str) -> list[Waiting]:
+    """Fill the gate with connections of a site that have been idle for a minute."""
+    idle = [Waiting(site=site) for _ in range(gate.most)]
+    for one in idle:
+        gate.admit(one)
+        gate.move(one, Stage.FIRST_HEAD, Stage.NEXT_REQUEST)
+    clock.now += 60
+    return idle
+
+
+async def test_a_crowd_that_comes_all_the_time_keeps_no_other_site_out() -> None:
+    clock = Clock()
+    gate = ConnectionGate(40, SECONDS, clock)
+    fill_with_idle(gate, clock, "crowd")
+    good = Waiting(site="good")
+    assert gate.admit(good)
+    for _ in range(500):
+        clock.now += 0.02
+        assert gate.admit(Waiting(site="crowd"))
+    assert not good.was_aborted
+    gate.move(good, Stage.FIRST_HEAD, Stage.PROVING)
+    for _ in range(500):
+        assert gate.admit(Waiting(site="crowd"))
+    assert not good.was_aborted
+
+
+async def test_of_one_site_idle_clients_go_before_those_who_have_just_come() -> None:
+    clock = Clock()
+    gate = ConnectionGate(40, SECONDS, clock)
+    idle = fill_with_idle(gate, clock, "proxy")
+    for number in range(20):
+        clock.now += 0.02
+        assert gate.admit(Waiting(site="proxy"))
+        assert [one.was_aborted for one in idle].count(True) == number + 1
+
+
+async def test_of_one_site_silent_newcomers_go_before_idle_clients_after_a_moment() -> None:
+    clock = Clock()
+    gate = ConnectionGate(40, SECONDS, clock)
+    idle = fill_with_idle(gate, clock, "proxy")
+    late = Waiting(site="proxy")
+    assert gate.admit(late)
+    clock.now += 1
+    assert gate.admit(Waiting(site="proxy"))
+    assert (late.was_aborted, sum(one.was_aborted for one in idle)) == (True, 1)
+
+
 @pytest.mark.parametrize("stage", [None, *(one for one in Stage if one is not Stage.READING)])
 async def test_a_client_that_reads_again_counts_as_before(stage: Stage | None) -> None:
     gate = ConnectionGate(0, SECONDS, Clock())
@@ -222,6 +272,26 @@ async def test_sockets_that_prove_nothing_make_room_for_requests() -> None:
     await served.say(good, get())
     assert statuses(wire) == [200]
     assert [one.was_aborted for one in sockets] == [True] * 41 + [False] * 19
+
+
+async def test_a_handshake_with_a_token_gives_way_after_all_who_are_silent() -> None:
+    served = GuardedApp(NotingApp(), most=20)
+    fields = b"authorization: Bearer a\r\n\r\n"
+    proving, kept = served.connect()
+    await served.say(proving, HANDSHAKE[:-2] + fields)
+    sockets = []
+    for _ in range(60):
+        connection, wire = served.connect()
+        await served.say(connection, HANDSHAKE)
+        sockets.append(wire)
+    assert (statuses(kept), kept.was_aborted) == ([101], False)
+    assert sum(one.was_aborted for one in sockets) == 41
+    assert isinstance(proving, GuardedConnection)
+    proving.distrust()
+    for _ in range(20):
+        connection, wire = served.connect()
+        await served.say(connection, HANDSHAKE)
+    assert kept.was_aborted
 
 
 async def test_bodies_of_strangers_make_room_for_requests() -> None:

@@ -17,6 +17,7 @@ from penstock.server.connections.websocket_guard import WebSocketGuard
 SECONDS = {
     Stage.LEAVING: 2.0,
     Stage.UNPROVEN: 30.0,
+    Stage.PROVING: 30.0,
     Stage.FIRST_HEAD: 10.0,
     Stage.HEAD: 10.0,
     Stage.REST_OF_BODY: 10.0,

@@ -281,6 +281,7 @@ class SilentConnection:
     """A connection that says nothing."""
 
     party = None
+    site = ""
 
     def end_wait(self, _stage: Stage) -> None: ...
     def abort(self) -> None: ...
