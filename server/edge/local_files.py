@@ -7,6 +7,7 @@ import re
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager
 from email.utils import format_datetime
+from functools import partial
 
 from python_multipart.exceptions import MultipartParseError
 from python_multipart.multipart import MultipartParser, parse_options_header
@@ -24,6 +25,9 @@ from penstock.datastore.objects.directory import (
     UploadRefused,
 )
 from penstock.datastore.objects.port import Chunks, Stat, content_disposition
+from penstock.server.connections.connection import connection_of
+from penstock.server.core.sites import site_of
+from penstock.server.edge.file_transfers import FileTransfers, TooManyTransfers, Transfer
 
 PREFIX = "/files/"
 METHODS = "GET, HEAD, POST"
@@ -52,15 +56,11 @@ class RefusedFileRequest(Exception):
 
 
 class FilesRoute(BaseRoute):
-    """The route for all paths below `/files/`; each access needs a valid signature.
-
-    A transfer takes a file descriptor besides that of its connection, so they are bounded.
-    """
+    """The route for all paths below `/files/`; each access needs a valid signature."""
 
     def __init__(self, files: LocalFiles, most: int) -> None:
         self._files = files
-        self._most = most
-        self._running = 0
+        self._transfers = FileTransfers(most)
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         if scope["type"] == "http" and _path(scope).startswith(PREFIX):
@@ -93,10 +93,9 @@ class FilesRoute(BaseRoute):
     async def _answer(self, request: Request, held: AsyncExitStack) -> Response:
         if request.method in {"GET", "HEAD"}:
             link = self._signed_link(request, "GET")
-            held.enter_context(self._begin_transfer())
-            return _download(
-                request, link, await held.enter_async_context(self._files.open_file(link.key))
-            )
+            transfer = held.enter_context(self._begin_transfer(request.scope))
+            opened = await held.enter_async_context(self._files.open_file(link.key))
+            return _download(request, link, opened, transfer)
         if request.method == "POST":
             return await self._upload(request)
         raise RefusedFileRequest(405, f"Allowed are {METHODS}.", {"Allow": METHODS})
@@ -109,34 +108,28 @@ class FilesRoute(BaseRoute):
         return link
 
     @contextmanager
-    def _begin_transfer(self) -> Iterator[None]:
+    def _begin_transfer(self, scope: Scope) -> Iterator[Transfer]:
         """Count a transfer until the block ends; RefusedFileRequest if there are too many."""
-        if self._running >= self._most:
-            words = "Too many files are sent and received; try again later."
-            raise RefusedFileRequest(503, words, {"Retry-After": RETRY_AFTER})
-        self._running += 1
         try:
-            yield
-        finally:
-            self._running -= 1
+            with self._transfers.begin(_site_of(scope), partial(_end_request, scope)) as transfer:
+                yield transfer
+        except TooManyTransfers:
+            words = "Too many files are sent and received; try again later."
+            raise RefusedFileRequest(503, words, {"Retry-After": RETRY_AFTER}) from None
 
     async def _upload(self, request: Request) -> Response:
-        link = self._signed_link(request, "POST")
-        return await self._receive(request.headers, link, request.stream())
-
-    async def _receive(
-        self, headers: Headers, link: SignedLink, stream: AsyncIterator[bytes]
-    ) -> Response:
+        link, headers = self._signed_link(request, "POST"), request.headers
         if int(headers.get("content-length", "0")) > link.max_bytes + FORM_BYTES:
             raise _too_large(link)
-        form = MultipartForm(_boundary(headers), stream)
+        form = MultipartForm(_boundary(headers), request.stream())
         if await form.fields() != {"key": link.key, "Content-Type": link.content_type}:
             raise RefusedFileRequest(
                 403, "The fields of the form are not the ones that were signed."
             )
         try:
-            with self._begin_transfer():
-                etag = await self._files.write_upload(link, _limit_size(form.content(), link))
+            with self._begin_transfer(request.scope) as transfer:
+                content = _limit_size(form.content(), link, transfer)
+                etag = await self._files.write_upload(link, content)
         except UploadRefused:
             raise RefusedFileRequest(
                 409, "The file was confirmed and cannot be replaced any more."
@@ -258,13 +251,30 @@ def _boundary(headers: Headers) -> bytes:
     return boundary
 
 
-async def _limit_size(chunks: Chunks, link: SignedLink) -> Chunks:
-    size = 0
+def _site_of(scope: Scope) -> str:
+    address, _ = scope.get("client") or ("", 0)
+    return site_of(address)
+
+
+def _end_request(scope: Scope) -> None:
+    """Refuse an upload, or cut a download short, whose place another client needs."""
+    connection = connection_of(scope)
+    if connection is not None:
+        connection.give_way()
+
+
+async def _limit_size(chunks: Chunks, link: SignedLink, transfer: Transfer) -> Chunks:
     async for chunk in chunks:
-        size += len(chunk)
-        if size > link.max_bytes:
+        transfer.size += len(chunk)
+        if transfer.size > link.max_bytes:
             raise _too_large(link)
         yield chunk
+
+
+async def _count_size(chunks: Chunks, transfer: Transfer) -> Chunks:
+    async for chunk in chunks:
+        yield chunk
+        transfer.size += len(chunk)
 
 
 def _malformed_form() -> RefusedFileRequest:
@@ -277,7 +287,9 @@ def _too_large(link: SignedLink) -> RefusedFileRequest:
     return RefusedFileRequest(413, f"The file may have at most {link.max_bytes} bytes.")
 
 
-def _download(request: Request, link: SignedLink, opened: OpenFile) -> Response:
+def _download(
+    request: Request, link: SignedLink, opened: OpenFile, transfer: Transfer
+) -> Response:
     stat = opened.stat
     headers = _file_headers(link, stat)
     if stat.etag in _etags(request.headers.get("if-none-match", "")):
@@ -287,10 +299,11 @@ def _download(request: Request, link: SignedLink, opened: OpenFile) -> Response:
     headers["Content-Length"] = str(end - start)
     if request.method == "HEAD":
         return Response(headers=headers)
+    content = _count_size(opened.read(start, end), transfer)
     if wanted is None:
-        return StreamingResponse(opened.read(start, end), headers=headers)
+        return StreamingResponse(content, headers=headers)
     headers["Content-Range"] = f"bytes {start}-{end - 1}/{stat.size}"
-    return StreamingResponse(opened.read(start, end), 206, headers)
+    return StreamingResponse(content, 206, headers)
 
 
 def _file_headers(link: SignedLink, stat: Stat) -> dict[str, str]:

@@ -20,6 +20,7 @@ pytestmark = pytest.mark.xdist_group("hostile transfers")
 
 DESCRIPTORS = 256
 CROWD = 150
+OTHER_ADDRESS = "127.0.0.2"
 SETTINGS = {
     "PENSTOCK_ADMIN_PORT": "0",
     "PENSTOCK_LOG_FORMAT": "text",
@@ -135,3 +136,26 @@ def test_downloads_that_are_not_read_lock_nobody_out(target: AttackedServer) -> 
     download = f"GET {urlsplit(url).path} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n".encode()
     assert_crowd_locks_nobody_out(target, download)
     assert httpx.get(url, timeout=HUNG_SECONDS).content == LARGE
+
+
+def test_another_address_sends_and_receives_files_beside_a_crowd(target: AttackedServer) -> None:
+    upload = ask(target, FORM)["upload"]
+    with Talk(target.url) as talk:
+        talk.say(write_form(upload["form"], LARGE))
+        assert talk.reply().status == 204
+    url = ask(target, REGISTER, upload=upload["id"])["referenceDataset"]["download"]["url"]
+    download = f"GET {urlsplit(url).path} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n".encode()
+    form = ask(target, FORM)["upload"]["form"]
+    unfinished = write_form(form, LARGE[:70_000])[:-10]
+    for raw in (unfinished, download):
+        with crowd(target, raw) as opened:
+            wait_until(lambda: is_answered(target))
+            for _ in range(3):
+                with Talk(target.url, OTHER_ADDRESS) as talk:
+                    talk.say(download)
+                    assert talk.reply().body == LARGE
+                with Talk(target.url, OTHER_ADDRESS) as talk:
+                    talk.say(write_form(form, LARGE))
+                    assert talk.reply().status == 204
+            assert Counter(map(first_bytes, opened))[b"HTTP/1.1 503"] > CROWD // 4
+        wait_until(lambda: is_answered(target))
