@@ -148,7 +148,9 @@ def test_with_the_address_of_the_repository_every_link_of_the_package_page_leads
         "Changelog, https://git.example.org/penstock/blob/HEAD/CHANGELOG.md",
         "Issues, https://git.example.org/penstock/issues",
     ]
-    text = str(metadata.get_payload(decode=True), "utf-8")
+    payload = metadata.get_payload(decode=True)
+    assert isinstance(payload, bytes)
+    text = payload.decode()
     links = re.findall(r"\]\(([^)]+)\)", text)
     assert len(links) > 20
     assert [link for link in links if not link.startswith(("https://", "#"))] == []
