@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import logging
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
@@ -12,7 +13,9 @@ from typing import Final
 import uvicorn
 from starlette.applications import Starlette
 
+from penstock.datastore.errors import QuotaExceeded
 from penstock.datastore.objects.port import NO_FILES, Files
+from penstock.datastore.store import Store
 from penstock.datastore.table.port import Table
 from penstock.datastore.table.schema_marker import THIS_RELEASE, TooOld, check_release, read_marker
 from penstock.server.app import Runtime, open_app, streams_of
@@ -51,6 +54,8 @@ from penstock.server.samples.seeding import is_empty, seed
 from penstock.server.settings.settings import Settings
 from penstock.server.streams.registry import StreamRegistry
 from penstock.server.telemetry.tracing import export_spans
+
+logger = logging.getLogger("penstock.server")
 
 _LOOK_UP_SECONDS: Final = 0.1
 _ADMIN_CONNECTIONS: Final = 16
@@ -97,11 +102,20 @@ async def prepare_store(settings: Settings, url: str) -> DevIdentity | None:
         await _check_store(table, files, settings)
         store = build_store(table, settings, files)
         if settings.seed and settings.store == "sqlite" and await is_empty(store):
-            with show_progress("Loading the sample data", DEFAULT_SIZE) as progress:
-                await seed(store, DEFAULT_SIZE, progress)
-                if store.files is not NO_FILES:
-                    await add_samples(store, DEV_USER)
+            await _load_samples(store)
         return await dev_identity(settings, store)
+
+
+async def _load_samples(store: Store) -> None:
+    """Fill an empty store, as far as its quotas allow."""
+    try:
+        with show_progress("Loading the sample data", DEFAULT_SIZE) as progress:
+            await seed(store, DEFAULT_SIZE, progress)
+            if store.files is not NO_FILES:
+                await add_samples(store, DEV_USER)
+    except* QuotaExceeded as refused:
+        (first, *_) = refused.exceptions
+        logger.warning("a part of the sample data is left out, because of a quota: %s", first)
 
 
 async def serve_port(
