@@ -280,7 +280,6 @@ class ConnectionGate:
         self.remove(connection)
         connection.abort()
 
-
     def _choose_silent(self) -> WaitingConnection:
         """Return a silent connection, of which there is one, of the site that has the most.
 

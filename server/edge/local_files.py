@@ -287,9 +287,7 @@ def _too_large(link: SignedLink) -> RefusedFileRequest:
     return RefusedFileRequest(413, f"The file may have at most {link.max_bytes} bytes.")
 
 
-def _download(
-    request: Request, link: SignedLink, opened: OpenFile, transfer: Transfer
-) -> Response:
+def _download(request: Request, link: SignedLink, opened: OpenFile, transfer: Transfer) -> Response:
     stat = opened.stat
     headers = _file_headers(link, stat)
     if stat.etag in _etags(request.headers.get("if-none-match", "")):

@@ -110,7 +110,7 @@ class StoreContents:
 
 
 async def read_everything(store: MovableStore) -> StoreContents:
-    rows = [await _neutral_row(store, item) async for item in _scan(store.table)]
+    rows = [await neutral_row(store, item) async for item in _scan(store.table)]
     samples = {
         (name, key_of(item)): item
         async for name in list_every_table(store.table)
@@ -131,7 +131,7 @@ async def _scan(table: SampleTable) -> AsyncIterator[Item]:
             return
 
 
-async def _neutral_row(store: MovableStore, item: Item) -> Item:
+async def neutral_row(store: MovableStore, item: Item) -> Item:
     if SEALED in item:
         context = sealing_context(str(item["pk"])[2:], str(item["sk"])[3:])
         item = {**item, SEALED: (await store.vault.open(str(item[SEALED]), context)).decode()}

@@ -23,9 +23,7 @@ class Hall:
         self._held = held
 
     def begin(self, site: str, name: str = "") -> Transfer:
-        return self._held.enter_context(
-            self.transfers.begin(site, lambda: self.ended.append(name))
-        )
+        return self._held.enter_context(self.transfers.begin(site, lambda: self.ended.append(name)))
 
 
 def test_a_client_without_transfers_takes_the_slowest_place_of_the_largest_crowd() -> None:

@@ -1,0 +1,128 @@
+"""Moves a store of many pipelines to an emulator of DynamoDB and back, and compares everything.
+
+    python -m benchmarks.moving_there_and_back --size 100000 --folder /dev/shm/there
+
+Besides the pipelines the store has versions, tags, executions, files, samples, audio, playlists and
+a run. The emulator is dynoxide (`make tools`), in memory; for 100,000 pipelines it takes minutes.
+The folder keeps the first store, so that a second run does not seed again.
+"""
+
+import argparse
+import asyncio
+import shutil
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
+from decimal import Context, Decimal
+from hashlib import sha256
+from itertools import pairwise
+from pathlib import Path
+
+from penstock.datastore.moving.export import MovableStore
+from penstock.datastore.ngsi.table_names import list_every_table
+from penstock.datastore.table.port import Scan
+from penstock.server.command_line import run
+from penstock.server.runtime.movable_stores import open_movable_store
+from penstock.server.settings.settings import Settings
+from tests.datastore.moving.furnished_store import (
+    export_of,
+    furnish,
+    import_of,
+    neutral_row,
+    open_empty,
+)
+from tests.support.shared_clients import sharing_clients
+
+EXACT = Context(prec=50)
+
+Contents = tuple[int, int]
+"""The number of rows, samples and files of a store, and the sum of their digests."""
+
+
+async def move(folder: Path) -> None:
+    first = Settings.load(data_dir=folder / "first")
+    last = Settings.load(data_dir=folder / "last")
+    async with (
+        sharing_clients(),
+        open_movable_store(first) as seeded,
+        open_empty("dynoxide", folder) as emulated,
+        open_movable_store(last) as back,
+    ):
+        if not (folder / "furnished").exists():
+            await furnish(seeded)
+            (folder / "furnished").touch()
+        await back.table.create()
+        # The emulator reads the whole table for each part of a scan in parts.
+        middle = replace(emulated, segments=1)
+        stores = (seeded, middle, back)
+        for number, (source, target) in enumerate(pairwise(stores)):
+            archive = folder / f"archive-{number}"
+            began = time.perf_counter()
+            await export_of(source, archive).run()
+            exported = time.perf_counter()
+            counts = await import_of(target, archive).run()
+            ended = time.perf_counter()
+            moved = f"exported in {exported - began:.0f} s, imported in {ended - exported:.0f} s"
+            print(f"{counts.rows:,} rows, {counts.samples} samples, {counts.files} files {moved}")
+        found = [await sum_contents(store) for store in (seeded, back)]
+    if found[0] != found[1]:
+        raise SystemExit(f"the stores differ: {found}")
+    print(f"{found[0][0]:,} rows, samples and files are equal")
+
+
+async def sum_contents(store: MovableStore) -> Contents:
+    count = total = 0
+    async for part in _list_contents(store):
+        count += 1
+        total += int.from_bytes(sha256(part.encode()).digest()[:16])
+    return count, total
+
+
+async def _list_contents(store: MovableStore) -> AsyncIterator[str]:
+    after = None
+    while True:
+        page = await store.table.scan(Scan(after=after))
+        for item in page.items:
+            yield describe(await neutral_row(store, dict(item)))
+        after = page.last
+        if after is None:
+            break
+    async for name in list_every_table(store.table):
+        for item in (await store.destinations.table(name).scan(Scan())).items:
+            yield name + describe(item)
+    for key in await store.files.list(""):
+        content = sha256()
+        async for chunk in store.files.read(key):
+            content.update(chunk)
+        yield f"{key} {content.hexdigest()}"
+
+
+def describe(value: object) -> str:
+    """Return one text for equal values: each store has numbers in types of its own."""
+    match value:
+        case bool() | None | str():
+            return repr(value)
+        case int() | Decimal():
+            return str(Decimal(value).normalize(EXACT))
+        case Mapping():
+            return repr(sorted((name, describe(part)) for name, part in value.items()))
+        case Sequence():
+            return repr([describe(part) for part in value])
+        case _:
+            raise TypeError(f"a row holds {type(value)}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--size", type=int, default=2_000, help="number of pipelines")
+    parser.add_argument("--folder", type=Path, required=True, help="folder for all stores")
+    chosen = parser.parse_args()
+    if run(["seed", "--size", str(chosen.size), "--data-dir", str(chosen.folder / "first")]):
+        raise SystemExit("the store could not be seeded")
+    for name in ("archive-0", "archive-1", "last"):
+        shutil.rmtree(chosen.folder / name, ignore_errors=True)
+    asyncio.run(move(chosen.folder))
+
+
+if __name__ == "__main__":
+    main()
