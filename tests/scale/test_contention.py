@@ -106,5 +106,5 @@ async def test_one_server_that_writes_the_same_rows_meets_no_conflict(tmp_path: 
         result = await run_load(load, server, [f"{one}" for one in range(WRITES)], WRITES, "")
         assert result.failures == []
         assert proxy.counts.cancelled == {}
-        assert proxy.counts.succeeded < WRITES / 2
+        assert proxy.counts.succeeded < WRITES
         assert await load.check(table, 2 * WRITES) == []
