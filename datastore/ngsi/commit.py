@@ -129,6 +129,7 @@ class BatchCommitter:
             return None
         if not is_shared:
             await self.run_log.insert_run(segment.run, writes)
+            self.segments.note_commit()
             return segment
         return await self._commit_segment(segment, batch.events, writes)
 

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Final, NamedTuple, TypeAlias
 
 from penstock.datastore.records import StoredRecord
-from penstock.datastore.table.commit import Write
+from penstock.datastore.table.commit import Write, already_done
 from penstock.datastore.table.items import load, read_all
 from penstock.datastore.table.layout import INGEST_COUNT, OPEN_PREFIX
 from penstock.datastore.table.port import (
@@ -18,6 +18,7 @@ from penstock.datastore.table.port import (
     Compare,
     Exists,
     Key,
+    Missing,
     Query,
     Range,
     Table,
@@ -90,17 +91,13 @@ class Tally:
     def writes(self, shard: int, opened: OpenSegment | None = None) -> list[Write]:
         """The changes as writes, one for each service path.
 
-        Where events become pending, the row names the segment `opened` until it is settled.
+        Where events become pending, the row names the segment `opened` until it is settled. It does
+        so once, also if a database that forgot the request gets it again.
         """
-        named = {} if opened is None else {opened.attribute: opened.run}
         return [
-            Write(
-                Update(
-                    key=count_key(at, shard),
-                    add=_nonzero_changes(counts),
-                    set=named if counts.pending > 0 else {},
-                )
-            )
+            _naming_write(at, counts, opened)
+            if opened is not None and counts.pending > 0
+            else Write(Update(key=count_key(at, shard), add=_nonzero_changes(counts)))
             for at, counts in self._changes.items()
             if _nonzero_changes(counts)
         ]
@@ -124,6 +121,16 @@ class Tally:
     @property
     def places(self) -> list[ServicePathKey]:
         return list(self._changes)
+
+
+def _naming_write(at: ServicePathKey, counts: IngestCounts, segment: OpenSegment) -> Write:
+    update = Update(
+        key=count_key(at, segment.shard),
+        add=_nonzero_changes(counts),
+        set={segment.attribute: segment.run},
+        condition=Missing(segment.attribute),
+    )
+    return Write(update, already_done)
 
 
 def moving_writes(places: Iterable[ServicePathKey], segment: OpenSegment, run: str) -> list[Write]:

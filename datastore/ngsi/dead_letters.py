@@ -19,7 +19,7 @@ from penstock.datastore.ngsi.options import Persistence
 from penstock.datastore.ngsi.rows import Event
 from penstock.datastore.objects.port import Files
 from penstock.datastore.records import StoredRecord as Record
-from penstock.datastore.table.commit import Write
+from penstock.datastore.table.commit import Write, already_done
 from penstock.datastore.table.items import load, overwrite, read_rows, resource_id
 from penstock.datastore.table.layout import DEAD_LETTER
 from penstock.datastore.table.pages import Slice, Window, make_slice, read_records
@@ -155,7 +155,7 @@ class LetterGone(Exception):
 def dead_letter_insert(letter: DeadLetter) -> Write:
     """The write that inserts the row of a new letter."""
     key = DEAD_LETTER.item(id=letter.id, service=letter.service, path=letter.path)
-    return Write(Put({**key, **_letter_attributes(letter)}, Missing()))
+    return Write(Put({**key, **_letter_attributes(letter)}, Missing()), already_done)
 
 
 def dead_letter_delete(letter: DeadLetter) -> Write:

@@ -120,6 +120,10 @@ LINES_THREADED: Final = 200
 _COMPRESSION_LEVEL = 1
 
 
+class DamagedLines(Unavailable):
+    """The file is there, and cannot be read."""
+
+
 @dataclass(frozen=True, slots=True)
 class LineFiles(Generic[T]):
     """Compressed files of JSON lines, each line one value of a type."""
@@ -138,14 +142,14 @@ class LineFiles(Generic[T]):
         await self.files.write(key, single_chunk(packed), content_type=CONTENT_TYPE)
 
     async def read(self, key: str) -> list[T]:
-        """Read a file; raises NotFound, and Unavailable for a damaged file."""
+        """Read a file; raises NotFound, DamagedLines and Unavailable."""
         packed = b"".join([chunk async for chunk in self.files.read(key)])
         try:
             if len(packed) > THREADED_BYTES:
                 return await to_thread(self._decompress_lines, packed)
             return self._decompress_lines(packed)
         except (OSError, EOFError, zlib.error, msgspec.MsgspecError) as error:
-            raise Unavailable(f"The file {key} is damaged.") from error
+            raise DamagedLines(f"The file {key} is damaged.") from error
 
     async def pages_before(self, folder: str, moment: datetime) -> AsyncIterator[Sequence[str]]:
         """Yield the files of a folder that lie in the folders of the days before, page by page."""

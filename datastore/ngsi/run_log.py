@@ -5,6 +5,7 @@ the state LOADING, leased to the worker that wrote it. If that worker dies, anot
 run. The history of a run begins with the first event that is out of the ordinary, such as this.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -35,6 +36,8 @@ EVENTS: Final = "events"
 PERSISTED: Final = "persisted"
 DEAD: Final = "deadLettered"
 ITEMS: Final = "items"
+
+_SEGMENT: Final = re.compile(r"events\.ndjson\.gz|[\w-]+\.\d\d\.ndjson\.gz", re.ASCII)
 
 _MAX_TYPES = 1000
 _MAX_CLAIMED = 20
@@ -119,9 +122,10 @@ class RunLog:
     async def list_files(self, run: Run) -> list[str]:
         """List the files of a run's segments, oldest first; raises NotFound if there are none.
 
-        There are fewer than a page holds.
+        There are fewer than a page holds. Other objects in the run's folder are not ours.
         """
-        files = list(await self.lines.files.list(run.run_id))
+        found = await self.lines.files.list(run.run_id)
+        files = [key for key in found if _SEGMENT.fullmatch(key.removeprefix(run.run_id))]
         if not files:
             raise NotFound("The segments are gone.", ("runId",))
         return files

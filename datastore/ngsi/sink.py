@@ -14,14 +14,14 @@ from typing import Final
 
 from penstock.datastore.access.access import Access, Budget
 from penstock.datastore.clock import Clock
-from penstock.datastore.errors import IllegalState, NotFound
+from penstock.datastore.errors import IllegalState, NotFound, Unavailable
 from penstock.datastore.manifest.records import Run
 from penstock.datastore.ngsi.commit import BatchCommitter, RetryWindow
 from penstock.datastore.ngsi.counts import SHARDS
 from penstock.datastore.ngsi.dead_letters import LetterFiles
 from penstock.datastore.ngsi.destinations import Destinations
 from penstock.datastore.ngsi.directory import Catalog
-from penstock.datastore.ngsi.events import LineFiles
+from penstock.datastore.ngsi.events import DamagedLines, LineFiles
 from penstock.datastore.ngsi.inbox import WORKERS, Inbox, IntakeResult
 from penstock.datastore.ngsi.intake.in_flight import InFlightLimit
 from penstock.datastore.ngsi.loading.lanes import DestinationLanes
@@ -110,13 +110,17 @@ class NotificationSink:
         for run in runs:
             try:
                 await self._take_over_run(run)
-            except NotFound as gone:
+            except (NotFound, DamagedLines) as unreadable:
                 with suppress(IllegalState):
-                    await ledger.mark_failed(run, gone.message)
+                    await ledger.mark_failed(run, unreadable.message)
+            except Unavailable as error:
+                logger.warning("a run cannot be taken over yet: %s", error.message)
         return len(runs)
 
     async def _take_over_run(self, run: Run) -> None:
         segments, ledger = self.committer.segments, self.committer.run_log
+        if segments.holds(run):
+            return
         files = await ledger.list_files(run)
         if files == [run.run_id + FILE]:
             self._load_again(

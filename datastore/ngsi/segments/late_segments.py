@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from penstock.datastore.errors import NotFound
 from penstock.datastore.ngsi.counts import OpenSegment, ServicePathKey, read_open_segments
 from penstock.datastore.ngsi.directory import walk_service_paths
+from penstock.datastore.ngsi.events import DamagedLines
 from penstock.datastore.ngsi.run_log import has_ended, marked_run
 from penstock.datastore.ngsi.segments.shared_runs import segment_file
 from penstock.datastore.ngsi.segments.writer import SegmentWriter
@@ -52,8 +53,8 @@ async def _enter_late_segment(segments: SegmentWriter, segment: OpenSegment) -> 
     file = segment_file(marked_run(segment.run).run_id, segment.id, segment.shard)
     try:
         events = await segments.log.lines.read(file)
-    except NotFound:
-        logger.error("the segment %s is gone, and its events stay pending", file)
+    except (NotFound, DamagedLines) as error:
+        logger.error("a segment is lost, and its events stay pending: %s", error.message)
         return False
     logger.warning("the segment %s was committed late, and enters a run again", file)
     return await segments.enter_again(segment, events, held=False) is not None

@@ -6,6 +6,7 @@ left to store.
 """
 
 import asyncio
+import logging
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -23,10 +24,13 @@ from penstock.datastore.ngsi.counts import (
     moving_writes,
     open_segments,
 )
+from penstock.datastore.ngsi.events import DamagedLines
 from penstock.datastore.ngsi.rows import Event
 from penstock.datastore.ngsi.run_log import RunLog, run_mark
 from penstock.datastore.ngsi.segments.shared_runs import Segment, SharedRun
 from penstock.datastore.table.items import read_rows
+
+logger = logging.getLogger("penstock.ngsi")
 
 RUN_SEGMENTS: Final = 500
 RUN_SECONDS: Final = 300
@@ -51,15 +55,17 @@ class SegmentWriter:
     runs: dict[str, SharedRun] = field(default_factory=dict)
     _current: SharedRun | None = None
     _latest: int = -RUN_SECONDS
+    _has_failed: bool = False
     _opening: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def write(self, events: Sequence[Event]) -> Segment:
         """Write a segment; its run is in the manifest, unless it is one of its own.
 
         A segment has a run of its own if it comes more than a lease's time after the one before:
-        a shared run would cost more.
+        a shared run would cost more. So has each behind a commit that failed: a shared run would be
+        left behind by each.
         """
-        alone = self._now - self._latest > self.log.lease_seconds
+        alone = self._has_failed or self._now - self._latest > self.log.lease_seconds
         self._latest = self._now
         if alone or sum(shared.open for shared in self.runs.values()) >= MAX_OPEN:
             run = await self.log.write_segment(events)
@@ -122,6 +128,16 @@ class SegmentWriter:
             segment.shared.open -= 1
             if committed:
                 segment.shared.lost = segment.shared.sealed = True
+                self._has_failed = True
+
+    def note_commit(self) -> None:
+        """Note that a commit succeeded, so that segments may share runs again."""
+        self._has_failed = False
+
+    def holds(self, run: Run) -> bool:
+        """Whether this process has the run already, under the same fence."""
+        shared = self.runs.get(run.id)
+        return shared is not None and shared.run.fence == run.fence
 
     def seal(self) -> list[SharedRun]:
         """Seal the present run; return the runs that are done."""
@@ -165,19 +181,34 @@ class SegmentWriter:
         shared.open = 1
         self.runs[run.id] = shared
         try:
-            for file in files:
-                id, shard, *_ = file.removeprefix(run.run_id).split(".")
-                events = await self.log.lines.read(file)
-                is_open = await self._is_open(OpenSegment(int(shard), id, run_mark(run)), events)
-                if is_open or shared.was_loaded:
-                    shared.open += 1
-                    hand_over(Segment(id, run, int(shard), shared, settled=not is_open), events)
+            # What is handed over before a file cannot be read would be handed over again later.
+            found = [each for file in files if (each := await self._read_segment(shared, file))]
+            for segment, events in found:
+                shared.open += 1
+                hand_over(segment, events)
         except BaseException:
             shared.lost = True
             raise
         finally:
             shared.open -= 1
         return shared
+
+    async def _read_segment(
+        self, shared: SharedRun, file: str
+    ) -> tuple[Segment, Sequence[Event]] | None:
+        """Read a segment that is to be stored; None for one that is settled, gone or damaged."""
+        run = shared.run
+        id, shard, *_ = file.removeprefix(run.run_id).split(".")
+        try:
+            events = await self.log.lines.read(file)
+        except (NotFound, DamagedLines) as error:
+            logger.error("a segment is lost, and its events stay pending: %s", error.message)
+            shared.failure = error.message
+            return None
+        is_open = await self._is_open(OpenSegment(int(shard), id, run_mark(run)), events)
+        if not is_open and not shared.was_loaded:
+            return None
+        return Segment(id, run, int(shard), shared, settled=not is_open), events
 
     async def _mark(self, shared: SharedRun) -> None:
         if shared.failure is not None:
