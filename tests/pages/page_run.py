@@ -17,6 +17,7 @@ from tests.pages.shown_answers import AnswerDiffers, Names
 from tests.support.patience import HUNG_SECONDS
 from tests.support.penstock_command import token_of
 from tests.support.server_process import VERIFY_TLS, RunningServer, environment
+from tests.support.warm_start import INHERITED, connect_warm_process
 
 PORT = "127.0.0.1:8000"
 """The address of the server on every page."""
@@ -58,6 +59,7 @@ class PageRun:
             "PENSTOCK_URL": server.url,
             "PENSTOCK_DATA_DIR": str(server.data_dir),
             "HOME": str(folder),
+            INHERITED: str(connect_warm_process().fileno()),
         }
         self._at = server.data_dir.parent
 
@@ -120,6 +122,7 @@ class PageRun:
             text=True,
             timeout=HUNG_SECONDS,
             check=False,
+            pass_fds=[connect_warm_process().fileno()],
         )
 
     def _check(self, run: "subprocess.CompletedProcess[str]", step: Step) -> None:

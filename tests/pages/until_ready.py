@@ -1,4 +1,7 @@
-"""`penstock` for the shells of pages: a server that is ready is stopped."""
+"""`penstock` for the shells of pages: a fork of the warm process; a ready server is stopped.
+
+This file loads nothing of the product, so that it starts at once.
+"""
 
 import os
 import signal
@@ -7,16 +10,27 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
+from tests.support.warm_start import INHERITED, start_program
+
 READY = "Ctrl-C stops"
 """The beginning of the line that says that a server is ready."""
 
 
 def main(arguments: Sequence[str]) -> NoReturn:
-    command = [sys.executable, "-m", "penstock", *arguments]
     if arguments[:1] != ["serve"]:
-        os.execv(sys.executable, command)
-    local = [{"0.0.0.0": "127.0.0.1"}.get(argument, argument) for argument in command]
-    sys.exit(run_until_ready([*local, *free_ports(arguments)]))
+        sys.exit(run_in_fork(arguments))
+    local = [{"0.0.0.0": "127.0.0.1"}.get(argument, argument) for argument in arguments]
+    command = [sys.executable, "-m", "penstock", *local, *free_ports(arguments)]
+    sys.exit(run_until_ready(command))
+
+
+def run_in_fork(arguments: Sequence[str]) -> int:
+    """Run the command to its end, and return its exit code."""
+    variables = {name: text for name, text in os.environ.items() if name != INHERITED}
+    program = start_program(
+        "penstock", *arguments, variables=variables, given=0, output=1, errors=2
+    )
+    return program.wait()
 
 
 def free_ports(arguments: Sequence[str]) -> list[str]:

@@ -18,6 +18,9 @@ from typing import IO
 
 from tests.support.warm_process import Order
 
+INHERITED = "WARM_PROCESS"
+"""The variable with the descriptor of a connection, which the process has inherited."""
+
 
 class Program:
     """A running program, with what `subprocess.Popen` offers of it."""
@@ -71,8 +74,9 @@ def start_program(
     output: IO[bytes] | int,
     errors: IO[bytes] | int,
     descriptors: tuple[int, int] | None = None,
+    given: IO[bytes] | int = DEVNULL,
 ) -> Program:
-    """Start a module as a program, with nothing on standard input.
+    """Start a module as a program, with `given` on standard input.
 
     `descriptors` are the soft and the hard limit that it starts with.
     """
@@ -84,22 +88,27 @@ def start_program(
         descriptors=list(descriptors) if descriptors else None,
     )
     mine, its = socket.socketpair()
-    with its, open(os.devnull, "rb") as nothing, ExitStack() as opened:
-        files = [nothing.fileno(), _number(output, opened), _number(errors, opened)]
+    with its, ExitStack() as opened:
+        files = [_number(each, opened) for each in (given, output, errors)]
         mine.sendall(json.dumps(order).encode() + b"\n")
-        socket.send_fds(_warm_process(), [b"+"], [its.fileno(), *files])
+        socket.send_fds(connect_warm_process(), [b"+"], [its.fileno(), *files])
     return Program(mine, module)
 
 
 def _number(file: IO[bytes] | int, opened: ExitStack) -> int:
     if file == DEVNULL:
-        return opened.enter_context(open(os.devnull, "wb")).fileno()
+        return opened.enter_context(open(os.devnull, "r+b")).fileno()
     return file if isinstance(file, int) else file.fileno()
 
 
 @cache
-def _warm_process() -> socket.socket:
-    """Return the connection to this process's warm process, started at its first use."""
+def connect_warm_process() -> socket.socket:
+    """Return the connection to this process's warm process, started at its first use.
+
+    A process that is given its parent's connection uses that.
+    """
+    if INHERITED in os.environ:
+        return socket.socket(fileno=int(os.environ[INHERITED]))
     mine, its = socket.socketpair()
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PENSTOCK_")}
     with its:
