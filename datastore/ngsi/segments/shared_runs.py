@@ -12,9 +12,10 @@ from penstock.datastore.ngsi.run_log import DEAD, EVENTS, PERSISTED, run_mark
 class SharedRun:
     """A run of several segments: `open` are not settled, `written` are all so far.
 
-    A sealed run gets no more segments. `lost` is set if another worker may hold the run; then this
-    process neither renews its lease nor marks it. `failure` says why a settled segment could not be
-    stored again. `idle_rounds` counts the renewals of its lease since the last segment.
+    `held_events` is the number of events in the latter. A sealed run gets no more segments. `lost`
+    is set if another worker may hold the run; then this process neither renews its lease nor marks
+    it. `failure` says why a settled segment could not be stored again. `idle_rounds` counts the
+    renewals of its lease since the last segment.
     """
 
     run: Run
@@ -23,6 +24,7 @@ class SharedRun:
     dead: int = 0
     open: int = 0
     written: int = 0
+    held_events: int = 0
     renewed_at: int = 0
     idle_rounds: int = 0
     sealed: bool = False

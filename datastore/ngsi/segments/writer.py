@@ -34,6 +34,9 @@ logger = logging.getLogger("penstock.ngsi")
 
 RUN_SEGMENTS: Final = 500
 RUN_SECONDS: Final = 300
+RUN_EVENTS: Final = 2_000
+"""The events behind which a run is full: who takes it over holds all of them at once."""
+
 IDLE_ROUNDS: Final = 3
 """The renewals without a segment after which a run ends: one more costs a seventh of a run."""
 
@@ -74,7 +77,7 @@ class SegmentWriter:
             shared = self._usable_run()
             if shared is None:
                 return await self._open_run(events)
-            segment = self._add_segment(shared)
+            segment = self._add_segment(shared, events)
         try:
             await self.log.lines.write(segment.file, events)
         except BaseException:
@@ -232,22 +235,24 @@ class SegmentWriter:
         """Enter a run with its first segment, whose file is there before the run."""
         self.seal()
         shared = SharedRun(self.log.new_shared_run())
-        segment = self._add_segment(shared)
+        segment = self._add_segment(shared, events)
         await self.log.lines.write(segment.file, events)
         await self.log.insert_run(shared.run, [])
         self._current = self.runs[shared.run.id] = shared
         return segment
 
-    def _add_segment(self, shared: SharedRun) -> Segment:
+    def _add_segment(self, shared: SharedRun, events: Sequence[Event]) -> Segment:
         # Files are listed in the order of their ids.
         id = f"{shared.written:03}{secrets.token_urlsafe(_ID_BYTES)}"
         shared.open += 1
         shared.written += 1
+        shared.held_events += len(events)
         return Segment(id, shared.run, self.shard, shared)
 
     def _is_full(self, shared: SharedRun) -> bool:
         old = self._now - shared.run.added_at >= RUN_SECONDS
-        return shared.lost or old or shared.written >= RUN_SEGMENTS
+        many = shared.written >= RUN_SEGMENTS or shared.held_events >= RUN_EVENTS
+        return shared.lost or old or many
 
     def _is_late(self, shared: SharedRun) -> bool:
         """Whether so much of the lease is over that another worker might soon claim the run."""

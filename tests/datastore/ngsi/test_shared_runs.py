@@ -85,6 +85,20 @@ async def test_a_full_run_is_followed_by_another(
 
 
 @on_sqlite
+async def test_a_run_with_as_many_events_as_one_server_should_hold_is_followed_by_another(
+    world: SinkWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "RUN_EVENTS", 4)
+    async with world.open_sink(QUICK, **settings(Watch())) as sink:
+        await store(world, sink, "car0")
+        for number in range(3):
+            await accept(sink, f"car{number}a", f"car{number}b")
+            await world.wait_until_settled()
+        await sink.loader.drain()
+        assert [(run.counts or {})["events"] for run in await runs(sink)] == [1, 4, 2]
+
+
+@on_sqlite
 async def test_no_segment_joins_a_run_whose_lease_is_half_over(world: SinkWorld) -> None:
     watch = Watch()
     async with world.open_sink(QUICK, **settings(watch)) as sink:
