@@ -11,7 +11,7 @@ from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import IllegalState, Unavailable
 from penstock.datastore.executions.access import require_control
 from penstock.datastore.executions.claims import with_end_state
-from penstock.datastore.executions.files import ingest_key
+from penstock.datastore.executions.files import end_staged_uploads, ingest_key
 from penstock.datastore.executions.reading import ReadExecutions, VisibleExecution
 from penstock.datastore.executions.records import (
     EventKind,
@@ -59,6 +59,8 @@ class ChangeExecutions:
             # Its form is valid still, but holds no place of the caller's open uploads any more.
             await self.access.files.refuse_uploads(ingest_key(cancelled))
             await self.access.files.delete(ingest_key(cancelled))
+        if cancelled.fence > 0:
+            await end_staged_uploads(self.access.files, cancelled)
         return cancelled
 
     async def retry(self, id: str) -> Execution:

@@ -17,9 +17,11 @@ from penstock.datastore.executions.cancel_and_retry import illegal_state_error
 from penstock.datastore.executions.claims import ClaimLost, Claims, with_counts, with_end_state
 from penstock.datastore.executions.files import (
     CSV_TYPE,
+    end_staged_uploads,
     errors_key,
     input_key,
     output_key,
+    refuse_staged_uploads,
     staged_key,
 )
 from penstock.datastore.executions.pinned_inputs import find_datasets, find_input
@@ -95,6 +97,8 @@ class ExternalWorkers:
         claimed = await self._claims.claim(execution, name)
         if claimed is None:
             raise illegal_state_error(await self._read_permitted(id))
+        if execution.state is ExecutionState.IN_PROGRESS:
+            await end_staged_uploads(self.files, execution)
         return await self._prepare_claim(claimed)
 
     async def heartbeat(self, id: str, fence: int, counts: RowCounts) -> Execution:
@@ -119,11 +123,7 @@ class ExternalWorkers:
                 name = key.rpartition("/")[2]
                 raise IllegalState(f"{name} was not uploaded yet.", claimed.state.name)
         await self._publish(claimed, counts, keys)
-        ended = await self._end(claimed, ExecutionState.SUCCESS, counts)
-        with suppress(Unavailable):  # They are then removed with the execution.
-            for key in keys:
-                await self.files.delete(staged_key(key, fence))
-        return ended
+        return await self._end(claimed, ExecutionState.SUCCESS, counts)
 
     async def fail(self, id: str, fence: int, code: str, message: str) -> Execution:
         """End the execution in failure with a reason; uploaded rejected rows are kept."""
@@ -146,6 +146,7 @@ class ExternalWorkers:
         code: str | None = None,
         message: str | None = None,
     ) -> Execution:
+        await refuse_staged_uploads(self.files, claimed)
         after = with_counts(
             with_end_state(claimed, state, self.access.clock.now(), self.rules), counts
         )
@@ -153,6 +154,8 @@ class ExternalWorkers:
             await self._claims.end(claimed, replace(after, code=code, message=message))
         except ClaimLost as lost:
             raise _claim_lost_error(lost) from None
+        with suppress(Unavailable):  # They are then removed with the execution.
+            await end_staged_uploads(self.files, claimed)
         return await self._read_permitted(claimed.id)
 
     async def _is_uploaded(self, claimed: Execution, key: str) -> bool:

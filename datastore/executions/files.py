@@ -40,6 +40,25 @@ def staged_key(key: str, fence: int) -> str:
     return f"{key}.{fence}"
 
 
+def staged_keys(execution: Execution) -> tuple[str, str]:
+    """The keys under which the worker of the present claim uploads the output and the errors."""
+    fence = execution.fence
+    return staged_key(output_key(execution), fence), staged_key(errors_key(execution), fence)
+
+
+async def refuse_staged_uploads(files: Files, execution: Execution) -> None:
+    """Let the forms of the present claim write nothing any more, whether it has forms or not."""
+    for key in staged_keys(execution):
+        await files.refuse_uploads(key)
+
+
+async def end_staged_uploads(files: Files, execution: Execution) -> None:
+    """Remove what was uploaded for a claim that is over, and refuse more of it."""
+    await refuse_staged_uploads(files, execution)
+    for key in staged_keys(execution):
+        await files.delete(key)
+
+
 async def delete_files(files: Files, execution: Execution) -> None:
     """Delete all files of an execution, also copies and uploads that were never used."""
     await files.delete(ingest_key(execution))

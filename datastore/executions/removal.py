@@ -7,9 +7,13 @@ from functools import partial
 
 from penstock.datastore.clock import Clock
 from penstock.datastore.executions.create import tag_writes
-from penstock.datastore.executions.files import delete_files, ingest_key
+from penstock.datastore.executions.files import (
+    delete_files,
+    ingest_key,
+    refuse_staged_uploads,
+)
 from penstock.datastore.executions.queue import due_executions
-from penstock.datastore.executions.records import Execution
+from penstock.datastore.executions.records import Execution, ExecutionState
 from penstock.datastore.executions.rows import (
     DueStage,
     due_key,
@@ -84,6 +88,8 @@ class ExecutionRemoval:
             return False
         if execution.upload_until is not None and execution.upload_until > self.clock.timestamp():
             await self.files.refuse_uploads(ingest_key(execution))
+        if execution.state is ExecutionState.IN_PROGRESS:
+            await refuse_staged_uploads(self.files, execution)
         await delete_files(self.files, execution)
         await self._delete_result(execution)
         await self._delete_events(execution)

@@ -13,7 +13,12 @@ from penstock.datastore.clock import Clock
 from penstock.datastore.datasets.table_cache import DatasetTables
 from penstock.datastore.errors import PenstockError, Unavailable
 from penstock.datastore.executions.claims import ClaimLost, Claims, with_end_state
-from penstock.datastore.executions.files import delete_files, errors_key, output_key
+from penstock.datastore.executions.files import (
+    delete_files,
+    end_staged_uploads,
+    errors_key,
+    output_key,
+)
 from penstock.datastore.executions.reading import find_execution
 from penstock.datastore.executions.records import Execution, ExecutionRules, ExecutionState
 from penstock.datastore.executions.row_engine import LOCAL_ENGINE, RowEngine
@@ -60,6 +65,10 @@ class ExecutionWorker:
         now = self.clock.now()
         for execution in await claimable_in_turn(self.table, now, self.rules, self.kept):
             if claimed := await self._claims.claim(execution, self.worker):
+                if execution.state is ExecutionState.IN_PROGRESS:
+                    # An external worker may have had it, and forms that are valid still.
+                    with suppress(PenstockError):
+                        await end_staged_uploads(self.files, execution)
                 await self.run(claimed)
                 return True
         return False

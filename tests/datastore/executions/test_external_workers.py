@@ -16,6 +16,9 @@ from penstock.datastore.executions.files import (
     output_key,
     staged_key,
 )
+from penstock.datastore.executions.records import Execution
+from penstock.datastore.objects.directory import LocalFiles, SignedLink, UploadRefused
+from penstock.datastore.objects.port import single_chunk
 from penstock.datastore.records import Pipeline
 from penstock.datastore.roles import Role
 from penstock.datastore.store import Store
@@ -270,3 +273,50 @@ async def test_a_worker_has_a_name(store: Store, pipeline: Pipeline) -> None:
     made = await ready_execution(store, pipeline)
     with pytest.raises(Invalid):
         await store.open_session(ANN).executions.external.claim(made.id, " ")
+
+
+async def upload_staged(store: Store, claimed: Execution) -> None:
+    """Send both files of a claim with its forms."""
+    assert isinstance(store.files, LocalFiles)
+    for key, data in ((output_key(claimed), OUTPUT), (errors_key(claimed), ERRORS)):
+        link = SignedLink("POST", staged_key(key, claimed.fence), "text/csv", None, 1000)
+        await store.files.write_upload(link, single_chunk(data))
+
+
+@pytest.mark.parametrize("end", ["success", "failure", "cancel", "takeover", "another worker"])
+async def test_the_forms_of_a_claim_write_nothing_once_it_is_over(
+    store: Store, pipeline: Pipeline, watch: Watch, end: str
+) -> None:
+    executions = store.open_session(ANN).executions
+    made = await ready_execution(store, pipeline)
+    claimed = (await executions.external.claim(made.id, "far")).execution
+    await upload_staged(store, claimed)
+    if end == "success":
+        await executions.external.complete(made.id, 1, COUNTS)
+    elif end == "failure":
+        await executions.external.fail(made.id, 1, "BROKEN", "It broke.")
+    elif end == "cancel":
+        await executions.changing.cancel(made.id)
+    else:
+        watch.move(timedelta(minutes=5))
+        if end == "takeover":
+            await executions.external.claim(made.id, "heir")
+        else:
+            assert await store.execution_worker("near").run_all() == 1
+    for key in (output_key(made), errors_key(made)):
+        assert await read_content(store.files, staged_key(key, 1)) is None
+    with pytest.raises(UploadRefused):
+        await upload_staged(store, claimed)
+
+
+async def test_the_forms_of_a_claim_write_nothing_once_its_execution_is_removed(
+    store: Store, pipeline: Pipeline, watch: Watch
+) -> None:
+    session = store.open_session(ANN)
+    made = await ready_execution(store, pipeline)
+    claimed = (await session.executions.external.claim(made.id, "far")).execution
+    await session.pipelines.deleting.delete(pipeline.id)
+    watch.move(timedelta(hours=1))
+    await store.finish_deletes()
+    with pytest.raises(UploadRefused):
+        await upload_staged(store, claimed)
