@@ -10,6 +10,7 @@ from datetime import timedelta
 from itertools import groupby
 
 from penstock.datastore.clock import Clock
+from penstock.datastore.errors import Unavailable
 from penstock.datastore.ngsi.counts import IngestCounts, Tally
 from penstock.datastore.ngsi.dead_letters import (
     DeadEvent,
@@ -90,6 +91,15 @@ async def find_repeated(
     return found
 
 
+class UncertainCommit(Unavailable):
+    """The commit of a segment failed, or its answer was lost; it may have taken effect."""
+
+    def __init__(self, cause: Unavailable, segment: Segment, events: Sequence[Event]) -> None:
+        super().__init__(cause.message, cause.retry_after)
+        self.segment = segment
+        self.events = events
+
+
 @dataclass(frozen=True, slots=True)
 class IntakeBatch:
     """Events and writes that are committed together, or not at all."""
@@ -114,7 +124,8 @@ class BatchCommitter:
     async def commit_batch(self, batch: IntakeBatch) -> Segment | None:
         """Commit a batch; return its segment, or None if nothing of it is left to store here.
 
-        If a write of the batch fails, its error is raised and nothing is committed.
+        If a write of the batch fails, its error is raised and nothing is committed; UncertainCommit
+        if that is not known.
         """
         await self.catalog.record_paths(batch.tally.places)
         letters = await self.write_dead_letters(batch.dead_events, attempts=0)
@@ -127,11 +138,18 @@ class BatchCommitter:
             if writes:
                 await commit(self.table, writes)
             return None
-        if not is_shared:
-            await self.run_log.insert_run(segment.run, writes)
-            self.segments.note_commit()
-            return segment
-        return await self._commit_segment(segment, batch.events, writes)
+        try:
+            if not is_shared:
+                await self.run_log.insert_run(segment.run, writes)
+                self.segments.note_commit()
+                return segment
+            return await self._commit_segment(segment, batch.events, writes)
+        except Unavailable as error:
+            raise UncertainCommit(error, segment, batch.events) from error
+
+    async def is_committed(self, uncertain: UncertainCommit) -> bool:
+        """Find out whether a commit took effect, before another worker stores its segment."""
+        return await self.segments.is_committed(uncertain.segment, uncertain.events)
 
     async def _commit_segment(
         self, segment: Segment, events: Sequence[Event], writes: Sequence[Write]

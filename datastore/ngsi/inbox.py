@@ -18,6 +18,7 @@ from penstock.datastore.ngsi.commit import (
     IntakeBatch,
     RepeatedNotification,
     RetryWindow,
+    UncertainCommit,
     count_received,
     find_repeated,
     receipt_write,
@@ -141,13 +142,20 @@ class Inbox:
         return group
 
     async def _answer_group(self, group: list[_QueuedNotification], *, again: bool) -> None:
+        uncertain: UncertainCommit | None = None
         while True:
             try:
+                if uncertain is not None and await self.committer.is_committed(uncertain):
+                    self._leave_group(group)
+                    return
+                uncertain = None
                 outcomes = await self._commit_group(group)
             except PenstockError as error:
                 if not again:
                     self._fail_group(group, error)
                     return
+                if isinstance(error, UncertainCommit):
+                    uncertain = error
                 logger.warning("notifications cannot be kept yet: %s", error.message)
                 check_cancelled()
                 await asyncio.sleep(RETRY_DELAY_SECONDS)
@@ -155,6 +163,12 @@ class Inbox:
                 for waiting, outcome in zip(group, outcomes, strict=True):
                     waiting.answer.set_result(outcome)
                 return
+
+    def _leave_group(self, group: list[_QueuedNotification]) -> None:
+        """Answer a group that an earlier attempt committed; who takes its run over stores it."""
+        for waiting in group:
+            self.in_flight.release(waiting.notification.service, waiting.load)
+            waiting.answer.set_result(IntakeResult(waiting.load.events))
 
     def _fail_group(self, group: list[_QueuedNotification], error: PenstockError) -> None:
         for waiting in group:

@@ -142,6 +142,13 @@ class SegmentWriter:
         shared = self.runs.get(run.id)
         return shared is not None and shared.run.fence == run.fence
 
+    async def is_committed(self, segment: Segment, events: Sequence[Event]) -> bool:
+        """Whether a segment of this process is committed, if nobody has settled it since."""
+        if segment.shared is not None:
+            return await self._is_open(segment.named, events)
+        (run,) = await self.log.runs.many([segment.run.name])
+        return not isinstance(run, NotFound)
+
     def seal(self) -> list[SharedRun]:
         """Seal the present run; return the runs that are done."""
         if self._current is not None:

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Coroutine, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -12,6 +13,7 @@ from penstock.datastore.errors import Unavailable
 from penstock.datastore.manifest.records import Run, RunState
 from penstock.datastore.ngsi.counts import IngestCounts
 from penstock.datastore.ngsi.inbox import IntakeResult
+from penstock.datastore.ngsi.options import Ack
 from penstock.datastore.ngsi.run_log import RunLog
 from penstock.datastore.objects.port import single_chunk
 from penstock.datastore.table.port import Operation, Update
@@ -174,3 +176,58 @@ async def test_a_server_does_not_take_over_a_run_that_it_has_itself(
         await sink.take_over_runs()
         assert list(sink.committer.segments.runs.values()) == [shared]
         assert (shared.open, shared.sealed, len(sink.loader.open_runs)) == (1, False, 2)
+
+
+class LossyTable(InterceptedTable):
+    """Loses the answers of commits: of those that took effect, or of those that did not."""
+
+    loses: str | None = None
+
+    async def request(self, call: Coroutine[Any, Any, T], *, writes: bool) -> T:
+        return await call
+
+    async def transact(self, operations: Sequence[Operation]) -> float:
+        loses = self.loses if pending_of(operations) > 0 else None
+        if loses is not None:
+            self.loses = None
+        if loses == "a request":
+            raise Unavailable("The request was lost.")
+        units = await self.table.transact(operations)
+        if loses == "an answer":
+            raise Unavailable("The answer was lost.")
+        return units
+
+
+@on_sqlite
+@pytest.mark.parametrize("lost", ["a request", "an answer"])
+@pytest.mark.parametrize("alone", [False, True], ids=["shared run", "run of its own"])
+@pytest.mark.parametrize("headers", [{}, {"correlator": "c"}], ids=["plain", "with a correlator"])
+async def test_a_queued_notification_is_counted_once_whatever_becomes_of_its_commit(
+    world: SinkWorld,
+    lost: str,
+    alone: bool,
+    headers: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("penstock.datastore.ngsi.inbox.RETRY_DELAY_SECONDS", 0.0)
+    watch, table = Watch(), LossyTable(world.context.table)
+    shared: dict[str, Any] = {"clock": Clock(watch), "lease_seconds": LEASE, "shards": 1}
+    queued = replace(QUICK, ack=Ack.QUEUED)
+    async with world.open_sink(queued, table=table, **shared) as sink:
+        for car in ("car0", "car1"):
+            await accept(sink, car)
+            await sink.inbox.wait_until_empty()
+            await world.wait_until_settled()
+        if alone:
+            watch.move(timedelta(seconds=LEASE + 1))
+        table.loses = lost
+        await accept(sink, "car2", **headers)
+        await sink.inbox.wait_until_empty()
+        assert not table.loses
+    watch.move(timedelta(seconds=LEASE + 1))
+    async with world.open_sink(QUICK, **shared) as sink:
+        await sink.take_over_runs()
+        counts = await world.wait_until_settled()
+        await sink.loader.drain()
+    assert counts == IngestCounts(received=3, persisted=3, items=6)
+    assert len(await world.read_samples()) == 6
