@@ -4,6 +4,7 @@ import asyncio
 import struct
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cached_property
 from socket import SO_LINGER, SOL_SOCKET
 from typing import Any, Final
 
@@ -89,13 +90,10 @@ class GuardedConnection(asyncio.Protocol):
         self._dropped = self._read = 0
         self._caller: str | None = None
         self.serves_admin_only = False
-        self.site = ""
 
     # A transport of uvloop is no asyncio.Transport, but has its methods.
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self._real = transport
-        address = transport.get_extra_info("peername") or ("",)
-        self.site = site_of(str(address[0]))
         self._transport = GuardedTransport(transport, self)
         self._gate = self._gates.gate_of(transport)
         self.serves_admin_only = self._gate is not self._gates.main
@@ -193,6 +191,11 @@ class GuardedConnection(asyncio.Protocol):
         if self._caller is not None:
             self._gate.leave_place(self._caller)
             self._caller = None
+
+    @cached_property
+    def site(self) -> str:
+        address = self._real.get_extra_info("peername") or ("",)
+        return site_of(str(address[0]))
 
     @property
     def party(self) -> Party | None:

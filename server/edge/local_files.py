@@ -25,8 +25,7 @@ from penstock.datastore.objects.directory import (
     UploadRefused,
 )
 from penstock.datastore.objects.port import Chunks, Stat, content_disposition
-from penstock.server.connections.connection import connection_of
-from penstock.server.core.sites import site_of
+from penstock.server.connections.connection import GuardedConnection, connection_of
 from penstock.server.edge.file_transfers import FileTransfers, TooManyTransfers, Transfer
 
 PREFIX = "/files/"
@@ -110,8 +109,10 @@ class FilesRoute(BaseRoute):
     @contextmanager
     def _begin_transfer(self, scope: Scope) -> Iterator[Transfer]:
         """Count a transfer until the block ends; RefusedFileRequest if there are too many."""
+        connection = connection_of(scope)
+        site = "" if connection is None else connection.site
         try:
-            with self._transfers.begin(_site_of(scope), partial(_end_request, scope)) as transfer:
+            with self._transfers.begin(site, partial(_give_way, connection)) as transfer:
                 yield transfer
         except TooManyTransfers:
             words = "Too many files are sent and received; try again later."
@@ -251,14 +252,8 @@ def _boundary(headers: Headers) -> bytes:
     return boundary
 
 
-def _site_of(scope: Scope) -> str:
-    address, _ = scope.get("client") or ("", 0)
-    return site_of(address)
-
-
-def _end_request(scope: Scope) -> None:
+def _give_way(connection: GuardedConnection | None) -> None:
     """Refuse an upload, or cut a download short, whose place another client needs."""
-    connection = connection_of(scope)
     if connection is not None:
         connection.give_way()
 

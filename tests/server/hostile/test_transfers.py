@@ -127,24 +127,24 @@ def test_uploads_that_never_end_lock_nobody_out(target: AttackedServer) -> None:
         assert talk.reply().status == 204
 
 
-def test_downloads_that_are_not_read_lock_nobody_out(target: AttackedServer) -> None:
-    upload = ask(target, FORM)["upload"]
-    with Talk(target.url) as talk:
+def offer_download(at: AttackedServer) -> tuple[str, bytes]:
+    """Upload a large dataset; return its URL, and the request for it."""
+    upload = ask(at, FORM)["upload"]
+    with Talk(at.url) as talk:
         talk.say(write_form(upload["form"], LARGE))
         assert talk.reply().status == 204
-    url = ask(target, REGISTER, upload=upload["id"])["referenceDataset"]["download"]["url"]
-    download = f"GET {urlsplit(url).path} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n".encode()
+    url: str = ask(at, REGISTER, upload=upload["id"])["referenceDataset"]["download"]["url"]
+    return url, f"GET {urlsplit(url).path} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n".encode()
+
+
+def test_downloads_that_are_not_read_lock_nobody_out(target: AttackedServer) -> None:
+    url, download = offer_download(target)
     assert_crowd_locks_nobody_out(target, download)
     assert httpx.get(url, timeout=HUNG_SECONDS).content == LARGE
 
 
 def test_another_address_sends_and_receives_files_beside_a_crowd(target: AttackedServer) -> None:
-    upload = ask(target, FORM)["upload"]
-    with Talk(target.url) as talk:
-        talk.say(write_form(upload["form"], LARGE))
-        assert talk.reply().status == 204
-    url = ask(target, REGISTER, upload=upload["id"])["referenceDataset"]["download"]["url"]
-    download = f"GET {urlsplit(url).path} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n".encode()
+    _, download = offer_download(target)
     form = ask(target, FORM)["upload"]["form"]
     unfinished = write_form(form, LARGE[:70_000])[:-10]
     for raw in (unfinished, download):
