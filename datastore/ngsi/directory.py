@@ -8,7 +8,6 @@ before its samples count as stored. Writing a row again changes nothing.
 from collections import defaultdict
 from collections.abc import (
     AsyncIterator,
-    Awaitable,
     Callable,
     Hashable,
     Iterable,
@@ -32,7 +31,14 @@ from penstock.datastore.table import limits
 from penstock.datastore.table.items import read_or_report
 from penstock.datastore.table.keys import Template
 from penstock.datastore.table.layout import ATTRIBUTE, ENTITY, SERVICE, SERVICE_PATH
-from penstock.datastore.table.pages import QueryRange, Slice, Window, query_pages, read_merged_page
+from penstock.datastore.table.pages import (
+    QueryRange,
+    Slice,
+    Window,
+    query_pages,
+    read_merged_page,
+    walk_pages,
+)
 from penstock.datastore.table.port import (
     Attributes,
     Item,
@@ -388,18 +394,9 @@ def _visible_prefixes(held: GroupPath, top: GroupPath) -> Iterator[str]:
 async def walk_service_paths(access: Access) -> AsyncIterator[ServicePathKey]:
     """Every service path that the caller may see: `pk = NS`, then `pk = NP:<service>` of each."""
     directory = Directory(access)
-    async for service in _walk_pages(directory.services):
-        async for path in _walk_pages(partial(directory.paths, service)):
+    async for service in walk_pages(directory.services, _PAGE):
+        async for path in walk_pages(partial(directory.paths, service), _PAGE):
             yield path.service, path.path
-
-
-async def _walk_pages(read_page: Callable[[Window], Awaitable[Slice[T]]]) -> AsyncIterator[T]:
-    window: Window | None = Window(size=_PAGE)
-    while window is not None:
-        page = await read_page(window)
-        for _, entry in page.entries:
-            yield entry
-        window = Window(size=_PAGE, after=page.reached) if page.more else None
 
 
 def _without_nested(prefixes: Iterable[str]) -> list[str]:

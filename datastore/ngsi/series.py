@@ -32,7 +32,13 @@ from penstock.datastore.ngsi.rows import (
 )
 from penstock.datastore.table import limits
 from penstock.datastore.table.instrumentation import MeteredQueries, Units
-from penstock.datastore.table.pages import QueryRange, Slice, Window, read_merged_page
+from penstock.datastore.table.pages import (
+    QueryRange,
+    Slice,
+    Window,
+    read_merged_page,
+    walk_pages,
+)
 from penstock.datastore.table.port import TTL, Attributes, Query, Range, Value
 
 LAST_MS: Final = 10**15 - 1
@@ -108,12 +114,8 @@ class SeriesReader:
 
     async def walk_samples(self, of: Attribute, span: TimeSpan) -> AsyncIterator[Sample]:
         """Yield every sample between two times, oldest first."""
-        window: Window | None = Window(size=WHOLE_PAGE)
-        while window is not None:
-            found = await self.page(of, span, window)
-            for _, sample in found.entries:
-                yield sample
-            window = Window(size=WHOLE_PAGE, after=found.reached) if found.more else None
+        async for sample in walk_pages(partial(self.page, of, span), WHOLE_PAGE):
+            yield sample
 
     def _table_lanes(self, of: Attribute, span: TimeSpan, *, descending: bool) -> list[QueryRange]:
         bounds = span.bounds

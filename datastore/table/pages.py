@@ -66,6 +66,18 @@ class Slice(Generic[T]):
         return Slice(tuple(entries), self.more, self.reached)
 
 
+async def walk_pages(
+    read_page: Callable[[Window], Awaitable[Slice[T]]], size: int
+) -> AsyncIterator[T]:
+    """Yield every record of a list, which is read in pages of `size`."""
+    window: Window | None = Window(size=size)
+    while window is not None:
+        page = await read_page(window)
+        for _, record in page.entries:
+            yield record
+        window = Window(size=size, after=page.reached) if page.more else None
+
+
 def make_slice(
     found: Sequence[T], window: Window, position: Callable[[T], str], *, more: bool
 ) -> Slice[T]:

@@ -12,7 +12,7 @@ from penstock.datastore.errors import NotFound, ObjectTaken
 from penstock.datastore.objects.port import single_chunk
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
-from penstock.datastore.table.pages import Window
+from penstock.datastore.table.pages import walk_pages
 from penstock.server.samples.sounds.m4a import m4a
 from penstock.server.samples.sounds.opus import opus
 from penstock.server.samples.sounds.tags import png
@@ -70,15 +70,11 @@ async def add_samples(store: Store, user: str) -> AudioSeedCounts:
 async def remove_samples(store: Store, user: str) -> int:
     """Delete the sample tracks from the user's library, and return their number."""
     audio, deleted = _library_of(store, user), 0
-    window: Window | None = Window(size=100)
-    while window is not None:
-        page = await audio.lists.audios(window)
-        for _, track in page.entries:
-            if track.object_key.startswith(f"{uploads_prefix(user)}{_ID_PREFIX}"):
-                with suppress(NotFound):
-                    await audio.removing.delete(track.id)
-                    deleted += 1
-        window = Window(size=100, after=page.reached) if page.more else None
+    async for track in walk_pages(audio.lists.audios, 100):
+        if track.object_key.startswith(f"{uploads_prefix(user)}{_ID_PREFIX}"):
+            with suppress(NotFound):
+                await audio.removing.delete(track.id)
+                deleted += 1
     return deleted
 
 

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from penstock.datastore.errors import IllegalState, NameTaken, NotFound
@@ -12,7 +13,7 @@ from penstock.datastore.records import Resource
 from penstock.datastore.resources.reading import ListRequest
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
 from penstock.datastore.store import ResourceRepository, Session, Store
-from penstock.datastore.table.pages import Window
+from penstock.datastore.table.pages import walk_pages
 from penstock.server.samples.calculations import sample_calculations
 from penstock.server.samples.catalogue import GROUPS, SampleResource, sample_pipelines
 from penstock.server.samples.datasets import SampleDataset, sample_datasets
@@ -122,10 +123,6 @@ async def _create_dataset(session: Session, sample: SampleDataset) -> None:
 
 async def _seeded_resources(repository: ResourceRepository[Any]) -> AsyncIterator[Resource]:
     listed = ListRequest(group=ROOT, include_child_groups=True)
-    window: Window | None = Window(size=100)
-    while window is not None:
-        page = await repository.listing.page(listed, window)
-        for _, resource in page.entries:
-            if resource.created_by == SEEDER.user_id:
-                yield resource
-        window = Window(size=100, after=page.reached) if page.more else None
+    async for resource in walk_pages(partial(repository.listing.page, listed), 100):
+        if resource.created_by == SEEDER.user_id:
+            yield resource
