@@ -17,6 +17,7 @@ from penstock.datastore.executions.cancel_and_retry import illegal_state_error
 from penstock.datastore.executions.claims import ClaimLost, Claims, with_counts, with_end_state
 from penstock.datastore.executions.files import (
     CSV_TYPE,
+    delete_staged_files,
     end_staged_uploads,
     errors_key,
     input_key,
@@ -155,7 +156,7 @@ class ExternalWorkers:
         except ClaimLost as lost:
             raise _claim_lost_error(lost) from None
         with suppress(Unavailable):  # They are then removed with the execution.
-            await end_staged_uploads(self.files, claimed)
+            await delete_staged_files(self.files, claimed)
         return await self._read_permitted(claimed.id)
 
     async def _is_uploaded(self, claimed: Execution, key: str) -> bool:

@@ -55,6 +55,11 @@ async def refuse_staged_uploads(files: Files, execution: Execution) -> None:
 async def end_staged_uploads(files: Files, execution: Execution) -> None:
     """Remove what was uploaded for a claim that is over, and refuse more of it."""
     await refuse_staged_uploads(files, execution)
+    await delete_staged_files(files, execution)
+
+
+async def delete_staged_files(files: Files, execution: Execution) -> None:
+    """Remove what was uploaded for the present claim."""
     for key in staged_keys(execution):
         await files.delete(key)
 
