@@ -50,9 +50,6 @@ class LaggingTable(InterceptedTable):
         page = await self.table.query(query)
         return Page((), None, 0.0) if query.index and query.partition[0] in "GO" else page
 
-    async def request(self, call: Coroutine[Any, Any, T], *, writes: bool) -> T:
-        return await call
-
 
 async def test_what_the_index_does_not_show_yet_is_waited_for(
     store: Store, caplog: pytest.LogCaptureFixture
@@ -109,9 +106,6 @@ class BrokenTable(InterceptedTable):
         if query.partition == "G:/usa":
             raise ZeroDivisionError("what nobody is to be told")
         return await self.table.query(query)
-
-    async def request(self, call: Coroutine[Any, Any, T], *, writes: bool) -> T:
-        return await call
 
 
 async def test_what_nobody_foresaw_fails_the_job_and_is_logged_and_not_told(

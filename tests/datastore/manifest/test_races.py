@@ -40,9 +40,6 @@ class FlakyTable(InterceptedTable):
         super().__init__(table)
         self.random = Random(seed)
 
-    async def request(self, call: Any, *, writes: bool) -> Any:
-        return await call
-
     async def transact(self, operations: Any) -> float:
         chance = self.random.random()
         if chance < 0.05:

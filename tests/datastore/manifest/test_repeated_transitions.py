@@ -80,9 +80,6 @@ async def test_of_two_claims_at_once_one_is_granted(session: Session, store: Sto
 class RepeatingTable(InterceptedTable):
     """A table that gets every write twice, as after a lost answer without a request token."""
 
-    async def request(self, call: Any, *, writes: bool) -> Any:
-        return await call
-
     async def transact(self, operations: Any) -> float:
         await self.table.transact(operations)
         return await self.table.transact(operations)

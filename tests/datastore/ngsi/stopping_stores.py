@@ -104,9 +104,6 @@ class LateCommitTable(InterceptedTable):
         self.dies = self.loses_answer = False
         self.died = asyncio.Event()
 
-    async def request(self, call: Coroutine[Any, Any, T], *, writes: bool) -> T:
-        return await call
-
     async def transact(self, operations: Sequence[Operation]) -> float:
         if self.meanwhile is None or not any(map(_opens_segment, operations)):
             return await self.table.transact(operations)

@@ -1,10 +1,10 @@
 """Commits of segments whose answer is lost, or that are refused, and files that cannot be read."""
 
 import logging
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 
@@ -25,7 +25,6 @@ from tests.support.consistency_check import faults
 from tests.support.sample_resources import Watch, on_sqlite
 from tests.support.table_interceptors import InterceptedTable
 
-T = TypeVar("T")
 LEASE = 60
 
 
@@ -44,9 +43,6 @@ class ForgetfulTable(InterceptedTable):
     commits_twice = False
     settles_twice = False
 
-    async def request(self, call: Coroutine[Any, Any, T], *, writes: bool) -> T:
-        return await call
-
     async def transact(self, operations: Sequence[Operation]) -> float:
         pending = pending_of(operations)
         if (pending > 0 and self.commits_twice) or (pending < 0 and self.settles_twice):
@@ -59,9 +55,6 @@ class RefusingTable(InterceptedTable):
     """Refuses commits while it is full, without an effect."""
 
     is_full = False
-
-    async def request(self, call: Coroutine[Any, Any, T], *, writes: bool) -> T:
-        return await call
 
     async def transact(self, operations: Sequence[Operation]) -> float:
         if self.is_full and pending_of(operations) > 0:
@@ -182,9 +175,6 @@ class LossyTable(InterceptedTable):
     """Loses the answers of commits: of those that took effect, or of those that did not."""
 
     loses: str | None = None
-
-    async def request(self, call: Coroutine[Any, Any, T], *, writes: bool) -> T:
-        return await call
 
     async def transact(self, operations: Sequence[Operation]) -> float:
         loses = self.loses if pending_of(operations) > 0 else None

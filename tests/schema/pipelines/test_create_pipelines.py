@@ -1,6 +1,5 @@
 """Pipelines created in one call: a result for each input, in order, whatever happens to others."""
 
-from collections.abc import Coroutine
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -113,9 +112,6 @@ async def test_a_store_that_fails_once_leaves_one_result_null(ask: Ask) -> None:
             if "'broken'" in repr(operations):
                 raise Unavailable("The store did not answer.")
             return await self.table.transact(operations)
-
-        async def request(self, call: Coroutine[Any, Any, T], *, writes: bool) -> T:
-            return await call
 
     failing = Ask(replace(ask.store, table=FailingTable(ask.store.table)))
     answer = await failing(CREATE_ALL, {"inputs": inputs("one", "broken", "two")}, USA)
