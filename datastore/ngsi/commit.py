@@ -130,8 +130,7 @@ class BatchCommitter:
         await self.catalog.record_paths(batch.tally.places)
         letters = await self.write_dead_letters(batch.dead_events, attempts=0)
         segment = await self.segments.write(batch.events) if batch.events else None
-        is_shared = segment is not None and segment.shared is not None
-        opened = segment.named if segment is not None and is_shared else None
+        opened = None if segment is None or segment.shared is None else segment.named
         counts = batch.tally.writes(self.segments.shard, opened)
         writes = [*batch.writes, *letters, *counts]
         if segment is None:
@@ -139,21 +138,17 @@ class BatchCommitter:
                 await commit(self.table, writes)
             return None
         try:
-            if not is_shared:
-                await self.run_log.insert_run(segment.run, writes)
-                self.segments.note_commit()
-                return segment
             return await self._commit_segment(segment, batch.events, writes)
         except Unavailable as error:
             raise UncertainCommit(error, segment, batch.events) from error
 
-    async def is_committed(self, uncertain: UncertainCommit) -> bool:
-        """Find out whether a commit took effect, before another worker stores its segment."""
-        return await self.segments.is_committed(uncertain.segment, uncertain.events)
-
     async def _commit_segment(
         self, segment: Segment, events: Sequence[Event], writes: Sequence[Write]
     ) -> Segment | None:
+        if segment.shared is None:
+            await self.run_log.insert_run(segment.run, writes)
+            self.segments.note_commit()
+            return segment
         try:
             await commit(self.table, writes)
             return await self.segments.confirm(segment, events)

@@ -145,7 +145,7 @@ class Inbox:
         uncertain: UncertainCommit | None = None
         while True:
             try:
-                if uncertain is not None and await self.committer.is_committed(uncertain):
+                if uncertain is not None and await self._was_committed(uncertain):
                     self._leave_group(group)
                     return
                 uncertain = None
@@ -163,6 +163,10 @@ class Inbox:
                 for waiting, outcome in zip(group, outcomes, strict=True):
                     waiting.answer.set_result(outcome)
                 return
+
+    async def _was_committed(self, uncertain: UncertainCommit) -> bool:
+        segments = self.committer.segments
+        return await segments.is_committed(uncertain.segment, uncertain.events)
 
     def _leave_group(self, group: list[_QueuedNotification]) -> None:
         """Answer a group that an earlier attempt committed; who takes its run over stores it."""

@@ -114,11 +114,6 @@ class RunLog:
         """Insert a run into the manifest; from then on its events are durable."""
         await insert_run(self.runs.access, run, None, extra_writes)
 
-    async def read_events(self, run: Run) -> list[Event]:
-        """Read the events of all segments of a run; raises NotFound if they are gone."""
-        files = await self.list_files(run)
-        return [event for file in files for event in await self.lines.read(file)]
-
     async def list_files(self, run: Run) -> list[str]:
         """List the files of a run's segments, oldest first; raises NotFound if there are none.
 

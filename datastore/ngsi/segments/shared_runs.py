@@ -14,8 +14,8 @@ class SharedRun:
 
     `held_events` is the number of events in the latter. A sealed run gets no more segments. `lost`
     is set if another worker may hold the run; then this process neither renews its lease nor marks
-    it. `failure` says why a settled segment could not be stored again. `idle_rounds` counts the
-    renewals of its lease since the last segment.
+    it. `failure` says why a segment could not be read, or a settled one not be stored again.
+    `idle_rounds` counts the renewals of its lease since the last segment.
     """
 
     run: Run

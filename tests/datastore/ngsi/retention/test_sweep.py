@@ -24,7 +24,7 @@ from tests.datastore.manifest.sample_runs import run_faults
 from tests.datastore.ngsi.failing_destinations import FailingDestinations, fail_first, fail_table
 from tests.datastore.ngsi.sample_sinks import SinkWorld
 from tests.datastore.ngsi.test_replay import BUSY, ONCE, make_letters, notifications
-from tests.datastore.ngsi.test_sink import SLOW, accept, runs
+from tests.datastore.ngsi.test_sink import SLOW, accept, read_events, runs
 from tests.support.consistency_check import contents
 from tests.support.sample_resources import Watch, on_sqlite, without_moto
 from tests.support.table_interceptors import CutOffTable, InterruptedTable, ProcessDied
@@ -90,7 +90,7 @@ async def test_runs_for_which_no_time_is_set_stay(world: SinkWorld) -> None:
         (run,) = await runs(sink)
         assert run.state is RunState.LOADED
         with pytest.raises(NotFound):
-            await sink.committer.run_log.read_events(run)
+            await read_events(sink.committer.run_log, run)
 
 
 @on_sqlite
@@ -104,7 +104,7 @@ async def test_a_run_that_is_not_loaded_stays(world: SinkWorld) -> None:
         watch.move(100 * DAY)
         assert await sweep_of(sink).remove_old() == 0
         assert [each.state for each in await runs(sink)] == [RunState.FAILED]
-        assert len(await log.read_events(run)) == 1
+        assert len(await read_events(log, run)) == 1
         assert await counted_runs(sink) == 1
 
 
@@ -200,6 +200,6 @@ async def test_a_run_that_cannot_be_read_keeps_its_row_and_its_segment(world: Si
         await table.transact([Update(key=key, set={"State": "OF_A_NEWER_RELEASE"})])
         watch.move(100 * DAY)
         assert await sweep_of(sink).remove_old() == 0
-        assert len(await sink.committer.run_log.read_events(run)) == 1
+        assert len(await read_events(sink.committer.run_log, run)) == 1
         assert key in await contents(table)
         assert await counted_runs(sink) == 1
