@@ -277,8 +277,12 @@ class GuardedConnection(asyncio.Protocol):
             if self._body is not None and held:
                 self._take_held_body(self._body)
             self._count_held()
-        # The body of the request just begun may still be in the network.
-        if len(held) <= PAUSE_BYTES and not self._real.is_closing():
+        if self._real.is_closing():
+            return
+        if len(held) > PAUSE_BYTES:
+            self.pause(by_protocol=False)
+        else:
+            # The body of the request just begun may still be in the network.
             self.resume(by_protocol=False)
 
     def _take_held_body(self, body: SizedBody | ChunkedBody) -> None:

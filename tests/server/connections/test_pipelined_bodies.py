@@ -104,6 +104,11 @@ async def send_all(served: GuardedApp, raw: bytes, sizes: Sequence[int]) -> Wire
 @example([("sized", 900_000)] * 3, [READ_BYTES], False)
 @example([("sized", 260_000)] * 4, [65_536], True)
 @example([("chunked", 70_000)] * 20, [READ_BYTES], False)
+@example(
+    [("get", 0), ("sized", 65_446), ("sized", 65_446), ("get", 0), ("sized", 65_536)],
+    [39_318],
+    True,
+)
 async def test_whatever_waits_in_the_network_is_read_in_the_end(
     sent: list[tuple[str, int]], sizes: list[int], ignores_bodies: bool
 ) -> None:
