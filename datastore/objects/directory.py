@@ -15,7 +15,7 @@ import threading
 import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import AsyncIterable, AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, suppress
 from datetime import UTC, datetime
 from io import BytesIO, FileIO
 from pathlib import Path
@@ -48,7 +48,9 @@ async def in_thread(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs)
     try:
         return await asyncio.shield(work)
     except asyncio.CancelledError:
-        await asyncio.wait([work])
+        while not work.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait([work])
         raise
     except (OSError, sqlite3.Error) as error:
         raise Unavailable("The file store could not read or write.") from error
@@ -231,9 +233,9 @@ class LocalFiles:
     async def read(self, key: str, *, start: int = 0, end: int | None = None) -> Chunks:
         port.check_bounds(start, end)
         port.check_key(key)
-        opened = await in_thread(self._open, key)
         # The end of a loop closes all generators at once: this one waits for the end of none.
-        with opened.file:
+        with ExitStack() as held:
+            opened = await in_thread(self._open, key, held)
             size = opened.stat.size
             blocks = opened.read(start, size if end is None else min(end, size))
             while block := await anext(blocks, b""):
@@ -243,9 +245,8 @@ class LocalFiles:
     async def open_file(self, key: str) -> AsyncIterator[OpenFile]:
         """Keep the file open for the block; raises NotFound without a file."""
         port.check_key(key)
-        opened = await in_thread(self._open, key)
-        with opened.file:
-            yield opened
+        with ExitStack() as held:
+            yield await in_thread(self._open, key, held)
 
     async def write(self, key: str, chunks: AsyncIterable[bytes], *, content_type: str) -> str:
         port.check_key(key)
@@ -319,14 +320,15 @@ class LocalFiles:
         stat = Stat(size, kind, etag, datetime.fromtimestamp(modified, UTC))
         return self._contents / content, stat
 
-    def _open(self, key: str) -> OpenFile:
+    def _open(self, key: str, held: ExitStack) -> OpenFile:
+        """Open the file, which `held` closes: a cancelled caller does not receive it."""
         for _ in range(3):
             found = self._find(key)
             if found is None:
                 raise NotFound("There is no such file.")
             # The content may have been replaced between the two reads.
             with suppress(FileNotFoundError):
-                return OpenFile(found[1], found[0].open("rb", buffering=0))
+                return OpenFile(found[1], held.enter_context(found[0].open("rb", buffering=0)))
         raise Unavailable("The content of a file is missing.")
 
     def _publish(self, draft: ContentDraft, key: str, content_type: str, statement: str) -> str:

@@ -165,9 +165,6 @@ async def test_a_process_stands_still_before_each_of_its_writes_until_another_to
     assert await faults(world.context.table) == []
 
 
-# A read that is cut off leaves its file to the garbage collector.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.filterwarnings("ignore::ResourceWarning")
 @without_moto
 async def test_a_process_that_takes_over_dies_before_each_of_its_writes(world: SinkWorld) -> None:
     senders = Senders(world)

@@ -6,7 +6,7 @@ import threading
 import tracemalloc
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -342,6 +342,31 @@ async def test_a_write_that_is_cancelled_leaves_nothing(local: LocalFiles) -> No
     with pytest.raises(asyncio.CancelledError):
         await writing
     assert (debris(local), await local.list("")) == ([], ())
+
+
+async def test_a_read_that_is_cancelled_while_its_file_opens_closes_it(
+    local: LocalFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await digits(local)
+    begun, goes_on = threading.Event(), threading.Event()
+    opens, opened = Path.open, list[IO[Any]]()
+
+    def open_slowly(path: Path, *args: Any, **kwargs: Any) -> IO[Any]:
+        begun.set()
+        goes_on.wait(HUNG_SECONDS)
+        opened.append(opens(path, *args, **kwargs))
+        return opened[-1]
+
+    monkeypatch.setattr(Path, "open", open_slowly)
+    reading = asyncio.create_task(whole(local.read("digits")))
+    await until(begun.is_set)
+    for _ in range(3):
+        reading.cancel()
+        await asyncio.sleep(0)
+    goes_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await reading
+    assert [file.closed for file in opened] == [True]
 
 
 async def test_memory_stays_flat(local: LocalFiles, http: AsyncClient, tmp_path: Path) -> None:
