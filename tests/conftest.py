@@ -5,6 +5,7 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Generator
 from functools import partial
 from math import inf
 from pathlib import Path
@@ -50,6 +51,20 @@ def _place(groups: dict[str, int], item: pytest.Item) -> float:
     """Return the position of the test's group in the order of appearance; inf without a group."""
     mark = item.get_closest_marker("xdist_group")
     return inf if mark is None else groups.setdefault(mark.args[0], len(groups))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Describe a test without garbage collections, since a failed one's source is parsed.
+
+    A finalizer that runs amid parsing makes CPython 3.11 miscount its depth: that SystemError ends
+    the whole run, and nobody learns which test failed.
+    """
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def compile_once() -> None:
