@@ -130,28 +130,29 @@ class BatchCommitter:
         await self.catalog.record_paths(batch.tally.places)
         letters = await self.write_dead_letters(batch.dead_events, attempts=0)
         segment = await self.segments.write(batch.events) if batch.events else None
-        opened = None if segment is None or segment.shared is None else segment.named
-        counts = batch.tally.writes(self.segments.shard, opened)
-        writes = [*batch.writes, *letters, *counts]
+        writes = [*batch.writes, *letters]
         if segment is None:
-            if writes:
+            if writes := [*writes, *batch.tally.writes(self.segments.shard)]:
                 await commit(self.table, writes)
             return None
         try:
-            return await self._commit_segment(segment, batch.events, writes)
+            return await self._commit_segment(segment, batch, writes)
         except Unavailable as error:
             raise UncertainCommit(error, segment, batch.events) from error
 
     async def _commit_segment(
-        self, segment: Segment, events: Sequence[Event], writes: Sequence[Write]
+        self, segment: Segment, batch: IntakeBatch, writes: Sequence[Write]
     ) -> Segment | None:
+        shard, tally = self.segments.shard, batch.tally
         if segment.shared is None:
-            await self.run_log.insert_run(segment.run, writes)
+            await self.run_log.insert_run(segment.run, [*writes, *tally.writes(shard)])
             self.segments.note_commit()
             return segment
         try:
-            await commit(self.table, writes)
-            return await self.segments.confirm(segment, events)
+            with self.segments.settlements.joining(tally.pending_places) as settlements:
+                counts = tally.writes(shard, segment.named, settlements)
+                await commit(self.table, [*writes, *counts])
+            return await self.segments.confirm(segment, batch.events)
         except BaseException as error:
             refused = isinstance(error, RepeatedNotification | LetterGone)
             self.segments.abandon(segment, committed=not refused)

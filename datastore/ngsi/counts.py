@@ -5,7 +5,8 @@ transaction as the rows that it counts.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Final, NamedTuple, TypeAlias
 
@@ -14,9 +15,11 @@ from penstock.datastore.table.commit import Write, already_done
 from penstock.datastore.table.items import load, read_all
 from penstock.datastore.table.layout import INGEST_COUNT, OPEN_PREFIX
 from penstock.datastore.table.port import (
+    AllOf,
     Attributes,
     Compare,
     Exists,
+    Item,
     Key,
     Missing,
     Query,
@@ -88,14 +91,20 @@ class Tally:
     def add(self, at: ServicePathKey, counts: IngestCounts) -> None:
         self._changes[at] += counts
 
-    def writes(self, shard: int, opened: OpenSegment | None = None) -> list[Write]:
+    def writes(
+        self,
+        shard: int,
+        opened: OpenSegment | None = None,
+        settlements: Sequence["Settlement"] = (),
+    ) -> list[Write]:
         """The changes as writes, one for each service path.
 
         Where events become pending, the row names the segment `opened` until it is settled. It does
-        so once, also if a database that forgot the request gets it again.
+        so once, also if a database that forgot the request gets it again. The same writes make the
+        settlements of other segments, whose places are among those where events become pending.
         """
         return [
-            _naming_write(at, counts, opened)
+            _naming_write(at, counts, opened, [each for each in settlements if each.is_at(at)])
             if opened is not None and counts.pending > 0
             else Write(Update(key=count_key(at, shard), add=_nonzero_changes(counts)))
             for at, counts in self._changes.items()
@@ -118,19 +127,66 @@ class Tally:
             for at, counts in self._changes.items()
         ]
 
+    def changes(self, at: ServicePathKey) -> IngestCounts:
+        """The changes of the counts of one service path."""
+        return self._changes.get(at, IngestCounts())
+
     @property
     def places(self) -> list[ServicePathKey]:
         return list(self._changes)
 
+    @property
+    def pending_places(self) -> set[ServicePathKey]:
+        """The service paths where events become pending."""
+        return {at for at, counts in self._changes.items() if counts.pending > 0}
 
-def _naming_write(at: ServicePathKey, counts: IngestCounts, segment: OpenSegment) -> Write:
+
+@dataclass(slots=True, eq=False)
+class Settlement:
+    """A segment whose events are stored, and the changes of the counts by it.
+
+    `was_made` is set when its segment turns out to be settled already, by another worker.
+    """
+
+    segment: OpenSegment
+    tally: Tally
+    was_made: bool = False
+
+    def is_at(self, at: ServicePathKey) -> bool:
+        return at in self.tally.places
+
+    @property
+    def writes(self) -> list[Write]:
+        """Its own writes, of a transaction of its own; they raise SegmentSettled."""
+        return self.tally.settling_writes(self.segment)
+
+
+def _naming_write(
+    at: ServicePathKey,
+    counts: IngestCounts,
+    segment: OpenSegment,
+    settlements: Sequence[Settlement],
+) -> Write:
+    """A write that names the segment and settles others, without those that were settled."""
+    names = [each.segment.attribute for each in settlements]
     update = Update(
         key=count_key(at, segment.shard),
-        add=_nonzero_changes(counts),
+        add=_nonzero_changes(sum((each.tally.changes(at) for each in settlements), counts)),
         set={segment.attribute: segment.run},
-        condition=Missing(segment.attribute),
+        remove=tuple(names),
+        condition=AllOf((Missing(segment.attribute), *map(Exists, names))),
     )
-    return Write(update, already_done)
+
+    def refuse(standing: Item | None) -> Write | Exception:
+        standing = standing or {}
+        if segment.attribute in standing or not settlements:
+            return already_done(standing)
+        left = [each for each in settlements if each.segment.attribute in standing]
+        for each in settlements:
+            each.was_made |= each not in left
+        return _naming_write(at, counts, segment, left)
+
+    return Write(update, refuse)
 
 
 def moving_writes(places: Iterable[ServicePathKey], segment: OpenSegment, run: str) -> list[Write]:

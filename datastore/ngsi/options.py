@@ -145,7 +145,8 @@ class SinkOptions:
     """All options of a sink.
 
     `max_pending` is the largest number of events that it may hold. A notification that repeats
-    another within `retry_window` seconds is a retry of its sender.
+    another within `retry_window` seconds is a retry of its sender. Stored events are counted with
+    the next notification of their service path, or after `settlement_seconds`.
     """
 
     naming: NamingOptions = NamingOptions()
@@ -156,6 +157,7 @@ class SinkOptions:
     ack: Ack = Ack.DURABLE
     max_pending: int = 10_000
     retry_window: int = 300
+    settlement_seconds: float = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

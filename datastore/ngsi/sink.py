@@ -36,6 +36,7 @@ from penstock.datastore.ngsi.router import EntityRouter
 from penstock.datastore.ngsi.rows import Event
 from penstock.datastore.ngsi.run_log import FILE, LEASE_SECONDS, SINK_CALLER, RunLog
 from penstock.datastore.ngsi.segments.late_segments import enter_late_segments
+from penstock.datastore.ngsi.segments.settlements import SettlementQueue
 from penstock.datastore.ngsi.segments.shared_runs import Segment
 from penstock.datastore.ngsi.segments.writer import SegmentWriter
 from penstock.datastore.ngsi.table_names import TableNameRegistry
@@ -204,7 +205,9 @@ def _build_sink(ground: SinkContext, options: SinkOptions) -> NotificationSink:
         Catalog(ground.table),
         LetterFiles.of(ground.files),
         ground.clock,
-        SegmentWriter(ledger, secrets.randbelow(SHARDS)),
+        SegmentWriter(
+            ledger, secrets.randbelow(SHARDS), SettlementQueue(options.settlement_seconds)
+        ),
     )
     room = InFlightLimit(options.max_pending)
     registry = TableNameRegistry(ground.table)

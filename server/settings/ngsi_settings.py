@@ -134,6 +134,14 @@ class NgsiSettings(BaseSettings):
         description="Time in which a notification with the same `Fiware-Correlator`, headers and "
         "body is a retry of its sender, in seconds. It is stored once. Later, it is stored again.",
     )
+    ngsi_settlement_seconds: float = Field(
+        5.0,
+        ge=0.0,
+        le=60.0,
+        description="Longest time for which stored events are still counted as pending, in "
+        "seconds, because the next notification of their service path counts them for half of the "
+        "price. With 0 they are counted at once.",
+    )
     ngsi_lease_seconds: int = Field(
         60,
         ge=2,
@@ -242,6 +250,7 @@ class NgsiSettings(BaseSettings):
             ack=Ack(self.ngsi_ack),
             max_pending=self.ngsi_max_pending,
             retry_window=self.ngsi_retry_window,
+            settlement_seconds=self.ngsi_settlement_seconds,
         )
 
     @property

@@ -14,7 +14,7 @@ from typing import Any, Final, NoReturn
 
 from penstock.datastore.errors import ErrorCode, IllegalState, PenstockError
 from penstock.datastore.ngsi.commit import BatchCommitter
-from penstock.datastore.ngsi.counts import SegmentSettled
+from penstock.datastore.ngsi.counts import SegmentSettled, Settlement
 from penstock.datastore.ngsi.dead_letters import Refusal
 from penstock.datastore.ngsi.destinations import FailureKind
 from penstock.datastore.ngsi.intake.in_flight import InFlightLimit
@@ -90,6 +90,7 @@ class RunLoader:
     async def drain(self) -> None:
         """Store the buffered events at once, and wait until all of them are settled."""
         self._draining = True
+        self.committer.segments.settlements.release_all()
         self._arrived.set()
         while self._buffer or self._tasks:
             if self._tasks:
@@ -235,9 +236,8 @@ class RunLoader:
         for opened, event, attempts in entries:
             refusal = refusals.get(event.identity)
             self.in_flight.release(event.service, opened.settle(event, refusal, attempts))
-        for opened in {id(entry.opened): entry.opened for entry in entries}.values():
-            if opened.unsettled == 0:
-                await self._finish_run(opened)
+        done = {entry.opened for entry in entries if entry.opened.unsettled == 0}
+        await asyncio.gather(*map(self._finish_run, done))
 
     async def _finish_run(self, opened: OpenRun) -> None:
         """Write the result of a run to the manifest, until it is written or the run is lost."""
@@ -271,12 +271,20 @@ class RunLoader:
         if segment.settled:
             shared.failure = opened.dead[0].reason if opened.dead else shared.failure
             return
-        letters = await self.committer.write_dead_letters(opened.dead, attempts=opened.attempts)
-        counts = opened.tally.settling_writes(segment.named)
-        await commit(self.committer.table, [*counts, *letters])
+        settlement = Settlement(segment.named, opened.tally)
+        if not await self._join_commit(opened, settlement):
+            letters = await self.committer.write_dead_letters(opened.dead, attempts=opened.attempts)
+            await commit(self.committer.table, [*settlement.writes, *letters])
         shared.events += opened.events
         shared.dead += len(opened.dead)
         shared.tables |= opened.tables
+
+    async def _join_commit(self, opened: OpenRun, settlement: Settlement) -> bool:
+        """Wait for a commit to the same rows of counts; False if none makes the settlement."""
+        segments = self.committer.segments
+        if opened.dead or settlement.segment.shard != segments.shard:
+            return False
+        return await segments.settlements.join_commit(settlement)
 
     async def _write_outcome(self, opened: OpenRun) -> None:
         ledger, run = self.committer.run_log, opened.run

@@ -27,6 +27,7 @@ from penstock.datastore.ngsi.counts import (
 from penstock.datastore.ngsi.events import DamagedLines
 from penstock.datastore.ngsi.rows import Event
 from penstock.datastore.ngsi.run_log import RunLog, run_mark
+from penstock.datastore.ngsi.segments.settlements import SettlementQueue
 from penstock.datastore.ngsi.segments.shared_runs import Segment, SharedRun
 from penstock.datastore.table.items import read_rows
 
@@ -55,6 +56,7 @@ class SegmentWriter:
 
     log: RunLog
     shard: int
+    settlements: SettlementQueue
     runs: dict[str, SharedRun] = field(default_factory=dict)
     _current: SharedRun | None = None
     _latest: int = -RUN_SECONDS
@@ -70,7 +72,7 @@ class SegmentWriter:
         """
         alone = self._has_failed or self._now - self._latest > self.log.lease_seconds
         self._latest = self._now
-        if alone or sum(shared.open for shared in self.runs.values()) >= MAX_OPEN:
+        if alone or self._count_unstored() >= MAX_OPEN:
             run = await self.log.write_segment(events)
             return Segment(run.id, run, self.shard)
         async with self._opening:
@@ -231,6 +233,10 @@ class SegmentWriter:
         keys = [count_key(at, segment.shard) for at in places_of(events)]
         rows = await read_rows(self.log.access.table, keys, consistent=True)
         return any(segment in open_segments(row) for row in rows.values())
+
+    def _count_unstored(self) -> int:
+        """Count the segments of this process that are being stored."""
+        return sum(shared.open for shared in self.runs.values()) - len(self.settlements)
 
     def _usable_run(self) -> SharedRun | None:
         present = self._current

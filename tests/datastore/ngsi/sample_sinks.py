@@ -29,7 +29,7 @@ from penstock.server.auth.claims import roles_from
 from tests.support.patience import until
 from tests.support.sample_resources import walk
 
-QUICK = SinkOptions(batching=BatchingOptions(retry_intervals=(0.01,)))
+QUICK = SinkOptions(batching=BatchingOptions(retry_intervals=(0.01,)), settlement_seconds=0.0)
 ALL = Range()
 AT = ("vehicles", "/4wheels")
 

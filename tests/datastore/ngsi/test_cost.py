@@ -1,6 +1,7 @@
 """The write units of a notification beside its samples; docs/ngsi.md has the same table."""
 
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,8 +14,10 @@ from penstock.datastore.ngsi.sink import NotificationSink
 from penstock.datastore.table.instrumentation import MeteredTable
 from penstock.datastore.table.pages import Window
 from tests.datastore.ngsi.sample_sinks import QUICK, SinkWorld, notification
+from tests.datastore.ngsi.test_points_of_death import JOINING, is_stored
 from tests.datastore.ngsi.test_sink import SLOW, accept, runs
 from tests.support.consistency_check import contents
+from tests.support.patience import until
 from tests.support.sample_resources import Watch, on_sqlite, without_moto
 
 SLOW_LEASE: Any = {"lease_seconds": 3600, "shards": 1}
@@ -53,6 +56,26 @@ async def test_a_notification_that_comes_soon_after_another_costs_so_many_units(
 
 
 @without_moto
+@pytest.mark.parametrize(("headers", "units"), [({}, 2), ({"correlator": "c"}, 4)])
+async def test_each_notification_of_a_steady_flow_costs_so_many_units(
+    world: SinkWorld, headers: dict[str, str], units: int
+) -> None:
+    metered = MeteredTable(world.context.table)
+    async with world.open_sink(JOINING, table=metered, **SLOW_LEASE) as sink:
+        for name in ("car1", "car2", "car3"):
+            await accept(sink, name)
+            await until(partial(is_stored, sink))
+        for name in ("car1", "car2", "car3"):
+            metered.units.wcu = 0
+            await accept(sink, name, **headers and {"correlator": name})
+            await until(partial(is_stored, sink))
+            # The counts of this one and of the one before, once; a receipt. Its samples cost 2.
+            assert metered.units.wcu == units
+        await sink.loader.drain()
+    assert await world.recount() == IngestCounts(received=6, persisted=6, items=12)
+
+
+@without_moto
 async def test_a_notification_that_comes_alone_costs_so_many_units(world: SinkWorld) -> None:
     metered, watch = MeteredTable(world.context.table), Watch()
     async with world.open_sink(SLOW, table=metered, clock=Clock(watch), **SLOW_LEASE) as sink:
@@ -84,15 +107,19 @@ async def test_ten_notifications_that_wait_together_share_all_but_their_receipts
     world: SinkWorld,
 ) -> None:
     metered = MeteredTable(world.context.table)
-    async with world.open_sink(QUICK, table=metered, **SLOW_LEASE) as sink:
+    async with world.open_sink(JOINING, table=metered, **SLOW_LEASE) as sink:
         for _ in range(2):
-            await settle(world, sink, metered, "car1")
+            await accept(sink, "car1")
+            await until(partial(is_stored, sink))
         metered.units.wcu = 0
         for n in range(10):
             sink.inbox.enqueue(notification("car1", correlator=f"c{n}"), 100)
         await sink.inbox.wait_until_empty()
-        await world.wait_until_settled()
-        assert metered.units.wcu == 10 * 2 + 4
+        await until(partial(is_stored, sink))
+        assert metered.units.wcu == 10 * 2 + 2
+        await sink.loader.drain()
+        # The counts once more, and the run.
+        assert metered.units.wcu == 10 * 2 + 2 + 2 + 6
         assert len(await runs(sink)) == 2
 
 

@@ -20,6 +20,7 @@ from penstock.datastore.ngsi.options import RetentionTimes
 from penstock.datastore.ngsi.retention.sweep import RetentionSweep
 from penstock.datastore.ngsi.run_log import SINK_CALLER, RunLog, marked_run
 from penstock.datastore.ngsi.segments.late_segments import enter_late_segments
+from penstock.datastore.ngsi.segments.settlements import SettlementQueue
 from penstock.datastore.ngsi.segments.shared_runs import segment_file
 from penstock.datastore.ngsi.segments.writer import SegmentWriter
 from penstock.datastore.ngsi.sink import NotificationSink
@@ -59,7 +60,7 @@ class Servers:
         access = Access(
             table or self.world.context.table, SINK_CALLER, self.log.access.clock, Budget()
         )
-        return SegmentWriter(replace(self.log, access=access), 7)
+        return SegmentWriter(replace(self.log, access=access), 7, SettlementQueue(0.0))
 
     def end_leases(self) -> None:
         self.watch.move(timedelta(seconds=LEASE + 1))

@@ -6,8 +6,9 @@ Nothing is counted twice either: senders repeat what was not answered.
 import asyncio
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -22,10 +23,18 @@ from tests.datastore.ngsi.sample_sinks import QUICK, SinkWorld, car, notificatio
 from tests.datastore.ngsi.stopping_stores import Writes
 from tests.datastore.ngsi.test_sink import SLOW, runs_in_hand
 from tests.support.consistency_check import faults
-from tests.support.patience import until
+from tests.support.patience import HUNG_SECONDS, until
 from tests.support.sample_resources import Watch, on_sqlite, without_moto
 
 LEASE = 60
+
+JOINING = replace(QUICK, settlement_seconds=HUNG_SECONDS)
+"""The first notification has a run of its own, the settlement of the second joins the third."""
+
+
+def is_stored(sink: NotificationSink) -> bool:
+    """Whether every segment of the sink is stored, and settled or about to join a commit."""
+    return len(sink.loader.open_runs) == len(sink.committer.segments.settlements)
 
 
 @dataclass
@@ -65,10 +74,12 @@ class Senders:
         """Let a process receive and store all, until it is done or dies."""
 
         async def receive_and_store(sink: NotificationSink) -> None:
-            await self.send_all(sink)
+            for number in range(3):
+                await self.send(sink, number)
+                await until(partial(is_stored, sink))
             await sink.loader.drain()
 
-        await self._run(process, receive_and_store)
+        await self._run(process, receive_and_store, JOINING)
 
     async def only_receive(self) -> None:
         """Let a process receive all, and die before it stores anything."""

@@ -22,7 +22,7 @@ from tests.datastore.ngsi.failing_destinations import (
 )
 from tests.datastore.ngsi.sample_sinks import QUICK, SinkWorld, notification
 from tests.datastore.ngsi.test_sink import accept, runs
-from tests.support.patience import until
+from tests.support.patience import HUNG_SECONDS, until
 from tests.support.sample_resources import on_sqlite
 
 pytestmark = on_sqlite
@@ -168,7 +168,8 @@ async def test_whatever_fails_everything_is_stored_once(world: SinkWorld, seed: 
     for _ in range(200):
         if not left:
             break
-        async with world.open_sink(THREE, drain=dice.choice([0.0, 0.05]), **broken) as sink:
+        options = replace(THREE, settlement_seconds=dice.choice([0.0, 0.01, HUNG_SECONDS]))
+        async with world.open_sink(options, drain=dice.choice([0.0, 0.05]), **broken) as sink:
             for _ in range(3):
                 some = left[:8]
                 sent += len(some)

@@ -28,13 +28,21 @@ from tests.support.table_interceptors import InterceptedTable
 LEASE = 60
 
 
-def pending_of(operations: Sequence[Operation]) -> int:
-    """Return how many events become pending by the operations, negative if they are settled."""
-    return sum(
-        int(each.add.get("pending", 0))
+def received_of(operations: Sequence[Operation]) -> int:
+    """Return how many events are received by the operations; 0 if they only settle some."""
+    return sum(_changes_of("received", operations))
+
+
+def is_settlement(operations: Sequence[Operation]) -> bool:
+    return not received_of(operations) and sum(_changes_of("pending", operations)) < 0
+
+
+def _changes_of(count: str, operations: Sequence[Operation]) -> list[int]:
+    return [
+        int(each.add.get(count, 0))
         for each in operations
         if isinstance(each, Update) and each.key.pk.startswith("NC:")
-    )
+    ]
 
 
 class ForgetfulTable(InterceptedTable):
@@ -44,8 +52,9 @@ class ForgetfulTable(InterceptedTable):
     settles_twice = False
 
     async def transact(self, operations: Sequence[Operation]) -> float:
-        pending = pending_of(operations)
-        if (pending > 0 and self.commits_twice) or (pending < 0 and self.settles_twice):
+        if (self.commits_twice and received_of(operations)) or (
+            self.settles_twice and is_settlement(operations)
+        ):
             self.commits_twice = self.settles_twice = False
             await self.table.transact(operations)
         return await self.table.transact(operations)
@@ -57,7 +66,7 @@ class RefusingTable(InterceptedTable):
     is_full = False
 
     async def transact(self, operations: Sequence[Operation]) -> float:
-        if self.is_full and pending_of(operations) > 0:
+        if self.is_full and received_of(operations) > 0:
             raise Unavailable("The table has no capacity left.")
         return await self.table.transact(operations)
 
@@ -177,7 +186,7 @@ class LossyTable(InterceptedTable):
     loses: str | None = None
 
     async def transact(self, operations: Sequence[Operation]) -> float:
-        loses = self.loses if pending_of(operations) > 0 else None
+        loses = self.loses if received_of(operations) > 0 else None
         if loses is not None:
             self.loses = None
         if loses == "a request":
