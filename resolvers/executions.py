@@ -43,6 +43,16 @@ async def upload_form(context: Context, execution: Execution) -> UploadForm | No
         return None
 
 
+async def reused_execution(context: Context, execution: Execution) -> Execution | None:
+    """Return the execution whose result was taken; None if there is none that the caller sees."""
+    if execution.copied_from is None:
+        return None
+    try:
+        return await context.loaders.executions.load(execution.copied_from)
+    except NotFound:
+        return None
+
+
 async def visible_pins(context: Context, execution: Execution) -> list[Pin]:
     """Return the pins whose resources the caller sees, in one batch for each kind."""
     found = await gather(*(_sees(context, pin) for pin in execution.pins))

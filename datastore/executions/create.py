@@ -62,10 +62,12 @@ from penstock.datastore.table.port import (
     Update,
 )
 from penstock.datastore.tag_search import tags
+from penstock.datastore.text import name_problem
 from penstock.transform.plan import TransformPlan
 
 KIND = "PE"
 MAX_OPERATIONS = 100
+INPUT_NAME_CHARACTERS = 255
 
 
 class _NeverRun(Exception):
@@ -81,6 +83,7 @@ class ExecutionRequest:
     tags: tuple[Tag, ...] = ()
     max_failed_rows: int | None = None
     rows: str | None = None
+    input_name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +166,8 @@ class CreateExecutions:
             ingest=f"{iso_timestamp(now)}-{id}",
             created_at=iso_timestamp(now),
             created_by=self.access.caller.user_id,
+            input_name=wanted.input_name,
+            started_by=self.access.caller.user_id if inline else None,
             owner=pipeline.owner,
             upload_until=None if inline else iso_timestamp(now + self.rules.upload_time),
             events=1,
@@ -304,16 +309,22 @@ def _closed_error(reason: str) -> Exception:
 
 
 def _receipt_content(wanted: ExecutionRequest) -> dict[str, Any]:
-    return {
+    content = {
         "mode": wanted.mode,
         "tags": wanted.tags,
         "maxFailedRows": wanted.max_failed_rows,
         "rows": wanted.rows,
     }
+    # A call that names no input has the content that earlier releases gave it.
+    return content if wanted.input_name is None else {**content, "inputName": wanted.input_name}
 
 
 def _request_problems(wanted: ExecutionRequest) -> list[FieldProblem]:
     problems = [*tags.tag_problems(wanted.tags), *invisible_name_problems(wanted.tags, "tags")]
     if wanted.max_failed_rows is not None and wanted.max_failed_rows < 0:
         problems.append(FieldProblem(["maxFailedRows"], "must not be negative"))
+    if wanted.input_name is not None and (
+        problem := name_problem(wanted.input_name, INPUT_NAME_CHARACTERS)
+    ):
+        problems.append(FieldProblem(["inputName"], problem))
     return problems

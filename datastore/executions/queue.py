@@ -4,11 +4,13 @@ Its rows lie in the base table, spread over a few partitions, and change in the 
 the executions. A consistent read therefore misses no execution and lists none that is over.
 """
 
+from asyncio import gather
 from collections.abc import AsyncIterator, Sequence
 from random import sample
+from typing import Final
 
 from penstock.datastore.errors import Unreadable
-from penstock.datastore.executions.records import Execution
+from penstock.datastore.executions.records import Execution, ExecutionState
 from penstock.datastore.executions.rows import (
     SHARD_COUNT,
     DueStage,
@@ -20,6 +22,9 @@ from penstock.datastore.table.items import read_or_report, read_rows
 from penstock.datastore.table.layout import EXECUTION_DUE
 from penstock.datastore.table.pages import query_pages
 from penstock.datastore.table.port import Attributes, Delete, Key, Query, Range, Table, key_of
+
+MAX_POSITION: Final = 1000
+"""The largest position in the queue that is counted."""
 
 
 async def due_executions(
@@ -45,6 +50,31 @@ async def due_executions(
             left = None if left is None else left - 1
             if left == 0:
                 break
+
+
+async def queue_position(table: Table, execution: Execution) -> int | None:
+    """Count the executions of all callers that became ready before one that waits for a worker.
+
+    Reads `pk = PED:ready:<shard>` up to the execution's own time, in each partition. None if it
+    does not wait for a worker, or if more than MAX_POSITION are before it.
+    """
+    if execution.state is not ExecutionState.WAITING or execution.ready_at is None:
+        return None
+    until = EXECUTION_DUE.sk.prefix({"due": execution.due})
+    found = await gather(*(_count_due(table, shard, until) for shard in range(SHARD_COUNT)))
+    position = sum(found)
+    return position if position <= MAX_POSITION else None
+
+
+async def _count_due(table: Table, shard: int, until: str) -> int:
+    """Count the ready executions of one partition before a sort key, up to more than the most."""
+    row = EXECUTION_DUE
+    query = Query(
+        partition=row.pk.fill({"stage": DueStage.READY, "shard": shard}),
+        range=Range(row.sk.prefix({}), None, until),
+        limit=MAX_POSITION + 1,
+    )
+    return len((await table.query(query)).items)
 
 
 async def _current_executions(table: Table, due_rows: Sequence[Attributes]) -> list[Execution]:

@@ -55,7 +55,9 @@ class Execution(StoredRecord, frozen=True, kw_only=True):
     time of the worker's last heartbeat. `code` and `message` say why it failed. `digest` is a hash
     of everything that its output depends on. `input_copy` names the copy of its input that was made
     when it became ready; rows of a request, and executions of earlier releases, have none.
-    `copied_from` is the earlier execution whose result was taken. An execution with a `deleted_at`
+    `copied_from` is the earlier execution whose result was taken. `input_name` is the name that its
+    creator gave the input. `started_by` is who made it ready or started it again, `cancelled_by`
+    who cancelled it; executions of earlier releases have none. An execution with a `deleted_at`
     is invisible to every reader while it is being removed. `owner` is the group that owns the
     pipeline, for whose quotas it counts by `counted_files` and `counted_bytes`; executions of
     earlier releases have none.
@@ -72,6 +74,9 @@ class Execution(StoredRecord, frozen=True, kw_only=True):
     ingest: str
     created_at: str
     created_by: str
+    input_name: str | None = None
+    started_by: str | None = None
+    cancelled_by: str | None = None
     upload_until: str | None = None
     ready_at: str | None = None
     started_at: str | None = None
@@ -109,6 +114,24 @@ class Execution(StoredRecord, frozen=True, kw_only=True):
             return None
         until = datetime.fromisoformat(self.finished_at or self.heartbeat_at or self.claimed_at)
         return max(0.0, (until - datetime.fromisoformat(self.claimed_at)).total_seconds())
+
+    @property
+    def duration_seconds(self) -> float | None:
+        """The seconds from the start to the last heartbeat or the end; None before any start."""
+        if self.started_at is None:
+            return None
+        until = datetime.fromisoformat(self.finished_at or self.heartbeat_at or self.started_at)
+        return max(0.0, (until - datetime.fromisoformat(self.started_at)).total_seconds())
+
+    @property
+    def end_estimate(self) -> datetime | None:
+        """The time of the end at the rate until the last heartbeat; None if it is not known."""
+        seconds, done, total = self.seconds_at_work, self.bytes_read, self.bytes_total
+        known = self.state is ExecutionState.IN_PROGRESS and self.heartbeat_at is not None
+        if not (known and seconds and done and total):
+            return None
+        left = max(0, total - done) * seconds / done
+        return datetime.fromisoformat(self.heartbeat_at or "") + timedelta(seconds=left)
 
     @property
     def counts(self) -> RowCounts:

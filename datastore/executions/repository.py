@@ -5,14 +5,16 @@ from dataclasses import dataclass
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.datasets.table_cache import DatasetTableCache
+from penstock.datastore.executions.attempts import ExecutionAttempt, read_attempts
 from penstock.datastore.executions.cancel_and_retry import ChangeExecutions
 from penstock.datastore.executions.create import KIND, CreateExecutions
 from penstock.datastore.executions.external_workers import ExternalWorkers
 from penstock.datastore.executions.files import ExecutionDownloads
 from penstock.datastore.executions.inline import InlineExecutions, ReadInlineOutput
 from penstock.datastore.executions.listing import ListExecutions
+from penstock.datastore.executions.queue import queue_position
 from penstock.datastore.executions.reading import ReadExecutions
-from penstock.datastore.executions.records import ExecutionRules
+from penstock.datastore.executions.records import Execution, ExecutionRules
 from penstock.datastore.executions.uploads import Uploads
 from penstock.datastore.jobs.delete_group import notify_nobody
 from penstock.datastore.objects.port import Files
@@ -36,6 +38,15 @@ class Executions:
     inline_output: ReadInlineOutput
     external: ExternalWorkers
     tags: TagLists
+    access: Access
+
+    async def attempts(self, execution: Execution) -> list[ExecutionAttempt]:
+        """Read the latest attempts at an execution in hand, newest first."""
+        return await read_attempts(self.reading, execution)
+
+    async def queue_position(self, execution: Execution) -> int | None:
+        """Count what became ready before an execution in hand; None if it does not wait."""
+        return await queue_position(self.access.table, execution)
 
     @classmethod
     def of(
@@ -59,4 +70,5 @@ class Executions:
             output,
             ExternalWorkers(access, rules, files),
             TagLists(KIND, access),
+            access,
         )

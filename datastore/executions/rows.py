@@ -121,6 +121,7 @@ def transition_writes(
     after = msgspec.structs.replace(
         with_counted_files(after), events=before.events + 1, revision=before.revision
     )
+    after = _with_author(after, event)
     unmoved: Condition = Compare("events", "=", before.events)
     old, new = attributes_of(before), attributes_of(after)
     change = Update(
@@ -134,6 +135,19 @@ def transition_writes(
     if due_key(before) != due_key(after):
         writes += [Write(Delete(due_key(before))), Write(Put(due_item(after)))]
     return [*writes, *change_kept(kept_counter(before), kept_counter(after))]
+
+
+def _with_author(after: Execution, event: TransitionEvent) -> Execution:
+    """The execution with the author of the event, if that is one who starts or cancels it."""
+    match event.kind:
+        case EventKind.UPLOADED:
+            return msgspec.structs.replace(after, started_by=event.by)
+        case EventKind.RETRIED:
+            return msgspec.structs.replace(after, started_by=event.by, cancelled_by=None)
+        case EventKind.CANCELLED:
+            return msgspec.structs.replace(after, cancelled_by=event.by)
+        case _:
+            return after
 
 
 def kept_counter(execution: Execution) -> Counter | None:

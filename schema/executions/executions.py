@@ -8,6 +8,7 @@ from strawberry import UNSET
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.executions import inline as answer_records
 from penstock.datastore.executions import records
+from penstock.datastore.executions.attempts import ExecutionAttempt as AttemptRecord
 from penstock.datastore.executions.files import FileDownload as DownloadRecord
 from penstock.datastore.executions.files import FileKind
 from penstock.datastore.executions.records import ExecutionMode, ExecutionState
@@ -28,6 +29,7 @@ from penstock.schema.core.relay import (
 )
 from penstock.schema.core.scalars import JSON, DateTime, Long
 from penstock.schema.engine.cost import price_metadata
+from penstock.schema.executions.attempts import ExecutionAttempt, ExecutionInput
 
 strawberry.enum(records.ExecutionState, description="The state of an execution.")
 describe_values(
@@ -247,6 +249,13 @@ class Execution(Node):
         description="The time when the execution was created, in UTC."
     )
     created_by: str = strawberry.field(description="The id of the user who created the execution.")
+    started_by: str | None = strawberry.field(
+        description="The id of the user who reported the input as complete, or started the "
+        "execution again; `penstock` if the system found the input. Null until then."
+    )
+    cancelled_by: str | None = strawberry.field(
+        description="The id of the user who cancelled the execution; null if nobody did."
+    )
     ready_at: DateTime | None = strawberry.field(
         description="The time when the input was complete, in UTC; null until then."
     )
@@ -293,6 +302,68 @@ class Execution(Node):
     @staticmethod
     def progress(execution: strawberry.Parent[records.Execution]) -> ExecutionProgress | None:
         return None if execution.ready_at is None else current_progress(execution)
+
+    @strawberry.field(graphql_type=ExecutionInput, description="The input of the execution.")
+    @reads_attributes({"Execution": ("input_name", "ready_at", "bytes_total")})
+    @staticmethod
+    def input(execution: strawberry.Parent[records.Execution]) -> ExecutionInput:
+        size = execution.bytes_total if execution.ready_at is not None else None
+        return ExecutionInput(
+            name=execution.input_name, size_bytes=None if size is None else Long(size)
+        )
+
+    @strawberry.field(
+        description="The time from the start to the end, or to the last heartbeat, in seconds; "
+        "null until a worker has started."
+    )
+    @reads_attributes({"Execution": ("started_at", "finished_at", "heartbeat_at")})
+    @staticmethod
+    def duration_seconds(execution: strawberry.Parent[records.Execution]) -> float | None:
+        return execution.duration_seconds
+
+    @strawberry.field(
+        description="The estimated time of the end at the present rate, in UTC; null if no worker "
+        "is running the execution or there is no estimate."
+    )
+    @staticmethod
+    def estimated_end(execution: strawberry.Parent[records.Execution]) -> DateTime | None:
+        found = execution.end_estimate
+        return None if found is None else DateTime(iso_timestamp(found))
+
+    @strawberry.field(
+        metadata=price_metadata(8),
+        description="The number of executions, of all callers, that became ready before this one "
+        "and wait for a worker; null if it does not wait for one, or if they are more than 1,000. "
+        "Callers take turns, so this one may begin before others.",
+    )
+    @staticmethod
+    async def queue_position(
+        execution: strawberry.Parent[records.Execution], info: Info
+    ) -> int | None:
+        return await info.context.session.executions.queue_position(execution)
+
+    @strawberry.field(
+        graphql_type=list[ExecutionAttempt],
+        metadata=price_metadata(2),
+        description="The attempts of workers among the latest 200 events of the history, newest "
+        "first.",
+    )
+    @staticmethod
+    async def attempts(
+        execution: strawberry.Parent[records.Execution], info: Info
+    ) -> list[AttemptRecord]:
+        return await info.context.session.executions.attempts(execution)
+
+    @strawberry.field(
+        graphql_type=Annotated["Execution", strawberry.lazy(__name__)] | None,
+        description="The earlier execution whose result was taken, because everything that the "
+        "output depends on is the same; null if there is none that the caller sees.",
+    )
+    @staticmethod
+    async def reused_from(
+        execution: strawberry.Parent[records.Execution], info: Info
+    ) -> records.Execution | None:
+        return await executions.reused_execution(info.context, execution)
 
     @strawberry.field(
         description="The form that uploads the input while the execution waits for it; null for a "

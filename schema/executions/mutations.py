@@ -210,6 +210,11 @@ class CreateExecutionInput:
         description="The execution fails if more rows than this fail; there is no limit if left "
         "out.",
     )
+    input_name: str | None = strawberry.field(
+        default=UNSET,
+        description="The name of the input, such as that of its file, for people: 1 to 255 "
+        "characters.",
+    )
     idempotency_key: strawberry.ID | None = idempotency_key_field("execution")
 
 
@@ -250,6 +255,7 @@ class ExecutionMutation:
                 mode=mode,
                 tags=input_records(unset_to_none(input.tags)),
                 max_failed_rows=unset_to_none(input.max_failed_rows),
+                input_name=unset_to_none(input.input_name),
             )
             if mode is ExecutionMode.INLINE:
                 objects = _require_objects(rows)

@@ -9,6 +9,7 @@ import pytest
 
 from penstock.datastore.clock import wall_clock
 from penstock.datastore.errors import IllegalState
+from penstock.datastore.executions.attempts import AttemptOutcome
 from penstock.datastore.executions.create import ExecutionRequest
 from penstock.datastore.executions.files import (
     FileKind,
@@ -177,6 +178,25 @@ async def test_give_a_sign_of_life(world: Store, pipeline: Pipeline) -> None:
     assert (await external.heartbeat(made.id, 1, COUNTS)).counts == COUNTS
     with pytest.raises(IllegalState, match="Another worker took it over"):
         await external.heartbeat(made.id, 2, COUNTS)
+
+
+async def test_place_of_an_execution_in_the_queue(world: Store, pipeline: Pipeline) -> None:
+    """place of an execution in the queue"""
+    made = await ready_execution(world, pipeline)
+    session = anns(world)
+    assert await session.executions.queue_position(made) == 0
+    assert session.units.calls == 8
+    waiting = await begin_execution(world, pipeline)
+    assert await session.executions.queue_position(waiting) is None
+
+
+async def test_attempts_at_an_execution(world: Store, pipeline: Pipeline) -> None:
+    """attempts at an execution"""
+    over = await finished_execution(world, pipeline)
+    session = anns(world)
+    (attempt,) = await session.executions.attempts(over)
+    assert (attempt.worker, attempt.outcome) == ("w", AttemptOutcome.SUCCEEDED)
+    assert session.units.calls == 1
 
 
 async def test_end_an_execution(world: Store, pipeline: Pipeline) -> None:

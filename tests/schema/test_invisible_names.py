@@ -150,6 +150,9 @@ OTHER_CASES: dict[str, NameCase] = {
         {"name": BAD, "roles": [{"group": "/usa", "role": "READER"}], "expiresAt": TOMORROW},
         ["name"],
     ),
+    "CreateExecutionInput.inputName": NameCase(
+        "createExecution", {"pipelineId": "pipeline", "inputName": BAD}, ["inputName"]
+    ),
     "CreateAudioUploadInput.fileName": NameCase(
         "createAudioUpload", {"fileName": f"{BAD}.mp3"}, ["fileName"]
     ),

@@ -11,7 +11,7 @@ from strawberry.types.field import StrawberryField
 from penstock.datastore import records
 from penstock.datastore.access import quota_report
 from penstock.datastore.audio import records as audio
-from penstock.datastore.executions import inline
+from penstock.datastore.executions import attempts, inline
 from penstock.datastore.executions import records as execution_records
 from penstock.datastore.jobs import jobs
 from penstock.datastore.listening import records as listening
@@ -49,6 +49,7 @@ RECORDS: dict[str, type] = {
     "DatasetColumn": records.DatasetColumn,
     "DatasetContent": records.DatasetContent,
     "Execution": execution_records.Execution,
+    "ExecutionAttempt": attempts.ExecutionAttempt,
     "ExecutionEvent": execution_records.ExecutionEvent,
     "ExecutionPin": execution_records.Pin,
     "RowProblem": inline.RowProblem,
@@ -104,6 +105,7 @@ MADE_HERE = {
     "UploadForm",
     "ClaimedDataset",
     "DatasetUpload",
+    "ExecutionInput",
     "ExecutionProgress",
     "InlineResults",
     "EvaluationError",

@@ -8,7 +8,7 @@ from typing import Any
 
 from penstock.server.commands.client.find_pipeline import find_pipeline
 from penstock.server.commands.client.graphql_client import GraphQLClient
-from penstock.server.commands.client.run_files import open_input
+from penstock.server.commands.client.run_files import STANDARD, open_input
 from penstock.server.core.command_output import CommandFailed
 
 CREATE = """mutation($input: CreateExecutionInput!) { createExecution(input: $input) {
@@ -41,6 +41,13 @@ class FileRun:
     errors: Path | None
     max_failed_rows: int | None = None
 
+    @property
+    def input_name(self) -> str | None:
+        """The name of the file as far as an execution can show it; None for standard input."""
+        if self.file == STANDARD:
+            return None
+        return "".join(each if each.isprintable() else "?" for each in self.file.name[-255:])
+
     def remove_earlier_results(self) -> None:
         """Remove the results of an earlier run, so that none is taken for a result of this one."""
         for path in (self.output, self.errors):
@@ -66,7 +73,11 @@ async def run_file(
     """
     file_run.remove_earlier_results()
     pipeline = await find_pipeline(client, file_run.pipeline, file_run.group)
-    arguments = {"pipelineId": pipeline, "maxFailedRows": file_run.max_failed_rows}
+    arguments = {
+        "pipelineId": pipeline,
+        "maxFailedRows": file_run.max_failed_rows,
+        "inputName": file_run.input_name,
+    }
     with open_input(file_run.file) as file:
         size = file.stat().st_size
         execution = (await client.execute(CREATE, input=arguments))["execution"]

@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "3e9b670d2ec39140e0736ba735979c028fe51652af45191e49e07640944ba578"
+STRUCTURE = "b74e4960b6272578f0ec7f86aee4b71a99afec28708204f9e330810dd841a3c2"
 SMALL = '''
 """The fields that read data."""
 type Query {
