@@ -151,8 +151,11 @@ class ExternalWorkers:
         after = with_counts(
             with_end_state(claimed, state, self.access.clock.now(), self.rules), counts
         )
+        size = await self._measure_result(claimed)
         try:
-            await self._claims.end(claimed, replace(after, code=code, message=message))
+            await self._claims.end(
+                claimed, replace(after, code=code, message=message, result_bytes=size)
+            )
         except ClaimLost as lost:
             raise _claim_lost_error(lost) from None
         with suppress(Unavailable):  # They are then removed with the execution.
@@ -161,6 +164,12 @@ class ExternalWorkers:
 
     async def _is_uploaded(self, claimed: Execution, key: str) -> bool:
         return await self.files.stat(staged_key(key, claimed.fence)) is not None
+
+    async def _measure_result(self, claimed: Execution) -> int | None:
+        """The bytes of the output and the rejected rows in place; None if there is neither."""
+        found = [await self.files.stat(key) for key in (output_key(claimed), errors_key(claimed))]
+        sizes = [stat.size for stat in found if stat is not None]
+        return sum(sizes) if sizes else None
 
     async def _publish(self, claimed: Execution, counts: RowCounts, keys: Iterable[str]) -> None:
         """Copy the uploads into place, if the claim is still held.

@@ -85,10 +85,11 @@ class GrowingFile:
     """A file that is written piece by piece and appears as a whole when `publish` returns.
 
     `feed` waits while the store is slower than the feeder. A failure of the store is raised by the
-    next method that is called.
+    next method that is called. `size` is the number of bytes so far.
     """
 
     def __init__(self, files: Files, key: str) -> None:
+        self.size = 0
         self._pieces: asyncio.Queue[bytes | None] = asyncio.Queue(MAX_QUEUED_PIECES)
         self._writing = asyncio.create_task(
             files.write(key, self._read_queue(), content_type=CSV_TYPE)
@@ -96,6 +97,7 @@ class GrowingFile:
 
     async def feed(self, piece: bytes) -> None:
         if piece:
+            self.size += len(piece)
             await self._queue_piece(piece)
 
     async def publish(self) -> None:

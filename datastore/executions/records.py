@@ -60,7 +60,8 @@ class Execution(StoredRecord, frozen=True, kw_only=True):
     who cancelled it; executions of earlier releases have none. An execution with a `deleted_at`
     is invisible to every reader while it is being removed. `owner` is the group that owns the
     pipeline, for whose quotas it counts by `counted_files` and `counted_bytes`; executions of
-    earlier releases have none.
+    earlier releases have none. `result_bytes` is the size of the output and the rejected rows that
+    are stored; None before, and for results of earlier releases.
     """
 
     id: str
@@ -101,6 +102,7 @@ class Execution(StoredRecord, frozen=True, kw_only=True):
     owner: GroupPath | None = None
     counted_files: int = 0
     counted_bytes: int = 0
+    result_bytes: int | None = None
     input_copy: str | None = None
     digest: str | None = None
     copied_from: str | None = None

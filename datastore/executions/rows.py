@@ -161,13 +161,16 @@ def kept_counter(execution: Execution) -> Counter | None:
 def with_counted_files(execution: Execution) -> Execution:
     """The execution with the amounts by which it counts, as far as its files exist.
 
-    The output and its rejected rows count as one file.
+    The output and its rejected rows count as one file, also rejected rows alone. Their size is what
+    is stored: the progress that a worker reports may be anything.
     """
     if execution.owner is None:
         return execution
     sizes: list[int] = []
     if execution.ready_at is not None:
         sizes.append(execution.bytes_total or 0)
-    if execution.state is ExecutionState.SUCCESS:
+    if execution.result_bytes is not None:
+        sizes.append(execution.result_bytes)
+    elif execution.state is ExecutionState.SUCCESS:
         sizes.append(execution.bytes_written)
     return msgspec.structs.replace(execution, counted_files=len(sizes), counted_bytes=sum(sizes))

@@ -60,7 +60,10 @@ async def find_earlier_result(table: Table, files: Files, execution: Execution) 
 
 @dataclass(slots=True)
 class ExecutionRunner:
-    """One execution that this process has claimed; `counts` is its progress."""
+    """One execution that this process has claimed; `counts` is its progress.
+
+    `result_bytes` is the size of what it stored as the result; None while it stored nothing.
+    """
 
     table: Table
     files: Files
@@ -70,6 +73,7 @@ class ExecutionRunner:
     engine: RowEngine
     execution: Execution
     counts: RowCounts = field(default_factory=RowCounts)
+    result_bytes: int | None = None
 
     async def run(self) -> None:
         """Run the execution to its end.
@@ -101,6 +105,8 @@ class ExecutionRunner:
         await self.files.copy(errors_key(done), errors_key(self.execution))
         await self.files.copy(output_key(done), output_key(self.execution))
         self.counts = done.counts
+        found = done.result_bytes
+        self.result_bytes = done.bytes_written if found is None else found
         message = (
             f"The result was copied from the execution {done.id}, which read the same input with "
             "the same formulas."
@@ -133,8 +139,10 @@ class ExecutionRunner:
         """Store the files if the claim is still held, then end the execution."""
         await self._claims.send_heartbeat(self.execution, self.counts)
         await errors.publish()
+        self.result_bytes = errors.size
         if ending.succeeded:
             await output.publish()
+            self.result_bytes += output.size
             await self._end(ExecutionState.SUCCESS, digest=digest)
         else:
             problem = ending.refusal or TransformProblem(
@@ -177,6 +185,8 @@ class ExecutionRunner:
             message=message,
             copied_from=copied_from,
         )
+        if self.result_bytes is not None:
+            final = replace(final, result_bytes=self.result_bytes)
         await self._claims.end(self.execution, final)
 
     @property

@@ -7,7 +7,8 @@ import pytest
 
 from penstock.datastore.errors import QuotaExceeded
 from penstock.datastore.executions.create import ExecutionRequest
-from penstock.datastore.executions.records import ExecutionMode
+from penstock.datastore.executions.files import errors_key, output_key, staged_key
+from penstock.datastore.executions.records import ExecutionMode, ExecutionState
 from penstock.datastore.quota_kinds import QuotaKind
 from penstock.datastore.quotas.amounts import Amounts
 from penstock.datastore.quotas.quotas import Quotas
@@ -15,8 +16,10 @@ from penstock.datastore.quotas.rules import QuotaRules
 from penstock.datastore.quotas.usage import sum_group, sum_user
 from penstock.datastore.records import Pipeline
 from penstock.datastore.recount import Recount
+from penstock.datastore.roles import Role
 from penstock.datastore.store import Store
 from penstock.datastore.table.port import Key, Update
+from penstock.transform.outcome import RowCounts
 from tests.datastore.executions.sample_executions import (
     ANN,
     ERRORS,
@@ -24,11 +27,13 @@ from tests.datastore.executions.sample_executions import (
     OUTPUT,
     begin_execution,
     finished_execution,
+    put_file,
     ready_execution,
 )
 from tests.support.consistency_check import contents, faults
-from tests.support.sample_resources import USA, Watch, on_sqlite
+from tests.support.sample_resources import USA, Watch, caller, on_sqlite
 
+CARA = caller({USA: Role.CONTRIBUTOR}, "cara")
 BOTH = len(INPUT) + len(OUTPUT) + len(ERRORS)
 
 
@@ -129,3 +134,67 @@ async def test_a_repeated_creation_gets_its_execution_though_no_room_is_left(
     full = replace(store, quotas=Quotas(QuotaRules(Amounts(files=2))))
     again = await full.open_session(ANN).executions.creating.create(wanted, "key")
     assert again.id == made.id
+
+
+@on_sqlite
+async def test_rejected_rows_of_a_failure_count(
+    store: Store, pipeline: Pipeline, watch: Watch
+) -> None:
+    bad = b"distance,Fuel type\nfar,gas\n"
+    over = await finished_execution(store, pipeline, bad)
+    assert over.state is ExecutionState.FAILED
+    errors = await store.files.stat(errors_key(over))
+    assert errors is not None
+    counted = Amounts(files=2, bytes=len(bad) + errors.size)
+    assert await sum_files(store) == counted
+    # They stay while the execution waits for its second try.
+    await store.open_session(ANN).executions.changing.retry(over.id)
+    assert await sum_files(store) == counted
+    assert await store.execution_worker("w").run_all() == 1
+    assert await sum_files(store) == counted
+    watch.move(timedelta(days=31))
+    await store.finish_deletes()
+    assert await sum_files(store) == Amounts()
+    assert await faults(store.table) == []
+
+
+@on_sqlite
+@pytest.mark.parametrize("claims", [0, 10**15])
+@pytest.mark.parametrize("succeeds", [True, False])
+async def test_files_of_a_worker_elsewhere_count_by_their_size_and_not_by_its_word(
+    store: Store, pipeline: Pipeline, claims: int, succeeds: bool
+) -> None:
+    made = await ready_execution(store, pipeline)
+    external = store.open_session(CARA).executions.external
+    await external.claim(made.id, "far")
+    said = RowCounts(3, 2, 1, 43, claims)
+    await put_file(store.files, staged_key(errors_key(made), 1), ERRORS)
+    if succeeds:
+        await put_file(store.files, staged_key(output_key(made), 1), OUTPUT)
+        over = await external.complete(made.id, 1, said)
+        assert await sum_files(store) == Amounts(files=2, bytes=BOTH)
+    else:
+        await external.heartbeat(made.id, 1, said)
+        over = await external.fail(made.id, 1, "NO", "no")
+        assert await sum_files(store) == Amounts(files=2, bytes=len(INPUT) + len(ERRORS))
+    assert over.bytes_written == claims
+    assert await faults(store.table) == []
+
+
+@on_sqlite
+async def test_a_worker_elsewhere_that_stores_nothing_adds_nothing(
+    store: Store, pipeline: Pipeline
+) -> None:
+    made = await ready_execution(store, pipeline)
+    external = store.open_session(CARA).executions.external
+    await external.claim(made.id, "far")
+    await external.fail(made.id, 1, "NO", "no")
+    assert await sum_files(store) == Amounts(files=1, bytes=len(INPUT))
+
+
+async def test_a_copied_result_counts_by_its_size(store: Store, pipeline: Pipeline) -> None:
+    first = await finished_execution(store, pipeline)
+    again = await finished_execution(store, pipeline)
+    assert again.copied_from == first.id
+    assert first.result_bytes == again.result_bytes == len(OUTPUT) + len(ERRORS)
+    assert await sum_files(store) == Amounts(files=4, bytes=2 * BOTH)
