@@ -12,7 +12,7 @@ from datetime import datetime
 from random import randrange
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from penstock.datastore.clock import Clock
+from penstock.datastore.clock import Clock, iso_timestamp
 from penstock.datastore.errors import PenstockError, QuotaExceeded, Unavailable
 from penstock.datastore.quota_kinds import QuotaKind
 from penstock.datastore.roles import GroupPath
@@ -42,6 +42,9 @@ CREATION_SECONDS: Final = 60
 
 WAITING: Final = "waiting"
 
+AWAITED: Final = "uploadUntil"
+"""The attribute of an execution with the expiry of the form that it awaits."""
+
 UploadKind: TypeAlias = Literal["execution", "audio", "dataset", "playlist"]
 
 
@@ -56,7 +59,7 @@ class OpenedUpload(NamedTuple):
     """An upload that a form allows until `expires_at`.
 
     `id` names it among the uploads of its kind. `watched` is the key of the row by which its use
-    shows, if there is one.
+    shows, if there is one; that of an execution has the same `expires_at`.
     """
 
     kind: UploadKind
@@ -173,7 +176,11 @@ class OpenUploads:
             TTL: int(upload.expires_at.timestamp()),
         }
         if upload.watched is not None:
-            fields |= {"watchedPk": upload.watched.pk, "watchedSk": upload.watched.sk}
+            fields |= {
+                "watchedPk": upload.watched.pk,
+                "watchedSk": upload.watched.sk,
+                "opening": iso_timestamp(upload.expires_at),
+            }
         more: Item = {"groupPk": keys[1].pk, "groupSk": keys[1].sk} if len(keys) > 1 else {}
         free = AnyOf((Missing(), Compare(TTL, "<=", self._now)))
         return [
@@ -221,17 +228,19 @@ class OpenUploads:
 
     async def _find_used(self, rows: Sequence[Attributes]) -> list[Attributes]:
         """Return the rows whose uploads were used, as the rows show that they watch."""
-        watching = {
-            Key(str(row["watchedPk"]), str(row["watchedSk"])): row
-            for row in rows
-            if "watchedPk" in row
-        }
+        watching: dict[Key, list[Attributes]] = {}
+        for row in rows:
+            if "watchedPk" in row:
+                key = Key(str(row["watchedPk"]), str(row["watchedSk"]))
+                watching.setdefault(key, []).append(row)
         keys = list(watching)
         used: list[Attributes] = []
         for start in range(0, len(keys), 100):
             part = keys[start : start + 100]
             found = (await self.table.get(part, consistent=True)).items
-            used += [watching[key] for key in part if self._is_used(watching[key], found.get(key))]
+            used += [
+                row for key in part for row in watching[key] if self._is_used(row, found.get(key))
+            ]
         return used
 
     def _is_used(self, row: Attributes, watched: Attributes | None) -> bool:
@@ -239,7 +248,10 @@ class OpenUploads:
             return watched is not None and "audioId" in watched
         if watched is None:  # an execution that was removed, or one that is just being created
             return self._now - _number(row["openedAt"]) > CREATION_SECONDS
-        return watched.get("state") != WAITING or "readyAt" in watched
+        # An execution that begins again awaits another upload; earlier releases do not say which.
+        awaited = row.get("opening", watched.get(AWAITED))
+        is_awaited = watched.get("state") == WAITING and watched.get(AWAITED) == awaited
+        return not is_awaited or "readyAt" in watched
 
 
 def _or_used(free: AnyOf, used: str | None) -> Condition:

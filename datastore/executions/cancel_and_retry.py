@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 
 import msgspec
 
@@ -77,14 +78,18 @@ class ChangeExecutions:
                 raise IllegalState(message, state.name)
             if found.execution.state not in (ExecutionState.FAILED, ExecutionState.CANCELLED):
                 raise illegal_state_error(found.execution)
-            return self._restarted_execution(found.execution)
+            return self._restarted_execution(found.execution, upload_until)
 
+        upload_until = self.access.clock.now() + self.rules.upload_time
         found = await ReadExecutions(self.access).one(id)
         require_control(self.access.caller, found.pipeline, found.execution)
         if retry_execution(found).upload_until is None:
             again = await self._change(id, EventKind.RETRIED, retry_execution)
         else:
-            uploads, opened = self.access.open_uploads, self._new_upload(id, found.pipeline)
+            uploads, opened = (
+                self.access.open_uploads,
+                self._new_upload(id, found.pipeline, upload_until),
+            )
             await uploads.open(opened, found.pipeline.owner)
             async with uploads.closed_on_failure(opened.kind, opened.id):
                 await self.access.files.accept_uploads(ingest_key(found.execution))
@@ -92,9 +97,8 @@ class ChangeExecutions:
         self.on_ready()
         return again
 
-    def _new_upload(self, id: str, pipeline: Pipeline) -> OpenedUpload:
+    def _new_upload(self, id: str, pipeline: Pipeline, expires_at: datetime) -> OpenedUpload:
         """The upload of a retry; its id is its own, so that no concurrent retry closes it."""
-        expires_at = self.access.clock.now() + self.rules.upload_time
         own = f"{id}:{self.access.clock.new_id()}"
         watched = EXECUTION.key(id=id, pipeline=pipeline.id)
         return OpenedUpload("execution", own, expires_at, watched)
@@ -118,13 +122,13 @@ class ChangeExecutions:
             return (await ReadExecutions(self.access).one(id)).execution
         raise Unavailable("The execution is being written by many at once.")
 
-    def _restarted_execution(self, execution: Execution) -> Execution:
+    def _restarted_execution(self, execution: Execution, upload_until: datetime) -> Execution:
         now = self.access.clock.now()
         awaited = execution.ready_at is None and execution.mode is ExecutionMode.JOB
         return msgspec.structs.replace(
             execution,
             state=ExecutionState.WAITING,
-            upload_until=iso_timestamp(now + self.rules.upload_time) if awaited else None,
+            upload_until=iso_timestamp(upload_until) if awaited else None,
             started_at=None,
             claimed_at=None,
             heartbeat_at=None,

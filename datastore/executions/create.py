@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -126,15 +127,16 @@ class CreateExecutions:
         self, wanted: ExecutionRequest, idempotency_key: str | None, id: str
     ) -> Execution:
         is_open = wanted.mode is ExecutionMode.INLINE
+        upload_until = None if is_open else self.access.clock.now() + self.rules.upload_time
         async for _ in Attempts():
             pipeline = await ResourceReader(PIPELINE, self.access).one(wanted.pipeline_id)
             require_run(self.access.caller, pipeline)
-            if not is_open:
-                await self._open_upload(pipeline, id)
+            if upload_until is not None and not is_open:
+                await self._open_upload(pipeline, id, upload_until)
                 is_open = True
             try:
                 reached = await pin_plan(self.access, pipeline)
-                execution = self._new_execution(id, pipeline, wanted, reached.pins)
+                execution = self._new_execution(id, pipeline, wanted, reached.pins, upload_until)
                 await self._commit(pipeline, execution, reached.plan, wanted, idempotency_key)
             except StaleRead:
                 continue
@@ -150,6 +152,7 @@ class CreateExecutions:
         pipeline: Pipeline,
         wanted: ExecutionRequest,
         pins: tuple[Pin, ...],
+        upload_until: datetime | None,
     ) -> Execution:
         now = self.access.clock.now()
         inline = wanted.mode is ExecutionMode.INLINE
@@ -169,15 +172,14 @@ class CreateExecutions:
             input_name=wanted.input_name,
             started_by=self.access.caller.user_id if inline else None,
             owner=pipeline.owner,
-            upload_until=None if inline else iso_timestamp(now + self.rules.upload_time),
+            upload_until=None if upload_until is None else iso_timestamp(upload_until),
             events=1,
             revision=1,
             due=int(now.timestamp() * 1000),
         )
 
-    async def _open_upload(self, pipeline: Pipeline, id: str) -> None:
+    async def _open_upload(self, pipeline: Pipeline, id: str, expires_at: datetime) -> None:
         """Count the upload of the input until it is confirmed, or its form expires."""
-        expires_at = self.access.clock.now() + self.rules.upload_time
         watched = EXECUTION.key(id=id, pipeline=pipeline.id)
         opened = OpenedUpload("execution", id, expires_at, watched)
         await self.access.open_uploads.open(opened, pipeline.owner)

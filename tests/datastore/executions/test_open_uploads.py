@@ -17,7 +17,7 @@ from penstock.datastore.quota_kinds import QuotaKind
 from penstock.datastore.records import DatasetColumn, Pipeline, ValueType
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
-from penstock.datastore.table.port import Table
+from penstock.datastore.table.port import Table, Update
 from tests.datastore.audio.sample_uploads import COVER, TAGS, put, sound, upload_and_register
 from tests.datastore.executions.sample_executions import (
     ANN,
@@ -142,6 +142,43 @@ async def test_a_retry_that_waits_for_an_input_opens_an_upload(
     with pytest.raises(IllegalState):
         await changing.retry(cancelled.id)
     assert await contents(store.table) == before
+
+
+@on_sqlite
+async def test_an_execution_that_begins_again_and_again_has_one_upload_open(
+    store: Store, pipeline: Pipeline, watch: Watch
+) -> None:
+    store = with_limits(store, 3)
+    session = store.open_session(ANN)
+    made = await begin_execution(store, pipeline)
+    for _ in range(6):
+        watch.move(timedelta(milliseconds=1))
+        await session.executions.changing.cancel(made.id)
+        assert await counts_of(store) == (0, 0)
+        await session.executions.changing.retry(made.id)
+        assert await counts_of(store) == (1, 1)
+    await begin_execution(store, pipeline)
+    await begin_execution(store, pipeline)
+    assert await counts_of(store) == (3, 3)
+    await expect_refusal(store, pipeline)
+
+
+async def counts_of(store: Store) -> tuple[int, int]:
+    """The uploads that ann has open, and those of the group."""
+    uploads = store.open_session(ANN).executions.access.open_uploads
+    return await uploads.count(), await uploads.count(USA)
+
+
+@on_sqlite
+async def test_a_place_of_an_earlier_release_is_open_while_its_execution_waits(
+    store: Store, pipeline: Pipeline
+) -> None:
+    made = await begin_execution(store, pipeline)
+    places = [key for key in await contents(store.table) if key.pk.startswith("FU:")]
+    await store.table.transact([Update(key=key, remove=("opening",)) for key in places])
+    assert await counts_of(store) == (1, 1)
+    await start(store, made)
+    assert await counts_of(store) == (0, 0)
 
 
 @on_sqlite
