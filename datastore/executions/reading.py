@@ -1,5 +1,6 @@
 """Reads of executions, which every caller sees who sees the pipeline."""
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -114,13 +115,19 @@ async def follow_execution(
     """Yield an execution as it is now, then after each write of it, until it is over.
 
     A slow reader misses states, but never the last. The iterator also ends if the execution is
-    removed or the caller no longer sees it. Raises NotFound if they do not see it at the start.
+    removed or the caller no longer sees it: the row of its pipeline, which says who does, is
+    followed too. Raises NotFound if they do not see it at the start.
     """
-    execution = (await reading.one(id)).execution
+    execution, pipeline = await reading.one(id)
     yield execution
-    with changes.watch(key_of_execution(id), execution.revision) as watch:
+    place, arrived = PIPELINE.latest.key(id=pipeline.id), asyncio.Event()
+    with (
+        changes.watch(key_of_execution(id), execution.revision, arrived),
+        changes.watch(place, pipeline.revision, arrived),
+    ):
         while not execution.state.is_over:
-            await watch.next()
+            await arrived.wait()
+            arrived.clear()
             (found,) = await reading.many([id])
             if isinstance(found, NotFound):
                 return

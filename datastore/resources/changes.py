@@ -27,10 +27,10 @@ class RowWatch:
 
     __slots__ = ("_arrived", "_item", "_revision")
 
-    def __init__(self, revision: int) -> None:
+    def __init__(self, revision: int, arrived: asyncio.Event) -> None:
         self._revision = revision
         self._item: Attributes | None = None
-        self._arrived = asyncio.Event()
+        self._arrived = arrived
 
     def offer(self, item: Attributes | None) -> None:
         """Store the row as it was read, None if it is gone; a known or older state is ignored."""
@@ -60,9 +60,11 @@ class RowChanges:
         self._wanted = asyncio.Event()
 
     @contextmanager
-    def watch(self, key: Key, revision: int) -> Iterator[RowWatch]:
-        """Follow a row beyond the known revision."""
-        watch = RowWatch(revision)
+    def watch(
+        self, key: Key, revision: int, arrived: asyncio.Event | None = None
+    ) -> Iterator[RowWatch]:
+        """Follow a row beyond the known revision; `arrived` is set when a state of it waits."""
+        watch = RowWatch(revision, arrived or asyncio.Event())
         watches = self._watches.setdefault(key, set())
         watches.add(watch)
         self._wanted.set()

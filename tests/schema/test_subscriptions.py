@@ -230,7 +230,7 @@ async def test_a_source_that_crashes_is_masked(
     await ask.create_groups()
     id = await ask.make("/usa", "one")
 
-    def fail_to_watch(_changes: RowChanges, _key: Key, _revision: int) -> RowWatch:
+    def fail_to_watch(*_arguments: object) -> RowWatch:
         raise RuntimeError("secret of the house")
 
     monkeypatch.setattr(RowChanges, "watch", fail_to_watch)
@@ -255,7 +255,7 @@ def row(revision: int) -> Item:
 
 
 async def test_an_older_state_never_follows_a_newer_one() -> None:
-    watch = RowWatch(3)
+    watch = RowWatch(3, asyncio.Event())
     for revision in (1, 3, 5, 4):
         watch.offer(row(revision))
     assert await watch.next() == row(5)

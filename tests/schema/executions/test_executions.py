@@ -1,6 +1,7 @@
 """Executions as clients see them: from the upload form to the output, and rows in a request."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from decimal import Decimal
 from typing import Any
@@ -16,9 +17,10 @@ from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from penstock.schema.core.relay import parse_global_id, parse_key
 from tests.datastore.executions.sample_executions import put_file
-from tests.schema.test_subscriptions import answers
+from tests.schema.test_subscriptions import GRANT, REVOKE, answers
 from tests.support.consistency_check import contents
 from tests.support.graphql_client import ROOT, Ask, as_caller, tag_inputs
+from tests.support.patience import until
 
 TRIPS = {
     "parameters": [
@@ -350,6 +352,39 @@ async def test_an_execution_is_followed_to_its_end(ask: Ask, store: Store) -> No
             await anext(told)
     async with aclosing(answers(store, changes, id, ROOT, PROGRESS)) as told:
         assert [one["state"] async for one in told] == ["SUCCESS"]
+
+
+async def end_by_revoke(ask: Ask, pipeline: str) -> None:
+    await ask.input(REVOKE, id=pipeline, group="/eu")
+
+
+async def end_by_deletion(ask: Ask, pipeline: str) -> None:
+    deleted = """mutation($input: DeletePipelineInput!) { deletePipeline(input: $input) {
+      __typename } }"""
+    assert (await ask.input(deleted, id=pipeline))["__typename"] == "DeletePipelinePayload"
+
+
+@pytest.mark.parametrize("end", [end_by_revoke, end_by_deletion])
+async def test_whoever_loses_sight_of_the_pipeline_follows_its_executions_no_more(
+    ask: Ask, store: Store, end: Callable[[Ask, str], Awaitable[None]]
+) -> None:
+    pipeline = await create_pipeline(ask)
+    await ask.input(GRANT, id=pipeline, group="/eu")
+    id = await create_uploaded_execution(ask, pipeline)
+    changes = RowChanges(store.table)
+    reader = as_caller("eve", "/eu=reader")
+    async with aclosing(answers(store, changes, id, reader, PROGRESS)) as heard:
+        assert (await anext(heard))["state"] == "WAITING"
+        following = asyncio.ensure_future(anext(heard, None))
+        await asyncio.sleep(0)
+        await end(ask, pipeline)
+
+        async def has_ended() -> bool:
+            await changes.poll()
+            return following.done()
+
+        await until(has_ended)
+        assert await following is None
 
 
 CONSTANT = {
