@@ -12,7 +12,7 @@ from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import IllegalState, Unavailable
 from penstock.datastore.executions.access import require_control
 from penstock.datastore.executions.claims import with_end_state
-from penstock.datastore.executions.files import end_staged_uploads, ingest_key
+from penstock.datastore.executions.files import end_staged_uploads, ingest_key, next_ingest
 from penstock.datastore.executions.reading import ReadExecutions, VisibleExecution
 from penstock.datastore.executions.records import (
     EventKind,
@@ -92,7 +92,6 @@ class ChangeExecutions:
             )
             await uploads.open(opened, found.pipeline.owner)
             async with uploads.closed_on_failure(opened.kind, opened.id):
-                await self.access.files.accept_uploads(ingest_key(found.execution))
                 again = await self._change(id, EventKind.RETRIED, retry_execution)
         self.on_ready()
         return again
@@ -128,6 +127,7 @@ class ChangeExecutions:
         return msgspec.structs.replace(
             execution,
             state=ExecutionState.WAITING,
+            ingest=next_ingest(execution) if awaited else execution.ingest,
             upload_until=iso_timestamp(upload_until) if awaited else None,
             started_at=None,
             claimed_at=None,

@@ -4,17 +4,26 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.executions.records import Execution, ExecutionRules, ExecutionState
 from penstock.datastore.objects.port import Download, Files, FileStatus
+
+AGAIN: Final = "_"
+"""What separates the name of an upload from its number, where the first was given up."""
 
 
 def ingest_key(execution: Execution) -> str:
     """The key under which the input is uploaded."""
     pipeline, version = execution.pipeline_id, execution.pipeline_version
     return f"pipelines/{pipeline}/{version}/ingest/{pipeline}-{version}-{execution.ingest}.txt"
+
+
+def next_ingest(execution: Execution) -> str:
+    """The name of another upload of the input: forms of the earlier ones then write elsewhere."""
+    first, _, number = execution.ingest.partition(AGAIN)
+    return f"{first}{AGAIN}{int(number or 0) + 1}"
 
 
 def input_key(execution: Execution) -> str:
@@ -67,6 +76,11 @@ async def delete_staged_files(files: Files, execution: Execution) -> None:
 async def delete_files(files: Files, execution: Execution) -> None:
     """Delete all files of an execution, also copies and uploads that were never used."""
     await files.delete(ingest_key(execution))
+    if AGAIN in execution.ingest:
+        earlier = ingest_key(execution).rpartition(AGAIN)[0]
+        while keys := await files.list(earlier):
+            for key in keys:
+                await files.delete(key)
     while keys := await files.list(f"{_execution_folder(execution)}/"):
         for key in keys:
             await files.delete(key)

@@ -36,7 +36,7 @@ KEY_TOLERANCE = timedelta(seconds=10)
 MAX_CANDIDATES = 1000
 _INGEST_KEY = re.compile(
     r"pipelines/(?P<pipeline>[0-9a-f-]{36})/\d+/ingest/(?P=pipeline)-\d+-"
-    r"(?P<moment>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)(?:-(?P<id>[0-9a-f-]{36}))?\.txt",
+    r"(?P<moment>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)(?:-(?P<id>[0-9a-f-]{36}))?(?:_\d+)?\.txt",
     re.ASCII,
 )
 

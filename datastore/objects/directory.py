@@ -110,7 +110,6 @@ _PUT_UPLOAD = (
     "WHERE NOT EXISTS (SELECT 1 FROM refused WHERE key = ?)"
 )
 _REFUSE = "INSERT OR IGNORE INTO refused VALUES (?, ?)"
-_ACCEPT = "DELETE FROM refused WHERE key = ?"
 _FORGET_REFUSED = "DELETE FROM refused WHERE since < ?"
 _IS_REFUSED = "SELECT 1 FROM refused WHERE key = ?"
 _COPY = (
@@ -287,10 +286,6 @@ class LocalFiles:
         port.check_key(key)
         await in_thread(self._refuse_uploads, key)
 
-    async def accept_uploads(self, key: str) -> None:
-        port.check_key(key)
-        await in_thread(self._accept_uploads, key)
-
     async def delete(self, key: str) -> None:
         port.check_key(key)
         await in_thread(self._change, key, _DELETE, (key.encode(),))
@@ -353,10 +348,6 @@ class LocalFiles:
             self._index.execute(_REFUSE, (key.encode(), now))
             # A form that is older has expired.
             self._index.execute(_FORGET_REFUSED, (now - EXPIRY_SECONDS,))
-
-    def _accept_uploads(self, key: str) -> None:
-        with self._lock, self._index:
-            self._index.execute(_ACCEPT, (key.encode(),))
 
     def _change(
         self, key: str, statement: str, values: tuple[str | bytes | float | None, ...]

@@ -85,9 +85,6 @@ class InstrumentedFiles:
     async def refuse_uploads(self, key: str) -> None:
         await self._files.refuse_uploads(key)
 
-    async def accept_uploads(self, key: str) -> None:
-        await self._files.accept_uploads(key)
-
     async def delete(self, key: str) -> None:
         with report_call(StoreCall("delete", 1), self._watchers):
             await self._files.delete(key)

@@ -159,9 +159,6 @@ class Files(Protocol):
         S3 cannot refuse: there, what must stay is copied to a key that has no form.
         """
 
-    async def accept_uploads(self, key: str) -> None:
-        """Accept uploads of this file again, after they were refused."""
-
     async def delete(self, key: str) -> None:
         """Remove the file, if there is one."""
 
@@ -319,9 +316,6 @@ class NoFiles:
         raise files_unavailable()
 
     async def refuse_uploads(self, key: str) -> None:
-        raise files_unavailable()
-
-    async def accept_uploads(self, key: str) -> None:
         raise files_unavailable()
 
     async def delete(self, key: str) -> None:

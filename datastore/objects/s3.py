@@ -271,9 +271,6 @@ class S3Files:
         """Do nothing: a form of S3 stays valid until it expires, whatever its conditions are."""
         port.check_key(key)
 
-    async def accept_uploads(self, key: str) -> None:
-        port.check_key(key)
-
     async def delete(self, key: str) -> None:
         port.check_key(key)
         await self._call("delete_object", Key=key)

@@ -106,7 +106,7 @@ async def test_what_was_cancelled_before_its_input_came_waits_for_it_again(
     await changing.cancel(made.id)
     again = await changing.retry(made.id)
     assert again.upload_until == "2022-08-11T00:55:20.322Z"
-    await put_file(store.files, ingest_key(made), INPUT)
+    await put_file(store.files, ingest_key(again), INPUT)
     await store.confirm_uploads()
     assert await store.execution_worker("w").run_all() == 1
     assert (await current_execution(store, made)).state == "success"

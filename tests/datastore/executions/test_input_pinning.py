@@ -175,10 +175,10 @@ async def test_a_confirmation_that_a_cancellation_overtook_leaves_nothing(
     with pytest.raises(IllegalState, match="cancelled"):
         await late.open_session(ANN).executions.uploads.confirm(made.id)
     assert await inputs_of(store, made) == []
-    await changing.retry(made.id)
+    again = await changing.retry(made.id)
     form = await store.open_session(ANN).executions.uploads.form(made.id)
     assert form is not None
-    await put_file(store.files, ingest_key(made), INPUT)
+    await put_file(store.files, ingest_key(again), INPUT)
     await store.confirm_uploads()
     assert await run_to_end(store, made) == OUTPUT
 

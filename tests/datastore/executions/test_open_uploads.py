@@ -269,7 +269,7 @@ def form_is_refused(store: Store, key: str) -> bool:
 
 @on_sqlite
 @pytest.mark.parametrize("files", ["directory"], indirect=True)
-async def test_the_form_of_a_cancelled_execution_writes_nothing_until_a_retry(
+async def test_the_form_of_a_cancelled_execution_writes_nothing_ever_again(
     store: Store, pipeline: Pipeline
 ) -> None:
     made = await begin_execution(store, pipeline)
@@ -280,10 +280,25 @@ async def test_the_form_of_a_cancelled_execution_writes_nothing_until_a_retry(
         await changing.cancel(made.id)
         assert form_is_refused(store, key)
         assert await store.files.stat(key) is None
-    await changing.retry(made.id)
-    assert not form_is_refused(store, key)
-    await start(store, made)
-    assert form_is_refused(store, key)
+    for number in (1, 2):
+        again = await changing.retry(made.id)
+        assert ingest_key(again) == key.replace(".txt", f"_{number}.txt")
+        assert not form_is_refused(store, ingest_key(again))
+        assert form_is_refused(store, key)
+        if number == 1:
+            await changing.cancel(made.id)
+    # What S3 still takes by the first form belongs to nobody, and goes with the execution.
+    await put_file(store.files, key, INPUT)
+    with pytest.raises(IllegalState, match="Nothing was uploaded yet"):
+        await store.open_session(ANN).executions.uploads.confirm(made.id)
+    assert await store.open_session(ANN).executions.uploads.confirm_key(key) is None
+    await put_file(store.files, ingest_key(again), INPUT)
+    begun = await store.open_session(ANN).executions.uploads.confirm_key(ingest_key(again))
+    assert begun is not None
+    assert form_is_refused(store, ingest_key(again))
+    await store.open_session(ANN).pipelines.deleting.delete(pipeline.id)
+    await store.finish_deletes()
+    assert await store.files.list("") == ()
 
 
 @on_sqlite

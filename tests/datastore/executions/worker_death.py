@@ -82,9 +82,6 @@ class ForwardingFiles:
     async def refuse_uploads(self, key: str) -> None:
         await self.files.refuse_uploads(key)
 
-    async def accept_uploads(self, key: str) -> None:
-        await self.files.accept_uploads(key)
-
     async def delete(self, key: str) -> None:
         await self.files.delete(key)
 

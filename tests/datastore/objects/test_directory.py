@@ -134,20 +134,6 @@ async def test_a_form_is_refused_once_its_file_was_confirmed(
     assert (await send(http, await new_form(), b"fourth")).status_code == 204
 
 
-async def test_a_form_that_was_refused_is_accepted_again_on_request(
-    local: LocalFiles, http: AsyncClient
-) -> None:
-    form = await local.presign_upload("again", max_bytes=9, content_type="a/b", expires_in=60)
-    await local.refuse_uploads("again")
-    await local.refuse_uploads("other")
-    assert (await send(http, form, b"first")).status_code == 409
-    await local.accept_uploads("again")
-    assert (await send(http, form, b"second")).status_code == 204
-    assert await whole(local.read("again")) == b"second"
-    other = await local.presign_upload("other", max_bytes=9, content_type="a/b", expires_in=60)
-    assert (await send(http, other, b"third")).status_code == 409
-
-
 async def test_an_upload_that_is_under_way_is_refused_as_well(local: LocalFiles) -> None:
     await local.write("under way", stream(b"first"), content_type="text/csv")
 
