@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Final
 
 import msgspec
 
@@ -10,6 +11,9 @@ from penstock.datastore.objects.port import OBJECT_BYTES
 from penstock.datastore.records import StoredRecord, Tag
 from penstock.datastore.roles import GroupPath
 from penstock.transform.outcome import RowCounts
+
+LONGEST_ESTIMATE: Final = 2**31 - 1
+"""The largest number of seconds that an estimate may have, which GraphQL can send."""
 
 
 class ExecutionState(StrEnum):
@@ -126,14 +130,24 @@ class Execution(StoredRecord, frozen=True, kw_only=True):
         return max(0.0, (until - datetime.fromisoformat(self.started_at)).total_seconds())
 
     @property
-    def end_estimate(self) -> datetime | None:
-        """The time of the end at the rate until the last heartbeat; None if it is not known."""
+    def seconds_left(self) -> float | None:
+        """The estimated seconds to the end at the rate so far; None without an estimate.
+
+        A worker elsewhere reports any progress: what would take many years is no estimate.
+        """
         seconds, done, total = self.seconds_at_work, self.bytes_read, self.bytes_total
-        known = self.state is ExecutionState.IN_PROGRESS and self.heartbeat_at is not None
-        if not (known and seconds and done and total):
+        if not seconds or not done or total is None:
             return None
         left = max(0, total - done) * seconds / done
-        return datetime.fromisoformat(self.heartbeat_at or "") + timedelta(seconds=left)
+        return left if left <= LONGEST_ESTIMATE else None
+
+    @property
+    def end_estimate(self) -> datetime | None:
+        """The time of the end at the rate until the last heartbeat; None if it is not known."""
+        left = self.seconds_left
+        if self.state is not ExecutionState.IN_PROGRESS or None in (self.heartbeat_at, left):
+            return None
+        return datetime.fromisoformat(self.heartbeat_at or "") + timedelta(seconds=left or 0.0)
 
     @property
     def counts(self) -> RowCounts:

@@ -117,10 +117,8 @@ class ExecutionProgress:
 
 def current_progress(execution: records.Execution) -> ExecutionProgress:
     counts, seconds = execution.counts, execution.seconds_at_work
-    eta = None
-    if seconds and counts.bytes_read and execution.bytes_total is not None:
-        left = max(0, execution.bytes_total - counts.bytes_read)
-        eta = 0 if execution.state.is_over else round(left * seconds / counts.bytes_read)
+    left = execution.seconds_left
+    eta = None if left is None else 0 if execution.state.is_over else round(left)
     return ExecutionProgress(
         rows_read=Long(counts.rows),
         rows_succeeded=Long(counts.succeeded),

@@ -15,8 +15,11 @@ from penstock.datastore.executions.records import (
     ExecutionEvent,
     ExecutionState,
 )
+from penstock.datastore.executions.rows import key_of_execution
 from penstock.datastore.store import Store
 from penstock.datastore.table.instrumentation import MeteredTable
+from penstock.datastore.table.port import Update
+from penstock.transform.outcome import RowCounts
 from tests.datastore.executions.sample_executions import put_file
 from tests.schema.executions.test_executions import (
     CSV,
@@ -37,6 +40,7 @@ CANCEL = """mutation($input: CancelExecutionInput!) { cancelExecution(input: $in
 RETRY = """mutation($input: RetryExecutionInput!) { retryExecution(input: $input) {
   ...on RetryExecutionPayload { execution { startedBy cancelledBy } } } }"""
 ADA, CARL = (as_caller(user, "/usa=admin") for user in ("ada", "carl"))
+EPOCH = "1970-01-01T00:00:00.000Z"
 STRANGER = as_caller("sven", "/europe=admin")
 
 
@@ -173,5 +177,28 @@ async def test_the_end_is_estimated_while_a_worker_runs(ask: Ask, store: Store) 
         {"bytes_total": None},
         {"state": ExecutionState.SUCCESS},
         {"heartbeat_at": begun.isoformat()},
+        {"bytes_read": 1, "bytes_total": 2**40},
     ):
         assert running(**unknown).end_estimate is None, unknown
+
+
+async def test_any_progress_that_a_worker_elsewhere_reports_can_be_read(
+    ask: Ask, store: Store
+) -> None:
+    pipeline = await create_pipeline(ask)
+    id = await create_uploaded_execution(ask, pipeline)
+    record = await read_record(store, id)
+    external = store.open_session(ADA).executions.external
+    await external.claim(record.id, "far")
+    largest = Update(
+        key=key_of_execution(record.id), set={"bytesTotal": 5 * 2**30, "claimedAt": EPOCH}
+    )
+    await store.table.transact([largest])
+    shown = """query($id: ID!) { execution(id: $id) { estimatedEnd durationSeconds progress {
+      rowsRead rowsSucceeded rowsFailed bytesRead bytesWritten rowsPerSecond etaSeconds } } }"""
+    for counts in (RowCounts(), RowCounts(1, 1, 0, 1, 1), RowCounts(*[10**15] * 5)):
+        await external.heartbeat(record.id, 1, counts)
+        told = (await ask(shown, {"id": id}, CARL)).value
+        assert told["progress"]["bytesRead"] == counts.bytes_read
+        assert told["progress"]["etaSeconds"] in (None, 0)
+        assert (told["estimatedEnd"] is None) is (told["progress"]["etaSeconds"] is None)
