@@ -3,6 +3,7 @@
 import asyncio
 import csv
 import io
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
@@ -17,7 +18,7 @@ import msgspec
 from penstock.datastore.access.access import Access
 from penstock.datastore.access.work import TEXT_WORK, WorkAccount, file_units, step_units
 from penstock.datastore.datasets.table_cache import DatasetTableCache, PaidTables
-from penstock.datastore.errors import FieldProblem, LimitExceeded
+from penstock.datastore.errors import FieldProblem, LimitExceeded, Unreadable
 from penstock.datastore.executions.claims import Claims
 from penstock.datastore.executions.create import CreateExecutions, ExecutionRequest
 from penstock.datastore.executions.files import errors_key, input_key, output_key
@@ -55,9 +56,17 @@ class InlineOutput(NamedTuple):
     problems: tuple[RowProblem, ...]
 
 
+def _read_number(cell: str) -> Decimal:
+    # An exponent could stand for a number of any length.
+    if _NUMBER.fullmatch(cell) is None:
+        raise ValueError(cell)
+    return Decimal(cell)
+
+
+_NUMBER: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 _CELL_READERS: Final[dict[FormulaType, Callable[[str], object]]] = {
-    FormulaType.NUMBER: Decimal,
-    FormulaType.TIMESTAMP: Decimal,
+    FormulaType.NUMBER: _read_number,
+    FormulaType.TIMESTAMP: _read_number,
     FormulaType.BOOLEAN: "true".__eq__,
     FormulaType.STRING: str,
 }
@@ -83,7 +92,8 @@ class ReadInlineOutput:
     async def one(self, execution: Execution) -> InlineOutput | None:
         """The result; None for an execution of a file, and for one without a result.
 
-        Raises LimitExceeded for more than MAX_RESULT_BYTES, and RateLimited.
+        Raises LimitExceeded for more than MAX_RESULT_BYTES, RateLimited, and Unreadable for what a
+        worker elsewhere wrote in another form.
         """
         ended = execution.state in (ExecutionState.SUCCESS, ExecutionState.FAILED)
         if execution.mode is not ExecutionMode.INLINE or not ended:
@@ -109,13 +119,20 @@ class ReadInlineOutput:
 
 
 def _parse_results(plan: TransformPlan, wrong: bytes, output: bytes) -> InlineOutput:
-    problems = [
-        RowProblem(row=int(row), column=column or None, code=code, message=message)
-        for row, column, code, message in _csv_rows(wrong)
-    ]
-    return InlineOutput(
-        tuple(_output_row(plan, line) for line in _csv_rows(output)), tuple(problems)
-    )
+    try:
+        return InlineOutput(
+            tuple(_output_row(plan, line) for line in _csv_rows(output)),
+            tuple(_row_problem(*line) for line in _csv_rows(wrong)),
+        )
+    except (ValueError, TypeError, csv.Error):
+        raise Unreadable from None
+
+
+def _row_problem(row: str, column: str, code: str, message: str) -> RowProblem:
+    number = int(row)
+    if not 0 <= number <= MAX_ROW:
+        raise ValueError(row)
+    return RowProblem(row=number, column=column or None, code=code, message=message)
 
 
 def _csv_rows(data: bytes) -> Iterator[list[str]]:
@@ -130,6 +147,7 @@ def _output_row(plan: TransformPlan, line: list[str]) -> dict[str, Any]:
     }
 
 
+MAX_ROW: Final = 2**31 - 1
 JSON: Final = "application/json"
 MAX_BYTES: Final = 4 * 1024 * 1024
 

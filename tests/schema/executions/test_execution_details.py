@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from penstock.datastore.executions.attempts import AttemptOutcome, ExecutionAttempt, attempts_of
-from penstock.datastore.executions.files import ingest_key
+from penstock.datastore.executions.files import errors_key, ingest_key, output_key, staged_key
 from penstock.datastore.executions.queue import queue_position
 from penstock.datastore.executions.records import (
     EventKind,
@@ -202,3 +202,41 @@ async def test_any_progress_that_a_worker_elsewhere_reports_can_be_read(
         assert told["progress"]["bytesRead"] == counts.bytes_read
         assert told["progress"]["etaSeconds"] in (None, 0)
         assert (told["estimatedEnd"] is None) is (told["progress"]["etaSeconds"] is None)
+
+
+PROBLEMS = b"row,column,code,message\r\n"
+
+
+@pytest.mark.parametrize(
+    ("output", "errors"),
+    [
+        (b"return,far\r\n1e999999999,true\r\n", PROBLEMS),
+        (b"return,far\r\nNaN,true\r\n", PROBLEMS),
+        (b"return,far\r\nmany,true\r\n", PROBLEMS),
+        (b"return,far\r\n1,true,more\r\n", PROBLEMS),
+        (b"return,far\r\n\xff,true\r\n", PROBLEMS),
+        (b'return,far\r\n"' + b"1" * 200_000 + b'",true\r\n', PROBLEMS),
+        (b"return,far\r\n", PROBLEMS + b"3000000000,a,b,c\r\n"),
+        (b"return,far\r\n", PROBLEMS + b"x,a,b,c\r\n"),
+        (b"return,far\r\n", PROBLEMS + b"1,a\r\n"),
+        (b"return,far\r\n", PROBLEMS + b"1" * 5_000 + b",a,b,c\r\n"),
+    ],
+)
+async def test_results_that_a_worker_elsewhere_wrote_in_another_form_are_unreadable(
+    ask: Ask, store: Store, output: bytes, errors: bytes
+) -> None:
+    pipeline = await create_pipeline(ask)
+    made = await create_execution(
+        ask, ADA, pipelineId=pipeline, mode="INLINE", rows=[{"distance": "far"}]
+    )
+    await ask.input(RETRY, ADA, id=made["id"])
+    record = await read_record(store, made["id"])
+    external = store.open_session(ADA).executions.external
+    fence = (await external.claim(record.id, "far")).execution.fence
+    await put_file(store.files, staged_key(output_key(record), fence), output)
+    await put_file(store.files, staged_key(errors_key(record), fence), errors)
+    await external.complete(record.id, fence, RowCounts(1, 1, 0, 1, 1))
+    shown = "query($id: ID!) { execution(id: $id) { state results { rows problems { row } } } }"
+    answer = await ask(shown, {"id": made["id"]}, CARL)
+    assert [error["extensions"]["code"] for error in answer.errors] == ["UNREADABLE"]
+    assert answer.data == {"execution": {"state": "SUCCESS", "results": None}}
