@@ -395,4 +395,13 @@ class Store:
 
     def _system_access(self, *, admin: bool = False) -> Access:
         caller = Caller("", {ROOT: Role.ADMIN} if admin else {})
-        return Access(self.table, caller, self.clock, self.list_budget, self.files)
+        return Access(
+            self.table,
+            caller,
+            self.clock,
+            self.list_budget,
+            self.files,
+            upload_limits=self.upload_limits,
+            shards=self.shards,
+            quotas=self.quotas,
+        )

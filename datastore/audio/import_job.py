@@ -23,6 +23,7 @@ from penstock.datastore.audio.imports.moved_tracks import (
     MissingTracks,
     has_content,
 )
+from penstock.datastore.audio.imports.open_imports import read_open_imports
 from penstock.datastore.audio.imports.report import describe_failure, failure_item
 from penstock.datastore.audio.names import content_hash
 from penstock.datastore.audio.object_keys import uploads_prefix
@@ -42,24 +43,17 @@ from penstock.datastore.errors import (
     PenstockError,
     Unavailable,
 )
-from penstock.datastore.jobs.jobs import (
-    Job,
-    JobKind,
-    find_jobs,
-    job_item,
-    new_job,
-    unfinished_jobs,
-)
+from penstock.datastore.jobs.jobs import Job, JobKind, job_item, new_job
 from penstock.datastore.jobs.leases import JobLease
 from penstock.datastore.objects.port import LISTING, FileEntry
-from penstock.datastore.table.commit import Write, already_done, commit
+from penstock.datastore.table.commit import Attempts, StaleRead, Write, already_done, commit
 from penstock.datastore.table.limits import WRITE_OPERATIONS
 from penstock.datastore.table.port import Missing, Put
 from penstock.datastore.text import character_problem
 
 MAX_PREFIX: Final = 1024
 MAX_IMPORTS: Final = 8
-"""Most imports of one user that have not ended; a few more can begin at the same moment."""
+"""Most imports of one user that have not ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,26 +77,21 @@ class AudioImporter:
             (found,) = await self.sources.connections.many([connection_id])
             if isinstance(found, NotFound):
                 raise NotFound(found.message, ("storageId",))
-        if (standing := await self._find_equal(connection_id, prefix)) is not None:
-            return standing
-        job = new_job(self.access, JobKind.IMPORT_AUDIO, connection=connection_id, prefix=prefix)
-        await commit(self.access.table, [Write(Put(job_item(job), Missing()), already_done)])
-        self.on_job_created()
-        return job
-
-    async def _find_equal(self, connection_id: str | None, prefix: str) -> Job | None:
-        """Find an equal import that has not ended; raises Invalid if too many others have not."""
-        kind, user = JobKind.IMPORT_AUDIO, self._user
-        listed = await unfinished_jobs(self.access.table)
-        own = [job for job in listed if (job.kind, job.created_by) == (kind, user)]
-        equal = [job.id for job in own if job.target == (connection_id or "", prefix)]
-        for standing in await find_jobs(self.access.table, equal):
-            if standing is not None and not standing.is_over:
+        async for _ in Attempts():
+            listed = await read_open_imports(self.access)
+            if (standing := listed.find_equal(connection_id, prefix)) is not None:
                 return standing
-        if len(own) >= MAX_IMPORTS:
-            words = f"waits: {MAX_IMPORTS} imports of yours have not ended"
-            raise Invalid([FieldProblem(["prefix"], words, "TOO_MANY_IMPORTS")])
-        return None
+            listed.require_room(MAX_IMPORTS)
+            about = {"connection": connection_id, "prefix": prefix}
+            job = new_job(self.access, JobKind.IMPORT_AUDIO, **about)
+            created = Write(Put(job_item(job), Missing()), already_done)
+            try:
+                await commit(self.access.table, [created, listed.adding_write(job)])
+            except StaleRead:
+                continue
+            self.on_job_created()
+            return job
+        raise Unavailable("Many imports are being begun at once.")
 
     def _check_prefix(self, prefix: str, *, own: bool) -> None:
         if len(prefix.encode()) > MAX_PREFIX or character_problem(prefix):

@@ -102,7 +102,6 @@ class UnfinishedJob(NamedTuple):
     id: str
     kind: str
     created_by: str
-    target: tuple[str, str]
 
 
 async def unfinished_jobs(table: Table) -> list[UnfinishedJob]:
@@ -115,8 +114,7 @@ def _read_unfinished(item: Attributes) -> UnfinishedJob:
     def text(name: str) -> str:
         return str(item.get(name, ""))
 
-    target = text("connection"), text("prefix")
-    return UnfinishedJob(resource_id(item), text("kind"), text("createdBy"), target)
+    return UnfinishedJob(resource_id(item), text("kind"), text("createdBy"))
 
 
 async def count_unheld_jobs(table: Table, before: str) -> int:

@@ -164,6 +164,7 @@ GENRE = row("U:{user}", "AG:{name}:{genre}")
 COVER = row("U:{user}", "AC:{artwork}")
 CONNECTION = row("U:{user}", "CN:{connection}")
 IMPORT_FAILURE = row("U:{user}", "IJ:{job}:{hash}")
+OPEN_IMPORTS = row("UI:{user}", "UI")
 DESTINATION = row("ND:{service}", "ND:{table}", "ND")
 DESTINATION_NAME = row("NT:{table}", "NT")
 ADOPTION = row("NF:{table}", "NF")
@@ -232,6 +233,7 @@ ROWS = (
     COVER,
     CONNECTION,
     IMPORT_FAILURE,
+    OPEN_IMPORTS,
     EXECUTION,
     EXECUTION_PLAN,
     EXECUTION_EVENT,

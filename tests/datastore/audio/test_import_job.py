@@ -12,13 +12,17 @@ from penstock.datastore.access.vault import LocalVault
 from penstock.datastore.audio import import_job
 from penstock.datastore.audio.endpoint_rules import EndpointRules, unusable_endpoint
 from penstock.datastore.audio.library import BucketAccess
-from penstock.datastore.audio.records import Tags
+from penstock.datastore.audio.records import ImportFailureCode, Tags
 from penstock.datastore.clock import Clock
 from penstock.datastore.dynamodb import retry
 from penstock.datastore.errors import Invalid, NotFound, Unavailable
-from penstock.datastore.jobs.jobs import Job, JobState, find_jobs
+from penstock.datastore.jobs.jobs import Job, JobState, find_jobs, unfinished_jobs
 from penstock.datastore.jobs.leases import LEASE_TIME
 from penstock.datastore.objects.port import Credentials
+from penstock.datastore.quotas.amounts import Amounts
+from penstock.datastore.quotas.quotas import Quotas
+from penstock.datastore.quotas.rules import QuotaRules
+from penstock.datastore.quotas.usage import sum_user
 from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
 from penstock.datastore.table.port import Table
@@ -222,6 +226,41 @@ async def test_an_equal_import_that_has_not_ended_is_the_same_job(store: Store) 
     assert (await library.importing.begin(None, "audio/ann/uploads/")).id == first.id
     other = await library.importing.begin(None, "audio/ann/uploads/x")
     assert other.id != first.id
+
+
+async def test_imports_that_begin_at_one_moment_are_one_and_only_some(store: Store) -> None:
+    begun = await asyncio.gather(*(listener(store).importing.begin(None, "") for _ in range(12)))
+    assert len({job.id for job in begun}) == 1
+    places = [f"audio/ann/uploads/{n}" for n in range(12)]
+    outcomes = await asyncio.gather(
+        *(listener(store).importing.begin(None, place) for place in places), return_exceptions=True
+    )
+    refused = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
+    assert all(isinstance(each, Invalid) for each in refused)
+    assert len(outcomes) - len(refused) == import_job.MAX_IMPORTS - 1
+    assert len(await unfinished_jobs(store.table)) == import_job.MAX_IMPORTS
+
+
+async def test_an_import_that_ended_makes_room(store: Store) -> None:
+    library = listener(store)
+    for n in range(2 * import_job.MAX_IMPORTS):
+        job = await library.importing.begin(None, f"audio/ann/uploads/{n}")
+        assert await store.run_jobs("worker") == 1
+        assert (await job_of(store, job)).is_over
+
+
+async def test_an_import_adds_no_more_than_the_quota_of_its_user_allows(store: Store) -> None:
+    rules = QuotaRules(per_user=Amounts(files=8))
+    limited = replace(store, quotas=Quotas(rules))
+    await uploads(store, 12)
+    library = listener(limited)
+    job = await library.importing.begin(None, "")
+    assert await limited.run_jobs("worker") == 1
+    assert (await library.reading.totals()).count == 8
+    assert (await sum_user(store.table, "ann")).files == 8
+    failures = [each for _, each in (await library.import_reports.page(job.id, ALL)).entries]
+    assert [each.code for each in failures] == [ImportFailureCode.QUOTA_EXCEEDED] * 4
+    assert await drift(store.table) == []
 
 
 async def test_a_user_has_only_some_imports_that_have_not_ended(store: Store) -> None:

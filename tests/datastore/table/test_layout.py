@@ -55,6 +55,7 @@ from penstock.datastore.table.layout import (
     NAME,
     NAMING_RULES,
     NOTIFIED,
+    OPEN_IMPORTS,
     OWNED,
     PIPELINE,
     PLAY,
@@ -131,6 +132,7 @@ OWN = {"user": "ann", "audio": ID}
         (OWNED, {"kind": "P", "id": ID, "group": USA}, f"P:{ID}", "O:/usa", "O:/usa"),
         (JOB, {"id": ID}, f"J:{ID}", "J", "J:pending"),
         (LIBRARY, {"user": "ann:1"}, "U:ann%3A1", "U", None),
+        (OPEN_IMPORTS, {"user": "ann:1"}, "UI:ann%3A1", "UI", None),
         (AUDIO, {"user": "ann", "audio": ID}, "U:ann", f"AU:{ID}", None),
         (
             AUDIO_BY_ARTIST,
