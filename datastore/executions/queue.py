@@ -5,7 +5,7 @@ the executions. A consistent read therefore misses no execution and lists none t
 """
 
 from asyncio import gather
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from random import sample
 from typing import Final
 
@@ -20,7 +20,7 @@ from penstock.datastore.executions.rows import (
 )
 from penstock.datastore.table.items import read_or_report, read_rows
 from penstock.datastore.table.layout import EXECUTION_DUE
-from penstock.datastore.table.pages import query_pages
+from penstock.datastore.table.pages import PAGE, query_pages
 from penstock.datastore.table.port import Attributes, Delete, Key, Query, Range, Table, key_of
 
 MAX_POSITION: Final = 1000
@@ -50,6 +50,30 @@ async def due_executions(
             left = None if left is None else left - 1
             if left == 0:
                 break
+
+
+async def first_of_other_callers(
+    table: Table, known: Collection[str], pages: int
+) -> list[Execution]:
+    """A ready execution of each caller who is not known, the longest due one of a partition.
+
+    Only the queue's own rows are read to find them, at most so many `pages` of each partition.
+    Those of earlier releases do not name the caller.
+    """
+    row, chosen = EXECUTION_DUE, dict[str, Attributes]()
+    for shard in sample(range(SHARD_COUNT), SHARD_COUNT):
+        partition = row.pk.fill({"stage": DueStage.READY, "shard": shard})
+        query = Query(partition=partition, range=Range(row.sk.prefix({})), consistent=True)
+        left = pages
+        async for page in query_pages(table, query):
+            for item in page:
+                caller = str(item.get("by", ""))
+                if caller and caller not in known:
+                    chosen.setdefault(caller, item)
+            left -= 1
+            if left == 0:
+                break
+    return await _current_executions(table, list(chosen.values())[:PAGE])
 
 
 async def queue_position(table: Table, execution: Execution) -> int | None:

@@ -50,13 +50,14 @@ def due_stage(execution: Execution) -> DueStage:
 
 def due_item(execution: Execution) -> Item:
     """The row that lists the execution under its stage and due time (epoch milliseconds)."""
-    return EXECUTION_DUE.item(
+    row = EXECUTION_DUE.item(
         stage=due_stage(execution),
         # An id ends in random digits.
         shard=int(execution.id[-4:], 16) % SHARD_COUNT,
         due=execution.due,
         id=execution.id,
     )
+    return {**row, "by": execution.created_by}
 
 
 def due_key(execution: Execution) -> Key:

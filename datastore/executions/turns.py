@@ -7,13 +7,17 @@ from itertools import chain, zip_longest
 from typing import Final, NamedTuple
 
 from penstock.datastore.executions.claims import is_claimable
-from penstock.datastore.executions.queue import due_executions
+from penstock.datastore.executions.queue import due_executions, first_of_other_callers
 from penstock.datastore.executions.records import Execution, ExecutionRules, ExecutionState
 from penstock.datastore.executions.rows import DueStage
+from penstock.datastore.table.pages import PAGE
 from penstock.datastore.table.port import Table
 
 MOST_PAGES: Final = 3
 """The pages of each of the queue's partitions that a claim looks at, of 100 executions each."""
+
+MOST_PAGES_OF_ROWS: Final = 25
+"""The pages in which it looks for callers who have no execution among those."""
 
 
 class KeptPlace(NamedTuple):
@@ -35,6 +39,9 @@ async def claimable_in_turn(
     Callers with few running executions come first; each of them has one execution in each round.
     """
     found = [one async for one in due_executions(table, DueStage.READY, pages=MOST_PAGES)]
+    if len(found) >= MOST_PAGES * PAGE:
+        known = {one.created_by for one in found}
+        found += await first_of_other_callers(table, known, MOST_PAGES_OF_ROWS)
     ready = [one for one in found if is_claimable(one, now, rules)]
     names = {one.id for one in ready}
     running = [

@@ -115,3 +115,18 @@ async def test_a_claim_looks_at_a_bounded_part_of_the_queue(
         parts[part] = parts.get(part, 0) + 1
     most = 60 if pages is None else 2 * pages
     assert len(found) == sum(min(count, most) for count in parts.values())
+
+
+@on_sqlite
+@pytest.mark.parametrize("kept", [None, KeptPlace(POOL, 1)])
+async def test_a_caller_behind_a_long_queue_of_others_has_a_turn(
+    store: Store, pipeline: Pipeline, kept: KeptPlace | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("penstock.datastore.table.pages.PAGE", 2)
+    monkeypatch.setattr("penstock.datastore.executions.turns.PAGE", 2)
+    many = await ready_ones(store, pipeline, ANN, 100)
+    await claim(store, many[0], f"w{POOL}")
+    await ready_ones(store, pipeline, BOB, 1)
+    found = await order(store, kept)
+    assert found[0] == "bob"
+    assert set(found[1:]) == (set() if kept else {"ann"})
