@@ -70,6 +70,8 @@ def _last_sample(excerpt: PartialFile, serial: bytes) -> int | None:
     return None
 
 
+MAX_INT: Final = 2**31 - 1
+
 CPU_SECONDS: Final = 2.0
 """The most CPU time of all parsing of one object."""
 
@@ -145,9 +147,9 @@ def parse_tags(
     cover = found.images.any
     return ParsedTags(
         tags=tags,
-        duration_ms=_round_number((duration or 0) * 1000) or 0,
-        bitrate=_round_number(found.bitrate),
-        sample_rate=_round_number(rate),
+        duration_ms=round_number((duration or 0) * 1000) or 0,
+        bitrate=round_number(found.bitrate),
+        sample_rate=round_number(rate),
         picture=cover.data if cover is not None and len(cover.data) <= MAX_PICTURE else None,
     )
 
@@ -223,5 +225,6 @@ def _read_year(text: str | None) -> int:
     return int(found[0]) if found else 0
 
 
-def _round_number(number: float | None) -> int | None:
-    return round(number) if number and isfinite(number) else None
+def round_number(number: float | None) -> int | None:
+    """Round a number of a header; None for one that no sound has, nor GraphQL can send."""
+    return round(number) if number and isfinite(number) and 0 < number < MAX_INT else None

@@ -24,6 +24,7 @@ from penstock.datastore.audio.object_keys import (
 )
 from penstock.datastore.audio.records import MEDIA_TYPES, Audio, AudioFile
 from penstock.datastore.audio.sources import AudioSources
+from penstock.datastore.audio.tag_parser import round_number
 from penstock.datastore.audio.tag_reader import (
     ScanBudget,
     ScanResult,
@@ -169,7 +170,7 @@ class UploadRegistrar:
             connection_id=connection_id,
             duration_ms=parsed.duration_ms,
             format=scanned.format,
-            bitrate=parsed.bitrate or stat.size * 8 // parsed.duration_ms,
+            bitrate=parsed.bitrate or round_number(stat.size * 8 // parsed.duration_ms),
             sample_rate=parsed.sample_rate,
             size=stat.size,
             etag=stat.etag,

@@ -1,5 +1,6 @@
 """Reading tags by ranges is exact for every format, needs few blocks, and accepts any bytes."""
 
+import struct
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,7 +18,13 @@ from penstock.datastore.audio.partial_file import (
     PartialFile,
 )
 from penstock.datastore.audio.records import AudioFormat, Tags
-from penstock.datastore.audio.tag_parser import MAX_PICTURE, UnreadableTags, parse_tags
+from penstock.datastore.audio.tag_parser import (
+    MAX_INT,
+    MAX_PICTURE,
+    UnreadableTags,
+    parse_tags,
+    round_number,
+)
 from penstock.datastore.audio.tag_reader import (
     MAX_BLOCKS,
     MAX_BLOCKS_WITH_PICTURE,
@@ -60,6 +67,19 @@ async def test_every_field_is_read_from_every_format(name: str) -> None:
     assert found.parsed.duration_ms == pytest.approx(2000, abs=20)
     assert found.parsed.sample_rate in (8000, 44_100, 48_000)
     assert files.ranges == [(0, len(content))]
+
+
+@pytest.mark.parametrize("bits", [8, 4_000])
+@pytest.mark.parametrize("rate", [8_000, MAX_INT - 1, MAX_INT, 2**32 - 1])
+async def test_numbers_that_no_sound_has_are_unknown(rate: int, bits: int) -> None:
+    form = struct.pack("<4sIHHIIHH", b"fmt ", 16, 1, 1, rate, rate, 1, bits)
+    # The header speaks of 4 GB, which nobody needs to send.
+    chunks = b"WAVE" + form + struct.pack("<4sI", b"data", 2**32 - 100) + bytes(1_000)
+    found, _ = await scan_content(struct.pack("<4sI", b"RIFF", 2**32 - 1) + chunks)
+    assert found.parsed.sample_rate == (rate if rate < MAX_INT else None)
+    assert found.parsed.bitrate is None or 0 < found.parsed.bitrate < MAX_INT
+    assert found.parsed.duration_ms >= 1
+    assert round_number(5 * 2**40 * 8 / 1) is None
 
 
 @pytest.mark.parametrize("name", ["wav", "flac", "mp3", "opus", "m4a"])
