@@ -4,13 +4,12 @@ import asyncio
 import json
 import warnings
 from collections.abc import Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import boto3
 import pytest
-from cfnlint import decode
-from cfnlint.api import lint_all
 
 from penstock.datastore.iam_policy import server_policy, with_destinations
 from penstock.datastore.table.port import INDEX, TTL
@@ -35,7 +34,8 @@ class Stack(NamedTuple):
 
 
 def resources() -> dict[str, Any]:
-    template, problems = decode.decode(str(TEMPLATE))
+    # Its import takes more than half a second, and every worker collects these tests.
+    template, problems = import_module("cfnlint.decode").decode(str(TEMPLATE))
     assert problems == []
     found: dict[str, Any] = template["Resources"]
     return found
@@ -116,7 +116,7 @@ def _complete() -> None:
 
 
 def test_cfn_lint_finds_nothing() -> None:
-    found = lint_all(TEMPLATE.read_text())
+    found = import_module("cfnlint.api").lint_all(TEMPLATE.read_text())
     assert [str(match) for match in found if match.rule.severity != "informational"] == []
 
 

@@ -20,7 +20,6 @@ SECRET = "their-secret"
 """A text in all of the other tenant's data, and in the refused values."""
 
 OWN = "MY_SECRET"
-PIPELINES = 100
 SETTINGS = {
     "PENSTOCK_RATE_LIMIT_PER_SECOND": "0",
     "PENSTOCK_BODY_READ_SECONDS": "3",
@@ -70,8 +69,9 @@ def open_attacked_server(
     directory: Path,
     settings: Mapping[str, str] = MappingProxyType({}),
     descriptors: tuple[int, int] | None = None,
+    pipelines: int = 1,
 ) -> Iterator[AttackedServer]:
-    """Start the server, and add two tenants that share nothing.
+    """Start the server, and add two tenants that share nothing; the attacker has the pipelines.
 
     `descriptors` are the soft and the hard limit that it starts with.
     """
@@ -89,7 +89,7 @@ def open_attacked_server(
         )
     try:
         server = Server(process, _announced_lines(process, log))
-        yield _fill(server, data_dir, log)
+        yield _fill(server, data_dir, log, pipelines)
     finally:
         process.terminate()
         process.wait()
@@ -104,7 +104,7 @@ def _announced_lines(process: Program, log: Path) -> Mapping[str, str]:
     return read_announcement(log.read_text())
 
 
-def _fill(server: Server, data_dir: Path, log: Path) -> AttackedServer:
+def _fill(server: Server, data_dir: Path, log: Path, pipelines: int) -> AttackedServer:
     root, mine, theirs = (
         _token(data_dir, user, role)
         for user, role in (("root", "/=admin"), ("me", "/usa=admin"), ("them", "/eu=admin"))
@@ -124,7 +124,7 @@ def _fill(server: Server, data_dir: Path, log: Path) -> AttackedServer:
     with _client(server, mine) as one:
         ids = [
             one.ask(CREATE, input=draft(f"mine {n}", "a=b", group="/usa"))["pipeline"]["id"]
-            for n in range(PIPELINES)
+            for n in range(pipelines)
         ]
     meant = {
         "THEIR_ID": made["id"],

@@ -1,6 +1,8 @@
-"""`penstock serve` with a monitor of its event loop; `/longest` answers with the longest pause.
+"""`penstock serve` with a monitor of its event loop.
 
-It runs as a separate process, so that nothing but the server uses the loop's time.
+`/watch` begins to watch it, and `/longest` answers with the longest pause since then. Pauses are
+compared to `/yardstick`. It runs as a separate process, so that nothing but the server uses the
+loop's time.
 """
 
 import asyncio
@@ -13,7 +15,7 @@ from unittest.mock import patch
 
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from penstock.server.app import open_app
@@ -32,26 +34,36 @@ class Pauses:
 
     def __init__(self) -> None:
         self._longest = 0.0
+        self._watching: asyncio.Task[None] | None = None
 
-    async def watch(self) -> None:
+    async def begin(self, _: Request) -> Response:
+        """Watch the loop from now on."""
+        self.end()
+        self._longest = 0.0
+        self._watching = asyncio.create_task(self._watch())
+        return Response()
+
+    async def tell(self, _: Request) -> JSONResponse:
+        """Watch no longer, and answer with the longest pause in milliseconds."""
+        # The latest pause of the loop is recorded before the answer.
+        await asyncio.sleep(2 * STEP_SECONDS)
+        self.end()
+        return JSONResponse(self._longest * 1000)
+
+    def end(self) -> None:
+        if self._watching is not None:
+            self._watching.cancel()
+
+    async def _watch(self) -> None:
         while True:
             began = time.thread_time()
             await asyncio.sleep(STEP_SECONDS)
             self._longest = max(self._longest, time.thread_time() - began)
 
-    async def tell(self, _: Request) -> JSONResponse:
-        """Answer with the longest pause since the last request, and a yardstick, in milliseconds.
 
-        The yardstick is the time of a fixed amount of work on this loop now: pauses are compared to
-        it.
-        """
-        # The latest pause of the loop is recorded before the answer.
-        await asyncio.sleep(2 * STEP_SECONDS)
-        longest = self._longest
-        yardstick = _yardstick()
-        await asyncio.sleep(2 * STEP_SECONDS)
-        self._longest = 0.0
-        return JSONResponse({"pause": longest * 1000, "yardstick": yardstick * 1000})
+async def tell_yardstick(_: Request) -> JSONResponse:
+    """Answer with the time of a fixed amount of work on this loop now, in milliseconds."""
+    return JSONResponse(_yardstick() * 1000)
 
 
 def _yardstick() -> float:
@@ -63,13 +75,17 @@ def _yardstick() -> float:
 
 @asynccontextmanager
 async def ticking(*arguments: Any) -> AsyncIterator[Starlette]:
-    """Open the application with the monitor running."""
+    """Open the application with the monitor."""
     pauses = Pauses()
     async with open_app(*arguments) as app:
-        app.router.routes.append(Route("/longest", pauses.tell))
-        watching = asyncio.create_task(pauses.watch())
+        for path, answer in (
+            ("/watch", pauses.begin),
+            ("/longest", pauses.tell),
+            ("/yardstick", tell_yardstick),
+        ):
+            app.router.routes.append(Route(path, answer))
         yield app
-        watching.cancel()
+        pauses.end()
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """The checks after each attack: a good request is served, nothing leaks, the loop goes on."""
 
+import json
 import re
 import time
 from collections.abc import Callable
@@ -25,6 +26,8 @@ LEAKS = re.compile(
 GOOD = Offence(name="good", body=b'{"query":"{viewer{userId}}"}', status=200, says='"me"')
 
 _marks = count()
+_shortest_yardsticks: dict[str, float] = {}
+"""The shortest yardstick of each server so far, in milliseconds, by its URL."""
 
 
 def write_offence(offence: Offence, at: AttackedServer) -> bytes:
@@ -44,12 +47,33 @@ def assert_nothing_leaks(heard: bytes, at: AttackedServer) -> None:
 
 
 def longest_pause(at: AttackedServer) -> float:
-    """Return the longest pause of the loop since the last request, in yardsticks."""
+    """Return the longest pause of the watched loop, in yardsticks.
+
+    A yardstick takes longer than most attacks. So the shortest one so far counts, and it is
+    measured again only for a pause that is too long for that: perhaps the machine is slower now.
+    """
+    pause: float = json.loads(_ask_monitor(at, "/longest"))
+    if at.url not in _shortest_yardsticks:
+        _shortest_yardsticks[at.url] = min(_measure_yardstick(at) for _ in range(3))
+    shortest = _shortest_yardsticks[at.url]
+    if pause <= MOST_YARDSTICKS * shortest:
+        return pause / shortest
+    yardstick = _measure_yardstick(at)
+    _shortest_yardsticks[at.url] = min(shortest, yardstick)
+    return pause / yardstick
+
+
+def _measure_yardstick(at: AttackedServer) -> float:
+    yardstick: float = json.loads(_ask_monitor(at, "/yardstick"))
+    return yardstick
+
+
+def _ask_monitor(at: AttackedServer, path: str) -> bytes:
     with Talk(at.url) as talk:
-        talk.say(f"GET /longest HTTP/1.1\r\nhost: {at.host}\r\n\r\n".encode())
-        answer = talk.reply().json
-        ratio: float = answer["pause"] / answer["yardstick"]
-        return ratio
+        talk.say(f"GET {path} HTTP/1.1\r\nhost: {at.host}\r\n\r\n".encode())
+        reply = talk.reply()
+        assert reply.status == 200
+        return reply.body
 
 
 def assert_loop_goes_on(at: AttackedServer, attack: Callable[[], None]) -> None:
@@ -60,7 +84,7 @@ def assert_loop_goes_on(at: AttackedServer, attack: Callable[[], None]) -> None:
     pauses = []
     for tried in range(TRIES):
         time.sleep(tried * 0.05)
-        longest_pause(at)
+        _ask_monitor(at, "/watch")
         attack()
         pauses.append(longest_pause(at))
         if pauses[-1] <= MOST_YARDSTICKS:

@@ -53,7 +53,7 @@ ANSWER = '{"data":{"viewer":{"userId":"me"}}}'
 
 @pytest.fixture(scope="module")
 def target(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AttackedServer]:
-    with open_attacked_server(tmp_path_factory.mktemp("hostile")) as found:
+    with open_attacked_server(tmp_path_factory.mktemp("hostile"), pipelines=100) as found:
         yield found
 
 
