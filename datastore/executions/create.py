@@ -19,6 +19,7 @@ from penstock.datastore.errors import (
     Unavailable,
 )
 from penstock.datastore.executions.access import require_run
+from penstock.datastore.executions.listed_rows import list_changes
 from penstock.datastore.executions.plans import pin_plan
 from penstock.datastore.executions.reading import NOUN, ReadExecutions
 from penstock.datastore.executions.records import (
@@ -164,6 +165,7 @@ class CreateExecutions:
             created_at=iso_timestamp(now),
             created_by=self.access.caller.user_id,
             owner=pipeline.owner,
+            listed=True,
             upload_until=None if inline else iso_timestamp(now + self.rules.upload_time),
             events=1,
             revision=1,
@@ -192,6 +194,7 @@ class CreateExecutions:
             event_write(execution, event),
             Write(Put({**EXECUTION_PLAN.item(id=execution.id), "plan": text})),
             Write(Put(due_item(execution))),
+            *list_changes(None, execution),
             *tag_writes(execution),
         ]
         receipt = idempotency.Receipt(

@@ -58,7 +58,8 @@ class Execution(StoredRecord, frozen=True, kw_only=True):
     `copied_from` is the earlier execution whose result was taken. An execution with a `deleted_at`
     is invisible to every reader while it is being removed. `owner` is the group that owns the
     pipeline, for whose quotas it counts by `counted_files` and `counted_bytes`; executions of
-    earlier releases have none.
+    earlier releases have none. `listed` says that it is in the lists of this group; those of
+    earlier releases are not before the upgrade of the table.
     """
 
     id: str
@@ -101,6 +102,7 @@ class Execution(StoredRecord, frozen=True, kw_only=True):
     copied_from: str | None = None
     deleted_at: str | None = None
     shard: int = 0
+    listed: bool = False
 
     @property
     def seconds_at_work(self) -> float | None:

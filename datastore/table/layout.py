@@ -150,6 +150,8 @@ EXECUTION_PLAN = row("PE:{id}", "PEP")
 EXECUTION_EVENT = row("PE:{id}", "PEH:{seq.10}")
 EXECUTION_RESULT = row("P:{id}", "PER:{digest}")
 EXECUTION_DUE = row("PED:{stage}:{shard.2}", "PED:{due.13}:{id}")
+EXECUTION_LISTED = row("EL:{group}:{state}", "EL:{id}")
+EXECUTION_ENDED = row("EE:{group}:{state}", "EE:{ended.13}:{id}")
 
 LIBRARY = row("U:{user}", "U")
 AUDIO = row("U:{user}", "AU:{audio}")
@@ -238,6 +240,8 @@ ROWS = (
     EXECUTION_COUNT,
     EXECUTION_RESULT,
     EXECUTION_DUE,
+    EXECUTION_LISTED,
+    EXECUTION_ENDED,
     DESTINATION,
     DESTINATION_NAME,
     ADOPTION,

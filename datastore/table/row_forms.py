@@ -9,6 +9,7 @@ from typing import Final
 
 from penstock.datastore.table.keys import SEPARATOR, SHARD
 from penstock.datastore.table.layout import (
+    EXECUTION_LISTED,
     GROUP_COUNT,
     INGEST_COUNT,
     KEPT,
@@ -69,6 +70,10 @@ def _names_open_segment(operation: Operation) -> bool:
             return False
 
 
+def _lists_execution(operation: Operation) -> bool:
+    return _leads(EXECUTION_LISTED.pk.leader, operation.key.pk)
+
+
 def _leads(leader: str, text: str) -> bool:
     return text.startswith(leader + SEPARATOR)
 
@@ -81,6 +86,7 @@ FORMS: Final[Sequence[RowForm]] = (
     RowForm(7, "Counts of runs lie in shards.", _counts_runs_in_shard),
     RowForm(8, "What groups and users keep is counted for quotas.", _counts_what_is_kept),
     RowForm(9, "Counts of notifications name the segments to be stored.", _names_open_segment),
+    RowForm(10, "Small rows list the executions of a group.", _lists_execution),
 )
 
 

@@ -7,6 +7,7 @@ mistake in the layout shows.
 
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Iterable, Mapping
+from datetime import datetime
 from hashlib import blake2b
 from typing import Any
 
@@ -232,6 +233,7 @@ def _execution(
     if owner := item.get("owner"):
         kept = counters[_kept_key(owner, item["createdBy"], item.get("shard", 0))]
         kept.update(files=item.get("countedFiles", 0), bytes=item.get("countedBytes", 0))
+        _lists_of_execution(id, item, wanted)
     values = {
         escape_key(form(tag["key"])): [escape_key(form(level)) for level in tag["value"].split("/")]
         for tag in item["tags"]
@@ -241,6 +243,17 @@ def _execution(
     }
     for key, levels in values.items():
         _tag("PE", id, pipeline, key, levels, carried, item.get("shard", 0), wanted, counters)
+
+
+def _lists_of_execution(id: str, item: Mapping[str, Any], wanted: Facts) -> None:
+    """An execution is in the list of its state; an ended one also by the time of its end."""
+    if not item.get("listed"):
+        return
+    place = f"{escape_key(item['owner'])}:{item['state']}"
+    wanted[Key(f"EL:{place}", f"EL:{id}")] = {"empty": True}
+    if ended := item.get("finishedAt"):
+        moment = datetime.fromisoformat(ended).timestamp()
+        wanted[Key(f"EE:{place}", f"EE:{round(moment * 1000):013}:{id}")] = {"empty": True}
 
 
 def _name(id: str, pk: str, group: str, wanted: Facts, counters: dict[Key, Counter[str]]) -> None:
