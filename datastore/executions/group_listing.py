@@ -65,6 +65,9 @@ class TimeSpan(NamedTuple):
         return self.since is not None and self.until is not None and self.since >= self.until
 
 
+ANY_TIME: Final = TimeSpan()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupExecutions:
     """The request for a list of executions; no states means any state.
@@ -78,8 +81,8 @@ class GroupExecutions:
     pipeline: str | None = None
     tags: TagFilter = field(default_factory=TagFilter)
     created_by: str | None = None
-    created: TimeSpan = TimeSpan()
-    ended: TimeSpan = TimeSpan()
+    created: TimeSpan = ANY_TIME
+    ended: TimeSpan = ANY_TIME
     order: ExecutionOrder = ExecutionOrder.NEWEST_FIRST
 
     @property
@@ -89,7 +92,7 @@ class GroupExecutions:
     def stages(self) -> list[list[ExecutionState]]:
         """The wanted states, in the order in which executions take them."""
         wanted = self.states or frozenset(ExecutionState)
-        if self.by_end or self.ended != TimeSpan():
+        if self.by_end or self.ended != ANY_TIME:
             wanted = frozenset(state for state in wanted if state.is_over)
         return [sorted(stage & wanted) for stage in _STAGES if stage & wanted]
 
@@ -164,7 +167,7 @@ class _GroupScan:
 
     def _created_range(self) -> Range:
         prefix, created = EXECUTION_LISTED.sk.prefix({}), self.listed.created
-        if created == TimeSpan():
+        if created == ANY_TIME:
             return Range(prefix)
         low = "" if created.since is None else first_id(created.since)
         # No id is the smallest of its millisecond, so this end is exclusive.
@@ -173,7 +176,7 @@ class _GroupScan:
 
     def _ended_range(self) -> Range:
         prefix, ended = EXECUTION_ENDED.sk.prefix({}), self.listed.ended
-        if ended == TimeSpan():
+        if ended == ANY_TIME:
             return Range(prefix)
         low = 0 if ended.since is None else _milliseconds(ended.since)
         high = _LAST_MILLISECOND if ended.until is None else _milliseconds(ended.until) - 1
@@ -182,7 +185,7 @@ class _GroupScan:
     def _filters(self) -> bool:
         listed = self.listed
         timed = listed.created if listed.by_end else listed.ended
-        return bool(listed.pipeline or listed.created_by or timed != TimeSpan())
+        return bool(listed.pipeline or listed.created_by or timed != ANY_TIME)
 
     def _keeps(self, item: Attributes) -> bool:
         """Whether the row of a list does not rule out its execution."""
@@ -210,7 +213,7 @@ def _is_created_within(span: TimeSpan, id: str) -> bool:
 
 
 def _is_ended_within(span: TimeSpan, ended: str | None) -> bool:
-    if span == TimeSpan():
+    if span == ANY_TIME:
         return True
     if ended is None:
         return False

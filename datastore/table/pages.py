@@ -106,7 +106,8 @@ async def read_existing(
 
     Where some are passed over, the search goes on until the page is full, and ends early after
     MAX_SEARCHES reads or where a budget `is_exhausted`, even with nothing found; the next page then
-    begins behind the last link that was read. `load` gives one answer for each link, None for a deleted thing.
+    begins behind the last link that was read. `load` gives one answer for each link, None for a
+    deleted thing.
     """
     page, found = window, list[tuple[str, U]]()
     for _ in range(MAX_SEARCHES):

@@ -1,4 +1,4 @@
-"""Lists of the executions of groups: by state, time and creator, for those who see the pipelines."""
+"""Lists of the executions of groups, for those who see their pipelines."""
 
 from penstock.datastore.executions.group_listing import GroupExecutions
 from penstock.datastore.executions.records import Execution, ExecutionState
