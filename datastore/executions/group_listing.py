@@ -1,26 +1,33 @@
 """The list of the executions of groups: by state, time, pipeline, creator and tags."""
 
+from asyncio import gather
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import partial
-from itertools import product
+from itertools import chain, product
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.errors import NotFound
+from penstock.datastore.errors import LimitExceeded, NotFound, blame_field
 from penstock.datastore.executions.listed_rows import epoch_milliseconds
 from penstock.datastore.executions.listing import first_id
 from penstock.datastore.executions.reading import ReadExecutions
 from penstock.datastore.executions.records import Execution, ExecutionState
 from penstock.datastore.groups.repository import Groups
-from penstock.datastore.resources.reading import ACCESS_FIELDS, term_filter
-from penstock.datastore.roles import GroupPath, ancestors
+from penstock.datastore.resources.reading import ACCESS_FIELDS, ResourceReader, term_filter
+from penstock.datastore.roles import GroupPath, ancestors, covers
 from penstock.datastore.table.instrumentation import MeteredTable
-from penstock.datastore.table.layout import EXECUTION_ENDED, EXECUTION_LISTED
+from penstock.datastore.table.layout import (
+    EXECUTION_ENDED,
+    EXECUTION_LISTED,
+    PIPELINE,
+    SHARED_PIPELINE,
+)
 from penstock.datastore.table.pages import (
     QueryRange,
     Slice,
@@ -31,10 +38,13 @@ from penstock.datastore.table.pages import (
 from penstock.datastore.table.port import Attributes, Query, Range, Table
 from penstock.datastore.tag_search import tags
 from penstock.datastore.tag_search.tags import TagFilter
+from penstock.datastore.text import unescape
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND: Final = timedelta(milliseconds=1)
 _LAST_MILLISECOND: Final = 9_999_999_999_999
+MOST_SHARED: Final = 1_000
+"""The most pipelines of other groups that one group's list of executions may have."""
 AFTER_ALL_IDS: Final = "~"
 """Sorts behind every id, which has hexadecimal digits and dashes."""
 
@@ -72,6 +82,7 @@ ANY_TIME: Final = TimeSpan()
 class GroupExecutions:
     """The request for a list of executions; no states means any state.
 
+    With a pipeline the group may be left out.
     In the order ENDED_LAST, and with a span of ends, only executions that have ended are listed.
     """
 
@@ -97,6 +108,13 @@ class GroupExecutions:
         return [sorted(stage & wanted) for stage in _STAGES if stage & wanted]
 
 
+class _Source(NamedTuple):
+    """A group whose executions are read: all of them, or those of some of its pipelines."""
+
+    group: GroupPath
+    pipelines: frozenset[str] | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class ListGroupExecutions:
     """The lists of the executions of groups for the caller."""
@@ -106,21 +124,21 @@ class ListGroupExecutions:
     async def page(self, listed: GroupExecutions, window: Window) -> Slice[Execution]:
         """List executions of groups: `pk = EL:<group>:<state>`, merged by id; then BatchGet.
 
-        By their end: `pk = EE:<group>:<state>`, merged by `sk`. The groups are the chain of the
-        group, because they see the pipelines of those above, and on demand those below. Each list
-        is read consistently. A search that reaches its cost budget ends the page early.
+        By their end: `pk = EE:<group>:<state>`, merged by `sk`. They are those of the pipelines
+        that a list of the group's pipelines has. All is read consistently. A search that reaches
+        its cost budget ends the page early. Raises NotFound for a group or pipeline that the caller
+        does not see.
         """
         listed.tags.check()
-        group = self.access.require_visible_group(listed.group)
-        await self.access.require_group(group)
         table, limits = MeteredTable(self.access.table), self.access.budget
-        groups = await self._groups(group, include_below=listed.include_child_groups)
+        sources = await self._sources(listed, table)
         if listed.created.is_empty or listed.ended.is_empty:
             return Slice((), more=False, reached=window.after)
         descending = (listed.order is not ExecutionOrder.OLDEST_FIRST) is not window.backward
         scan = _GroupScan(table, listed, descending)
         stages = [
-            [scan.lane(*each) for each in product(groups, states)] for states in listed.stages()
+            [scan.lane(source, state) for source, state in product(sources, states)]
+            for states in listed.stages()
         ]
         rounds = max(1, limits.rounds // (sum(map(len, stages)) or 1))
         return await read_existing(
@@ -130,10 +148,55 @@ class ListGroupExecutions:
             lambda: table.units.rcu >= limits.units,
         )
 
-    async def _groups(self, group: GroupPath, *, include_below: bool) -> Sequence[GroupPath]:
+    async def _sources(self, listed: GroupExecutions, table: Table) -> Sequence[_Source]:
+        if listed.pipeline is not None:
+            return await self._source_of(listed, listed.pipeline)
+        group = self.access.require_visible_group(listed.group)
+        await self.access.require_group(group)
         *above, _ = ancestors(group)
-        below = await Groups(self.access).subtree(group) if include_below else (group,)
-        return (*above, *below)
+        below = await Groups(self.access).subtree(group) if listed.include_child_groups else [group]
+        scope = [*above, *below]
+        shared = await gather(*(self._shared(table, each) for each in scope))
+        pipelines = defaultdict[GroupPath, set[str]](set)
+        for owner, id in chain.from_iterable(shared):
+            pipelines[owner].add(id)
+        others = [owner for owner in pipelines if owner not in scope]
+        most = self.access.budget.groups
+        if len(others) > most:
+            raise LimitExceeded("groups in one list", most, len(others), ["group"])
+        return [
+            *map(_Source, scope),
+            *(_Source(owner, frozenset(pipelines[owner])) for owner in others),
+        ]
+
+    async def _source_of(self, listed: GroupExecutions, id: str) -> Sequence[_Source]:
+        """The owner of one pipeline, if the group's list of pipelines has it."""
+        with blame_field("pipeline"):
+            pipeline = await ResourceReader(PIPELINE, self.access).one(id)
+        if listed.group is not None:
+            group = self.access.require_visible_group(listed.group)
+            await self.access.require_group(group)
+            seen = filter(self.access.caller.sees, pipeline.groups)
+            below = listed.include_child_groups
+            if not any(covers(one, group) or (below and covers(group, one)) for one in seen):
+                return []
+        return [_Source(pipeline.owner, frozenset((id,)))]
+
+    async def _shared(self, table: Table, group: GroupPath) -> list[tuple[GroupPath, str]]:
+        """List the pipelines of other groups: `pk = PS:<group>`, with their owners."""
+        row = SHARED_PIPELINE
+        listed = Query(
+            partition=row.pk.fill({"group": group}),
+            range=Range(row.sk.prefix({})),
+            limit=MOST_SHARED,
+            consistent=True,
+        )
+        page = await table.query(listed)
+        if page.last is not None:
+            words = "pipelines of other groups in one list"
+            raise LimitExceeded(words, MOST_SHARED, MOST_SHARED + 1, ["group"])
+        parts = [row.sk.parse(str(item["sk"])) for item in page.items]
+        return [(GroupPath(unescape(part["owner"])), part["id"]) for part in parts]
 
     async def _load(
         self, table: Table, listed: GroupExecutions, ids: Sequence[str]
@@ -155,15 +218,16 @@ class _GroupScan:
     listed: GroupExecutions
     descending: bool
 
-    def lane(self, group: GroupPath, state: ExecutionState) -> QueryRange:
+    def lane(self, source: _Source, state: ExecutionState) -> QueryRange:
         row = EXECUTION_ENDED if self.listed.by_end else EXECUTION_LISTED
         query = Query(
-            partition=row.pk.fill({"group": group, "state": state.value}),
+            partition=row.pk.fill({"group": source.group, "state": state.value}),
             range=self._ended_range() if self.listed.by_end else self._created_range(),
             descending=self.descending,
             consistent=True,
         )
-        return QueryRange(self.table, query, self._keeps if self._filters() else None)
+        is_filtered = source.pipelines is not None or self._filters()
+        return QueryRange(self.table, query, partial(self._keeps, source) if is_filtered else None)
 
     def _created_range(self) -> Range:
         prefix, created = EXECUTION_LISTED.sk.prefix({}), self.listed.created
@@ -183,18 +247,16 @@ class _GroupScan:
         return Range(prefix, f"{prefix}{low:013}:", f"{prefix}{max(high, 0):013}:{AFTER_ALL_IDS}")
 
     def _filters(self) -> bool:
-        listed = self.listed
-        timed = listed.created if listed.by_end else listed.ended
-        return bool(listed.pipeline or listed.created_by or timed != ANY_TIME)
+        timed = self.listed.created if self.listed.by_end else self.listed.ended
+        return self.listed.created_by is not None or timed != ANY_TIME
 
-    def _keeps(self, item: Attributes) -> bool:
+    def _keeps(self, source: _Source, item: Attributes) -> bool:
         """Whether the row of a list does not rule out its execution."""
-        listed = self.listed
         return (
-            listed.pipeline in (None, item.get("pipelineId"))
-            and listed.created_by in (None, item.get("createdBy"))
-            and _is_created_within(listed.created, _linked_id(item))
-            and _is_ended_within(listed.ended, str(item.get("finishedAt", "")) or None)
+            (source.pipelines is None or item.get("pipelineId") in source.pipelines)
+            and self.listed.created_by in (None, item.get("createdBy"))
+            and _is_created_within(self.listed.created, _linked_id(item))
+            and _is_ended_within(self.listed.ended, str(item.get("finishedAt", "")) or None)
         )
 
 

@@ -38,6 +38,8 @@ from penstock.datastore.table.layout import (
     LISTED,
     NAME,
     OWNED,
+    PIPELINE,
+    SHARED_PIPELINE,
     TAG,
     KindDefinition,
 )
@@ -106,14 +108,16 @@ def _derive_from_resource(kind: KindDefinition[Any], item: Attributes) -> Deriva
     ]
     markers = [Counter(key, {"below": held.below}) for key, held in holdings.items() if held.below]
     counters = (*derived.counters.values(), *markers, *([] if kept is None else [kept]))
-    return Derivation((*listed, *derived.items.values(), *claims), counters)
+    return Derivation(
+        (*listed, *derived.shared.values(), *derived.items.values(), *claims), counters
+    )
 
 
 def is_derived(item: Attributes) -> bool:
     """Whether a row is one that is made of a source."""
     key = key_of(item)
     leader, sort_leader = key.pk.partition(":")[0], key.sk.partition(":")[0]
-    if leader == TAG.pk.leader or leader in _EXECUTION_LISTS:
+    if leader in (TAG.pk.leader, SHARED_PIPELINE.pk.leader) or leader in _EXECUTION_LISTS:
         return True
     if leader == NAME.pk.leader:
         return "id" in item
@@ -139,6 +143,8 @@ def source_of(item: Attributes) -> Key:
     leader, sort_leader = key.pk.partition(":")[0], key.sk.partition(":")[0]
     if leader in _EXECUTION_LISTS:
         return EXECUTION.key(id=key.sk.rpartition(":")[2])
+    if leader == SHARED_PIPELINE.pk.leader:
+        return PIPELINE.latest.key(id=key.sk.rpartition(":")[2])
     if leader == TAG.pk.leader:
         found = TAG.sk.parse(key.sk)
         if found["kind"] == EXECUTION_LETTER:

@@ -136,6 +136,7 @@ UNFINISHED = row("{kind}:{id}", "W:{revision.10}", "W:{kind}")
 NAME = row("AID:{kind}:{name}", "G:{group}")
 GROUP = row("G:{parent}", "G:{group}")
 GROUP_COUNT = row("GC:{group}", "GC:{shard.2}")
+SHARED_PIPELINE = row("PS:{group}", "PS:{owner}:{id}")
 TAG = row("T:{group}:{key}", "T:{value}:{kind}:{id}")
 TAG_VALUE_COUNT = row("TA:{group}:{key}", "TA:{kind}:{depth.2}:{value~}")
 TAG_KEY_COUNT = row("TA:{group}:{key~}", "TA:{kind}", "TA:{group}:{kind}")
@@ -213,6 +214,7 @@ ROWS = (
     NAME,
     GROUP,
     GROUP_COUNT,
+    SHARED_PIPELINE,
     TAG,
     TAG_VALUE_COUNT,
     TAG_KEY_COUNT,

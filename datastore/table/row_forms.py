@@ -16,6 +16,7 @@ from penstock.datastore.table.layout import (
     LISTED,
     MANIFEST_COUNT,
     OPEN_PREFIX,
+    SHARED_PIPELINE,
     TAG,
     UNFINISHED,
 )
@@ -71,7 +72,8 @@ def _names_open_segment(operation: Operation) -> bool:
 
 
 def _lists_execution(operation: Operation) -> bool:
-    return _leads(EXECUTION_LISTED.pk.leader, operation.key.pk)
+    leaders = EXECUTION_LISTED.pk.leader, SHARED_PIPELINE.pk.leader
+    return any(_leads(leader, operation.key.pk) for leader in leaders)
 
 
 def _leads(leader: str, text: str) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Final
 
 from msgspec.structs import replace
@@ -11,13 +12,13 @@ from penstock.datastore.executions.listed_rows import LISTED, list_changes, stil
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.executions.rows import execution_of, key_of_execution
 from penstock.datastore.records import Pipeline
+from penstock.datastore.resources.derived_rows import derive_rows, item_writes
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
 from penstock.datastore.table.items import load, read_or_report, read_rows, resource_id
 from penstock.datastore.table.layout import EXECUTION, PIPELINE
 from penstock.datastore.table.port import (
     AllOf,
-    Attributes,
     Compare,
     Missing,
     Query,
@@ -52,24 +53,38 @@ async def list_executions(access: Access, after: str | None) -> AsyncIterator[tu
 async def _list_those_of(
     access: Access, pipelines: Sequence[str], after: str | None = None
 ) -> AsyncIterator[tuple[str, int, int]]:
-    rows = await read_rows(
-        access.table, [PIPELINE.latest.key(id=id) for id in pipelines], consistent=True
-    )
-    owners = {resource_id(row): owner for row in rows.values() if (owner := _owner_of(row))}
     for id in pipelines:
-        if id in owners:
-            async for page in _list_those_of_one(access.table, id, owners[id], after):
+        owner = await _share_pipeline(access.table, id)
+        if owner is not None:
+            async for page in _list_those_of_one(access.table, id, owner, after):
                 yield page
     if pipelines:
         yield f"{pipelines[-1]}:", 0, 0
 
 
-def _owner_of(row: Attributes) -> GroupPath | None:
-    """The owner in the latest row of a pipeline; None if it is being deleted or unreadable."""
-    if "deletedAt" in row:
-        return None
-    found = read_or_report(lambda item: load(Pipeline, item, id=resource_id(item)), row)
-    return found.owner if isinstance(found, Pipeline) else None
+async def _share_pipeline(table: Table, id: str) -> GroupPath | None:
+    """Tell other groups with a grant of the pipeline; return its owner.
+
+    None if it is being deleted or cannot be read.
+    """
+    key = PIPELINE.latest.key(id=id)
+    async for _ in Attempts():
+        row = (await read_rows(table, [key], consistent=True)).get(key)
+        if row is None or "deletedAt" in row:
+            return None
+        found = read_or_report(partial(load, Pipeline, id=id), row)
+        if not isinstance(found, Pipeline):
+            return None
+        rows = derive_rows(PIPELINE.letter, found).shared
+        standing = await read_rows(table, rows, consistent=True)
+        if len(standing) == len(rows):
+            return found.owner
+        unchanged = Compare("revision", "=", found.revision)
+        noted = Write(Update(key=key, add={"revision": 1}, condition=unchanged))
+        with suppress(StaleRead):
+            await commit(table, [noted, *item_writes({}, rows)])
+            return found.owner
+    return None
 
 
 async def _list_those_of_one(

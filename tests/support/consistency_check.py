@@ -193,6 +193,9 @@ def _resource(
         at_owner = f"O:{item['owner']}"
         wanted[Key(pk, at_owner)] = {"siKey1": at_owner}
     for group in item["groups"]:
+        if kind == "P" and group != item["owner"]:
+            shared = f"PS:{escape_key(item['owner'])}:{id}"
+            wanted[Key(f"PS:{escape_key(group)}", shared)] = {"empty": True}
         wanted[Key(pk, f"G:{group}")] = {"siKey1": f"G:{group}", "tags": plain}
         _name(id, f"AID:{kind}:{escape_key(form(item['name']))}", group, wanted, counters)
         for key, levels in values.items():
