@@ -42,6 +42,7 @@ from penstock.datastore.table.layout import (
     SHARED_PIPELINE,
     TAG,
     KindDefinition,
+    Row,
 )
 from penstock.datastore.table.port import INDEX_HASH, Attributes, Item, Key, key_of
 from penstock.datastore.text import unescape
@@ -55,7 +56,12 @@ _TRACK_LISTS: Final[Mapping[str, Template]] = {
     for row in (AUDIO_BY_ARTIST, AUDIO_BY_ALBUM, AUDIO_BY_GENRE, AUDIO_MISSING, AUDIO_BY_BUCKET)
 }
 _TRACK_COUNTS: Final = frozenset(row.sk.leader for row in (LIBRARY, ARTIST, ALBUM, GENRE))
-_EXECUTION_LISTS: Final = frozenset((EXECUTION_LISTED.pk.leader, EXECUTION_ENDED.pk.leader))
+_NAMING_AT_END: Final[Mapping[str, Row]] = {
+    EXECUTION_LISTED.pk.leader: EXECUTION,
+    EXECUTION_ENDED.pk.leader: EXECUTION,
+    SHARED_PIPELINE.pk.leader: PIPELINE.latest,
+}
+"""The rows of the sources that other rows name at the end of their sort keys, by their leaders."""
 _LISTS: Final = frozenset((LISTED.sk.leader, GRANT.sk.leader, OWNED.sk.leader))
 
 
@@ -117,7 +123,7 @@ def is_derived(item: Attributes) -> bool:
     """Whether a row is one that is made of a source."""
     key = key_of(item)
     leader, sort_leader = key.pk.partition(":")[0], key.sk.partition(":")[0]
-    if leader in (TAG.pk.leader, SHARED_PIPELINE.pk.leader) or leader in _EXECUTION_LISTS:
+    if leader == TAG.pk.leader or leader in _NAMING_AT_END:
         return True
     if leader == NAME.pk.leader:
         return "id" in item
@@ -141,10 +147,8 @@ def source_of(item: Attributes) -> Key:
     """The key of the source that a derived row names."""
     key = key_of(item)
     leader, sort_leader = key.pk.partition(":")[0], key.sk.partition(":")[0]
-    if leader in _EXECUTION_LISTS:
-        return EXECUTION.key(id=key.sk.rpartition(":")[2])
-    if leader == SHARED_PIPELINE.pk.leader:
-        return PIPELINE.latest.key(id=key.sk.rpartition(":")[2])
+    if leader in _NAMING_AT_END:
+        return _NAMING_AT_END[leader].key(id=key.sk.rpartition(":")[2])
     if leader == TAG.pk.leader:
         found = TAG.sk.parse(key.sk)
         if found["kind"] == EXECUTION_LETTER:
