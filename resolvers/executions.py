@@ -7,6 +7,7 @@ from typing import Any
 from penstock.datastore.errors import NotFound, NotPermitted, blame_field
 from penstock.datastore.executions.create import ExecutionRequest
 from penstock.datastore.executions.external_workers import ClaimedExecution
+from penstock.datastore.executions.group_listing import GroupExecutions
 from penstock.datastore.executions.listing import ExecutionFilter
 from penstock.datastore.executions.records import Execution, Pin
 from penstock.datastore.objects.port import UploadForm
@@ -33,6 +34,15 @@ async def list_executions(
     found = await context.session.executions.listing.page(pipeline, listed, window, projection)
     loader = context.loaders.executions
     return prime_page(found, projection, lambda execution: loader.prime(execution.id, execution))
+
+
+async def list_of_groups(
+    context: Context, listed: GroupExecutions, window: Window
+) -> Slice[Execution]:
+    """Read a page of the executions of groups, and put them into the loader."""
+    found = await context.session.executions.of_groups.page(listed, window)
+    loader = context.loaders.executions
+    return prime_page(found, None, lambda execution: loader.prime(execution.id, execution))
 
 
 async def upload_form(context: Context, execution: Execution) -> UploadForm | None:

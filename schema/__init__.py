@@ -28,6 +28,7 @@ from penstock.schema.datasets.datasets import (
 )
 from penstock.schema.datasets.mutations import ReferenceDatasetMutation
 from penstock.schema.executions.executions import Execution, ExecutionQuery
+from penstock.schema.executions.group_executions import GroupExecutionQuery
 from penstock.schema.executions.mutations import ExecutionMutation
 from penstock.schema.executions.worker_mutations import ExecutionWorkerMutation
 from penstock.schema.groups.api_keys import ApiKeyMutation
@@ -58,6 +59,7 @@ class Query(
     ReferenceDatasetQuery,
     EvaluationQuery,
     ExecutionQuery,
+    GroupExecutionQuery,
     NgsiQuery,
 ):
     pass

@@ -108,6 +108,7 @@ class Claims:
             claimed_at=iso_timestamp(now),
             held_until=held_until,
             heartbeat_at=iso_timestamp(now),
+            listed=execution.owner is not None,
         )
         claimed = with_counted_files(with_counts(claimed, RowCounts()))
         waited = execution.state is ExecutionState.WAITING

@@ -20,6 +20,7 @@ from penstock.datastore.errors import (
     Unavailable,
 )
 from penstock.datastore.executions.access import require_run
+from penstock.datastore.executions.listed_rows import list_changes
 from penstock.datastore.executions.plans import pin_plan
 from penstock.datastore.executions.reading import NOUN, ReadExecutions
 from penstock.datastore.executions.records import (
@@ -172,6 +173,7 @@ class CreateExecutions:
             input_name=wanted.input_name,
             started_by=self.access.caller.user_id if inline else None,
             owner=pipeline.owner,
+            listed=True,
             upload_until=None if upload_until is None else iso_timestamp(upload_until),
             events=1,
             revision=1,
@@ -199,6 +201,7 @@ class CreateExecutions:
             event_write(execution, event),
             Write(Put({**EXECUTION_PLAN.item(id=execution.id), "plan": text})),
             Write(Put(due_item(execution))),
+            *list_changes(None, execution),
             *tag_writes(execution),
         ]
         receipt = idempotency.Receipt(

@@ -65,7 +65,8 @@ class Execution(StoredRecord, frozen=True, kw_only=True):
     is invisible to every reader while it is being removed. `owner` is the group that owns the
     pipeline, for whose quotas it counts by `counted_files` and `counted_bytes`; executions of
     earlier releases have none. `result_bytes` is the size of the output and the rejected rows that
-    are stored; None before, and for results of earlier releases.
+    are stored; None before, and for results of earlier releases. `listed` says that it is in the
+    lists of its group; those of earlier releases are not before the upgrade of the table.
     """
 
     id: str
@@ -112,6 +113,7 @@ class Execution(StoredRecord, frozen=True, kw_only=True):
     copied_from: str | None = None
     deleted_at: str | None = None
     shard: int = 0
+    listed: bool = False
 
     @property
     def seconds_at_work(self) -> float | None:

@@ -12,6 +12,7 @@ from penstock.datastore.executions.files import (
     ingest_key,
     refuse_staged_uploads,
 )
+from penstock.datastore.executions.listed_rows import list_changes, still_listed
 from penstock.datastore.executions.queue import due_executions
 from penstock.datastore.executions.records import Execution, ExecutionState
 from penstock.datastore.executions.rows import (
@@ -37,6 +38,7 @@ from penstock.datastore.table.layout import (
 )
 from penstock.datastore.table.pages import query_pages
 from penstock.datastore.table.port import (
+    AllOf,
     Compare,
     ConditionFailed,
     Delete,
@@ -103,6 +105,7 @@ class ExecutionRemoval:
             Write(Delete(key_of_execution(execution.id), Exists())),
             Write(Delete(EXECUTION_PLAN.key(id=execution.id))),
             Write(Delete(due_key(execution))),
+            *list_changes(execution, None),
             Write(uncounted),
             *tag_writes(execution, gone=True),
             *change_kept(kept_counter(execution), None),
@@ -116,7 +119,7 @@ class ExecutionRemoval:
             key=key_of_execution(execution.id),
             set={"deletedAt": self.clock.timestamp()},
             add={"events": 1, "revision": 1},
-            condition=Compare("events", "=", execution.events),
+            condition=AllOf((Compare("events", "=", execution.events), *still_listed(execution))),
         )
         try:
             await self.table.transact([mark])

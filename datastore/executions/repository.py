@@ -10,6 +10,7 @@ from penstock.datastore.executions.cancel_and_retry import ChangeExecutions
 from penstock.datastore.executions.create import KIND, CreateExecutions
 from penstock.datastore.executions.external_workers import ExternalWorkers
 from penstock.datastore.executions.files import ExecutionDownloads
+from penstock.datastore.executions.group_listing import ListGroupExecutions
 from penstock.datastore.executions.inline import InlineExecutions, ReadInlineOutput
 from penstock.datastore.executions.listing import ListExecutions
 from penstock.datastore.executions.queue import queue_position
@@ -30,6 +31,7 @@ class Executions:
 
     reading: ReadExecutions
     listing: ListExecutions
+    of_groups: ListGroupExecutions
     creating: CreateExecutions
     inline: InlineExecutions
     changing: ChangeExecutions
@@ -62,6 +64,7 @@ class Executions:
         return cls(
             ReadExecutions(access),
             ListExecutions(access),
+            ListGroupExecutions(access),
             CreateExecutions(access, rules, files),
             InlineExecutions(access, rules, files, tables, output),
             ChangeExecutions(access, rules, on_ready),

@@ -5,6 +5,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from penstock.datastore.executions.listed_rows import list_changes, still_listed
 from penstock.datastore.executions.records import (
     EventKind,
     Execution,
@@ -120,10 +121,13 @@ def transition_writes(
     cause no failure.
     """
     after = msgspec.structs.replace(
-        with_counted_files(after), events=before.events + 1, revision=before.revision
+        with_counted_files(after),
+        events=before.events + 1,
+        revision=before.revision,
+        listed=before.owner is not None,
     )
     after = _with_author(after, event)
-    unmoved: Condition = Compare("events", "=", before.events)
+    unmoved: Condition = AllOf((Compare("events", "=", before.events), *still_listed(before)))
     old, new = attributes_of(before), attributes_of(after)
     change = Update(
         key=key_of_execution(before.id),
@@ -135,6 +139,7 @@ def transition_writes(
     writes = [Write(change, guard.refused if guard else stale_read), event_write(after, event)]
     if due_key(before) != due_key(after):
         writes += [Write(Delete(due_key(before))), Write(Put(due_item(after)))]
+    writes += list_changes(before, after)
     return [*writes, *change_kept(kept_counter(before), kept_counter(after))]
 
 

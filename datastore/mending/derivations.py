@@ -11,6 +11,7 @@ from penstock.datastore.audio.derived_rows import object_claim, track_rows
 from penstock.datastore.audio.tracks import audio_of
 from penstock.datastore.executions.create import KIND as EXECUTION_LETTER
 from penstock.datastore.executions.create import tag_items
+from penstock.datastore.executions.listed_rows import list_items
 from penstock.datastore.executions.rows import execution_of
 from penstock.datastore.executions.rows import kept_counter as execution_counter
 from penstock.datastore.quotas.usage import kept_counter
@@ -28,6 +29,8 @@ from penstock.datastore.table.layout import (
     AUDIO_BY_GENRE,
     AUDIO_MISSING,
     EXECUTION,
+    EXECUTION_ENDED,
+    EXECUTION_LISTED,
     GENRE,
     GRANT,
     KINDS,
@@ -35,8 +38,11 @@ from penstock.datastore.table.layout import (
     LISTED,
     NAME,
     OWNED,
+    PIPELINE,
+    SHARED_PIPELINE,
     TAG,
     KindDefinition,
+    Row,
 )
 from penstock.datastore.table.port import INDEX_HASH, Attributes, Item, Key, key_of
 from penstock.datastore.text import unescape
@@ -50,6 +56,12 @@ _TRACK_LISTS: Final[Mapping[str, Template]] = {
     for row in (AUDIO_BY_ARTIST, AUDIO_BY_ALBUM, AUDIO_BY_GENRE, AUDIO_MISSING, AUDIO_BY_BUCKET)
 }
 _TRACK_COUNTS: Final = frozenset(row.sk.leader for row in (LIBRARY, ARTIST, ALBUM, GENRE))
+_NAMING_AT_END: Final[Mapping[str, Row]] = {
+    EXECUTION_LISTED.pk.leader: EXECUTION,
+    EXECUTION_ENDED.pk.leader: EXECUTION,
+    SHARED_PIPELINE.pk.leader: PIPELINE.latest,
+}
+"""The rows of the sources that other rows name at the end of their sort keys, by their leaders."""
 _LISTS: Final = frozenset((LISTED.sk.leader, GRANT.sk.leader, OWNED.sk.leader))
 
 
@@ -82,7 +94,8 @@ def derive(item: Attributes) -> Derivation:
         )
         kept = execution_counter(execution)
         counted = [*counters, *([] if kept is None else [kept])]
-        return Derivation(tag_items(execution).values(), counted)
+        rows = (*tag_items(execution).values(), *list_items(execution).values())
+        return Derivation(rows, counted)
     if leader == AUDIO.pk.leader and key.sk.startswith(f"{AUDIO.sk.leader}:"):
         track = audio_of(item)
         derived = track_rows(track)
@@ -101,14 +114,16 @@ def _derive_from_resource(kind: KindDefinition[Any], item: Attributes) -> Deriva
     ]
     markers = [Counter(key, {"below": held.below}) for key, held in holdings.items() if held.below]
     counters = (*derived.counters.values(), *markers, *([] if kept is None else [kept]))
-    return Derivation((*listed, *derived.items.values(), *claims), counters)
+    return Derivation(
+        (*listed, *derived.shared.values(), *derived.items.values(), *claims), counters
+    )
 
 
 def is_derived(item: Attributes) -> bool:
     """Whether a row is one that is made of a source."""
     key = key_of(item)
     leader, sort_leader = key.pk.partition(":")[0], key.sk.partition(":")[0]
-    if leader == TAG.pk.leader:
+    if leader == TAG.pk.leader or leader in _NAMING_AT_END:
         return True
     if leader == NAME.pk.leader:
         return "id" in item
@@ -132,6 +147,8 @@ def source_of(item: Attributes) -> Key:
     """The key of the source that a derived row names."""
     key = key_of(item)
     leader, sort_leader = key.pk.partition(":")[0], key.sk.partition(":")[0]
+    if leader in _NAMING_AT_END:
+        return _NAMING_AT_END[leader].key(id=key.sk.rpartition(":")[2])
     if leader == TAG.pk.leader:
         found = TAG.sk.parse(key.sk)
         if found["kind"] == EXECUTION_LETTER:

@@ -17,6 +17,8 @@ from penstock.datastore.table.layout import (
     GRANT,
     LISTED,
     OWNED,
+    PIPELINE,
+    SHARED_PIPELINE,
     TAG,
     TAG_KEY_COUNT,
     TAG_VALUE_COUNT,
@@ -72,7 +74,8 @@ class DerivedRows:
     grant from above covers the owner, because a revoke then gives the owner a grant of its own
     again. Until then a row `O:<group>` lists the resource at its owner. `grants` are the keys of
     these rows and of grants; the other items are postings. A grant carries all tags of the
-    resource; its postings carry them where they fit.
+    resource; its postings carry them where they fit. `shared` are the rows that tell groups of
+    pipelines of other groups.
     """
 
     kind: str
@@ -82,6 +85,7 @@ class DerivedRows:
     groups: tuple[GroupPath, ...]
     homes: frozenset[GroupPath]
     listed: Mapping[Key, Item]
+    shared: Mapping[Key, Item]
     items: dict[Key, Item]
     grants: frozenset[Key]
     counters: dict[Key, row_counters.Counter]
@@ -123,10 +127,20 @@ def derive_rows(kind: str, resource: Resource | Footprint) -> DerivedRows:
         resource.groups,
         homes,
         {key_of(listed): listed},
+        _shared_items(kind, resource),
         items,
         frozenset(grants),
         counters,
     )
+
+
+def _shared_items(kind: str, resource: Resource | Footprint) -> dict[Key, Item]:
+    """The rows by which groups find the executions of a pipeline that another group owns."""
+    if kind != PIPELINE.letter:
+        return {}
+    others = [group for group in resource.groups if group != resource.owner]
+    rows = [SHARED_PIPELINE.item(group=at, owner=resource.owner, id=resource.id) for at in others]
+    return {key_of(row): row for row in rows}
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +169,7 @@ def difference(old: DerivedRows | None, new: DerivedRows | None) -> Difference:
         [
             *_name_writes(old, new),
             *item_writes(old.listed if old else {}, new.listed if new else {}),
+            *item_writes(old.shared if old else {}, new.shared if new else {}),
             *(write for write in removed + put if write.operation.key in grants),
             *joined,
         ],
@@ -175,6 +190,7 @@ def removal_writes(rows: DerivedRows) -> list[Write]:
         *counter_writes(rows.counters, {}),
         *left,
         *item_writes(rows.listed, {}),
+        *item_writes(rows.shared, {}),
     ]
 
 

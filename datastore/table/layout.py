@@ -136,6 +136,7 @@ UNFINISHED = row("{kind}:{id}", "W:{revision.10}", "W:{kind}")
 NAME = row("AID:{kind}:{name}", "G:{group}")
 GROUP = row("G:{parent}", "G:{group}")
 GROUP_COUNT = row("GC:{group}", "GC:{shard.2}")
+SHARED_PIPELINE = row("PS:{group}", "PS:{owner}:{id}")
 TAG = row("T:{group}:{key}", "T:{value}:{kind}:{id}")
 TAG_VALUE_COUNT = row("TA:{group}:{key}", "TA:{kind}:{depth.2}:{value~}")
 TAG_KEY_COUNT = row("TA:{group}:{key~}", "TA:{kind}", "TA:{group}:{kind}")
@@ -150,6 +151,8 @@ EXECUTION_PLAN = row("PE:{id}", "PEP")
 EXECUTION_EVENT = row("PE:{id}", "PEH:{seq.10}")
 EXECUTION_RESULT = row("P:{id}", "PER:{digest}")
 EXECUTION_DUE = row("PED:{stage}:{shard.2}", "PED:{due.13}:{id}")
+EXECUTION_LISTED = row("EL:{group}:{state}", "EL:{id}")
+EXECUTION_ENDED = row("EE:{group}:{state}", "EE:{ended.13}:{id}")
 
 LIBRARY = row("U:{user}", "U")
 AUDIO = row("U:{user}", "AU:{audio}")
@@ -212,6 +215,7 @@ ROWS = (
     NAME,
     GROUP,
     GROUP_COUNT,
+    SHARED_PIPELINE,
     TAG,
     TAG_VALUE_COUNT,
     TAG_KEY_COUNT,
@@ -240,6 +244,8 @@ ROWS = (
     EXECUTION_COUNT,
     EXECUTION_RESULT,
     EXECUTION_DUE,
+    EXECUTION_LISTED,
+    EXECUTION_ENDED,
     DESTINATION,
     DESTINATION_NAME,
     ADOPTION,

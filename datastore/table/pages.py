@@ -92,16 +92,22 @@ SEARCHED: Final = 100
 MAX_SEARCHES: Final = 20
 
 
+def _never() -> bool:
+    return False
+
+
 async def read_existing(
     window: Window,
     read_links: Callable[[Window], Awaitable[Slice[T]]],
     load: Callable[[Sequence[T]], Awaitable[Sequence[U | None]]],
+    is_exhausted: Callable[[], bool] = _never,
 ) -> Slice[U]:
     """One page of the things behind the links of a list; links to deleted things are passed over.
 
     Where some are passed over, the search goes on until the page is full, and ends early after
-    MAX_SEARCHES reads, even with nothing found; the next page then begins behind the last link that
-    was read. `load` gives one answer for each link, None for a deleted thing.
+    MAX_SEARCHES reads or where a budget `is_exhausted`, even with nothing found; the next page then
+    begins behind the last link that was read. `load` gives one answer for each link, None for a
+    deleted thing.
     """
     page, found = window, list[tuple[str, U]]()
     for _ in range(MAX_SEARCHES):
@@ -112,7 +118,7 @@ async def read_existing(
         if page is window and len(existing) == len(links.entries):
             return Slice(tuple(existing), links.more, links.reached)
         found += reversed(existing) if window.backward else existing
-        if not links.more or len(found) > window.size:
+        if not links.more or len(found) > window.size or is_exhausted():
             break
         page = Window(size=SEARCHED, after=links.reached, backward=window.backward)
     kept, is_full = found[: window.size], len(found) > window.size
@@ -229,12 +235,28 @@ async def read_merged_page(
     Positions are sort keys; rows that cannot be read are passed over. No range takes more than
     `rounds` queries; then the page ends early.
     """
+    return await read_merged_stages([lanes], window, rounds, read)
+
+
+async def read_merged_stages(
+    stages: Sequence[Sequence[QueryRange]],
+    window: Window,
+    rounds: int,
+    read: Callable[[Attributes], T],
+) -> Slice[T]:
+    """Read one page of merged ranges as `read_merged_page` does, stage after stage.
+
+    A row that moves from a range to one of a later stage is read there at the latest, and perhaps
+    twice.
+    """
 
     def read_placed(item: Attributes) -> tuple[str, T]:
         return str(item["sk"]), read(item)
 
-    parts = await gather(*(_read_range(lane, window, rounds, read_placed) for lane in lanes))
-    descending = bool(lanes) and lanes[0].query.descending
+    parts: list[_RangePart[T]] = []
+    for lanes in stages:
+        parts += await gather(*(_read_range(lane, window, rounds, read_placed) for lane in lanes))
+    descending = any(lane.query.descending for lanes in stages for lane in lanes)
     items = sorted((item for part in parts for item in part.items), key=_place, reverse=descending)
     ends = [part.reached for part in parts if part.reached is not None]
     end = None

@@ -9,12 +9,14 @@ from typing import Final
 
 from penstock.datastore.table.keys import SEPARATOR, SHARD
 from penstock.datastore.table.layout import (
+    EXECUTION_LISTED,
     GROUP_COUNT,
     INGEST_COUNT,
     KEPT,
     LISTED,
     MANIFEST_COUNT,
     OPEN_PREFIX,
+    SHARED_PIPELINE,
     TAG,
     UNFINISHED,
 )
@@ -69,6 +71,11 @@ def _names_open_segment(operation: Operation) -> bool:
             return False
 
 
+def _lists_execution(operation: Operation) -> bool:
+    leaders = EXECUTION_LISTED.pk.leader, SHARED_PIPELINE.pk.leader
+    return any(_leads(leader, operation.key.pk) for leader in leaders)
+
+
 def _leads(leader: str, text: str) -> bool:
     return text.startswith(leader + SEPARATOR)
 
@@ -81,6 +88,7 @@ FORMS: Final[Sequence[RowForm]] = (
     RowForm(7, "Counts of runs lie in shards.", _counts_runs_in_shard),
     RowForm(8, "What groups and users keep is counted for quotas.", _counts_what_is_kept),
     RowForm(9, "Counts of notifications name the segments to be stored.", _names_open_segment),
+    RowForm(10, "Small rows list the executions of a group.", _lists_execution),
 )
 
 

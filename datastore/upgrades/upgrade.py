@@ -21,6 +21,7 @@ from penstock.datastore.table.schema_marker import (
     raise_minimums,
     read_marker,
 )
+from penstock.datastore.upgrades.execution_lists import list_executions
 from penstock.datastore.upgrades.formula_ids import keep_formula_ids
 from penstock.datastore.upgrades.kept_amounts import count_resources
 from penstock.datastore.upgrades.small_rows import list_by_small_rows
@@ -64,6 +65,13 @@ STEPS: Final[Sequence[Step]] = (
         count_resources,
         minimum_reader=8,
         minimum_writer=8,
+    ),
+    Step(
+        10,
+        "Listing executions by group and state",
+        list_executions,
+        minimum_reader=10,
+        minimum_writer=10,
     ),
 )
 

@@ -1,6 +1,5 @@
 """Pipelines and their versions: types, query fields, and the list of a pipeline's executions."""
 
-from datetime import datetime
 from typing import Annotated, Any, Final
 
 import strawberry
@@ -9,7 +8,6 @@ from strawberry import UNSET
 from penstock.datastore import records
 from penstock.datastore.executions.listing import ExecutionFilter
 from penstock.datastore.executions.records import Execution as ExecutionRecord
-from penstock.datastore.executions.records import ExecutionState
 from penstock.datastore.resources import version_diff
 from penstock.datastore.table.layout import PIPELINE
 from penstock.datastore.tag_search.tags import TagFilter as Filter
@@ -34,13 +32,17 @@ from penstock.schema.core.relay import (
 from penstock.schema.core.scalars import JSON, DateTime
 from penstock.schema.engine.cost import price_metadata
 from penstock.schema.executions.executions import Execution
+from penstock.schema.executions.group_executions import (
+    ExecutionTagsArgument,
+    StatesArgument,
+    parse_time,
+)
 from penstock.schema.resources.queries import (
     LIST_RULES,
     ChildGroupsArgument,
     IdArgument,
     NameArgument,
     OrderArgument,
-    TagFilter,
     TagKey,
     TagsArgument,
     TagValue,
@@ -64,18 +66,6 @@ from penstock.schema.resources.resource import (
 )
 from penstock.schema.resources.transformers import Transformer
 
-ExecutionTagsArgument = Annotated[
-    TagFilter | None,
-    strawberry.argument(
-        description="The tags that the executions must have. The default is no restriction."
-    ),
-]
-StatesArgument = Annotated[
-    list[ExecutionState] | None,
-    strawberry.argument(
-        description="The states of which the executions must have one. The default is any state."
-    ),
-]
 FromTimeArgument = Annotated[
     DateTime | None,
     strawberry.argument(
@@ -123,8 +113,8 @@ class HasExecutions:
         listed = ExecutionFilter(
             tags=wanted.filter() if wanted else Filter(),
             states=frozenset(limited or ()),
-            since=_parse_time(unset_to_none(since)),
-            until=_parse_time(unset_to_none(until)),
+            since=parse_time(since),
+            until=parse_time(until),
             newest_first=order is not Order.OLDEST_FIRST,
         )
         projection = projected_attributes(info, "Execution")
@@ -188,10 +178,6 @@ class HasExecutions:
             page_from_arguments(first, after, last, before),
             lambda window: tags_in_use.values_of([pipeline.id], key, above, window),
         )
-
-
-def _parse_time(time: str | None) -> datetime | None:
-    return None if time is None else datetime.fromisoformat(time)
 
 
 _TRANSFORMER_ATTRIBUTES: Final = ("transformer", "references")

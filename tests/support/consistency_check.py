@@ -7,6 +7,7 @@ mistake in the layout shows.
 
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Iterable, Mapping
+from datetime import datetime
 from hashlib import blake2b
 from typing import Any
 
@@ -192,6 +193,9 @@ def _resource(
         at_owner = f"O:{item['owner']}"
         wanted[Key(pk, at_owner)] = {"siKey1": at_owner}
     for group in item["groups"]:
+        if kind == "P" and group != item["owner"]:
+            shared = f"PS:{escape_key(item['owner'])}:{id}"
+            wanted[Key(f"PS:{escape_key(group)}", shared)] = {"empty": True}
         wanted[Key(pk, f"G:{group}")] = {"siKey1": f"G:{group}", "tags": plain}
         _name(id, f"AID:{kind}:{escape_key(form(item['name']))}", group, wanted, counters)
         for key, levels in values.items():
@@ -232,6 +236,7 @@ def _execution(
     if owner := item.get("owner"):
         kept = counters[_kept_key(owner, item["createdBy"], item.get("shard", 0))]
         kept.update(files=item.get("countedFiles", 0), bytes=item.get("countedBytes", 0))
+        _lists_of_execution(id, item, wanted)
     values = {
         escape_key(form(tag["key"])): [escape_key(form(level)) for level in tag["value"].split("/")]
         for tag in item["tags"]
@@ -241,6 +246,17 @@ def _execution(
     }
     for key, levels in values.items():
         _tag("PE", id, pipeline, key, levels, carried, item.get("shard", 0), wanted, counters)
+
+
+def _lists_of_execution(id: str, item: Mapping[str, Any], wanted: Facts) -> None:
+    """An execution is in the list of its state; an ended one also by the time of its end."""
+    if not item.get("listed"):
+        return
+    place = f"{escape_key(item['owner'])}:{item['state']}"
+    wanted[Key(f"EL:{place}", f"EL:{id}")] = {"empty": True}
+    if ended := item.get("finishedAt"):
+        moment = datetime.fromisoformat(ended).timestamp()
+        wanted[Key(f"EE:{place}", f"EE:{round(moment * 1000):013}:{id}")] = {"empty": True}
 
 
 def _name(id: str, pk: str, group: str, wanted: Facts, counters: dict[Key, Counter[str]]) -> None:

@@ -2,6 +2,9 @@
 
 from typing import TypeVar
 
+from penstock.datastore.executions.listed_rows import list_items
+from penstock.datastore.executions.records import Execution
+from penstock.datastore.executions.rows import key_of_execution
 from penstock.datastore.records import Resource
 from penstock.datastore.table.layout import LISTED, KindDefinition
 from penstock.datastore.table.port import INDEX_HASH, Delete, Exists, Table, Update
@@ -30,3 +33,14 @@ async def list_whole_row(
     whole = Update(key=kind.latest.key(id=id), set={INDEX_HASH: partition}, condition=Exists())
     small = () if keep_small else (Delete(LISTED.key(kind=kind.letter, id=id)),)
     await table.transact([whole, *small])
+
+
+async def unlist_execution(table: Table, execution: Execution, *without: str) -> None:
+    """Take an execution out of the lists of its group, as releases before these lists wrote it.
+
+    `without` are further attributes that its release did not write.
+    """
+    plain = Update(
+        key=key_of_execution(execution.id), remove=("listed", *without), condition=Exists()
+    )
+    await table.transact([plain, *map(Delete, list_items(execution))])

@@ -138,7 +138,7 @@ async def test_an_upgrade_that_was_stopped_goes_on_and_then_the_old_release_only
     fleet.pass_time()
     kept = await contents(fleet.table)
     with pytest.raises(
-        TooOld, match=r"too old to write the table: it knows .* 9, and 10 is needed"
+        TooOld, match=r"too old to write the table: it knows .* 10, and 11 is needed"
     ):
         await fleet.old.pipelines.writing.update(made[2].id, 1, {"name": "four"})
     with pytest.raises(Unavailable):
@@ -165,9 +165,9 @@ async def test_a_rollback_before_the_upgrade_keeps_what_the_next_release_wrote(
 
 async def test_a_release_that_may_not_read_does_neither(fleet: Fleet) -> None:
     made = await make(fleet.old, USA, "first")
-    closed = SchemaMarker(schema=10, minimum_reader=10, minimum_writer=10)
+    closed = SchemaMarker(schema=11, minimum_reader=11, minimum_writer=11)
     marker = Update(
-        key=Key("SM", "SM"), set={"schema": 10, "minimumReader": 10, "minimumWriter": 10}
+        key=Key("SM", "SM"), set={"schema": 11, "minimumReader": 11, "minimumWriter": 11}
     )
     await fleet.table.transact([marker])
     assert await read_marker(fleet.table) == closed

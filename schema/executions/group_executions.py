@@ -1,0 +1,153 @@
+"""The query field that lists the executions of groups."""
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Annotated
+
+import strawberry
+from strawberry import UNSET
+
+from penstock.datastore.errors import blame_field
+from penstock.datastore.executions import records
+from penstock.datastore.executions.group_listing import ExecutionOrder, GroupExecutions, TimeSpan
+from penstock.datastore.executions.records import ExecutionState
+from penstock.datastore.roles import GroupPath
+from penstock.resolvers import executions
+from penstock.schema.core.context import After, Before, First, Info, Last, unset_to_none
+from penstock.schema.core.descriptions import describe_values
+from penstock.schema.core.relay import Connection, page_from_arguments, parse_key, read_connection
+from penstock.schema.core.scalars import DateTime
+from penstock.schema.executions.executions import Execution
+from penstock.schema.resources.queries import LIST_RULES, TagFilter
+
+strawberry.enum(ExecutionOrder, description="The order of a list of executions.")
+describe_values(
+    ExecutionOrder,
+    {
+        ExecutionOrder.NEWEST_FIRST: "The executions that were created last come first.",
+        ExecutionOrder.OLDEST_FIRST: "The executions that were created first come first.",
+        ExecutionOrder.ENDED_LAST: (
+            "The executions that ended last come first; those that have not ended are left out."
+        ),
+    },
+)
+
+_Group = Annotated[
+    GroupPath | None,
+    strawberry.argument(
+        description="The path of the group whose pipelines' executions are listed. The default is "
+        "the caller's default group, but with `pipeline` any group."
+    ),
+]
+_ChildGroups = Annotated[
+    bool | None,
+    strawberry.argument(
+        description="Whether to include the executions of pipelines of the groups below. The "
+        "default is not to include them."
+    ),
+]
+StatesArgument = Annotated[
+    list[ExecutionState] | None,
+    strawberry.argument(
+        description="The states of which the executions must have one. The default is any state."
+    ),
+]
+_Pipeline = Annotated[
+    strawberry.ID | None,
+    strawberry.argument(
+        description="The global id of the pipeline of the executions. The default is any pipeline."
+    ),
+]
+ExecutionTagsArgument = Annotated[
+    TagFilter | None,
+    strawberry.argument(
+        description="The tags that the executions must have. The default is no restriction."
+    ),
+]
+_Creator = Annotated[
+    strawberry.ID | None,
+    strawberry.argument(
+        description="The id of the user who created the executions. The default is any user."
+    ),
+]
+_CreatedFrom = Annotated[
+    DateTime | None,
+    strawberry.argument(
+        description="The time from which on the executions were created, inclusive."
+    ),
+]
+_CreatedTo = Annotated[
+    DateTime | None,
+    strawberry.argument(
+        description="The time before which the executions were created, exclusive."
+    ),
+]
+_EndedFrom = Annotated[
+    DateTime | None,
+    strawberry.argument(description="The time from which on the executions ended, inclusive."),
+]
+_EndedTo = Annotated[
+    DateTime | None,
+    strawberry.argument(description="The time before which the executions ended, exclusive."),
+]
+_Order = Annotated[
+    ExecutionOrder | None,
+    strawberry.argument(description="The order of the executions. The default is newest first."),
+]
+
+
+@strawberry.type
+class GroupExecutionQuery:
+    @strawberry.field(
+        graphql_type=Connection[Execution],
+        description=f"List the executions of a group's pipelines. {LIST_RULES}",
+    )
+    @staticmethod
+    async def executions(
+        info: Info,
+        group: _Group = UNSET,
+        include_child_groups: _ChildGroups = False,
+        states: StatesArgument = UNSET,
+        pipeline: _Pipeline = UNSET,
+        tags: ExecutionTagsArgument = UNSET,
+        created_by: _Creator = UNSET,
+        created_from: _CreatedFrom = UNSET,
+        created_to: _CreatedTo = UNSET,
+        ended_from: _EndedFrom = UNSET,
+        ended_to: _EndedTo = UNSET,
+        order: _Order = ExecutionOrder.NEWEST_FIRST,
+        first: First = UNSET,
+        after: After = UNSET,
+        last: Last = UNSET,
+        before: Before = UNSET,
+    ) -> Connection[records.Execution]:
+        of_pipeline = _parse_pipeline(unset_to_none(pipeline))
+        named = unset_to_none(group)
+        listed = GroupExecutions(
+            group=named if of_pipeline else named or info.context.caller.default_group,
+            include_child_groups=bool(include_child_groups),
+            states=frozenset(unset_to_none(states) or ()),
+            pipeline=of_pipeline,
+            tags=(unset_to_none(tags) or TagFilter()).filter(),
+            created_by=unset_to_none(created_by),
+            created=TimeSpan(*map(parse_time, (created_from, created_to))),
+            ended=TimeSpan(*map(parse_time, (ended_from, ended_to))),
+            order=unset_to_none(order) or ExecutionOrder.NEWEST_FIRST,
+        )
+        return await read_connection(
+            info,
+            ("executions of groups", replace(listed, states=frozenset()), sorted(listed.states)),
+            page_from_arguments(first, after, last, before),
+            lambda window: executions.list_of_groups(info.context, listed, window),
+        )
+
+
+def _parse_pipeline(id: str | None) -> str | None:
+    with blame_field("pipeline"):
+        return None if id is None else parse_key("Pipeline", id)
+
+
+def parse_time(text: str | None) -> datetime | None:
+    """Parse a time of an argument; None where it is left out."""
+    given = unset_to_none(text)
+    return None if given is None else datetime.fromisoformat(given)
