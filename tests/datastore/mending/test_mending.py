@@ -47,6 +47,7 @@ def damages(rows: Rows) -> dict[Key, Operation]:
         first(rows, "AID:P:", "G:", "id"),
         first(rows, "TA:", "TA:P:01"),
         first(rows, "U:ann", "AUL:"),
+        first(rows, "EL:", "EL:"),
         first(rows, "U:ann", "AR:"),
     ]
     posting = rows[first(rows, "T:", "T:")]

@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "3e9b670d2ec39140e0736ba735979c028fe51652af45191e49e07640944ba578"
+STRUCTURE = "9fb0c5bd3ae8674d547c2880b48ad9c69e2431e2017357b28df582c2839379cf"
 SMALL = '''
 """The fields that read data."""
 type Query {
