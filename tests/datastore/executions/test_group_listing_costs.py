@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from penstock.datastore.access.access import Budget
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.executions.files import ingest_key
 from penstock.datastore.executions.group_listing import ExecutionOrder, GroupExecutions
@@ -116,7 +117,25 @@ async def test_ten_thousand_executions_in_a_group_page_in_constant_units(
             costs.add((session.units.rcu, session.units.calls))
         after, more = page.reached, page.more
     assert found[1:] == [sample.id, *(one.id for one in made)]
-    assert costs == {(119, 15)}
+    # The list of waiting executions is read beside the other one until that ends.
+    assert costs == {(119, 15), (116, 15)}
+
+
+@on_sqlite
+async def test_a_page_looks_for_a_rare_creator_until_its_units_are_spent(
+    store: Store, pipeline: Pipeline
+) -> None:
+    rare = await begin_execution(store, pipeline, SUPER)
+    await plant(store, await begin_execution(store, pipeline), WAITING, 2_000)
+    asked = replace(IN_USA, created_by="super")
+    found = {}
+    for units in (50, 500):
+        bounded = replace(store, list_budget=Budget(units=units))
+        session = bounded.open_session(SUPER)
+        page = await session.executions.of_groups.page(asked, Window(size=1))
+        found[units] = [one.id for _, one in page.entries], page.more
+        assert session.units.rcu <= 2 * units
+    assert found == {50: ([], True), 500: ([rare.id], False)}
 
 
 async def test_a_page_takes_few_round_trips(store: Store, pipeline: Pipeline) -> None:
