@@ -156,7 +156,7 @@ class ListGroupExecutions:
         *above, _ = ancestors(group)
         below = await Groups(self.access).subtree(group) if listed.include_child_groups else [group]
         scope = [*above, *below]
-        shared = await gather(*(self._shared(table, each) for each in scope))
+        shared = await gather(*(self._read_shared(table, each) for each in scope))
         pipelines = defaultdict[GroupPath, set[str]](set)
         for owner, id in chain.from_iterable(shared):
             pipelines[owner].add(id)
@@ -182,7 +182,7 @@ class ListGroupExecutions:
                 return []
         return [_Source(pipeline.owner, frozenset((id,)))]
 
-    async def _shared(self, table: Table, group: GroupPath) -> list[tuple[GroupPath, str]]:
+    async def _read_shared(self, table: Table, group: GroupPath) -> list[tuple[GroupPath, str]]:
         """List the pipelines of other groups: `pk = PS:<group>`, with their owners."""
         row = SHARED_PIPELINE
         listed = Query(

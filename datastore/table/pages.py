@@ -115,7 +115,8 @@ async def read_existing(
         things = await load([link for _, link in links.entries])
         pairs = zip(links.entries, things, strict=True)
         existing = [(position, thing) for (position, _), thing in pairs if thing is not None]
-        if page is window and len(existing) == len(links.entries):
+        ended_early = links.more and not links.entries
+        if page is window and len(existing) == len(links.entries) and not ended_early:
             return Slice(tuple(existing), links.more, links.reached)
         found += reversed(existing) if window.backward else existing
         if not links.more or len(found) > window.size or is_exhausted():

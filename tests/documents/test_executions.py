@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.datastore.clock import wall_clock
+from penstock.datastore.clock import Clock, wall_clock
 from penstock.datastore.errors import IllegalState
 from penstock.datastore.executions.attempts import AttemptOutcome
 from penstock.datastore.executions.create import ExecutionRequest
@@ -18,6 +18,7 @@ from penstock.datastore.executions.files import (
     output_key,
     staged_key,
 )
+from penstock.datastore.executions.group_listing import ExecutionOrder, GroupExecutions
 from penstock.datastore.executions.listing import ExecutionFilter, first_id
 from penstock.datastore.executions.records import ExecutionState
 from penstock.datastore.objects.directory import LocalFiles
@@ -40,7 +41,7 @@ from tests.datastore.executions.sample_executions import (
     read_content,
     ready_execution,
 )
-from tests.support.sample_resources import tags
+from tests.support.sample_resources import USA, Watch, tags
 
 COUNTS = RowCounts(3, 2, 1, 43, 121)
 
@@ -65,6 +66,12 @@ async def ids(session: Session, pipeline: Pipeline, **more: object) -> list[str]
     listed = ExecutionFilter(**more)  # type: ignore[arg-type]
     page = await session.executions.listing.page(pipeline, listed, Window())
     return [id for id, _ in page.entries]
+
+
+async def ids_of_group(world: Store, **more: object) -> list[str]:
+    listed = GroupExecutions(group=USA, **more)  # type: ignore[arg-type]
+    page = await anns(world).executions.of_groups.page(listed, Window())
+    return [one.id for _, one in page.entries]
 
 
 async def test_begin_an_execution(world: Store, pipeline: Pipeline) -> None:
@@ -92,6 +99,32 @@ async def test_list_executions_by_state_and_time(world: Store, pipeline: Pipelin
     assert await ids(anns(world), pipeline, until=now - timedelta(hours=1)) == []
     assert await ids(anns(world), pipeline, since=now - timedelta(hours=1)) == [over.id, waiting.id]
     assert first_id(now) > over.id[:13]
+
+
+async def test_list_the_executions_of_a_group(world: Store, pipeline: Pipeline) -> None:
+    """list the executions of a group"""
+    waiting, over = (
+        await begin_execution(world, pipeline),
+        await finished_execution(world, pipeline),
+    )
+    success = frozenset({ExecutionState.SUCCESS})
+    assert await ids_of_group(world) == [over.id, waiting.id]
+    assert await ids_of_group(world, order=ExecutionOrder.OLDEST_FIRST) == [waiting.id, over.id]
+    assert await ids_of_group(world, states=success) == [over.id]
+    assert await ids_of_group(world, created_by="ann", tags=TagFilter(all=tags("a=b"))) == []
+
+
+async def test_list_the_executions_of_a_group_by_their_end(
+    world: Store, pipeline: Pipeline
+) -> None:
+    """list the executions of a group by their end"""
+    watch = Watch()
+    clocked = replace(world, clock=Clock(watch))
+    late, early = [await begin_execution(clocked, pipeline) for _ in range(2)]
+    for one in (early, late):
+        watch.move(timedelta(seconds=1))
+        await anns(clocked).executions.changing.cancel(one.id)
+    assert await ids_of_group(world, order=ExecutionOrder.ENDED_LAST) == [late.id, early.id]
 
 
 async def test_list_executions_by_tags(world: Store, pipeline: Pipeline) -> None:

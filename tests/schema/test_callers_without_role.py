@@ -299,6 +299,17 @@ def execution_cases(world: World) -> Mapping[str, list[tuple[str, Mapping[str, A
     fields = "{ id upload { url } outputDownload { url } timeline { nodes { by } } }"
     return {
         "execution": [(f"query($id: ID!) {{ execution(id: $id) {fields} }}", id)],
+        "executions": [
+            (
+                "query($group: GroupPath, $tags: TagFilter, $below: Boolean,"
+                " $order: ExecutionOrder) { executions(group: $group, tags: $tags,"
+                " includeChildGroups: $below, order: $order) { nodes { id } } }",
+                {"group": world.group, "tags": tags, "below": below, "order": order},
+            )
+            for tags in (None, {"none": tag_inputs("scope=2")})
+            for below in (False, True)
+            for order in ("NEWEST_FIRST", "ENDED_LAST")
+        ],
         "createExecution": [
             (
                 mutation("createExecution", "CreateExecutionInput"),
@@ -443,7 +454,7 @@ async def test_the_viewer_is_told_of_themselves_alone(ask: Ask) -> None:
 async def test_what_an_outsider_shares_with_the_tree_shows_nothing_of_it(ask: Ask) -> None:
     world, caller = await foreign_world(ask), OUTSIDERS["admin of another tree"]
     everywhere = world._replace(group="/")
-    for field in ("tagKeys", "tagValues", "pipelines"):
+    for field in ("tagKeys", "tagValues", "pipelines", "executions"):
         for document, variables in cases(everywhere)[field]:
             assert (await ask(document, variables, caller)).value == {"nodes": []}
     children = '{ group(path: "/") { children { nodes { path } } } }'

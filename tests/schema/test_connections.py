@@ -227,6 +227,24 @@ LISTS = {
         "maxFailedRows",
         [0, 1, 3],
     ),
+    "executions of a group": Listing(
+        "Query.executions", ("executions",), 'group: "/usa/west"', "maxFailedRows", [3, 2, 1, 0]
+    ),
+    "executions of a group in some states": Listing(
+        "Query.executions",
+        ("executions",),
+        'group: "/usa", includeChildGroups: true, order: OLDEST_FIRST, createdBy: "root", '
+        'states: [WAITING, CANCELLED], createdFrom: "2020-01-01T00:00:00Z"',
+        "maxFailedRows",
+        [0, 1, 2, 3],
+    ),
+    "executions of a group by their end": Listing(
+        "Query.executions",
+        ("executions",),
+        'group: "/usa/west", order: ENDED_LAST, endedFrom: "2020-01-01T00:00:00Z"',
+        "maxFailedRows",
+        [3],
+    ),
     "tag keys of executions": Listing(
         "Pipeline.executionTagKeys",
         (NAMED, "executionTagKeys"),

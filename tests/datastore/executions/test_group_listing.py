@@ -1,6 +1,7 @@
 """Lists of the executions of groups, for those who see their pipelines."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -84,14 +85,14 @@ async def test_executions_of_a_group_by_state_and_creation(
     waiting = [made[n].id for n in (0, 2, 3)]
     for size in (1, 2, 10):
         for backward in (False, True):
-            walked = {"size": size, "backward": backward}
-            found = await list_ids(store, states=states(WAITING), **walked)  # type: ignore[arg-type]
+            walked: dict[str, Any] = {"size": size, "backward": backward}
+            found = await list_ids(store, states=states(WAITING), **walked)
             assert found == waiting[::-1]
-            found = await list_ids(store, states=states(WAITING), order=OLDEST, **walked)  # type: ignore[arg-type]
+            found = await list_ids(store, states=states(WAITING), order=OLDEST, **walked)
             assert found == waiting
-            found = await list_ids(store, states=states(CANCELLED), **walked)  # type: ignore[arg-type]
+            found = await list_ids(store, states=states(CANCELLED), **walked)
             assert found == [made[1].id]
-            found = await list_ids(store, **walked)  # type: ignore[arg-type]
+            found = await list_ids(store, **walked)
             assert found == [one.id for one in made[::-1]]
     assert await list_ids(store, states=states(FAILED, SUCCESS)) == []
     assert await faults(store.table) == []
@@ -175,9 +176,10 @@ async def test_executions_by_creation_down_to_the_millisecond(
     for extreme in (datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)):
         for order in ExecutionOrder:
             for name in ("created", "ended"):
-                before = await list_ids(store, 5, order=order, **{name: TimeSpan(None, extreme)})
-                behind = await list_ids(store, 5, order=order, **{name: TimeSpan(extreme)})
-                assert sorted([*before, *behind]) == [one.id for one in made]
+                early: dict[str, Any] = {"order": order, name: TimeSpan(None, extreme)}
+                late: dict[str, Any] = {"order": order, name: TimeSpan(extreme)}
+                found = [*await list_ids(store, 5, **early), *await list_ids(store, 5, **late)]
+                assert sorted(found) == [one.id for one in made]
 
 
 async def test_executions_of_a_pipeline_a_creator_and_tags(
@@ -232,8 +234,8 @@ async def test_a_list_holds_the_executions_of_the_pipelines_that_the_group_sees(
     assert await names(USA, NORA, below=True) == {"Trips", "below", "above", "foreign"}
     for group, found in ((USA, []), (NORTHWEST, [made["foreign"]]), (EU, [made["foreign"]])):
         assert await list_ids(store, group=group, pipeline=foreign.id) == found
-    everywhere = {"include_child_groups": True, "pipeline": foreign.id}
-    assert await list_ids(store, group=USA, **everywhere) == [made["foreign"]]  # type: ignore[arg-type]
+    everywhere: dict[str, Any] = {"include_child_groups": True, "pipeline": foreign.id}
+    assert await list_ids(store, group=USA, **everywhere) == [made["foreign"]]
     assert await faults(store.table) == []
 
 
@@ -302,9 +304,13 @@ async def test_a_rare_creator_is_found_within_the_budget_of_each_page(
     for _ in range(30):
         await begin_execution(store, pipeline)
     tight = Store(store.table, files=store.files, list_budget=Budget(units=5, rounds=1))
-    for filtered in ({"created_by": "super"}, {"tags": TagFilter(all=tags("rare=yes"))}):
+    filters: list[dict[str, Any]] = [
+        {"created_by": "super"},
+        {"tags": TagFilter(all=tags("rare=yes"))},
+    ]
+    for filtered in filters:
         for size in (1, 5):
-            assert await list_ids(tight, size, **filtered) == [rare.id]  # type: ignore[arg-type]
+            assert await list_ids(tight, size, **filtered) == [rare.id]
     asked = GroupExecutions(group=USA, tags=TagFilter(all=tags("rare=yes")))
     page = await tight.open_session(SUPER).executions.of_groups.page(asked, Window(size=1))
     assert (page.entries, page.more) == ((), True)

@@ -47,6 +47,7 @@ def damages(rows: Rows) -> dict[Key, Operation]:
         first(rows, "AID:P:", "G:", "id"),
         first(rows, "TA:", "TA:P:01"),
         first(rows, "U:ann", "AUL:"),
+        first(rows, "EL:", "EL:"),
         first(rows, "U:ann", "AR:"),
     ]
     posting = rows[first(rows, "T:", "T:")]
@@ -54,6 +55,8 @@ def damages(rows: Rows) -> dict[Key, Operation]:
         {**posting, "pk": "T:/usa:no"},
         {"pk": "D:018f3b6e-0000-7000-8000-000000000001", "sk": "L", "siKey1": "D"},
         {"pk": "AID:C:nobody", "sk": "G:/usa", "id": "018f3b6e-0000-7000-8000-000000000001"},
+        {"pk": "EE:/usa:failed", "sk": "EE:0000000000001:018f3b6e-0000-7000-8000-000000000001"},
+        {"pk": "PS:/usa", "sk": "PS:/eu:018f3b6e-0000-7000-8000-000000000001"},
         {"pk": "U:ann", "sk": "AUG:jazz:nothing", "title": "x", "durationMs": 1},
         {"pk": "TA:/usa:no", "sk": "TA:P", "count": 1, "label": "no", "siKey1": "TA:/usa:P"},
     ]

@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "b74e4960b6272578f0ec7f86aee4b71a99afec28708204f9e330810dd841a3c2"
+STRUCTURE = "f34b0ba11bec280a11894b6844fbb23e0d12991f5093150602a008d84dc32e13"
 SMALL = '''
 """The fields that read data."""
 type Query {
