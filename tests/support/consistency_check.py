@@ -195,7 +195,7 @@ def _resource(
     for group in item["groups"]:
         if kind == "P" and group != item["owner"]:
             shared = f"PS:{escape_key(item['owner'])}:{id}"
-            wanted[Key(f"PS:{escape_key(group)}", shared)] = {"empty": True}
+            wanted[Key(f"PS:{escape_key(group)}", shared)] = {"shared": True}
         wanted[Key(pk, f"G:{group}")] = {"siKey1": f"G:{group}", "tags": plain}
         _name(id, f"AID:{kind}:{escape_key(form(item['name']))}", group, wanted, counters)
         for key, levels in values.items():
@@ -310,6 +310,8 @@ def _standing_rows(rows: Rows) -> Facts:
 
 def _compared_attributes(key: Key, item: Mapping[str, Any]) -> dict[str, Any]:
     """Return the compared attributes of a row; counts of zero are left out."""
+    if key.pk.startswith("PS:"):
+        return {"shared": True}
     counts = ["below", "children", "grants", "shards", "count", "deeper"]
     if key.pk.startswith("QG:"):
         # A row that nothing counts in any more stays.
