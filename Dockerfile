@@ -28,6 +28,7 @@ COPY resolvers resolvers
 COPY schema schema
 COPY graphql_jit graphql_jit
 COPY server server
+COPY docs/errors docs/errors
 RUN /opt/uv/bin/uv build --wheel --build-constraints requirements/testing.txt --out-dir /wheels \
  && /opt/uv/bin/uv pip install --python /opt/penstock --constraints requirements/testing.txt \
     "$(ls /wheels/*.whl)[${EXTRAS}]"

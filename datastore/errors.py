@@ -85,6 +85,17 @@ class ErrorCode(StrEnum):
     UNSUPPORTED_MEDIA_TYPE = "UNSUPPORTED_MEDIA_TYPE"
 
 
+RETRYABLE: Final = frozenset(
+    {
+        ErrorCode.LEASE_HELD,
+        ErrorCode.RATE_LIMITED,
+        ErrorCode.SERVICE_UNAVAILABLE,
+        ErrorCode.TIMEOUT,
+    }
+)
+"""The codes of what passes by itself: the same request, unchanged, may succeed later."""
+
+
 class PenstockError(Exception):
     """A failure whose message is meant for the client."""
 

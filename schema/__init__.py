@@ -6,6 +6,7 @@ from strawberry.schema.config import StrawberryConfig
 from penstock.schema.audio.library import AudioQuery
 from penstock.schema.audio.listening_mutations import ListeningMutation
 from penstock.schema.audio.mutations import AudioMutation
+from penstock.schema.audio.old_storage_names import OldStorageMutation
 from penstock.schema.audio.playlist_files import PlaylistFileMutation
 from penstock.schema.audio.playlist_mutations import PlaylistMutation
 from penstock.schema.audio.playlists import Playlist, PlaylistQuery
@@ -83,6 +84,7 @@ class Mutation(
     ApiKeyMutation,
     AudioMutation,
     StorageMutation,
+    OldStorageMutation,
     RunMutation,
     NgsiMutation,
 ):

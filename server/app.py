@@ -59,6 +59,8 @@ from penstock.server.edge.rate_limit import (
 )
 from penstock.server.edge.request import CONSISTENCY_HEADER
 from penstock.server.edge.s3_events import S3Events
+from penstock.server.edge.schema_document import schema_route
+from penstock.server.error_pages import error_page_routes
 from penstock.server.settings.invalid_settings import InvalidSettings
 from penstock.server.settings.settings import Settings
 from penstock.server.streams.backpressure import StreamLimits
@@ -269,6 +271,12 @@ async def open_app(
                 *health_routes(store.ping),
                 *instrumentation.routes(),
                 events.route(),
+                *error_page_routes(),
+                schema_route(
+                    authenticator.caller_of,
+                    limiter,
+                    introspection=runner.reader.introspection,
+                ),
                 *(local_files.file_routes(own_files, runtime.transfers) if own_files else ()),
                 *audio_stream_routes(store, authenticator.caller_of, limiter),
                 WebSocketRoute(GRAPHQL_PATH, over_socket),

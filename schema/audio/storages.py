@@ -99,34 +99,30 @@ class StorageQuery:
 
 
 @strawberry.type(description="The result of connecting a bucket.")
-class CreateStorageConnectionPayload:
+class CreateStoragePayload:
     storage: records.BucketConnection = strawberry.field(
         graphql_type=Storage, description="The bucket that was connected."
     )
 
 
 @strawberry.type(description="The result of disconnecting a bucket.")
-class DeleteStorageConnectionPayload:
+class DeleteStoragePayload:
     storage: records.BucketConnection = strawberry.field(
         graphql_type=Storage, description="The bucket as it was before it was disconnected."
     )
 
 
-CreateStorageConnectionResult = Annotated[
-    CreateStorageConnectionPayload
-    | NotPermitted
-    | ValidationProblem
-    | LimitExceeded
-    | IllegalState,
+CreateStorageResult = Annotated[
+    CreateStoragePayload | NotPermitted | ValidationProblem | LimitExceeded | IllegalState,
     strawberry.union(
-        "CreateStorageConnectionResult",
+        "CreateStorageResult",
         description="The connected bucket, or the reason why it was not connected.",
     ),
 ]
-DeleteStorageConnectionResult = Annotated[
-    DeleteStorageConnectionPayload | NotFound | NotPermitted,
+DeleteStorageResult = Annotated[
+    DeleteStoragePayload | NotFound | NotPermitted,
     strawberry.union(
-        "DeleteStorageConnectionResult",
+        "DeleteStorageResult",
         description="The disconnected bucket, or the reason why it is still connected.",
     ),
 ]
@@ -143,7 +139,7 @@ class StorageKeysInput:
 
 
 @strawberry.input(description="The bucket to connect, with a role or with access keys.")
-class CreateStorageConnectionInput:
+class CreateStorageInput:
     name: str = strawberry.field(
         description=f"A name for the storage: 1 to {MAX_NAME} characters. Several storages may "
         "have the same name."
@@ -167,50 +163,59 @@ class CreateStorageConnectionInput:
 
 
 @strawberry.input(description="The bucket to disconnect.")
-class DeleteStorageConnectionInput:
+class DeleteStorageInput:
     id: strawberry.ID = strawberry.field(description="The global id of the storage.")
+
+
+async def connect_bucket(info: Info, input: CreateStorageInput) -> records.BucketConnection:
+    """Return the connected bucket; raises the failures of CreateStorageResult."""
+    connections = info.context.session.audio.connections
+    place = (input.name, input.bucket, input.region)
+    role, keys, endpoint = (
+        unset_to_none(input.role_arn),
+        unset_to_none(input.keys),
+        unset_to_none(input.endpoint),
+    )
+    if (role is None) == (keys is None):
+        raise Invalid([FieldProblem(["keys"], "are given, or `roleArn` is")])
+    if keys is not None:
+        held = Credentials(keys.access_key_id, keys.secret_access_key)
+        made = await connections.add_keys(*place, held, endpoint)
+    elif endpoint is not None:
+        raise Invalid([FieldProblem(["endpoint"], "goes with keys")])
+    else:
+        made = await connections.add_role(*place, str(role))
+    return made
+
+
+async def disconnect_bucket(info: Info, input: DeleteStorageInput) -> records.BucketConnection:
+    """Return the bucket as it was; raises the failures of DeleteStorageResult."""
+    sources = info.context.session.audio.registering.sources
+    return await sources.disconnect(parse_key("Storage", input.id))
 
 
 @strawberry.type
 class StorageMutation:
     @strawberry.mutation(
-        graphql_type=CreateStorageConnectionResult,
+        graphql_type=CreateStorageResult,
         description="Connect a bucket of the caller, who must use an access token and not an API "
         "key. For access by a role, the role's trust policy must then require the returned "
         "external id.",
     )
     @staticmethod
-    async def create_storage_connection(
-        info: Info, input: InputOf[CreateStorageConnectionInput]
-    ) -> CreateStorageConnectionPayload:
-        connections = info.context.session.audio.connections
-        place = (input.name, input.bucket, input.region)
-        role, keys, endpoint = (
-            unset_to_none(input.role_arn),
-            unset_to_none(input.keys),
-            unset_to_none(input.endpoint),
-        )
-        if (role is None) == (keys is None):
-            raise Invalid([FieldProblem(["keys"], "are given, or `roleArn` is")])
-        if keys is not None:
-            held = Credentials(keys.access_key_id, keys.secret_access_key)
-            made = await connections.add_keys(*place, held, endpoint)
-        elif endpoint is not None:
-            raise Invalid([FieldProblem(["endpoint"], "goes with keys")])
-        else:
-            made = await connections.add_role(*place, str(role))
-        return CreateStorageConnectionPayload(storage=made)
+    async def create_storage(
+        info: Info, input: InputOf[CreateStorageInput]
+    ) -> CreateStoragePayload:
+        return CreateStoragePayload(storage=await connect_bucket(info, input))
 
     @strawberry.mutation(
-        graphql_type=DeleteStorageConnectionResult,
+        graphql_type=DeleteStorageResult,
         description="Disconnect a bucket of the caller and delete its keys; the caller must use "
         "an access token and not an API key. The tracks of the bucket remain in the library but "
         "can no longer be played.",
     )
     @staticmethod
-    async def delete_storage_connection(
-        info: Info, input: InputOf[DeleteStorageConnectionInput]
-    ) -> DeleteStorageConnectionPayload:
-        sources = info.context.session.audio.registering.sources
-        deleted = await sources.disconnect(parse_key("Storage", input.id))
-        return DeleteStorageConnectionPayload(storage=deleted)
+    async def delete_storage(
+        info: Info, input: InputOf[DeleteStorageInput]
+    ) -> DeleteStoragePayload:
+        return DeleteStoragePayload(storage=await disconnect_bucket(info, input))

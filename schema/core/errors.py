@@ -7,13 +7,21 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from graphql import GraphQLError, GraphQLSyntaxError, ValueNode
 
-from penstock.datastore.errors import ErrorCode, PenstockError
+from penstock.datastore.errors import RETRYABLE, ErrorCode, PenstockError
 
 FormattedError: TypeAlias = dict[str, Any]
 
 logger = logging.getLogger("penstock.graphql")
 
 _CODES: Final = frozenset(code.value for code in ErrorCode)
+
+ERROR_PAGES: Final = "/errors"
+"""The path below which the server has a page for each code."""
+
+_DETAILS: Final = {
+    code.value: {"retryable": code in RETRYABLE, "docUrl": f"{ERROR_PAGES}/{code.value}"}
+    for code in ErrorCode
+}
 _MAX_MESSAGE: Final = 300
 # graphql-core repeats the input after these words, and texts of exceptions after the last ones.
 _ECHO: Final = re.compile(
@@ -33,6 +41,22 @@ def format_error(
 ) -> FormattedError:
     """Format an error that belongs to no position in a document."""
     return {"message": message, "extensions": {"code": code.value, **(extensions or {})}}
+
+
+def add_details(errors: Sequence[FormattedError], request_id: str | None) -> list[FormattedError]:
+    """Return the errors with what clients learn beside the code of each.
+
+    `retryable` says whether the same request may succeed later, `docUrl` is the path of the code's
+    page on this server, and `requestId` is in the server's log. Without a request id the server
+    could not read the request. The given errors stay as they are: requests share those of a
+    document.
+    """
+    named = {} if request_id is None else {"requestId": request_id}
+    return [{**error, "extensions": _detail(error["extensions"]) | named} for error in errors]
+
+
+def _detail(extensions: dict[str, Any]) -> dict[str, Any]:
+    return extensions | _DETAILS[extensions["code"]]
 
 
 def format_syntax_error(error: GraphQLError) -> FormattedError:

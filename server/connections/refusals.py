@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 import orjson
 
 from penstock.datastore.errors import ErrorCode
-from penstock.schema.core.errors import format_error
+from penstock.schema.core.errors import add_details, format_error
 
 
 class RefusedRequest(Exception):
@@ -22,7 +22,7 @@ class _Status(NamedTuple):
 
 
 def _write_answer(status: _Status, code: ErrorCode, message: str) -> bytes:
-    body = orjson.dumps({"errors": [format_error(message, code)]})
+    body = orjson.dumps({"errors": add_details([format_error(message, code)], None)})
     head = (
         f"HTTP/1.1 {status.line}\r\ncontent-type: application/json; charset=utf-8\r\n"
         f"cache-control: no-store\r\nconnection: close\r\n{status.fields}"

@@ -11,6 +11,7 @@ from starlette.routing import Route
 from penstock.datastore.errors import NotFound, PenstockError
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
+from penstock.server.core.headers import request_id_of
 from penstock.server.edge.rate_limit import RateLimiter
 from penstock.server.edge.response import refusal_problem
 
@@ -44,4 +45,5 @@ def audio_stream_routes(
 def _refusal_response(error: PenstockError, headers: Headers) -> Response:
     problem = refusal_problem(error, with_token="authorization" in headers)
     status = 404 if isinstance(error, NotFound) else problem.status
-    return JSONResponse({"errors": [problem.error]}, status, {**_PRIVATE, **problem.headers})
+    body = problem.describe(request_id_of(headers))
+    return JSONResponse(body, status, {**_PRIVATE, **problem.headers})

@@ -16,7 +16,7 @@ from penstock.schema.engine.limits import Limits
 from penstock.server.auth.dev_identity import DevIdentity, describe_roles
 from penstock.server.auth.dev_sessions import RENEW_AFTER, DevSession, DevSessions
 from penstock.server.connections.connection import connection_of
-from penstock.server.core.headers import is_json, request_headers
+from penstock.server.core.headers import is_json, request_headers, request_id_of
 from penstock.server.edge.request import ClientGone, read_body
 from penstock.server.edge.response import HttpProblem, refusal_problem
 
@@ -57,8 +57,8 @@ def session_route(sessions: DevSessions, limits: Limits) -> Route:
             problem = found
         else:
             return JSONResponse(_describe(session, sessions.identity), headers=_HEADERS)
-        headers = {**_HEADERS, **problem.headers}
-        return JSONResponse({"errors": [problem.error]}, problem.status, headers)
+        body = problem.describe(request_id_of(request_headers(request.scope)))
+        return JSONResponse(body, problem.status, {**_HEADERS, **problem.headers})
 
     return Route(PATH, answer, methods=["POST"], name="dev-session")
 

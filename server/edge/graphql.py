@@ -15,6 +15,7 @@ from penstock.datastore.errors import ErrorCode, PenstockError
 from penstock.datastore.roles import Caller
 from penstock.datastore.table.port import Key
 from penstock.datastore.table.unreadable_rows import UnreadableRow, unreadable_of_operation
+from penstock.schema.core.errors import add_details
 from penstock.schema.engine.cost import BODY_BYTES, document_cost
 from penstock.schema.engine.engine import (
     GraphQLEngine,
@@ -291,6 +292,8 @@ class GraphQLApp:
     ) -> HttpResponse:
         errors = answer.body.get("errors")
         incoming.record.note_errors(errors or ())
+        if errors:
+            answer.body["errors"] = add_details(errors, incoming.request_id)
         code = errors[0]["extensions"]["code"] if errors else None
         plain = media is MediaType.JSON
         status = status_of(answer.body, code, json=plain, draft=self._draft)
@@ -307,9 +310,8 @@ class GraphQLApp:
         incoming.record.note_errors([problem.error])
         status = 422 if self._draft and isinstance(problem, MalformedRequest) else problem.status
         media = self._media_type(incoming.media or MediaType.JSON, status)
-        return graphql_response(
-            status, encode_json({"errors": [problem.error]}), media, problem.headers
-        )
+        body = encode_json(problem.describe(incoming.request_id))
+        return graphql_response(status, body, media, problem.headers)
 
     def _media_type(self, media: MediaType, status: int) -> MediaType:
         """Return the response's type: under the draft, only a success has the plain JSON type."""

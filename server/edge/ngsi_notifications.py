@@ -22,7 +22,7 @@ from penstock.datastore.ngsi.notification import (
 )
 from penstock.datastore.ngsi.sink import NotificationSink
 from penstock.datastore.roles import Caller, Role
-from penstock.schema.core.errors import FormattedError, format_error
+from penstock.schema.core.errors import FormattedError, add_details, format_error
 from penstock.schema.engine.limits import Limits
 from penstock.server.core.headers import (
     IndexedHeaders,
@@ -65,19 +65,19 @@ class NotifyApp:
         headers = request_headers(scope)
         request_id = request_id_of(headers)
         try:
-            response = await self._respond(str(scope["method"]), headers, receive)
+            response = await self._respond(str(scope["method"]), headers, receive, request_id)
         except ClientGone:
             return
         except HttpProblem as problem:
-            response = _refusal_response(problem)
+            response = _refusal_response(problem, request_id)
         except asyncio.CancelledError:
-            response = _refusal_response(stopping_problem())
+            response = _refusal_response(stopping_problem(), request_id)
         except Exception as error:
-            response = _refusal_response(internal_problem(error, request_id))
+            response = _refusal_response(internal_problem(error, request_id), request_id)
         await response.send(send, request_id)
 
     async def _respond(
-        self, method: str, headers: IndexedHeaders, receive: Receive
+        self, method: str, headers: IndexedHeaders, receive: Receive, request_id: str
     ) -> HttpResponse:
         if method != ALLOWED_METHOD:
             words = "Notifications are sent by POST."
@@ -86,7 +86,8 @@ class NotifyApp:
             )
         try:
             async with asyncio.timeout(self.limits.deadline_seconds):
-                return _accepted_response(await self._accept_notification(headers, receive))
+                accepted = await self._accept_notification(headers, receive)
+                return _accepted_response(accepted, request_id)
         except PenstockError as error:
             raise _problem_of(error, headers) from None
         except TimeoutError:
@@ -119,7 +120,7 @@ def notify_routes(app: NotifyApp) -> list[Route]:
     return [Route(path, app) for path in PATHS]
 
 
-def _accepted_response(accepted: IntakeResult | None) -> HttpResponse:
+def _accepted_response(accepted: IntakeResult | None, request_id: str) -> HttpResponse:
     """Return 202 for a queued notification, 200 for a stored one, 400 for one of dead letters only.
 
     The body lists the refused entities, and the number of accepted ones.
@@ -132,20 +133,23 @@ def _accepted_response(accepted: IntakeResult | None) -> HttpResponse:
     ]
     if not errors:
         return HttpResponse(200, b"", _HEADERS)
-    return _error_response(200 if accepted.events else 400, errors, accepted.events)
+    return _error_response(200 if accepted.events else 400, errors, request_id, accepted.events)
 
 
 def _error_response(
-    status: int, errors: Sequence[FormattedError], events: int | None = None
+    status: int,
+    errors: Sequence[FormattedError],
+    request_id: str,
+    events: int | None = None,
 ) -> HttpResponse:
-    body: dict[str, object] = {"errors": errors}
+    body: dict[str, object] = {"errors": add_details(errors, request_id)}
     if events is not None:
         body["accepted"] = events
     return HttpResponse(status, encode_json(body), _JSON_HEADERS)
 
 
-def _refusal_response(problem: HttpProblem) -> HttpResponse:
-    response = _error_response(problem.status, [problem.error])
+def _refusal_response(problem: HttpProblem, request_id: str) -> HttpResponse:
+    response = _error_response(problem.status, [problem.error], request_id)
     headers = (*response.headers, *encode_headers(problem.headers))
     return HttpResponse(response.status, response.body, headers)
 

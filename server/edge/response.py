@@ -14,6 +14,7 @@ from starlette.types import Send
 from penstock.datastore.errors import ErrorCode, NotAuthenticated, PenstockError
 from penstock.schema.core.errors import (
     FormattedError,
+    add_details,
     format_error,
     format_known_error,
     mask_internal_error,
@@ -72,6 +73,10 @@ class HttpProblem(Exception):
         self.error: FormattedError = format_error(message, code)
         self.status = status or _STATUS.get(code, 400)
         self.headers = headers
+
+    def describe(self, request_id: str) -> dict[str, list[FormattedError]]:
+        """Return the body of the answer."""
+        return {"errors": add_details([self.error], request_id)}
 
 
 class MalformedRequest(HttpProblem):

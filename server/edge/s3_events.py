@@ -20,7 +20,7 @@ from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from penstock.schema.engine.limits import Limits
 from penstock.server.auth.tokens import Authenticator
-from penstock.server.core.headers import request_headers
+from penstock.server.core.headers import request_headers, request_id_of
 from penstock.server.edge.rate_limit import RateLimiter
 from penstock.server.edge.request import ClientGone, read_body
 from penstock.server.edge.response import HttpProblem, refusal_problem
@@ -52,7 +52,7 @@ class S3Events:
             problem = refusal_problem(error, with_token="authorization" in request.headers)
         except HttpProblem as found:
             problem = found
-        body = {"errors": [problem.error]}
+        body = problem.describe(request_id_of(request_headers(request.scope)))
         return JSONResponse(body, problem.status, dict(problem.headers))
 
     async def _start_executions(self, request: Request) -> dict[str, int]:

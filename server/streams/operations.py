@@ -13,6 +13,7 @@ from penstock.datastore.roles import Caller
 from penstock.datastore.table.instrumentation import Units
 from penstock.schema.core.errors import (
     FormattedError,
+    add_details,
     format_error,
     format_known_error,
     mask_internal_error,
@@ -238,6 +239,8 @@ class StreamedOperation:
                 errors = answer.body.get("errors", [])
                 if "data" not in answer.body:
                     raise RequestRejected(*errors)
+                if errors:
+                    answer.body["errors"] = add_details(errors, self._record.request_id)
                 await sink.next(answer.body)
                 self._note_answer(errors)
         await sink.complete()
@@ -246,7 +249,7 @@ class StreamedOperation:
         self._must_finish = False
         if not self._muted:
             self._note_answer(errors)
-            await sink.error(errors)
+            await sink.error(add_details(errors, self._record.request_id))
 
     def _note_answer(self, errors: list[FormattedError]) -> None:
         self._record.note_errors(errors)

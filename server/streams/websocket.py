@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from penstock.datastore.errors import ErrorCode, NotAuthenticated, PenstockError
 from penstock.datastore.roles import Caller
-from penstock.schema.core.errors import FormattedError, format_error
+from penstock.schema.core.errors import FormattedError, add_details, format_error
 from penstock.schema.engine.engine import PreparedOperation, RequestRejected
 from penstock.schema.engine.limits import MeasuredOperation
 from penstock.server.auth.tokens import Authentication
@@ -130,7 +130,8 @@ class RunningOperations:
         sink = _SocketSink(message.id, self._outbox)
         if len(self._running) >= self._most:
             text = f"This connection runs {self._most} operations already; that is the most."
-            await sink.error([format_error(text, ErrorCode.LIMIT_EXCEEDED)])
+            error = format_error(text, ErrorCode.LIMIT_EXCEEDED)
+            await sink.error(add_details([error], self._request_id))
             return
         self._begun += 1
         seen = OperationRecord.of(f"{self._request_id}.{self._begun}", "websocket", self._headers)

@@ -164,6 +164,7 @@ OTHER_CASES: dict[str, NameCase] = {
     "ImportPlaylistInput.name": NameCase(
         "importPlaylist", {"format": "M3U8", "text": "#EXTM3U\n", "name": BAD}, ["name"]
     ),
+    "CreateStorageInput.name": NameCase("createStorage", {"name": BAD, **STORAGE}, ["name"]),
     "CreateStorageConnectionInput.name": NameCase(
         "createStorageConnection", {"name": BAD, **STORAGE}, ["name"]
     ),

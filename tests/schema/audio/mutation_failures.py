@@ -107,34 +107,40 @@ AUDIO_CASES: dict[tuple[str, str], AudioCase] = {
     ("ImportAudioResult", "ValidationProblem"): AudioCase(
         "importAudio", {"prefix": "audio/bob/"}, "BAD_USER_INPUT", ["prefix"]
     ),
-    ("CreateStorageConnectionResult", "NotPermitted"): AudioCase(
-        "createStorageConnection", STORAGE, "FORBIDDEN", None, {}, BY_KEY
+    ("CreateStorageResult", "NotPermitted"): AudioCase(
+        "createStorage", STORAGE, "FORBIDDEN", None, {}, BY_KEY
     ),
-    ("CreateStorageConnectionResult", "ValidationProblem"): AudioCase(
-        "createStorageConnection", {**STORAGE, "keys": None}, "BAD_USER_INPUT", ["keys"]
+    ("CreateStorageResult", "ValidationProblem"): AudioCase(
+        "createStorage", {**STORAGE, "keys": None}, "BAD_USER_INPUT", ["keys"]
     ),
-    ("CreateStorageConnectionResult", "LimitExceeded"): AudioCase(
-        "createStorageConnection",
+    ("CreateStorageResult", "LimitExceeded"): AudioCase(
+        "createStorage",
         STORAGE,
         "LIMIT_EXCEEDED",
         None,
         {"limit": "connections of a user", "maximum": 100, "actual": 101},
         Caller("cora", {}),
     ),
-    ("CreateStorageConnectionResult", "IllegalState"): AudioCase(
-        "createStorageConnection",
+    ("CreateStorageResult", "IllegalState"): AudioCase(
+        "createStorage",
         {**STORAGE, "endpoint": "https://localhost"},
         "ILLEGAL_STATE",
         None,
         {"state": "ENDPOINT"},
     ),
-    ("DeleteStorageConnectionResult", "NotFound"): AudioCase(
-        "deleteStorageConnection", {"id": "no storage"}, "NOT_FOUND", ["id"]
+    ("DeleteStorageResult", "NotFound"): AudioCase(
+        "deleteStorage", {"id": "no storage"}, "NOT_FOUND", ["id"]
     ),
-    ("DeleteStorageConnectionResult", "NotPermitted"): AudioCase(
-        "deleteStorageConnection", {"id": "storage"}, "FORBIDDEN", None, {}, BY_KEY
+    ("DeleteStorageResult", "NotPermitted"): AudioCase(
+        "deleteStorage", {"id": "storage"}, "FORBIDDEN", None, {}, BY_KEY
     ),
 }
+AUDIO_CASES |= {
+    (former, member): case._replace(field=former[0].lower() + former[1:].removesuffix("Result"))
+    for (union, member), case in AUDIO_CASES.items()
+    if (former := union.replace("StorageResult", "StorageConnectionResult")) != union
+}
+"""The mutations of storages have their former names too."""
 
 
 class Theirs(NamedTuple):
@@ -193,9 +199,10 @@ def documents_by_field(theirs: Theirs) -> Mapping[str, list[tuple[str, Mapping[s
         ],
         "deleteAudio": [(mutation("deleteAudio"), {"in": id})],
         "importAudio": [(mutation("importAudio"), {"in": {"storageId": theirs.storage}})],
-        "deleteStorageConnection": [
-            (mutation("deleteStorageConnection"), {"in": {"id": theirs.storage}})
-        ],
+        **{
+            field: [(mutation(field), {"in": {"id": theirs.storage}})]
+            for field in ("deleteStorage", "deleteStorageConnection")
+        },
     }
 
 
@@ -203,6 +210,7 @@ WITHOUT_NAMES = {
     "audioLibrary",
     "createAudioUpload",
     "createPlaylistUpload",
+    "createStorage",
     "createStorageConnection",
 }
 """Fields that name nothing that could belong to another user."""

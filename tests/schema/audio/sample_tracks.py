@@ -16,9 +16,9 @@ ADD = """mutation($input: AddAudioInput!) { addAudio(input: $input) {
 UPLOAD = """mutation($input: CreateAudioUploadInput!) { createAudioUpload(input: $input) {
   __typename ...on CreateAudioUploadPayload { objectKey form { url method expiresAt
     fields { name value } headers { name } } } ...on UserError { code path } } }"""
-CONNECT = """mutation($input: CreateStorageConnectionInput!) {
-  createStorageConnection(input: $input) { __typename
-    ...on CreateStorageConnectionPayload { storage { id } }
+CONNECT = """mutation($input: CreateStorageInput!) {
+  createStorage(input: $input) { __typename
+    ...on CreateStoragePayload { storage { id } }
     ...on UserError { code path message } } }"""
 
 

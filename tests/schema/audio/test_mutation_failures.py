@@ -175,10 +175,10 @@ WRONG: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("inline", [False, True])
 async def test_no_error_repeats_a_secret(wrong: str, inline: bool, ask: Ask) -> None:
     input = {**STORAGE, **WRONG[wrong]}
-    document, variables = mutation("createStorageConnection"), {"in": input}
+    document, variables = mutation("createStorage"), {"in": input}
     if inline:
         told = "{ __typename ...on UserError { message } }"
-        document = f"mutation {{ createStorageConnection(input: {_literal(input)}) {told} }}"
+        document = f"mutation {{ createStorage(input: {_literal(input)}) {told} }}"
         variables = {}
     answer = await ask(document, variables)
     for secret in KEYS.values():

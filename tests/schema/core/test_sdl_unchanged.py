@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "f34b0ba11bec280a11894b6844fbb23e0d12991f5093150602a008d84dc32e13"
+STRUCTURE = "c844702c15275906cd31b0e6a8bceaaaff0fda7489c09e66792a26670271c56b"
 SMALL = '''
 """The fields that read data."""
 type Query {

@@ -63,7 +63,7 @@ async def test_a_foreign_track_and_an_absent_one_are_answered_alike(
 ) -> None:
     foreign = await track_of(store, files, BOB)
     answers = [
-        await served.client.get(f"/stream/{id}")
+        await served.client.get(f"/stream/{id}", headers={"x-request-id": "r-1"})
         for id in (foreign.id, "018f3b6e-0000-7000-8000-000000000001", "nonsense")
     ]
     assert {answer.status_code for answer in answers} == {404}

@@ -29,6 +29,7 @@ from tests.datastore.ngsi.failing_destinations import FaultInjector
 from tests.datastore.ngsi.sample_destinations import open_destinations
 from tests.datastore.ngsi.sample_ngsi_ld import LD_BODIES, LINK, ORION_LD_HEADERS, V2_BODIES
 from tests.datastore.ngsi.sample_sinks import QUICK, SinkWorld, car, open_world
+from tests.support.error_details import extensions_of
 from tests.support.patience import until
 from tests.support.stores import open_table
 
@@ -150,7 +151,9 @@ async def test_poison_beside_others_is_told_and_kept_as_a_letter(notified: Notif
         "errors": [
             {
                 "message": "The entity's id is missing or not a text.",
-                "extensions": {"code": "BAD_USER_INPUT", "index": 1},
+                "extensions": extensions_of(
+                    "BAD_USER_INPUT", answer.headers["x-request-id"], index=1
+                ),
             }
         ],
     }

@@ -19,6 +19,7 @@ from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key, sign_de
 from penstock.server.edge.rate_limit import LocalBuckets, RateLimiter
 from penstock.server.settings.settings import Settings
 from tests.server.auth.signed_tokens import bearer
+from tests.support.error_details import extensions_of
 
 
 class Bucket:
@@ -191,11 +192,9 @@ async def api(store: Store, tmp_path: Path) -> AsyncIterator[Api]:
 def assert_limited(answer: httpx.Response, seconds: int) -> None:
     assert (answer.status_code, answer.headers["retry-after"]) == (429, str(seconds))
     message = f"You used up your rate limit; try again in {seconds} s."
-    assert answer.json() == {
-        "errors": [
-            {"message": message, "extensions": {"code": "RATE_LIMITED", "retryAfter": seconds}}
-        ]
-    }
+    request = answer.headers["x-request-id"]
+    extensions = extensions_of("RATE_LIMITED", request, retryAfter=seconds)
+    assert answer.json() == {"errors": [{"message": message, "extensions": extensions}]}
 
 
 async def test_a_caller_beyond_their_share_is_told_when_to_come_back(api: Api) -> None:

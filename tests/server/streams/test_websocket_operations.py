@@ -7,6 +7,7 @@ import pytest
 
 from penstock.schema.engine.limits import Limits
 from tests.server.streams.stream_client import QUICK, StreamHouse, accepted_client, connected_client
+from tests.support.error_details import extensions_of
 from tests.support.loop_clock import LONG, let_tasks_run, pass_time
 
 SILENCE = "subscription { silence { number } }"
@@ -67,7 +68,8 @@ async def test_what_a_caller_may_not_spend_is_refused_and_the_connection_stays()
         (refused,) = await talk.all_messages("3")
         assert refused["type"] == "error"
         message = "You used up your rate limit; try again in 1 s."
-        extensions = {"code": "RATE_LIMITED", "retryAfter": 1}
+        socket = house.opened[0].request_id.rpartition(".")[0]
+        extensions = extensions_of("RATE_LIMITED", f"{socket}.3", retryAfter=1)
         assert refused["payload"] == [{"message": message, "extensions": extensions}]
         assert await other.is_served()
         talk.say({"type": "ping"})
@@ -201,7 +203,7 @@ async def test_an_operation_has_a_deadline_and_a_subscription_has_none() -> None
         assert late["payload"] == [
             {
                 "message": "The operation took longer than 1000 s.",
-                "extensions": {"code": "TIMEOUT"},
+                "extensions": extensions_of("TIMEOUT", house.opened[-1].request_id),
             }
         ]
         await pass_time(LONG)
@@ -229,10 +231,8 @@ async def test_what_crashes_is_masked_and_named_by_its_request(
         errors = answers[-1] if kinds[-1] == "error" else answers[-1]["errors"]
         (error,) = errors
         assert error["message"] == "Internal error"
-        assert error["extensions"] == {
-            "code": "INTERNAL_SERVER_ERROR",
-            "requestId": house.opened[0].request_id,
-        }
+        request = house.opened[0].request_id
+        assert error["extensions"] == extensions_of("INTERNAL_SERVER_ERROR", request)
         assert await talk.is_served()
     assert "secret of the house" in caplog.text
 
