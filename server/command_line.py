@@ -74,6 +74,7 @@ for path, purpose in {
     "ngsi:ngsi": "Take over tables that other programs filled with samples.",
     "doctor:doctor": "Check everything the server depends on.",
     "iam:iam": "Print the permissions that the server needs on AWS.",
+    "documents:documents": "Keep the list of the documents that a server trusts.",
     "schema:schema": "Print the GraphQL schema in the schema definition language.",
     "token:token": "Print a token for development.",
     "graphiql_url:graphiql_url": "Print a one-time URL that opens GraphiQL signed in.",

@@ -50,6 +50,7 @@ ANSWERS: dict[str, list[str]] = {
     "restore": ["absent"],
     "doctor": [],
     "iam": [],
+    "documents sync": ["absent"],
     "schema": [],
     "token": [],
     "graphiql-url": [],
