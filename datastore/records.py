@@ -213,11 +213,14 @@ class GroupCounts(StoredRecord, frozen=True, kw_only=True):
 
 
 class TagKey(StoredRecord, frozen=True, kw_only=True):
-    """A tag key in use, and the number of resources that have it."""
+    """A tag key in use, and the number of resources that have it.
+
+    The number is None where a search for them ended early.
+    """
 
     key: str
     label: str
-    count: int
+    count: int | None
 
 
 class TagValue(StoredRecord, frozen=True, kw_only=True):
@@ -230,7 +233,7 @@ class TagValue(StoredRecord, frozen=True, kw_only=True):
     key: str
     value: str
     label: str
-    count: int
+    count: int | None
     deeper: int
 
     @property

@@ -48,6 +48,7 @@ from penstock.datastore.records import Calculation, Pipeline, ReferenceDataset, 
 from penstock.datastore.resources.delete import ResourceDeleter
 from penstock.datastore.resources.reading import Listing, ResourceReader
 from penstock.datastore.resources.steps import RemainingSteps
+from penstock.datastore.resources.tag_counts import TagCounter
 from penstock.datastore.resources.tags_in_use import TagLists
 from penstock.datastore.resources.versions import Versions
 from penstock.datastore.resources.write import ResourceWriter
@@ -84,17 +85,20 @@ class ResourceRepository(Generic[R]):
     writing: ResourceWriter[R]
     deleting: ResourceDeleter[R]
     tags: TagLists
+    tag_counter: TagCounter[R]
 
     @classmethod
     def of(cls, kind: KindDefinition[R], access: Access) -> "ResourceRepository[R]":
+        listing = Listing(kind, access)
         return cls(
             kind,
             ResourceReader(kind, access),
             Versions(kind, access),
-            Listing(kind, access),
+            listing,
             ResourceWriter(kind, access),
             ResourceDeleter(kind, access),
             TagLists(kind.letter, access),
+            TagCounter(listing),
         )
 
 

@@ -11,13 +11,14 @@ from penstock.datastore.executions.group_listing import GroupExecutions
 from penstock.datastore.executions.listing import ExecutionFilter
 from penstock.datastore.executions.records import Execution, Pin
 from penstock.datastore.objects.port import UploadForm
-from penstock.datastore.records import Pipeline
+from penstock.datastore.records import Pipeline, TagKey, TagValue
 from penstock.datastore.resources.reading import ACCESS_FIELDS
 from penstock.datastore.table.items import Projection
 from penstock.datastore.table.layout import KINDS
 from penstock.datastore.table.pages import Slice, Window
 from penstock.resolvers.context import Context
 from penstock.resolvers.loaders import prime_page
+from penstock.resolvers.resources import TagPage
 from penstock.transform.outcome import RowCounts
 
 _KINDS = {kind.letter: kind for kind in KINDS}
@@ -43,6 +44,19 @@ async def list_of_groups(
     found = await context.session.executions.of_groups.page(listed, window)
     loader = context.loaders.executions
     return prime_page(found, None, lambda execution: loader.prime(execution.id, execution))
+
+
+async def list_tag_keys(context: Context, pipeline: Pipeline, window: Window) -> TagPage[TagKey]:
+    """List the tag keys of a pipeline's executions."""
+    return TagPage(await context.session.executions.tags.keys_of([pipeline.id], window))
+
+
+async def list_tag_values(
+    context: Context, pipeline: Pipeline, key: str, parent: str | None, window: Window
+) -> TagPage[TagValue]:
+    """List the values of a tag key of a pipeline's executions, below `parent` if it is given."""
+    tags = context.session.executions.tags
+    return TagPage(await tags.values_of([pipeline.id], key, parent, window))
 
 
 async def upload_form(context: Context, execution: Execution) -> UploadForm | None:

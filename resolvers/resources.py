@@ -3,16 +3,25 @@
 from asyncio import gather, to_thread
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from penstock.datastore.datasets.staged_files import Attachment
 from penstock.datastore.errors import FieldProblem, Invalid, NotFound, blame_field
 from penstock.datastore.evaluation.evaluator import PreparedFormula
-from penstock.datastore.records import Calculation, Group, Output, Parameter, Resource
-from penstock.datastore.resources.tags_in_use import TagLists
+from penstock.datastore.records import (
+    Calculation,
+    Group,
+    Output,
+    Parameter,
+    Resource,
+    TagKey,
+    TagValue,
+)
+from penstock.datastore.resources.reading import ListRequest
 from penstock.datastore.resources.version_diff import ValueChange, diff_versions
 from penstock.datastore.roles import GroupPath, Role, covers
 from penstock.datastore.table.layout import KINDS, KindDefinition
+from penstock.datastore.table.pages import Slice, Window
 from penstock.resolvers.context import Context
 from penstock.resolvers.formula_names import with_current_names
 from penstock.resolvers.loaders import KindLoaders
@@ -26,12 +35,49 @@ class ResourceKind(StrEnum):
     REFERENCE_DATASET = "D"
 
 
+P = TypeVar("P")
+
 _KINDS: Final[Mapping[str, KindDefinition[Any]]] = {kind.letter: kind for kind in KINDS}
 
 
-def tag_lists(context: Context, kind: ResourceKind) -> TagLists:
-    """Return the lists of the tags in use on resources of a kind."""
-    return context.session.repository(_KINDS[kind]).tags
+class TagPage(NamedTuple, Generic[P]):
+    """A page of tags in use, and whether all resources that have them were counted."""
+
+    found: Slice[P]
+    is_complete: bool = True
+
+
+async def list_tag_keys(
+    context: Context, kind: ResourceKind, listed: ListRequest, window: Window
+) -> TagPage[TagKey]:
+    """List the tag keys of a group from its counters, or of the matches of a filter."""
+    repository = context.session.repository(_KINDS[kind])
+    if not _is_counted(listed):
+        return TagPage(await repository.tags.keys(listed.group, window))
+    counted = await repository.tag_counter.count_keys(listed)
+    return TagPage(await counted.keys(window), counted.is_complete)
+
+
+async def list_tag_values(
+    context: Context,
+    kind: ResourceKind,
+    listed: ListRequest,
+    key: str,
+    parent: str | None,
+    window: Window,
+) -> TagPage[TagValue]:
+    """List the values of a tag key, below `parent` if it is given."""
+    repository = context.session.repository(_KINDS[kind])
+    if not _is_counted(listed):
+        return TagPage(await repository.tags.values(key, parent, listed.group, window))
+    counted = await repository.tag_counter.count_values(listed, key, parent)
+    return TagPage(await counted.values(key, window), counted.is_complete)
+
+
+def _is_counted(listed: ListRequest) -> bool:
+    """Whether the tags are counted in a search: the counters of a group know no filter."""
+    terms = listed.tags
+    return listed.include_child_groups or bool(terms.all or terms.any or terms.none)
 
 
 class CalculationDraft(NamedTuple):

@@ -14,7 +14,7 @@ from tests.test_docs import FLOORS
 
 ROOT = Path(__file__).parents[1]
 RECIPE = (ROOT / "Dockerfile").read_text()
-SHOWN = (ROOT / ".dockerignore").read_text().splitlines()
+SHOWN = {*(ROOT / ".dockerignore").read_text().splitlines()}
 
 
 def read_stages() -> list[list[tuple[str, str]]]:
@@ -35,7 +35,7 @@ def copy_step(arguments: str, into: Path) -> None:
     *sources, target = shlex.split(arguments)
     ignored = shutil.ignore_patterns("__pycache__", "node_modules", "dist")
     for source in sources:
-        assert f"!{source.split('/')[0]}" in SHOWN
+        assert not SHOWN.isdisjoint({f"!{source}", f"!{source.split('/')[0]}"})
         if (ROOT / source).is_dir():
             shutil.copytree(
                 ROOT / source, into / target, symlinks=True, ignore=ignored, dirs_exist_ok=True

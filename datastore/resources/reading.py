@@ -1,7 +1,7 @@
 """Reads and lists of resources that the caller sees, decoded as far as a projection needs."""
 
 from asyncio import gather
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Generic, NamedTuple, TypeVar
 
@@ -38,6 +38,9 @@ R = TypeVar("R", bound=Resource)
 
 ACCESS_FIELDS: Projection = frozenset(("id", "groups"))
 """The fields by which a resource is found and access to it is decided."""
+
+VISITED_AT_ONCE = 1_000
+"""The matches of one search whose tags are counted before the next search."""
 
 TAG_FIELDS: Projection = frozenset(("tags",))
 """The fields by which a match of a tag filter is confirmed."""
@@ -220,19 +223,52 @@ class Listing(Generic[R]):
         is listed once. A search that reaches its budget ends the page early. Each resource has at
         least the fields of the projection.
         """
-        listed.tags.check()
-        group = self.access.require_visible_group(listed.group)
-        table = MeteredTable(self.access.table)
-        descending = listed.newest_first is not window.backward
-        limits = self.access.budget
-        budget = SearchBudget(limits.rounds, limits.reads, lambda: table.units.rcu >= limits.units)
-        scope = await self._scope(listed, group)
-        sources = self._sources(scope, ScanParams(table, self.kind.letter, descending))
-        travel = _Travel(sources, scope, term_filter(listed.tags), descending, budget)
+        group = self._check(listed)
+        travel = await self._travel(listed, group, listed.newest_first is not window.backward)
         found, _ = await gather(
             self._read_matches(travel, window, projection), self.access.require_group(group)
         )
         return replace(found, entries=found.entries[::-1]) if window.backward else found
+
+    async def visit_tags(
+        self, listed: ListRequest, visit: Callable[[str, Mapping[str, str]], None]
+    ) -> bool:
+        """Call `visit` with the id and the tags of every match; return whether it met them all.
+
+        It did not where the budget of a page ended. Tags come from postings, as those of counts
+        do, and from records where postings do not carry them.
+        """
+        group = self._check(listed)
+        travel = await self._travel(listed, group, descending=False)
+        await self.access.require_group(group)
+        examined, more = None, True
+        while more and not (examined and travel.budget.exhausted):
+            found = await travel.search(examined, VISITED_AT_ONCE)
+            carried = {id: found.tags[id] for id in found.ids if id in found.tags}
+            bare = [id for id in found.ids if id not in carried]
+            for record in await self.reading.many(bare, projection=TAG_FIELDS):
+                if not isinstance(record, NotFound) and travel.confirms(record):
+                    visit(record.id, tags.tag_map(record.tags))
+            for id, tag_set in carried.items():
+                visit(id, tag_set)
+            examined, more = found.examined, found.more
+        return not more
+
+    @property
+    def reading(self) -> ResourceReader[R]:
+        return ResourceReader(self.kind, self.access)
+
+    def _check(self, listed: ListRequest) -> GroupPath:
+        """Return the group of a request; raises Invalid, and NotFound for a hidden group."""
+        listed.tags.check()
+        return self.access.require_visible_group(listed.group)
+
+    async def _travel(self, listed: ListRequest, group: GroupPath, descending: bool) -> "_Travel":
+        table, limits = MeteredTable(self.access.table), self.access.budget
+        budget = SearchBudget(limits.rounds, limits.reads, lambda: table.units.rcu >= limits.units)
+        scope = await self._scope(listed, group)
+        sources = self._sources(scope, ScanParams(table, self.kind.letter, descending))
+        return _Travel(sources, scope, term_filter(listed.tags), descending, budget)
 
     async def _read_matches(
         self, travel: "_Travel", window: Window, projection: Projection
@@ -244,7 +280,7 @@ class Listing(Generic[R]):
         """
         if travel.wanted.restricts:
             projection = merge_projections(projection, TAG_FIELDS)
-        reading = ResourceReader(self.kind, self.access)
+        reading = self.reading
         entries: list[tuple[str, R]] = []
         examined, more = window.after, True
         while more and len(entries) < window.size:

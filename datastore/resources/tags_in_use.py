@@ -102,7 +102,7 @@ class TagLists:
         self, chain: Sequence[str], key: str, parent: str | None, window: Window
     ) -> Slice[TagValue]:
         """List tag values of groups that the caller may see, or of partitions like them."""
-        _check_lengths(key, parent)
+        check_lengths(key, parent)
         row, key = TAG_VALUE_COUNT, comparison_form(key)
         above_value = () if parent is None else value_levels(parent)
         placed: dict[str, KeyPart] = {"kind": self.kind, "depth": len(above_value) + 1}
@@ -189,7 +189,7 @@ def _last_shard(window: Window) -> int:
     return 0 if window.backward else MAX_SHARD
 
 
-def _check_lengths(key: str, parent: str | None) -> None:
+def check_lengths(key: str, parent: str | None) -> None:
     """Raise Invalid for texts that are longer than any tag."""
     found = (
         ("key", normalisation_problem(key, MAX_LENGTH)),

@@ -4,9 +4,11 @@ It reads streams of postings sorted by id, and as few postings as possible.
 """
 
 import asyncio
+from collections import ChainMap
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from penstock.datastore.tag_search.tags import TermFilter
@@ -150,6 +152,7 @@ class PostingScan:
         "matches",
         "page_start",
         "position",
+        "tags",
     )
 
     def __init__(
@@ -163,6 +166,7 @@ class PostingScan:
         self.position = self.page_start = after
         self.ended = False
         self.matches: list[str] = []
+        self.tags: dict[str, Mapping[str, str]] = {}
         self._streams = streams
         self._wanted = wanted
         self._order = order
@@ -263,7 +267,12 @@ class PostingScan:
         def is_match(row: Posting) -> bool:
             tags = row.tags if row.tags is not None else known.get(row.id)
             # A resource that left the group may be in another one: its record decides.
-            return tags is None or wanted.matches(tags)
+            if tags is None:
+                return True
+            is_wanted = wanted.matches(tags)
+            if is_wanted:
+                self.tags[row.id] = tags
+            return is_wanted
 
         return [row.id for row in rows if is_match(row)]
 
@@ -276,12 +285,14 @@ class SearchPage(NamedTuple):
 
     `examined` is the cursor: everything up to it is decided, and the next page begins strictly
     beyond it. It is the last of `ids` where the page is full. Without `more` no match lies beyond;
-    with `more` at least one does, unless the budget ended the search.
+    with `more` at least one does, unless the budget ended the search. `tags` are the tag sets of
+    those of `ids` whose postings carry them, or that had to be read for the search.
     """
 
     ids: tuple[str, ...]
     examined: str | None
     more: bool
+    tags: Mapping[str, Mapping[str, str]] = MappingProxyType({})
 
 
 def _never_stop() -> bool:
@@ -324,14 +335,14 @@ async def search(  # noqa: PLR0913 - all of it describes one page
     order = ScanOrder(descending)
     scans = [
         PostingScan(
-            [source.tag(*tag) for tag in tags] or [source.members()],
+            [source.tag(*term) for term in terms] or [source.members()],
             wanted,
             order,
             after,
             sizes,
         )
         for source in sources
-        for tags in wanted.scan_alternatives()
+        for terms in wanted.scan_alternatives()
     ]
     merge = _ScanMerge(scans, order, limit)
     reading = scans
@@ -381,7 +392,8 @@ class _ScanMerge:
         examined = ids[-1] if ids else after
         if unfinished and len(ids) < self._limit:
             examined = self._rearmost_position(unfinished)
-        return SearchPage(ids, examined, more=bool(unfinished) or len(decided) > self._limit)
+        more = bool(unfinished) or len(decided) > self._limit
+        return SearchPage(ids, examined, more, ChainMap(*(scan.tags for scan in self._scans)))
 
     def _known_matches(self) -> list[str]:
         matches = {match for scan in self._scans for match in scan.matches}

@@ -43,12 +43,13 @@ from penstock.schema.resources.queries import (
     IdArgument,
     NameArgument,
     OrderArgument,
-    TagKey,
+    TagKeyConnection,
     TagsArgument,
-    TagValue,
+    TagValueConnection,
     TimeArgument,
     find_resource,
     list_resources,
+    read_tag_connection,
     resource_selection,
 )
 from penstock.schema.resources.resource import (
@@ -128,7 +129,7 @@ class HasExecutions:
         )
 
     @strawberry.field(
-        graphql_type=Connection[TagKey],
+        graphql_type=TagKeyConnection,
         description="The tag keys that the executions of the pipeline use.",
     )
     @staticmethod
@@ -139,17 +140,17 @@ class HasExecutions:
         after: After = UNSET,
         last: Last = UNSET,
         before: Before = UNSET,
-    ) -> Connection[records.TagKey]:
-        tags_in_use = info.context.session.executions.tags
-        return await read_connection(
+    ) -> TagKeyConnection:
+        return await read_tag_connection(
+            TagKeyConnection,
             info,
             ("executionTagKeys", pipeline.id),
             page_from_arguments(first, after, last, before),
-            lambda window: tags_in_use.keys_of([pipeline.id], window),
+            lambda window: executions.list_tag_keys(info.context, pipeline, window),
         )
 
     @strawberry.field(
-        graphql_type=Connection[TagValue],
+        graphql_type=TagValueConnection,
         description=(
             "The tag values that the executions of the pipeline use for a key: those of the "
             "top level, or those one level below `parent`."
@@ -170,13 +171,14 @@ class HasExecutions:
         after: After = UNSET,
         last: Last = UNSET,
         before: Before = UNSET,
-    ) -> Connection[records.TagValue]:
-        tags_in_use, above = info.context.session.executions.tags, unset_to_none(parent)
-        return await read_connection(
+    ) -> TagValueConnection:
+        above = unset_to_none(parent)
+        return await read_tag_connection(
+            TagValueConnection,
             info,
             ("executionTagValues", pipeline.id, key, above),
             page_from_arguments(first, after, last, before),
-            lambda window: tags_in_use.values_of([pipeline.id], key, above, window),
+            lambda window: executions.list_tag_values(info.context, pipeline, key, above, window),
         )
 
 

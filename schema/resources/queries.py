@@ -1,6 +1,7 @@
 """Tags and tag filters, and the query fields that all kinds of resources have."""
 
-from typing import Annotated, Final, TypeAlias, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
 import strawberry
 from strawberry import UNSET
@@ -9,10 +10,16 @@ from penstock.datastore import records
 from penstock.datastore.resources.reading import ListRequest
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.layout import KindDefinition
+from penstock.datastore.table.pages import Slice, Window
 from penstock.datastore.tag_search.tags import MAX_TERMS
 from penstock.datastore.tag_search.tags import TagFilter as Filter
 from penstock.graphql_jit import projected_attributes
-from penstock.resolvers.resources import ResourceKind, tag_lists
+from penstock.resolvers.resources import (
+    ResourceKind,
+    TagPage,
+    list_tag_keys,
+    list_tag_values,
+)
 from penstock.schema.core.context import (
     After,
     Before,
@@ -75,11 +82,33 @@ class TagFilter:
         )
 
 
+TagsArgument: TypeAlias = Annotated[
+    TagFilter | None,
+    strawberry.argument(
+        description="The tags that the resources must have. The default is no restriction."
+    ),
+]
+ChildGroupsArgument: TypeAlias = Annotated[
+    bool | None,
+    strawberry.argument(
+        description=(
+            "Whether to include the resources of the groups below. The default is not to "
+            "include them."
+        )
+    ),
+]
+
+
 @strawberry.type(description="A tag key that resources use.")
 class TagKey:
     key: str = strawberry.field(description="The normalized key: trimmed, and in lower case.")
     label: str = strawberry.field(description="The key as its first author wrote it.")
-    count: int = strawberry.field(description="The exact number of resources that have the key.")
+    count: int | None = strawberry.field(
+        description=(
+            "The exact number of resources that have the key; null where the search for them "
+            "ended early."
+        )
+    )
 
 
 @strawberry.type(description="A tag value that resources use, at one level of the hierarchy.")
@@ -94,19 +123,64 @@ class TagValue:
     label: str = strawberry.field(
         description="The last level of the value as its first author wrote it."
     )
-    count: int = strawberry.field(
-        description="The exact number of resources that have the value or a value below it."
+    count: int | None = strawberry.field(
+        description=(
+            "The exact number of resources that have the value or a value below it; null where "
+            "the search for them ended early."
+        )
     )
     has_children: bool = strawberry.field(description="True if there are values below this one.")
+
+
+IS_COMPLETE: Final = (
+    "Whether all resources were counted. False if the search for those that match `tags` ended "
+    "early: then counts are null, and tags may be missing."
+)
+
+
+@strawberry.type(description="A page of a list of tag keys.")
+class TagKeyConnection(Connection[TagKey]):
+    is_complete: bool = strawberry.field(description=IS_COMPLETE)
+
+
+@strawberry.type(description="A page of a list of tag values.")
+class TagValueConnection(Connection[TagValue]):
+    is_complete: bool = strawberry.field(description=IS_COMPLETE)
+
+
+C = TypeVar("C", TagKeyConnection, TagValueConnection)
+P = TypeVar("P", records.TagKey, records.TagValue)
+
+
+async def read_tag_connection(
+    made: type[C],
+    info: Info,
+    list_identity: tuple[object, ...],
+    page: PageArguments,
+    read_page: Callable[[Window], Awaitable[TagPage[P]]],
+) -> C:
+    """Read a page of tags as a connection that says whether all of them were counted."""
+    is_complete = True
+
+    async def read_slice(window: Window) -> Slice[P]:
+        nonlocal is_complete
+        found, is_complete = await read_page(window)
+        return found
+
+    read: Connection[Any] = await read_connection(info, list_identity, page, read_slice)
+    return made(
+        edges=read.edges, nodes=read.nodes, page_info=read.page_info, is_complete=is_complete
+    )
 
 
 @strawberry.type
 class TagQuery:
     @strawberry.field(
-        graphql_type=Connection[TagKey],
+        graphql_type=TagKeyConnection,
         description=(
             "The tag keys of the resources to which a grant of the group, or of a group "
-            "above it, gives access."
+            "above it, gives access. With `tags` or `includeChildGroups`, those of the resources "
+            "that a search with these finds."
         ),
     )
     @staticmethod
@@ -114,23 +188,27 @@ class TagQuery:
         info: Info,
         kind: KindArgument,
         group: GroupArgument = UNSET,
+        tags: TagsArgument = UNSET,
+        include_child_groups: ChildGroupsArgument = UNSET,
         first: First = UNSET,
         after: After = UNSET,
         last: Last = UNSET,
         before: Before = UNSET,
-    ) -> Connection[records.TagKey]:
-        tags, named = tag_lists(info.context, kind), unset_to_none(group)
-        return await read_connection(
+    ) -> TagKeyConnection:
+        listed = resource_selection(info, group, tags, include_child_groups, None)
+        return await read_tag_connection(
+            TagKeyConnection,
             info,
-            ("tagKeys", kind, named),
+            ("tagKeys", kind, listed),
             page_from_arguments(first, after, last, before),
-            lambda window: tags.keys(named, window),
+            lambda window: list_tag_keys(info.context, kind, listed, window),
         )
 
     @strawberry.field(
-        graphql_type=Connection[TagValue],
+        graphql_type=TagValueConnection,
         description=(
-            "The values of a tag key: those of the top level, or those one level below `parent`."
+            "The values of a tag key: those of the top level, or those one level below `parent`. "
+            "`tags` and `includeChildGroups` work as for `tagKeys`."
         ),
     )
     @staticmethod
@@ -145,21 +223,21 @@ class TagQuery:
             ),
         ] = UNSET,
         group: GroupArgument = UNSET,
+        tags: TagsArgument = UNSET,
+        include_child_groups: ChildGroupsArgument = UNSET,
         first: First = UNSET,
         after: After = UNSET,
         last: Last = UNSET,
         before: Before = UNSET,
-    ) -> Connection[records.TagValue]:
-        tags, named, above = (
-            tag_lists(info.context, kind),
-            unset_to_none(group),
-            unset_to_none(parent),
-        )
-        return await read_connection(
+    ) -> TagValueConnection:
+        listed = resource_selection(info, group, tags, include_child_groups, None)
+        above = unset_to_none(parent)
+        return await read_tag_connection(
+            TagValueConnection,
             info,
-            ("tagValues", kind, key, above, named),
+            ("tagValues", kind, key, above, listed),
             page_from_arguments(first, after, last, before),
-            lambda window: tags.values(key, above, named, window),
+            lambda window: list_tag_values(info.context, kind, listed, key, above, window),
         )
 
 
@@ -185,21 +263,6 @@ TimeArgument: TypeAlias = Annotated[
 NameArgument: TypeAlias = Annotated[
     str,
     strawberry.argument(description="The name of the resource. Upper and lower case are the same."),
-]
-TagsArgument: TypeAlias = Annotated[
-    TagFilter | None,
-    strawberry.argument(
-        description="The tags that the resources must have. The default is no restriction."
-    ),
-]
-ChildGroupsArgument: TypeAlias = Annotated[
-    bool | None,
-    strawberry.argument(
-        description=(
-            "Whether to include the resources of the groups below. The default is not to "
-            "include them."
-        )
-    ),
 ]
 OrderArgument: TypeAlias = Annotated[
     Order | None,

@@ -21,11 +21,31 @@ VALUES = """query($group: GroupPath!, $parent: String) {
     nodes { value label count hasChildren } } }"""
 DELETE = """mutation($input: DeletePipelineInput!) { deletePipeline(input: $input) {
   __typename ...on DeletePipelinePayload { pipeline { name version } } } }"""
+COUNTED_KEYS = """query($group: GroupPath, $tags: TagFilter, $below: Boolean, $after: String) {
+  tagKeys(kind: PIPELINE, group: $group, tags: $tags, includeChildGroups: $below,
+          first: 1, after: $after) {
+    nodes { key count } isComplete pageInfo { hasNextPage endCursor } } }"""
 
 
 async def values(ask: Ask, group: str, parent: str | None = None) -> list[tuple[Any, ...]]:
     page = (await ask(VALUES, {"group": group, "parent": parent})).value
     return [tuple(node.values()) for node in page["nodes"]]
+
+
+async def counted_keys(
+    ask: Ask, group: str, tags: dict[str, Any], *, below: bool = False
+) -> list[tuple[str, int]]:
+    """Walk the keys under a filter, one on each page."""
+    found: list[tuple[str, int]] = []
+    after = None
+    while True:
+        variables = {"group": group, "tags": tags, "below": below, "after": after}
+        page = (await ask(COUNTED_KEYS, variables)).value
+        assert page["isComplete"] is True
+        found += [(node["key"], node["count"]) for node in page["nodes"]]
+        after = page["pageInfo"]["endCursor"]
+        if not page["pageInfo"]["hasNextPage"]:
+            return found
 
 
 async def catalogue(ask: Ask) -> None:
@@ -155,6 +175,15 @@ async def test_list_the_values_below_a_tag_value(ask: Ask) -> None:
         ("metal/steel", "Steel", 1, False),
     ]
     assert await values(ask, "/usa/northwest", "wood") == []
+
+
+async def test_count_the_tags_of_the_pipelines_that_a_filter_matches(ask: Ask) -> None:
+    """count the tags of the pipelines that a filter matches"""
+    await catalogue(ask)
+    one = {"all": tag_inputs("scope=1")}
+    assert await counted_keys(ask, "/usa/northwest", one) == [("material", 2), ("scope", 2)]
+    assert await counted_keys(ask, "/usa", one) == [("material", 1), ("scope", 1)]
+    assert await counted_keys(ask, "/", one, below=True) == [("material", 3), ("scope", 3)]
 
 
 async def test_list_pipelines_by_tags(ask: Ask) -> None:

@@ -283,9 +283,9 @@ class Histories(RuleBasedStateMachine):
         expected = Counter(place for one in reaching for place in one.counted_tags())
         lists = session.repository(kind).tags
         keys = await lists.keys(group, Window(size=50))
-        counts: Counter[tuple[str, ...]] = Counter(
-            {(key.key,): key.count for _, key in keys.entries}
-        )
+        counts: dict[tuple[str, ...], int | None] = {
+            (key.key,): key.count for _, key in keys.entries
+        }
         for key, parent_value in (("m", None), ("m", "a"), ("n", None), ("n", "x")):
             values = await lists.values(key, parent_value, group, Window(size=50))
             for _, value in values.entries:

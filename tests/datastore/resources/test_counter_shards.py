@@ -51,7 +51,7 @@ def forget_shards(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def tag_counts(
     store: Store, size: int, *, backward: bool = False
-) -> list[tuple[str, int, int]]:
+) -> list[tuple[str, int | None, int]]:
     """Walk the keys, and the values of `m`, in pages of a size."""
     lists = store.open_session(SUPER).pipelines.tags
     keys = await walk(partial(lists.keys, NORTHWEST), size, backward=backward)

@@ -29,7 +29,7 @@ from tests.support.sample_resources import (
 
 async def keys(
     session: Session, group: GroupPath, size: int = 1, *, backward: bool = False
-) -> list[tuple[str, str, int]]:
+) -> list[tuple[str, str, int | None]]:
     found: list[TagKey] = await walk(
         partial(session.pipelines.tags.keys, group), size, backward=backward
     )
@@ -44,7 +44,7 @@ async def values(
     size: int = 1,
     *,
     backward: bool = False,
-) -> list[tuple[str, str, int, bool]]:
+) -> list[tuple[str, str, int | None, bool]]:
     found: list[TagValue] = await walk(
         partial(session.pipelines.tags.values, key, parent, group), size, backward=backward
     )

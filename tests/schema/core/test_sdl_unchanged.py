@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "c844702c15275906cd31b0e6a8bceaaaff0fda7489c09e66792a26670271c56b"
+STRUCTURE = "c5342d0ab6380da374e3e49557890b9f4b26f39e6231da5c0ffe9da35a8a58ff"
 SMALL = '''
 """The fields that read data."""
 type Query {
