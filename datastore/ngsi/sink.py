@@ -102,6 +102,17 @@ class NotificationSink:
             return None
         return await self.inbox.accept_durably(notification, size)
 
+    def require_writable(self) -> None:
+        """Raise Unavailable if the sink can take no notification from anybody.
+
+        It holds as many events as it may, or could not commit the latest ones a short time ago. A
+        destination that cannot be written is no reason: the events of all others are stored.
+        """
+        if self.in_flight.is_full:
+            raise Unavailable("Too much is waiting to be stored.")
+        if self.inbox.is_failing:
+            raise Unavailable("The latest notifications could not be kept.")
+
     async def take_over_runs(self) -> int:
         """Take over some runs that no worker holds, if there is capacity; return their number."""
         if self.in_flight.is_full:
