@@ -1,5 +1,6 @@
 """The rows of an execution, and the writes that lead from one state of it to the next."""
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
@@ -34,6 +35,9 @@ from penstock.datastore.table.port import (
     Update,
 )
 from penstock.datastore.work_reports import ExecutionChange, ExecutionReport
+
+UNNAMED_CODE: Final = "OTHER"
+_CODE: Final = re.compile("[A-Z][A-Z0-9_]{0,63}")
 
 SHARD_COUNT: Final = 8
 """The number of partitions over which the queue of due executions is spread."""
@@ -184,8 +188,14 @@ def execution_report(
         rows_failed=counts.failed if worked else 0,
         bytes_read=counts.bytes_read if worked else 0,
         bytes_written=counts.bytes_written if worked else 0,
-        reason=execution.code if reason is None else reason,
+        reason=_code_of(execution) if reason is None else reason,
     )
+
+
+def _code_of(execution: Execution) -> str | None:
+    """The code of the failure; one of a worker elsewhere may be any text, which is not told."""
+    code = execution.code
+    return code if code is None or _CODE.fullmatch(code) else UNNAMED_CODE
 
 
 def _seconds(timestamp: str) -> float:

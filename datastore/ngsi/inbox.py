@@ -164,8 +164,7 @@ class Inbox:
                 uncertain = None
                 outcomes = await self._commit_group(group)
             except PenstockError as error:
-                if isinstance(error, Unavailable):
-                    self._failed_at = get_running_loop().time()
+                self._note_failure(error)
                 if not again:
                     self._fail_group(group, error)
                     return
@@ -179,6 +178,10 @@ class Inbox:
                 for waiting, outcome in zip(group, outcomes, strict=True):
                     waiting.answer.set_result(outcome)
                 return
+
+    def _note_failure(self, error: PenstockError) -> None:
+        if isinstance(error, Unavailable):
+            self._failed_at = get_running_loop().time()
 
     async def _was_committed(self, uncertain: UncertainCommit) -> bool:
         segments = self.committer.segments

@@ -103,13 +103,11 @@ class NotificationSink:
         return await self.inbox.accept_durably(notification, size)
 
     def require_writable(self) -> None:
-        """Raise Unavailable if the sink can take no notification from anybody.
+        """Raise Unavailable if the sink could not commit the latest notifications a short time ago.
 
-        It holds as many events as it may, or could not commit the latest ones a short time ago. A
-        destination that cannot be written is no reason: the events of all others are stored.
+        A destination that cannot be written is no reason, because the events of all others are
+        stored; nor is a sink that is full, because other servers would fill up next.
         """
-        if self.in_flight.is_full:
-            raise Unavailable("Too much is waiting to be stored.")
         if self.inbox.is_failing:
             raise Unavailable("The latest notifications could not be kept.")
 

@@ -15,7 +15,7 @@ from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store
 from penstock.datastore.table.instrumentation import MeteredTable
 from penstock.datastore.table.layout import EXECUTION_DUE
-from penstock.datastore.table.port import Put
+from penstock.datastore.table.port import Item, Put
 from penstock.datastore.work_reports import ExecutionChange, ExecutionReport
 from tests.datastore.executions.sample_executions import (
     ANN,
@@ -205,8 +205,8 @@ async def cost_of_queues(store: Store) -> float:
     return metered.units.rcu
 
 
-def waiting_row(number: int, after: int) -> dict[str, str]:
+def waiting_row(number: int, after: int) -> Item:
     """A row of the queue behind all executions; a sample does not read its execution."""
     shard, id = number % SHARD_COUNT, f"0197f000-0000-7000-8000-{number:012x}"
     row = EXECUTION_DUE.item(stage="ready", shard=shard, due=after + 1000 + number, id=id)
-    return {**{name: str(value) for name, value in row.items()}, "by": "ann"}
+    return {**row, "by": "ann"}

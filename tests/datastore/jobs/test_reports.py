@@ -9,7 +9,7 @@ from penstock.datastore.clock import Clock
 from penstock.datastore.errors import Unavailable
 from penstock.datastore.jobs.jobs import COUNTED, JobKind, JobQueue
 from penstock.datastore.jobs.leases import JobLease
-from penstock.datastore.jobs.runner import JobWorker
+from penstock.datastore.jobs.runner import JobFunction, JobWorker
 from penstock.datastore.store import Store
 from penstock.datastore.table.instrumentation import MeteredTable
 from penstock.datastore.table.layout import JOB
@@ -134,5 +134,5 @@ async def test_many_jobs_cost_no_more_than_the_counted_ones(watched: Store, watc
     assert metered.units.rcu == 8 * 0.5 + 5.5
 
 
-def job_worker(store: Store, functions: dict[JobKind, object]) -> JobWorker:
+def job_worker(store: Store, functions: dict[JobKind, JobFunction]) -> JobWorker:
     return JobWorker(store._system_access(), "first", functions, watch=store.watch_job)
