@@ -33,7 +33,7 @@ _ENDS_OF_EXECUTIONS: Final = frozenset(
 
 
 class LostClaim(StrEnum):
-    """Why a worker lost its claim."""
+    """The reason for which a worker lost its claim."""
 
     CANCELLED = "cancelled"
     REMOVED = "removed"

@@ -2,9 +2,10 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from functools import partial
 from importlib.metadata import version
+from itertools import product
 from typing import Final, TypeAlias
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -13,13 +14,15 @@ from prometheus_client.registry import Collector
 
 from penstock.datastore.errors import PenstockError
 from penstock.datastore.executions.claims import ExecutionQueue
-from penstock.datastore.jobs.jobs import JobQueue
+from penstock.datastore.executions.records import ExecutionMode
+from penstock.datastore.jobs.jobs import JobKind, JobQueue
 from penstock.datastore.ngsi.sink import NotificationSink
 from penstock.datastore.work_reports import (
     ExecutionChange,
     ExecutionReport,
     JobChange,
     JobReport,
+    LostClaim,
 )
 from penstock.server.core.recent_value import RecentValue
 
@@ -44,68 +47,86 @@ def expose_info(registry: CollectorRegistry, store: str) -> None:
     info.labels(version("penstock"), store).set(1)
 
 
+def _counter(
+    name: str, words: str, registry: CollectorRegistry, **labels: Iterable[str]
+) -> Counter:
+    """Make a counter with a series of each combination of values, which begin at zero.
+
+    A series that began with its first event would show no increase by it.
+    """
+    made = Counter(name, words, tuple(labels), registry=registry)
+    for values in product(*labels.values()):
+        made.labels(*values)
+    return made
+
+
+def _seconds(name: str, words: str, registry: CollectorRegistry, label: str) -> Histogram:
+    return Histogram(name, words, (label,), registry=registry, buckets=_SECONDS)
+
+
 class ExecutionMetrics:
     """The metrics of executions that this server and its worker processes work on."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self._created = Counter(
-            "penstock_executions_created", "Executions created.", ("mode",), registry=registry
-        )
-        self._started = Counter(
-            "penstock_executions_started",
-            "Executions that a worker claimed for the first time since they were ready.",
-            ("mode",),
-            registry=registry,
-        )
-        self._taken_over = Counter(
-            "penstock_executions_taken_over",
-            "Further attempts: executions claimed after a pause, or after another worker.",
-            ("mode",),
-            registry=registry,
-        )
-        self._ended = Counter(
+        self._changes = {
+            change: _counter(f"penstock_executions_{name}", words, registry, mode=ExecutionMode)
+            for change, name, words in (
+                (ExecutionChange.CREATED, "requested", "Executions created."),
+                (
+                    ExecutionChange.STARTED,
+                    "started",
+                    "Executions that a worker claimed for the first time since they were ready.",
+                ),
+                (
+                    ExecutionChange.TAKEN_OVER,
+                    "taken_over",
+                    "Executions that were claimed again, after a pause or another worker.",
+                ),
+                (ExecutionChange.RETRIED, "retried", "Executions that were begun anew."),
+            )
+        }
+        self._ended = _counter(
             "penstock_executions_ended",
             "Executions that ended, by their state.",
-            ("mode", "state"),
-            registry=registry,
+            registry,
+            mode=ExecutionMode,
+            state=[change for change in ExecutionChange if change.is_end],
         )
-        self._lost = Counter(
+        self._lost = _counter(
             "penstock_execution_claims_lost",
             "Claims that workers lost, by the reason.",
-            ("reason",),
-            registry=registry,
+            registry,
+            reason=LostClaim,
         )
         self._waits = _seconds(
-            "penstock_execution_wait_seconds", "From ready to started.", registry
+            "penstock_execution_wait_seconds", "From ready to started.", registry, "mode"
         )
-        self._seconds = _seconds("penstock_execution_seconds", "From started to ended.", registry)
-        self._rows = Counter(
+        self._seconds = _seconds(
+            "penstock_execution_seconds", "From started to ended.", registry, "mode"
+        )
+        self._rows = _counter(
             "penstock_execution_rows",
             "Rows of executions that ended, by whether they were used.",
-            ("outcome",),
-            registry=registry,
+            registry,
+            outcome=("succeeded", "failed"),
         )
-        self._bytes = Counter(
+        self._bytes = _counter(
             "penstock_execution_bytes",
-            "Bytes of executions that ended, read and written.",
-            ("direction",),
-            registry=registry,
+            "Bytes that executions read and wrote until they ended.",
+            registry,
+            direction=("read", "written"),
         )
 
     def count(self, report: ExecutionReport) -> None:
         """Count one change."""
-        match report.change:
-            case ExecutionChange.CREATED:
-                self._created.labels(report.mode).inc()
-            case ExecutionChange.STARTED:
-                self._started.labels(report.mode).inc()
-                self._waits.labels(report.mode).observe(report.waited or 0.0)
-            case ExecutionChange.TAKEN_OVER:
-                self._taken_over.labels(report.mode).inc()
-            case ExecutionChange.CLAIM_LOST:
-                self._lost.labels(report.reason).inc()
-            case change if change.is_end:
-                self._count_end(report)
+        if report.change.is_end:
+            self._count_end(report)
+        elif report.change is ExecutionChange.CLAIM_LOST:
+            self._lost.labels(report.reason).inc()
+        else:
+            self._changes[report.change].labels(report.mode).inc()
+        if report.waited is not None:
+            self._waits.labels(report.mode).observe(report.waited)
 
     def _count_end(self, report: ExecutionReport) -> None:
         self._ended.labels(report.mode, report.change.value).inc()
@@ -117,32 +138,34 @@ class ExecutionMetrics:
         self._bytes.labels("written").inc(report.bytes_written)
 
 
-def _seconds(name: str, words: str, registry: CollectorRegistry, label: str = "mode") -> Histogram:
-    return Histogram(name, words, (label,), registry=registry, buckets=_SECONDS)
-
-
 class JobMetrics:
     """The metrics of jobs that this process works on."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._changes = {
-            change: Counter(f"penstock_jobs_{name}", words, ("kind",), registry=registry)
+            change: _counter(f"penstock_jobs_{name}", words, registry, kind=JobKind)
             for change, name, words in (
-                (JobChange.CREATED, "created", "Jobs created."),
+                (JobChange.CREATED, "requested", "Jobs created."),
                 (JobChange.STARTED, "started", "Jobs that a worker took for the first time."),
                 (JobChange.CONTINUED, "continued", "Jobs that a worker took after that."),
-                (JobChange.LEASE_LOST, "leases_lost", "Jobs that another worker took over."),
             )
         }
-        self._ended = Counter(
-            "penstock_jobs_ended", "Jobs that ended.", ("kind", "state"), registry=registry
+        self._changes[JobChange.LEASE_LOST] = _counter(
+            "penstock_job_leases_lost", "Leases that workers lost.", registry, kind=JobKind
+        )
+        self._ended = _counter(
+            "penstock_jobs_ended",
+            "Jobs that ended, by their state.",
+            registry,
+            kind=JobKind,
+            state=[change for change in JobChange if change.is_end],
         )
         self._waits = _seconds(
             "penstock_job_wait_seconds", "From created to started.", registry, "kind"
         )
         self._seconds = _seconds("penstock_job_seconds", "From started to ended.", registry, "kind")
-        self._steps = Counter(
-            "penstock_job_steps", "Steps of jobs that ended.", ("kind",), registry=registry
+        self._steps = _counter(
+            "penstock_job_steps", "Steps of jobs that ended.", registry, kind=JobKind
         )
 
     def count(self, report: JobReport) -> None:

@@ -32,7 +32,7 @@ from tests.faults.dynamodb_proxy import Fault
 from tests.support.application import CREATE, FIND, SECRET, open_application, open_faulty_table
 
 CODES = {*(code.value for code in ErrorCode), "OK", "ABORTED"}
-LABELS = {
+LABELS: dict[str, set[str]] = {
     "type": {"query", "mutation", "subscription", "unknown"},
     "transport": {"http", "sse", "websocket"},
     "code": CODES,
@@ -55,8 +55,8 @@ LABELS = {
         *("waiting", "running", "succeeded", "failed", "cancelled", "done"),
         *("received", "persisted", "duplicate", "dead"),
     },
-    "mode": set(ExecutionMode),
-    "kind": set(JobKind),
+    "mode": {*ExecutionMode},
+    "kind": {*JobKind},
     "direction": {"read", "written"},
 }
 """Every label of ours with all its values, without buckets and the interpreter's name."""

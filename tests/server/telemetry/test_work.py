@@ -84,7 +84,7 @@ async def test_executions_of_requests_are_counted(store: Store, tmp_path: Path) 
         assert await run_rows(app, pipeline, GOOD, BAD) == "SUCCESS"
         assert await run_rows(app, pipeline, BAD) == "FAILED"
         found = await app.metrics()
-    assert found['penstock_executions_created_total{mode="inline"}'] == 2
+    assert found['penstock_executions_requested_total{mode="inline"}'] == 2
     assert found['penstock_executions_started_total{mode="inline"}'] == 2
     assert found['penstock_executions_ended_total{mode="inline",state="succeeded"}'] == 1
     assert found['penstock_executions_ended_total{mode="inline",state="failed"}'] == 1
@@ -145,7 +145,7 @@ async def test_an_execution_is_a_span_linked_to_the_request_that_made_it(
     assert span.parent is None
     assert [link.context.span_id for link in span.links] == [request.context.span_id]
     assert [link.context.trace_id for link in span.links] == [request.context.trace_id]
-    found = dict(span.attributes or {})
+    found: dict[str, Any] = dict(span.attributes or {})
     assert found.pop("penstock.execution.id")
     assert found.pop("penstock.execution.bytes_read") > 20
     assert found.pop("penstock.execution.bytes_written") > 10
@@ -179,7 +179,7 @@ async def test_a_job_is_counted_logged_and_traced(
         answer = (await app.ask(CASCADE)).json()
         assert answer["data"]["deleteGroup"]["job"]["id"]
         waiting = await app.metrics()
-    assert waiting['penstock_jobs_created_total{kind="delete_group"}'] == 1
+    assert waiting['penstock_jobs_requested_total{kind="delete_group"}'] == 1
     assert waiting['penstock_unfinished_jobs{kind="delete_group"}'] == 1
     assert await watched.run_jobs("w") == 1
     assert instrumentation.metrics is not None
@@ -224,7 +224,7 @@ def test_each_change_counts_where_it_belongs() -> None:
     ):
         metrics.work.execution(report)
     found = samples(metrics)
-    assert found["executions_created_total", "job"] == 1
+    assert found["executions_requested_total", "job"] == 1
     assert found["executions_started_total", "job"] == 1
     assert found["executions_taken_over_total", "job"] == 1
     assert found["execution_claims_lost_total", "worker_died"] == 1
