@@ -223,7 +223,7 @@ class Claims:
         return found
 
     async def read_queue(self) -> ExecutionQueue:
-        """Read the length and the age of the queue, from a sample that costs at most 90 units.
+        """Read the length and the age of the queue, from a sample of bounded cost.
 
         An execution whose claim ran out waits since its last heartbeat. If all of the sample have
         workers, the age is that of the youngest of them, the most that the others can have.

@@ -26,7 +26,7 @@ from penstock.datastore.table.port import Attributes, Delete, Key, Query, Range,
 MAX_POSITION: Final = 1000
 """The largest position in the queue that is counted."""
 
-COUNTED: Final = 2000
+COUNTED: Final = 1000
 SAMPLED: Final = 96
 """The rows of the queue that a sample counts, and the executions that it reads."""
 
