@@ -250,8 +250,8 @@ async def open_app(
         instrumentation.count_connections(runtime.gates)
     own_files = store.files if isinstance(store.files, LocalFiles) else None
     cursors = Cursors(await store.cursor_key())
-    instrumentation.report_work(store, runtime.sink)
     store = instrumentation.instrument_store(instrumentation.watch_work(store))
+    instrumentation.report_work(store, runtime.sink)
     async with (
         open_authenticator(settings) as tokens,
         open_changes(store.table, settings.change_poll_seconds) as changes,

@@ -47,7 +47,7 @@ _MATCHER = re.compile(r"([a-z_]+)(=|!=|=~|!~)\"([^\"]*)\"")
 _GROUPS = re.compile(r"\b(?:by|without|on|ignoring) \(([a-z_, ]*)\)")
 
 
-class Exported(NamedTuple):
+class KnownSamples(NamedTuple):
     """The names of the samples of a server, each with its labels."""
 
     labels: Mapping[str, set[str]]
@@ -55,7 +55,7 @@ class Exported(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-async def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
+async def samples(tmp_path_factory: pytest.TempPathFactory) -> KnownSamples:
     """Every metric of ours, with all parts of a server attached."""
     metrics, folder = Metrics(), tmp_path_factory.mktemp("monitoring")
 
@@ -83,7 +83,7 @@ async def exported(tmp_path_factory: pytest.TempPathFactory) -> Exported:
     }
     # The executor's own counters have a series only for what happened.
     labels["penstock_interpreted_operations_total"] = {"reason"}
-    return Exported(labels, {family.name for family in families})
+    return KnownSamples(labels, {family.name for family in families})
 
 
 def declared_labels(metrics: Metrics) -> dict[str, set[str]]:
@@ -122,9 +122,9 @@ def expressions() -> list[str]:
     return shown + [rule["expr"] for rule in rules()]
 
 
-def problems_of(expression: str, exported: Exported) -> list[str]:
+def problems_of(expression: str, samples: KnownSamples) -> list[str]:
     """The metrics, labels and values in an expression that no server has."""
-    known, found = {**exported.labels, **FOREIGN}, list[str]()
+    known, found = {**samples.labels, **FOREIGN}, list[str]()
     series = _SERIES.findall(re.sub(_GROUPS, "", expression))
     usable = set(OF_THE_SCRAPE)
     for name, matchers in series:
@@ -143,8 +143,8 @@ def problems_of(expression: str, exported: Exported) -> list[str]:
 
 
 @pytest.mark.parametrize("expression", expressions())
-def test_an_expression_asks_for_what_there_is(expression: str, exported: Exported) -> None:
-    assert problems_of(expression, exported) == []
+def test_an_expression_asks_for_what_there_is(expression: str, samples: KnownSamples) -> None:
+    assert problems_of(expression, samples) == []
     assert _SERIES.search(expression)
     assert [expression.count(one) for one in "({["] == [expression.count(one) for one in ")}]"]
 
@@ -161,9 +161,9 @@ def test_an_expression_asks_for_what_there_is(expression: str, exported: Exporte
     ],
 )
 def test_an_expression_for_what_there_is_not_is_found(
-    expression: str, problems: list[str], exported: Exported
+    expression: str, problems: list[str], samples: KnownSamples
 ) -> None:
-    assert problems_of(expression, exported) == problems
+    assert problems_of(expression, samples) == problems
 
 
 def test_a_rule_says_what_to_do_and_how_urgent_it_is() -> None:
@@ -191,16 +191,16 @@ def test_the_panels_of_the_dashboard_stand_side_by_side() -> None:
     assert all(panel["title"] and panel["description"] for panel in panels())
 
 
-def test_every_metric_is_documented(exported: Exported) -> None:
+def test_every_metric_is_documented(samples: KnownSamples) -> None:
     named = set(re.findall(r"`(penstock_[a-z_]+)`", METRICS_PAGE.read_text()))
     listed = re.findall(r"(?m)^\| `(penstock_[a-z_]+)` \|", METRICS_PAGE.read_text())
     families = {name.removesuffix("_total") for name in listed}
-    assert families == exported.families
+    assert families == samples.families
     assert len(listed) == len(families)
     assert {name.removesuffix("_total") for name in named} <= families
 
 
-def test_no_metric_has_a_label_of_unbounded_values(exported: Exported) -> None:
-    found = {label for labels in exported.labels.values() for label in labels} - {"le"}
+def test_no_metric_has_a_label_of_unbounded_values(samples: KnownSamples) -> None:
+    found = {label for labels in samples.labels.values() for label in labels} - {"le"}
     assert found <= set(VALUES)
     assert {code.value for code in ErrorCode} < VALUES["code"]

@@ -1,4 +1,4 @@
-"""What a sink tells of itself: its events by state, its troubled destinations, its commits."""
+"""The health of a sink: its events by state, its troubled destinations, its commits."""
 
 import asyncio
 import random
