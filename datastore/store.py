@@ -20,7 +20,7 @@ from penstock.datastore.datasets.files import DatasetFiles, sweep_uploads
 from penstock.datastore.datasets.staged_files import sweep_staged_files
 from penstock.datastore.datasets.table_cache import DatasetTableCache
 from penstock.datastore.evaluation.evaluations import Evaluations
-from penstock.datastore.executions.claims import Claims
+from penstock.datastore.executions.claims import Claims, ExecutionQueue
 from penstock.datastore.executions.maintenance import ExecutionMaintenance
 from penstock.datastore.executions.records import ExecutionRules
 from penstock.datastore.executions.repository import Executions
@@ -28,7 +28,15 @@ from penstock.datastore.executions.row_engine import LOCAL_ENGINE, RowEngine
 from penstock.datastore.executions.worker import ExecutionWorker
 from penstock.datastore.groups.repository import Groups
 from penstock.datastore.jobs.delete_group import GroupDeletions, notify_nobody
-from penstock.datastore.jobs.jobs import JobKind, Jobs, count_unheld_jobs
+from penstock.datastore.jobs.jobs import (
+    Job,
+    JobKind,
+    JobQueue,
+    Jobs,
+    count_unheld_jobs,
+    job_report,
+    read_job_queue,
+)
 from penstock.datastore.jobs.leases import JobLease
 from penstock.datastore.jobs.runner import JobWorker
 from penstock.datastore.listening.library_sweep import sweep_libraries
@@ -68,6 +76,7 @@ from penstock.datastore.table.session_table import OWN_WRITES, ReadConsistency, 
 from penstock.datastore.table.unreadable_rows import UnreadableRow
 from penstock.datastore.upgrades.unreadable import find_unreadable
 from penstock.datastore.upgrades.upgrade import Page, Step, pending_steps, upgrade_rows
+from penstock.datastore.work_reports import JobChange, WatchJob, ignore_report
 
 R = TypeVar("R", bound=Resource)
 
@@ -166,7 +175,7 @@ class Session:
 
     @cached_property
     def group_deletions(self) -> GroupDeletions:
-        return GroupDeletions(self._access, self._store.on_job_created)
+        return GroupDeletions(self._access, self._store.announce_job)
 
     @cached_property
     def jobs(self) -> Jobs:
@@ -187,7 +196,7 @@ class Session:
     @cached_property
     def audio(self) -> AudioLibrary:
         store = self._store
-        return AudioLibrary.of(self._access, store.files, store.user_buckets, store.on_job_created)
+        return AudioLibrary.of(self._access, store.files, store.user_buckets, store.announce_job)
 
     @cached_property
     def executions(self) -> Executions:
@@ -242,7 +251,7 @@ class Store:
     `bucket_name` is the name of the bucket in the paths of manifest runs. `user_buckets` opens the
     buckets of users, and `ngsi_access` is the state of the NGSI sink. `on_job_created` is
     called when a session creates a job, `on_execution_ready` when a session makes an execution
-    ready for a worker.
+    ready for a worker. `watch_job` learns of each change of a job in this process.
     """
 
     table: Table
@@ -260,6 +269,7 @@ class Store:
     longest_api_key: timedelta = timedelta(days=365)
     on_job_created: Callable[[], None] = notify_nobody
     on_execution_ready: Callable[[], None] = notify_nobody
+    watch_job: WatchJob = ignore_report
     ngsi_access: SinkAccess = field(default_factory=SinkAccess)
 
     def open_session(
@@ -329,6 +339,20 @@ class Store:
             engine,
         )
 
+    def announce_job(self, job: Job) -> None:
+        """Report a new job, and wake the workers of jobs."""
+        self.watch_job(job_report(job, JobChange.CREATED, job.created_at))
+        self.on_job_created()
+
+    async def read_queues(self) -> tuple[ExecutionQueue, JobQueue]:
+        """Read how much waits for workers, and for how long.
+
+        That takes 9 queries and one batch, 4.5 read units where nothing waits, and 61 where much
+        does; 100 with the longest names of users, as long as an execution has no more than 4 KB.
+        """
+        claims = Claims(self.table, self.clock, self.execution_rules)
+        return await claims.read_queue(), await read_job_queue(self.table, self.clock.now())
+
     async def count_ready_executions(self, most: int) -> int:
         """Count the executions that a worker can claim now, up to `most`."""
         return await Claims(self.table, self.clock, self.execution_rules).count_ready(most)
@@ -374,7 +398,8 @@ class Store:
         kind.
         """
         more = {JobKind.IMPORT_AUDIO: self._import_audio}
-        return await JobWorker(self._system_access(), worker, more, kinds).run()
+        access, watch = self._system_access(), self.watch_job
+        return await JobWorker(access, worker, more, kinds, watch).run()
 
     async def finish_writes(self) -> int:
         """Finish writes in steps that were interrupted; return the number of their resources."""

@@ -6,6 +6,7 @@ It also reads the trusted documents and the key that seals cursors, and checks t
 from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
@@ -69,6 +70,7 @@ from penstock.server.streams.registry import StreamRegistry
 from penstock.server.streams.sse import EventStreamApp
 from penstock.server.streams.websocket import WebSocketApp
 from penstock.server.telemetry.instrument import Instrumentation
+from penstock.server.telemetry.work_log import NotificationLog
 
 
 def read_persisted(settings: Settings) -> PersistedDocuments:
@@ -221,12 +223,14 @@ class Runtime:
     A caller that stops the server stops `streams` first, or waits for clients to leave. Without a
     `sink` the application takes no notifications. `siblings` are the other processes that serve the
     same port. `gates` count the connections, which the metrics report and files may use half of.
+    `instrumentation` is that of the background work; without it the application makes its own.
     """
 
     streams: StreamRegistry
     sink: NotificationSink | None = None
     siblings: Siblings | None = None
     gates: Gates | None = None
+    instrumentation: Instrumentation | None = None
 
     @property
     def transfers(self) -> int:
@@ -243,12 +247,13 @@ async def open_app(
 ) -> AsyncIterator[Starlette]:
     """Build the application over an open store; its GraphiQL page can act as `identity`."""
     runtime = Runtime(streams_of(settings)) if runtime is None else runtime
-    instrumentation = Instrumentation.of(settings, runtime.siblings)
+    instrumentation = runtime.instrumentation or Instrumentation.of(settings, runtime.siblings)
     if runtime.gates is not None:
         instrumentation.count_connections(runtime.gates)
     own_files = store.files if isinstance(store.files, LocalFiles) else None
     cursors = Cursors(await store.cursor_key())
-    store = instrumentation.instrument_store(store)
+    store = instrumentation.instrument_store(instrumentation.watch_work(store))
+    instrumentation.report_work(store, runtime.sink)
     async with (
         open_authenticator(settings) as tokens,
         open_changes(store.table, settings.change_poll_seconds) as changes,
@@ -268,7 +273,7 @@ async def open_app(
             GRAPHQL_PATH,
             graphql,
             routes=[
-                *health_routes(store.ping),
+                *health_routes(partial(_check_stores, store, runtime.sink)),
                 *instrumentation.routes(),
                 events.route(),
                 *error_page_routes(),
@@ -286,6 +291,13 @@ async def open_app(
             middleware=list(_middleware(settings)),
             page=settings.serves_graphiql,
         )
+
+
+async def _check_stores(store: Store, sink: NotificationSink | None) -> None:
+    """Raise Unavailable if the store does not answer, or the sink can take nothing."""
+    await store.ping()
+    if sink is not None:
+        sink.require_writable()
 
 
 def _authenticator_of(settings: Settings, store: Store, tokens: Authenticator) -> Authenticator:
@@ -413,7 +425,8 @@ def _notify_routes(
     defaults = NotificationDefaults(
         settings.ngsi_default_service, settings.ngsi_default_service_path
     )
-    app = NotifyApp(sink, authenticator.caller_of, limiter, limits_of(settings), defaults)
+    log = NotificationLog(settings.log_format) if settings.access_log else None
+    app = NotifyApp(sink, authenticator.caller_of, limiter, limits_of(settings), defaults, log)
     return ngsi_notifications.notify_routes(app)
 
 

@@ -62,7 +62,7 @@ class AudioImporter:
 
     access: Access
     sources: AudioSources
-    on_job_created: Callable[[], None]
+    on_job_created: Callable[[Job], None]
 
     async def begin(self, connection_id: str | None, prefix: str) -> Job:
         """Begin a job that adds every audio object below the prefix, and reports the others.
@@ -89,7 +89,7 @@ class AudioImporter:
                 await commit(self.access.table, [created, listed.adding_write(job)])
             except StaleRead:
                 continue
-            self.on_job_created()
+            self.on_job_created(job)
             return job
         raise Unavailable("Many imports are being begun at once.")
 

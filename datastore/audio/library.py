@@ -17,6 +17,7 @@ from penstock.datastore.audio.sources import NO_ROLES, AudioSources, Roles
 from penstock.datastore.audio.stream_urls import StreamSigner
 from penstock.datastore.audio.tracks import TrackReader
 from penstock.datastore.audio.uploads import UploadRegistrar
+from penstock.datastore.jobs.jobs import Job
 from penstock.datastore.objects.port import Files
 
 
@@ -53,7 +54,11 @@ class AudioLibrary:
 
     @classmethod
     def of(
-        cls, access: Access, files: Files, buckets: BucketAccess, on_job_created: Callable[[], None]
+        cls,
+        access: Access,
+        files: Files,
+        buckets: BucketAccess,
+        on_job_created: Callable[[Job], None],
     ) -> "AudioLibrary":
         """Make the caller's library; `on_job_created` is called for each new job."""
         sources = buckets.sources(access, files)

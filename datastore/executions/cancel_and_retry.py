@@ -21,7 +21,7 @@ from penstock.datastore.executions.records import (
     ExecutionRules,
     ExecutionState,
 )
-from penstock.datastore.executions.rows import TransitionEvent, transition_writes
+from penstock.datastore.executions.rows import TransitionEvent, report_transition, transition_writes
 from penstock.datastore.records import Pipeline, State
 from penstock.datastore.table.commit import Attempts, StaleRead, commit
 from penstock.datastore.table.layout import EXECUTION
@@ -118,6 +118,7 @@ class ChangeExecutions:
                 await commit(self.access.table, transition_writes(found.execution, after, event))
             except StaleRead:
                 continue
+            report_transition(self.rules, after, event)
             return (await ReadExecutions(self.access).one(id)).execution
         raise Unavailable("The execution is being written by many at once.")
 

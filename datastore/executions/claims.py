@@ -8,12 +8,12 @@ from collections.abc import Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
 from penstock.datastore.clock import Clock, iso_timestamp
-from penstock.datastore.executions.queue import due_executions
+from penstock.datastore.executions.queue import due_executions, sample_queue
 from penstock.datastore.executions.reading import find_execution
 from penstock.datastore.executions.records import (
     EventKind,
@@ -26,7 +26,9 @@ from penstock.datastore.executions.rows import (
     TransitionEvent,
     TransitionGuard,
     execution_of,
+    execution_report,
     key_of_execution,
+    report_transition,
     transition_writes,
     with_counted_files,
 )
@@ -43,6 +45,7 @@ from penstock.datastore.table.port import (
     Update,
     Value,
 )
+from penstock.datastore.work_reports import ExecutionChange, LostClaim
 from penstock.transform.outcome import RowCounts
 
 STUCK_AFTER: Final = timedelta(minutes=5)
@@ -57,6 +60,16 @@ class ClaimLost(Exception):
         super().__init__("gone" if state is None else state.value)
         self.state = state
 
+    @property
+    def reason(self) -> LostClaim:
+        match self.state:
+            case None:
+                return LostClaim.REMOVED
+            case ExecutionState.CANCELLED:
+                return LostClaim.CANCELLED
+            case _:
+                return LostClaim.TAKEN_OVER
+
 
 def is_claimable(execution: Execution, now: datetime, rules: ExecutionRules) -> bool:
     """Whether a worker may claim it: it is ready, or its worker sent no heartbeat for too long."""
@@ -69,6 +82,17 @@ def is_claimable(execution: Execution, now: datetime, rules: ExecutionRules) -> 
             return (execution.held_until or "") < iso_timestamp(now - rules.clock_skew)
         case _:
             return False
+
+
+class ExecutionQueue(NamedTuple):
+    """The executions that wait for a worker, at most `COUNTED`, and those that have one.
+
+    `age` are the seconds for which the oldest has waited, 0 if none waits.
+    """
+
+    waiting: int
+    running: int
+    age: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +148,7 @@ class Claims:
             await commit(self.table, transition_writes(before, claimed, event, guard))
         except StaleRead:
             return None
+        report_transition(self.rules, claimed, event)
         return msgspec.structs.replace(claimed, events=execution.events + 1)
 
     async def send_heartbeat(self, claimed: Execution, counts: RowCounts) -> None:
@@ -163,6 +188,7 @@ class Claims:
         except StaleRead:
             found = await find_execution(self.table, claimed.id)
             raise ClaimLost(found.state if found else None) from None
+        report_transition(self.rules, ended, event)
 
     async def release_claim(
         self,
@@ -196,6 +222,23 @@ class Claims:
                 break
         return found
 
+    async def read_queue(self) -> ExecutionQueue:
+        """Read the length and the age of the queue, from a sample of bounded cost.
+
+        An execution whose claim ran out waits since its last heartbeat. If all of the sample have
+        workers, the age is that of the youngest of them, the most that the others can have.
+        """
+        sample, now = await sample_queue(self.table), self.clock.now()
+        waiting = [one for one in sample.sampled if is_claimable(one, now, self.rules)]
+        running = sum(one.state is ExecutionState.IN_PROGRESS for one in sample.sampled)
+        running -= sum(one.state is ExecutionState.IN_PROGRESS for one in waiting)
+        since = [datetime.fromisoformat(_waits_since(one)).timestamp() for one in waiting]
+        length = max(0, sample.rows - running)
+        if length and not since:
+            since = [sample.sampled_until / 1000]
+        age = max(0.0, now.timestamp() - min(since)) if since else 0.0
+        return ExecutionQueue(length, running, age)
+
     async def stuck_ids(self) -> list[str]:
         """The ids of executions that could have been claimed five minutes ago and were not."""
         long_ago = self.clock.now() - STUCK_AFTER
@@ -221,7 +264,19 @@ class Claims:
         ]
         for one in held:
             await self.release_claim(one)
+            self.report_lost(one, LostClaim.WORKER_DIED)
         return len(held)
+
+    def report_lost(self, claimed: Execution, reason: LostClaim) -> None:
+        """Report that the claim is lost."""
+        now = self.clock.timestamp()
+        self.rules.watch(execution_report(claimed, ExecutionChange.CLAIM_LOST, now, reason.value))
+
+
+def _waits_since(execution: Execution) -> str:
+    if execution.state is ExecutionState.WAITING:
+        return execution.ready_at or execution.created_at
+    return execution.heartbeat_at or execution.claimed_at or execution.created_at
 
 
 def with_end_state(

@@ -36,6 +36,7 @@ from penstock.datastore.executions.rows import (
     due_item,
     event_write,
     execution_item,
+    report_transition,
 )
 from penstock.datastore.objects.port import NO_FILES, Files, files_unavailable
 from penstock.datastore.quotas.amounts import Amounts
@@ -225,6 +226,7 @@ class CreateExecutions:
             await commit(self.access.table, [*writes, *guards, _count_write(execution)])
         except _NeverRun:
             await commit(self.access.table, [*writes, guard, _first_count_write(execution)])
+        report_transition(self.rules, execution, event)
 
     async def _admit(self, pipeline: Pipeline, execution: Execution) -> list[Write]:
         """Admit files of the least size: how large they will be, nobody knows."""

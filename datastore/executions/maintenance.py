@@ -22,7 +22,12 @@ from penstock.datastore.executions.records import (
     ExecutionState,
 )
 from penstock.datastore.executions.removal import ExecutionRemoval
-from penstock.datastore.executions.rows import DueStage, TransitionEvent, transition_writes
+from penstock.datastore.executions.rows import (
+    DueStage,
+    TransitionEvent,
+    report_transition,
+    transition_writes,
+)
 from penstock.datastore.executions.uploads import awaits_upload, make_ready
 from penstock.datastore.objects.port import Files
 from penstock.datastore.periodic import finish_all
@@ -103,3 +108,4 @@ class ExecutionMaintenance:
             await commit(self.access.table, transition_writes(execution, failed, event))
         except StaleRead:
             return
+        report_transition(self.rules, failed, event)

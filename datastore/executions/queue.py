@@ -7,7 +7,7 @@ the executions. A consistent read therefore misses no execution and lists none t
 from asyncio import gather
 from collections.abc import AsyncIterator, Collection, Sequence
 from random import sample
-from typing import Final
+from typing import Final, NamedTuple
 
 from penstock.datastore.errors import Unreadable
 from penstock.datastore.executions.records import Execution, ExecutionState
@@ -25,6 +25,10 @@ from penstock.datastore.table.port import Attributes, Delete, Key, Query, Range,
 
 MAX_POSITION: Final = 1000
 """The largest position in the queue that is counted."""
+
+COUNTED: Final = 1000
+SAMPLED: Final = 96
+"""The rows of the queue that a sample counts, and the executions that it reads."""
 
 
 async def due_executions(
@@ -74,6 +78,42 @@ async def first_of_other_callers(
             if left == 0:
                 break
     return await _current_executions(table, list(chosen.values())[:PAGE])
+
+
+class QueueSample(NamedTuple):
+    """The rows of the queue, as far as they were read, and the executions that are oldest in it.
+
+    `rows` counts those that wait for a worker and those that have one. `sampled` are the first ones
+    of each partition; all others became ready after `sampled_until` (epoch milliseconds).
+    """
+
+    rows: int
+    sampled: list[Execution]
+    sampled_until: int
+
+
+async def sample_queue(table: Table) -> QueueSample:
+    """Sample the queue: one query of `pk = PED:ready:<shard>` for each partition, one batch get.
+
+    At most COUNTED rows are counted and SAMPLED executions read, whatever the queue holds. Neither
+    read is consistent, and nothing is changed.
+    """
+    row = EXECUTION_DUE
+    queries = [
+        Query(
+            partition=row.pk.fill({"stage": DueStage.READY, "shard": shard}),
+            range=Range(row.sk.prefix({})),
+            limit=COUNTED // SHARD_COUNT,
+        )
+        for shard in range(SHARD_COUNT)
+    ]
+    pages = await gather(*map(table.query, queries))
+    first = [item for page in pages for item in page.items[: SAMPLED // SHARD_COUNT]]
+    rows = await read_rows(table, map(_execution_key, first))
+    found = (read_or_report(execution_of, each) for each in rows.values())
+    sampled = [each for each in found if not isinstance(each, Unreadable)]
+    until = max((each.due for each in sampled), default=0)
+    return QueueSample(sum(len(page.items) for page in pages), sampled, until)
 
 
 async def queue_position(table: Table, execution: Execution) -> int | None:

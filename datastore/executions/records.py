@@ -10,6 +10,7 @@ import msgspec
 from penstock.datastore.objects.port import OBJECT_BYTES
 from penstock.datastore.records import StoredRecord, Tag
 from penstock.datastore.roles import GroupPath
+from penstock.datastore.work_reports import WatchExecution, ignore_report
 from penstock.transform.outcome import RowCounts
 
 LONGEST_ESTIMATE: Final = 2**31 - 1
@@ -189,7 +190,8 @@ class ExecutionRules:
 
     A claim is valid for `lease` after each heartbeat. Another worker may take the execution over
     when `clock_skew` more has passed, since clocks may differ by that much. An execution fails
-    after `max_attempts` claims.
+    after `max_attempts` claims. `watch` is no limit: it learns of each change of an execution, and
+    goes with the limits to where executions are changed.
     """
 
     retention: timedelta = timedelta(days=30)
@@ -201,3 +203,4 @@ class ExecutionRules:
     clock_skew: timedelta = timedelta(seconds=60)
     heartbeat: timedelta = timedelta(seconds=2)
     max_attempts: int = 8
+    watch: WatchExecution = ignore_report

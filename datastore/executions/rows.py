@@ -1,5 +1,8 @@
 """The rows of an execution, and the writes that lead from one state of it to the next."""
 
+import re
+from collections.abc import Mapping
+from datetime import datetime
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -10,6 +13,7 @@ from penstock.datastore.executions.records import (
     EventKind,
     Execution,
     ExecutionEvent,
+    ExecutionRules,
     ExecutionState,
 )
 from penstock.datastore.quotas.amounts import Amounts
@@ -30,6 +34,10 @@ from penstock.datastore.table.port import (
     Put,
     Update,
 )
+from penstock.datastore.work_reports import ExecutionChange, ExecutionReport
+
+UNNAMED_CODE: Final = "OTHER"
+_CODE: Final = re.compile("[A-Z][A-Z0-9_]{0,63}")
 
 SHARD_COUNT: Final = 8
 """The number of partitions over which the queue of due executions is spread."""
@@ -141,6 +149,57 @@ def transition_writes(
         writes += [Write(Delete(due_key(before))), Write(Put(due_item(after)))]
     writes += list_changes(before, after)
     return [*writes, *change_kept(kept_counter(before), kept_counter(after))]
+
+
+def report_transition(rules: ExecutionRules, after: Execution, event: TransitionEvent) -> None:
+    """Report a transition whose writes are committed; that to a ready input is left out."""
+    if event.kind in _CHANGES:
+        rules.watch(execution_report(after, _CHANGES[event.kind], event.at))
+
+
+_CHANGES: Final[Mapping[EventKind, ExecutionChange]] = {
+    EventKind.CREATED: ExecutionChange.CREATED,
+    EventKind.CLAIMED: ExecutionChange.STARTED,
+    EventKind.TAKEN_OVER: ExecutionChange.TAKEN_OVER,
+    EventKind.SUCCEEDED: ExecutionChange.SUCCEEDED,
+    EventKind.FAILED: ExecutionChange.FAILED,
+    EventKind.CANCELLED: ExecutionChange.CANCELLED,
+    EventKind.RETRIED: ExecutionChange.RETRIED,
+}
+
+
+def execution_report(
+    execution: Execution, change: ExecutionChange, at: str, reason: str | None = None
+) -> ExecutionReport:
+    """The report of a change that led to this state of the execution."""
+    counts = execution.counts
+    worked = change.is_end and execution.copied_from is None
+    started = change is ExecutionChange.STARTED and execution.ready_at is not None
+    return ExecutionReport(
+        change=change,
+        id=execution.id,
+        pipeline=execution.pipeline_id,
+        mode=execution.mode.value,
+        at=_seconds(at),
+        attempt=execution.attempts,
+        waited=max(0.0, _seconds(at) - _seconds(execution.ready_at or at)) if started else None,
+        seconds=execution.duration_seconds if change.is_end else None,
+        rows_succeeded=counts.succeeded if worked else 0,
+        rows_failed=counts.failed if worked else 0,
+        bytes_read=counts.bytes_read if worked else 0,
+        bytes_written=counts.bytes_written if worked else 0,
+        reason=_code_of(execution) if reason is None else reason,
+    )
+
+
+def _code_of(execution: Execution) -> str | None:
+    """The code of the failure; one of a worker elsewhere may be any text, which is not told."""
+    code = execution.code
+    return code if code is None or _CODE.fullmatch(code) else UNNAMED_CODE
+
+
+def _seconds(timestamp: str) -> float:
+    return datetime.fromisoformat(timestamp).timestamp()
 
 
 def _with_author(after: Execution, event: TransitionEvent) -> Execution:

@@ -84,6 +84,7 @@ class ExecutionWorker:
                 await self._run_with_heartbeats(claimed)
         except ClaimLost as lost:
             logger.warning("the execution %s is no longer ours: %s", claimed.id, lost)
+            self._claims.report_lost(claimed, lost.reason)
             await self._delete_orphaned_files(claimed)
         except Unavailable as error:
             logger.warning("the execution %s waits: %s", claimed.id, error.message)

@@ -54,8 +54,8 @@ class _MarkedByOtherJob(Exception):
         self.job = job
 
 
-def notify_nobody() -> None:
-    """Ignore the notice of a new job; there is nobody to notify."""
+def notify_nobody(*_about: object) -> None:
+    """Ignore a notice; there is nobody to notify."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class GroupDeletions:
     """Deletion of groups for the caller; `on_job_created` is called for each new job."""
 
     access: Access
-    on_job_created: Callable[[], None] = notify_nobody
+    on_job_created: Callable[[Job], None] = notify_nobody
 
     async def delete(self, path: GroupPath) -> tuple[Group, Job | None]:
         """Delete an empty group at once and return None, or begin a job that deletes all of it.
@@ -97,7 +97,7 @@ class GroupDeletions:
                 given_up = marked.job
             else:
                 await close_shards(self.access.table, path, _mark_of(job))
-                self.on_job_created()
+                self.on_job_created(job)
                 return job
         raise Unavailable(f"The group {path} is being deleted by many at once.")
 

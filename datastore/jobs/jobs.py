@@ -1,9 +1,11 @@
 """Jobs: work that continues after the response to the request that began it."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -15,6 +17,10 @@ from penstock.datastore.table.items import load, read_or_report, read_rows, reso
 from penstock.datastore.table.layout import JOB
 from penstock.datastore.table.port import Attributes, Item, Query, Table
 from penstock.datastore.text import is_id
+from penstock.datastore.work_reports import JobChange, JobReport
+
+COUNTED: Final = 100
+"""The unfinished jobs that are counted to tell how many there are."""
 
 
 class JobKind(StrEnum):
@@ -73,6 +79,25 @@ def new_job(access: Access, kind: JobKind, **about: Any) -> Job:
     )
 
 
+def job_report(job: Job, change: JobChange, at: str, reason: str | None = None) -> JobReport:
+    """The report of a change of the job, with the steps that it has done."""
+    now, began = _seconds(at), _seconds(job.started_at or at)
+    return JobReport(
+        change=change,
+        id=job.id,
+        kind=job.kind.value,
+        at=now,
+        waited=max(0.0, now - _seconds(job.created_at)) if change is JobChange.STARTED else None,
+        seconds=max(0.0, now - began) if change.is_end else None,
+        steps=job.done,
+        reason=reason,
+    )
+
+
+def _seconds(timestamp: str) -> float:
+    return datetime.fromisoformat(timestamp).timestamp()
+
+
 def job_item(job: Job) -> Item:
     """The row of an unfinished job, listed for the workers."""
     attributes = msgspec.to_builtins(job)
@@ -115,6 +140,26 @@ def _read_unfinished(item: Attributes) -> UnfinishedJob:
         return str(item.get(name, ""))
 
     return UnfinishedJob(resource_id(item), text("kind"), text("createdBy"))
+
+
+class JobQueue(NamedTuple):
+    """The unfinished jobs of each kind, at most `COUNTED` in all, and the seconds of the oldest."""
+
+    unfinished: Mapping[JobKind, int]
+    age: float
+
+
+async def read_job_queue(table: Table, now: datetime) -> JobQueue:
+    """Read the number and the age of the unfinished jobs: one query of the index.
+
+    Jobs of kinds that this release does not know are left out.
+    """
+    query = Query(partition=JOB.index_partition(), index=True, limit=COUNTED)
+    items = (await table.query(query)).items
+    kinds = Counter(str(item.get("kind", "")) for item in items)
+    created = [_seconds(str(item["createdAt"])) for item in items if "createdAt" in item]
+    age = max(0.0, now.timestamp() - min(created)) if created else 0.0
+    return JobQueue({kind: kinds[kind.value] for kind in JobKind}, age)
 
 
 async def count_unheld_jobs(table: Table, before: str) -> int:

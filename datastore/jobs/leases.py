@@ -55,6 +55,11 @@ class JobLease:
     noted_at: datetime
     cursor: str | None = None
 
+    @property
+    def is_first(self) -> bool:
+        """Whether no worker had the job before; asked before any progress is written."""
+        return self.job.started_at == iso_timestamp(self.noted_at)
+
     async def set_steps_left(self, left: int) -> None:
         """Set the number of steps that are left; the first call also sets the total."""
         self.total = left if self.total is None else self.total

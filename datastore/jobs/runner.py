@@ -10,16 +10,18 @@ from typing import TypeAlias
 from msgspec.structs import replace
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.errors import ExpectedFailure, Unavailable, Unreadable
+from penstock.datastore.errors import ErrorCode, ExpectedFailure, Unavailable, Unreadable
 from penstock.datastore.jobs.delete_group import delete_subtree
 from penstock.datastore.jobs.jobs import (
     JobKind,
     JobState,
     UnfinishedJob,
+    job_report,
     unfinished_jobs,
 )
 from penstock.datastore.jobs.leases import JobLease, JobLeaseLost, JobPaused, release_job, take_job
 from penstock.datastore.roles import ROOT, Caller, Role
+from penstock.datastore.work_reports import JobChange, WatchJob, ignore_report
 
 JobFunction: TypeAlias = Callable[[Access, JobLease], Awaitable[None]]
 
@@ -35,13 +37,14 @@ class JobWorker:
 
     `more_functions` has the functions of job kinds that need more than a table. `access` gives the
     table, the clock and the limits; permissions were checked when the job began. With `kinds` it
-    leaves the jobs of other kinds alone.
+    leaves the jobs of other kinds alone. `watch` learns of each change.
     """
 
     access: Access
     worker: str
     more_functions: Mapping[JobKind, JobFunction] = field(default_factory=dict)
     kinds: Collection[JobKind] = tuple(JobKind)
+    watch: WatchJob = ignore_report
 
     async def run(self) -> int:
         """Run every job that no other worker holds once; return the number of jobs that ended.
@@ -79,9 +82,11 @@ class JobWorker:
             raise
 
     async def _run_job(self, lease: JobLease) -> bool:
+        self._report(lease, JobChange.STARTED if lease.is_first else JobChange.CONTINUED)
         try:
             await self._call_function(lease)
         except JobLeaseLost:
+            self._report(lease, JobChange.LEASE_LOST)
             logger.warning("another worker took the job %s", lease.job.id)
             return False
         except JobPaused:
@@ -100,8 +105,16 @@ class JobWorker:
             raise
         except ExpectedFailure as failure:
             await lease.finish(JobState.FAILED, failure.message)
+            self._report(lease, JobChange.FAILED, failure.code)
         except Exception:
             logger.exception("the job %s failed", job.id)
             await lease.finish(JobState.FAILED, UNEXPECTED_FAILURE)
+            self._report(lease, JobChange.FAILED, ErrorCode.INTERNAL_SERVER_ERROR)
         else:
             await lease.finish(JobState.DONE)
+            self._report(lease, JobChange.DONE)
+
+    def _report(self, lease: JobLease, change: JobChange, code: ErrorCode | None = None) -> None:
+        job = replace(lease.job, done=lease.done)
+        now = self.access.clock.timestamp()
+        self.watch(job_report(job, change, now, None if code is None else code.value))

@@ -11,7 +11,7 @@ from itertools import groupby
 
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import Unavailable
-from penstock.datastore.ngsi.counts import IngestCounts, Tally
+from penstock.datastore.ngsi.counts import EventTotals, IngestCounts, Tally
 from penstock.datastore.ngsi.dead_letters import (
     DeadEvent,
     DeadLetter,
@@ -112,7 +112,7 @@ class IntakeBatch:
 
 @dataclass(frozen=True, slots=True)
 class BatchCommitter:
-    """Commits batches for one process of the sink; `shard` is its own row of every count."""
+    """Commits batches for one process of the sink, and counts their events in `totals`."""
 
     table: Table
     run_log: RunLog
@@ -120,6 +120,7 @@ class BatchCommitter:
     letter_files: LetterFiles
     clock: Clock
     segments: SegmentWriter
+    totals: EventTotals = field(default_factory=EventTotals)
 
     async def commit_batch(self, batch: IntakeBatch) -> Segment | None:
         """Commit a batch; return its segment, or None if nothing of it is left to store here.
@@ -127,6 +128,11 @@ class BatchCommitter:
         If a write of the batch fails, its error is raised and nothing is committed; UncertainCommit
         if that is not known.
         """
+        segment = await self._commit_events(batch)
+        self.totals.count(batch.tally)
+        return segment
+
+    async def _commit_events(self, batch: IntakeBatch) -> Segment | None:
         await self.catalog.record_paths(batch.tally.places)
         letters = await self.write_dead_letters(batch.dead_events, attempts=0)
         segment = await self.segments.write(batch.events) if batch.events else None

@@ -141,6 +141,37 @@ class Tally:
         return {at for at, counts in self._changes.items() if counts.pending > 0}
 
 
+@dataclass(slots=True)
+class EventTotals:
+    """The events that this process received and settled since its start.
+
+    An event that is replayed is not received again, but settled again.
+    """
+
+    received: int = 0
+    persisted: int = 0
+    duplicates: int = 0
+    dead_lettered: int = 0
+
+    def count(self, tally: Tally) -> None:
+        """Add changes that are committed; what they take from a state is left out."""
+        for at in tally.places:
+            changes = tally.changes(at)
+            self.received += changes.received
+            self.persisted += changes.persisted
+            self.duplicates += changes.duplicates
+            self.dead_lettered += max(0, changes.dead_lettered)
+
+    @property
+    def by_state(self) -> dict[str, int]:
+        return {
+            "received": self.received,
+            "persisted": self.persisted,
+            "duplicate": self.duplicates,
+            "dead": self.dead_lettered,
+        }
+
+
 @dataclass(slots=True, eq=False)
 class Settlement:
     """A segment whose events are stored, and the changes of the counts by it.

@@ -38,6 +38,10 @@ GROUP_ROWS: Final = 90
 GROUP_EVENTS: Final = 500
 RETRY_DELAY_SECONDS: Final = 1.0
 
+FAILING_SECONDS: Final = 10.0
+"""The time for which a failed commit counts, unless a later one succeeds. It ends by itself: where
+notifications are sent elsewhere meanwhile, no commit could show that the store works again."""
+
 SegmentHandler: TypeAlias = Callable[[Segment, Sequence[Event], Mapping[str, int]], None]
 """Receives a committed segment, its events, and the bytes in which each service sent them."""
 
@@ -87,6 +91,14 @@ class Inbox:
     in_flight: InFlightLimit
     hand_over: SegmentHandler
     _queue: ServiceQueue[_QueuedNotification] = field(default_factory=ServiceQueue)
+    _failed_at: float | None = None
+
+    @property
+    def is_failing(self) -> bool:
+        """Whether the latest commit failed a short time ago."""
+        if self._failed_at is None:
+            return False
+        return get_running_loop().time() - self._failed_at < FAILING_SECONDS
 
     async def accept_durably(self, notification: Notification, size: int) -> IntakeResult:
         """Accept a notification of `size` bytes; return once it is durable.
@@ -112,6 +124,7 @@ class Inbox:
                 raise
             except Exception:
                 logger.exception("notifications could not be kept")
+                self._failed_at = get_running_loop().time()
                 self._fail_group(group, Unavailable("The notification could not be kept."))
             finally:
                 for _ in group:
@@ -151,6 +164,7 @@ class Inbox:
                 uncertain = None
                 outcomes = await self._commit_group(group)
             except PenstockError as error:
+                self._note_failure(error)
                 if not again:
                     self._fail_group(group, error)
                     return
@@ -160,9 +174,14 @@ class Inbox:
                 check_cancelled()
                 await asyncio.sleep(RETRY_DELAY_SECONDS)
             else:
+                self._failed_at = None
                 for waiting, outcome in zip(group, outcomes, strict=True):
                     waiting.answer.set_result(outcome)
                 return
+
+    def _note_failure(self, error: PenstockError) -> None:
+        if isinstance(error, Unavailable):
+            self._failed_at = get_running_loop().time()
 
     async def _was_committed(self, uncertain: UncertainCommit) -> bool:
         segments = self.committer.segments
@@ -172,6 +191,7 @@ class Inbox:
         """Answer a group that an earlier attempt committed; who takes its run over stores it."""
         for waiting in group:
             self.in_flight.release(waiting.notification.service, waiting.load)
+            self.committer.totals.received += waiting.load.events
             waiting.answer.set_result(IntakeResult(waiting.load.events))
 
     def _fail_group(self, group: list[_QueuedNotification], error: PenstockError) -> None:

@@ -102,6 +102,15 @@ class NotificationSink:
             return None
         return await self.inbox.accept_durably(notification, size)
 
+    def require_writable(self) -> None:
+        """Raise Unavailable if the sink could not commit the latest notifications a short time ago.
+
+        A destination that cannot be written is no reason, because the events of all others are
+        stored; nor is a sink that is full, because other servers would fill up next.
+        """
+        if self.inbox.is_failing:
+            raise Unavailable("The latest notifications could not be kept.")
+
     async def take_over_runs(self) -> int:
         """Take over some runs that no worker holds, if there is capacity; return their number."""
         if self.in_flight.is_full:

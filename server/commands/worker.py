@@ -5,13 +5,17 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from penstock.datastore.work_reports import ExecutionReport, WatchExecution
 from penstock.server.commands.options import StoreOptions, setting_option
 from penstock.server.core.command_output import CommandFailed, ExitCode
 from penstock.server.runtime.stop_signals import StopSignals, run_until_stopped
 from penstock.server.runtime.stores import build_store, open_files, open_table
-from penstock.server.runtime.worker import WorkerLoop, row_engine_of
+from penstock.server.runtime.worker import WorkerLoop, row_engine_of, with_watch
 from penstock.server.settings.settings import Settings
 from penstock.server.telemetry.logs import configure_logging
+from penstock.server.telemetry.span_export import export_spans
+from penstock.server.telemetry.work_log import log_execution
+from penstock.server.telemetry.work_spans import WorkSpans, open_tracer
 
 _ONCE_HELP = "Stop when no execution is ready."
 
@@ -34,10 +38,10 @@ def worker(
 
 async def _run_worker(settings: Settings, once: bool, stop: StopSignals) -> None:
     engine = row_engine_of(settings)
-    async with open_table(settings) as table, open_files(settings) as files:
+    async with export_spans(), open_table(settings) as table, open_files(settings) as files:
         if problems := [*await table.verify(), *await files.verify()]:
             raise CommandFailed(*problems, code=ExitCode.STORE)
-        store = build_store(table, settings, files)
+        store = with_watch(build_store(table, settings, files), _watch(settings))
         runner = store.execution_worker(store.clock.new_id(), engine)
         if once:
             await runner.run_all()
@@ -45,3 +49,17 @@ async def _run_worker(settings: Settings, once: bool, stop: StopSignals) -> None
         working = WorkerLoop(runner, poll=settings.execution_poll_seconds)
         with stop.handled_by(lambda _signal: working.stop()):
             await working.work()
+
+
+def _watch(settings: Settings) -> WatchExecution:
+    """Log and trace what this worker does; no server learns of it."""
+    tracer = open_tracer()
+    spans = None if tracer is None else WorkSpans(tracer)
+
+    def watch(report: ExecutionReport) -> None:
+        if settings.access_log:
+            log_execution(report)
+        if spans is not None:
+            spans.execution(report)
+
+    return watch

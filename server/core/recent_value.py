@@ -1,4 +1,4 @@
-"""A value that is costly to make, made at most once a second however often it is wanted."""
+"""A value that is costly to make, made at most once in a time however often it is wanted."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -11,16 +11,21 @@ T = TypeVar("T")
 
 
 class RecentValue(Generic[T]):
-    """The latest value of `make`, at most a second old; all who wait at the same time share it.
+    """The latest value of `make`, at most `fresh` seconds old; all who wait together share it.
 
     Strangers may ask for it: their requests must cost neither processor time nor reads each.
     """
 
     def __init__(
-        self, make: Callable[[], Awaitable[T]], now: Callable[[], float] = monotonic
+        self,
+        make: Callable[[], Awaitable[T]],
+        now: Callable[[], float] = monotonic,
+        *,
+        fresh: float = FRESH_SECONDS,
     ) -> None:
         self._make = make
         self._now = now
+        self._fresh = fresh
         self._made: asyncio.Task[T] | None = None
         self._stale_at = 0.0
 
@@ -34,4 +39,4 @@ class RecentValue(Generic[T]):
         try:
             return await self._make()
         finally:
-            self._stale_at = self._now() + FRESH_SECONDS
+            self._stale_at = self._now() + self._fresh

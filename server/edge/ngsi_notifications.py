@@ -1,9 +1,11 @@
 """`POST /notify` and `/v2/notify`: NGSI notifications of context brokers, for the sink."""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from time import perf_counter
 from typing import Final
 
 from starlette.datastructures import Headers
@@ -16,6 +18,7 @@ from penstock.datastore.ngsi.directory import require_role
 from penstock.datastore.ngsi.inbox import IntakeResult
 from penstock.datastore.ngsi.intake.threads import run_in_notification_thread
 from penstock.datastore.ngsi.notification import (
+    MAX_CORRELATOR,
     NotificationDefaults,
     read_headers,
     read_notification,
@@ -42,10 +45,14 @@ from penstock.server.edge.response import (
     refusal_problem,
     stopping_problem,
 )
+from penstock.server.telemetry.work_log import NotificationLog
 
 PATHS: Final = ("/notify", "/v2/notify")
 ALLOWED_METHOD: Final = "POST"
 THREADED_BYTES: Final = 64 * 1024
+CORRELATOR: Final = "fiware-correlator"
+
+_CORRELATOR: Final = re.compile(rf"[ -~]{{1,{MAX_CORRELATOR}}}")
 
 _HEADERS: Final = encode_headers({"cache-control": "no-store", "x-content-type-options": "nosniff"})
 _JSON_HEADERS: Final = (*encode_headers({"content-type": MediaType.JSON.header}), *_HEADERS)
@@ -60,10 +67,12 @@ class NotifyApp:
     limiter: RateLimiter
     limits: Limits
     defaults: NotificationDefaults
+    log: NotificationLog | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = request_headers(scope)
-        request_id = request_id_of(headers)
+        request_id, began = request_id_of(headers), perf_counter()
+        correlator = correlator_of(headers, request_id)
         try:
             response = await self._respond(str(scope["method"]), headers, receive, request_id)
         except ClientGone:
@@ -74,7 +83,10 @@ class NotifyApp:
             response = _refusal_response(stopping_problem(), request_id)
         except Exception as error:
             response = _refusal_response(internal_problem(error, request_id), request_id)
-        await response.send(send, request_id)
+        if self.log is not None:
+            self.log.write(request_id, correlator, response.status, perf_counter() - began)
+        named = (*response.headers, (CORRELATOR.encode(), correlator.encode()))
+        await HttpResponse(response.status, response.body, named).send(send, request_id)
 
     async def _respond(
         self, method: str, headers: IndexedHeaders, receive: Receive, request_id: str
@@ -114,6 +126,12 @@ class NotifyApp:
         else:
             notification = read_notification(heading, body)
         return await self.sink.accept_notification(notification, len(body))
+
+
+def correlator_of(headers: Headers, request_id: str) -> str:
+    """Return the sender's `Fiware-Correlator`, else the request's id, which names it as well."""
+    given = headers.get(CORRELATOR, "")
+    return given if _CORRELATOR.fullmatch(given) else request_id
 
 
 def notify_routes(app: NotifyApp) -> list[Route]:

@@ -53,7 +53,8 @@ from penstock.server.samples.catalogue import DEFAULT_SIZE
 from penstock.server.samples.seeding import is_empty, seed
 from penstock.server.settings.settings import Settings
 from penstock.server.streams.registry import StreamRegistry
-from penstock.server.telemetry.tracing import export_spans
+from penstock.server.telemetry.instrument import Instrumentation
+from penstock.server.telemetry.span_export import export_spans
 
 logger = logging.getLogger("penstock.server")
 
@@ -132,7 +133,8 @@ async def serve_port(
         open_files(settings, url_of(settings, listeners.public)) as files,
         open_buckets(settings) as buckets,
     ):
-        store = build_store(table, settings, files, buckets)
+        instrumentation = Instrumentation.of(settings, siblings)
+        store = instrumentation.watch_work(build_store(table, settings, files, buckets))
         await store.finish_deletes()
         identity = await dev_identity(settings, store)
         streams = streams_of(settings)
@@ -140,7 +142,7 @@ async def serve_port(
         async with (
             watch_gates(gates),
             run_jobs_in_background(store) as store,
-            run_workers(store, settings) as store,
+            run_workers(store, settings, instrumentation) as store,
             maintain_executions(store, settings),
             sweep_files_periodically(store),
             open_destinations(settings) as destinations,
@@ -149,7 +151,7 @@ async def serve_port(
                 settings,
                 with_ingest(store, settings, destinations, sink),
                 identity,
-                Runtime(streams, sink, siblings, gates),
+                Runtime(streams, sink, siblings, gates, instrumentation),
             ) as app,
         ):
             announce()

@@ -6,6 +6,8 @@ line wakes it; the end of input stops it, also after the server was killed.
 
 import asyncio
 import logging
+import os
+import sys
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -20,12 +22,15 @@ from penstock.datastore.executions.row_engine import LOCAL_ENGINE, RowEngine
 from penstock.datastore.executions.turns import KeptPlace
 from penstock.datastore.executions.worker import ExecutionWorker
 from penstock.datastore.periodic import cancel_tasks, check_cancelled
+from penstock.datastore.store import Store
+from penstock.datastore.work_reports import ExecutionReport, WatchExecution
 from penstock.server.core.command_output import CommandFailed, ExitCode
 from penstock.server.runtime.child_process import open_further_lines, read_first_line
 from penstock.server.runtime.stop_signals import StopSignals, run_until_stopped
 from penstock.server.runtime.stores import build_store, open_files, open_table
 from penstock.server.settings.settings import Settings
 from penstock.server.telemetry.logs import configure_logging
+from penstock.server.telemetry.work_log import log_execution
 
 
 def row_engine_of(settings: Settings) -> RowEngine:
@@ -116,15 +121,32 @@ class WorkerProcessConfig(msgspec.Struct, frozen=True):
 
 async def _run_worker(orders: WorkerProcessConfig, settings: Settings, stop: StopSignals) -> None:
     async with open_table(settings) as table, open_files(settings) as files:
-        runner = build_store(table, settings, files).execution_worker(
-            orders.worker, row_engine_of(settings)
-        )
+        store = with_watch(build_store(table, settings, files), _watch_for_server(settings))
+        runner = store.execution_worker(orders.worker, row_engine_of(settings))
         runner = replace(runner, kept=orders.kept)
         worker = WorkerLoop(runner, poll=orders.poll, idle=orders.idle)
         listening = asyncio.create_task(_obey_lines(worker))
         with stop.handled_by(lambda _signal: worker.stop()):
             await worker.work()
         listening.cancel()
+
+
+def with_watch(store: Store, watch: WatchExecution) -> Store:
+    """Return a store whose workers report to `watch`."""
+    return replace(store, execution_rules=replace(store.execution_rules, watch=watch))
+
+
+def _watch_for_server(settings: Settings) -> WatchExecution:
+    """Log each change, and send it to the server as a line of standard output."""
+
+    def watch(report: ExecutionReport) -> None:
+        if settings.access_log:
+            log_execution(report)
+        # A server that is gone ends this process; what it does until then, nobody counts.
+        with suppress(OSError):
+            os.write(sys.stdout.fileno(), msgspec.json.encode(report) + b"\n")
+
+    return watch
 
 
 async def _obey_lines(worker: WorkerLoop) -> None:

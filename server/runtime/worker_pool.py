@@ -8,29 +8,41 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from typing import NoReturn
 
+import msgspec
+
 from penstock.datastore.errors import PenstockError
 from penstock.datastore.executions.turns import KeptPlace
 from penstock.datastore.periodic import PeriodicTask, cancel_tasks, repeat_when_set
 from penstock.datastore.store import Store
+from penstock.datastore.work_reports import ExecutionReport, WatchExecution, ignore_report
 from penstock.server.runtime.child_process import settings_for_process, start_process
 from penstock.server.runtime.worker import WorkerProcessConfig, require_engine
 from penstock.server.settings.settings import Settings
+from penstock.server.telemetry.instrument import Instrumentation
 
 IDLE_SECONDS = 60.0
+HEARING_SECONDS = 1.0
+"""The time in which the last reports of a process that ended are read."""
 
 logger = logging.getLogger("penstock.executions")
 
 
 @asynccontextmanager
-async def run_workers(store: Store, settings: Settings) -> AsyncIterator[Store]:
+async def run_workers(
+    store: Store, settings: Settings, instrumentation: Instrumentation | None = None
+) -> AsyncIterator[Store]:
     """Run executions in worker processes; yields the store that wakes them.
 
     Executions made ready through this store start at once, others within
-    `settings.execution_poll_seconds`. Raises CommandFailed if the workers lack what the settings
-    require.
+    `settings.execution_poll_seconds`. What the processes do is shown to the `instrumentation`.
+    Raises CommandFailed if the workers lack what the settings require.
     """
     require_engine(settings)
-    pool = WorkerPool(store, settings)
+    if instrumentation is None:
+        pool = WorkerPool(store, settings)
+    else:
+        pool = WorkerPool(store, settings, instrumentation.show_from_worker)
+        instrumentation.count_workers(lambda: len(pool.processes))
     running = asyncio.create_task(pool.run())
     try:
         yield replace(store, on_execution_ready=pool.wake)
@@ -46,8 +58,11 @@ class WorkerPool:
     one is kept for callers who have no execution running: nobody holds all of them.
     """
 
-    def __init__(self, store: Store, settings: Settings) -> None:
+    def __init__(
+        self, store: Store, settings: Settings, watch: WatchExecution = ignore_report
+    ) -> None:
         self._store = store
+        self._watch_report = watch
         self._settings = settings
         self._poll = settings.execution_poll_seconds
         self._kept = KeptPlace(f"@{store.clock.new_id()}", settings.execution_workers - 1)
@@ -107,15 +122,27 @@ class WorkerPool:
         orders = WorkerProcessConfig(
             worker, settings_for_process(self._settings), self._poll, IDLE_SECONDS, kept
         )
-        process = await start_process("penstock.server.runtime.worker", orders)
+        process = await start_process("penstock.server.runtime.worker", orders, answers=True)
         self._processes[worker] = process
         watching = asyncio.create_task(self._watch(worker, process))
         self._watching.add(watching)
         watching.add_done_callback(self._watching.discard)
         return worker
 
+    async def _hear(self, process: Process) -> None:
+        """Pass on what the process reports, a line for each change, until it has ended."""
+        while process.stdout is not None and not process.stdout.at_eof():
+            # A library may print what is no report, or a line longer than any.
+            with suppress(msgspec.DecodeError, ValueError):
+                line = await process.stdout.readline()
+                self._watch_report(msgspec.json.decode(line, type=ExecutionReport))
+
     async def _watch(self, worker: str, process: Process) -> None:
+        hearing = asyncio.create_task(self._hear(process))
         code = await process.wait()
+        # Whatever it has left running may hold its output open.
+        await asyncio.wait([hearing], timeout=HEARING_SECONDS)
+        await cancel_tasks([hearing])
         del self._processes[worker]
         if code == 0:
             return

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import socket
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
 from typing import Final
 
@@ -75,10 +75,13 @@ async def gather_metrics(registry: Collector, siblings: Siblings) -> ProcessMetr
 
 
 @asynccontextmanager
-async def share_metrics(registry: Collector, siblings: Siblings) -> AsyncIterator[None]:
-    """Answer the siblings' requests for metrics."""
+async def share_metrics(
+    registry: Collector, siblings: Siblings, refresh: Callable[[], Awaitable[None]]
+) -> AsyncIterator[None]:
+    """Answer the siblings' requests for metrics; `refresh` is called before each answer."""
 
     async def answer(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await refresh()
         writer.write(encode_metrics(registry))
         writer.close()
 

@@ -1,16 +1,18 @@
 """Attaches metrics, tracing and the access log to the application, its loaders and its store."""
 
-from collections.abc import Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, replace
 
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
+from penstock.datastore.ngsi.sink import NotificationSink
 from penstock.datastore.objects.instrumentation import InstrumentedFiles
 from penstock.datastore.objects.port import NO_FILES
 from penstock.datastore.store import Store
 from penstock.datastore.table.instrumentation import EndCallback, InstrumentedTable, WatchBatch
+from penstock.datastore.work_reports import ExecutionReport, JobReport
 from penstock.graphql_jit import FallbackReason
 from penstock.schema.engine.engine import GraphQLEngine
 from penstock.server.connections.gate import Gates
@@ -19,6 +21,8 @@ from penstock.server.settings.settings import DATABASE, Settings
 from penstock.server.telemetry.metrics import Metrics
 from penstock.server.telemetry.operation import AccessLog, ObservedApp, WatchOperation
 from penstock.server.telemetry.tracing import Tracing, open_tracing
+from penstock.server.telemetry.work_log import log_execution, log_job
+from penstock.server.telemetry.work_spans import WorkSpans
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,7 @@ class Instrumentation:
     metrics: Metrics | None
     tracing: Tracing | None
     log: AccessLog | None
+    work_spans: WorkSpans | None = None
 
     @classmethod
     def of(cls, settings: Settings, siblings: Siblings | None = None) -> "Instrumentation":
@@ -38,9 +43,10 @@ class Instrumentation:
             else open_tracing("aws.dynamodb", settings.table)
         )
         return cls(
-            Metrics(siblings) if settings.metrics else None,
+            Metrics(siblings, settings.store) if settings.metrics else None,
             traced,
             AccessLog(settings.log_format) if settings.access_log else None,
+            None if traced is None else traced.make_work_spans(),
         )
 
     @property
@@ -48,6 +54,31 @@ class Instrumentation:
         """The watchers of operations; the span's comes first, so the others run inside it."""
         sources = [*self._sources, *(() if self.log is None else (self.log,))]
         return tuple(source.operation for source in sources)
+
+    def watch_work(self, store: Store) -> Store:
+        """Return a store that reports executions and jobs; so does every store made of it."""
+        rules = replace(store.execution_rules, watch=self._show_execution)
+        return replace(store, execution_rules=rules, watch_job=self._show_job)
+
+    def _show_execution(self, report: ExecutionReport) -> None:
+        if self.log is not None:
+            log_execution(report)
+        self.show_from_worker(report)
+
+    def show_from_worker(self, report: ExecutionReport) -> None:
+        """Count and trace what a worker process of this server did, which has logged it itself."""
+        if self.metrics is not None:
+            self.metrics.work.execution(report)
+        if self.work_spans is not None:
+            self.work_spans.execution(report)
+
+    def _show_job(self, report: JobReport) -> None:
+        if self.log is not None:
+            log_job(report)
+        if self.metrics is not None:
+            self.metrics.work.job(report)
+        if self.work_spans is not None:
+            self.work_spans.job(report)
 
     def instrument_store(self, store: Store) -> Store:
         """Return a store that shows its calls and loader batches."""
@@ -71,6 +102,18 @@ class Instrumentation:
             gauges.count_cache("documents", lambda: engine.cached_documents)
             gauges.count_cache("persisted", lambda: engine.cached_persisted_texts)
             gauges.count_streams(lambda: len(streams))
+
+    def report_work(self, store: Store, sink: NotificationSink | None) -> None:
+        """Report what waits for workers, and the events of the sink."""
+        if self.metrics is not None:
+            self.metrics.count_queues(store.read_queues)
+            if sink is not None:
+                self.metrics.work.count_sink(sink)
+
+    def count_workers(self, workers: Callable[[], int]) -> None:
+        """Report the number of worker processes."""
+        if self.metrics is not None:
+            self.metrics.work.count_workers(workers)
 
     def count_fallbacks(self, reasons: Mapping[FallbackReason, int]) -> None:
         """Report the counters in `reasons`, of operations that ran interpreted."""

@@ -40,6 +40,7 @@ from penstock.server.telemetry.operation import (
     OperationRecord,
     Transport,
 )
+from penstock.server.telemetry.work_metrics import ReadQueues, WorkMetrics, expose_info
 
 PATH = "/metrics"
 OPEN_METRICS: Final = "application/openmetrics-text"
@@ -254,15 +255,17 @@ class UnreadableMetrics(Collector):
 class Metrics:
     """The metrics of one application, in a separate registry."""
 
-    def __init__(self, siblings: Siblings | None = None) -> None:
+    def __init__(self, siblings: Siblings | None = None, store: str = "sqlite") -> None:
         self._siblings = siblings
         self.registry = registry = CollectorRegistry()
+        expose_info(registry, store)
         ProcessCollector(registry=registry)
         PlatformCollector(registry=registry)
         self.operation = OperationMetrics(registry).start
         self.call = TableCallMetrics(registry).start
         self.file_call = FileCallMetrics(registry).start
         self.gauges = GaugeMetrics(registry)
+        self.work = WorkMetrics(registry)
         batches = Histogram(
             "penstock_loader_batch_size",
             "Keys in each batch that a loader read.",
@@ -284,11 +287,16 @@ class Metrics:
         """Report the connections behind the gates."""
         self.registry.register(ConnectionMetrics(gates))
 
+    def count_queues(self, read: ReadQueues) -> None:
+        """Report the queues; of several processes only the first one does."""
+        if self._siblings is None or self._siblings.index == 0:
+            self.work.count_queues(read)
+
     def share_with_siblings(self) -> AbstractAsyncContextManager[None]:
         """Send the metrics to the server's other processes on request, if there are any."""
         if self._siblings is None:
             return nullcontext()
-        return share_metrics(self.registry, self._siblings)
+        return share_metrics(self.registry, self._siblings, self.work.refresh)
 
     def route(self) -> Route:
         """Return `/metrics`, in OpenMetrics if the client accepts it; it needs no token.
@@ -307,6 +315,7 @@ class Metrics:
 
     async def _write(self, kind: str) -> bytes:
         encode, _ = choose_encoder(kind)
+        await self.work.refresh()
         if self._siblings is None:
             return encode(self.registry)
         return encode(await gather_metrics(self.registry, self._siblings))

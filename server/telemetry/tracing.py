@@ -1,26 +1,19 @@
 """OpenTelemetry spans: one for each operation, loader batch and call of the store.
 
 Spans hold names, sizes and costs, but no document, argument, key or value. There are none unless
-OpenTelemetry's SDK is configured before the application opens. They go to a collector if
-OpenTelemetry's own variables name one.
+OpenTelemetry's SDK is configured before the application opens.
 """
 
-import asyncio
-import os
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from importlib import import_module
-from threading import Thread
-from typing import Any, Final
+from typing import Final
 
 from opentelemetry import context, trace
-from opentelemetry.trace import ProxyTracerProvider, Span, SpanKind, StatusCode, Tracer
+from opentelemetry.trace import Span, SpanKind, StatusCode, Tracer
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from penstock.datastore.errors import ErrorCode
 from penstock.datastore.table.instrumentation import EndCallback, StoreCall, watch_nothing
-from penstock.server.core.command_output import CommandFailed, ExitCode
 from penstock.server.telemetry.operation import OK, OperationEnded, OperationRecord
+from penstock.server.telemetry.work_spans import WorkSpans, open_tracer
 
 _CALLERS: Final = TraceContextTextMapPropagator()
 _FAULTS: Final = frozenset(
@@ -34,6 +27,10 @@ class Tracing:
     def __init__(self, tracer: Tracer, system: str, table: str) -> None:
         self._tracer = tracer
         self._names = {"db.system.name": system, "db.collection.name": table}
+
+    def make_work_spans(self) -> WorkSpans:
+        """Make what makes the spans of executions and jobs."""
+        return WorkSpans(self._tracer)
 
     def operation(self, seen: OperationRecord) -> OperationEnded:
         """Begin the operation's span, the parent of the others; it continues the caller's trace."""
@@ -100,10 +97,8 @@ class Tracing:
 
 def open_tracing(system: str, table: str) -> Tracing | None:
     """Return the tracing if the SDK or an agent is configured, else None, which costs nothing."""
-    provider = trace.get_tracer_provider()
-    if isinstance(provider, ProxyTracerProvider):
-        return None
-    return Tracing(provider.get_tracer("penstock"), system, table)
+    tracer = open_tracer()
+    return None if tracer is None else Tracing(tracer, system, table)
 
 
 def _describe(span: Span, seen: OperationRecord) -> None:
@@ -126,45 +121,3 @@ def _describe(span: Span, seen: OperationRecord) -> None:
             span.set_attribute(name, value)
     if _FAULTS.intersection(seen.codes):
         span.set_status(StatusCode.ERROR)
-
-
-FLUSH_SECONDS: Final = 2.0
-
-_ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
-
-
-@asynccontextmanager
-async def export_spans() -> AsyncIterator[None]:
-    """Export spans if a collector is configured, and flush the rest at the end.
-
-    If an agent configured the SDK already, that stays. Raises CommandFailed if the SDK is not
-    installed. A collector that does not answer at the end is given up after FLUSH_SECONDS.
-    """
-    if not _is_exporting() or not isinstance(trace.get_tracer_provider(), ProxyTracerProvider):
-        yield
-        return
-    provider = _provider()
-    trace.set_tracer_provider(provider)
-    try:
-        yield
-    finally:
-        # A daemon thread can be abandoned; the SDK itself would wait for half a minute.
-        flushing = Thread(target=provider.shutdown, daemon=True)
-        flushing.start()
-        await asyncio.to_thread(flushing.join, FLUSH_SECONDS)
-
-
-def _is_exporting() -> bool:
-    disabled = os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true"
-    return not disabled and any(os.environ.get(name) for name in _ENDPOINTS)
-
-
-def _provider() -> Any:
-    try:
-        return import_module("penstock.server.telemetry.otlp").provider()
-    except ModuleNotFoundError as error:
-        raise CommandFailed(
-            f"{_ENDPOINTS[0]} names a collector, but {error.name} is not installed: install "
-            "Penstock with its extra `otel`.",
-            code=ExitCode.USAGE,
-        ) from error

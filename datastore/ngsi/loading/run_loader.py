@@ -275,6 +275,7 @@ class RunLoader:
         if not await self._join_commit(opened, settlement):
             letters = await self.committer.write_dead_letters(opened.dead, attempts=opened.attempts)
             await commit(self.committer.table, [*settlement.writes, *letters])
+        self.committer.totals.count(opened.tally)
         shared.events += opened.events
         shared.dead += len(opened.dead)
         shared.tables |= opened.tables
@@ -299,6 +300,7 @@ class RunLoader:
             counts = {PERSISTED: opened.events - len(opened.dead), DEAD: len(opened.dead)}
             writes = [*letters, *opened.tally.writes(self.committer.segments.shard)]
             await ledger.mark_loaded(run, counts, writes)
+            self.committer.totals.count(opened.tally)
 
 
 def error_text(error: Exception) -> str:

@@ -7,6 +7,7 @@ import sys
 from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -16,10 +17,12 @@ from penstock.datastore.executions.files import errors_key, output_key
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store
+from penstock.datastore.work_reports import ExecutionReport
 from penstock.server.runtime.stores import build_store, open_files, open_table
 from penstock.server.runtime.worker import WorkerProcessConfig
 from penstock.server.runtime.worker_pool import WorkerPool, run_workers
 from penstock.server.settings.settings import Settings
+from penstock.server.telemetry.instrument import Instrumentation
 from tests.datastore.executions.lookup_pipelines import lookup_pipeline
 from tests.datastore.executions.sample_executions import (
     ANN,
@@ -33,7 +36,7 @@ from tests.datastore.executions.sample_executions import (
     ready_execution,
 )
 from tests.support.consistency_check import faults
-from tests.support.patience import HUNG_SECONDS
+from tests.support.patience import HUNG_SECONDS, until
 
 pytestmark = pytest.mark.xdist_group("pool")
 
@@ -83,6 +86,53 @@ async def test_no_process_is_there_without_work_and_one_comes_with_it(
     assert await read_content(store.files, output_key(made)) == OUTPUT
     assert await read_content(store.files, errors_key(made)) == ERRORS
     assert await faults(store.table) == []
+
+
+async def test_what_processes_do_is_counted_in_their_server(
+    store: Store, pipeline: Pipeline, settings: Settings
+) -> None:
+    instrumentation = Instrumentation.of(settings)
+    metrics = instrumentation.metrics
+    assert metrics is not None
+
+    def value(name: str, **labels: str) -> float | None:
+        return metrics.registry.get_sample_value(f"penstock_{name}", labels)
+
+    async with run_workers(store, settings, instrumentation) as pooled:
+        assert value("execution_workers") == 0
+        made = await ready_execution(pooled, pipeline)
+        await wait_for_state(store, made, "success")
+        assert value("execution_workers") in (1, 2)
+    assert value("execution_workers") == 0
+    assert value("executions_started_total", mode="job") == 1
+    assert value("executions_ended_total", mode="job", state="succeeded") == 1
+    assert value("execution_rows_total", outcome="failed") == 1
+    assert value("execution_bytes_total", direction="read") == len(INPUT)
+
+
+async def test_a_killed_process_is_told_as_a_lost_claim(
+    store: Store, pipeline: Pipeline, settings: Settings
+) -> None:
+    told: list[ExecutionReport] = []
+    rules = replace(store.execution_rules, watch=told.append)
+    made = await ready_execution(store, pipeline, LONG)
+    pool = WorkerPool(replace(store, execution_rules=rules), settings, told.append)
+    running = asyncio.create_task(pool.run())
+    await until(lambda: told)
+    for process in pool.processes:
+        os.kill(process, signal.SIGKILL)
+    await wait_for_state(store, made, "success", "failed")
+    running.cancel()
+    await asyncio.wait([running])
+    await pool.stop()
+    found = [(one.change.value, one.attempt, one.reason) for one in told]
+    assert found == [
+        ("started", 1, None),
+        ("claim_lost", 1, "worker_died"),
+        ("taken_over", 2, None),
+        ("succeeded", 2, None),
+    ]
+    assert {one.id for one in told} == {made.id}
 
 
 async def test_a_process_looks_values_up_in_the_datasets_of_the_plan(

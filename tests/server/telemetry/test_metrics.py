@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,12 @@ from starlette.applications import Starlette
 
 from penstock.datastore import errors
 from penstock.datastore.errors import ErrorCode, RequestRefused
+from penstock.datastore.executions.records import ExecutionMode
+from penstock.datastore.jobs.jobs import JobKind
 from penstock.datastore.store import Store
 from penstock.datastore.table.instrumentation import RetryReason, StoreCall
 from penstock.datastore.table.port import ConditionFailed
+from penstock.datastore.work_reports import LostClaim
 from penstock.graphql_jit import FallbackReason
 from penstock.server.connections.gate import ConnectionGate, EndReason, Gates, Stage, time_limits
 from penstock.server.settings.settings import Settings
@@ -28,19 +32,32 @@ from tests.faults.dynamodb_proxy import Fault
 from tests.support.application import CREATE, FIND, SECRET, open_application, open_faulty_table
 
 CODES = {*(code.value for code in ErrorCode), "OK", "ABORTED"}
-LABELS = {
+LABELS: dict[str, set[str]] = {
     "type": {"query", "mutation", "subscription", "unknown"},
     "transport": {"http", "sse", "websocket"},
     "code": CODES,
     "method": {"get", "query", "transact", "write"},
-    "outcome": {"ok", "condition_failed", "limit_exceeded", "refused", "unavailable", "failed"},
+    "outcome": {
+        *("ok", "condition_failed", "limit_exceeded", "refused", "unavailable", "failed"),
+        "succeeded",
+    },
     "reason": {
         *(again.value for again in RetryReason),
         *(reason.value for reason in FallbackReason),
         *(reason.value for reason in EndReason),
+        *(reason.value for reason in LostClaim),
     },
     "loader": {"pipelines", "groups", "jobs", "pipeline_versions", "pipeline_version_pages"},
     "cache": {"documents", "persisted"},
+    "version": {version("penstock")},
+    "store": {"sqlite"},
+    "state": {
+        *("waiting", "running", "succeeded", "failed", "cancelled", "done"),
+        *("received", "persisted", "duplicate", "dead"),
+    },
+    "mode": {*ExecutionMode},
+    "kind": {*JobKind},
+    "direction": {"read", "written"},
 }
 """Every label of ours with all its values, without buckets and the interpreter's name."""
 

@@ -13,8 +13,8 @@ from opentelemetry.trace import ProxyTracerProvider
 
 from penstock.datastore.store import Store
 from penstock.server.core.command_output import CommandFailed, ExitCode
-from penstock.server.telemetry import tracing
-from penstock.server.telemetry.tracing import export_spans
+from penstock.server.telemetry import span_export
+from penstock.server.telemetry.span_export import export_spans
 from tests.support.application import CREATE, SECRET, open_application
 from tests.support.loopback_server import Answer, Connection, LoopbackServer, Request
 from tests.support.patience import HUNG_SECONDS
@@ -70,7 +70,7 @@ async def test_a_missing_sdk_is_told_with_what_to_install(
         raise ModuleNotFoundError("no module", name="opentelemetry.exporter")
 
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", HERE)
-    monkeypatch.setattr(tracing, "import_module", missing)
+    monkeypatch.setattr(span_export, "import_module", missing)
     with pytest.raises(CommandFailed, match="with its extra `otel`") as raised:
         async with export_spans():
             pass
@@ -88,7 +88,7 @@ async def test_what_is_left_is_sent_in_the_end(
     may_stop.set()
     provider = Provider(may_stop)
     monkeypatch.setenv(variable, HERE)
-    monkeypatch.setattr(tracing, "_provider", lambda: provider)
+    monkeypatch.setattr(span_export, "_provider", lambda: provider)
     async with export_spans():
         assert tracer_providers[1:] == [provider]
         assert not provider.stopped
@@ -101,8 +101,8 @@ async def test_a_collector_that_does_not_answer_is_given_up(
     may_stop = Event()
     provider = Provider(may_stop)
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", HERE)
-    monkeypatch.setattr(tracing, "_provider", lambda: provider)
-    monkeypatch.setattr(tracing, "FLUSH_SECONDS", 0.05)
+    monkeypatch.setattr(span_export, "_provider", lambda: provider)
+    monkeypatch.setattr(span_export, "FLUSH_SECONDS", 0.05)
     async with export_spans():
         pass
     assert not provider.stopped

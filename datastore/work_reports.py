@@ -1,0 +1,108 @@
+"""Reports of executions and jobs: what metrics, logs and traces learn of work in the background.
+
+A report holds ids that the server made, counts and times, and no name, message or value of a user.
+"""
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Final, TypeAlias
+
+import msgspec
+
+
+class ExecutionChange(StrEnum):
+    """A change of an execution; a claim that is lost changes nothing but who works on it."""
+
+    CREATED = "created"
+    STARTED = "started"
+    TAKEN_OVER = "taken_over"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    RETRIED = "retried"
+    CLAIM_LOST = "claim_lost"
+
+    @property
+    def is_end(self) -> bool:
+        return self in _ENDS_OF_EXECUTIONS
+
+
+_ENDS_OF_EXECUTIONS: Final = frozenset(
+    (ExecutionChange.SUCCEEDED, ExecutionChange.FAILED, ExecutionChange.CANCELLED)
+)
+
+
+class LostClaim(StrEnum):
+    """The reason for which a worker lost its claim."""
+
+    CANCELLED = "cancelled"
+    REMOVED = "removed"
+    TAKEN_OVER = "taken_over"
+    WORKER_DIED = "worker_died"
+
+
+class ExecutionReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One change of an execution, at an epoch time in seconds, after it was committed.
+
+    `waited` are the seconds from when it was ready to its start, `seconds` those from its start to
+    its end; None for other changes, and without a start. Rows and bytes are those that a worker
+    processed: an end with a copied result has none. `reason` is the code of a failure, or a
+    LostClaim.
+    """
+
+    change: ExecutionChange
+    id: str
+    pipeline: str
+    mode: str
+    at: float
+    attempt: int = 0
+    waited: float | None = None
+    seconds: float | None = None
+    rows_succeeded: int = 0
+    rows_failed: int = 0
+    bytes_read: int = 0
+    bytes_written: int = 0
+    reason: str | None = None
+
+
+class JobChange(StrEnum):
+    """A change of a job; one that is continued was paused, or held by another worker before."""
+
+    CREATED = "created"
+    STARTED = "started"
+    CONTINUED = "continued"
+    DONE = "done"
+    FAILED = "failed"
+    LEASE_LOST = "lease_lost"
+
+    @property
+    def is_end(self) -> bool:
+        return self in (JobChange.DONE, JobChange.FAILED)
+
+
+class JobReport(msgspec.Struct, frozen=True, kw_only=True):
+    """One change of a job, at an epoch time in seconds, after it was committed.
+
+    `waited` are the seconds from its creation to its start, `seconds` those from its start to its
+    end; None for other changes. `reason` is the code of a failure.
+    """
+
+    change: JobChange
+    id: str
+    kind: str
+    at: float
+    waited: float | None = None
+    seconds: float | None = None
+    steps: int = 0
+    reason: str | None = None
+
+
+WatchExecution: TypeAlias = Callable[[ExecutionReport], None]
+"""Called with each change that this process makes; it must not fail."""
+
+WatchJob: TypeAlias = Callable[[JobReport], None]
+"""Called with each change that this process makes; it must not fail."""
+
+
+def ignore_report(_report: ExecutionReport | JobReport) -> None:
+    """Tell nobody."""
