@@ -5,7 +5,7 @@ an object with its content, and reads replaced objects again; it reports all oth
 be repeated. After a crash the next worker continues at the cursor, the last object handled.
 """
 
-from asyncio import Semaphore, gather, get_running_loop, sleep
+from asyncio import Semaphore, gather, get_running_loop, sleep, timeout
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
@@ -17,6 +17,7 @@ from penstock.datastore.access.access import Access
 from penstock.datastore.audio.add_tracks import TrackAdder, TrackDraft
 from penstock.datastore.audio.buckets import AudioSource
 from penstock.datastore.audio.edit_tracks import TrackEditor
+from penstock.datastore.audio.endpoint_rules import unusable_endpoint
 from penstock.datastore.audio.imports.moved_tracks import (
     ImportScope,
     MissingObjects,
@@ -113,7 +114,14 @@ SECONDS_PER_TRACK: Final = 0.01
 units that a partition has per second."""
 
 MAX_TURN_SECONDS: Final = 30
-"""The seconds that an import runs before it pauses for other jobs."""
+"""The seconds that an import runs before it pauses for other jobs; it ends its step before."""
+
+QUICK_SECONDS: Final = 2
+"""The seconds of a step after which the next one is larger. Slow buckets have small steps."""
+
+MAX_OBJECT_SECONDS: Final = 15
+MAX_LISTING_SECONDS: Final = 60
+"""The seconds after which a user's bucket counts as one that does not answer."""
 
 REPLACED: Final = ObjectState(None, is_upload=False)
 
@@ -141,11 +149,14 @@ class _AudioImport:
             await self.lease.set_steps_left(await self._check_tracks(search, began))
         missing = MissingTracks(self.access, await search.read_missing())
         while entries := await self._list_objects(self.lease.cursor or ""):
-            for start in range(0, len(entries), STEP):
-                step = entries[start : start + STEP]
+            size = least = min(STEP, CONCURRENT_READS)
+            while entries:
+                step, entries = entries[:size], entries[size:]
                 stepped = clock()
                 written = await self._import_objects(step, missing)
                 await self.lease.advance(len(step), step[-1].key)
+                is_quick = clock() - stepped < QUICK_SECONDS
+                size = min(2 * size, STEP) if is_quick else least
                 await sleep(max(0.0, written * SECONDS_PER_TRACK - (clock() - stepped)))
                 await self._give_way(began)
         await self._report(await search.failures())
@@ -162,12 +173,16 @@ class _AudioImport:
         It can be repeated, and then does not look at marked tracks again.
         """
         keys, contents, after = set[str](), set[str](), ""
+        clock = get_running_loop().time
+        is_foreign = self.lease.job.connection is not None
         while entries := await self._list_objects(after):
             keys |= {entry.key for entry in entries}
             contents |= {content_hash(entry.etag, entry.size) for entry in entries}
             after = entries[-1].key
             if len(keys) > MAX_OBJECTS:
                 raise LimitExceeded("objects of an import", MAX_OBJECTS, len(keys))
+            if is_foreign and clock() - began > MAX_LISTING_SECONDS:
+                raise unusable_endpoint()
             await self.lease.advance()
         async with self._open_source() as source:
             async for track in search.candidates(keys, contents):
@@ -275,10 +290,14 @@ class _AudioImport:
         self, source: AudioSource, key: str, state: ObjectState
     ) -> TrackDraft | PenstockError:
         """Read the draft of an object, or return the error."""
+        connection = self.lease.job.connection
         async with self.reading:
             try:
-                connection = self.lease.job.connection
-                return await self._registrar.read_draft(source, key, connection, state)
+                # Our own files are copied first, which takes as long as they are large.
+                async with timeout(None if connection is None else MAX_OBJECT_SECONDS):
+                    return await self._registrar.read_draft(source, key, connection, state)
+            except TimeoutError:
+                return unusable_endpoint()
             except PenstockError as error:
                 return error
 

@@ -1,5 +1,6 @@
 """Buckets of users over AWS's library, which is imported when the first of them is opened."""
 
+from asyncio import get_running_loop
 from collections.abc import Callable, Iterator
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
@@ -23,6 +24,10 @@ from penstock.datastore.objects.port import (
 )
 from penstock.datastore.objects.s3 import S3Files
 
+READ_SECONDS: Final = 8.0
+LEAST_SPEED: Final = 64 * 1024
+"""The bytes of a second that a bucket has to send; READ_SECONDS are given beyond that."""
+
 DENIALS: Final = frozenset(
     (
         "403",
@@ -37,6 +42,9 @@ DENIALS: Final = frozenset(
     )
 )
 """The codes with which S3 denies access; any other text of an answer is not passed on."""
+
+
+_UNANSWERED: Final[tuple[type[Exception], ...]] = (RuntimeError, Unavailable, *LOST_ANSWER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +79,16 @@ class UserBucket:
             return await self.files.stat(key)
 
     async def read(self, key: str, *, start: int = 0, end: int | None = None) -> Chunks:
+        """Read at a least speed: a bucket that sends byte by byte holds up what it is read for."""
+        clock = get_running_loop().time
+        last = clock() + READ_SECONDS
         with _translate_errors():
             async with aclosing(self.files.read(key, start=start, end=end)) as chunks:
                 async for chunk in chunks:
                     yield chunk
+                    last += len(chunk) / LEAST_SPEED
+                    if clock() > last:
+                        raise Unavailable("The bucket sends too slowly.")
 
     async def list_entries(
         self, prefix: str, after: str = "", limit: int = LISTING
@@ -114,7 +128,9 @@ def _translate_errors() -> Iterator[None]:
             words = "The bucket does not let the server in."
             raise IllegalState(words, refused.code) from refused
         raise unusable_endpoint() from refused
-    except (BotoCoreError, KeyError, Unavailable, *LOST_ANSWER) as error:
-        # An answer lacks what S3 always sends, or a retry might help. But a user's bucket may never
-        # answer again, so nobody waits for it.
+    except (BotoCoreError, LookupError, TypeError, ValueError, ArithmeticError) as error:
+        # An answer lacks what S3 always sends, or has it in a form that S3 never sends.
+        raise unusable_endpoint() from error
+    except _UNANSWERED as error:
+        # A retry might help. But a user's bucket may never answer again, so nobody waits for it.
         raise unusable_endpoint() from error

@@ -17,6 +17,7 @@ from penstock.datastore.dynamodb.failures import LOST_ANSWER, own_credentials
 from penstock.datastore.dynamodb.retry import Attempts
 from penstock.datastore.errors import NotFound, RequestRefused, Unavailable
 from penstock.datastore.objects import port
+from penstock.datastore.objects.foreign_answers import DirectSession
 from penstock.datastore.objects.port import (
     LISTING,
     Chunks,
@@ -71,22 +72,6 @@ async def open_client(
         session._connector_args["socket_factory"] = sockets  # noqa: SLF001
         entered.meta.events.register("before-call.s3", _keep_region)
     return entered
-
-
-class DirectRequests(NamedTuple):
-    """The requests of an aiohttp session, none of which follows a redirect."""
-
-    session: Any
-
-    async def request(self, *args: Any, **kwargs: Any) -> Any:
-        return await self.session.request(*args, **kwargs, allow_redirects=False)
-
-
-class DirectSession(AIOHTTPSession):  # type: ignore[misc]  # the library has no types
-    """The HTTP session of a user's bucket: the user's answers do not choose where requests go."""
-
-    async def _get_session(self, proxy_url: str | None) -> DirectRequests:
-        return DirectRequests(await super()._get_session(proxy_url))
 
 
 def _keep_region(params: dict[str, Any], **_: Any) -> None:
@@ -308,10 +293,11 @@ class S3Files:
         more = True
         while more and len(entries) < limit:
             last = entries[-1].key if entries else after
-            page = await self._call(
-                "list_objects_v2", Prefix=prefix, StartAfter=last, MaxKeys=limit - len(entries)
-            )
+            most = limit - len(entries)
+            page = await self._call("list_objects_v2", Prefix=prefix, StartAfter=last, MaxKeys=most)
             more, contents = page["IsTruncated"], page.get("Contents", ())
+            if len(contents) > most:
+                raise Unavailable("The bucket lists more than it was asked for.")
             found = [FileEntry(each["Key"], each["Size"], each["ETag"]) for each in contents]
             _check_progress(last, [entry.key for entry in found], more=more)
             entries += found
