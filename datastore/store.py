@@ -32,12 +32,12 @@ from penstock.datastore.jobs.jobs import (
     Job,
     JobKind,
     JobQueue,
-    Jobs,
     count_unheld_jobs,
     job_report,
     read_job_queue,
 )
 from penstock.datastore.jobs.leases import JobLease
+from penstock.datastore.jobs.repository import Jobs
 from penstock.datastore.jobs.runner import JobWorker
 from penstock.datastore.listening.library_sweep import sweep_libraries
 from penstock.datastore.listening.repository import Listening

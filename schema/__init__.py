@@ -20,7 +20,7 @@ from penstock.schema.calculations.calculations import (
 from penstock.schema.calculations.evaluation import EvaluationQuery
 from penstock.schema.calculations.mutations import CalculationMutation
 from penstock.schema.core.failures import HANDLERS
-from penstock.schema.core.jobs import Job, JobQuery
+from penstock.schema.core.jobs import Job, JobMutation, JobQuery
 from penstock.schema.core.scalars import SCALARS
 from penstock.schema.datasets.datasets import (
     ReferenceDataset,
@@ -85,6 +85,7 @@ class Mutation(
     AudioMutation,
     StorageMutation,
     OldStorageMutation,
+    JobMutation,
     RunMutation,
     NgsiMutation,
 ):

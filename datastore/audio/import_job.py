@@ -44,12 +44,13 @@ from penstock.datastore.errors import (
     PenstockError,
     Unavailable,
 )
-from penstock.datastore.jobs.jobs import Job, JobKind, job_item, new_job
+from penstock.datastore.jobs.jobs import Job, JobKind, new_job
 from penstock.datastore.jobs.leases import JobLease
+from penstock.datastore.jobs.rows import creation_writes
 from penstock.datastore.objects.port import LISTING, FileEntry
-from penstock.datastore.table.commit import Attempts, StaleRead, Write, already_done, commit
+from penstock.datastore.table.commit import Attempts, StaleRead, commit
 from penstock.datastore.table.limits import WRITE_OPERATIONS
-from penstock.datastore.table.port import Missing, Put
+from penstock.datastore.table.port import Put
 from penstock.datastore.text import character_problem
 
 MAX_PREFIX: Final = 1024
@@ -85,9 +86,9 @@ class AudioImporter:
             listed.require_room(MAX_IMPORTS)
             about = {"connection": connection_id, "prefix": prefix}
             job = new_job(self.access, JobKind.IMPORT_AUDIO, **about)
-            created = Write(Put(job_item(job), Missing()), already_done)
+            created = creation_writes(job)
             try:
-                await commit(self.access.table, [created, listed.adding_write(job)])
+                await commit(self.access.table, [*created, listed.adding_write(job)])
             except StaleRead:
                 continue
             self.on_job_created(job)

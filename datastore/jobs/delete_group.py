@@ -15,8 +15,9 @@ from penstock.datastore.access.access import Access, group_not_found_error, key_
 from penstock.datastore.errors import IllegalState, NotFound, Unavailable
 from penstock.datastore.groups.repository import Groups
 from penstock.datastore.groups.rows import close_shards, count_group, remove_group
-from penstock.datastore.jobs.jobs import Job, JobKind, find_jobs, job_item, new_job
+from penstock.datastore.jobs.jobs import Job, JobKind, find_jobs, new_job
 from penstock.datastore.jobs.leases import JobLease
+from penstock.datastore.jobs.rows import creation_writes
 from penstock.datastore.manifest.delete import delete_manifest
 from penstock.datastore.records import Group, Resource
 from penstock.datastore.resources.delete import ResourceDeleter
@@ -24,7 +25,7 @@ from penstock.datastore.resources.reading import ResourceReader
 from penstock.datastore.resources.steps import RemainingSteps
 from penstock.datastore.resources.write import ResourceWriter
 from penstock.datastore.roles import ROOT, GroupPath, Role, covers
-from penstock.datastore.table.commit import Attempts, Write, already_done, commit
+from penstock.datastore.table.commit import Attempts, Write, commit
 from penstock.datastore.table.items import read_rows, resource_id
 from penstock.datastore.table.layout import GRANT, GROUP, KINDS, MANIFEST, OWNED, KindDefinition
 from penstock.datastore.table.pages import query_pages
@@ -37,7 +38,6 @@ from penstock.datastore.table.port import (
     Exists,
     Item,
     Missing,
-    Put,
     Query,
     Range,
     Update,
@@ -87,8 +87,8 @@ class GroupDeletions:
         job, given_up = new_job(self.access, JobKind.DELETE_GROUP, group=path), ""
         async for _ in Attempts():
             try:
-                made = Write(Put(job_item(job), Missing()), already_done)
-                await commit(self.access.table, [made, self._mark_write(path, job, given_up)])
+                made = creation_writes(job)
+                await commit(self.access.table, [*made, self._mark_write(path, job, given_up)])
             except _MarkedByOtherJob as marked:
                 (standing,) = await find_jobs(self.access.table, [marked.job])
                 if standing is not None and not standing.is_over:

@@ -2,20 +2,16 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
-import msgspec
-
-from penstock.datastore.access.access import Access, not_found_error
-from penstock.datastore.errors import NotFound, Unreadable
+from penstock.datastore.access.access import Access
 from penstock.datastore.records import StoredRecord
 from penstock.datastore.roles import GroupPath
-from penstock.datastore.table.items import load, read_or_report, read_rows, resource_id
+from penstock.datastore.table.items import load, read_rows, resource_id
 from penstock.datastore.table.layout import JOB
-from penstock.datastore.table.port import Attributes, Item, Query, Table
+from penstock.datastore.table.port import Attributes, Query, Table
 from penstock.datastore.text import is_id
 from penstock.datastore.work_reports import JobChange, JobReport
 
@@ -31,12 +27,13 @@ class JobKind(StrEnum):
 
 
 class JobState(StrEnum):
-    """The state of a job: waiting, running, done, or failed."""
+    """The state of a job: waiting, running, done, failed, or cancelled."""
 
     PENDING = "pending"
     RUNNING = "running"
     DONE = "done"
     FAILED = "failed"
+    CANCELLED = "cancelled"
 
 
 class Job(StoredRecord, frozen=True, kw_only=True):
@@ -64,7 +61,7 @@ class Job(StoredRecord, frozen=True, kw_only=True):
 
     @property
     def is_over(self) -> bool:
-        return self.state in (JobState.DONE, JobState.FAILED)
+        return self.state not in (JobState.PENDING, JobState.RUNNING)
 
 
 def new_job(access: Access, kind: JobKind, **about: Any) -> Job:
@@ -98,26 +95,19 @@ def _seconds(timestamp: str) -> float:
     return datetime.fromisoformat(timestamp).timestamp()
 
 
-def job_item(job: Job) -> Item:
-    """The row of an unfinished job, listed for the workers."""
-    attributes = msgspec.to_builtins(job)
-    del attributes["id"]
-    return {**JOB.item(id=job.id), **attributes}
-
-
 async def find_jobs(table: Table, ids: Sequence[str]) -> list[Job | None]:
     """Read jobs, aligned with the ids; raises Unreadable."""
-    return [None if row is None else _read_job(row) for row in await _find_rows(table, ids)]
+    return [None if row is None else read_job(row) for row in await find_job_rows(table, ids)]
 
 
-async def _find_rows(table: Table, ids: Sequence[str]) -> list[Attributes | None]:
+async def find_job_rows(table: Table, ids: Sequence[str]) -> list[Attributes | None]:
     """Read jobs: consistent gets of `pk = J:<id>, sk = J`, batched; aligned with the ids."""
     keys = {id: JOB.key(id=id) for id in ids if is_id(id)}
     rows = await read_rows(table, keys.values(), consistent=True)
     return [rows.get(keys[id]) if id in keys else None for id in ids]
 
 
-def _read_job(item: Attributes) -> Job:
+def read_job(item: Attributes) -> Job:
     return load(Job, item, id=resource_id(item))
 
 
@@ -172,28 +162,3 @@ async def count_unheld_jobs(table: Table, before: str) -> int:
         str(item["createdAt"]) < before and str(item.get("heldUntil", "")) < before
         for item in page.items
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Jobs:
-    """The jobs that the caller may see: their own, and those about groups they may know."""
-
-    access: Access
-
-    async def many(self, ids: Sequence[str]) -> list[Job | NotFound]:
-        """Get jobs; one answer for each id, aligned."""
-        rows = await _find_rows(self.access.table, ids)
-        return [not_found_error("job") if row is None else self._admit(row) for row in rows]
-
-    def _admit(self, row: Attributes) -> Job | NotFound:
-        job = read_or_report(_read_job, row)
-        if isinstance(job, Unreadable):
-            own = row.get("createdBy") == self.access.caller.user_id
-            return job if own else not_found_error("job")
-        return job if self._may_follow(job) else not_found_error("job")
-
-    def _may_follow(self, job: Job) -> bool:
-        caller = self.access.caller
-        if job.created_by == caller.user_id:
-            return True
-        return job.group is not None and caller.sees(job.group)

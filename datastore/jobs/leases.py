@@ -1,5 +1,6 @@
 """The lease of a worker on a job: while it is renewed, no other worker takes the job."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -7,11 +8,11 @@ from typing import Final, NoReturn
 
 from penstock.datastore.clock import Clock, iso_timestamp
 from penstock.datastore.jobs.jobs import Job, JobState
+from penstock.datastore.jobs.rows import HOLD_ATTRIBUTES, ending_updates
 from penstock.datastore.table.items import load
 from penstock.datastore.table.layout import JOB
 from penstock.datastore.table.port import (
     INDEX_HASH,
-    TTL,
     AllOf,
     AnyOf,
     Compare,
@@ -23,11 +24,8 @@ from penstock.datastore.table.port import (
     Value,
 )
 
-HOLD_ATTRIBUTES: Final = ("worker", "heldUntil")
 LEASE_TIME: Final = timedelta(seconds=30)
 NOTE_INTERVAL: Final = timedelta(seconds=1)
-JOB_RETENTION: Final = timedelta(days=7)
-"""The time for which a job that is over can still be read."""
 
 
 class JobLeaseLost(Exception):
@@ -84,13 +82,12 @@ class JobLease:
         now = self.clock.now()
         ended: dict[str, Value] = {
             "state": state.value,
-            "finishedAt": iso_timestamp(now),
             "done": self.total if state is JobState.DONE and self.total else self.done,
-            TTL: int((now + JOB_RETENTION).timestamp()),
         }
         if message is not None:
             ended["message"] = message
-        await self._write(ended, remove=(INDEX_HASH, *HOLD_ATTRIBUTES))
+        update = Update(key=JOB.key(id=self.job.id), set=ended, condition=self._is_ours)
+        await self._send(ending_updates(self.job, update, now))
 
     async def _write_progress(self) -> None:
         self.noted_at = self.clock.now()
@@ -100,13 +97,16 @@ class JobLease:
         }
         known = {"total": self.total, "cursor": self.cursor}
         found |= {name: value for name, value in known.items() if value is not None}
-        await self._write(found)
-
-    async def _write(self, changes: dict[str, Value], remove: tuple[str, ...] = ()) -> None:
-        ours = Compare("worker", "=", self.worker)
         key = JOB.key(id=self.job.id)
+        await self._send([Update(key=key, set=found, condition=self._is_ours)])
+
+    @property
+    def _is_ours(self) -> Compare:
+        return Compare("worker", "=", self.worker)
+
+    async def _send(self, updates: Sequence[Update]) -> None:
         try:
-            await self.table.transact([Update(key=key, set=changes, remove=remove, condition=ours)])
+            await self.table.transact(updates)
         except ConditionFailed as failed:
             raise JobLeaseLost from failed
 

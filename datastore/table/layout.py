@@ -146,6 +146,8 @@ API_KEY = row("AK:{id}", "AK", "AK:{user}")
 SECRET = row("K:{name}", "K")
 SCHEMA_MARKER = row("SM", "SM")
 JOB = row("J:{id}", "J", "J:pending")
+JOB_OF_GROUP = row("JG:{group}", "JL:{id}")
+JOB_OF_USER = row("JU:{user}", "JL:{id}")
 EXECUTION = row("PE:{id}", "PE:P", "P:{pipeline}")
 EXECUTION_PLAN = row("PE:{id}", "PEP")
 EXECUTION_EVENT = row("PE:{id}", "PEH:{seq.10}")
@@ -224,6 +226,8 @@ ROWS = (
     SECRET,
     SCHEMA_MARKER,
     JOB,
+    JOB_OF_GROUP,
+    JOB_OF_USER,
     LIBRARY,
     AUDIO,
     AUDIO_BY_ARTIST,

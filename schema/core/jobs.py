@@ -8,8 +8,10 @@ from strawberry import UNSET
 from penstock.datastore.audio.records import ImportFailure as ImportFailureRecord
 from penstock.datastore.audio.records import ImportFailureCode
 from penstock.datastore.jobs import jobs as records
-from penstock.schema.core.context import After, Before, First, Info, Last
-from penstock.schema.core.descriptions import describe_values
+from penstock.datastore.roles import GroupPath
+from penstock.schema.core.context import After, Before, First, Info, Last, unset_to_none
+from penstock.schema.core.descriptions import InputOf, describe_values
+from penstock.schema.core.failures import IllegalState, NotFound, NotPermitted
 from penstock.schema.core.relay import (
     Connection,
     Node,
@@ -41,6 +43,9 @@ describe_values(
         records.JobState.RUNNING: "A server works on the job.",
         records.JobState.DONE: "The job finished all its steps.",
         records.JobState.FAILED: "The job failed; its `message` says why.",
+        records.JobState.CANCELLED: (
+            "The user who requested the job cancelled it. What it had done stays done."
+        ),
     },
 )
 strawberry.enum(
@@ -158,3 +163,73 @@ class JobQuery:
         id: Annotated[strawberry.ID, strawberry.argument(description="The global id of the job.")],
     ) -> records.Job | None:
         return await info.context.loaders.jobs.load(parse_key("Job", id))
+
+    @strawberry.field(
+        graphql_type=Connection[Job],
+        description=(
+            "The jobs that the caller requested or, with `group`, those about the group and the "
+            "groups below it that the caller may know of; the newest first."
+        ),
+    )
+    @staticmethod
+    async def jobs(
+        info: Info,
+        group: Annotated[
+            GroupPath | None,
+            strawberry.argument(
+                description="The path of a group. The default is the caller's own jobs."
+            ),
+        ] = UNSET,
+        states: Annotated[
+            list[records.JobState] | None,
+            strawberry.argument(
+                description="The states of which the jobs must have one. The default is any state."
+            ),
+        ] = UNSET,
+        first: First = UNSET,
+        after: After = UNSET,
+        last: Last = UNSET,
+        before: Before = UNSET,
+    ) -> Connection[records.Job]:
+        about, wanted = unset_to_none(group), frozenset(unset_to_none(states) or ())
+        return await read_connection(
+            info,
+            ("jobs", about, sorted(wanted)),
+            page_from_arguments(first, after, last, before),
+            lambda window: info.context.session.jobs.page(about, wanted, window),
+        )
+
+
+@strawberry.type(description="The result of cancelling a job.")
+class CancelJobPayload:
+    job: records.Job = strawberry.field(
+        graphql_type=Job, description="The job, which is cancelled now or was so before."
+    )
+
+
+CancelJobResult = Annotated[
+    CancelJobPayload | NotFound | NotPermitted | IllegalState,
+    strawberry.union(
+        "CancelJobResult", description="The cancelled job, or the reason why it goes on."
+    ),
+]
+
+
+@strawberry.input(description="The job to cancel.")
+class CancelJobInput:
+    id: strawberry.ID = strawberry.field(description="The global id of the job.")
+
+
+@strawberry.type
+class JobMutation:
+    @strawberry.mutation(
+        graphql_type=CancelJobResult,
+        description=(
+            "Cancel an import of the caller that is not over. It ends within seconds, and what it "
+            "has added stays. The deletion of a group cannot be cancelled."
+        ),
+    )
+    @staticmethod
+    async def cancel_job(info: Info, input: InputOf[CancelJobInput]) -> CancelJobPayload:
+        jobs = info.context.session.jobs
+        return CancelJobPayload(job=await jobs.cancel(parse_key("Job", input.id)))

@@ -113,6 +113,36 @@ async def test_follow_a_job(ask: Ask) -> None:
     assert (await ask(JOB, {"id": id}, as_caller("eve", "/eu=admin"))).code == "NOT_FOUND"
 
 
+JOBS = """query($group: GroupPath, $states: [JobState!]) {
+  jobs(group: $group, states: $states) { nodes { kind state createdBy } } }"""
+IMPORT = """mutation($input: ImportAudioInput!) { importAudio(input: $input) {
+  ...on ImportAudioPayload { job { id } } } }"""
+CANCEL = """mutation($input: CancelJobInput!) { cancelJob(input: $input) {
+  __typename ...on CancelJobPayload { job { state } } ...on IllegalState { state } } }"""
+
+
+async def test_list_jobs(ask: Ask) -> None:
+    """list jobs"""
+    await ask.create_groups()
+    await ask.input(CASCADE, path="/usa", cascade=True)
+    deletion = {"kind": "DELETE_GROUP", "state": "PENDING", "createdBy": "root"}
+    assert (await ask(JOBS, {"group": "/usa"})).value == {"nodes": [deletion]}
+    assert (await ask(JOBS, {"group": "/eu"})).value == {"nodes": []}
+    assert (await ask(JOBS, {})).value == {"nodes": [deletion]}
+    assert (await ask(JOBS, {"states": ["DONE"]})).value == {"nodes": []}
+    assert (await ask(JOBS, {"group": "/usa"}, as_caller("eve", "/eu=admin"))).code == "NOT_FOUND"
+
+
+async def test_cancel_a_job(ask: Ask) -> None:
+    """cancel a job"""
+    id = (await ask.input(IMPORT, prefix="audio/root/uploads/"))["job"]["id"]
+    assert await ask.input(CANCEL, id=id) == {
+        "__typename": "CancelJobPayload",
+        "job": {"state": "CANCELLED"},
+    }
+    assert await ask.store.run_jobs("a worker") == 0
+
+
 async def test_list_the_children_of_a_group(ask: Ask) -> None:
     """list the children of a group"""
     await ask.create_groups("/usa", "/usa2", "/usa/south", "/usa/north", "/usa/north/seattle")

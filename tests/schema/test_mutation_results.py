@@ -107,6 +107,13 @@ CASES: dict[tuple[str, str], Case] = {
     ("DeleteGroupResult", "IllegalState"): Case(
         "deleteGroup", {"path": "/usa"}, "ILLEGAL_STATE", None, {"state": "NOT_EMPTY"}
     ),
+    ("CancelJobResult", "NotFound"): Case("cancelJob", {"id": "no job"}, "NOT_FOUND", ["id"]),
+    ("CancelJobResult", "NotPermitted"): Case(
+        "cancelJob", {"id": "deletion"}, "FORBIDDEN", None, {}, READER
+    ),
+    ("CancelJobResult", "IllegalState"): Case(
+        "cancelJob", {"id": "deletion"}, "ILLEGAL_STATE", None, {"state": "PENDING"}
+    ),
     ("CreatePipelineResult", "NotFound"): Case(
         "createPipeline", draft("new", group="/nowhere"), "NOT_FOUND", ["group"]
     ),
@@ -367,6 +374,10 @@ CREATE_EXECUTION = """mutation($input: CreateExecutionInput!) {
   createExecution(input: $input) { ...on CreateExecutionPayload { execution { id } } } }"""
 
 
+DELETE_GONE = """mutation { deleteGroup(input: {path: "/gone", cascade: true}) {
+  ...on DeleteGroupPayload { job { id } } } }"""
+
+
 async def resources(ask: Ask) -> dict[str, str]:
     """Make the resources of the cases, by name; the heavy one has many grants."""
     await ask.create_groups()
@@ -395,6 +406,9 @@ async def resources(ask: Ask) -> dict[str, str]:
         await ask.store.table.write([Put(row) for row in rows])
     await fill_open_uploads(ask.store.table, "cora")
     made["letter"] = await store_dead_letter(ask.store)
+    await ask.create_groups("/gone")
+    await ask.make("/gone", "going")
+    made["deletion"] = (await ask(DELETE_GONE)).value["job"]["id"]
     return made
 
 

@@ -14,7 +14,7 @@ from penstock.datastore.errors import (
     PenstockError,
     QuotaExceeded,
 )
-from penstock.datastore.jobs.leases import JOB_RETENTION
+from penstock.datastore.jobs.rows import JOB_RETENTION
 from penstock.datastore.objects.port import check_key
 from penstock.datastore.table.items import load
 from penstock.datastore.table.layout import IMPORT_FAILURE

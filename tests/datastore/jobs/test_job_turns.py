@@ -1,18 +1,19 @@
 """The creators of jobs take turns, whatever one of them has waiting."""
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.jobs.jobs import JobKind, job_item, new_job
+from penstock.datastore.jobs.jobs import JobKind, new_job
 from penstock.datastore.jobs.leases import JobLease, JobPaused
+from penstock.datastore.jobs.rows import creation_writes
 from penstock.datastore.jobs.runner import JobWorker
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
-from penstock.datastore.table.port import Put
+from penstock.datastore.table.commit import commit
 
 
 async def begin(store: Store, user: str) -> str:
     access = Access(store.table, Caller(user, {}), store.clock, store.list_budget)
     job = new_job(access, JobKind.IMPORT_AUDIO, prefix=store.clock.new_id())
-    await store.table.transact([Put(job_item(job))])
+    await commit(store.table, creation_writes(job))
     return job.id
 
 

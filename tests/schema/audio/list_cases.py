@@ -6,13 +6,17 @@ The library belongs to the caller in the tests of all lists.
 from dataclasses import replace
 from typing import Any, TypeAlias
 
+import msgspec
+
 from penstock.datastore.audio.imports.report import describe_failure, failure_item
 from penstock.datastore.audio.names import album_place, artist_place, object_hash
 from penstock.datastore.audio.object_keys import owned_prefix
 from penstock.datastore.audio.records import Tags
 from penstock.datastore.errors import NotFound
-from penstock.datastore.jobs.jobs import Job, JobKind, JobState, job_item
+from penstock.datastore.jobs.jobs import Job, JobKind, JobState
+from penstock.datastore.jobs.rows import creation_writes
 from penstock.datastore.store import Store
+from penstock.datastore.table.commit import commit
 from penstock.datastore.table.port import Put
 from penstock.schema.core.relay import GlobalId
 from tests.datastore.audio.sample_library import draft
@@ -84,6 +88,7 @@ AUDIO_LISTS: dict[str, Row] = {
         "title",
         TITLES[:3],
     ),
+    "jobs": ("Query.jobs", ("jobs",), "", "state", ["PENDING", "DONE", "DONE"]),
     "failures of an import": (
         "Job.failures",
         (f'job(id: "{GlobalId("Job", JOB).encode()}")', "failures"),
@@ -155,6 +160,9 @@ async def audio_catalogue(store: Store) -> None:
         failure_item(connections.access, JOB, describe_failure(f"{name}.txt", NotFound("none")))
         for name in "abc"
     ]
-    await store.table.write([Put(job_item(job)), *map(Put, failures)])
+    await store.table.write([Put(failure) for failure in failures])
+    for state in (JobState.PENDING, JobState.DONE, JobState.DONE):
+        await commit(store.table, creation_writes(msgspec.structs.replace(job, state=state)))
+        job = msgspec.structs.replace(job, id=store.clock.new_id())
     for n in range(2):
         await connections.add_role(f"s{n}", "my-music", "us-east-1", ROLE)

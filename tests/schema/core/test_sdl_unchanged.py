@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "c5342d0ab6380da374e3e49557890b9f4b26f39e6231da5c0ffe9da35a8a58ff"
+STRUCTURE = "0c823a8881b1da7a8002e77018e64780a7aef1500e41ec5e775710156a0f440e"
 SMALL = '''
 """The fields that read data."""
 type Query {

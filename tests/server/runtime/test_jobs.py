@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 
 from penstock.datastore.errors import Unavailable
-from penstock.datastore.jobs.jobs import JobKind, JobState, job_item, new_job
+from penstock.datastore.jobs.jobs import JobKind, JobState, new_job
+from penstock.datastore.jobs.rows import creation_writes
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
+from penstock.datastore.table.commit import commit
 from penstock.datastore.table.layout import JOB
-from penstock.datastore.table.port import Put, Table, Update
+from penstock.datastore.table.port import Table, Update
 from penstock.schema.core.relay import parse_global_id
 from penstock.server.runtime.maintenance import run_jobs_in_background
 from tests.datastore.jobs.sample_subtree import assert_only_the_rest, begin_deletion, follow, plant
@@ -96,7 +98,7 @@ async def test_a_deletion_does_not_wait_for_imports(
     monkeypatch.setattr(Store, "_import_audio", import_slowly)
     access = store.open_session(SUPER).groups.access
     importing = new_job(access, JobKind.IMPORT_AUDIO, prefix="audio/super/uploads/")
-    await store.table.transact([Put(job_item(importing))])
+    await commit(store.table, creation_writes(importing))
     async with run_jobs_in_background(store, seconds=0.05):
         await begun.wait()
         job = await begin_deletion(store)
