@@ -27,7 +27,7 @@ from penstock.datastore.work_reports import (
 from penstock.server.core.recent_value import RecentValue
 
 QUEUES_SECONDS: Final = 10.0
-"""The age up to which the queues are not read again: 100 read units in 10 seconds are the most."""
+"""The age up to which the queues are not read again, however many scrape."""
 
 TIMEOUT_SECONDS: Final = 1.0
 
