@@ -348,7 +348,7 @@ class Store:
         """Read how much waits for workers, and for how long.
 
         That takes 9 queries and one batch, 4.5 read units where nothing waits, and 61 where much
-        does; 100 with the longest names of users, as long as an execution has no more than 4 KB.
+        does; 225 with the longest names and prefixes, if no execution has more than 4 KB.
         """
         claims = Claims(self.table, self.clock, self.execution_rules)
         return await claims.read_queue(), await read_job_queue(self.table, self.clock.now())

@@ -248,8 +248,7 @@ async def open_app(
     """Build the application over an open store; its GraphiQL page can act as `identity`."""
     runtime = Runtime(streams_of(settings)) if runtime is None else runtime
     instrumentation = runtime.instrumentation or Instrumentation.of(settings, runtime.siblings)
-    if runtime.gates is not None:
-        instrumentation.count_connections(runtime.gates)
+    instrumentation.count_connections(runtime.gates)
     own_files = store.files if isinstance(store.files, LocalFiles) else None
     cursors = Cursors(await store.cursor_key())
     store = instrumentation.instrument_store(instrumentation.watch_work(store))

@@ -285,7 +285,8 @@ class Settings(WorkerSettings, NgsiSettings, QuotaSettings, LimitSettings):
     )
     access_log: bool = Field(
         True,
-        description="Whether each operation is logged: its name, type, digest, outcome and cost.",
+        description="Whether each operation is logged (its name, type, digest, outcome and cost), "
+        "each notification, and the start and the end of each execution and job.",
     )
     shutdown_seconds: int = Field(
         10,

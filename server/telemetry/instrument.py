@@ -120,9 +120,9 @@ class Instrumentation:
         if self.metrics is not None:
             self.metrics.count_fallbacks(reasons)
 
-    def count_connections(self, gates: Gates) -> None:
-        """Report the connections that are open, refused and let go."""
-        if self.metrics is not None:
+    def count_connections(self, gates: Gates | None) -> None:
+        """Report the connections that are open, refused and let go, if they are known."""
+        if self.metrics is not None and gates is not None:
             self.metrics.count_connections(gates)
 
     def share_with_siblings(self) -> AbstractAsyncContextManager[None]:

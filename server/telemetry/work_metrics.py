@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from functools import partial
 from importlib.metadata import version
 from itertools import product
@@ -27,7 +27,7 @@ from penstock.datastore.work_reports import (
 from penstock.server.core.recent_value import RecentValue
 
 QUEUES_SECONDS: Final = 10.0
-"""The age up to which the queues are not read again: 100 read units in 10 seconds are the most."""
+"""The age up to which the queues are not read again, however many scrape."""
 
 TIMEOUT_SECONDS: Final = 1.0
 
@@ -64,26 +64,27 @@ def _seconds(name: str, words: str, registry: CollectorRegistry, label: str) -> 
     return Histogram(name, words, (label,), registry=registry, buckets=_SECONDS)
 
 
+_EXECUTION_COUNTERS: Final[Mapping[ExecutionChange, tuple[str, str]]] = {
+    ExecutionChange.CREATED: ("requested", "Executions created."),
+    ExecutionChange.STARTED: (
+        "started",
+        "Executions that a worker claimed for the first time since they were ready.",
+    ),
+    ExecutionChange.TAKEN_OVER: (
+        "taken_over",
+        "Executions that were claimed again, after a pause or another worker.",
+    ),
+    ExecutionChange.RETRIED: ("retried", "Executions that were begun anew."),
+}
+
+
 class ExecutionMetrics:
     """The metrics of executions that this server and its worker processes work on."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._changes = {
             change: _counter(f"penstock_executions_{name}", words, registry, mode=ExecutionMode)
-            for change, name, words in (
-                (ExecutionChange.CREATED, "requested", "Executions created."),
-                (
-                    ExecutionChange.STARTED,
-                    "started",
-                    "Executions that a worker claimed for the first time since they were ready.",
-                ),
-                (
-                    ExecutionChange.TAKEN_OVER,
-                    "taken_over",
-                    "Executions that were claimed again, after a pause or another worker.",
-                ),
-                (ExecutionChange.RETRIED, "retried", "Executions that were begun anew."),
-            )
+            for change, (name, words) in _EXECUTION_COUNTERS.items()
         }
         self._ended = _counter(
             "penstock_executions_ended",

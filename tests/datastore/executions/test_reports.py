@@ -11,10 +11,11 @@ from penstock.datastore.executions.create import ExecutionRequest
 from penstock.datastore.executions.queue import COUNTED, SAMPLED
 from penstock.datastore.executions.records import ExecutionRules
 from penstock.datastore.executions.rows import SHARD_COUNT
+from penstock.datastore.jobs.jobs import COUNTED as COUNTED_JOBS
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store
 from penstock.datastore.table.instrumentation import MeteredTable
-from penstock.datastore.table.layout import EXECUTION_DUE
+from penstock.datastore.table.layout import EXECUTION, EXECUTION_DUE, JOB
 from penstock.datastore.table.port import Item, Put
 from penstock.datastore.work_reports import ExecutionChange, ExecutionReport
 from tests.datastore.executions.sample_executions import (
@@ -198,6 +199,27 @@ async def test_the_queue_costs_the_same_however_long_it_is(
     # 8 queries of 125 rows, 96 executions that are there or not, and no job.
     assert 8 * 1.5 < long <= 8 * 1.5 + SAMPLED * 0.5 + 0.5 == 60.5
     assert await read_queue(store) == (COUNTED, 0, 60.0)
+
+
+@on_sqlite
+async def test_the_longest_names_make_the_queues_cost_four_times_as_much(store: Store) -> None:
+    """Executions are 4 KB long here, of the longest name, and imports of the longest prefix."""
+    name, prefix = "\N{GRINNING FACE}" * 255, "p" * 1024
+    rows: list[Item] = []
+    for number in range(2 * COUNTED):
+        row = {**waiting_row(number, 1_660_000_000_000), "by": name}
+        rows.append(row)
+        if number < SAMPLED:
+            id = str(row["sk"])[-36:]
+            rows.append({**EXECUTION.item(id=id, pipeline=id), "message": "m" * 3700})
+    created = store.clock.timestamp()
+    for number in range(2 * COUNTED_JOBS):
+        job: Item = {"kind": "import_audio", "createdAt": created, "createdBy": name}
+        job |= {"prefix": prefix, "cursor": prefix, "worker": "w" * 60, "connection": "c" * 36}
+        rows.append({**JOB.item(id=f"0197f000-0000-7000-8000-{number:012x}"), **job})
+    for start in range(0, len(rows), 25):
+        await store.table.write([Put(row) for row in rows[start : start + 25]])
+    assert 200 < await cost_of_queues(store) <= 225
 
 
 async def cost_of_queues(store: Store) -> float:
