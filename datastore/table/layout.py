@@ -138,6 +138,7 @@ GROUP = row("G:{parent}", "G:{group}")
 GROUP_COUNT = row("GC:{group}", "GC:{shard.2}")
 SHARED_PIPELINE = row("PS:{group}", "PS:{owner}:{id}")
 TAG = row("T:{group}:{key}", "T:{value}:{kind}:{id}")
+NAME_WORD = row("NW:{group}:{kind}", "NW:{word}:{id}")
 TAG_VALUE_COUNT = row("TA:{group}:{key}", "TA:{kind}:{depth.2}:{value~}")
 TAG_KEY_COUNT = row("TA:{group}:{key~}", "TA:{kind}", "TA:{group}:{kind}")
 TOMBSTONE = Template("X:{kind}")
@@ -217,6 +218,7 @@ ROWS = (
     GROUP_COUNT,
     SHARED_PIPELINE,
     TAG,
+    NAME_WORD,
     TAG_VALUE_COUNT,
     TAG_KEY_COUNT,
     IDEMPOTENCY,

@@ -15,6 +15,7 @@ from penstock.datastore.table.layout import (
     KEPT,
     LISTED,
     MANIFEST_COUNT,
+    NAME_WORD,
     OPEN_PREFIX,
     SHARED_PIPELINE,
     TAG,
@@ -76,6 +77,10 @@ def _lists_execution(operation: Operation) -> bool:
     return any(_leads(leader, operation.key.pk) for leader in leaders)
 
 
+def _finds_by_word(operation: Operation) -> bool:
+    return _leads(NAME_WORD.pk.leader, operation.key.pk)
+
+
 def _leads(leader: str, text: str) -> bool:
     return text.startswith(leader + SEPARATOR)
 
@@ -89,6 +94,7 @@ FORMS: Final[Sequence[RowForm]] = (
     RowForm(8, "What groups and users keep is counted for quotas.", _counts_what_is_kept),
     RowForm(9, "Counts of notifications name the segments to be stored.", _names_open_segment),
     RowForm(10, "Small rows list the executions of a group.", _lists_execution),
+    RowForm(11, "Rows find things by the words of their names.", _finds_by_word),
 )
 
 

@@ -26,6 +26,7 @@ from penstock.schema.core.context import (
     unset_to_none,
 )
 from penstock.schema.core.descriptions import describe_values
+from penstock.schema.core.name_filter import NameFilter
 from penstock.schema.core.relay import Connection, page_from_arguments, parse_key, read_connection
 from penstock.schema.core.scalars import DateTime
 
@@ -231,6 +232,7 @@ def resource_selection(
     tags: TagFilter | None,
     include_child_groups: bool | None,
     order: Order | None,
+    name: NameFilter | None,
 ) -> ListRequest:
     """Return the selection of resources, and their order, that the arguments of a list describe."""
     return ListRequest(
@@ -238,6 +240,7 @@ def resource_selection(
         tags=(unset_to_none(tags) or TagFilter()).filter(),
         include_child_groups=bool(include_child_groups),
         newest_first=order is not Order.OLDEST_FIRST,
+        name=name.filter() if name else None,
     )
 
 
