@@ -28,6 +28,7 @@ from penstock.datastore.table.layout import (
     AUDIO_BY_BUCKET,
     AUDIO_BY_GENRE,
     AUDIO_MISSING,
+    AUDIO_WORD,
     EXECUTION,
     EXECUTION_ENDED,
     EXECUTION_LISTED,
@@ -54,7 +55,14 @@ REVISIONS: Final = ("revision", "version")
 KIND_OF_LETTER: Final[Mapping[str, KindDefinition[Any]]] = {kind.letter: kind for kind in KINDS}
 _TRACK_LISTS: Final[Mapping[str, Template]] = {
     row.sk.leader: row.sk
-    for row in (AUDIO_BY_ARTIST, AUDIO_BY_ALBUM, AUDIO_BY_GENRE, AUDIO_MISSING, AUDIO_BY_BUCKET)
+    for row in (
+        AUDIO_BY_ARTIST,
+        AUDIO_BY_ALBUM,
+        AUDIO_BY_GENRE,
+        AUDIO_WORD,
+        AUDIO_MISSING,
+        AUDIO_BY_BUCKET,
+    )
 }
 _TRACK_COUNTS: Final = frozenset(row.sk.leader for row in (LIBRARY, ARTIST, ALBUM, GENRE))
 _NAMING_AT_END: Final[Mapping[str, Row]] = {

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from penstock.datastore.name_search.words import NameTerm, carried_form, name_words
+from penstock.datastore.name_search.words import NameTerm, carried_form
 from penstock.datastore.table.items import read_all
 from penstock.datastore.table.keys import KeyPart
 from penstock.datastore.table.layout import Row
@@ -17,10 +17,10 @@ CANDIDATES_OF_LIST: Final = 5_000
 """The same for all groups of a page together."""
 
 
-def word_rows(row: Row, form: str, **place: KeyPart) -> dict[Key, Item]:
-    """The rows of one thing in one list: one for each word of its name in search form."""
+def word_rows(row: Row, form: str, words: Sequence[str], **place: KeyPart) -> dict[Key, Item]:
+    """The rows of one thing in one list, one for each word, with its name in search form."""
     carried = name_attributes(form)
-    items = [{**row.item(word=word, **place), **carried} for word in name_words(form)]
+    items = [{**row.item(word=word, **place), **carried} for word in words]
     return {key_of(item): item for item in items}
 
 

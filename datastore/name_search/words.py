@@ -1,6 +1,7 @@
 """Words of names in the form in which a search compares them, and filters by parts of names."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -63,12 +64,14 @@ class NameTerm:
     beginning: str
     words: tuple[str, ...]
 
-    def matches(self, form: str) -> bool:
-        """Whether a name in search form has this part."""
-        if self.beginning:
-            return form.startswith(self.beginning)
-        held = name_words(form)
-        return all(any(word.startswith(each) for word in held) for each in self.words)
+    def matches(self, form: str, found_by: Sequence[str] | None = None) -> bool:
+        """Whether a name in search form has this part.
+
+        `found_by` are the words by which rows find the name, where they are not its first ones.
+        """
+        held = name_words(form) if found_by is None else found_by
+        begun = all(any(word.startswith(each) for word in held) for each in self.words)
+        return begun and form.startswith(self.beginning)
 
     @cached_property
     def longest_first(self) -> tuple[str, ...]:
@@ -87,8 +90,11 @@ class NameFilter:
     starts_with: str | None = None
     contains: str | None = None
 
-    def term(self) -> NameTerm:
-        """The filter in search form; raises Invalid for a text that can find nothing."""
+    def term(self, argument: str = "name") -> NameTerm:
+        """The filter in search form; raises Invalid for a text that can find nothing.
+
+        `argument` is the name of the argument with the filter.
+        """
         field, text = ("startsWith", self.starts_with)
         if text is None:
             field, text = "contains", self.contains or ""
@@ -98,5 +104,5 @@ class NameFilter:
         if not problem and not (form if field == "startsWith" else words):
             problem = "has no letter and no digit"
         if problem:
-            raise Invalid([FieldProblem(["name", field], problem)])
+            raise Invalid([FieldProblem([argument, field], problem)])
         return NameTerm(form if field == "startsWith" else "", words)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from penstock.datastore.groups import rows as group_rows
 from penstock.datastore.name_search.word_rows import name_attributes, word_rows
-from penstock.datastore.name_search.words import search_form
+from penstock.datastore.name_search.words import name_words, search_form
 from penstock.datastore.records import Footprint, Resource, Tag
 from penstock.datastore.resources.names import NameHolder, NameHolding
 from penstock.datastore.roles import GroupPath
@@ -108,7 +108,7 @@ def derive_rows(kind: str, resource: Resource | Footprint) -> DerivedRows:
     tag_set: dict[str, Value] = dict(tags.tag_map(resource.tags))
     carried: Item = {"tags": tag_set} if tags.fits_posting(tag_set) else {}
     form = search_form(resource.name) if resource.named else ""
-    named = name_attributes(form)
+    named, held = name_attributes(form), name_words(form)
     items: dict[Key, Item] = {}
     words: dict[Key, Item] = {}
     grants: set[Key] = set()
@@ -117,7 +117,7 @@ def derive_rows(kind: str, resource: Resource | Footprint) -> DerivedRows:
         grant = GRANT.item(kind=kind, id=resource.id, group=group)
         grants.add(key_of(grant))
         items[key_of(grant)] = {**grant, "tags": tag_set, **named}
-        words |= word_rows(NAME_WORD, form, group=group, kind=kind, id=resource.id)
+        words |= word_rows(NAME_WORD, form, held, group=group, kind=kind, id=resource.id)
         rows = tag_rows(kind, group, resource.id, resource.tags)
         items |= {key: {**row, **carried} for key, row in rows.items()}
         counted = tag_counters(kind, group, resource.id, resource.tags, resource.shard)

@@ -161,6 +161,7 @@ AUDIO_BY_ARTIST = row("U:{user}", "AUR:{artist}:{year.4}:{album}:{disc.3}:{track
 AUDIO_BY_ALBUM = row("U:{user}", "AUL:{title}:{album}:{disc.3}:{track.4}:{audio}")
 AUDIO_BY_GENRE = row("U:{user}", "AUG:{genre}:{audio}")
 AUDIO_BY_BUCKET = row("U:{user}", "AUB:{bucket}:{hash}")
+AUDIO_WORD = row("U:{user}", "AUW:{word}:{audio}")
 AUDIO_MISSING = row("U:{user}", "AUX:{content}:{audio}")
 ARTIST = row("U:{user}", "AR:{name}:{artist}")
 ALBUM = row("U:{user}", "AL:{name}:{album}")
@@ -232,6 +233,7 @@ ROWS = (
     AUDIO_BY_ALBUM,
     AUDIO_BY_GENRE,
     AUDIO_BY_BUCKET,
+    AUDIO_WORD,
     AUDIO_MISSING,
     ARTIST,
     ALBUM,

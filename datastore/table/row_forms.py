@@ -9,6 +9,7 @@ from typing import Final
 
 from penstock.datastore.table.keys import SEPARATOR, SHARD
 from penstock.datastore.table.layout import (
+    AUDIO_WORD,
     EXECUTION_LISTED,
     GROUP_COUNT,
     INGEST_COUNT,
@@ -78,7 +79,8 @@ def _lists_execution(operation: Operation) -> bool:
 
 
 def _finds_by_word(operation: Operation) -> bool:
-    return _leads(NAME_WORD.pk.leader, operation.key.pk)
+    key = operation.key
+    return _leads(NAME_WORD.pk.leader, key.pk) or _leads(AUDIO_WORD.sk.leader, key.sk)
 
 
 def _leads(leader: str, text: str) -> bool:
