@@ -8,11 +8,7 @@ from penstock.datastore.access.access import Access
 from penstock.datastore.audio.names import title_words
 from penstock.datastore.audio.records import Audio
 from penstock.datastore.audio.tracks import audio_key, audio_of
-from penstock.datastore.name_search.word_rows import (
-    MOST_CANDIDATES,
-    find_candidates,
-    ids_beyond,
-)
+from penstock.datastore.name_search.word_rows import find_candidates, ids_beyond
 from penstock.datastore.name_search.words import NameTerm, search_form
 from penstock.datastore.table.items import Projection, read_all, read_rows
 from penstock.datastore.table.layout import AUDIO_WORD
@@ -33,9 +29,8 @@ class TitleSearch:
     async def find_ids(self) -> list[str] | None:
         """Find the tracks whose titles may match; None where all words of the term are common."""
         place = {"user": self.access.caller.user_id}
-        return await find_candidates(
-            self.access.table, AUDIO_WORD, place, self.term, MOST_CANDIDATES
-        )
+        most = self.access.budget.candidates
+        return await find_candidates(self.access.table, AUDIO_WORD, place, self.term, most)
 
     async def read_ids(self, ids: Sequence[str], descending: bool, window: Window) -> Slice[str]:
         """One page of the ids that were found."""

@@ -1,6 +1,7 @@
 """The rows that find things by words of their names, and the reading of those with some words."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from penstock.datastore.name_search.words import NameTerm, carried_form
@@ -8,13 +9,11 @@ from penstock.datastore.table.items import read_all
 from penstock.datastore.table.keys import KeyPart
 from penstock.datastore.table.layout import Row
 from penstock.datastore.table.pages import Queryable
-from penstock.datastore.table.port import Attributes, Item, Key, Query, Range, key_of
+from penstock.datastore.table.port import Attributes, Item, Key, Page, Query, Range, key_of
 
-MOST_CANDIDATES: Final = 500
-"""The most rows of one beginning of a word that a page reads; with more it reads the list."""
-
-CANDIDATES_OF_LIST: Final = 5_000
-"""The same for all groups of a page together."""
+_SCARCE: Final = 25
+_LONGEST: Final = 10
+"""Where fewer than one of _SCARCE rows of a word match, up to _LONGEST times as many are read."""
 
 
 def word_rows(row: Row, form: str, words: Sequence[str], **place: KeyPart) -> dict[Key, Item]:
@@ -25,7 +24,7 @@ def word_rows(row: Row, form: str, words: Sequence[str], **place: KeyPart) -> di
 
 
 def name_attributes(form: str) -> Item:
-    """What rows carry of a name in search form."""
+    """The attribute of a row that carries a name in search form; none if the name is too long."""
     carried = carried_form(form)
     return {"name": carried} if carried else {}
 
@@ -39,18 +38,33 @@ async def find_candidates(
 ) -> list[str] | None:
     """List the ids of all things in one list whose names may match, in the order of ids.
 
-    None where each word of the term begins more than `limit` rows, or where it has no word.
+    None where the list itself is read sooner: each word of the term begins more than `limit` rows,
+    and many of these match, or the word begins ten times as many; or the term has no word.
 
     Find by word: `pk = <partition of the list>`, `sk` begins with `<word>`.
     """
-    partition = row.pk.fill(place)
+    partition, fixed = row.pk.fill(place), row.sk.prefix(place)
+    read_id = _matching_id(term)
+    common: list[tuple[Query, list[str]]] = []
     for word in term.longest_first:
-        prefix = row.sk.prefix({**place}) + word
-        page = await table.query(Query(partition=partition, range=Range(prefix), limit=limit))
+        query = Query(partition=partition, range=Range(fixed + word), limit=limit)
+        page = await table.query(query)
+        found = _ids_of(page, read_id)
         if page.last is None:
-            found = read_all(_matching_id(term), page.items)
-            return sorted({id for id in found if id is not None})
+            return sorted(found)
+        if len(found) * _SCARCE < limit:
+            rest = replace(query, after=page.last, limit=(_LONGEST - 1) * limit)
+            common.append((rest, found))
+    for query, found in common:
+        page = await table.query(query)
+        if page.last is None:
+            return sorted({*found, *_ids_of(page, read_id)})
     return None
+
+
+def _ids_of(page: Page, read_id: Callable[[Attributes], str | None]) -> list[str]:
+    found = read_all(read_id, page.items)
+    return list(dict.fromkeys(id for id in found if id is not None))
 
 
 def _matching_id(term: NameTerm) -> Callable[[Attributes], str | None]:

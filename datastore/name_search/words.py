@@ -69,9 +69,11 @@ class NameTerm:
 
         `found_by` are the words by which rows find the name, where they are not its first ones.
         """
+        # Most names of a list are ruled out here, without their words.
+        if not form.startswith(self.beginning) or not all(each in form for each in self.words):
+            return False
         held = name_words(form) if found_by is None else found_by
-        begun = all(any(word.startswith(each) for word in held) for each in self.words)
-        return begun and form.startswith(self.beginning)
+        return all(any(word.startswith(each) for word in held) for each in self.words)
 
     @cached_property
     def longest_first(self) -> tuple[str, ...]:
@@ -95,7 +97,10 @@ class NameFilter:
 
         `argument` is the name of the argument with the filter.
         """
-        field, text = ("startsWith", self.starts_with)
+        if (self.starts_with is None) is (self.contains is None):
+            message = "give either `startsWith` or `contains`"
+            raise Invalid([FieldProblem([argument], message)])
+        field, text = "startsWith", self.starts_with
         if text is None:
             field, text = "contains", self.contains or ""
         problem = line_problem(text, MAX_FILTER)

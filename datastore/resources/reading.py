@@ -13,7 +13,6 @@ from penstock.datastore.access.access import (
 )
 from penstock.datastore.errors import LimitExceeded, NotFound, Unreadable
 from penstock.datastore.groups.repository import Groups
-from penstock.datastore.name_search.word_rows import CANDIDATES_OF_LIST, MOST_CANDIDATES
 from penstock.datastore.name_search.words import NameFilter, NameTerm, search_form
 from penstock.datastore.records import Resource, Tag
 from penstock.datastore.resources.rules import MAX_NAME
@@ -303,7 +302,8 @@ class Listing(Generic[R]):
             return [AllResources(params, self.kind.latest)], []
         if name is None:
             return [GroupPostings(params, group) for group in scope], []
-        limit = min(MOST_CANDIDATES, CANDIDATES_OF_LIST // len(scope))
+        most = self.access.budget.candidates
+        limit = min(most, 10 * most // len(scope))
         found = await gather(*(NamedPostings.find(params, group, name, limit) for group in scope))
         rest = [group for group, named in zip(scope, found, strict=True) if named is None]
         named = [one for one in found if one is not None]

@@ -267,8 +267,10 @@ async def _read_grants(
 
 def _carried_by_grant(item: Attributes) -> Mapping[str, str]:
     """The tags of a grant, with the name if it carries that."""
-    name = {tags.NAME: str(item["name"])} if "name" in item else {}
-    return {**_tag_set(item["tags"]), **name}
+    carried = _tag_set(item["tags"])
+    if (name := item.get("name")) is not None:
+        carried[tags.NAME] = str(name)
+    return carried
 
 
 def _posting_page(
@@ -286,7 +288,7 @@ def _id_at_end(item: Attributes, attribute: str) -> str:
     return str(item[attribute]).rpartition(":")[2]
 
 
-def _tag_set(carried: Value) -> Mapping[str, str]:
+def _tag_set(carried: Value) -> dict[str, str]:
     """A tag set as a row holds it: a map on tag and grant rows, a list on the resource's own."""
     if isinstance(carried, dict):
         return {key: str(value) for key, value in carried.items()}

@@ -11,11 +11,10 @@ from penstock.schema.core.context import unset_to_none
 
 
 @strawberry.input(
-    one_of=True,
     description=(
-        "A part of a name: exactly one of both fields. Upper and lower case are the same, and "
-        "so are letters with and without accents. A word is a run of letters and digits; names "
-        f"are found by the first {MAX_WORDS} different ones."
+        "A part of a name: exactly one of both fields is given. Upper and lower case are the "
+        "same, and so are letters with and without accents. A word is a run of letters and "
+        f"digits; names are found by the first {MAX_WORDS} different ones."
     ),
 )
 class NameFilter:

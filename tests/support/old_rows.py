@@ -13,7 +13,7 @@ from penstock.datastore.executions.rows import key_of_execution
 from penstock.datastore.records import Resource
 from penstock.datastore.resources.derived_rows import derive_rows
 from penstock.datastore.table.layout import LISTED, KindDefinition
-from penstock.datastore.table.port import INDEX_HASH, Delete, Exists, Table, Update
+from penstock.datastore.table.port import INDEX_HASH, Delete, Exists, Operation, Table, Update
 
 R = TypeVar("R", bound=Resource)
 
@@ -46,7 +46,8 @@ async def forget_words(table: Table, kind: KindDefinition[R], resource: R) -> No
     rows = derive_rows(kind.letter, resource)
     grants = [Update(key=key, remove=("name",)) for key in rows.items if key.sk.startswith("G:")]
     plain = Update(key=kind.latest.key(id=resource.id), remove=("named",), condition=Exists())
-    for operation in (plain, *grants, *map(Delete, rows.words)):
+    operations: list[Operation] = [plain, *grants, *map(Delete, rows.words)]
+    for operation in operations:
         await table.transact([operation])
 
 

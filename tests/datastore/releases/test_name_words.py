@@ -27,7 +27,7 @@ def ignore(_step: Step, _page: Page) -> None:
 WANTED = NameFilter(contains="rep")
 
 
-async def found(store: Store) -> list[str]:
+async def find_names(store: Store) -> list[str]:
     """The names of all resources and of Ann's and Bob's tracks that have the wanted part."""
     session = store.open_session(SUPER)
     asked = ListRequest(group=ROOT, include_child_groups=True, name=WANTED)
@@ -59,11 +59,11 @@ async def make_old(store: Store) -> tuple[Sequence[Any], Sequence[Audio]]:
 
 async def test_the_upgrade_finds_what_earlier_releases_wrote(store: Store) -> None:
     await make_old(store)
-    assert await found(store) == []
+    assert await find_names(store) == []
     assert (await faults(store.table), await drift(store.table)) == ([], [])
     await place_marker(store.table)
     await store.upgrade_rows(ignore)
-    assert await found(store) == [
+    assert await find_names(store) == [
         *("pipeline report", "calculation report", "reference dataset report"),
         *("Report", "Répertoire"),
     ]
@@ -91,7 +91,7 @@ async def test_each_write_finds_its_resource_from_then_on(store: Store) -> None:
     await session.calculations.writing.grant(others[0].id, ROOT)
     await session.datasets.writing.revoke(others[1].id, EU)
     await listener(store).editing.edit(track.id, {"year": 2001})
-    assert await found(store) == [
+    assert await find_names(store) == [
         "pipeline report",
         "calculation report",
         "reference dataset report",

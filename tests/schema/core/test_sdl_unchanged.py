@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "f34b0ba11bec280a11894b6844fbb23e0d12991f5093150602a008d84dc32e13"
+STRUCTURE = "9cda12e2784382aabbc2c0bc8e25685b484fa265482eb89900f5a1a20cefbb3f"
 SMALL = '''
 """The fields that read data."""
 type Query {
