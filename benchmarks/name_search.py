@@ -40,7 +40,7 @@ HAS: Final[Mapping[str, NameFilter]] = {
 
 
 class Measure(NamedTuple):
-    """What one page took: seconds by the clock and of the processor, units and entries."""
+    """One page: seconds by the clock and of the processor, read units and entries."""
 
     seconds: float
     processor: float

@@ -14,8 +14,10 @@ from penstock.datastore.table.items import Projection, read_all, read_rows
 from penstock.datastore.table.layout import AUDIO_WORD
 from penstock.datastore.table.pages import Slice, Window, make_slice
 
-TITLE_FIELDS: Projection = frozenset(("title", "artists", "album_artist", "compilation", "genres"))
-"""The fields of a track that decide by which words its title is found."""
+TITLE_FIELDS: Projection = frozenset(
+    ("id", "title", "artists", "album_artist", "compilation", "genres")
+)
+"""The id of a track, and the fields that decide by which words its title is found."""
 
 
 @dataclass(frozen=True, slots=True)
