@@ -9,6 +9,9 @@ READER = as_caller("eve", "/eu=reader")
 PAGE = """query($after: String, $name: NameFilter, $order: Order) {
   pipelines(group: "/usa", first: 1, after: $after, name: $name, order: $order) {
     nodes { name } pageInfo { endCursor hasNextPage } } }"""
+GRANT = "mutation($input: GrantPipelineInput!) { grantPipeline(input: $input) { __typename } }"
+REVOKE = "mutation($input: RevokePipelineInput!) { revokePipeline(input: $input) { __typename } }"
+DELETE = "mutation($input: DeletePipelineInput!) { deletePipeline(input: $input) { __typename } }"
 WRITTEN = '{ pipelines(group: "/usa", name: %s) { nodes { name } } }'
 
 
@@ -74,3 +77,20 @@ async def test_a_filter_may_be_written_into_the_document(ask: Ask) -> None:
         assert page["nodes"] == [{"name": "one"}]
     both = WRITTEN % '{ contains: "one", startsWith: "one" }'
     assert (await ask(both)).code == "BAD_USER_INPUT"
+
+
+async def test_searches_follow_updates_grants_revokes_and_deletes(ask: Ask) -> None:
+    await ask.create_groups()
+    id = await ask.make("/usa", "Old name")
+    await ask.make("/usa", "Other name")
+    assert await ask.names("/usa", name={"contains": "na"}) == ["Old name", "Other name"]
+    await ask.change(id, 1, name="New word")
+    for group, found in (("/usa", ["New word"]), ("/eu", [])):
+        assert await ask.names(group, name={"contains": "wor new"}) == found
+    assert await ask.names("/usa", name={"contains": "old"}) == []
+    await ask.input(GRANT, id=id, group="/eu")
+    assert await ask.names("/eu", READER, name={"startsWith": "new w"}) == ["New word"]
+    await ask.input(REVOKE, id=id, group="/eu")
+    assert await ask.names("/eu", READER, name={"startsWith": "new w"}) == []
+    await ask.input(DELETE, id=id)
+    assert await ask.names("/usa", name={"contains": "w"}) == []
