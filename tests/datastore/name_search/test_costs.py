@@ -1,4 +1,4 @@
-"""What a page of a search by a part of the name reads, whatever else lies in the group."""
+"""A page of a search by a part of the name costs the same, whatever else lies in the group."""
 
 from dataclasses import replace
 
