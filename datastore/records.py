@@ -101,7 +101,8 @@ class Resource(StoredRecord, frozen=True, kw_only=True):
     counters count it, 0 for a resource of an earlier release; it never leaves the datastore.
     `stepped` says that the latest write was too large for one transaction: rows behind it may still
     be on their way. `counted_versions` are the versions by which quotas count it, 0 for a resource
-    that an earlier release wrote last.
+    that an earlier release wrote last. `named` says that rows find it by the words of its name; an
+    earlier release wrote none.
     """
 
     id: str
@@ -121,10 +122,14 @@ class Resource(StoredRecord, frozen=True, kw_only=True):
     shard: int = 0
     stepped: bool = False
     counted_versions: int = 0
+    named: bool = False
 
 
 class Footprint(StoredRecord, frozen=True, kw_only=True):
-    """The part of a resource from which its postings and counts follow; its id is in the key."""
+    """The part of a resource from which its postings and counts follow; its id is in the key.
+
+    The name is there only if rows find the resource by its words.
+    """
 
     id: str = ""
     name: str = ""
@@ -132,6 +137,7 @@ class Footprint(StoredRecord, frozen=True, kw_only=True):
     groups: tuple[GroupPath, ...]
     tags: tuple[Tag, ...]
     shard: int = 0
+    named: bool = False
 
 
 class Pipeline(Resource, frozen=True, kw_only=True):

@@ -2,6 +2,7 @@
 
 from asyncio import gather
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from aiodataloader import DataLoader
@@ -10,6 +11,7 @@ from penstock.datastore.audio.names import album_place, artist_place
 from penstock.datastore.audio.records import Album, Artist, Audio, AudioLink
 from penstock.datastore.audio.uploads import UploadTicket
 from penstock.datastore.errors import NotFound
+from penstock.datastore.name_search.words import NameFilter
 from penstock.datastore.objects.port import Download
 from penstock.datastore.table.items import Projection
 from penstock.datastore.table.pages import Slice, Window, read_existing
@@ -25,11 +27,20 @@ async def load_linked_track(context: Context, link: AudioLink) -> Audio | None:
 
 
 async def list_tracks(
-    context: Context, window: Window, projection: Projection, *, newest_first: bool
+    context: Context,
+    window: Window,
+    projection: Projection,
+    title: NameFilter | None,
+    *,
+    newest_first: bool,
 ) -> Slice[Audio]:
-    """Read a page of tracks, and put those that are read whole into the loader."""
+    """Read a page of tracks, and put those that are read whole into the loader.
+
+    With a `title`, only those that have this part of it.
+    """
     lists = context.session.audio.lists
-    found = await lists.audios(window, newest_first=newest_first, projection=projection)
+    read = lists.audios if title is None else partial(lists.by_title, title)
+    found = await read(window, newest_first=newest_first, projection=projection)
     loader = context.loaders.audio.tracks
     return prime_page(found, projection, lambda track: loader.prime(track.id, track))
 

@@ -1,21 +1,17 @@
 """The ASGI application: GraphQL over HTTP and WebSocket, its page, health, metrics and file routes.
 
-It also reads the trusted documents and the key that seals cursors, and checks the Host header.
+It also reads the trusted documents and the key that seals cursors.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from ipaddress import ip_address
-from urllib.parse import urlsplit
 
 import msgspec
 from starlette.applications import Starlette
-from starlette.datastructures import Headers
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import PlainTextResponse
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -50,6 +46,7 @@ from penstock.server.edge.graphql import (
     OperationReader,
 )
 from penstock.server.edge.health import health_routes
+from penstock.server.edge.host_check import HostCheck
 from penstock.server.edge.ngsi_notifications import NotifyApp
 from penstock.server.edge.rate_limit import (
     CallerAccount,
@@ -89,30 +86,6 @@ def read_persisted(settings: Settings) -> PersistedDocuments:
     raise InvalidSettings((problem,))
 
 
-HEALTH_PATHS = frozenset({"/healthz", "/readyz"})
-METRICS_PATH = "/metrics"
-
-
-class HostCheck:
-    """Starlette's check of the Host header, left out for health probes and metrics scrapers.
-
-    It refuses requests for other host names, such as one from a rebound DNS name.
-    """
-
-    def __init__(self, app: ASGIApp, hosts: Sequence[str]) -> None:
-        self._app = app
-        self._hosts = frozenset(hosts)
-        self._guarded = TrustedHostMiddleware(app, allowed_hosts=hosts, www_redirect=False)
-
-    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        return (self._app if self._is_admitted(scope) else self._guarded)(scope, receive, send)
-
-    def _is_admitted(self, scope: Scope) -> bool:
-        """Tell whether the request needs no check, or names one of our hosts exactly."""
-        is_ours = scope["type"] == "http" and _host_name(request_headers(scope)) in self._hosts
-        return is_ours or _accepts_any_host(scope)
-
-
 def _lacks_host(scope: Scope) -> bool:
     """Tell whether a request has no Host field, which HTTP/1.1 demands (RFC 9112, 3.2)."""
     return (
@@ -120,30 +93,6 @@ def _lacks_host(scope: Scope) -> bool:
         and scope["http_version"] == "1.1"
         and "host" not in request_headers(scope)
     )
-
-
-def _host_name(headers: Headers) -> str:
-    return headers.get("host", "").split(":")[0]
-
-
-def _accepts_any_host(scope: Scope) -> bool:
-    """Tell whether any host name is accepted; metrics accept any IP address.
-
-    No DNS name can stand for an IP address in the Host header.
-    """
-    if scope["type"] != "http":
-        return False
-    if scope["path"] == METRICS_PATH:
-        return _is_address(request_headers(scope).get("host") or "")
-    return scope["path"] in HEALTH_PATHS
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ip_address(urlsplit(f"//{host}").hostname or "")
-    except ValueError:
-        return False
-    return True
 
 
 class FastRouteApp(Starlette):

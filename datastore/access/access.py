@@ -19,12 +19,17 @@ from penstock.datastore.table.port import Key, Table
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """The most that one page of a list may use: read units, requests, round trips, groups."""
+    """The most that one page of a list may use: read units, requests, round trips, groups.
+
+    A search by a part of a name reads at most so many `candidates` with one word in one group, and
+    ten times as many in all groups; where there are more it reads the list itself.
+    """
 
     units: float = 500.0
     reads: int = 1000
     rounds: int = 50
     groups: int = 200
+    candidates: int = 500
 
 
 class Access(msgspec.Struct, frozen=True):

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from penstock.datastore.audio import names
 from penstock.datastore.audio.records import Audio
 from penstock.datastore.errors import ObjectTaken
+from penstock.datastore.name_search.word_rows import word_rows
+from penstock.datastore.name_search.words import search_form
 from penstock.datastore.resources.derived_rows import counter_writes, item_writes
 from penstock.datastore.table.commit import Write
 from penstock.datastore.table.counters import Counter, sum_counters
@@ -18,6 +20,7 @@ from penstock.datastore.table.layout import (
     AUDIO_BY_BUCKET,
     AUDIO_BY_GENRE,
     AUDIO_MISSING,
+    AUDIO_WORD,
     GENRE,
     LIBRARY,
 )
@@ -74,6 +77,9 @@ def _link_rows(track: Audio) -> Iterator[Item]:
         yield {**row, **carried}
     for genre in names.genres_of(track):
         yield {**AUDIO_BY_GENRE.item(genre=genre, **whose), **carried}
+    if track.named:
+        form, words = search_form(track.title), names.title_words(track)
+        yield from word_rows(AUDIO_WORD, form, words, **whose).values()
     if track.missing_since is not None:
         content = names.content_hash(track.etag, track.size)
         yield AUDIO_MISSING.item(content=content, **whose)

@@ -21,14 +21,14 @@ from penstock.datastore.audio.derived_rows import (
 from penstock.datastore.audio.object_keys import is_owned
 from penstock.datastore.audio.records import Audio
 from penstock.datastore.audio.track_rules import new_name_problems, tag_problems
-from penstock.datastore.audio.tracks import TrackReader, audio_item, audio_key
+from penstock.datastore.audio.tracks import TrackReader, audio_item, audio_key, still_as_read
 from penstock.datastore.audio.upkeep.covers import CoverStore
 from penstock.datastore.audio.upkeep.library_rows import upkeep_update
 from penstock.datastore.audio.upkeep.loose_objects import LooseObjects, loose_rows
 from penstock.datastore.errors import Invalid, Unavailable, VersionConflict
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
 from penstock.datastore.table.items import overwrite
-from penstock.datastore.table.port import Compare, Delete, Missing, Put, key_of
+from penstock.datastore.table.port import Delete, Missing, Put, key_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class TrackEditor:
             track = await TrackReader(self.access).get_audio_files_by_audio_id(id)
             if expected_version not in (None, track.version):
                 raise VersionConflict(track.version)
-            unchanged = Compare("version", "=", track.version)
+            unchanged = still_as_read(track)
             gone = [
                 Write(Delete(audio_key(track.owner, id), unchanged)),
                 Write(Delete(key_of(object_claim(track)))),
@@ -94,9 +94,12 @@ class TrackEditor:
             if changed == track:
                 return track
             changed = msgspec.structs.replace(
-                changed, version=track.version + 1, updated_at=self.access.clock.timestamp()
+                changed,
+                version=track.version + 1,
+                updated_at=self.access.clock.timestamp(),
+                named=True,
             )
-            unchanged = Compare("version", "=", track.version)
+            unchanged = still_as_read(track)
             writes = [
                 Write(overwrite(Audio, audio_item(changed), unchanged)),
                 *self._object_changes(track, changed),

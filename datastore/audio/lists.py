@@ -9,8 +9,10 @@ from penstock.datastore.access.access import Access
 from penstock.datastore.audio import names
 from penstock.datastore.audio.names import AlbumKey
 from penstock.datastore.audio.records import Album, Artist, Audio, AudioLink, Genre
+from penstock.datastore.audio.title_search import TITLE_FIELDS, TitleSearch
 from penstock.datastore.audio.tracks import album_of, artist_of, audio_of, genre_of, link_of
-from penstock.datastore.table.items import Projection
+from penstock.datastore.name_search.words import NameFilter
+from penstock.datastore.table.items import Projection, merge_projections
 from penstock.datastore.table.layout import (
     ALBUM,
     ARTIST,
@@ -22,7 +24,7 @@ from penstock.datastore.table.layout import (
     GENRE,
     Row,
 )
-from penstock.datastore.table.pages import Slice, Window, read_records, slice_placed
+from penstock.datastore.table.pages import Slice, Window, read_existing, read_records, slice_placed
 from penstock.datastore.table.port import Attributes, Key, Query, Range
 from penstock.datastore.text import escape
 
@@ -98,6 +100,30 @@ class LibraryLists:
         """
         read = partial(audio_of, projection=projection)
         return await self._page(AUDIO.sk.prefix({}), window, read, descending=newest_first)
+
+    async def by_title(
+        self,
+        title: NameFilter,
+        window: Window,
+        *,
+        newest_first: bool = True,
+        projection: Projection = None,
+    ) -> Slice[Audio]:
+        """List tracks by a part of the title: `sk` begins with `AUW:<word>`, then BatchGet.
+
+        In the order of `audios`, from which the tracks are read where all words of the title are
+        common. A page that reads very much ends early.
+        """
+        wanted = merge_projections(projection, TITLE_FIELDS)
+        search = TitleSearch(self.access, title.term("title"), wanted)
+        ids = await search.find_ids()
+        if ids is not None:
+            descending = newest_first is not window.backward
+            return await read_existing(
+                window, partial(search.read_ids, ids, descending), search.load_tracks
+            )
+        read = partial(self.audios, newest_first=newest_first, projection=wanted)
+        return await read_existing(window, read, search.keep_matches)
 
     async def by_artist(self, artist_id: str, window: Window) -> Slice[AudioLink]:
         """List the tracks of an artist: `sk` begins with `AUR:<artist id>:`."""

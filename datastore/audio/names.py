@@ -5,6 +5,7 @@ from hashlib import sha256
 from typing import Final, NamedTuple
 
 from penstock.datastore.audio.records import Album, Tags
+from penstock.datastore.name_search.words import name_words, search_form
 from penstock.datastore.text import comparison_form, escape
 
 UNKNOWN_ARTIST: Final = "[Unknown Artist]"
@@ -16,6 +17,9 @@ ARTICLES: Final = frozenset(["the", "el", "la", "los", "las", "le", "les", "os",
 SORT_BYTES: Final = 512
 MAX_CHARACTER_BYTES: Final = 6
 """The largest number of bytes of one character in a key."""
+
+TITLE_ROOM: Final = 46
+"""The most rows of artists, genres and words of one track, with a count of each name."""
 
 ID_LETTERS: Final = 16
 OBJECT_LETTERS: Final = 26
@@ -95,6 +99,15 @@ def artists_of(tags: Tags) -> dict[str, str]:
 def genres_of(tags: Tags) -> dict[str, str]:
     """The genres of a track, each once, names by ids."""
     return {genre_id(name): name for name in reversed(tags.genres)}
+
+
+def title_words(track: Tags) -> tuple[str, ...]:
+    """The words of the title by which a track is found.
+
+    Beyond 19 artists and genres there are fewer, so that an edit of all fits one transaction.
+    """
+    room = TITLE_ROOM - 2 * (len(artists_of(track)) + len(genres_of(track)))
+    return name_words(search_form(track.title))[: max(room, 0)]
 
 
 def artist_place(name: str) -> str:

@@ -80,6 +80,7 @@ class Audio(Tags, frozen=True, kw_only=True):
 
     It repeats the fields of `AudioFile`, because a struct has one base. `version` counts edits,
     from 1. `missing_since` is the time when an import first missed the object in its bucket.
+    `named` says that rows find it by the words of its title; an earlier release wrote none.
     """
 
     id: str
@@ -99,6 +100,7 @@ class Audio(Tags, frozen=True, kw_only=True):
     version: int
     created_at: str
     updated_at: str
+    named: bool = False
 
 
 class AudioLink(StoredRecord, frozen=True, kw_only=True):

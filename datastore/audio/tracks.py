@@ -21,7 +21,7 @@ from penstock.datastore.audio.records import (
 from penstock.datastore.errors import NotFound
 from penstock.datastore.table.items import Projection, load, read_or_report, read_rows
 from penstock.datastore.table.layout import ALBUM, ARTIST, AUDIO, GENRE, LIBRARY, Row
-from penstock.datastore.table.port import Attributes, Item, Key
+from penstock.datastore.table.port import AllOf, Attributes, Compare, Condition, Item, Key, Missing
 from penstock.datastore.text import is_id, unescape
 
 
@@ -43,6 +43,12 @@ def audio_of(item: Attributes, projection: Projection = None) -> Audio:
     return load(Audio, item, projection, owner=owner, id=AUDIO.sk.parse(str(item["sk"]))["audio"])
 
 
+def still_as_read(track: Audio) -> Condition:
+    """The condition that nobody has written a track since, nor the words of its title."""
+    unchanged = Compare("version", "=", track.version)
+    return unchanged if track.named else AllOf((unchanged, Missing("named")))
+
+
 def new_audio(access: Access, tags: Tags, file: AudioFile) -> Audio:
     """Make a track of the caller's, with a new id."""
     now = access.clock.timestamp()
@@ -52,6 +58,7 @@ def new_audio(access: Access, tags: Tags, file: AudioFile) -> Audio:
         id=access.clock.new_id(),
         owner=access.caller.user_id,
         version=1,
+        named=True,
         created_at=now,
         updated_at=now,
     )

@@ -28,6 +28,7 @@ from penstock.datastore.table.layout import (
     AUDIO_BY_BUCKET,
     AUDIO_BY_GENRE,
     AUDIO_MISSING,
+    AUDIO_WORD,
     EXECUTION,
     EXECUTION_ENDED,
     EXECUTION_LISTED,
@@ -37,6 +38,7 @@ from penstock.datastore.table.layout import (
     LIBRARY,
     LISTED,
     NAME,
+    NAME_WORD,
     OWNED,
     PIPELINE,
     SHARED_PIPELINE,
@@ -53,7 +55,14 @@ REVISIONS: Final = ("revision", "version")
 KIND_OF_LETTER: Final[Mapping[str, KindDefinition[Any]]] = {kind.letter: kind for kind in KINDS}
 _TRACK_LISTS: Final[Mapping[str, Template]] = {
     row.sk.leader: row.sk
-    for row in (AUDIO_BY_ARTIST, AUDIO_BY_ALBUM, AUDIO_BY_GENRE, AUDIO_MISSING, AUDIO_BY_BUCKET)
+    for row in (
+        AUDIO_BY_ARTIST,
+        AUDIO_BY_ALBUM,
+        AUDIO_BY_GENRE,
+        AUDIO_WORD,
+        AUDIO_MISSING,
+        AUDIO_BY_BUCKET,
+    )
 }
 _TRACK_COUNTS: Final = frozenset(row.sk.leader for row in (LIBRARY, ARTIST, ALBUM, GENRE))
 _NAMING_AT_END: Final[Mapping[str, Row]] = {
@@ -115,7 +124,14 @@ def _derive_from_resource(kind: KindDefinition[Any], item: Attributes) -> Deriva
     markers = [Counter(key, {"below": held.below}) for key, held in holdings.items() if held.below]
     counters = (*derived.counters.values(), *markers, *([] if kept is None else [kept]))
     return Derivation(
-        (*listed, *derived.shared.values(), *derived.items.values(), *claims), counters
+        (
+            *listed,
+            *derived.shared.values(),
+            *derived.items.values(),
+            *derived.words.values(),
+            *claims,
+        ),
+        counters,
     )
 
 
@@ -123,7 +139,7 @@ def is_derived(item: Attributes) -> bool:
     """Whether a row is one that is made of a source."""
     key = key_of(item)
     leader, sort_leader = key.pk.partition(":")[0], key.sk.partition(":")[0]
-    if leader == TAG.pk.leader or leader in _NAMING_AT_END:
+    if leader in (TAG.pk.leader, NAME_WORD.pk.leader) or leader in _NAMING_AT_END:
         return True
     if leader == NAME.pk.leader:
         return "id" in item
@@ -149,11 +165,9 @@ def source_of(item: Attributes) -> Key:
     leader, sort_leader = key.pk.partition(":")[0], key.sk.partition(":")[0]
     if leader in _NAMING_AT_END:
         return _NAMING_AT_END[leader].key(id=key.sk.rpartition(":")[2])
-    if leader == TAG.pk.leader:
-        found = TAG.sk.parse(key.sk)
-        if found["kind"] == EXECUTION_LETTER:
-            return EXECUTION.key(id=found["id"])
-        return KIND_OF_LETTER[found["kind"]].latest.key(id=found["id"])
+    for row in (TAG, NAME_WORD):
+        if leader == row.pk.leader:
+            return _source_of_posting({**row.pk.parse(key.pk), **row.sk.parse(key.sk)})
     if leader == NAME.pk.leader:
         return KIND_OF_LETTER[NAME.pk.parse(key.pk)["kind"]].latest.key(id=str(item["id"]))
     if leader in KIND_OF_LETTER:
@@ -161,3 +175,10 @@ def source_of(item: Attributes) -> Key:
     user = unescape(AUDIO.pk.parse(key.pk)["user"])
     track = item.get("audioId") or _TRACK_LISTS[sort_leader].parse(key.sk)["audio"]
     return AUDIO.key(user=user, audio=str(track))
+
+
+def _source_of_posting(parts: Mapping[str, str]) -> Key:
+    """The key of the resource or execution that a posting names, by its kind and its id."""
+    if parts["kind"] == EXECUTION_LETTER:
+        return EXECUTION.key(id=parts["id"])
+    return KIND_OF_LETTER[parts["kind"]].latest.key(id=parts["id"])

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from penstock.datastore.groups import rows as group_rows
+from penstock.datastore.name_search.word_rows import name_attributes, word_rows
+from penstock.datastore.name_search.words import name_words, search_form
 from penstock.datastore.records import Footprint, Resource, Tag
 from penstock.datastore.resources.names import NameHolder, NameHolding
 from penstock.datastore.roles import GroupPath
@@ -16,6 +18,7 @@ from penstock.datastore.table.commit import Write
 from penstock.datastore.table.layout import (
     GRANT,
     LISTED,
+    NAME_WORD,
     OWNED,
     PIPELINE,
     SHARED_PIPELINE,
@@ -74,8 +77,9 @@ class DerivedRows:
     grant from above covers the owner, because a revoke then gives the owner a grant of its own
     again. Until then a row `O:<group>` lists the resource at its owner. `grants` are the keys of
     these rows and of grants; the other items are postings. A grant carries all tags of the
-    resource; its postings carry them where they fit. `shared` are the rows that tell groups of
-    pipelines of other groups.
+    resource, and its name; its postings carry the tags where they fit. `shared` are the rows that
+    tell groups of pipelines of other groups, and `words` those that find the resource by words of
+    its name.
     """
 
     kind: str
@@ -86,6 +90,7 @@ class DerivedRows:
     homes: frozenset[GroupPath]
     listed: Mapping[Key, Item]
     shared: Mapping[Key, Item]
+    words: Mapping[Key, Item]
     items: dict[Key, Item]
     grants: frozenset[Key]
     counters: dict[Key, row_counters.Counter]
@@ -102,13 +107,17 @@ def derive_rows(kind: str, resource: Resource | Footprint) -> DerivedRows:
     """Derive the rows from the resource's name, grants and tags."""
     tag_set: dict[str, Value] = dict(tags.tag_map(resource.tags))
     carried: Item = {"tags": tag_set} if tags.fits_posting(tag_set) else {}
+    form = search_form(resource.name) if resource.named else ""
+    named, held = name_attributes(form), name_words(form)
     items: dict[Key, Item] = {}
+    words: dict[Key, Item] = {}
     grants: set[Key] = set()
     counters: dict[Key, row_counters.Counter] = {}
     for group in resource.groups:
         grant = GRANT.item(kind=kind, id=resource.id, group=group)
         grants.add(key_of(grant))
-        items[key_of(grant)] = {**grant, "tags": tag_set}
+        items[key_of(grant)] = {**grant, "tags": tag_set, **named}
+        words |= word_rows(NAME_WORD, form, held, group=group, kind=kind, id=resource.id)
         rows = tag_rows(kind, group, resource.id, resource.tags)
         items |= {key: {**row, **carried} for key, row in rows.items()}
         counted = tag_counters(kind, group, resource.id, resource.tags, resource.shard)
@@ -128,6 +137,7 @@ def derive_rows(kind: str, resource: Resource | Footprint) -> DerivedRows:
         homes,
         {key_of(listed): listed},
         _shared_items(kind, resource),
+        words,
         items,
         frozenset(grants),
         counters,
@@ -148,8 +158,9 @@ class Difference:
     """The writes that turn one resource's old rows into its new ones, always in the same order.
 
     What decides who sees the resource, and under which name, is in `first`, which is one
-    transaction. The `rest` may follow in others: postings and counts of tags, and the counts of
-    the groups that the resource leaves, so that no group goes before the rows in it are gone.
+    transaction. The `rest` may follow in others: postings, words of names and counts of tags, and
+    the counts of the groups that the resource leaves, so that no group goes before the rows in it
+    are gone.
     """
 
     first: list[Write]
@@ -164,6 +175,7 @@ def difference(old: DerivedRows | None, new: DerivedRows | None) -> Difference:
     """
     removed, put = _item_changes(old.items if old else {}, new.items if new else {})
     grants = (old.grants if old else frozenset()) | (new.grants if new else frozenset())
+    forgotten, found = _item_changes(old.words if old else {}, new.words if new else {})
     left, joined = _group_writes(old, new)
     return Difference(
         [
@@ -175,6 +187,8 @@ def difference(old: DerivedRows | None, new: DerivedRows | None) -> Difference:
         ],
         [
             *(write for write in put + removed if write.operation.key not in grants),
+            *found,
+            *forgotten,
             *counter_writes(old.counters if old else {}, new.counters if new else {}),
             *left,
         ],
@@ -191,6 +205,7 @@ def removal_writes(rows: DerivedRows) -> list[Write]:
         *left,
         *item_writes(rows.listed, {}),
         *item_writes(rows.shared, {}),
+        *item_writes(rows.words, {}),
     ]
 
 

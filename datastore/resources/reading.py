@@ -13,6 +13,7 @@ from penstock.datastore.access.access import (
 )
 from penstock.datastore.errors import LimitExceeded, NotFound, Unreadable
 from penstock.datastore.groups.repository import Groups
+from penstock.datastore.name_search.words import NameFilter, NameTerm, search_form
 from penstock.datastore.records import Resource, Tag
 from penstock.datastore.resources.rules import MAX_NAME
 from penstock.datastore.roles import ROOT, GroupPath, Role, ancestors
@@ -29,7 +30,12 @@ from penstock.datastore.table.layout import NAME, KindDefinition
 from penstock.datastore.table.pages import Slice, Window
 from penstock.datastore.table.port import INDEX_HASH, Attributes, Item
 from penstock.datastore.tag_search import tags
-from penstock.datastore.tag_search.postings import AllResources, GroupPostings, ScanParams
+from penstock.datastore.tag_search.postings import (
+    AllResources,
+    GroupPostings,
+    NamedPostings,
+    ScanParams,
+)
 from penstock.datastore.tag_search.search import PostingSource, SearchBudget, SearchPage, search
 from penstock.datastore.tag_search.tags import TagFilter, TagTerm, TermFilter
 from penstock.datastore.text import comparison_form, is_id
@@ -42,8 +48,8 @@ ACCESS_FIELDS: Projection = frozenset(("id", "groups"))
 VISITED_AT_ONCE = 1_000
 """The matches of one search whose tags are counted before the next search."""
 
-TAG_FIELDS: Projection = frozenset(("tags",))
-"""The fields by which a match of a tag filter is confirmed."""
+MATCH_FIELDS: Projection = frozenset(("name", "tags"))
+"""The fields by which a match of a filter is confirmed."""
 
 
 class LazyResource(Generic[R]):
@@ -172,19 +178,24 @@ class ResourceReader(Generic[R]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListRequest:
-    """The request for a list: the group (or the caller's default), the tags and the order."""
+    """The request for a list: the group (or the caller's default), tags, name and the order."""
 
     group: GroupPath | None = None
     tags: TagFilter = field(default_factory=TagFilter)
+    name: NameFilter | None = None
     include_child_groups: bool = False
     newest_first: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class _Travel:
-    """A search for the pages of one list; without a scope it lists whatever there is."""
+    """A search for the pages of one list; without a scope it lists whatever there is.
+
+    The `named` resources of some groups are known by their names; the other groups are `sources`.
+    """
 
     sources: Sequence[PostingSource]
+    named: Sequence[NamedPostings]
     scope: Sequence[GroupPath] | None
     wanted: TermFilter
     descending: bool
@@ -198,13 +209,17 @@ class _Travel:
             limit=limit,
             descending=self.descending,
             budget=self.budget,
+            named=self.named,
         )
 
     def confirms(self, record: Resource) -> bool:
-        """Whether the record has a grant in the scope and the wanted tags."""
+        """Whether the record has a grant in the scope, the wanted tags and the wanted name."""
         if self.scope is not None and {*self.scope}.isdisjoint(record.groups):
             return False
-        return not self.wanted.restricts or self.wanted.matches(tags.tag_map(record.tags))
+        if not self.wanted.restricts:
+            return True
+        name = {tags.NAME: search_form(record.name)}
+        return self.wanted.matches({**tags.tag_map(record.tags), **name})
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +232,7 @@ class Listing(Generic[R]):
     async def page(
         self, listed: ListRequest, window: Window, projection: Projection = None
     ) -> Slice[R]:
-        """List in a group or by tags (AND): search the postings of its chain, then BatchGet.
+        """List in a group, by tags (AND) and name: search the postings of its chain, then BatchGet.
 
         Along the chain a resource has at most one grant; below the group it may have several, and
         is listed once. A search that reaches its budget ends the page early. Each resource has at
@@ -246,11 +261,11 @@ class Listing(Generic[R]):
             found = await travel.search(examined, VISITED_AT_ONCE)
             carried = {id: found.tags[id] for id in found.ids if id in found.tags}
             bare = [id for id in found.ids if id not in carried]
-            for record in await self.reading.many(bare, projection=TAG_FIELDS):
+            for record in await self.reading.many(bare, projection=MATCH_FIELDS):
                 if not isinstance(record, NotFound) and travel.confirms(record):
                     visit(record.id, tags.tag_map(record.tags))
             for id, tag_set in carried.items():
-                visit(id, tag_set)
+                visit(id, {key: value for key, value in tag_set.items() if key != tags.NAME})
             examined, more = found.examined, found.more
         return not more
 
@@ -266,9 +281,11 @@ class Listing(Generic[R]):
     async def _travel(self, listed: ListRequest, group: GroupPath, descending: bool) -> "_Travel":
         table, limits = MeteredTable(self.access.table), self.access.budget
         budget = SearchBudget(limits.rounds, limits.reads, lambda: table.units.rcu >= limits.units)
+        wanted = term_filter(listed.tags, listed.name)
         scope = await self._scope(listed, group)
-        sources = self._sources(scope, ScanParams(table, self.kind.letter, descending))
-        return _Travel(sources, scope, term_filter(listed.tags), descending, budget)
+        params = ScanParams(table, self.kind.letter, descending)
+        sources, named = await self._sources(scope, params, wanted.name)
+        return _Travel(sources, named, scope, wanted, descending, budget)
 
     async def _read_matches(
         self, travel: "_Travel", window: Window, projection: Projection
@@ -279,7 +296,7 @@ class Listing(Generic[R]):
         and an index or a replica may be late.
         """
         if travel.wanted.restricts:
-            projection = merge_projections(projection, TAG_FIELDS)
+            projection = merge_projections(projection, MATCH_FIELDS)
         reading = self.reading
         entries: list[tuple[str, R]] = []
         examined, more = window.after, True
@@ -300,7 +317,7 @@ class Listing(Generic[R]):
         """The groups whose grants are listed; None for all resources of the kind."""
         if not listed.include_child_groups:
             return ancestors(group)
-        selective = listed.tags.all or listed.tags.any
+        selective = listed.tags.all or listed.tags.any or listed.name
         sees_all = group == ROOT and self.access.caller.has_role(Role.READER, ROOT)
         if sees_all and not selective:
             return None
@@ -313,18 +330,29 @@ class Listing(Generic[R]):
             return None
         return (*above, *below)
 
-    def _sources(
-        self, scope: Sequence[GroupPath] | None, params: ScanParams
-    ) -> Sequence[PostingSource]:
-        if scope is not None:
-            return [GroupPostings(params, group) for group in scope]
-        return [AllResources(params, self.kind.latest)]
+    async def _sources(
+        self, scope: Sequence[GroupPath] | None, params: ScanParams, name: NameTerm | None
+    ) -> tuple[Sequence[PostingSource], Sequence[NamedPostings]]:
+        """The groups whose postings are searched, and those whose names are found by words."""
+        if scope is None:
+            return [AllResources(params, self.kind.latest)], []
+        if name is None:
+            return [GroupPostings(params, group) for group in scope], []
+        most = self.access.budget.candidates
+        limit = min(most, 10 * most // len(scope))
+        found = await gather(*(NamedPostings.find(params, group, name, limit) for group in scope))
+        rest = [group for group, named in zip(scope, found, strict=True) if named is None]
+        named = [one for one in found if one is not None]
+        return [GroupPostings(params, group) for group in rest], named
 
 
-def term_filter(wanted: TagFilter) -> TermFilter:
-    """The user's filter, with its tags in comparison form."""
+def term_filter(wanted: TagFilter, name: NameFilter | None = None) -> TermFilter:
+    """The user's filters: tags in comparison form, and the name in search form, or Invalid."""
     return TermFilter(
-        all=_tag_terms(wanted.all), any=_tag_terms(wanted.any), none=_tag_terms(wanted.none)
+        all=_tag_terms(wanted.all),
+        any=_tag_terms(wanted.any),
+        none=_tag_terms(wanted.none),
+        name=name.term() if name else None,
     )
 
 

@@ -155,5 +155,10 @@ def _note_write(key: Key, before: int, after: int, total: int) -> Write:
 
 def _footprint(resource: Resource) -> Footprint:
     return Footprint(
-        owner=resource.owner, groups=resource.groups, tags=resource.tags, shard=resource.shard
+        name=resource.name if resource.named else "",
+        owner=resource.owner,
+        groups=resource.groups,
+        tags=resource.tags,
+        shard=resource.shard,
+        named=resource.named,
     )

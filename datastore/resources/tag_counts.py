@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 
 from penstock.datastore.errors import NotFound
 from penstock.datastore.records import Resource, Tag, TagKey, TagValue
-from penstock.datastore.resources.reading import TAG_FIELDS, Listing, ListRequest, ResourceReader
+from penstock.datastore.resources.reading import MATCH_FIELDS, Listing, ListRequest, ResourceReader
 from penstock.datastore.resources.tags_in_use import check_lengths
 from penstock.datastore.table.keys import join_levels, split_levels
 from penstock.datastore.table.pages import Slice, Window, make_slice
@@ -79,7 +79,6 @@ class CountedTags(Generic[R]):
         return total.count if self.is_complete else None
 
     def _slice(self, window: Window) -> Slice[_Total]:
-        ahead = sorted(self.totals.items(), reverse=window.backward)
         after = window.after
         is_ahead: Callable[[str], bool] = (
             (lambda _: True) if after is None else after.__gt__ if window.backward else after.__lt__
@@ -93,7 +92,7 @@ class CountedTags(Generic[R]):
     async def _earliest_tags(self, found: Slice[_Total]) -> Mapping[str, tuple[Tag, ...]]:
         """Get latest: the tags, as written, of the earliest match of each total."""
         ids = list({total.earliest for _, total in found.entries})
-        records = await self.reading.many(ids, projection=TAG_FIELDS)
+        records = await self.reading.many(ids, projection=MATCH_FIELDS)
         return {
             id: () if isinstance(record, NotFound) else tuple(record.tags)
             for id, record in zip(ids, records, strict=True)

@@ -192,6 +192,20 @@ class ResourceWriter(Generic[R]):
 
         return (await self._rewrite(id, remove_grant, "group"))[1]
 
+    async def write_words(self, id: str) -> bool:
+        """Write the rows that find a resource of an earlier release by words of its name.
+
+        Every write of this release does so; return whether none had. Raises NotFound.
+        """
+
+        def name_it(current: R) -> R:
+            if current.named:
+                return current
+            return msgspec.structs.replace(current, revision=current.revision + 1)
+
+        before, after = await self._rewrite(id, name_it)
+        return after is not before
+
     async def _read_repeated(self, id: str) -> R:
         """Read the resource that an earlier call with the same idempotency key created."""
         try:
@@ -338,7 +352,7 @@ class ResourceWriter(Generic[R]):
         """Write the new state, if the guards hold; return the state as it was written."""
         letter = self.kind.letter
         before = standing.resource if standing else None
-        after = count_kept(before, after)
+        after = msgspec.structs.replace(count_kept(before, after), named=True)
         admitted = await self._admit(before, after)
         old = derive_rows(letter, before) if before else None
         if old is not None and standing is not None and standing.lists_itself:
@@ -392,7 +406,7 @@ def _require_room(resource: Resource) -> None:
 
 def _as_version(resource: R) -> R:
     """The resource without what only its latest row says."""
-    plain = msgspec.structs.replace(resource, stepped=False, counted_versions=0)
+    plain = msgspec.structs.replace(resource, stepped=False, counted_versions=0, named=False)
     if isinstance(plain, ReferenceDataset):
         return msgspec.structs.replace(plain, counted_files=0, counted_bytes=0)
     return plain

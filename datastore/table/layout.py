@@ -138,6 +138,7 @@ GROUP = row("G:{parent}", "G:{group}")
 GROUP_COUNT = row("GC:{group}", "GC:{shard.2}")
 SHARED_PIPELINE = row("PS:{group}", "PS:{owner}:{id}")
 TAG = row("T:{group}:{key}", "T:{value}:{kind}:{id}")
+NAME_WORD = row("NW:{group}:{kind}", "NW:{word}:{id}")
 TAG_VALUE_COUNT = row("TA:{group}:{key}", "TA:{kind}:{depth.2}:{value~}")
 TAG_KEY_COUNT = row("TA:{group}:{key~}", "TA:{kind}", "TA:{group}:{kind}")
 TOMBSTONE = Template("X:{kind}")
@@ -162,6 +163,7 @@ AUDIO_BY_ARTIST = row("U:{user}", "AUR:{artist}:{year.4}:{album}:{disc.3}:{track
 AUDIO_BY_ALBUM = row("U:{user}", "AUL:{title}:{album}:{disc.3}:{track.4}:{audio}")
 AUDIO_BY_GENRE = row("U:{user}", "AUG:{genre}:{audio}")
 AUDIO_BY_BUCKET = row("U:{user}", "AUB:{bucket}:{hash}")
+AUDIO_WORD = row("U:{user}", "AUW:{word}:{audio}")
 AUDIO_MISSING = row("U:{user}", "AUX:{content}:{audio}")
 ARTIST = row("U:{user}", "AR:{name}:{artist}")
 ALBUM = row("U:{user}", "AL:{name}:{album}")
@@ -219,6 +221,7 @@ ROWS = (
     GROUP_COUNT,
     SHARED_PIPELINE,
     TAG,
+    NAME_WORD,
     TAG_VALUE_COUNT,
     TAG_KEY_COUNT,
     IDEMPOTENCY,
@@ -234,6 +237,7 @@ ROWS = (
     AUDIO_BY_ALBUM,
     AUDIO_BY_GENRE,
     AUDIO_BY_BUCKET,
+    AUDIO_WORD,
     AUDIO_MISSING,
     ARTIST,
     ALBUM,

@@ -9,12 +9,14 @@ from typing import Final
 
 from penstock.datastore.table.keys import SEPARATOR, SHARD
 from penstock.datastore.table.layout import (
+    AUDIO_WORD,
     EXECUTION_LISTED,
     GROUP_COUNT,
     INGEST_COUNT,
     KEPT,
     LISTED,
     MANIFEST_COUNT,
+    NAME_WORD,
     OPEN_PREFIX,
     SHARED_PIPELINE,
     TAG,
@@ -76,6 +78,11 @@ def _lists_execution(operation: Operation) -> bool:
     return any(_leads(leader, operation.key.pk) for leader in leaders)
 
 
+def _finds_by_word(operation: Operation) -> bool:
+    key = operation.key
+    return _leads(NAME_WORD.pk.leader, key.pk) or _leads(AUDIO_WORD.sk.leader, key.sk)
+
+
 def _leads(leader: str, text: str) -> bool:
     return text.startswith(leader + SEPARATOR)
 
@@ -89,6 +96,7 @@ FORMS: Final[Sequence[RowForm]] = (
     RowForm(8, "What groups and users keep is counted for quotas.", _counts_what_is_kept),
     RowForm(9, "Counts of notifications name the segments to be stored.", _names_open_segment),
     RowForm(10, "Small rows list the executions of a group.", _lists_execution),
+    RowForm(11, "Rows find things by the words of their names.", _finds_by_word),
 )
 
 

@@ -7,11 +7,21 @@ from typing import Any
 
 import msgspec
 
+from penstock.datastore.name_search.word_rows import find_candidates, ids_beyond
+from penstock.datastore.name_search.words import NameTerm, search_form
 from penstock.datastore.records import Tag
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.items import read_all, read_rows, resource_id
 from penstock.datastore.table.keys import MAX_SHARD, split_levels
-from penstock.datastore.table.layout import GRANT, LISTED, TAG, TAG_VALUE_COUNT, KindDefinition, Row
+from penstock.datastore.table.layout import (
+    GRANT,
+    LISTED,
+    NAME_WORD,
+    TAG,
+    TAG_VALUE_COUNT,
+    KindDefinition,
+    Row,
+)
 from penstock.datastore.table.port import Attributes, Key, Page, Query, Range, Table, Value
 from penstock.datastore.tag_search import tags
 from penstock.datastore.tag_search.search import Posting, PostingPage, PostingStream
@@ -99,7 +109,8 @@ class ListedResources:
         """Get the tags of resources: BatchGet of their latest rows."""
 
         def read_tags_of(row: Attributes) -> tuple[str, Mapping[str, str]]:
-            return resource_id(row), _tag_set(row["tags"])
+            name = {tags.NAME: search_form(str(row["name"]))}
+            return resource_id(row), {**_tag_set(row["tags"]), **name}
 
         rows = await read_rows(self.params.table, [self.latest.key(id=id) for id in ids])
         return dict(read_all(read_tags_of, rows.values()))
@@ -147,10 +158,7 @@ class TagPostings:
         return None
 
     async def read_tags(self, ids: Sequence[str]) -> Mapping[str, Mapping[str, str]]:
-        """Get the tags of grants: BatchGet of `<kind>:<id>, G:<group>`."""
-        keys = [GRANT.key(kind=self.params.letter, id=id, group=self.group) for id in ids]
-        rows = await read_rows(self.params.table, keys)
-        return {resource_id(row): _tag_set(row["tags"]) for row in rows.values()}
+        return await _read_grants(self.params, self.group, ids)
 
     async def count(self) -> int:
         """Count a tag's rows: `pk = TA:<group>:<key>, sk = TA:<kind>:<depth>:<a#b#c>`.
@@ -176,6 +184,45 @@ class TagPostings:
 
 
 @dataclass(frozen=True, slots=True)
+class NamedPostings:
+    """The postings of resources of one group that are known by their `ids`, in either order.
+
+    They carry no tags, and need no read.
+    """
+
+    params: ScanParams
+    group: GroupPath
+    ids: Sequence[str]
+
+    @classmethod
+    async def find(
+        cls, params: ScanParams, group: GroupPath, name: NameTerm, limit: int
+    ) -> "NamedPostings | None":
+        """Find by word: `pk = NW:<group>:<kind>`, `sk` begins with `NW:<word>`.
+
+        None where each word of the name begins more than `limit` rows.
+        """
+        place = {"group": group, "kind": params.letter}
+        ids = await find_candidates(params.table, NAME_WORD, place, name, limit)
+        return None if ids is None else cls(params, group, ids)
+
+    @property
+    def proves_tag(self) -> bool:
+        return False
+
+    async def read(self, after: str | None, limit: int) -> PostingPage:
+        rest = ids_beyond(self.ids, after, descending=self.params.descending)
+        rows = tuple(Posting(id, None) for id in rest[:limit])
+        return PostingPage(rows, rows[-1].id if len(rest) > limit else None)
+
+    async def read_tags(self, ids: Sequence[str]) -> Mapping[str, Mapping[str, str]]:
+        return await _read_grants(self.params, self.group, ids)
+
+    async def count(self) -> int:
+        return len(self.ids)
+
+
+@dataclass(frozen=True, slots=True)
 class IndexPostings:
     """Postings of one kind under one `siKey1`, which all have the same `sk`."""
 
@@ -198,7 +245,7 @@ class IndexPostings:
             limit=limit,
         )
         page = await self.params.table.query(query)
-        return _posting_page(page, "pk", lambda item: _tag_set(item["tags"]))
+        return _posting_page(page, "pk", _carried_by_grant)
 
     async def read_tags(self, _ids: Sequence[str]) -> Mapping[str, Mapping[str, str]]:
         """Know of no other tags: every row of the index carries its own."""
@@ -207,6 +254,23 @@ class IndexPostings:
     async def count(self) -> int:
         """The largest integer: index rows have no counter, so they rank behind counted streams."""
         return maxsize
+
+
+async def _read_grants(
+    params: ScanParams, group: GroupPath, ids: Sequence[str]
+) -> Mapping[str, Mapping[str, str]]:
+    """Get the tags of grants: BatchGet of `<kind>:<id>, G:<group>`."""
+    keys = [GRANT.key(kind=params.letter, id=id, group=group) for id in ids]
+    rows = await read_rows(params.table, keys)
+    return {resource_id(row): _carried_by_grant(row) for row in rows.values()}
+
+
+def _carried_by_grant(item: Attributes) -> Mapping[str, str]:
+    """The tags of a grant, with the name if it carries that."""
+    carried = _tag_set(item["tags"])
+    if (name := item.get("name")) is not None:
+        carried[tags.NAME] = str(name)
+    return carried
 
 
 def _posting_page(
@@ -224,7 +288,7 @@ def _id_at_end(item: Attributes, attribute: str) -> str:
     return str(item[attribute]).rpartition(":")[2]
 
 
-def _tag_set(carried: Value) -> Mapping[str, str]:
+def _tag_set(carried: Value) -> dict[str, str]:
     """A tag set as a row holds it: a map on tag and grant rows, a list on the resource's own."""
     if isinstance(carried, dict):
         return {key: str(value) for key, value in carried.items()}

@@ -6,7 +6,7 @@ It reads streams of postings sorted by id, and as few postings as possible.
 import asyncio
 from collections import ChainMap
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -22,7 +22,8 @@ TAGS_IN_ONE_READ = 100
 class Posting(NamedTuple):
     """One posting: the id (UUIDv7 text) of a resource, and its whole tag set if it carries it.
 
-    Tags are in comparison form: a key, and the escaped levels of its value joined by `#`.
+    Tags are in comparison form: a key, and the escaped levels of its value joined by `#`. The name
+    of the resource may be among them, under the key NAME.
     """
 
     id: str
@@ -256,16 +257,16 @@ class PostingScan:
         return bool(found)
 
     async def _find_matches(self, stream: PostingStream, rows: Sequence[Posting]) -> list[str]:
-        bare = [row.id for row in rows if row.tags is None]
-        known: Mapping[str, Mapping[str, str]] = {}
         wanted = self._wanted
+        bare = [row.id for row in rows if row.tags is None or wanted.leaves_open(row.tags)]
+        known: Mapping[str, Mapping[str, str]] = {}
         proved = not wanted.restricts or (stream.proves_tag and wanted.is_proved_by_posting)
         if bare and not proved:
             self._tag_reads += -(-len(bare) // TAGS_IN_ONE_READ)
             known = await stream.read_tags(bare)
 
         def is_match(row: Posting) -> bool:
-            tags = row.tags if row.tags is not None else known.get(row.id)
+            tags = known.get(row.id, row.tags)
             # A resource that left the group may be in another one: its record decides.
             if tags is None:
                 return True
@@ -325,12 +326,13 @@ async def search(  # noqa: PLR0913 - all of it describes one page
     descending: bool,
     budget: SearchBudget,
     sizes: PageSizes = DEFAULT_SIZES,
+    named: Iterable[PostingStream] = (),
 ) -> SearchPage:
     """Find the first `limit` (1 or more) matches beyond `after`, newest first if `descending`.
 
     The streams of the sources must run in the same direction. An id that several sources have is
     found once. A resource that exists from the first page to the last is neither skipped nor
-    repeated.
+    repeated. The streams of `named` hold the resources of further groups that have the wanted name.
     """
     order = ScanOrder(descending)
     scans = [
@@ -344,6 +346,8 @@ async def search(  # noqa: PLR0913 - all of it describes one page
         for source in sources
         for terms in wanted.scan_alternatives()
     ]
+    tagged = replace(wanted, name=None)
+    scans += [PostingScan([stream], tagged, order, after, sizes) for stream in named]
     merge = _ScanMerge(scans, order, limit)
     reading = scans
     while reading:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from unicodedata import normalize
 
 from penstock.datastore.errors import FieldProblem, Invalid
+from penstock.datastore.name_search.words import NameTerm
 from penstock.datastore.records import Tag
 from penstock.datastore.table.keys import join_levels
 from penstock.datastore.text import comparison_form, line_problem, normalisation_problem
@@ -22,6 +23,12 @@ CARRIED_TAGS = 16
 """The most tags of a resource whose postings carry all its tags."""
 
 CARRIED_CHARACTERS = 2_000
+
+NAME = ""
+"""The key under which a tag set has the name of its resource in search form; no tag has this key.
+
+It is absent where a row does not carry the name.
+"""
 
 
 class TagLevel(NamedTuple):
@@ -153,23 +160,35 @@ class TagTerm(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TermFilter:
-    """A filter of tag sets: all of `all`, at least one of `any` (if not empty), none of `none`."""
+    """A filter of tag sets: all of `all`, at least one of `any` (if not empty), none of `none`.
+
+    A tag set also needs the `name`, unless its name is not known.
+    """
 
     all: tuple[TagTerm, ...] = ()
     any: tuple[TagTerm, ...] = ()
     none: tuple[TagTerm, ...] = ()
+    name: NameTerm | None = None
 
     @property
     def restricts(self) -> bool:
         """Whether some tag set does not match."""
-        return bool(self.all or self.any or self.none)
+        return bool(self.all or self.any or self.none or self.name)
 
     @property
     def is_proved_by_posting(self) -> bool:
         """Whether a posting of a scanned tag matches, whatever other tags its resource has."""
-        return not self.none and (not self.all or len({*self.all, *self.any}) == 1)
+        if self.none or self.name:
+            return False
+        return not self.all or len({*self.all, *self.any}) == 1
+
+    def leaves_open(self, tags: Mapping[str, str]) -> bool:
+        """Whether a tag set matches as far as it goes, but its name is not known."""
+        return self.name is not None and NAME not in tags and self.matches(tags)
 
     def matches(self, tags: Mapping[str, str]) -> bool:
+        if self.name is not None and NAME in tags and not self.name.matches(tags[NAME]):
+            return False
         for term in self.all:
             if not term.matches(tags):
                 return False

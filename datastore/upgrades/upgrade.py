@@ -24,6 +24,7 @@ from penstock.datastore.table.schema_marker import (
 from penstock.datastore.upgrades.execution_lists import list_executions
 from penstock.datastore.upgrades.formula_ids import keep_formula_ids
 from penstock.datastore.upgrades.kept_amounts import count_resources
+from penstock.datastore.upgrades.name_words import find_by_words
 from penstock.datastore.upgrades.small_rows import list_by_small_rows
 
 
@@ -72,6 +73,13 @@ STEPS: Final[Sequence[Step]] = (
         list_executions,
         minimum_reader=10,
         minimum_writer=10,
+    ),
+    Step(
+        11,
+        "Finding things by the words of their names",
+        find_by_words,
+        minimum_reader=11,
+        minimum_writer=11,
     ),
 )
 

@@ -10,6 +10,7 @@ from strawberry import UNSET
 
 from penstock.datastore.audio import records
 from penstock.datastore.errors import BadArgument
+from penstock.datastore.name_search.words import NameFilter as FilterByName
 from penstock.datastore.table.pages import Slice, Window
 from penstock.graphql_jit import projected_attributes
 from penstock.resolvers import audio
@@ -23,6 +24,7 @@ from penstock.schema.core.context import (
     PageArguments,
     unset_to_none,
 )
+from penstock.schema.core.name_filter import NameFilter
 from penstock.schema.core.relay import Connection, page_from_arguments, parse_key, read_connection
 from penstock.schema.core.scalars import Long
 
@@ -306,7 +308,7 @@ class AudioQuery:
     @strawberry.field(
         graphql_type=Connection[Audio],
         description="The tracks of the caller's library: all of them, or those of one artist, "
-        "album, bucket or genre. At most one of these filters can be given.",
+        "album, bucket, genre or title. At most one of these filters can be given.",
     )
     @staticmethod
     async def audios(
@@ -342,7 +344,14 @@ class AudioQuery:
             AudioOrder | None,
             strawberry.argument(
                 description="The order by the time when the tracks were added, for all tracks or "
-                "those of a genre; NEWEST_FIRST if left out."
+                "those of a genre or a title; NEWEST_FIRST if left out."
+            ),
+        ] = UNSET,
+        title: Annotated[
+            NameFilter | None,
+            strawberry.argument(
+                description="Only tracks with this part of the title, sorted by the time when "
+                "they were added."
             ),
         ] = UNSET,
         first: First = UNSET,
@@ -352,12 +361,16 @@ class AudioQuery:
     ) -> Connection[records.Audio]:
         names = {"artist": artist, "album": album, "bucket": bucket, "genre": genre}
         wanted = {name: text for name, text in names.items() if text}
+        titled = unset_to_none(title)
+        if titled is not None and wanted:
+            raise BadArgument(f"Give only one of title and {' and '.join(wanted)}.")
+        part = None if titled is None else titled.filter()
         newest_first = _is_newest_first(wanted, unset_to_none(order))
         return await read_connection(
             info,
-            ("audios", wanted, newest_first),
+            ("audios", wanted, newest_first, *([] if part is None else [part])),
             page_from_arguments(first, after, last, before),
-            lambda window: _read_page(info, wanted, newest_first, window),
+            lambda window: _read_page(info, wanted, part, newest_first, window),
         )
 
 
@@ -376,7 +389,11 @@ def _is_newest_first(wanted: dict[str, str], order: AudioOrder | None) -> bool:
 
 
 async def _read_page(
-    info: Info, wanted: dict[str, str], newest_first: bool, window: Window
+    info: Info,
+    wanted: dict[str, str],
+    title: FilterByName | None,
+    newest_first: bool,
+    window: Window,
 ) -> Slice[records.Audio]:
     lists = info.context.session.audio.lists
     links: Callable[[Window], Awaitable[Slice[records.AudioLink]]]
@@ -394,6 +411,7 @@ async def _read_page(
                 info.context,
                 window,
                 projected_attributes(info, "Audio"),
+                title,
                 newest_first=newest_first,
             )
     return await audio.load_linked_tracks(info.context, window, links)

@@ -20,6 +20,7 @@ from penstock.schema.core.context import (
     Order,
     unset_to_none,
 )
+from penstock.schema.core.name_filter import NameFilterArgument
 from penstock.schema.core.relay import Connection, page_from_arguments, record_type_check
 from penstock.schema.engine.cost import price_metadata
 from penstock.schema.resources.queries import (
@@ -193,12 +194,15 @@ class CalculationQuery:
         tags: TagsArgument = UNSET,
         include_child_groups: ChildGroupsArgument = False,
         order: OrderArgument = Order.NEWEST_FIRST,
+        name: NameFilterArgument = UNSET,
         first: First = UNSET,
         after: After = UNSET,
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.Calculation]:
-        selected = resource_selection(info, group, tags, include_child_groups, order)
+        selected = resource_selection(
+            info, group, tags, include_child_groups, order, unset_to_none(name)
+        )
         return await list_resources(
             info, CALCULATION, selected, page_from_arguments(first, after, last, before)
         )

@@ -22,6 +22,7 @@ from penstock.schema.core.context import (
     unset_to_none,
 )
 from penstock.schema.core.files import DOWNLOAD_SECONDS, ExpiryArgument, FileDownload
+from penstock.schema.core.name_filter import NameFilterArgument
 from penstock.schema.core.relay import Connection, page_from_arguments, record_type_check
 from penstock.schema.core.scalars import DateTime, Long
 from penstock.schema.engine.cost import price_metadata
@@ -215,12 +216,15 @@ class ReferenceDatasetQuery:
         tags: TagsArgument = UNSET,
         include_child_groups: ChildGroupsArgument = False,
         order: OrderArgument = Order.NEWEST_FIRST,
+        name: NameFilterArgument = UNSET,
         first: First = UNSET,
         after: After = UNSET,
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.ReferenceDataset]:
-        selected = resource_selection(info, group, tags, include_child_groups, order)
+        selected = resource_selection(
+            info, group, tags, include_child_groups, order, unset_to_none(name)
+        )
         return await list_resources(
             info, REFERENCE_DATASET, selected, page_from_arguments(first, after, last, before)
         )

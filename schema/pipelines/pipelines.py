@@ -23,6 +23,7 @@ from penstock.schema.core.context import (
     Order,
     unset_to_none,
 )
+from penstock.schema.core.name_filter import NameFilterArgument
 from penstock.schema.core.relay import (
     Connection,
     page_from_arguments,
@@ -311,12 +312,15 @@ class PipelineQuery:
         tags: TagsArgument = UNSET,
         include_child_groups: ChildGroupsArgument = False,
         order: OrderArgument = Order.NEWEST_FIRST,
+        name: NameFilterArgument = UNSET,
         first: First = UNSET,
         after: After = UNSET,
         last: Last = UNSET,
         before: Before = UNSET,
     ) -> Connection[records.Pipeline]:
-        selected = resource_selection(info, group, tags, include_child_groups, order)
+        selected = resource_selection(
+            info, group, tags, include_child_groups, order, unset_to_none(name)
+        )
         return await list_resources(
             info, PIPELINE, selected, page_from_arguments(first, after, last, before)
         )

@@ -33,6 +33,7 @@ from penstock.schema.core.context import (
     unset_to_none,
 )
 from penstock.schema.core.descriptions import describe_values
+from penstock.schema.core.name_filter import NameFilter
 from penstock.schema.core.relay import Connection, page_from_arguments, parse_key, read_connection
 from penstock.schema.core.scalars import DateTime
 
@@ -294,6 +295,7 @@ def resource_selection(
     tags: TagFilter | None,
     include_child_groups: bool | None,
     order: Order | None,
+    name: NameFilter | None = None,
 ) -> ListRequest:
     """Return the selection of resources, and their order, that the arguments of a list describe."""
     return ListRequest(
@@ -301,6 +303,7 @@ def resource_selection(
         tags=(unset_to_none(tags) or TagFilter()).filter(),
         include_child_groups=bool(include_child_groups),
         newest_first=order is not Order.OLDEST_FIRST,
+        name=name.filter() if name else None,
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from penstock.datastore.access.vault import LocalVault
 from penstock.datastore.audio.endpoint_rules import EndpointRules
 from penstock.datastore.audio.library import AudioLibrary, BucketAccess
 from penstock.datastore.errors import NotFound, ObjectTaken
+from penstock.datastore.name_search.words import NameFilter
 from penstock.datastore.objects.port import Credentials
 from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Slice, Window
@@ -124,7 +126,7 @@ async def test_adding_albums(store: Store) -> None:
     library = listener(replace(store, table=traced))
     theirs = {"bucket": "mine", "connection_id": "c"}
     await library.adding.add_many(
-        [draft(f"{n}", f"t{n}", "A", album="B", **theirs) for n in range(20)]
+        [draft(f"{n}", f"t{n}", "A", album="B", **theirs) for n in range(16)]
     )
     assert traced.seen == (0, 1, 1)
     assert await drift(store.table) == []
@@ -161,6 +163,16 @@ async def test_genre(store: Store) -> None:
     await shelf(store)
     found = await titles(store, lambda library, w: library.lists.by_genre("rock", w))
     assert sorted(found) == ["t0", "t1", "t2", "t3"]
+
+
+async def test_title(store: Store) -> None:
+    """list audio by a part of the title"""
+    library = listener(store)
+    for n, title in enumerate(("Nightwish", "Good Night", "Knight")):
+        await library.adding.add(*draft(f"{n}", title))
+    named = NameFilter(contains="NIGHT")
+    read = partial(library.lists.by_title, named, newest_first=False)
+    assert [track.title for track in await walk(read)] == ["Nightwish", "Good Night"]
 
 
 async def test_importing(store: Store, tmp_path: Path) -> None:

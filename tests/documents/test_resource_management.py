@@ -247,6 +247,20 @@ async def test_list_resources_for_a_group_filtered_by_tag(ask: Ask) -> None:
     assert await ask.names("/usa/northwest", NORTHWEST, tags=wanted) == ["one", "two"]
 
 
+async def test_list_resources_by_a_part_of_the_name(ask: Ask) -> None:
+    """list resources by a part of the name"""
+    await ask.create_groups()
+    await ask.make("/", "Daily sales")
+    await ask.make("/usa/northwest", "Sälzburg")
+    await ask.make("/usa", "Wholesale")
+    await ask.make("/eu", "Salmon")
+    assert await ask.names("/usa/northwest", NORTHWEST, name={"contains": "SAL"}) == [
+        "Daily sales",
+        "Sälzburg",
+    ]
+    assert await ask.names("/usa/northwest", name={"startsWith": "sal"}) == ["Sälzburg"]
+
+
 async def test_update_a_resource(ask: Ask) -> None:
     """update a resource"""
     await ask.create_groups()

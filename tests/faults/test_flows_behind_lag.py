@@ -37,6 +37,9 @@ from tests.schema.pipelines.test_pipelines import (
     test_every_field_of_the_document_comes_back_as_it_went_in,
     test_null_clears_and_what_is_left_out_stays,
 )
+from tests.schema.resources.test_name_filter import (
+    test_searches_follow_updates_grants_revokes_and_deletes,
+)
 from tests.schema.resources.test_tags import (
     test_a_value_is_no_prefix_of_another,
     test_counts_follow_updates_grants_revokes_and_deletes,
@@ -67,6 +70,7 @@ __all__ = [
     "test_later_fields_of_a_document_see_what_earlier_ones_did",
     "test_null_clears_and_what_is_left_out_stays",
     "test_rows_of_a_request_are_answered_in_it",
+    "test_searches_follow_updates_grants_revokes_and_deletes",
     "test_what_comes_and_goes_between_pages_neither_hides_nor_repeats_the_rest",
     "test_what_is_exported_is_imported_unchanged",
 ]

@@ -235,6 +235,8 @@ OTHERS = frozenset(
         "DeleteGroupInput.path",
         "EvaluateInput.name",
         "MarkRunProcessedInput.shredTypes",
+        "NameFilter.contains",
+        "NameFilter.startsWith",
         "RecoverRunInput.shredTypes",
     }
 )

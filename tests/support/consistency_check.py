@@ -5,11 +5,13 @@ versions, grants, postings, counters, names and markers. Keys are written out he
 mistake in the layout shows.
 """
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Iterable, Mapping
 from datetime import datetime
 from hashlib import blake2b
 from typing import Any
+from unicodedata import combining, normalize
 
 from penstock.datastore.dynamodb.table import DynamoDBTable
 from penstock.datastore.dynamodb.wire import Raw, decode_item
@@ -106,6 +108,17 @@ def form(text: str) -> str:
     return text.strip().casefold()
 
 
+def words_form(name: str) -> str:
+    """Return a name without accents, as far as these tests use unusual names."""
+    plain = "".join(one for one in normalize("NFKD", name) if not combining(one))
+    return " ".join(plain.casefold().split())
+
+
+def name_words(form: str) -> list[str]:
+    """Return the first eight different words of a name."""
+    return list(dict.fromkeys(re.findall(r"[^\W_]+", form)))[:8]
+
+
 def line(group: str) -> list[str]:
     """Return the ancestors of a group from the root down, without the group."""
     names = group.strip("/").split("/") if group != "/" else []
@@ -198,7 +211,10 @@ def _resource(
         if kind == "P" and group != item["owner"]:
             shared = f"PS:{escape_key(item['owner'])}:{id}"
             wanted[Key(f"PS:{escape_key(group)}", shared)] = {"shared": True}
-        wanted[Key(pk, f"G:{group}")] = {"siKey1": f"G:{group}", "tags": plain}
+        named = {"name": words_form(item["name"])} if item.get("named") else {}
+        wanted[Key(pk, f"G:{group}")] = {"siKey1": f"G:{group}", "tags": plain, **named}
+        words = name_words(named.get("name", ""))
+        wanted |= {Key(f"NW:{group}:{kind}", f"NW:{word}:{id}"): named for word in words}
         _name(id, f"AID:{kind}:{escape_key(form(item['name']))}", group, wanted, counters)
         for key, levels in values.items():
             _tag(kind, id, group, key, levels, plain, item.get("shard", 0), wanted, counters)
@@ -320,7 +336,7 @@ def _compared_attributes(key: Key, item: Mapping[str, Any]) -> dict[str, Any]:
         kept = ("count", "versions", "files", "bytes")
         return {name: item[name] for name in kept if item.get(name)}
     names: Iterable[str] = ("siKey1", "id", *counts)
-    facts = {name: item[name] for name in names if item.get(name)}
+    facts = {name: item[name] for name in names if item.get(name)} | _carried_name(key, item)
     if key.sk not in LATEST.values() and "tags" in item and isinstance(item["tags"], dict):
         facts["tags"] = item["tags"]
     if key.sk.startswith(("PV:0", "CV:0", "DV:0")) or key.sk in LATEST.values():
@@ -332,6 +348,13 @@ def _compared_attributes(key: Key, item: Mapping[str, Any]) -> dict[str, Any]:
     if key.pk.startswith("GC:") and key.pk != "GC:/":
         facts["open"] = True
     return facts or ({} if "/" in (key.sk[2:], key.pk[3:]) else {"empty": True})
+
+
+def _carried_name(key: Key, item: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the name that a grant and the row of a word carry."""
+    is_grant = key.sk.startswith("G:/") and "tags" in item
+    carries = key.pk.startswith("NW:") or is_grant
+    return {"name": item["name"]} if carries and "name" in item else {}
 
 
 def _odd_labels(rows: Rows) -> Iterable[str]:

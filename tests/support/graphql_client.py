@@ -234,6 +234,7 @@ class Ask:
         return [node["name"] for node in page["nodes"]]
 
 
-LIST = """query($group: GroupPath, $tags: TagFilter, $below: Boolean, $order: Order) {
-  pipelines(group: $group, tags: $tags, includeChildGroups: $below, order: $order, first: 100) {
-    nodes { name } } }"""
+LIST = """query($group: GroupPath, $tags: TagFilter, $below: Boolean, $order: Order,
+    $name: NameFilter) {
+  pipelines(group: $group, tags: $tags, includeChildGroups: $below, order: $order, name: $name,
+    first: 100) { nodes { name } } }"""

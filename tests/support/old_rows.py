@@ -2,12 +2,18 @@
 
 from typing import TypeVar
 
+from msgspec.structs import replace
+
+from penstock.datastore.audio.derived_rows import track_rows
+from penstock.datastore.audio.records import Audio
+from penstock.datastore.audio.tracks import audio_key
 from penstock.datastore.executions.listed_rows import list_items
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.executions.rows import key_of_execution
 from penstock.datastore.records import Resource
+from penstock.datastore.resources.derived_rows import derive_rows
 from penstock.datastore.table.layout import LISTED, KindDefinition
-from penstock.datastore.table.port import INDEX_HASH, Delete, Exists, Table, Update
+from penstock.datastore.table.port import INDEX_HASH, Delete, Exists, Operation, Table, Update
 
 R = TypeVar("R", bound=Resource)
 
@@ -33,6 +39,23 @@ async def list_whole_row(
     whole = Update(key=kind.latest.key(id=id), set={INDEX_HASH: partition}, condition=Exists())
     small = () if keep_small else (Delete(LISTED.key(kind=kind.letter, id=id)),)
     await table.transact([whole, *small])
+
+
+async def forget_words(table: Table, kind: KindDefinition[R], resource: R) -> None:
+    """Remove what finds a resource by words of its name, which releases before did not write."""
+    rows = derive_rows(kind.letter, resource)
+    grants = [Update(key=key, remove=("name",)) for key in rows.items if key.sk.startswith("G:")]
+    plain = Update(key=kind.latest.key(id=resource.id), remove=("named",), condition=Exists())
+    operations: list[Operation] = [plain, *grants, *map(Delete, rows.words)]
+    for operation in operations:
+        await table.transact([operation])
+
+
+async def forget_title(table: Table, track: Audio) -> None:
+    """Remove what finds a track by words of its title, which releases before did not write."""
+    plain = Update(key=audio_key(track.owner, track.id), remove=("named",), condition=Exists())
+    words = track_rows(track).items.keys() - track_rows(replace(track, named=False)).items.keys()
+    await table.transact([plain, *map(Delete, words)])
 
 
 async def unlist_execution(table: Table, execution: Execution, *without: str) -> None:

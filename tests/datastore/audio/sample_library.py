@@ -23,7 +23,7 @@ from penstock.datastore.store import Store
 from penstock.datastore.table.instrumentation import MeteredTable
 from penstock.datastore.table.port import Key, Table
 from penstock.datastore.table.session_table import SessionTable
-from tests.support.consistency_check import contents, escape_key
+from tests.support.consistency_check import contents, escape_key, name_words, words_form
 
 ANN = Caller("ann", {})
 BOB = Caller("bob", {})
@@ -90,9 +90,8 @@ async def drift(table: Table) -> list[str]:
 def _significant(key: Key, item: Mapping[str, Any]) -> dict[str, Any]:
     if key.sk.startswith(("AR:", "AL:", "AG:", "U")):
         return {name: item[name] for name in ("count", "durationMs", "size") if name in item}
-    return {
-        name: item[name] for name in ("title", "durationMs", "audioId", "album") if name in item
-    }
+    kept = ("name", "title", "durationMs", "audioId", "album")
+    return {name: item[name] for name in kept if name in item}
 
 
 def _expected_rows(tracks: list[Audio]) -> dict[Key, dict[str, Any]]:
@@ -118,11 +117,19 @@ def _links(track: Audio) -> dict[str, dict[str, Any]]:
     found[f"AUB:{escape_key(track.bucket)}:{object_hash(track.object_key)}"] = {"audioId": track.id}
     if track.missing_since is not None:
         found[f"AUX:{content_hash(track.etag, track.size)}:{track.id}"] = {}
-    for artist in {artist_id(name) for name in (*track.artists, album_artist(track))}:
+    for artist in _artist_ids(track):
         found[f"AUR:{artist}:{track.year:04}:{album}:{place}"] = facts
+    room = max(0, 46 - 2 * (len(_artist_ids(track)) + len({*map(genre_id, track.genres)})))
+    form = words_form(track.title)
+    for word in name_words(form)[:room] if track.named else ():
+        found[f"AUW:{word}:{track.id}"] = {"name": form}
     for genre in {genre_id(name) for name in track.genres}:
         found[f"AUG:{genre}:{track.id}"] = facts
     return found
+
+
+def _artist_ids(track: Audio) -> set[str]:
+    return {artist_id(name) for name in (*track.artists, album_artist(track))}
 
 
 def _counters(track: Audio) -> dict[str, dict[str, int]]:

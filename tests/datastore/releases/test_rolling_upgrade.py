@@ -132,13 +132,13 @@ async def test_an_upgrade_that_was_stopped_goes_on_and_then_the_old_release_only
     fleet.pass_time()
     await fleet.old.pipelines.writing.update(made[0].id, 1, {"description": "written meanwhile"})
     assert await upgrade(fleet) == SchemaMarker(
-        schema=NEXT.schema, minimum_reader=8, minimum_writer=NEXT.schema
+        schema=NEXT.schema, minimum_reader=11, minimum_writer=NEXT.schema
     )
     assert [await fleet.zone_of(each.id) for each in made] == ["north"] * 3
     fleet.pass_time()
     kept = await contents(fleet.table)
     with pytest.raises(
-        TooOld, match=r"too old to write the table: it knows .* 10, and 11 is needed"
+        TooOld, match=r"too old to write the table: it knows .* 11, and 12 is needed"
     ):
         await fleet.old.pipelines.writing.update(made[2].id, 1, {"name": "four"})
     with pytest.raises(Unavailable):
@@ -165,9 +165,9 @@ async def test_a_rollback_before_the_upgrade_keeps_what_the_next_release_wrote(
 
 async def test_a_release_that_may_not_read_does_neither(fleet: Fleet) -> None:
     made = await make(fleet.old, USA, "first")
-    closed = SchemaMarker(schema=11, minimum_reader=11, minimum_writer=11)
+    closed = SchemaMarker(schema=12, minimum_reader=12, minimum_writer=12)
     marker = Update(
-        key=Key("SM", "SM"), set={"schema": 11, "minimumReader": 11, "minimumWriter": 11}
+        key=Key("SM", "SM"), set={"schema": 12, "minimumReader": 12, "minimumWriter": 12}
     )
     await fleet.table.transact([marker])
     assert await read_marker(fleet.table) == closed

@@ -77,10 +77,10 @@ async def test_what_fits_a_hundred_operations_is_one_transaction(store: Store) -
     store = await open_one_shard(store)
     session, traced = store.open_session(SUPER), TracedTable(store.table)
     writing = replace(store, table=traced).open_session(SUPER).pipelines.writing
-    # Latest, version, claim, marker, list, grant, group, quotas: 8.
+    # Latest, version, claim, marker, list, grant, word, group, quotas: 9.
     # Each tag: its key, and two for each level.
-    exact = [*(f"k{n}=v" for n in range(29)), "l=a/b"]
-    over = [*(f"k{n}=v" for n in range(30)), "l=a/b"]
+    exact = [*(f"k{n}=v" for n in range(28)), "l=a/b/c"]
+    over = [*(f"k{n}=v" for n in range(29)), "l=a/b/c"]
     await writing.create(USA, draft_of(PIPELINE, "one", *exact), None)
     assert traced.seen == (0, 1, 1)
     traced.start()

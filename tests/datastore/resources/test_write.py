@@ -71,12 +71,13 @@ async def test_a_created_pipeline_is_read_back_as_it_was_given(table: Table) -> 
         transformer=transformer,
         shard=choose_shard(made.id, SHARDS),
         counted_versions=1,
+        named=True,
     )
     assert is_id(made.id)
     session = store.open_session(SUPER)
     assert await session.pipelines.reading.one(made.id) == made
     assert msgspec.structs.asdict(await session.pipelines.versions.one(made.id, 1)) == (
-        msgspec.structs.asdict(msgspec.structs.replace(made, counted_versions=0))
+        msgspec.structs.asdict(msgspec.structs.replace(made, counted_versions=0, named=False))
     )
     assert await faults(table) == []
 

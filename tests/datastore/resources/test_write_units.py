@@ -49,7 +49,7 @@ def plain_tags(count: int) -> list[str]:
     return [f"k{n}=v" for n in range(count)]
 
 
-@pytest.mark.parametrize(("count", "units"), [(0, 20), (1, 27), (4, 48), (20, 160)])
+@pytest.mark.parametrize(("count", "units"), [(0, 22), (1, 29), (4, 50), (20, 162)])
 async def test_a_create_costs_seven_units_for_each_tag(
     table: Table, count: int, units: float
 ) -> None:
@@ -80,6 +80,42 @@ async def test_one_more_tag_in_two_groups_rewrites_postings_only_while_they_carr
     changes = {"tags": tags(*plain_tags(count + 1))}
     change = await cost(table, lambda each: each.pipelines.writing.update(made.id, 1, changes))
     assert change == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "created", "granted", "renamed", "revoked", "deleted"),
+    [
+        ("--", 20, 13, 23, 13, 26),
+        ("Smelt", 22, 15, 25, 15, 28),
+        ("Daily sales report", 26, 19, 29, 19, 32),
+        ("a b c d e f g h i j", 36, 29, 39, 29, 42),
+    ],
+)
+async def test_each_of_the_first_eight_words_of_a_name_costs_two_units(
+    table: Table,
+    name: str,
+    created: float,
+    granted: float,
+    renamed: float,
+    revoked: float,
+    deleted: float,
+) -> None:
+    await open_one_shard(Store(table))
+    create = await cost(table, lambda each: make(each, NORTHWEST, name))
+    (made,) = (
+        await Store(table)
+        .open_session(SUPER)
+        .pipelines.listing.page(ListRequest(group=NORTHWEST), Window())
+    ).entries
+    id = made[0]
+    grant = await cost(table, lambda each: each.pipelines.writing.grant(id, EU))
+    revoke = await cost(table, lambda each: each.pipelines.writing.revoke(id, EU))
+    changes = {"name": "Other"}
+    rename = await cost(table, lambda each: each.pipelines.writing.update(id, 1, changes))
+    await Store(table).open_session(SUPER).pipelines.writing.update(id, 2, {"name": name})
+    delete = await cost(table, lambda each: each.pipelines.deleting.delete(id))
+    costs = [each.written for each in (create, grant, rename, revoke, delete)]
+    assert costs == [created, granted, renamed, revoked, deleted]
 
 
 BY_ONE = TagFilter(all=tags("k0=v"))
@@ -117,8 +153,9 @@ EVERYTHING = ListRequest(group=ROOT, include_child_groups=True)
 
 @pytest.mark.parametrize(
     ("bytes_", "created", "updated", "granted"),
-    # With the whole row in the list of its kind: 16, 5 and 12; 106, 95 and 66.
-    [(500, 20, 6, 13), (18_700, 92, 78, 49)],
+    # The word of the name costs 2 of a create and of a grant. With the whole row in the list of its
+    # kind and without that: 16, 5 and 12; 106, 95 and 66.
+    [(500, 22, 6, 15), (18_700, 94, 78, 51)],
 )
 async def test_what_a_large_pipeline_holds_is_written_to_its_own_rows_and_to_no_list(
     table: Table, bytes_: int, created: float, updated: float, granted: float

@@ -18,6 +18,7 @@ from penstock.datastore.table.layout import (
     AUDIO_BY_ARTIST,
     AUDIO_BY_BUCKET,
     AUDIO_BY_GENRE,
+    AUDIO_WORD,
     CONNECTION,
     DESTINATION,
     ENTITY,
@@ -35,6 +36,7 @@ from penstock.datastore.table.layout import (
     KEPT,
     KEPT_OF_USER,
     LISTED,
+    NAME_WORD,
     OPEN_UPLOAD,
     OWNED,
     PIPELINE,
@@ -78,6 +80,7 @@ _PARTS: dict[str, st.SearchStrategy[KeyPart]] = {
     **dict.fromkeys(("playlist", "rank", "entry", "at"), TEXTS),
     "holder": TEXTS,
     "top": TEXTS,
+    "word": TEXTS,
     "place": NUMBERS,
 }
 _NAMED = re.compile(r"\{(\w+)")
@@ -85,6 +88,7 @@ FAMILIES = (*ROWS, LISTED, GRANT, OWNED)
 QUERIED = {
     PIPELINE.version: "PV:",
     TAG: "T:",
+    NAME_WORD: "NW:",
     TAG_VALUE_COUNT: "TA:{kind}:",
     GROUP: "G:",
     GROUP_COUNT: "GC:",
@@ -95,6 +99,7 @@ QUERIED = {
     AUDIO_BY_ALBUM: "AUL:",
     AUDIO_BY_GENRE: "AUG:",
     AUDIO_BY_BUCKET: "AUB:",
+    AUDIO_WORD: "AUW:",
     ARTIST: "AR:",
     ALBUM: "AL:",
     GENRE: "AG:",

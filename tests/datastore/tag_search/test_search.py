@@ -43,7 +43,8 @@ def filters(draw: st.DrawFn) -> TermFilter:
     parts: dict[str, list[TagTerm]] = {"all": [], "any": [], "none": []}
     for term in draw(st.lists(TERMS, max_size=6)):
         parts[draw(st.sampled_from(["all", "all", "any", "none"]))].append(term)
-    return TermFilter(**{name: tuple(terms) for name, terms in parts.items()})
+    every, some, no = (tuple(parts[name]) for name in ("all", "any", "none"))
+    return TermFilter(all=every, any=some, none=no)
 
 
 ASKED = st.builds(

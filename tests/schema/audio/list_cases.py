@@ -69,6 +69,13 @@ AUDIO_LISTS: dict[str, Row] = {
         "title",
         TITLES[:3],
     ),
+    "audio with a title": (
+        "Query.audios",
+        ("audios",),
+        'title: { startsWith: "T" }',
+        "title",
+        TITLES[:3][::-1],
+    ),
     "artists": ("Query.artists", ("artists",), "", "name", ARTISTS),
     "artists by prefix": ("Query.artists", ("artists",), 'prefix: "A"', "name", ARTISTS[:3]),
     "albums": ("Query.albums", ("albums",), "", "name", ["[Unknown Album]", "Big Pink"]),

@@ -170,6 +170,9 @@ async def test_places_that_are_none_are_nothing(ask: Ask, place: str) -> None:
         'bucket: "a", genre: "b"',
         'artist: "a", order: NEWEST_FIRST',
         'bucket: "a", order: OLDEST_FIRST',
+        'title: { contains: "a" }, artist: "b"',
+        'title: { contains: "" }',
+        "title: {}",
     ],
 )
 async def test_arguments_that_do_not_go_together_are_refused(ask: Ask, arguments: str) -> None:

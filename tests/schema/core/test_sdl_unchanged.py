@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "0c823a8881b1da7a8002e77018e64780a7aef1500e41ec5e775710156a0f440e"
+STRUCTURE = "89b5653964cf26d806f6f3a6bae1bb40c2590b34c7b3a706b088a0f9600a9c06"
 SMALL = '''
 """The fields that read data."""
 type Query {

@@ -1,0 +1,83 @@
+"""The rows that find things by words of their names, and the reading of those with some words."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from penstock.datastore.name_search.words import NameTerm, carried_form
+from penstock.datastore.table.items import read_all
+from penstock.datastore.table.keys import KeyPart
+from penstock.datastore.table.layout import Row
+from penstock.datastore.table.pages import Queryable
+from penstock.datastore.table.port import Attributes, Item, Key, Page, Query, Range, key_of
+
+_SCARCE: Final = 25
+_LONGEST: Final = 10
+"""Where fewer than one of _SCARCE rows of a word match, up to _LONGEST times as many are read."""
+
+
+def word_rows(row: Row, form: str, words: Sequence[str], **place: KeyPart) -> dict[Key, Item]:
+    """The rows of one thing in one list, one for each word, with its name in search form."""
+    carried = name_attributes(form)
+    items = [{**row.item(word=word, **place), **carried} for word in words]
+    return {key_of(item): item for item in items}
+
+
+def name_attributes(form: str) -> Item:
+    """The attribute of a row that carries a name in search form; none if the name is too long."""
+    carried = carried_form(form)
+    return {"name": carried} if carried else {}
+
+
+async def find_candidates(
+    table: Queryable,
+    row: Row,
+    place: Mapping[str, KeyPart],
+    term: NameTerm,
+    limit: int,
+) -> list[str] | None:
+    """List the ids of all things in one list whose names may match, in the order of ids.
+
+    None where the list itself is read sooner: each word of the term begins more than `limit` rows,
+    and many of these match, or the word begins ten times as many; or the term has no word.
+
+    Find by word: `pk = <partition of the list>`, `sk` begins with `<word>`.
+    """
+    partition, fixed = row.pk.fill(place), row.sk.prefix(place)
+    read_id = _matching_id(term)
+    common: list[tuple[Query, list[str]]] = []
+    for word in term.longest_first:
+        query = Query(partition=partition, range=Range(fixed + word), limit=limit)
+        page = await table.query(query)
+        found = _ids_of(page, read_id)
+        if page.last is None:
+            return sorted(found)
+        if len(found) * _SCARCE < limit:
+            rest = replace(query, after=page.last, limit=(_LONGEST - 1) * limit)
+            common.append((rest, found))
+    for query, found in common:
+        page = await table.query(query)
+        if page.last is None:
+            return sorted({*found, *_ids_of(page, read_id)})
+    return None
+
+
+def _ids_of(page: Page, read_id: Callable[[Attributes], str | None]) -> list[str]:
+    found = read_all(read_id, page.items)
+    return list(dict.fromkeys(id for id in found if id is not None))
+
+
+def _matching_id(term: NameTerm) -> Callable[[Attributes], str | None]:
+    def read(item: Attributes) -> str | None:
+        form = item.get("name")
+        if form is not None and not term.matches(str(form)):
+            return None
+        return str(item["sk"]).rpartition(":")[2]
+
+    return read
+
+
+def ids_beyond(ids: Sequence[str], after: str | None, *, descending: bool) -> list[str]:
+    """The ids beyond a position, in one of both directions."""
+    kept = [id for id in ids if after is None or (id < after if descending else id > after)]
+    return sorted(kept, reverse=descending)
