@@ -6,12 +6,12 @@ from datetime import timedelta
 from functools import cached_property, partial
 from typing import Any, Final, Generic, TypeVar
 
-from penstock.datastore.access.access import Access, Budget
+from penstock.datastore.access.access import Access, Budget, CallPayments
 from penstock.datastore.access.api_keys import ApiKeys, Credential, find_credential
 from penstock.datastore.access.cursor_key import read_cursor_key
 from penstock.datastore.access.open_uploads import UploadLimits
 from penstock.datastore.access.quota_report import QuotaReport
-from penstock.datastore.access.work import FREE_WORK, WorkAccount
+from penstock.datastore.access.work import EMBEDDED_CALL_UNITS, FREE_WORK, WorkAccount
 from penstock.datastore.audio.import_job import import_audio
 from penstock.datastore.audio.library import AudioLibrary, BucketAccess
 from penstock.datastore.audio.upkeep.loose_objects import LooseObjects
@@ -124,7 +124,7 @@ class Session:
     def __init__(
         self, store: "Store", caller: Caller, work: WorkAccount, reads: ReadConsistency | None
     ) -> None:
-        metered = MeteredTable(store.table)
+        metered = MeteredTable(store.table, payments=CallPayments(work, store.call_units))
         self.own_writes: Final = None if reads is None else SessionTable(metered, reads)
         self.caller: Final = caller
         self.work: Final = work
@@ -251,7 +251,8 @@ class Store:
     `bucket_name` is the name of the bucket in the paths of manifest runs. `user_buckets` opens the
     buckets of users, and `ngsi_access` is the state of the NGSI sink. `on_job_created` is
     called when a session creates a job, `on_execution_ready` when a session makes an execution
-    ready for a worker. `watch_job` learns of each change of a job in this process.
+    ready for a worker. `watch_job` learns of each change of a job in this process. `call_units` is
+    the price of one call more of the table.
     """
 
     table: Table
@@ -271,6 +272,7 @@ class Store:
     on_execution_ready: Callable[[], None] = notify_nobody
     watch_job: WatchJob = ignore_report
     ngsi_access: SinkAccess = field(default_factory=SinkAccess)
+    call_units: int = EMBEDDED_CALL_UNITS
 
     def open_session(
         self,

@@ -46,7 +46,6 @@ from penstock.server.edge.graphql import (
     OperationReader,
 )
 from penstock.server.edge.health import health_routes
-from penstock.server.edge.host_check import HostCheck
 from penstock.server.edge.ngsi_notifications import NotifyApp
 from penstock.server.edge.rate_limit import (
     CallerAccount,
@@ -55,7 +54,7 @@ from penstock.server.edge.rate_limit import (
     RateLimiter,
     shared_buckets,
 )
-from penstock.server.edge.request import CONSISTENCY_HEADER
+from penstock.server.edge.request import CONSISTENCY_HEADER, HostCheck
 from penstock.server.edge.s3_events import S3Events
 from penstock.server.edge.schema_document import schema_route
 from penstock.server.error_pages import error_page_routes
@@ -307,7 +306,7 @@ def _context_opener(
 ) -> OpenContext:
     def open_context(caller: Caller, admission: AdmittedOperation) -> Context:
         limiter.spend(caller.user_id, admission.cost)
-        work = CallerAccount(limiter, caller.user_id)
+        work = CallerAccount(limiter, caller.user_id, admission.cost)
         return Context.open(
             store,
             caller,

@@ -1,11 +1,13 @@
 """The access of one caller: table, files, clock, limits, and the checks of roles and grants."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Final
 
 import msgspec
 
 from penstock.datastore.access.open_uploads import OpenUploads, UploadLimits
-from penstock.datastore.access.work import FREE_WORK, WorkAccount
+from penstock.datastore.access.work import FREE_WORK, INCLUDED_CALLS, WorkAccount
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import BadArgument, NotFound, NotPermitted
 from penstock.datastore.objects.port import NO_FILES, Files
@@ -13,6 +15,7 @@ from penstock.datastore.quotas.quotas import Quotas
 from penstock.datastore.records import Resource
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role, parent
 from penstock.datastore.table.counters import SHARDS
+from penstock.datastore.table.instrumentation import Units
 from penstock.datastore.table.layout import GROUP
 from penstock.datastore.table.port import Key, Table
 
@@ -107,3 +110,44 @@ def key_of_group(group: GroupPath) -> Key:
 def group_not_found_error(group: GroupPath) -> NotFound:
     """The error for a group that does not exist or that the caller may not know of."""
     return NotFound(f"There is no group {group}.", ("group",))
+
+
+_PAYMENT: Final = 20
+"""The least units that are taken at once."""
+
+
+class CallPayments:
+    """Takes what the calls of the store cost more than the operation paid, and what they read.
+
+    The cost of an operation is computed from its document, which does not tell how many groups a
+    list has to read, or how much it reads to find nothing.
+
+    Before the first write a caller in debt cannot begin a call. From then on the caller owes,
+    because a write is followed by the reads of its answer.
+    """
+
+    __slots__ = ("_call_units", "_included", "_taken", "_work")
+
+    def __init__(self, work: WorkAccount, call_units: int) -> None:
+        self._work = work
+        self._call_units = call_units
+        self._included = INCLUDED_CALLS + work.paid
+        self._taken = 0
+
+    def begin_call(self, used: Units) -> None:
+        """Pay for the calls with the one to begin; raises RateLimited for a caller in debt."""
+        calls = used.calls + 1
+        if calls > self._included:
+            self._pay(calls, used.rcu, self._work.owe if used.wcu else self._work.spend_more)
+
+    def end_call(self, used: Units) -> None:
+        """Owe what was read."""
+        if used.rcu > self._included:
+            self._pay(used.calls, used.rcu, self._work.owe)
+
+    def _pay(self, calls: int, read: float, take: Callable[[int], None]) -> None:
+        due = max(calls - self._included, 0) * self._call_units
+        due += int(max(read - self._included, 0))
+        if due - self._taken >= _PAYMENT:
+            take(due - self._taken)
+            self._taken = due

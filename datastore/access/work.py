@@ -30,6 +30,14 @@ LOADED_BYTES: Final = 400
 NOTIFIED_BYTES: Final = 200
 """Bytes of a notification that are read in one unit, whether to be stored or to be previewed."""
 
+INCLUDED_CALLS: Final = 20
+"""Calls of the store that an operation may make beyond one for each unit of its cost."""
+
+EMBEDDED_CALL_UNITS: Final = 2
+"""Units of one call more of the embedded store."""
+
+REMOTE_CALL_UNITS: Final = 8
+"""Units of one call more of a store that is reached over HTTP."""
 
 CPU_SECONDS: Final = 0.000_04
 """Seconds of CPU time in one unit, for work whose time nothing but a clock tells."""
@@ -39,8 +47,13 @@ class WorkAccount(Protocol):
     """The allowance of one caller, from which an operation takes what its work costs.
 
     Work begins with `spend_more`, which a caller in debt cannot do. What turns out to
-    belong to it is then only owed, so that work that has begun comes to its end.
+    belong to it is then only owed, so that work that has begun comes to its end. `paid` are the
+    units that the operation itself cost before it began.
     """
+
+    @property
+    def paid(self) -> int:
+        """Return the units that were taken when the operation began."""
 
     def spend_more(self, units: int) -> None:
         """Take the units of work that is to begin; raises RateLimited, which takes nothing."""
@@ -51,6 +64,8 @@ class WorkAccount(Protocol):
 
 class FreeWork:
     """The account of the server's own work, which costs nobody anything."""
+
+    paid = 0
 
     def spend_more(self, units: int) -> None:
         """Take nothing."""

@@ -218,8 +218,10 @@ class _Travel:
             return False
         if not self.wanted.restricts:
             return True
-        name = {tags.NAME: search_form(record.name)}
-        return self.wanted.matches({**tags.tag_map(record.tags), **name})
+        carried = tags.tag_map(record.tags)
+        if self.wanted.name is not None:
+            carried = {**carried, tags.NAME: search_form(record.name)}
+        return self.wanted.matches(carried)
 
 
 @dataclass(frozen=True, slots=True)

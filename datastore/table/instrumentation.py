@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar, Token
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal, TypeAlias
+from typing import Final, Literal, Protocol, TypeAlias
 
 import msgspec
 
@@ -178,35 +178,75 @@ class Units(msgspec.Struct):
     calls: int = 0
 
 
+class Payments(Protocol):
+    """Takes the price of the calls of a table, which are counted in `Units`."""
+
+    def begin_call(self, used: Units) -> None:
+        """Pay for a call that is not counted yet; may refuse it by raising."""
+
+    def end_call(self, used: Units) -> None:
+        """Pay for what a call has read."""
+
+
+class NoPayments:
+    """Lets all calls pass for nothing."""
+
+    def begin_call(self, used: Units) -> None:
+        """Take nothing."""
+
+    def end_call(self, used: Units) -> None:
+        """Take nothing."""
+
+
+NO_PAYMENTS: Final = NoPayments()
+
+
 class MeteredTable:
-    """A table that adds the units of every call to `units`, also of failed conditions."""
+    """A table that adds the units of every call to `units`, also of failed conditions.
 
-    __slots__ = ("_table", "units")
+    `payments` learn of each call, and may refuse it.
+    """
 
-    def __init__(self, table: Table, units: Units | None = None) -> None:
+    __slots__ = ("_payments", "_table", "units")
+
+    def __init__(
+        self,
+        table: Table,
+        units: Units | None = None,
+        payments: Payments = NO_PAYMENTS,
+    ) -> None:
         self._table = table
+        self._payments = payments
         self.units = units or Units()
 
-    async def get(self, keys: Sequence[Key], *, consistent: bool = False) -> Batch:
+    def _count_call(self) -> None:
+        self._payments.begin_call(self.units)
         self.units.calls += 1
+
+    def _count_read(self, units: float) -> None:
+        self.units.rcu += units
+        self._payments.end_call(self.units)
+
+    async def get(self, keys: Sequence[Key], *, consistent: bool = False) -> Batch:
+        self._count_call()
         batch = await self._table.get(keys, consistent=consistent)
-        self.units.rcu += batch.units
+        self._count_read(batch.units)
         return batch
 
     async def query(self, query: Query) -> Page:
-        self.units.calls += 1
+        self._count_call()
         page = await self._table.query(query)
-        self.units.rcu += page.units
+        self._count_read(page.units)
         return page
 
     async def scan(self, scan: Scan) -> Page:
-        self.units.calls += 1
+        self._count_call()
         page = await self._table.scan(scan)
-        self.units.rcu += page.units
+        self._count_read(page.units)
         return page
 
     async def transact(self, operations: Sequence[Operation]) -> float:
-        self.units.calls += 1
+        self._count_call()
         try:
             units = await self._table.transact(operations)
         except ConditionFailed as failed:
@@ -216,7 +256,7 @@ class MeteredTable:
         return units
 
     async def write(self, operations: Sequence[Put | Delete]) -> float:
-        self.units.calls += 1
+        self._count_call()
         units = await self._table.write(operations)
         self.units.wcu += units
         return units

@@ -117,10 +117,14 @@ class RateLimiter:
 
 
 class CallerAccount(NamedTuple):
-    """The account from which the operations of one caller take the cost of their work."""
+    """The account from which an operation of a caller takes the cost of its work.
+
+    `paid` is the cost of the operation, which was taken before it began.
+    """
 
     rate: RateLimiter
     user_id: str
+    paid: int = 0
 
     def spend_more(self, units: int) -> None:
         """Take the units of work that is to begin; raises RateLimited, which takes nothing."""

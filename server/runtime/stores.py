@@ -10,6 +10,7 @@ from datetime import timedelta
 from penstock.datastore.access.access import Budget
 from penstock.datastore.access.open_uploads import UploadLimits
 from penstock.datastore.access.vault import NO_VAULT, LocalVault, Vault
+from penstock.datastore.access.work import EMBEDDED_CALL_UNITS, REMOTE_CALL_UNITS
 from penstock.datastore.audio.endpoint_rules import EndpointRules
 from penstock.datastore.audio.library import BucketAccess
 from penstock.datastore.audio.sources import NO_ROLES, Roles
@@ -155,6 +156,7 @@ def build_store(
         execution_rules=ExecutionRules(retention=timedelta(days=settings.keep_executions_days)),
         shards=settings.counter_shards,
         quotas=Quotas(settings.quota_rules),
+        call_units=EMBEDDED_CALL_UNITS if settings.store == "sqlite" else REMOTE_CALL_UNITS,
     )
 
 

@@ -6,6 +6,8 @@ from penstock.datastore.errors import RateLimited
 class Account:
     """Counts what is taken, up to `most`; more is refused."""
 
+    paid = 0
+
     def __init__(self, most: int = 10**9) -> None:
         self.taken = 0
         self.owed = 0

@@ -16,6 +16,7 @@ from penstock.datastore.errors import Invalid, RateLimited
 from penstock.datastore.turn_threads import TurnThreads
 from tests.datastore.audio.sample_uploads import TAGS, sound
 from tests.datastore.audio.test_tag_reader import OneFile
+from tests.support.work_account import Account
 
 RATE = struct.pack("<IBIiiiBB", 0, 2, 44100, 0, 128000, 0, 0xB8, 1)
 
@@ -32,23 +33,6 @@ def endless_comment(blocks: int) -> bytes:
     head = struct.pack("<4sBBqIIIBB", b"OggS", 0, 2, 1, 7, 0, 0, 1, len(first)) + first
     pages = [ogg_page(b"a" * 255 * 255, n, 1) for n in range(1, blocks + 1)]
     return head + b"".join(pages)
-
-
-class Account:
-    """An account that notes what it pays, and that may have a limit."""
-
-    def __init__(self, most: int = 1_000_000) -> None:
-        self.begun = 0
-        self.owed = 0
-        self.most = most
-
-    def spend_more(self, units: int) -> None:
-        if self.begun + units > self.most:
-            raise RateLimited(1)
-        self.begun += units
-
-    def owe(self, units: int) -> None:
-        self.owed += units
 
 
 def scan_of(content: bytes, budget: ScanBudget | None = None) -> tuple[TagScan, OneFile]:
@@ -89,7 +73,7 @@ async def test_a_comment_over_many_blocks_takes_few_attempts() -> None:
     scan, files = scan_of(endless_comment(90), ScanBudget(work=account))
     with pytest.raises(Invalid):
         await scan.run("title")
-    assert account.begun <= 20
+    assert account.taken <= 20
     assert len(files.ranges) <= 20
 
 
@@ -119,7 +103,7 @@ async def test_each_attempt_is_paid_and_all_share_one_time() -> None:
     with pytest.raises(Invalid) as refused:
         await scan.run("title")
     assert "too long" in refused.value.problems[0].message
-    assert account.begun <= 2
+    assert account.taken <= 2
 
 
 async def test_users_take_turns_at_scans(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,7 @@ from penstock.server.app import open_app
 from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key, sign_dev_token
 from penstock.server.edge.rate_limit import LocalBuckets, RateLimiter
 from penstock.server.settings.settings import Settings
+from tests.datastore.access.many_groups import plant_groups
 from tests.server.auth.signed_tokens import bearer
 from tests.support.error_details import extensions_of
 
@@ -282,3 +283,24 @@ async def test_many_long_formulas_use_up_the_limit_and_the_next_save_changes_not
             assert (again.status_code, int(again.headers["retry-after"]) > 600) == (429, True)
             seen = await api("{ pipelines { nodes { name } } }", "bob")
             assert seen.json()["data"]["pipelines"]["nodes"] == [{"name": "a"}]
+
+
+ONE_OF_MANY_GROUPS = """executions(group: "/usa", includeChildGroups: true, first: 1) {
+  nodes { id } }"""
+
+
+async def test_lists_of_many_groups_use_up_the_limit_although_their_page_is_small(
+    store: Store, tmp_path: Path
+) -> None:
+    settings = Settings.load(data_dir=tmp_path, rate_limit_per_second=1, rate_limit_burst=2_000)
+    await plant_groups(store, 100)
+    async with open_app(settings, store, None) as app:
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
+            api = Api(http, settings)
+            fields = " ".join(f"n{n}: {ONE_OF_MANY_GROUPS}" for n in range(30))
+            answer = (await api(f"{{ {fields} }}")).json()
+            codes = {error["extensions"]["code"] for error in answer["errors"]}
+            assert codes == {"RATE_LIMITED"}
+            assert (await api("{ __typename }")).status_code == 429
+            assert (await api(f"{{ {ONE_OF_MANY_GROUPS} }}", "carl")).status_code == 200
