@@ -62,7 +62,7 @@ from penstock.datastore.resources.versions import Versions
 from penstock.datastore.resources.write import ResourceWriter
 from penstock.datastore.roles import ROOT, Caller, Role
 from penstock.datastore.table.counters import SHARDS
-from penstock.datastore.table.instrumentation import MeteredTable, WatchBatch, watch_nothing
+from penstock.datastore.table.instrumentation import MeteredTable, Units, WatchBatch, watch_nothing
 from penstock.datastore.table.layout import (
     CALCULATION,
     KINDS,
@@ -124,11 +124,13 @@ class Session:
     def __init__(
         self, store: "Store", caller: Caller, work: WorkAccount, reads: ReadConsistency | None
     ) -> None:
-        metered = MeteredTable(store.table, payments=CallPayments(work, store.call_units))
+        units = Units()
+        payments = CallPayments(work, store.call_units, units)
+        metered = MeteredTable(store.table, units, payments)
         self.own_writes: Final = None if reads is None else SessionTable(metered, reads)
         self.caller: Final = caller
         self.work: Final = work
-        self.units: Final = metered.units
+        self.units: Final = units
         self.watch: Final = store.watch
         self._store: Final = store
         # Repositories hold the access and not the session: session and repositories would refer to
@@ -143,6 +145,7 @@ class Session:
             store.upload_limits,
             store.shards,
             store.quotas,
+            payments,
         )
         self._repositories: Final[dict[str, ResourceRepository[Any]]] = {}
 

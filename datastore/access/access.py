@@ -15,9 +15,65 @@ from penstock.datastore.quotas.quotas import Quotas
 from penstock.datastore.records import Resource
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role, parent
 from penstock.datastore.table.counters import SHARDS
-from penstock.datastore.table.instrumentation import Units
+from penstock.datastore.table.instrumentation import NO_PAYMENTS, Payments, Units
 from penstock.datastore.table.layout import GROUP
 from penstock.datastore.table.port import Key, Table
+
+_PAYMENT: Final = 20
+"""The least units that are taken at once."""
+
+
+class CallPayments:
+    """Takes what the calls of the store cost more than the operation paid, and what they read.
+
+    The cost of an operation is computed from its document, which does not tell how many groups a
+    list has to read, or how much it reads to find nothing.
+
+    Before the first write a caller in debt cannot begin a call. From then on the caller owes,
+    because a write is followed by the reads of its answer.
+    """
+
+    __slots__ = ("_call_units", "_calls", "_included", "_promised", "_taken", "_used", "_work")
+
+    def __init__(self, work: WorkAccount, call_units: int, used: Units) -> None:
+        self._work = work
+        self._call_units = call_units
+        self._included = INCLUDED_CALLS + work.paid
+        self._used = used
+        self._calls = self._promised = self._taken = 0
+
+    def promise_calls(self, count: int) -> None:
+        """Pay for so many calls before the first of them; raises RateLimited as for one call.
+
+        A list that is read in many parts calls this, so that it does not begin what it cannot end.
+        """
+        self._add_calls(count)
+        self._promised += count
+
+    def begin_call(self) -> None:
+        """Pay for a call; raises RateLimited for a caller in debt."""
+        if self._promised:
+            self._promised -= 1
+        else:
+            self._add_calls(1)
+
+    def end_call(self) -> None:
+        """Owe what was read."""
+        if self._used.rcu > self._included:
+            self._pay(self._calls, self._work.owe)
+
+    def _add_calls(self, count: int) -> None:
+        calls = self._calls + count
+        if calls > self._included:
+            self._pay(calls, self._work.owe if self._used.wcu else self._work.spend_more)
+        self._calls = calls
+
+    def _pay(self, calls: int, take: Callable[[int], None]) -> None:
+        due = max(calls - self._included, 0) * self._call_units
+        due += int(max(self._used.rcu - self._included, 0))
+        if due - self._taken >= _PAYMENT:
+            take(due - self._taken)
+            self._taken = due
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +96,8 @@ class Access(msgspec.Struct, frozen=True):
 
     Every repository has one. Its methods check the caller's roles and grants. `work` is the account
     that pays for work besides reads and writes. `shards` is the number of shards of each counter
-    among which new resources are spread. `quotas` limit what groups and users keep.
+    among which new resources are spread. `quotas` limit what groups and users keep. `payments` are
+    told of many calls before the first of them.
     """
 
     table: Table
@@ -52,6 +109,7 @@ class Access(msgspec.Struct, frozen=True):
     upload_limits: UploadLimits = UploadLimits()
     shards: int = SHARDS
     quotas: Quotas = Quotas()
+    payments: Payments = NO_PAYMENTS
 
     @property
     def open_uploads(self) -> OpenUploads:
@@ -110,44 +168,3 @@ def key_of_group(group: GroupPath) -> Key:
 def group_not_found_error(group: GroupPath) -> NotFound:
     """The error for a group that does not exist or that the caller may not know of."""
     return NotFound(f"There is no group {group}.", ("group",))
-
-
-_PAYMENT: Final = 20
-"""The least units that are taken at once."""
-
-
-class CallPayments:
-    """Takes what the calls of the store cost more than the operation paid, and what they read.
-
-    The cost of an operation is computed from its document, which does not tell how many groups a
-    list has to read, or how much it reads to find nothing.
-
-    Before the first write a caller in debt cannot begin a call. From then on the caller owes,
-    because a write is followed by the reads of its answer.
-    """
-
-    __slots__ = ("_call_units", "_included", "_taken", "_work")
-
-    def __init__(self, work: WorkAccount, call_units: int) -> None:
-        self._work = work
-        self._call_units = call_units
-        self._included = INCLUDED_CALLS + work.paid
-        self._taken = 0
-
-    def begin_call(self, used: Units) -> None:
-        """Pay for the calls with the one to begin; raises RateLimited for a caller in debt."""
-        calls = used.calls + 1
-        if calls > self._included:
-            self._pay(calls, used.rcu, self._work.owe if used.wcu else self._work.spend_more)
-
-    def end_call(self, used: Units) -> None:
-        """Owe what was read."""
-        if used.rcu > self._included:
-            self._pay(used.calls, used.rcu, self._work.owe)
-
-    def _pay(self, calls: int, read: float, take: Callable[[int], None]) -> None:
-        due = max(calls - self._included, 0) * self._call_units
-        due += int(max(read - self._included, 0))
-        if due - self._taken >= _PAYMENT:
-            take(due - self._taken)
-            self._taken = due

@@ -140,7 +140,9 @@ class ListGroupExecutions:
             [scan.lane(source, state) for source, state in product(sources, states)]
             for states in listed.stages()
         ]
-        rounds = max(1, limits.rounds // (sum(map(len, stages)) or 1))
+        lanes = sum(map(len, stages))
+        self.access.payments.promise_calls(lanes)
+        rounds = max(1, limits.rounds // (lanes or 1))
         return await read_existing(
             window,
             lambda part: read_merged_stages(stages, part, rounds, _linked_id),
@@ -156,6 +158,7 @@ class ListGroupExecutions:
         *above, _ = ancestors(group)
         below = await Groups(self.access).subtree(group) if listed.include_child_groups else [group]
         scope = [*above, *below]
+        self.access.payments.promise_calls(len(scope))
         shared = await gather(*(self._read_shared(table, each) for each in scope))
         pipelines = defaultdict[GroupPath, set[str]](set)
         for owner, id in chain.from_iterable(shared):

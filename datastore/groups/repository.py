@@ -113,6 +113,7 @@ class Groups:
         """
         found, level = [top], [top]
         while level:
+            self.access.payments.promise_calls(len(level))
             below = await gather(*(self._all_children(group) for group in level))
             level = [child for children in below for child in children]
             found += level

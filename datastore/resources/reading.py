@@ -339,9 +339,11 @@ class Listing(Generic[R]):
         if scope is None:
             return [AllResources(params, self.kind.latest)], []
         if name is None:
+            self.access.payments.promise_calls(len(scope))
             return [GroupPostings(params, group) for group in scope], []
         most = self.access.budget.candidates
         limit = min(most, 10 * most // len(scope))
+        self.access.payments.promise_calls(len(scope))
         found = await gather(*(NamedPostings.find(params, group, name, limit) for group in scope))
         rest = [group for group, named in zip(scope, found, strict=True) if named is None]
         named = [one for one in found if one is not None]

@@ -181,20 +181,26 @@ class Units(msgspec.Struct):
 class Payments(Protocol):
     """Takes the price of the calls of a table, which are counted in `Units`."""
 
-    def begin_call(self, used: Units) -> None:
+    def promise_calls(self, count: int) -> None:
+        """Pay for the next calls at once; may refuse them by raising."""
+
+    def begin_call(self) -> None:
         """Pay for a call that is not counted yet; may refuse it by raising."""
 
-    def end_call(self, used: Units) -> None:
+    def end_call(self) -> None:
         """Pay for what a call has read."""
 
 
 class NoPayments:
     """Lets all calls pass for nothing."""
 
-    def begin_call(self, used: Units) -> None:
+    def promise_calls(self, count: int) -> None:
         """Take nothing."""
 
-    def end_call(self, used: Units) -> None:
+    def begin_call(self) -> None:
+        """Take nothing."""
+
+    def end_call(self) -> None:
         """Take nothing."""
 
 
@@ -220,12 +226,12 @@ class MeteredTable:
         self.units = units or Units()
 
     def _count_call(self) -> None:
-        self._payments.begin_call(self.units)
+        self._payments.begin_call()
         self.units.calls += 1
 
     def _count_read(self, units: float) -> None:
         self.units.rcu += units
-        self._payments.end_call(self.units)
+        self._payments.end_call()
 
     async def get(self, keys: Sequence[Key], *, consistent: bool = False) -> Batch:
         self._count_call()
