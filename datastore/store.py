@@ -26,6 +26,7 @@ from penstock.datastore.executions.records import ExecutionRules
 from penstock.datastore.executions.repository import Executions
 from penstock.datastore.executions.row_engine import LOCAL_ENGINE, RowEngine
 from penstock.datastore.executions.worker import ExecutionWorker
+from penstock.datastore.executions.workers import ListWorkers, WorkerRegistry
 from penstock.datastore.groups.repository import Groups
 from penstock.datastore.jobs.delete_group import GroupDeletions, notify_nobody
 from penstock.datastore.jobs.jobs import (
@@ -213,6 +214,14 @@ class Session:
         )
 
     @cached_property
+    def workers(self) -> ListWorkers:
+        return ListWorkers(self._access)
+
+    def open_system(self) -> "Store | None":
+        """Return the store for reports on the system if the caller is an administrator of `/`."""
+        return self._store if self.caller.has_role(Role.ADMIN, ROOT) else None
+
+    @cached_property
     def manifests(self) -> Manifests:
         return Manifests(self._access)
 
@@ -343,6 +352,11 @@ class Store:
             self.dataset_cache,
             engine,
         )
+
+    @property
+    def workers(self) -> WorkerRegistry:
+        """The processes that run executions."""
+        return WorkerRegistry(self.table, self.clock)
 
     def announce_job(self, job: Job) -> None:
         """Report a new job, and wake the workers of jobs."""

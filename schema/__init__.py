@@ -43,6 +43,7 @@ from penstock.schema.pipelines.mutations import PipelineMutation
 from penstock.schema.pipelines.pipelines import Pipeline, PipelineQuery, PipelineVersion
 from penstock.schema.resources.queries import TagQuery
 from penstock.schema.subscriptions import Subscription
+from penstock.schema.system.system import SystemQuery
 
 
 @strawberry.type(description="The fields that read data. A query changes nothing.")
@@ -50,6 +51,7 @@ class Query(
     ViewerQuery,
     GroupQuery,
     JobQuery,
+    SystemQuery,
     TagQuery,
     PipelineQuery,
     CalculationQuery,

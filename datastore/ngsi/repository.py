@@ -27,6 +27,7 @@ from penstock.datastore.ngsi.dead_letters import (
 from penstock.datastore.ngsi.destinations import NO_DESTINATIONS, Destinations
 from penstock.datastore.ngsi.directory import Directory, Service, ServicePath
 from penstock.datastore.ngsi.events import EntityUpdate, Poison
+from penstock.datastore.ngsi.intake.in_flight import SinkBacklog
 from penstock.datastore.ngsi.intake.threads import run_in_notification_thread
 from penstock.datastore.ngsi.naming_rules import NamingRules, Renamer, load_renamer
 from penstock.datastore.ngsi.notification import (
@@ -57,13 +58,15 @@ _PAGE = 100
 class SinkAccess:
     """The sink as a store knows it; `replay` is None in a process that runs no sink.
 
-    A subscription to samples looks for new ones every `poll_seconds`.
+    A subscription to samples looks for new ones every `poll_seconds`. `backlog` is what the sink of
+    this process has not stored yet.
     """
 
     destinations: Destinations = NO_DESTINATIONS
     options: SinkOptions = field(default_factory=SinkOptions)
     replay: Callable[[DeadLetter], Awaitable[ReplayResult]] | None = None
     poll_seconds: float = POLL_SECONDS
+    backlog: Callable[[], SinkBacklog] | None = None
 
 
 class ReplayFailure(msgspec.Struct, frozen=True):

@@ -23,7 +23,7 @@ from penstock.datastore.ngsi.destinations import Destinations
 from penstock.datastore.ngsi.directory import Catalog
 from penstock.datastore.ngsi.events import DamagedLines, LineFiles
 from penstock.datastore.ngsi.inbox import WORKERS, Inbox, IntakeResult
-from penstock.datastore.ngsi.intake.in_flight import InFlightLimit
+from penstock.datastore.ngsi.intake.in_flight import InFlightLimit, SinkBacklog
 from penstock.datastore.ngsi.loading.lanes import DestinationLanes
 from penstock.datastore.ngsi.loading.run_loader import RunLoader
 from penstock.datastore.ngsi.loading.sample_writer import SampleWriter
@@ -101,6 +101,11 @@ class NotificationSink:
             self.inbox.enqueue(notification, size)
             return None
         return await self.inbox.accept_durably(notification, size)
+
+    def backlog(self) -> SinkBacklog:
+        """Return what this process holds and has not stored yet."""
+        held, troubled = self.in_flight.held, len(self.loader.failing_destinations)
+        return SinkBacklog(held.events, held.size, troubled)
 
     def require_writable(self) -> None:
         """Raise Unavailable if the sink could not commit the latest notifications a short time ago.

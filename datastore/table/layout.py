@@ -149,6 +149,7 @@ SCHEMA_MARKER = row("SM", "SM")
 JOB = row("J:{id}", "J", "J:pending")
 JOB_OF_GROUP = row("JG:{group}", "JL:{id}")
 JOB_OF_USER = row("JU:{user}", "JL:{id}")
+WORKER = row("WK", "WK:{name}")
 EXECUTION = row("PE:{id}", "PE:P", "P:{pipeline}")
 EXECUTION_PLAN = row("PE:{id}", "PEP")
 EXECUTION_EVENT = row("PE:{id}", "PEH:{seq.10}")
@@ -231,6 +232,7 @@ ROWS = (
     JOB,
     JOB_OF_GROUP,
     JOB_OF_USER,
+    WORKER,
     LIBRARY,
     AUDIO,
     AUDIO_BY_ARTIST,

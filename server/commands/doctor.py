@@ -7,11 +7,11 @@ from typing import Annotated, Final, TypeAlias, TypeVar
 
 from cyclopts import Parameter
 
+from penstock.resolvers.findings import Finding, Findings, Severity, fail
 from penstock.server.commands.checks.bucket import check_bucket
 from penstock.server.commands.checks.cluster import check_cluster
 from penstock.server.commands.checks.dynamodb import check_dynamodb
 from penstock.server.commands.checks.embedded_store import check_embedded_store
-from penstock.server.commands.checks.finding import Finding, Findings, Severity, fail
 from penstock.server.commands.checks.issuer import check_issuer
 from penstock.server.commands.checks.recount import RecountReport
 from penstock.server.commands.checks.recount import recount as recount_table

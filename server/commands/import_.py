@@ -8,7 +8,7 @@ from cyclopts import Parameter
 
 from penstock.datastore.moving.archive import Archive
 from penstock.datastore.moving.import_ import Import, ImportResult
-from penstock.server.commands.checks.finding import Severity
+from penstock.resolvers.findings import Severity
 from penstock.server.commands.checks.recount import RecountReport, recount
 from penstock.server.commands.options import StoreOptions
 from penstock.server.core.command_output import (

@@ -5,12 +5,14 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from penstock.datastore.executions.workers import WorkerKind
 from penstock.datastore.work_reports import ExecutionReport, WatchExecution
 from penstock.server.commands.options import StoreOptions, setting_option
 from penstock.server.core.command_output import CommandFailed, ExitCode
 from penstock.server.runtime.stop_signals import StopSignals, run_until_stopped
 from penstock.server.runtime.stores import build_store, open_files, open_table
 from penstock.server.runtime.worker import WorkerLoop, row_engine_of, with_watch
+from penstock.server.runtime.worker_presence import announce_worker
 from penstock.server.settings.settings import Settings
 from penstock.server.telemetry.logs import configure_logging
 from penstock.server.telemetry.span_export import export_spans
@@ -47,8 +49,11 @@ async def _run_worker(settings: Settings, once: bool, stop: StopSignals) -> None
             await runner.run_all()
             return
         working = WorkerLoop(runner, poll=settings.execution_poll_seconds)
-        with stop.handled_by(lambda _signal: working.stop()):
-            await working.work()
+        name = runner.worker
+        announced = announce_worker(store, name, WorkerKind.COMMAND, 1, lambda: {name})
+        async with announced:
+            with stop.handled_by(lambda _signal: working.stop()):
+                await working.work()
 
 
 def _watch(settings: Settings) -> WatchExecution:

@@ -64,7 +64,8 @@ def with_ingest(
 ) -> Store:
     """Return the store with access to the sink's samples, and to its replay of failed ones."""
     replay = None if sink is None else sink.replayer.replay
+    backlog = None if sink is None else sink.backlog
     seconds = settings.change_poll_seconds
     return replace(
-        store, ngsi_access=SinkAccess(destinations, settings.sink_options, replay, seconds)
+        store, ngsi_access=SinkAccess(destinations, settings.sink_options, replay, seconds, backlog)
     )

@@ -4,7 +4,7 @@ import asyncio
 import logging
 from asyncio.subprocess import Process
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext, suppress
 from dataclasses import replace
 from typing import NoReturn
 
@@ -12,11 +12,13 @@ import msgspec
 
 from penstock.datastore.errors import PenstockError
 from penstock.datastore.executions.turns import KeptPlace
+from penstock.datastore.executions.workers import WorkerKind
 from penstock.datastore.periodic import PeriodicTask, cancel_tasks, repeat_when_set
 from penstock.datastore.store import Store
 from penstock.datastore.work_reports import ExecutionReport, WatchExecution, ignore_report
 from penstock.server.runtime.child_process import settings_for_process, start_process
 from penstock.server.runtime.worker import WorkerProcessConfig, require_engine
+from penstock.server.runtime.worker_presence import announce_worker
 from penstock.server.settings.settings import Settings
 from penstock.server.telemetry.instrument import Instrumentation
 
@@ -45,7 +47,8 @@ async def run_workers(
         instrumentation.count_workers(lambda: len(pool.processes))
     running = asyncio.create_task(pool.run())
     try:
-        yield replace(store, on_execution_ready=pool.wake)
+        async with pool.announce():
+            yield replace(store, on_execution_ready=pool.wake)
     finally:
         await cancel_tasks([running])
         await pool.stop()
@@ -76,6 +79,14 @@ class WorkerPool:
     def processes(self) -> tuple[int, ...]:
         """The ids of the current processes."""
         return tuple(process.pid for process in self._processes.values())
+
+    def announce(self) -> AbstractAsyncContextManager[None]:
+        """Announce the pool as one worker, unless it has no places."""
+        places = self._settings.execution_workers
+        if not places:
+            return nullcontext()
+        name, kind = self._kept.pool.removeprefix("@"), WorkerKind.SERVER
+        return announce_worker(self._store, name, kind, places, lambda: set(self._processes))
 
     def wake(self) -> None:
         """Look for work now."""

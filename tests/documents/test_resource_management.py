@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from penstock.datastore.executions.workers import WorkerKind
 from penstock.datastore.quotas.amounts import Amounts
 from penstock.datastore.quotas.quotas import Quotas
 from penstock.datastore.quotas.rules import QuotaRules
@@ -141,6 +142,15 @@ async def test_cancel_a_job(ask: Ask) -> None:
         "job": {"state": "CANCELLED"},
     }
     assert await ask.store.run_jobs("a worker") == 0
+
+
+async def test_list_the_workers(ask: Ask) -> None:
+    """list the workers"""
+    workers = ask.store.workers
+    await workers.announce(workers.describe_process("w", WorkerKind.COMMAND, 1, "1.2"), 0)
+    found = "{ workers { nodes { name kind running } } }"
+    worker = {"name": "w", "kind": "COMMAND", "running": 0}
+    assert (await ask(found)).value == {"nodes": [worker]}
 
 
 async def test_list_the_children_of_a_group(ask: Ask) -> None:

@@ -116,6 +116,8 @@ def cases(world: World) -> Mapping[str, list[tuple[str, Mapping[str, Any]]]]:
         "group": [("query($p: GroupPath!) { group(path: $p) { path } }", {"p": world.group})],
         "job": [("query($id: ID!) { job(id: $id) { id done } }", {"id": world.job})],
         "jobs": [("query($group: GroupPath) { jobs(group: $group) { nodes { id } } }", group)],
+        "system": [("{ system { version } }", {})],
+        "workers": [("{ workers { nodes { name } } }", {})],
         "cancelJob": [(mutation("cancelJob", "CancelJobInput"), {"in": {"id": world.job}})],
         "tagKeys": [
             (

@@ -8,6 +8,7 @@ import pytest
 from graphql import GraphQLObjectType
 
 from penstock.datastore.clock import iso_timestamp
+from penstock.datastore.executions.workers import WorkerKind
 from penstock.datastore.roles import Caller
 from penstock.schema import schema
 from penstock.schema.engine.documents import core_schema
@@ -144,6 +145,7 @@ LISTS = {
         "path",
         ["/usa/east", "/usa/west", "/usa/west coast"],
     ),
+    "workers": Listing("Query.workers", ("workers",), "", "name", ["a:1", "b", "c"]),
     "tag keys": Listing(
         "Query.tagKeys",
         ("tagKeys",),
@@ -340,6 +342,10 @@ async def catalogue(ask: Ask) -> None:
         made = [await of.make("/usa", name, "scope=1") for name in ("c0", "p3", "c2")]
         await of.change(made[1], 1, description="changed")
     await discover(ask)
+    for worker in ("c", "a:1", "b"):
+        workers = ask.store.workers
+        described = workers.describe_process(worker, WorkerKind.SERVER, 2, "1.2")
+        await workers.announce(described, 0)
     for n, tag in enumerate(TAGS):
         tags = tag_inputs(tag, "scope=1")
         begun = await ask.input(

@@ -11,7 +11,7 @@ from strawberry.types.field import StrawberryField
 from penstock.datastore import records
 from penstock.datastore.access import quota_report
 from penstock.datastore.audio import records as audio
-from penstock.datastore.executions import attempts, inline
+from penstock.datastore.executions import attempts, inline, workers
 from penstock.datastore.executions import records as execution_records
 from penstock.datastore.jobs import jobs
 from penstock.datastore.listening import records as listening
@@ -93,27 +93,33 @@ RECORDS: dict[str, type] = {
     "Transform": records.Transform,
     "Transformer": records.Transformer,
     "UnmatchedTrack": UnmatchedEntry,
+    "Worker": workers.Worker,
 }
 ROOTS = {"Query", "Mutation", "Subscription"}
 MADE_HERE = {
     "AudioLibrary",
-    "FieldProblem",
-    "GroupRole",
-    "PageInfo",
-    "SignedUrl",
-    "UploadField",
-    "UploadForm",
     "ClaimedDataset",
     "DatasetUpload",
+    "EvaluationError",
     "ExecutionInput",
     "ExecutionProgress",
-    "InlineResults",
-    "EvaluationError",
+    "ExecutionQueue",
     "ExplainedPart",
     "Explanation",
+    "FieldProblem",
     "FileDownload",
     "FormulaPosition",
     "FormulaValue",
+    "GroupRole",
+    "InlineResults",
+    "JobQueue",
+    "PageInfo",
+    "Problem",
+    "SignedUrl",
+    "SinkBacklog",
+    "System",
+    "UploadField",
+    "UploadForm",
     "UsedDataset",
     "Viewer",
 }

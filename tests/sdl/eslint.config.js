@@ -17,6 +17,7 @@ const VALUES = [
   "ExecutionInput",
   "ExecutionPin",
   "ExecutionProgress",
+  "ExecutionQueue",
   "ExplainedPart",
   "Explanation",
   "FieldProblem",
@@ -28,6 +29,7 @@ const VALUES = [
   "GroupRole",
   "ImportFailure",
   "InlineResults",
+  "JobQueue",
   "NgsiAttribute",
   "NgsiBucket",
   "NgsiCounts",
@@ -46,11 +48,14 @@ const VALUES = [
   "Play",
   "PlayQueue",
   "PlaylistFile",
+  "Problem",
   "Quota",
   "RowProblem",
   "RunCount",
   "RunEvent",
   "SignedUrl",
+  "SinkBacklog",
+  "System",
   "Tag",
   "TagKey",
   "TagValue",
@@ -60,6 +65,7 @@ const VALUES = [
   "UploadField",
   "UploadForm",
   "Viewer",
+  "Worker",
 ];
 
 // What a mutation answers instead of its payload.

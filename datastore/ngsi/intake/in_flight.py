@@ -5,7 +5,7 @@ A service is a tenant. However much one of them sends, there is room for the nex
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from penstock.datastore.errors import Unavailable
 
@@ -27,6 +27,14 @@ class EventAmount:
     def negated(self) -> "EventAmount":
         """The amount that takes this one away when it is added."""
         return EventAmount(-self.events, -self.size)
+
+
+class SinkBacklog(NamedTuple):
+    """The events that a sink has not stored yet, and the destinations that cannot be written."""
+
+    events: int
+    size: int
+    troubled_destinations: int
 
 
 NOTHING: Final = EventAmount()

@@ -5,7 +5,7 @@ from fnmatch import fnmatchcase
 
 from penstock.datastore.errors import PenstockError, RequestRefused
 from penstock.datastore.objects.s3 import CorsRule, S3Files
-from penstock.server.commands.checks.finding import Finding, Findings, fail, ok, warn
+from penstock.resolvers.findings import Finding, Findings, fail, ok, warn
 from penstock.server.settings.settings import Settings
 
 METHODS = ("GET", "POST")

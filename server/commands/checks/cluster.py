@@ -1,6 +1,6 @@
 """Checks that the machines of a cluster can read the files of executions."""
 
-from penstock.server.commands.checks.finding import Findings, ok, warn
+from penstock.resolvers.findings import Findings, ok, warn
 from penstock.server.settings.settings import Settings
 
 

@@ -13,10 +13,10 @@ from penstock.datastore.dynamodb.diagnose import (
 )
 from penstock.datastore.dynamodb.safeguards import Safeguards
 from penstock.datastore.errors import PenstockError, RequestRefused
-from penstock.server.commands.checks.finding import Finding, Findings, fail, ok, warn
-from penstock.server.commands.checks.rows import check_rows
+from penstock.resolvers.findings import Finding, Findings, fail, ok, warn
+from penstock.schema.system.rows import check_rows
+from penstock.schema.system.unfinished_work import check_unfinished_work
 from penstock.server.commands.checks.sample_tables import check_sample_tables
-from penstock.server.commands.checks.unfinished_work import check_unfinished_work
 from penstock.server.runtime.stores import build_store, open_table
 from penstock.server.settings.settings import Settings
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from penstock.datastore.errors import Unavailable
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.table.schema_marker import GuardedTable
-from penstock.server.commands.checks.finding import Finding, Findings, fail, ok, warn
-from penstock.server.commands.checks.rows import check_rows
-from penstock.server.commands.checks.unfinished_work import check_unfinished_work
+from penstock.resolvers.findings import Finding, Findings, fail, ok, warn
+from penstock.schema.system.rows import check_rows
+from penstock.schema.system.unfinished_work import check_unfinished_work
 from penstock.server.runtime.stores import build_store
 from penstock.server.settings.settings import DATABASE, Settings
 

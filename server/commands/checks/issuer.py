@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import httpx
 from joserfc.jwk import Key
 
+from penstock.resolvers.findings import Finding, Findings, fail, ok, warn
 from penstock.server.auth.jwks import (
     FETCH_SECONDS,
     FetchFailed,
@@ -14,7 +15,6 @@ from penstock.server.auth.jwks import (
     keys_url,
     pick_key,
 )
-from penstock.server.commands.checks.finding import Finding, Findings, fail, ok, warn
 from penstock.server.settings.settings import Settings
 
 

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from penstock.datastore.mending.differences import Differences, find_differences
 from penstock.datastore.mending.repair import Repair, RepairResult
 from penstock.datastore.table.port import Table
-from penstock.server.commands.checks.finding import Finding, Severity, fail, ok, warn
+from penstock.resolvers.findings import Finding, Severity, fail, ok, warn
 from penstock.server.core.command_output import Advance
 
 MOST_SHOWN: Final = 50

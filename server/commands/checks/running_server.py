@@ -9,7 +9,7 @@ from time import time
 
 import httpx
 
-from penstock.server.commands.checks.finding import Finding, Findings, Severity, fail, ok, warn
+from penstock.resolvers.findings import Finding, Findings, Severity, fail, ok, warn
 from penstock.server.commands.client.graphql_client import GraphQLClient
 from penstock.server.core.command_output import CommandFailed
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from penstock.datastore.errors import ForeignTable, PenstockError, RequestRefused
 from penstock.datastore.ngsi.table_names import find_adopted, list_all_tables
 from penstock.datastore.table.port import Table
-from penstock.server.commands.checks.finding import Finding, Findings, fail, ok, warn
+from penstock.resolvers.findings import Finding, Findings, fail, ok, warn
 from penstock.server.runtime.sample_tables import open_sample_tables
 from penstock.server.settings.settings import Settings
 

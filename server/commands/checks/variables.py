@@ -2,7 +2,7 @@
 
 import os
 
-from penstock.server.commands.checks.finding import Findings, ok, warn
+from penstock.resolvers.findings import Findings, ok, warn
 from penstock.server.settings.settings import Settings
 from penstock.server.settings.unknown_variables import describe_unknown_variables
 

@@ -24,7 +24,7 @@ async def list_executions(session: Session) -> None:
     await session.executions.of_groups.page(BELOW_USA, Window(size=1))
 
 
-def uncovered(session: Session) -> float:
+def price_beyond_cost(session: Session) -> float:
     """The price of the calls so far that no cost covers."""
     calls = session.units.calls - INCLUDED_CALLS - session.work.paid
     return CALL * max(calls, 0) + max(session.units.rcu - INCLUDED_CALLS - session.work.paid, 0)
@@ -37,7 +37,8 @@ async def test_a_list_of_many_groups_is_paid_as_it_is_read(store: Store) -> None
     session = store.open_session(SUPER, account)
     await list_executions(session)
     assert session.units.calls > 150
-    assert uncovered(session) - 20 < account.taken + account.owed <= uncovered(session)
+    price = price_beyond_cost(session)
+    assert price - 20 < account.taken + account.owed <= price
 
 
 @on_sqlite

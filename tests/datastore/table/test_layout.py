@@ -79,6 +79,7 @@ from penstock.datastore.table.layout import (
     TAG_KEY_COUNT,
     TAG_VALUE_COUNT,
     TOMBSTONE,
+    WORKER,
     Row,
 )
 from tests.support.sample_resources import NORTHWEST, TRANSFORMER, USA, tags
@@ -137,6 +138,7 @@ OWN = {"user": "ann", "audio": ID}
         (OWNED, {"kind": "P", "id": ID, "group": USA}, f"P:{ID}", "O:/usa", "O:/usa"),
         (JOB, {"id": ID}, f"J:{ID}", "J", "J:pending"),
         (JOB_OF_GROUP, {"group": USA, "id": ID}, "JG:/usa", f"JL:{ID}", None),
+        (WORKER, {"name": "a:b"}, "WK", "WK:a%3Ab", None),
         (JOB_OF_USER, {"user": "ann:1", "id": ID}, "JU:ann%3A1", f"JL:{ID}", None),
         (LIBRARY, {"user": "ann:1"}, "U:ann%3A1", "U", None),
         (OPEN_IMPORTS, {"user": "ann:1"}, "UI:ann%3A1", "UI", None),

@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "89b5653964cf26d806f6f3a6bae1bb40c2590b34c7b3a706b088a0f9600a9c06"
+STRUCTURE = "6ba028c9a82ac8edd2c157f652a6edf7a2c1597b3580c9c1f6cfdac5168231cd"
 SMALL = '''
 """The fields that read data."""
 type Query {

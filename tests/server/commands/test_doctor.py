@@ -24,12 +24,12 @@ from penstock.datastore.store import Store
 from penstock.datastore.table.layout import JOB, PIPELINE, SCHEMA_MARKER
 from penstock.datastore.table.port import Put, Update
 from penstock.datastore.table.schema_marker import THIS_RELEASE
+from penstock.resolvers.findings import Severity
 from penstock.schema.core.relay import GlobalId
 from penstock.server.command_line import run
 from penstock.server.commands import doctor
 from penstock.server.commands.checks.bucket import judge_cors
 from penstock.server.commands.checks.embedded_store import judge_free_space
-from penstock.server.commands.checks.finding import Severity
 from penstock.server.core.command_output import CommandFailed, show_progress
 from penstock.server.runtime.run_server import prepare_store
 from penstock.server.settings.settings import Settings

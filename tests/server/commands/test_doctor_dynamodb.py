@@ -13,8 +13,8 @@ from penstock.datastore.dynamodb.safeguards import Safeguards
 from penstock.datastore.dynamodb.table import DynamoDBTable
 from penstock.datastore.table.port import Put
 from penstock.datastore.table.schema_marker import GuardedTable
+from penstock.resolvers.findings import Severity
 from penstock.server.commands.checks.dynamodb import judge_clock, judge_safeguards
-from penstock.server.commands.checks.finding import Severity
 from tests.server.commands.doctor_report import TOMBSTONE, examine, isolate
 from tests.support.loopback_server import Answer, Connection, LoopbackServer, Request
 from tests.support.stores import NOBODY, REGION, moto_endpoint, open_dynamodb

@@ -11,8 +11,8 @@ import pytest
 from penstock.datastore.dynamodb.table import DynamoDBTable
 from penstock.datastore.ngsi.options import NamingOptions
 from penstock.datastore.ngsi.table_names import NamingPlace, TableNameRegistry, adopted_name
+from penstock.resolvers.findings import Severity
 from penstock.server.command_line import run
-from penstock.server.commands.checks.finding import Severity
 from penstock.server.commands.checks.sample_tables import judge_sample_tables
 from tests.datastore.ngsi.sample_destinations import unique_table_name
 from tests.datastore.ngsi.test_foreign_tables import (

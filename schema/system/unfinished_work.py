@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from penstock.datastore.manifest.lists import StaleManifest
 from penstock.datastore.store import Store
+from penstock.resolvers.findings import Finding, Findings, ok, warn
 from penstock.schema.core.relay import GlobalId
-from penstock.server.commands.checks.finding import Finding, Findings, ok, warn
 
 
 async def check_unfinished_work(store: Store) -> Findings:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from penstock.datastore.store import Store
 from penstock.datastore.table.unreadable_rows import UnreadableRow
-from penstock.server.commands.checks.finding import Finding, Findings, ok, warn
+from penstock.resolvers.findings import Finding, Findings, ok, warn
 
 
 async def check_rows(store: Store) -> Findings:
