@@ -21,6 +21,7 @@ from penstock.datastore.datasets.staged_files import sweep_staged_files
 from penstock.datastore.datasets.table_cache import DatasetTableCache
 from penstock.datastore.evaluation.evaluations import Evaluations
 from penstock.datastore.executions.claims import Claims, ExecutionQueue
+from penstock.datastore.executions.follow_list import ExecutionEvents
 from penstock.datastore.executions.maintenance import ExecutionMaintenance
 from penstock.datastore.executions.records import ExecutionRules
 from penstock.datastore.executions.repository import Executions
@@ -55,6 +56,7 @@ from penstock.datastore.playlists.repository import Playlists
 from penstock.datastore.quotas.quotas import Quotas
 from penstock.datastore.records import Calculation, Pipeline, ReferenceDataset, Resource
 from penstock.datastore.resources.delete import ResourceDeleter
+from penstock.datastore.resources.follow_list import PipelineEvents
 from penstock.datastore.resources.reading import Listing, ResourceReader
 from penstock.datastore.resources.steps import RemainingSteps
 from penstock.datastore.resources.tag_counts import TagCounter
@@ -216,6 +218,14 @@ class Session:
     @cached_property
     def workers(self) -> ListWorkers:
         return ListWorkers(self._access)
+
+    @cached_property
+    def pipeline_events(self) -> PipelineEvents:
+        return PipelineEvents(self._access)
+
+    @cached_property
+    def execution_events(self) -> ExecutionEvents:
+        return ExecutionEvents(self._access)
 
     def open_system(self) -> "Store | None":
         """Return the store for reports on the system if the caller is an administrator of `/`."""

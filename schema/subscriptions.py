@@ -16,12 +16,13 @@ from penstock.resolvers import ngsi
 from penstock.schema.core.context import Info
 from penstock.schema.core.relay import parse_key
 from penstock.schema.executions.executions import Execution
+from penstock.schema.list_events import ListSubscription
 from penstock.schema.ngsi.entities import NgsiSample
 from penstock.schema.pipelines.pipelines import Pipeline
 
 
 @strawberry.type(description="The events that a client can subscribe to.")
-class Subscription:
+class Subscription(ListSubscription):
     @strawberry.subscription(
         graphql_type=Pipeline,
         description="The pipeline in its present state, and again after each change of its "

@@ -203,7 +203,7 @@ async def open_app(
     instrumentation.report_work(store, runtime.sink)
     async with (
         open_authenticator(settings) as tokens,
-        open_changes(store.table, settings.change_poll_seconds) as changes,
+        open_changes(store.table, settings.change_poll_seconds, store.clock) as changes,
         instrumentation.share_with_siblings(),
     ):
         authenticator = _authenticator_of(settings, store, tokens)

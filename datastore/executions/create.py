@@ -20,7 +20,11 @@ from penstock.datastore.errors import (
     Unavailable,
 )
 from penstock.datastore.executions.access import require_run
-from penstock.datastore.executions.listed_rows import list_changes
+from penstock.datastore.executions.listed_rows import (
+    change_writes,
+    epoch_milliseconds,
+    list_changes,
+)
 from penstock.datastore.executions.plans import pin_plan
 from penstock.datastore.executions.reading import NOUN, ReadExecutions
 from penstock.datastore.executions.records import (
@@ -203,6 +207,7 @@ class CreateExecutions:
             Write(Put({**EXECUTION_PLAN.item(id=execution.id), "plan": text})),
             Write(Put(due_item(execution))),
             *list_changes(None, execution),
+            *change_writes(None, execution, epoch_milliseconds(execution.created_at)),
             *tag_writes(execution),
         ]
         receipt = idempotency.Receipt(

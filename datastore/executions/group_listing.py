@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import partial
-from itertools import chain, product
+from itertools import product
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
@@ -158,10 +158,8 @@ class ListGroupExecutions:
         *above, _ = ancestors(group)
         below = await Groups(self.access).subtree(group) if listed.include_child_groups else [group]
         scope = [*above, *below]
-        self.access.payments.promise_calls(len(scope))
-        shared = await gather(*(self._read_shared(table, each) for each in scope))
         pipelines = defaultdict[GroupPath, set[str]](set)
-        for owner, id in chain.from_iterable(shared):
+        for owner, id in await self._all_shared(table, scope):
             pipelines[owner].add(id)
         others = [owner for owner in pipelines if owner not in scope]
         most = self.access.budget.groups
@@ -184,6 +182,20 @@ class ListGroupExecutions:
             if not any(covers(one, group) or (below and covers(group, one)) for one in seen):
                 return []
         return [_Source(pipeline.owner, frozenset((id,)))]
+
+    async def shared_pipelines(self, group: GroupPath, *, below: bool) -> frozenset[str]:
+        """Find the pipelines of other groups that the list of a group has; raises as `page`."""
+        groups = await Groups(self.access).subtree(group) if below else [group]
+        *above, _ = ancestors(group)
+        shared = await self._all_shared(self.access.table, [*above, *groups])
+        return frozenset(id for _, id in shared)
+
+    async def _all_shared(
+        self, table: Table, groups: Sequence[GroupPath]
+    ) -> list[tuple[GroupPath, str]]:
+        self.access.payments.promise_calls(len(groups))
+        found = await gather(*(self._read_shared(table, each) for each in groups))
+        return [pair for pairs in found for pair in pairs]
 
     async def _read_shared(self, table: Table, group: GroupPath) -> list[tuple[GroupPath, str]]:
         """List the pipelines of other groups: `pk = PS:<group>`, with their owners."""

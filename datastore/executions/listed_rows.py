@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
+from penstock.datastore.change_log.rows import Change, ChangeKind, change_write
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.resources.derived_rows import item_writes
 from penstock.datastore.table.commit import Write
@@ -34,6 +35,23 @@ def list_changes(before: Execution | None, after: Execution | None) -> list[Writ
     """The writes that move an execution in the lists; None stands for no execution."""
     old, new = (list_items(one) if one else {} for one in (before, after))
     return item_writes(old, new)
+
+
+def change_writes(before: Execution | None, after: Execution | None, at: int) -> list[Write]:
+    """The row of the log of changes: what those learn who follow the list of a group."""
+    some = after or before
+    if some is None or some.owner is None:
+        return []
+    states = [one.state.value for one in (before, after) if one is not None]
+    change = Change(
+        id=some.id,
+        at=at,
+        step=some.events if after is not None else some.events + 1,
+        groups=(some.owner,),
+        pipeline_id=some.pipeline_id,
+        states=tuple(dict.fromkeys(states)),
+    )
+    return [change_write(ChangeKind.EXECUTION, change)]
 
 
 def still_listed(before: Execution) -> Sequence[Condition]:

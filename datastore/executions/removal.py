@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
+from penstock.datastore.change_log.rows import moment_of
 from penstock.datastore.clock import Clock
 from penstock.datastore.executions.create import tag_writes
 from penstock.datastore.executions.files import (
@@ -12,7 +13,7 @@ from penstock.datastore.executions.files import (
     ingest_key,
     refuse_staged_uploads,
 )
-from penstock.datastore.executions.listed_rows import list_changes, still_listed
+from penstock.datastore.executions.listed_rows import change_writes, list_changes, still_listed
 from penstock.datastore.executions.queue import due_executions
 from penstock.datastore.executions.records import Execution, ExecutionState
 from penstock.datastore.executions.rows import (
@@ -106,6 +107,7 @@ class ExecutionRemoval:
             Write(Delete(EXECUTION_PLAN.key(id=execution.id))),
             Write(Delete(due_key(execution))),
             *list_changes(execution, None),
+            *change_writes(execution, None, moment_of(self.clock.now())),
             Write(uncounted),
             *tag_writes(execution, gone=True),
             *change_kept(kept_counter(execution), None),

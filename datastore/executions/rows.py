@@ -8,7 +8,12 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from penstock.datastore.executions.listed_rows import list_changes, still_listed
+from penstock.datastore.executions.listed_rows import (
+    change_writes,
+    epoch_milliseconds,
+    list_changes,
+    still_listed,
+)
 from penstock.datastore.executions.records import (
     EventKind,
     Execution,
@@ -148,6 +153,7 @@ def transition_writes(
     if due_key(before) != due_key(after):
         writes += [Write(Delete(due_key(before))), Write(Put(due_item(after)))]
     writes += list_changes(before, after)
+    writes += change_writes(before, after, epoch_milliseconds(event.at))
     return [*writes, *change_kept(kept_counter(before), kept_counter(after))]
 
 

@@ -162,3 +162,14 @@ async def count_unheld_jobs(table: Table, before: str) -> int:
         str(item["createdAt"]) < before and str(item.get("heldUntil", "")) < before
         for item in page.items
     )
+
+
+def progress_of(job: Job) -> int:
+    """Return a number that grows with each change of a job that its followers see."""
+    stage = 2 if job.is_over else int(job.state is JobState.RUNNING)
+    return (2 * stage + (job.total is not None)) * 10**12 + job.done
+
+
+def read_progress(row: Attributes) -> int:
+    """Read the progress of a job from its row."""
+    return progress_of(read_job(row))

@@ -1,13 +1,22 @@
 """The jobs that a caller may follow: found by id, listed, and cancelled."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from penstock.datastore.access.access import Access, not_found_error
 from penstock.datastore.errors import IllegalState, NotFound, NotPermitted, Unreadable
-from penstock.datastore.jobs.jobs import Job, JobKind, JobState, find_job_rows, read_job
+from penstock.datastore.jobs.jobs import (
+    Job,
+    JobKind,
+    JobState,
+    find_job_rows,
+    progress_of,
+    read_job,
+    read_progress,
+)
 from penstock.datastore.jobs.rows import ending_updates
+from penstock.datastore.resources.changes import RowChanges
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.items import read_or_report
 from penstock.datastore.table.layout import JOB, JOB_OF_GROUP, JOB_OF_USER
@@ -92,6 +101,23 @@ class Jobs:
             if job.state is not JobState.CANCELLED:
                 raise IllegalState("The job is over.", job.state.value.upper()) from None
         return await self._one(id)
+
+    async def follow(self, changes: RowChanges, id: str) -> AsyncGenerator[Job]:
+        """Yield a job as it is now, then whenever it gets further, until it is over.
+
+        A slow reader misses steps, but never the last. Ends when the caller may no longer see the
+        job. Raises NotFound if they may not at the start.
+        """
+        job = await self._one(id)
+        yield job
+        with changes.watch(JOB.key(id=id), progress_of(job), read_revision=read_progress) as watch:
+            while not job.is_over:
+                row = await watch.next()
+                found = not_found_error("job") if row is None else self._admit(row)
+                if not isinstance(found, Job):
+                    return
+                job = found
+                yield job
 
     async def _one(self, id: str) -> Job:
         (job,) = await self.many([id])

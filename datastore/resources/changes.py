@@ -6,10 +6,12 @@ all followed rows, however many followers there are.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import NoReturn, TypeVar
+from typing import Final, NoReturn, TypeVar
 
+from penstock.datastore.change_log.feed import ChangeFeed
+from penstock.datastore.clock import Clock
 from penstock.datastore.errors import NotFound
 from penstock.datastore.periodic import cancel_tasks, try_once
 from penstock.datastore.records import Resource
@@ -22,20 +24,34 @@ R = TypeVar("R", bound=Resource)
 logger = logging.getLogger("penstock.changes")
 
 
+def revision_of(row: Attributes) -> int:
+    """Read the revision of a row that counts its writes."""
+    return int(str(row["revision"]))
+
+
 class RowWatch:
-    """One row for one follower: the latest state waits for the follower, earlier ones are lost."""
+    """One row for one follower: the latest state waits for the follower, earlier ones are lost.
 
-    __slots__ = ("_arrived", "_item", "_revision")
+    `read_revision` reads the number of a state, which grows.
+    """
 
-    def __init__(self, revision: int, arrived: asyncio.Event) -> None:
+    __slots__ = ("_arrived", "_item", "_read_revision", "_revision")
+
+    def __init__(
+        self,
+        revision: int,
+        arrived: asyncio.Event,
+        read_revision: Callable[[Attributes], int] = revision_of,
+    ) -> None:
         self._revision = revision
+        self._read_revision = read_revision
         self._item: Attributes | None = None
         self._arrived = arrived
 
     def offer(self, item: Attributes | None) -> None:
         """Store the row as it was read, None if it is gone; a known or older state is ignored."""
         if item is not None:
-            revision = int(str(item["revision"]))
+            revision = self._read_revision(item)
             if revision <= self._revision:
                 return
             self._revision = revision
@@ -50,21 +66,26 @@ class RowWatch:
 
 
 class RowChanges:
-    """The rows that this process follows, which `poll` reads."""
+    """The rows that this process follows, which `poll` reads; `feed` are the changes of lists."""
 
-    __slots__ = ("_table", "_wanted", "_watches")
+    __slots__ = ("_table", "_wanted", "_watches", "feed")
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, clock: Clock | None = None) -> None:
+        self.feed: Final = ChangeFeed(table, clock or Clock())
         self._table = table
         self._watches: dict[Key, set[RowWatch]] = {}
         self._wanted = asyncio.Event()
 
     @contextmanager
     def watch(
-        self, key: Key, revision: int, arrived: asyncio.Event | None = None
+        self,
+        key: Key,
+        revision: int,
+        arrived: asyncio.Event | None = None,
+        read_revision: Callable[[Attributes], int] = revision_of,
     ) -> Iterator[RowWatch]:
         """Follow a row beyond the known revision; `arrived` is set when a state of it waits."""
-        watch = RowWatch(revision, arrived or asyncio.Event())
+        watch = RowWatch(revision, arrived or asyncio.Event(), read_revision)
         watches = self._watches.setdefault(key, set())
         watches.add(watch)
         self._wanted.set()
@@ -94,14 +115,17 @@ class RowChanges:
 
 
 @asynccontextmanager
-async def open_changes(table: Table, seconds: float) -> AsyncIterator[RowChanges]:
+async def open_changes(
+    table: Table, seconds: float, clock: Clock | None = None
+) -> AsyncIterator[RowChanges]:
     """Poll the changes of a table at this interval until the block ends."""
-    changes = RowChanges(table)
-    polling = asyncio.create_task(changes.run(seconds))
+    changes = RowChanges(table, clock)
+    works = (changes.run(seconds), changes.feed.run(seconds))
+    polling = [asyncio.create_task(work) for work in works]
     try:
         yield changes
     finally:
-        await cancel_tasks([polling])
+        await cancel_tasks(polling)
 
 
 async def follow_resource(

@@ -27,6 +27,7 @@ from penstock.datastore.resources.execution_guard import (
     closing_writes,
     unused_writes,
 )
+from penstock.datastore.resources.logged_changes import change_writes
 from penstock.datastore.resources.reading import ResourceReader
 from penstock.datastore.resources.steps import MAX_OPERATIONS, RemainingSteps
 from penstock.datastore.roles import Role
@@ -98,7 +99,8 @@ class ResourceDeleter(Generic[R]):
             *(Write(Delete(key)) for key in self._version_keys(current)),
             *self._derived_row_deletes(current),
         ]
-        unused, has_run = unused_writes(self.kind, current), False
+        logged = change_writes(self.kind, current, None, self.access.clock.now())
+        unused, has_run = [*unused_writes(self.kind, current), *logged], False
         pending = current.stepped and await RemainingSteps(self.kind, self.access).are_pending(
             current.id
         )
@@ -110,7 +112,7 @@ class ResourceDeleter(Generic[R]):
                 has_run = True
             else:
                 return
-        closing = closing_writes(self.kind, current, likely=has_run)
+        closing = [*closing_writes(self.kind, current, likely=has_run), *logged]
         # Rows of an unfinished write are deleted once it is finished; to go comes before.
         most = 0 if pending else MAX_OPERATIONS - 1 - len(closing)
         buried, taken = await self._write_tombstone(current, 0, most, closing)

@@ -41,6 +41,7 @@ from penstock.datastore.resources.dataset_refs import (
 from penstock.datastore.resources.derived_rows import derive_rows, difference
 from penstock.datastore.resources.execution_guard import state_writes
 from penstock.datastore.resources.formula_references import saved_references, unwritable_references
+from penstock.datastore.resources.logged_changes import change_writes
 from penstock.datastore.resources.names import describe_conflict
 from penstock.datastore.resources.reading import ResourceReader, Standing
 from penstock.datastore.resources.rules import check_resource
@@ -361,7 +362,8 @@ class ResourceWriter(Generic[R]):
         steps = RemainingSteps(self.kind, self.access)
         # The receipt stands before the name, so that a repeated call is not a NameTaken.
         kept = [*kept_writes(before, after), *admitted]
-        fixed = [*extras.receipt, *changes.first, *kept, *extras.guards]
+        logged = change_writes(self.kind, before, after, self.access.clock.now())
+        fixed = [*extras.receipt, *changes.first, *logged, *kept, *extras.guards]
         own_rows = 1 + _is_new_version(before, after)
         stepped = own_rows + len(fixed) + len(changes.rest) > MAX_OPERATIONS or (
             before is not None and before.stepped and await steps.are_pending(before.id)

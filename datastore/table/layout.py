@@ -150,6 +150,7 @@ JOB = row("J:{id}", "J", "J:pending")
 JOB_OF_GROUP = row("JG:{group}", "JL:{id}")
 JOB_OF_USER = row("JU:{user}", "JL:{id}")
 WORKER = row("WK", "WK:{name}")
+CHANGE = row("CL:{kind}:{shard.2}", "CL:{changed.13}:{id}:{step}")
 EXECUTION = row("PE:{id}", "PE:P", "P:{pipeline}")
 EXECUTION_PLAN = row("PE:{id}", "PEP")
 EXECUTION_EVENT = row("PE:{id}", "PEH:{seq.10}")
@@ -233,6 +234,7 @@ ROWS = (
     JOB_OF_GROUP,
     JOB_OF_USER,
     WORKER,
+    CHANGE,
     LIBRARY,
     AUDIO,
     AUDIO_BY_ARTIST,

@@ -121,4 +121,5 @@ def test_a_row_says_how_by_which_method_and_for_which_system(row: Pattern) -> No
         made = held.func if isinstance(held, cached_property) else getattr(held, "fget", None)
         hint = get_type_hints(made or owner)["return" if made else name]
         owner = get_origin(hint) or hint
-    assert inspect.iscoroutinefunction(getattr(owner, method))
+    found = getattr(owner, method)
+    assert inspect.iscoroutinefunction(found) or inspect.isasyncgenfunction(found)

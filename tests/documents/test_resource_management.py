@@ -1,16 +1,23 @@
 """The patterns of groups, names and grants, for each kind, one test for each row."""
 
+from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from penstock.datastore.change_log.feed import ChangeFeed
+from penstock.datastore.change_log.follow import ListChange
+from penstock.datastore.executions.records import ExecutionState
 from penstock.datastore.executions.workers import WorkerKind
+from penstock.datastore.jobs.jobs import JobState
 from penstock.datastore.quotas.amounts import Amounts
 from penstock.datastore.quotas.quotas import Quotas
 from penstock.datastore.quotas.rules import QuotaRules
-from penstock.datastore.roles import Caller
+from penstock.datastore.resources.changes import RowChanges
+from penstock.datastore.roles import Caller, GroupPath
 from penstock.datastore.store import Store
+from penstock.schema.core.relay import parse_key
 from tests.support.graphql_client import (
     CREATE,
     CREATE_GROUP,
@@ -118,6 +125,8 @@ JOBS = """query($group: GroupPath, $states: [JobState!]) {
   jobs(group: $group, states: $states) { nodes { kind state createdBy } } }"""
 IMPORT = """mutation($input: ImportAudioInput!) { importAudio(input: $input) {
   ...on ImportAudioPayload { job { id } } } }"""
+CREATE_EXECUTION = """mutation($input: CreateExecutionInput!) {
+  createExecution(input: $input) { ...on CreateExecutionPayload { execution { id } } } }"""
 CANCEL = """mutation($input: CancelJobInput!) { cancelJob(input: $input) {
   __typename ...on CancelJobPayload { job { state } } ...on IllegalState { state } } }"""
 
@@ -142,6 +151,50 @@ async def test_cancel_a_job(ask: Ask) -> None:
         "job": {"state": "CANCELLED"},
     }
     assert await ask.store.run_jobs("a worker") == 0
+
+
+async def test_follow_the_progress_of_a_job(ask: Ask) -> None:
+    """follow the progress of a job"""
+    await ask.create_groups()
+    id = (await ask.input(CASCADE, path="/usa", cascade=True))["job"]["id"]
+    changes = RowChanges(ask.store.table)
+    jobs = ask.store.open_session(ROOT).jobs
+    async with aclosing(jobs.follow(changes, parse_key("Job", id))) as states:
+        assert (await anext(states)).state is JobState.PENDING
+        assert await ask.store.run_jobs("a worker") == 1
+        await changes.poll()
+
+
+async def test_follow_the_pipelines_of_a_group(ask: Ask) -> None:
+    """follow the pipelines of a group"""
+    await ask.create_groups()
+    feed = ChangeFeed(ask.store.table, ask.store.clock)
+    session = ask.store.open_session(ROOT)
+    found = session.pipeline_events.follow(feed, GroupPath("/usa"), None, below=False)
+    async with aclosing(found) as events:
+        assert (await anext(events)).change is ListChange.RESET
+        await Ask(ask.store).make("/usa", "followed")
+        await feed.poll()
+        event = await anext(events)
+        assert (event.change, event.record.name) == (ListChange.CHANGED, "followed")
+
+
+async def test_follow_the_executions_of_a_group(ask: Ask) -> None:
+    """follow the executions of a group"""
+    await ask.create_groups()
+    feed = ChangeFeed(ask.store.table, ask.store.clock)
+    pipeline = await Ask(ask.store).make("/usa", "run")
+    session = ask.store.open_session(ROOT)
+    found = session.execution_events.follow(feed, GroupPath("/usa"), (), None, below=False)
+    async with aclosing(found) as events:
+        assert (await anext(events)).change is ListChange.RESET
+        made = await ask.input(CREATE_EXECUTION, pipelineId=pipeline)
+        await feed.poll()
+        event = await anext(events)
+        assert (event.id, event.record.state) == (
+            parse_key("Execution", made["execution"]["id"]),
+            ExecutionState.WAITING,
+        )
 
 
 async def test_list_the_workers(ask: Ask) -> None:

@@ -59,10 +59,11 @@ Facts = dict[Key, dict[str, Any]]
 
 
 async def contents(table: Table) -> Rows:
-    """Return every item of the table, by its key."""
+    """Return every item of the table, by its key, but for the log of changes, which expires."""
     while isinstance(table, InterceptedTable | LaggingTable | GuardedTable):
         table = table._table if isinstance(table, GuardedTable) else table.table
-    return {key_of(item): item for item in await _all_items(table)}
+    items = {key_of(item): item for item in await _all_items(table)}
+    return {key: item for key, item in items.items() if not key.pk.startswith("CL:")}
 
 
 async def _all_items(table: Table) -> list[Attributes]:

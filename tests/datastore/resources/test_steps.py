@@ -77,10 +77,10 @@ async def test_what_fits_a_hundred_operations_is_one_transaction(store: Store) -
     store = await open_one_shard(store)
     session, traced = store.open_session(SUPER), TracedTable(store.table)
     writing = replace(store, table=traced).open_session(SUPER).pipelines.writing
-    # Latest, version, claim, marker, list, grant, word, group, quotas: 9.
+    # Latest, version, claim, marker, list, grant, word, group, quotas, log: 10.
     # Each tag: its key, and two for each level.
-    exact = [*(f"k{n}=v" for n in range(28)), "l=a/b/c"]
-    over = [*(f"k{n}=v" for n in range(29)), "l=a/b/c"]
+    exact = [*(f"k{n}=v" for n in range(27)), "l=a/b/c/d"]
+    over = [*(f"k{n}=v" for n in range(28)), "l=a/b/c/d"]
     await writing.create(USA, draft_of(PIPELINE, "one", *exact), None)
     assert traced.seen == (0, 1, 1)
     traced.start()

@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "6ba028c9a82ac8edd2c157f652a6edf7a2c1597b3580c9c1f6cfdac5168231cd"
+STRUCTURE = "fe5602af732f35a6c613bb2d54209686200f13645efcf94b7e64d24a21c9cca9"
 SMALL = '''
 """The fields that read data."""
 type Query {

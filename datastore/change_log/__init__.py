@@ -1,0 +1,1 @@
+"""The log of changes, from which subscriptions to lists learn what changed."""

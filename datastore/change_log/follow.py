@@ -1,0 +1,101 @@
+"""The events of a followed list: what changed, what left it, and when to read it anew."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from penstock.datastore.access.access import Access
+from penstock.datastore.change_log.feed import ChangeFeed
+from penstock.datastore.change_log.rows import Change, ChangeKind
+from penstock.datastore.roles import GroupPath, covers
+
+BATCH: Final = 20
+"""The changed objects that one follower reads at once."""
+
+
+class ListChange(StrEnum):
+    """The kind of an event: an object of the list is new or changed, or left it; or all may have.
+
+    RESET comes first, and again where changes were lost.
+    """
+
+    CHANGED = "changed"
+    REMOVED = "removed"
+    RESET = "reset"
+
+
+class ListEvent(NamedTuple):
+    """An event of a list; `record` is the object as it is now, if it changed.
+
+    A follower that resumes at `position`, in milliseconds since 1970, misses nothing.
+    """
+
+    change: ListChange
+    position: int
+    id: str | None = None
+    record: Any = None
+
+
+class Outcome(NamedTuple):
+    """The meaning of a change for one follower; without a record the object left the list."""
+
+    id: str
+    record: Any = None
+
+
+ReadOutcomes: TypeAlias = Callable[[Sequence[Change]], Awaitable[Sequence[Outcome]]]
+
+
+@dataclass(frozen=True, slots=True)
+class FollowedGroup:
+    """The group whose list is followed: it has what the groups above have, and perhaps below."""
+
+    access: Access
+    group: GroupPath
+    below: bool
+
+    @classmethod
+    async def of(cls, access: Access, group: GroupPath | None, *, below: bool) -> "FollowedGroup":
+        """Return a group that the caller may know; raises NotFound for another one."""
+        visible = access.require_visible_group(group)
+        await access.require_group(visible)
+        return cls(access, visible, below)
+
+    def lists(self, owner: GroupPath) -> bool:
+        """Whether the list has the objects of a group."""
+        return covers(owner, self.group) or (self.below and covers(self.group, owner))
+
+    def lists_any(self, change: Change) -> bool:
+        return any(map(self.lists, change.groups))
+
+    def may_know(self, change: Change) -> bool:
+        """Whether the caller may know that an object left the list."""
+        return any(self.lists(group) and self.access.caller.sees(group) for group in change.groups)
+
+
+async def follow_changes(
+    feed: ChangeFeed, kind: ChangeKind, after: int | None, read: ReadOutcomes
+) -> AsyncIterator[ListEvent]:
+    """Yield the events of a list from now on, or from the position `after`, without an end.
+
+    `read` says what changes mean for this follower, whose access it checks. Of several changes of
+    an object that wait, one event tells the latest state.
+    """
+    with feed.follow(kind) as follower:
+        if after is None or not feed.keeps(after):
+            yield ListEvent(ListChange.RESET, feed.position(kind))
+        else:
+            await feed.replay(kind, after, follower)
+        while True:
+            taken = await follower.take(BATCH)
+            if taken is None:
+                yield ListEvent(ListChange.RESET, feed.position(kind))
+                continue
+            left = {change.id: change.at for change in taken}
+            for id, record in await read(taken):
+                left.pop(id, None)
+                known = follower.earliest(feed.position(kind))
+                position = min((known, *left.values()))
+                change = ListChange.REMOVED if record is None else ListChange.CHANGED
+                yield ListEvent(change, position, id, record)

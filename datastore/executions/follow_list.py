@@ -1,0 +1,83 @@
+"""The events of the list of a group's executions."""
+
+from collections.abc import AsyncGenerator, Collection, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final
+
+from penstock.datastore.access.access import Access
+from penstock.datastore.change_log.feed import ChangeFeed
+from penstock.datastore.change_log.follow import FollowedGroup, ListEvent, Outcome, follow_changes
+from penstock.datastore.change_log.rows import Change, ChangeKind
+from penstock.datastore.errors import NotFound
+from penstock.datastore.executions.group_listing import ListGroupExecutions
+from penstock.datastore.executions.reading import ReadExecutions
+from penstock.datastore.executions.records import Execution, ExecutionState
+from penstock.datastore.roles import GroupPath
+
+SHARED_AGAIN: Final = timedelta(seconds=30)
+"""The time after which the pipelines of other groups are looked up again, when they matter."""
+
+
+@dataclass(slots=True)
+class _FollowedExecutions:
+    """The list of one follower: executions of the groups' pipelines, and of those they share."""
+
+    group: FollowedGroup
+    states: Collection[ExecutionState]
+    shared: frozenset[str] = frozenset()
+    looked_up: datetime | None = field(default=None)
+
+    async def read(self, changes: Sequence[Change]) -> list[Outcome]:
+        """Read what changes mean: the executions that the list has now, and those that left it."""
+        listed = [change for change in changes if await self._lists(change)]
+        reading = ReadExecutions(self.group.access)
+        found = await reading.many([change.id for change in listed])
+        outcomes = (self._judge(*pair) for pair in zip(listed, found, strict=True))
+        return [outcome for outcome in outcomes if outcome is not None]
+
+    def _judge(self, change: Change, found: Execution | NotFound) -> Outcome | None:
+        if isinstance(found, NotFound):
+            return Outcome(change.id) if self.group.may_know(change) else None
+        if not self.states or found.state in self.states:
+            return Outcome(change.id, found)
+        had = any(ExecutionState(state) in self.states for state in change.states)
+        return Outcome(change.id) if had else None
+
+    async def _lists(self, change: Change) -> bool:
+        return self.group.lists_any(change) or change.pipeline_id in await self._find_shared()
+
+    async def _find_shared(self) -> frozenset[str]:
+        access = self.group.access
+        now = access.clock.now()
+        if self.looked_up is None or now - self.looked_up > SHARED_AGAIN:
+            self.looked_up = now
+            listing = ListGroupExecutions(access)
+            self.shared = await listing.shared_pipelines(self.group.group, below=self.group.below)
+        return self.shared
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionEvents:
+    """The events of lists of executions for the caller."""
+
+    access: Access
+
+    async def follow(
+        self,
+        feed: ChangeFeed,
+        group: GroupPath | None,
+        states: Collection[ExecutionState],
+        after: int | None,
+        *,
+        below: bool,
+    ) -> AsyncGenerator[ListEvent]:
+        """Yield what happens to a group's executions in some states: `pk = CL:PE:<shard>`, polled.
+
+        An execution that is no longer in one of the states has left the list; no states means any.
+        Raises NotFound for a hidden group. The caller's access is looked at for each event.
+        """
+        followed = await FollowedGroup.of(self.access, group, below=below)
+        read = _FollowedExecutions(followed, states).read
+        async for event in follow_changes(feed, ChangeKind.EXECUTION, after, read):
+            yield event

@@ -1,0 +1,28 @@
+"""The rows of the log of changes for resources whose lists can be followed."""
+
+from datetime import datetime
+from typing import Any
+
+from penstock.datastore.change_log.rows import (
+    Change,
+    ChangeKind,
+    change_write,
+    groups_of,
+    moment_of,
+)
+from penstock.datastore.records import Resource
+from penstock.datastore.table.commit import Write
+from penstock.datastore.table.layout import PIPELINE, KindDefinition
+
+
+def change_writes(
+    kind: KindDefinition[Any], before: Resource | None, after: Resource | None, now: datetime
+) -> list[Write]:
+    """Log a change of a pipeline, for the groups that list it before the change or after it."""
+    some = after or before
+    if some is None or kind is not PIPELINE:
+        return []
+    groups = groups_of(*(one.groups for one in (before, after) if one is not None))
+    step = some.revision if after is not None else some.revision + 1
+    change = Change(id=some.id, at=moment_of(now), step=step, groups=groups)
+    return [change_write(ChangeKind.PIPELINE, change)]
