@@ -6,12 +6,12 @@ from datetime import timedelta
 from functools import cached_property, partial
 from typing import Any, Final, Generic, TypeVar
 
-from penstock.datastore.access.access import Access, Budget, CallPayments
-from penstock.datastore.access.api_keys import ApiKeys, Credential, find_credential
+from penstock.datastore.access.access import KEEP_HISTORY, Access, Budget, CallPayments
 from penstock.datastore.access.cursor_key import read_cursor_key
 from penstock.datastore.access.open_uploads import UploadLimits
 from penstock.datastore.access.quota_report import QuotaReport
 from penstock.datastore.access.work import EMBEDDED_CALL_UNITS, FREE_WORK, WorkAccount
+from penstock.datastore.api_keys import ApiKeys, Credential, find_credential
 from penstock.datastore.audio.import_job import import_audio
 from penstock.datastore.audio.library import AudioLibrary, BucketAccess
 from penstock.datastore.audio.upkeep.loose_objects import LooseObjects
@@ -29,6 +29,7 @@ from penstock.datastore.executions.row_engine import LOCAL_ENGINE, RowEngine
 from penstock.datastore.executions.worker import ExecutionWorker
 from penstock.datastore.executions.workers import ListWorkers, WorkerRegistry
 from penstock.datastore.groups.repository import Groups
+from penstock.datastore.history.repository import History
 from penstock.datastore.jobs.delete_group import GroupDeletions, notify_nobody
 from penstock.datastore.jobs.jobs import (
     Job,
@@ -125,7 +126,12 @@ class Session:
     """
 
     def __init__(
-        self, store: "Store", caller: Caller, work: WorkAccount, reads: ReadConsistency | None
+        self,
+        store: "Store",
+        caller: Caller,
+        work: WorkAccount,
+        reads: ReadConsistency | None,
+        address: str | None,
     ) -> None:
         units = Units()
         payments = CallPayments(work, store.call_units, units)
@@ -149,6 +155,8 @@ class Session:
             store.shards,
             store.quotas,
             payments,
+            address,
+            store.keep_history,
         )
         self._repositories: Final[dict[str, ResourceRepository[Any]]] = {}
 
@@ -218,6 +226,10 @@ class Session:
     @cached_property
     def workers(self) -> ListWorkers:
         return ListWorkers(self._access)
+
+    @cached_property
+    def history(self) -> History:
+        return History(self._access)
 
     @cached_property
     def pipeline_events(self) -> PipelineEvents:
@@ -295,18 +307,21 @@ class Store:
     watch_job: WatchJob = ignore_report
     ngsi_access: SinkAccess = field(default_factory=SinkAccess)
     call_units: int = EMBEDDED_CALL_UNITS
+    keep_history: timedelta = KEEP_HISTORY
 
     def open_session(
         self,
         caller: Caller,
         work: WorkAccount = FREE_WORK,
         reads: ReadConsistency | None = OWN_WRITES,
+        address: str | None = None,
     ) -> Session:
         """Open the session of a caller for one request; repositories come only from sessions.
 
-        By default its reads are consistent from its first write on; without `reads` never.
+        By default its reads are consistent from its first write on; without `reads` never. The
+        audit trail says from which `address` the caller came.
         """
-        return Session(self, caller, work, reads)
+        return Session(self, caller, work, reads, address)
 
     async def find_credential(self, api_key: str) -> Credential | None:
         """Read the stored hash, roles and expiry of an API key, before its caller is known."""

@@ -56,18 +56,19 @@ class Context(msgspec.Struct, frozen=True):
         *,
         consistent: bool = False,
         token: str | None = None,
+        address: str | None = None,
     ) -> "Context":
         """Create the context of a request or an event; call it in the running event loop.
 
         `consistent` lets all its reads be consistent, as a consistency `token` does; raises
-        BadArgument for a token that is not one.
+        BadArgument for a token that is not one. `address` is that of the client.
         """
         known: tuple[WrittenRow, ...] = ()
         reads = ReadConsistency(consistent=True) if consistent else None
         if token is not None:
             known = open_token(cursors, token, store.clock.now())
             reads = ReadConsistency(consistent=True, written=tuple(row.key for row in known))
-        session = store.open_session(caller, work, reads)
+        session = store.open_session(caller, work, reads, address)
         return cls(session, Loaders(session), cursors, changes, store.clock, known)
 
     @property

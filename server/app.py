@@ -54,7 +54,13 @@ from penstock.server.edge.rate_limit import (
     RateLimiter,
     shared_buckets,
 )
-from penstock.server.edge.request import CONSISTENCY_HEADER, HostCheck
+from penstock.server.edge.request import (
+    CONSISTENCY_HEADER,
+    HostCheck,
+    TrustedProxies,
+    client_address,
+    current_scope,
+)
 from penstock.server.edge.s3_events import S3Events
 from penstock.server.edge.schema_document import schema_route
 from penstock.server.error_pages import error_page_routes
@@ -117,6 +123,7 @@ class FastRouteApp(Starlette):
             self._direct = one.cls(self._direct, *one.args, **one.kwargs)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        current_scope.set(scope)
         if _lacks_host(scope):
             await PlainTextResponse("Invalid host header", 400)(scope, receive, send)
         elif (
@@ -210,7 +217,7 @@ async def open_app(
         limiter = _rate_limiter(settings, runtime.siblings)
         runner = OperationRunner(
             _operation_reader(settings, limiter, instrumentation),
-            _context_opener(store, cursors, changes, limiter),
+            _context_opener(store, cursors, changes, limiter, settings.trusted_proxies),
         )
         events = S3Events(store, authenticator, limits_of(settings), limiter)
         graphql, over_socket = _graphql_apps(
@@ -302,7 +309,11 @@ def stream_limits_of(settings: Settings) -> StreamLimits:
 
 
 def _context_opener(
-    store: Store, cursors: Cursors, changes: RowChanges, limiter: RateLimiter
+    store: Store,
+    cursors: Cursors,
+    changes: RowChanges,
+    limiter: RateLimiter,
+    proxies: TrustedProxies,
 ) -> OpenContext:
     def open_context(caller: Caller, admission: AdmittedOperation) -> Context:
         limiter.spend(caller.user_id, admission.cost)
@@ -315,6 +326,7 @@ def _context_opener(
             work,
             consistent=admission.operation.reads_consistently,
             token=admission.consistency_token,
+            address=client_address(proxies),
         )
 
     return open_context

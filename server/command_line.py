@@ -67,6 +67,7 @@ for path, purpose in {
     "seed:seed": "Fill the store with a sample catalogue of groups and pipelines.",
     "export:export": "Write everything of a store to an archive.",
     "import_:import_": "Fill a store from an archive.",
+    "history:history": "Print who changed rights, states and keys, as JSON lines.",
     "backup:backup": "Copy the embedded store while its server runs.",
     "backup:restore": "Write a backup of the embedded store to its folder.",
     "table:table": "Create or check the table that holds all data.",

@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 import pytest
 
+from tests.support.parsed_modules import parse_module
 from tests.support.patience import HUNG_SECONDS
 
 Finding: TypeAlias = tuple[int, str]
@@ -176,7 +177,7 @@ RULES: tuple[Rule, ...] = (
 def modules() -> tuple[tuple[Path, ast.Module], ...]:
     """Parse every module of the tests."""
     return tuple(
-        (path.relative_to(TESTS), ast.parse(path.read_text()))
+        (path.relative_to(TESTS), parse_module(path))
         for path in sorted(TESTS.rglob("*.py"))
         if "node_modules" not in path.parts
     )

@@ -14,6 +14,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 import pytest
 
+from tests.support.parsed_modules import parse_module
 from tests.test_docs import FLOORS
 
 ROOT: Final = Path(__file__).parents[1]
@@ -61,7 +62,7 @@ def sources(folder: str) -> list[Path]:
 def definitions(path: Path) -> tuple[tuple[str, ast.Module | Definition], ...]:
     return tuple(
         (f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}", node)
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(parse_module(path))
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
     )
 

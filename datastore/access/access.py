@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Final
 
 import msgspec
@@ -18,6 +19,8 @@ from penstock.datastore.table.counters import SHARDS
 from penstock.datastore.table.instrumentation import NO_PAYMENTS, Payments, Units
 from penstock.datastore.table.layout import GROUP
 from penstock.datastore.table.port import Key, Table
+
+KEEP_HISTORY: Final = timedelta(days=365)
 
 _PAYMENT: Final = 20
 """The least units that are taken at once."""
@@ -97,7 +100,8 @@ class Access(msgspec.Struct, frozen=True):
     Every repository has one. Its methods check the caller's roles and grants. `work` is the account
     that pays for work besides reads and writes. `shards` is the number of shards of each counter
     among which new resources are spread. `quotas` limit what groups and users keep. `payments` are
-    told of many calls before the first of them.
+    told of many calls before the first of them. `address` is that of the caller's connection, for
+    the audit trail, whose entries are kept for `keep_history`.
     """
 
     table: Table
@@ -110,6 +114,8 @@ class Access(msgspec.Struct, frozen=True):
     shards: int = SHARDS
     quotas: Quotas = Quotas()
     payments: Payments = NO_PAYMENTS
+    address: str | None = None
+    keep_history: timedelta = KEEP_HISTORY
 
     @property
     def open_uploads(self) -> OpenUploads:

@@ -14,6 +14,7 @@ from penstock.datastore.errors import (
     NotFound,
 )
 from penstock.datastore.groups.rows import count_group, count_in_group, remove_group
+from penstock.datastore.history.rows import Action, entry_about, group_writes
 from penstock.datastore.records import Group, GroupCounts
 from penstock.datastore.roles import ROOT, GroupPath, Role, ancestors, covers, parent
 from penstock.datastore.table.commit import Write, commit
@@ -84,7 +85,9 @@ class Groups:
             raise IllegalState("The root group cannot be deleted.", "ROOT")
         self.access.require_role(Role.ADMIN, path)
         group = await self.one(path)
-        await remove_group(self.access.table, path)
+        entry = entry_about(self.access, Action.GROUP_DELETED, path, "group")
+        logged = group_writes(self.access, entry, [parent(path) or ROOT])
+        await remove_group(self.access.table, path, logged)
         return group
 
     async def children(self, of: Group, window: Window) -> Slice[Group]:

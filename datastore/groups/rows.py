@@ -1,7 +1,7 @@
 """The rows of groups: their counters, their closing and their removal; grants as an antichain."""
 
 from asyncio import gather
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 
@@ -55,11 +55,13 @@ async def close_shards(table: Table, group: GroupPath, mark: Item) -> None:
     await _counts(group).close_shards(table, mark)
 
 
-async def remove_group(table: Table, group: GroupPath, *, marked: bool = False) -> None:
+async def remove_group(
+    table: Table, group: GroupPath, logged: Sequence[Write] = (), *, marked: bool = False
+) -> None:
     """Remove a group without children and grants, and subtract it from the group above.
 
-    With `marked`, a group that is not being deleted counts as unknown. Raises IllegalState for a
-    group that is not empty.
+    `logged` are written with the removal. With `marked`, a group that is not being deleted counts
+    as unknown. Raises IllegalState for a group that is not empty.
     """
 
     def refuse(standing: Item | None) -> Exception | None:
@@ -72,7 +74,7 @@ async def remove_group(table: Table, group: GroupPath, *, marked: bool = False) 
             table, ("children", "grants"), refuse, not_empty, marked=marked
         )
         with suppress(StaleRead):
-            await commit(table, [*removed, count_in_group(above, "children", -1)])
+            await commit(table, [*removed, *logged, count_in_group(above, "children", -1)])
             if len(removed) > 1:
                 await forget_group(table, group)
             return

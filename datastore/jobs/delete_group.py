@@ -15,6 +15,7 @@ from penstock.datastore.access.access import Access, group_not_found_error, key_
 from penstock.datastore.errors import IllegalState, NotFound, Unavailable
 from penstock.datastore.groups.repository import Groups
 from penstock.datastore.groups.rows import close_shards, count_group, remove_group
+from penstock.datastore.history.rows import Action, entry_about, group_writes
 from penstock.datastore.jobs.jobs import Job, JobKind, find_jobs, new_job
 from penstock.datastore.jobs.leases import JobLease
 from penstock.datastore.jobs.rows import creation_writes
@@ -24,7 +25,7 @@ from penstock.datastore.resources.delete import ResourceDeleter
 from penstock.datastore.resources.reading import ResourceReader
 from penstock.datastore.resources.steps import RemainingSteps
 from penstock.datastore.resources.write import ResourceWriter
-from penstock.datastore.roles import ROOT, GroupPath, Role, covers
+from penstock.datastore.roles import ROOT, GroupPath, Role, covers, parent
 from penstock.datastore.table.commit import Attempts, Write, commit
 from penstock.datastore.table.items import read_rows, resource_id
 from penstock.datastore.table.layout import GRANT, GROUP, KINDS, MANIFEST, OWNED, KindDefinition
@@ -85,10 +86,13 @@ class GroupDeletions:
 
     async def _begin(self, path: GroupPath) -> Job:
         job, given_up = new_job(self.access, JobKind.DELETE_GROUP, group=path), ""
+        entry = entry_about(self.access, Action.GROUP_DELETED, path, "group")
+        logged = group_writes(self.access, entry, [parent(path) or ROOT])
         async for _ in Attempts():
             try:
                 made = creation_writes(job)
-                await commit(self.access.table, [*made, self._mark_write(path, job, given_up)])
+                marked = self._mark_write(path, job, given_up)
+                await commit(self.access.table, [*made, marked, *logged])
             except _MarkedByOtherJob as marked:
                 (standing,) = await find_jobs(self.access.table, [marked.job])
                 if standing is not None and not standing.is_over:

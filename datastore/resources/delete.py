@@ -18,6 +18,7 @@ import msgspec
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import Unavailable, VersionConflict
+from penstock.datastore.history.rows import Action, entry_of, resource_writes
 from penstock.datastore.periodic import finish_all
 from penstock.datastore.quotas.usage import kept_writes
 from penstock.datastore.records import Resource
@@ -99,7 +100,9 @@ class ResourceDeleter(Generic[R]):
             *(Write(Delete(key)) for key in self._version_keys(current)),
             *self._derived_row_deletes(current),
         ]
+        entry = entry_of(self.access, Action.DELETED, current, self.kind.letter)
         logged = change_writes(self.kind, current, None, self.access.clock.now())
+        logged += resource_writes(self.access, entry)
         unused, has_run = [*unused_writes(self.kind, current), *logged], False
         pending = current.stepped and await RemainingSteps(self.kind, self.access).are_pending(
             current.id

@@ -7,7 +7,7 @@ and the rest follows in steps.
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
@@ -28,6 +28,7 @@ from penstock.datastore.errors import (
 )
 from penstock.datastore.formulas.checks import MAX_FORMULAS
 from penstock.datastore.groups.rows import with_grant, without_grant
+from penstock.datastore.history.rows import Action, entry_of, resource_writes
 from penstock.datastore.quotas.usage import count_kept, growth_of, kept_writes
 from penstock.datastore.records import Calculation, ReferenceDataset, Resource, State
 from penstock.datastore.resources import idempotency
@@ -56,6 +57,9 @@ from penstock.datastore.table.port import Compare, Missing, Put
 
 R = TypeVar("R", bound=Resource)
 T = TypeVar("T")
+
+CheckChange: TypeAlias = Callable[[R], Awaitable[tuple[R, Sequence[Write]]]]
+"""Checks and completes a changed resource, and may add writes to its transaction."""
 
 RESERVED_BYTES = 1024
 """The room in a record for its keys and for what a revoke adds."""
@@ -146,13 +150,15 @@ class ResourceWriter(Generic[R]):
 
         async def check_changed(changed: R) -> tuple[R, Sequence[Write]]:
             # A resource whose callees are gone by now must still accept a change of state.
+            logged = self._log_state(changed, changes)
             if set(changes) == {"state"} and not noted:
-                return changed, ()
+                return changed, logged
             if self.kind.formula_field in changes:
                 kept = await unwritable_references(self.access, changed)
                 changed = msgspec.structs.replace(changed, references=kept)
             named = invisible_name_problems(dict(changes))
-            return await self._check_content(changed, [*noted, *named])
+            checked, guards = await self._check_content(changed, [*noted, *named])
+            return checked, [*guards, *logged]
 
         async with self._settle_attachment():
             return (await self._rewrite(id, apply_changes, checked=check_changed))[1]
@@ -171,7 +177,8 @@ class ResourceWriter(Generic[R]):
             _require_room(granted)
             return granted
 
-        before, after = await self._rewrite(id, add_grant, "group")
+        logged = self._log_right(Action.GRANTED, group)
+        before, after = await self._rewrite(id, add_grant, "group", logged)
         if after is before:
             await self.access.require_group(group)
         return after, after is not before
@@ -191,7 +198,26 @@ class ResourceWriter(Generic[R]):
                 raise IllegalState(f"{group} owns this {self.kind.noun}.", "OWNER")
             return self._with_groups(current, without_grant(current.groups, group, current.owner))
 
-        return (await self._rewrite(id, remove_grant, "group"))[1]
+        logged = self._log_right(Action.REVOKED, group)
+        return (await self._rewrite(id, remove_grant, "group", logged))[1]
+
+    def _log_right(self, action: Action, group: GroupPath) -> CheckChange[R]:
+        """Add the entries of the audit trail for a right that a group gets or loses."""
+
+        async def add_entries(changed: R) -> tuple[R, Sequence[Write]]:
+            entry = entry_of(self.access, action, changed, self.kind.letter)
+            entry = msgspec.structs.replace(entry, group=group)
+            return changed, resource_writes(self.access, entry, [group])
+
+        return add_entries
+
+    def _log_state(self, changed: R, changes: Mapping[str, Any]) -> list[Write]:
+        """The entries of the audit trail for a change of state."""
+        if "state" not in changes:
+            return []
+        entry = entry_of(self.access, Action.STATE_CHANGED, changed, self.kind.letter)
+        entry = msgspec.structs.replace(entry, state=changed.state.value)
+        return resource_writes(self.access, entry)
 
     async def write_words(self, id: str) -> bool:
         """Write the rows that find a resource of an earlier release by words of its name.
@@ -220,7 +246,7 @@ class ResourceWriter(Generic[R]):
         id: str,
         change: Callable[[R], R],
         place: str | None = None,
-        checked: Callable[[R], Awaitable[tuple[R, Sequence[Write]]]] | None = None,
+        checked: CheckChange[R] | None = None,
     ) -> tuple[R, R]:
         """Read, change and write, until no other write comes between; return both states.
 

@@ -149,6 +149,7 @@ SCHEMA_MARKER = row("SM", "SM")
 JOB = row("J:{id}", "J", "J:pending")
 JOB_OF_GROUP = row("JG:{group}", "JL:{id}")
 JOB_OF_USER = row("JU:{user}", "JL:{id}")
+HISTORY = row("AT:{kind}:{of}", "AT:{entry}")
 WORKER = row("WK", "WK:{name}")
 CHANGE = row("CL:{kind}:{shard.2}", "CL:{changed.13}:{id}:{step}")
 EXECUTION = row("PE:{id}", "PE:P", "P:{pipeline}")
@@ -233,6 +234,7 @@ ROWS = (
     JOB,
     JOB_OF_GROUP,
     JOB_OF_USER,
+    HISTORY,
     WORKER,
     CHANGE,
     LIBRARY,

@@ -6,7 +6,7 @@ import strawberry
 from strawberry import UNSET
 
 from penstock.datastore import records
-from penstock.datastore.access.api_keys import MAX_NAME
+from penstock.datastore.api_keys import MAX_NAME
 from penstock.datastore.roles import GroupPath, Role
 from penstock.schema.core.context import After, Before, First, GroupRole, Info, Last
 from penstock.schema.core.descriptions import InputOf

@@ -1,6 +1,7 @@
 """The type of groups, the field that queries a group, and the mutations of groups."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated
 
 import strawberry
@@ -9,6 +10,7 @@ from strawberry import UNSET
 from penstock.datastore import records
 from penstock.datastore.access import quota_report
 from penstock.datastore.groups.repository import MAX_NAME
+from penstock.datastore.history.rows import HistoryEntry as EntryRecord
 from penstock.datastore.jobs.jobs import Job as JobRecord
 from penstock.datastore.roles import GroupPath
 from penstock.resolvers import groups
@@ -21,6 +23,7 @@ from penstock.schema.core.failures import (
     NotPermitted,
     ValidationProblem,
 )
+from penstock.schema.core.history import HistoryEntry, read_history
 from penstock.schema.core.jobs import Job
 from penstock.schema.core.quotas import Quota
 from penstock.schema.core.relay import (
@@ -91,6 +94,30 @@ class Group(Node):
         group: strawberry.Parent[records.Group], info: Info
     ) -> Sequence[quota_report.Quota] | None:
         return await info.context.session.quotas.of_group(group.path)
+
+    @strawberry.field(
+        graphql_type=Connection[HistoryEntry] | None,
+        description="The changes of rights and states, and the deletions, of resources of the "
+        "group and of those granted to it, of child groups, and of API keys with a role at it, "
+        "with their users, times and addresses; the newest first. Null unless the caller is an "
+        "administrator of the group.",
+    )
+    @staticmethod
+    async def history(
+        group: strawberry.Parent[records.Group],
+        info: Info,
+        first: First = UNSET,
+        after: After = UNSET,
+        last: Last = UNSET,
+        before: Before = UNSET,
+    ) -> Connection[EntryRecord] | None:
+        return await read_history(
+            info,
+            ("group", group.path),
+            group.path,
+            page_from_arguments(first, after, last, before),
+            partial(info.context.session.history.of_group, group.path),
+        )
 
 
 @strawberry.type(description="The result of creating a group.")

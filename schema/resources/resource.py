@@ -1,11 +1,14 @@
 """The fields of resources and versions of every kind, and the changes between two versions."""
 
+from functools import partial
 from typing import Annotated, Final, TypeAlias, TypeVar
 
 import strawberry
+from strawberry import UNSET
 
 from penstock.datastore import records
 from penstock.datastore.errors import NotFound, Unreadable
+from penstock.datastore.history.rows import HistoryEntry as EntryRecord
 from penstock.datastore.records import State
 from penstock.datastore.resources.version_diff import MAX_CHANGES, ChangeOperation
 from penstock.datastore.resources.versions import VersionsRequest
@@ -13,9 +16,10 @@ from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.layout import KindDefinition
 from penstock.graphql_jit import projected_attributes, reads_attributes
 from penstock.resolvers import resources
-from penstock.schema.core.context import Info, PageArguments, Tag
+from penstock.schema.core.context import After, Before, First, Info, Last, PageArguments, Tag
 from penstock.schema.core.descriptions import describe_values
-from penstock.schema.core.relay import Connection, Node, read_connection
+from penstock.schema.core.history import HistoryEntry, read_history
+from penstock.schema.core.relay import Connection, Node, page_from_arguments, read_connection
 from penstock.schema.core.scalars import JSON, DateTime
 from penstock.schema.engine.cost import price_metadata
 from penstock.schema.groups.groups import Group
@@ -147,6 +151,31 @@ class Resource(Node):
         ],
     ) -> GroupPath | None:
         return await resources.find_granting_group(info.context, resource, group)
+
+    @strawberry.field(
+        graphql_type=Connection[HistoryEntry] | None,
+        description=(
+            "The grants, revokes and changes of state with their users, times and addresses; the "
+            "newest first. Null unless the caller is an administrator of the owner group."
+        ),
+    )
+    @reads_attributes(dict.fromkeys(RESOURCE_TYPES, ("id", "owner")))
+    @staticmethod
+    async def history(
+        resource: strawberry.Parent[records.Resource],
+        info: Info,
+        first: First = UNSET,
+        after: After = UNSET,
+        last: Last = UNSET,
+        before: Before = UNSET,
+    ) -> Connection[EntryRecord] | None:
+        return await read_history(
+            info,
+            ("resource", resource.id),
+            resource.owner,
+            page_from_arguments(first, after, last, before),
+            partial(info.context.session.history.of_resource, resource),
+        )
 
 
 @strawberry.type

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from cachetools import TLRUCache
 
-from penstock.datastore.access.api_keys import PREFIX, Credential, KeyText
+from penstock.datastore.api_keys import PREFIX, Credential, KeyText
 from penstock.datastore.clock import wall_clock
 from penstock.datastore.errors import NotAuthenticated
 from penstock.datastore.roles import Caller

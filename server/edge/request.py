@@ -1,9 +1,10 @@
 """Reads a GraphQL request out of an HTTP request, and checks its Host header."""
 
 from collections.abc import Awaitable, Mapping, Sequence
-from ipaddress import ip_address
+from contextvars import ContextVar
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from math import inf
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
@@ -258,6 +259,48 @@ def _body_timeout(limits: Limits) -> HttpProblem:
 def _body_too_large(limits: Limits) -> HttpProblem:
     message = f"The body is larger than {limits.body_bytes} bytes."
     return HttpProblem(ErrorCode.PAYLOAD_TOO_LARGE, message, headers=_CLOSE)
+
+
+TrustedProxies: TypeAlias = tuple[IPv4Network | IPv6Network, ...]
+"""The networks of the proxies whose `X-Forwarded-For` is believed."""
+
+current_scope: Final[ContextVar[Scope | None]] = ContextVar("scope of the request", default=None)
+"""The scope of the request that this task serves, for what needs its address."""
+
+
+def client_address(proxies: TrustedProxies) -> str | None:
+    """Return the address of the client of the current request.
+
+    It is that of the connection or, behind trusted proxies, the last one of `X-Forwarded-For` that
+    is none of theirs.
+    """
+    scope = current_scope.get()
+    if scope is None or not scope.get("client"):
+        return None
+    address = str(scope["client"][0])
+    if not proxies or not _is_within(address, proxies):
+        return address
+    forwarded = ",".join(request_headers(scope).getlist("x-forwarded-for"))
+    for text in reversed(forwarded.split(",")):
+        hop = _parse_address(text)
+        if hop is None:
+            break
+        address = str(hop)
+        if not _is_within(address, proxies):
+            break
+    return address
+
+
+def _parse_address(text: str) -> IPv4Address | IPv6Address | None:
+    try:
+        return ip_address(text.strip())
+    except ValueError:
+        return None
+
+
+def _is_within(address: str, networks: TrustedProxies) -> bool:
+    place = _parse_address(address)
+    return place is not None and any(place in network for network in networks)
 
 
 HEALTH_PATHS = frozenset({"/healthz", "/readyz"})

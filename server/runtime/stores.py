@@ -156,6 +156,7 @@ def build_store(
         execution_rules=ExecutionRules(retention=timedelta(days=settings.keep_executions_days)),
         shards=settings.counter_shards,
         quotas=Quotas(settings.quota_rules),
+        keep_history=timedelta(days=settings.keep_history_days),
         call_units=EMBEDDED_CALL_UNITS if settings.store == "sqlite" else REMOTE_CALL_UNITS,
     )
 

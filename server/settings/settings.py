@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping
-from ipaddress import ip_address
+from ipaddress import IPv4Network, IPv6Network, ip_address
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
@@ -68,6 +68,12 @@ class WorkerSettings(BaseSettings):
         description="Days for which an execution is kept after its end, with its files and its "
         "history.",
     )
+    keep_history_days: int = Field(
+        365,
+        ge=1,
+        le=36_500,
+        description="Days for which entries of the history of groups and resources are kept.",
+    )
     upload_poll_seconds: float = Field(
         10,
         gt=0,
@@ -125,6 +131,12 @@ class Settings(WorkerSettings, NgsiSettings, QuotaSettings, LimitSettings):
         description="Host names that requests may name, `*.example.org` for all names below one. "
         "Empty allows every name, or on a loopback address only the names of this machine. "
         "The health endpoints answer under any name.",
+    )
+    trusted_proxies: Annotated[tuple[IPv4Network | IPv6Network, ...], NoDecode] = Field(
+        (),
+        description="Networks (`10.0.0.0/8`) or addresses of proxies, whose `X-Forwarded-For` says "
+        "from which address a change came, for the history. Empty believes nobody: entries have "
+        "the address of the connection.",
     )
     allowed_origins: Annotated[tuple[str, ...], NoDecode] = Field(
         (),
@@ -332,7 +344,9 @@ class Settings(WorkerSettings, NgsiSettings, QuotaSettings, LimitSettings):
     def takes_notifications(self) -> bool:
         return self.store == "sqlite" or self.bucket is not None if self.ngsi is None else self.ngsi
 
-    @field_validator("allowed_hosts", "allowed_origins", "algorithms", mode="before")
+    @field_validator(
+        "allowed_hosts", "allowed_origins", "algorithms", "trusted_proxies", mode="before"
+    )
     @classmethod
     def _split(cls, value: object) -> object:
         if not isinstance(value, str):

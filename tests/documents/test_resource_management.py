@@ -153,6 +153,42 @@ async def test_cancel_a_job(ask: Ask) -> None:
     assert await ask.store.run_jobs("a worker") == 0
 
 
+HISTORY = """history { nodes { action by subject group state } }"""
+
+
+async def grant_one(ask: Ask) -> tuple[str, dict[str, str | None]]:
+    """Grant a pipeline of /usa to /eu; return its id and the entry of the history."""
+    await ask.create_groups()
+    id = await Ask(ask.store).make("/usa", "one")
+    await ask.store.open_session(ROOT).pipelines.writing.grant(
+        parse_key("Pipeline", id), GroupPath("/eu")
+    )
+    entry = {"action": "GRANTED", "by": "root", "subject": "one", "group": "/eu", "state": None}
+    return id, entry
+
+
+async def test_show_the_history_of_a_group(ask: Ask) -> None:
+    """show the history of a group"""
+    _, entry = await grant_one(ask)
+    found = await ask(f'{{ group(path: "/eu") {{ {HISTORY} }} }}')
+    assert found.value == {"history": {"nodes": [entry]}}
+
+
+async def test_show_the_history_of_a_resource(ask: Ask) -> None:
+    """show the history of a resource"""
+    id, entry = await grant_one(ask)
+    found = await Ask(ask.store)(
+        f"query($id: ID!) {{ pipeline(id: $id) {{ {HISTORY} }} }}", {"id": id}
+    )
+    assert found.value == {"history": {"nodes": [entry]}}
+    reader = await Ask(ask.store)(
+        f"query($id: ID!) {{ pipeline(id: $id) {{ {HISTORY} }} }}",
+        {"id": id},
+        as_caller("eve", "/eu=admin"),
+    )
+    assert reader.value == {"history": None}
+
+
 async def test_follow_the_progress_of_a_job(ask: Ask) -> None:
     """follow the progress of a job"""
     await ask.create_groups()

@@ -10,6 +10,7 @@ from graphql import GraphQLObjectType
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.executions.workers import WorkerKind
 from penstock.datastore.roles import Caller
+from penstock.datastore.store import Store
 from penstock.schema import schema
 from penstock.schema.engine.documents import core_schema
 from tests.datastore.ngsi.sample_destinations import open_embedded
@@ -22,7 +23,15 @@ from tests.schema.audio.sample_playlists import (
     global_id,
     with_counted_ids,
 )
-from tests.support.graphql_client import NOUNS, ROOT, Answer, Ask, as_caller, tag_inputs
+from tests.support.graphql_client import (
+    NOUNS,
+    ROOT,
+    Answer,
+    Ask,
+    as_caller,
+    tag_inputs,
+    words_for,
+)
 
 PAGE = "first: $first, after: $after, last: $last, before: $before"
 VARIABLES = "$first: Int, $after: String, $last: Int, $before: String"
@@ -144,6 +153,34 @@ LISTS = {
         "",
         "path",
         ["/usa/east", "/usa/west", "/usa/west coast"],
+    ),
+    "history of a pipeline": Listing(
+        "Pipeline.history",
+        ('pipelineByName(name: "p3", group: "/usa/west")', "history"),
+        "",
+        "group",
+        ["/asia", "/eu"],
+    ),
+    "history of a calculation": Listing(
+        "Calculation.history",
+        ('calculationByName(name: "p3", group: "/usa/west")', "history"),
+        "",
+        "group",
+        ["/asia", "/eu"],
+    ),
+    "history of a dataset": Listing(
+        "ReferenceDataset.history",
+        ('referenceDatasetByName(name: "p3", group: "/usa/west")', "history"),
+        "",
+        "group",
+        ["/asia", "/eu"],
+    ),
+    "history of a group": Listing(
+        "Group.history",
+        ('group(path: "/eu")', "history"),
+        "",
+        "subject",
+        ["p3", "p3", "p3"],
     ),
     "workers": Listing("Query.workers", ("workers",), "", "name", ["a:1", "b", "c"]),
     "tag keys": Listing(
@@ -341,11 +378,9 @@ async def catalogue(ask: Ask) -> None:
         of = Ask(ask.store, noun)
         made = [await of.make("/usa", name, "scope=1") for name in ("c0", "p3", "c2")]
         await of.change(made[1], 1, description="changed")
+    await share_p3(ask)
     await discover(ask)
-    for worker in ("c", "a:1", "b"):
-        workers = ask.store.workers
-        described = workers.describe_process(worker, WorkerKind.SERVER, 2, "1.2")
-        await workers.announce(described, 0)
+    await announce_workers(ask.store)
     for n, tag in enumerate(TAGS):
         tags = tag_inputs(tag, "scope=1")
         begun = await ask.input(
@@ -363,6 +398,25 @@ async def catalogue(ask: Ask) -> None:
         await ask.input(CREATE_API_KEY, name=f"k{n}", roles=roles, expiresAt=until)
     await audio_catalogue(with_counted_ids(ask.store, 0))
     await listen(ask)
+
+
+async def announce_workers(store: Store) -> None:
+    for name in ("c", "a:1", "b"):
+        described = store.workers.describe_process(name, WorkerKind.SERVER, 2, "1.2")
+        await store.workers.announce(described, 0)
+
+
+FIND_P3 = '{ pipelineByName(name: "p3", group: "/usa/west") { id } }'
+GRANT = "mutation($input: GrantPipelineInput!) { grantPipeline(input: $input) { __typename } }"
+
+
+async def share_p3(ask: Ask) -> None:
+    """Grant what is named p3 to two groups, so that all of them have a history."""
+    await ask.create_groups("/eu", "/asia")
+    for noun in NOUNS:
+        found = await ask(words_for(FIND_P3, noun))
+        for group in ("/eu", "/asia"):
+            await ask.input(words_for(GRANT, noun), id=found.value["id"], group=group)
 
 
 async def discover(ask: Ask) -> None:

@@ -13,6 +13,7 @@ from penstock.datastore.access import quota_report
 from penstock.datastore.audio import records as audio
 from penstock.datastore.executions import attempts, inline, workers
 from penstock.datastore.executions import records as execution_records
+from penstock.datastore.history.rows import HistoryEntry
 from penstock.datastore.jobs import jobs
 from penstock.datastore.listening import records as listening
 from penstock.datastore.manifest import records as runs
@@ -94,6 +95,7 @@ RECORDS: dict[str, type] = {
     "Transformer": records.Transformer,
     "UnmatchedTrack": UnmatchedEntry,
     "Worker": workers.Worker,
+    "HistoryEntry": HistoryEntry,
 }
 ROOTS = {"Query", "Mutation", "Subscription"}
 MADE_HERE = {

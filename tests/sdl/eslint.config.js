@@ -28,6 +28,7 @@ const VALUES = [
   "FormulaValue",
   "Genre",
   "GroupRole",
+  "HistoryEntry",
   "ImportFailure",
   "InlineResults",
   "JobQueue",

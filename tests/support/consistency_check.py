@@ -21,6 +21,7 @@ from penstock.datastore.table.port import Attributes, Key, Table, key_of
 from penstock.datastore.table.schema_marker import GuardedTable
 from tests.support.table_interceptors import InterceptedTable, LaggingTable
 
+LOGS = ("AT:", "CL:")
 QUOTAS = ("QL:", "QU:")
 NGSI = ("NA:", "NC:", "ND:", "NE:", "NF:", "NM:", "NP:", "NR:", "NS", "NT:", "NX:")
 OWN_FACTS = (
@@ -59,11 +60,16 @@ Facts = dict[Key, dict[str, Any]]
 
 
 async def contents(table: Table) -> Rows:
-    """Return every item of the table, by its key, but for the log of changes, which expires."""
+    """Return every item of the table, by its key, but for logs, which expire by themselves."""
+    items = await contents_with_logs(table)
+    return {key: item for key, item in items.items() if not key.pk.startswith(LOGS)}
+
+
+async def contents_with_logs(table: Table) -> Rows:
+    """Return every item of the table, by its key, also those of changes and audit trails."""
     while isinstance(table, InterceptedTable | LaggingTable | GuardedTable):
         table = table._table if isinstance(table, GuardedTable) else table.table
-    items = {key_of(item): item for item in await _all_items(table)}
-    return {key: item for key, item in items.items() if not key.pk.startswith("CL:")}
+    return {key_of(item): item for item in await _all_items(table)}
 
 
 async def _all_items(table: Table) -> list[Attributes]:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.datastore.access.access import Access, Budget
-from penstock.datastore.access.api_keys import MAX_KEYS, ApiKeys, Credential, KeyText
+from penstock.datastore.api_keys import MAX_KEYS, ApiKeys, Credential, KeyText
 from penstock.datastore.clock import Clock, iso_timestamp
 from penstock.datastore.errors import Invalid, LimitExceeded, NotFound, NotPermitted
 from penstock.datastore.records import ApiKey, GroupRole

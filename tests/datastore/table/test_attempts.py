@@ -8,6 +8,7 @@ import pytest
 
 from penstock.datastore.table import commit
 from penstock.datastore.table.commit import ATTEMPTS, PAUSE, Attempts
+from tests.support.parsed_modules import parse_module
 
 PRODUCT = Path(__file__).parents[3]
 FLOORS = ("datastore", "resolvers", "schema", "server")
@@ -29,7 +30,7 @@ async def test_attempts_pause_before_each_but_the_first(monkeypatch: pytest.Monk
 def product_trees() -> Iterator[tuple[str, ast.Module]]:
     for floor in FLOORS:
         for path in sorted((PRODUCT / floor).rglob("*.py")):
-            yield str(path.relative_to(PRODUCT)), ast.parse(path.read_text())
+            yield str(path.relative_to(PRODUCT)), parse_module(path)
 
 
 def names_in(node: ast.AST | None) -> set[str]:

@@ -32,6 +32,7 @@ from penstock.datastore.table.layout import (
     GRANT,
     GROUP,
     GROUP_COUNT,
+    HISTORY,
     IMPORT_FAILURE,
     INGEST_COUNT,
     JOB_OF_GROUP,
@@ -86,6 +87,7 @@ _PARTS: dict[str, st.SearchStrategy[KeyPart]] = {
     "top": TEXTS,
     "word": TEXTS,
     "place": NUMBERS,
+    **dict.fromkeys(("of",), TEXTS),
 }
 _NAMED = re.compile(r"\{(\w+)")
 FAMILIES = (*ROWS, LISTED, GRANT, OWNED)
@@ -112,6 +114,7 @@ QUERIED = {
     EXECUTION_EVENT: "PEH:",
     EXECUTION_LISTED: "EL:",
     CHANGE: "CL:",
+    HISTORY: "AT:",
     WORKER: "WK:",
     JOB_OF_GROUP: "JL:",
     JOB_OF_USER: "JL:",

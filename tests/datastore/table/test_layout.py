@@ -47,6 +47,7 @@ from penstock.datastore.table.layout import (
     GRANT,
     GROUP,
     GROUP_COUNT,
+    HISTORY,
     IDEMPOTENCY,
     IMPORT_FAILURE,
     INGEST_COUNT,
@@ -139,6 +140,7 @@ OWN = {"user": "ann", "audio": ID}
         (OWNED, {"kind": "P", "id": ID, "group": USA}, f"P:{ID}", "O:/usa", "O:/usa"),
         (JOB, {"id": ID}, f"J:{ID}", "J", "J:pending"),
         (JOB_OF_GROUP, {"group": USA, "id": ID}, "JG:/usa", f"JL:{ID}", None),
+        (HISTORY, {"kind": "G", "of": USA, "entry": ID}, "AT:G:/usa", f"AT:{ID}", None),
         (WORKER, {"name": "a:b"}, "WK", "WK:a%3Ab", None),
         (
             CHANGE,

@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "fe5602af732f35a6c613bb2d54209686200f13645efcf94b7e64d24a21c9cca9"
+STRUCTURE = "20c95d64c8c6c4925b246cbe81ebd425a5a1a4e355d1c2bfa49b1504b364b982"
 SMALL = '''
 """The fields that read data."""
 type Query {

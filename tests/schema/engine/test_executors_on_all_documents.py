@@ -1,7 +1,6 @@
 """Plans and graphql-core answer every document of the tests and the examples alike."""
 
 import ast
-import gc
 import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -43,6 +42,7 @@ from penstock.schema.engine.engine import (
 from penstock.schema.engine.limits import Limits
 from tests.datastore.ngsi.sample_destinations import open_embedded
 from tests.support.graphql_client import CURSORS, ROOT, Ask
+from tests.support.parsed_modules import parse_module
 from tests.support.stores import open_files
 
 CORE = core_schema(schema)
@@ -84,15 +84,6 @@ def texts() -> Iterator[str]:
                 yield node.value
     for file in sorted((ROOT_DIRECTORY / "examples").glob("*.graphql")):
         yield file.read_text()
-
-
-def parse_module(file: Path) -> ast.Module:
-    # Finalizers that a collection runs amid parsing make CPython 3.11 miscount its depth.
-    gc.disable()
-    try:
-        return ast.parse(file.read_text())
-    finally:
-        gc.enable()
 
 
 def parse_or_none(text: str) -> DocumentNode | None:

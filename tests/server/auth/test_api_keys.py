@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from penstock.datastore.access.api_keys import Credential, KeyText
+from penstock.datastore.api_keys import Credential, KeyText
 from penstock.datastore.errors import Unavailable
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role
 from penstock.datastore.store import Store

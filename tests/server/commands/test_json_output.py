@@ -45,6 +45,7 @@ ANSWERS: dict[str, list[str]] = {
     "table upgrade": [],
     "table verify": [],
     "export": ["archive"],
+    "history": ["--to", "history.jsonl"],
     "import": ["absent"],
     "backup": ["copy"],
     "restore": ["absent"],

@@ -9,11 +9,15 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Final, NamedTuple, cast
 
+import msgspec
+
 from penstock.datastore.access.access import Access
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import FieldProblem, Invalid, LimitExceeded, NotFound, NotPermitted
+from penstock.datastore.history.rows import Action, entry_about, group_writes
 from penstock.datastore.records import ApiKey, GroupRole
 from penstock.datastore.roles import Caller, GroupPath, Role
+from penstock.datastore.table.commit import Write, commit
 from penstock.datastore.table.layout import API_KEY
 from penstock.datastore.table.pages import Slice, Window, make_slice, read_records
 from penstock.datastore.table.port import TTL, Attributes, Delete, Item, Put, Query, Table
@@ -118,7 +122,7 @@ class ApiKeys:
             "createdAt": iso_timestamp(now),
             TTL: int(expires.timestamp()),
         }
-        await self.access.table.write([Put(item)])
+        await commit(self.access.table, [Write(Put(item)), *self._history(item, created=True)])
         return NewApiKey(_key_record(item), text)
 
     async def page(self, window: Window) -> Slice[ApiKey]:
@@ -144,8 +148,17 @@ class ApiKeys:
         if item is None or item["user"] != self.access.caller.user_id:
             raise _unknown_key()
         # A key never changes its user and an id is never used again, so no condition is needed.
-        await self.access.table.write([Delete(key)])
+        await commit(self.access.table, [Write(Delete(key)), *self._history(item, created=False)])
         return _key_record(item)
+
+    def _history(self, item: Attributes, *, created: bool) -> list[Write]:
+        """The entries in the audit trails of the groups at which the key has roles."""
+        action = Action.API_KEY_CREATED if created else Action.API_KEY_REVOKED
+        key = _key_record(item)
+        roles = tuple(f"{each.group}={each.role.name}" for each in key.roles)
+        entry = entry_about(self.access, action, key.name, "api key")
+        entry = msgspec.structs.replace(entry, subject_id=key.id, roles=roles)
+        return group_writes(self.access, entry, [each.group for each in key.roles])
 
     def _item(self, text: KeyText) -> Item:
         """The key, the user and the digest of a new row."""
