@@ -10,8 +10,8 @@ import asyncio
 import dataclasses
 import logging
 from asyncio import gather
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
 from typing import Final, NoReturn
 
 from msgspec import structs
@@ -67,15 +67,15 @@ class Follower:
         if self._pending or self._lost:
             self._arrived.set()
 
-    async def take(self, most: int) -> list[Change] | None:
-        """Wait for changes and take some of them; None if some were lost."""
+    async def take(self) -> Change | None:
+        """Wait for a change and take it; None if some were lost."""
         while not (self._pending or self._lost):
             await self._arrived.wait()
             self._arrived.clear()
         if self._lost:
             self._lost = False
             return None
-        return [self._pending.pop(id) for id in list(self._pending)[:most]]
+        return self._pending.pop(next(iter(self._pending)))
 
     def earliest(self, otherwise: int) -> int:
         """Return the moment of the earliest change that waits, if it is before the given one."""
@@ -91,26 +91,33 @@ def _join(earlier: Change | None, later: Change) -> Change:
 
 
 class _FollowedKind:
-    """The state of reading the changes of one kind; `seen` are those that a poll may read again."""
+    """The state of reading the changes of one kind.
 
-    __slots__ = ("followers", "latest", "polls", "seen", "since")
+    `read_at` is the time of the latest read by the clock of this process, because a writer's clock
+    may be fast. `seen` are the changes that a poll may read again. Followers are `waiting` until
+    what was there before them has been read.
+    """
+
+    __slots__ = ("followers", "polls", "read_at", "seen", "waiting")
 
     def __init__(self, now: int) -> None:
         self.followers: set[Follower] = set()
-        self.since = self.latest = now
+        self.waiting: set[Follower] = set()
+        self.read_at = now
         self.polls = 0
         self.seen: set[tuple[int, str, int]] = set()
 
-    def take_new(self, found: Iterable[Change]) -> list[Change]:
-        """Return the changes that were not seen before, and remember them."""
+    def offer_new(self, found: Iterable[Change]) -> None:
+        """Offer the changes that were not seen before to the followers, and remember them."""
         new = [change for change in found if change.key not in self.seen]
         self.seen.update(change.key for change in new)
-        self.latest = max((self.latest, *(change.at for change in new)))
-        # What is older than any read goes back needs no memory.
-        oldest = self.latest - 2 * LATE
-        if self.polls % DEEP_EVERY == 0:
-            self.seen = {one for one in self.seen if one[0] >= oldest}
-        return new
+        for follower in self.followers:
+            follower.offer(new)
+
+    def forget_old(self) -> None:
+        """Forget the changes that no read goes back to."""
+        oldest = self.read_at - 2 * LATE
+        self.seen = {one for one in self.seen if one[0] >= oldest}
 
 
 class ChangeFeed:
@@ -124,27 +131,34 @@ class ChangeFeed:
         self._kinds: dict[ChangeKind, _FollowedKind] = {}
         self._wanted = asyncio.Event()
 
-    @contextmanager
-    def follow(self, kind: ChangeKind) -> Iterator[Follower]:
-        """Follow all changes of a kind from now on."""
+    @asynccontextmanager
+    async def follow(self, kind: ChangeKind) -> AsyncIterator[Follower]:
+        """Follow all changes of a kind that can be read from now on.
+
+        What can be read already is known to whoever reads the list after this.
+        """
         followed = self._kinds.get(kind)
         if followed is None:
             followed = self._kinds[kind] = _FollowedKind(self._now())
         follower = Follower()
-        followed.followers.add(follower)
+        followed.waiting.add(follower)
         self._wanted.set()
         try:
+            await self._read(kind, followed, LATE)
+            followed.waiting.discard(follower)
+            followed.followers.add(follower)
             yield follower
         finally:
+            followed.waiting.discard(follower)
             followed.followers.discard(follower)
-            if not followed.followers:
-                del self._kinds[kind]
+            if not (followed.followers or followed.waiting):
+                self._kinds.pop(kind, None)
             if not self._kinds:
                 self._wanted.clear()
 
     def position(self, kind: ChangeKind) -> int:
         """Return the moment up to which changes of a followed kind are read, LATE ones aside."""
-        return self._kinds[kind].latest
+        return self._kinds[kind].read_at
 
     def keeps(self, position: int) -> bool:
         """Whether the log still has everything since a position."""
@@ -157,16 +171,17 @@ class ChangeFeed:
     async def poll(self) -> None:
         """Read what is new of each followed kind, and offer it to the followers."""
         for kind, followed in list(self._kinds.items()):
-            is_deep = followed.polls % DEEP_EVERY == 0
-            begun = followed.polls > 0
-            start = followed.latest - (LATE if is_deep else RECENT)
-            found = followed.take_new(await self._read_since(kind, start))
             followed.polls += 1
-            # What the first read finds of the past was there before anybody followed it.
-            earliest = 0 if begun else followed.since - RECENT
-            new = [change for change in found if change.at >= earliest]
-            for follower in tuple(followed.followers):
-                follower.offer(new)
+            is_deep = followed.polls % DEEP_EVERY == 0
+            await self._read(kind, followed, LATE if is_deep else RECENT)
+            if is_deep:
+                followed.forget_old()
+
+    async def _read(self, kind: ChangeKind, followed: _FollowedKind, past: int) -> None:
+        """Read the log from so many milliseconds before the latest read on."""
+        start, now = followed.read_at - past, self._now()
+        followed.offer_new(await self._read_since(kind, start))
+        followed.read_at = max(followed.read_at, now)
 
     async def run(self, seconds: float) -> NoReturn:
         """Poll at this interval while any kind is followed."""

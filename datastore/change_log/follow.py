@@ -1,6 +1,6 @@
 """The events of a followed list: what changed, what left it, and when to read it anew."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -9,9 +9,6 @@ from penstock.datastore.access.access import Access
 from penstock.datastore.change_log.feed import ChangeFeed
 from penstock.datastore.change_log.rows import Change, ChangeKind
 from penstock.datastore.roles import GroupPath, covers
-
-BATCH: Final = 20
-"""The changed objects that one follower reads at once."""
 
 
 class ListChange(StrEnum):
@@ -38,13 +35,14 @@ class ListEvent(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The meaning of a change for one follower; without a record the object left the list."""
+    """The meaning of a change for one follower; `record` is the object if it is in the list."""
 
-    id: str
+    change: ListChange
     record: Any = None
 
 
-ReadOutcomes: TypeAlias = Callable[[Sequence[Change]], Awaitable[Sequence[Outcome]]]
+REMOVED: Final = Outcome(ListChange.REMOVED)
+ReadOutcome: TypeAlias = Callable[[Change], Awaitable[Outcome | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,27 +73,24 @@ class FollowedGroup:
 
 
 async def follow_changes(
-    feed: ChangeFeed, kind: ChangeKind, after: int | None, read: ReadOutcomes
+    feed: ChangeFeed, kind: ChangeKind, after: int | None, read: ReadOutcome
 ) -> AsyncIterator[ListEvent]:
     """Yield the events of a list from now on, or from the position `after`, without an end.
 
-    `read` says what changes mean for this follower, whose access it checks. Of several changes of
-    an object that wait, one event tells the latest state.
+    `read` says what a change means for this follower, whose access it checks, just before the event
+    is sent. Of several changes of an object that wait, one event tells the latest state.
     """
-    with feed.follow(kind) as follower:
+    async with feed.follow(kind) as follower:
         if after is None or not feed.keeps(after):
             yield ListEvent(ListChange.RESET, feed.position(kind))
         else:
             await feed.replay(kind, after, follower)
         while True:
-            taken = await follower.take(BATCH)
-            if taken is None:
+            change = await follower.take()
+            if change is None:
                 yield ListEvent(ListChange.RESET, feed.position(kind))
                 continue
-            left = {change.id: change.at for change in taken}
-            for id, record in await read(taken):
-                left.pop(id, None)
-                known = follower.earliest(feed.position(kind))
-                position = min((known, *left.values()))
-                change = ListChange.REMOVED if record is None else ListChange.CHANGED
-                yield ListEvent(change, position, id, record)
+            outcome = await read(change)
+            if outcome is not None:
+                position = follower.earliest(feed.position(kind))
+                yield ListEvent(outcome.change, position, change.id, outcome.record)

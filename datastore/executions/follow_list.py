@@ -1,18 +1,25 @@
 """The events of the list of a group's executions."""
 
-from collections.abc import AsyncGenerator, Collection, Sequence
+from collections.abc import AsyncGenerator, Collection
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.change_log.feed import ChangeFeed
-from penstock.datastore.change_log.follow import FollowedGroup, ListEvent, Outcome, follow_changes
+from penstock.datastore.change_log.follow import (
+    REMOVED,
+    FollowedGroup,
+    ListChange,
+    ListEvent,
+    Outcome,
+    follow_changes,
+)
 from penstock.datastore.change_log.rows import Change, ChangeKind
 from penstock.datastore.errors import NotFound
 from penstock.datastore.executions.group_listing import ListGroupExecutions
 from penstock.datastore.executions.reading import ReadExecutions
-from penstock.datastore.executions.records import Execution, ExecutionState
+from penstock.datastore.executions.records import ExecutionState
 from penstock.datastore.roles import GroupPath
 
 SHARED_AGAIN: Final = timedelta(seconds=30)
@@ -28,21 +35,17 @@ class _FollowedExecutions:
     shared: frozenset[str] = frozenset()
     looked_up: datetime | None = field(default=None)
 
-    async def read(self, changes: Sequence[Change]) -> list[Outcome]:
-        """Read what changes mean: the executions that the list has now, and those that left it."""
-        listed = [change for change in changes if await self._lists(change)]
-        reading = ReadExecutions(self.group.access)
-        found = await reading.many([change.id for change in listed])
-        outcomes = (self._judge(*pair) for pair in zip(listed, found, strict=True))
-        return [outcome for outcome in outcomes if outcome is not None]
-
-    def _judge(self, change: Change, found: Execution | NotFound) -> Outcome | None:
+    async def read(self, change: Change) -> Outcome | None:
+        """Read what a change means: the execution that the list has now, or that it left it."""
+        if not await self._lists(change):
+            return None
+        (found,) = await ReadExecutions(self.group.access).many([change.id])
         if isinstance(found, NotFound):
-            return Outcome(change.id) if self.group.may_know(change) else None
+            return REMOVED if self.group.may_know(change) else None
         if not self.states or found.state in self.states:
-            return Outcome(change.id, found)
+            return Outcome(ListChange.CHANGED, found)
         had = any(ExecutionState(state) in self.states for state in change.states)
-        return Outcome(change.id) if had else None
+        return REMOVED if had else None
 
     async def _lists(self, change: Change) -> bool:
         return self.group.lists_any(change) or change.pipeline_id in await self._find_shared()

@@ -108,7 +108,7 @@ class GroupExecutions:
         return [sorted(stage & wanted) for stage in _STAGES if stage & wanted]
 
 
-class _Source(NamedTuple):
+class Source(NamedTuple):
     """A group whose executions are read: all of them, or those of some of its pipelines."""
 
     group: GroupPath
@@ -131,11 +131,11 @@ class ListGroupExecutions:
         """
         listed.tags.check()
         table, limits = MeteredTable(self.access.table), self.access.budget
-        sources = await self._sources(listed, table)
+        sources = await self.find_sources(listed, table)
         if listed.created.is_empty or listed.ended.is_empty:
             return Slice((), more=False, reached=window.after)
         descending = (listed.order is not ExecutionOrder.OLDEST_FIRST) is not window.backward
-        scan = _GroupScan(table, listed, descending)
+        scan = GroupScan(table, listed, descending)
         stages = [
             [scan.lane(source, state) for source, state in product(sources, states)]
             for states in listed.stages()
@@ -150,7 +150,8 @@ class ListGroupExecutions:
             lambda: table.units.rcu >= limits.units,
         )
 
-    async def _sources(self, listed: GroupExecutions, table: Table) -> Sequence[_Source]:
+    async def find_sources(self, listed: GroupExecutions, table: Table) -> Sequence[Source]:
+        """Find the groups that a list reads; raises as `page`."""
         if listed.pipeline is not None:
             return await self._source_of(listed, listed.pipeline)
         group = self.access.require_visible_group(listed.group)
@@ -166,11 +167,11 @@ class ListGroupExecutions:
         if len(others) > most:
             raise LimitExceeded("groups in one list", most, len(others), ["group"])
         return [
-            *map(_Source, scope),
-            *(_Source(owner, frozenset(pipelines[owner])) for owner in others),
+            *map(Source, scope),
+            *(Source(owner, frozenset(pipelines[owner])) for owner in others),
         ]
 
-    async def _source_of(self, listed: GroupExecutions, id: str) -> Sequence[_Source]:
+    async def _source_of(self, listed: GroupExecutions, id: str) -> Sequence[Source]:
         """The owner of one pipeline, if the group's list of pipelines has it."""
         with blame_field("pipeline"):
             pipeline = await ResourceReader(PIPELINE, self.access).one(id)
@@ -181,7 +182,7 @@ class ListGroupExecutions:
             below = listed.include_child_groups
             if not any(covers(one, group) or (below and covers(group, one)) for one in seen):
                 return []
-        return [_Source(pipeline.owner, frozenset((id,)))]
+        return [Source(pipeline.owner, frozenset((id,)))]
 
     async def shared_pipelines(self, group: GroupPath, *, below: bool) -> frozenset[str]:
         """Find the pipelines of other groups that the list of a group has; raises as `page`."""
@@ -226,14 +227,14 @@ class ListGroupExecutions:
 
 
 @dataclass(frozen=True, slots=True)
-class _GroupScan:
+class GroupScan:
     """A scan of the lists of several groups and states, all in one direction."""
 
     table: Table
     listed: GroupExecutions
     descending: bool
 
-    def lane(self, source: _Source, state: ExecutionState) -> QueryRange:
+    def lane(self, source: Source, state: ExecutionState) -> QueryRange:
         row = EXECUTION_ENDED if self.listed.by_end else EXECUTION_LISTED
         query = Query(
             partition=row.pk.fill({"group": source.group, "state": state.value}),
@@ -265,7 +266,7 @@ class _GroupScan:
         timed = self.listed.created if self.listed.by_end else self.listed.ended
         return self.listed.created_by is not None or timed != ANY_TIME
 
-    def _keeps(self, source: _Source, item: Attributes) -> bool:
+    def _keeps(self, source: Source, item: Attributes) -> bool:
         """Whether the row of a list does not rule out its execution."""
         return (
             (source.pipelines is None or item.get("pipelineId") in source.pipelines)

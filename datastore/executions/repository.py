@@ -16,6 +16,7 @@ from penstock.datastore.executions.listing import ListExecutions
 from penstock.datastore.executions.queue import queue_position
 from penstock.datastore.executions.reading import ReadExecutions
 from penstock.datastore.executions.records import Execution, ExecutionRules
+from penstock.datastore.executions.state_counts import CountExecutions
 from penstock.datastore.executions.uploads import Uploads
 from penstock.datastore.jobs.delete_group import notify_nobody
 from penstock.datastore.objects.port import Files
@@ -32,6 +33,7 @@ class Executions:
     reading: ReadExecutions
     listing: ListExecutions
     of_groups: ListGroupExecutions
+    counting: CountExecutions
     creating: CreateExecutions
     inline: InlineExecutions
     changing: ChangeExecutions
@@ -65,6 +67,7 @@ class Executions:
             ReadExecutions(access),
             ListExecutions(access),
             ListGroupExecutions(access),
+            CountExecutions(access),
             CreateExecutions(access, rules, files),
             InlineExecutions(access, rules, files, tables, output),
             ChangeExecutions(access, rules, on_ready),

@@ -1,12 +1,19 @@
 """The events of the list of a group's pipelines."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from functools import partial
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.change_log.feed import ChangeFeed
-from penstock.datastore.change_log.follow import FollowedGroup, ListEvent, Outcome, follow_changes
+from penstock.datastore.change_log.follow import (
+    REMOVED,
+    FollowedGroup,
+    ListChange,
+    ListEvent,
+    Outcome,
+    follow_changes,
+)
 from penstock.datastore.change_log.rows import Change, ChangeKind
 from penstock.datastore.errors import NotFound
 from penstock.datastore.resources.reading import ResourceReader
@@ -32,14 +39,10 @@ class PipelineEvents:
         async for event in follow_changes(feed, ChangeKind.PIPELINE, after, read):
             yield event
 
-    async def _read(self, followed: FollowedGroup, changes: Sequence[Change]) -> list[Outcome]:
-        listed = [change for change in changes if followed.lists_any(change)]
-        reading = ResourceReader(PIPELINE, self.access)
-        found = await reading.many([change.id for change in listed])
-        outcomes = []
-        for change, pipeline in zip(listed, found, strict=True):
-            if not isinstance(pipeline, NotFound) and any(map(followed.lists, pipeline.groups)):
-                outcomes.append(Outcome(change.id, pipeline))
-            elif followed.may_know(change):
-                outcomes.append(Outcome(change.id))
-        return outcomes
+    async def _read(self, followed: FollowedGroup, change: Change) -> Outcome | None:
+        if not followed.lists_any(change):
+            return None
+        (pipeline,) = await ResourceReader(PIPELINE, self.access).many([change.id])
+        if not isinstance(pipeline, NotFound) and any(map(followed.lists, pipeline.groups)):
+            return Outcome(ListChange.CHANGED, pipeline)
+        return REMOVED if followed.may_know(change) else None

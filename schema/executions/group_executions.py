@@ -11,12 +11,14 @@ from penstock.datastore.errors import blame_field
 from penstock.datastore.executions import records
 from penstock.datastore.executions.group_listing import ExecutionOrder, GroupExecutions, TimeSpan
 from penstock.datastore.executions.records import ExecutionState
+from penstock.datastore.executions.state_counts import MOST_COUNTED, StateCount
 from penstock.datastore.roles import GroupPath
 from penstock.resolvers import executions
 from penstock.schema.core.context import After, Before, First, Info, Last, unset_to_none
 from penstock.schema.core.descriptions import describe_values
 from penstock.schema.core.relay import Connection, page_from_arguments, parse_key, read_connection
 from penstock.schema.core.scalars import DateTime
+from penstock.schema.engine.cost import price_metadata
 from penstock.schema.executions.executions import Execution
 from penstock.schema.resources.queries import LIST_RULES, TagFilter
 
@@ -96,6 +98,19 @@ _Order = Annotated[
 ]
 
 
+COUNTS_COST = 20
+
+
+@strawberry.type(description="The number of a group's executions in one state.")
+class ExecutionCount:
+    state: ExecutionState = strawberry.field(description="The state of the executions.")
+    count: int = strawberry.field(description="The number of executions in the state.")
+    is_complete: bool = strawberry.field(
+        description=f"Whether all are counted; false above {MOST_COUNTED:,} in a state, and where "
+        "counting would cost more than a page of a list may."
+    )
+
+
 @strawberry.type
 class GroupExecutionQuery:
     @strawberry.field(
@@ -140,6 +155,33 @@ class GroupExecutionQuery:
             page_from_arguments(first, after, last, before),
             lambda window: executions.list_of_groups(info.context, listed, window),
         )
+
+    @strawberry.field(
+        graphql_type=list[ExecutionCount],
+        description="Count the executions of a group's pipelines in each state; states without "
+        "any have the count 0.",
+        metadata=price_metadata(COUNTS_COST),
+    )
+    @staticmethod
+    async def execution_counts(
+        info: Info,
+        group: _Group = UNSET,
+        include_child_groups: _ChildGroups = False,
+        states: StatesArgument = UNSET,
+        pipeline: _Pipeline = UNSET,
+        created_from: _CreatedFrom = UNSET,
+        created_to: _CreatedTo = UNSET,
+    ) -> list[StateCount]:
+        of_pipeline = _parse_pipeline(unset_to_none(pipeline))
+        named = unset_to_none(group)
+        listed = GroupExecutions(
+            group=named if of_pipeline else named or info.context.caller.default_group,
+            include_child_groups=bool(include_child_groups),
+            states=frozenset(unset_to_none(states) or ()),
+            pipeline=of_pipeline,
+            created=TimeSpan(*map(parse_time, (created_from, created_to))),
+        )
+        return await info.context.session.executions.counting.by_state(listed)
 
 
 def _parse_pipeline(id: str | None) -> str | None:

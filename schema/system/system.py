@@ -138,7 +138,6 @@ class SystemQuery:
         graphql_type=Connection[Worker],
         description="The processes that run executions, by name; an empty list for a caller who "
         "is no administrator of `/`.",
-        metadata=price_metadata(READS_COST),
     )
     @staticmethod
     async def workers(

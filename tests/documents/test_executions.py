@@ -2,8 +2,9 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ from penstock.datastore.executions.files import (
     output_key,
     staged_key,
 )
-from penstock.datastore.executions.group_listing import ExecutionOrder, GroupExecutions
+from penstock.datastore.executions.group_listing import ExecutionOrder, GroupExecutions, TimeSpan
 from penstock.datastore.executions.listing import ExecutionFilter, first_id
 from penstock.datastore.executions.records import ExecutionState
 from penstock.datastore.objects.directory import LocalFiles
@@ -112,6 +113,26 @@ async def test_list_the_executions_of_a_group(world: Store, pipeline: Pipeline) 
     assert await ids_of_group(world, order=ExecutionOrder.OLDEST_FIRST) == [waiting.id, over.id]
     assert await ids_of_group(world, states=success) == [over.id]
     assert await ids_of_group(world, created_by="ann", tags=TagFilter(all=tags("a=b"))) == []
+
+
+async def test_count_the_executions_of_a_group_by_state(world: Store, pipeline: Pipeline) -> None:
+    """count the executions of a group by state"""
+    waiting = [await begin_execution(world, pipeline) for _ in range(3)]
+    await finished_execution(world, pipeline)
+    counting = anns(world).executions.counting
+
+    async def counts(**listed: Any) -> dict[str, int]:
+        found = await counting.by_state(GroupExecutions(group=USA, **listed))
+        assert all(one.is_complete for one in found)
+        return {one.state.value: one.count for one in found if one.count}
+
+    assert await counts() == {"waiting": 3, "success": 1}
+    assert await counts(states=frozenset({ExecutionState.WAITING})) == {"waiting": 3}
+    assert await counts(pipeline=pipeline.id) == {"waiting": 3, "success": 1}
+    since = datetime.fromisoformat(waiting[1].created_at)
+    assert (await counts(created=TimeSpan(since)))["success"] == 1
+    later = since + timedelta(days=1)
+    assert await counts(created=TimeSpan(later)) == {}
 
 
 async def test_list_the_executions_of_a_group_by_their_end(

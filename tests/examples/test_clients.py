@@ -76,7 +76,10 @@ class Server:
         return {node["key"]: node["count"] for node in nodes}
 
     def run(self, program: list[str], role: Role) -> ProgramResult:
-        return run([*program, self.url, self.token(role)])
+        return self.run_with(program, role)
+
+    def run_with(self, program: list[str], role: Role, *arguments: str) -> ProgramResult:
+        return run([*program, self.url, self.token(role), *arguments])
 
 
 @pytest.fixture(scope="module")
@@ -93,6 +96,19 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.fixture(scope="module")
 def python() -> list[str]:
     return [sys.executable, str(ROOT / "examples" / "python" / "main.py")]
+
+
+def test_the_front_page_is_printed_and_goes_on_live(server: Server) -> None:
+    program = [sys.executable, str(ROOT / "examples" / "python" / "front_page.py")]
+    found = server.run_with(program, Role.ADMIN, "1")
+    assert (found.code, found.err) == (0, [])
+    assert found.out[0].endswith("pipelines, each with its latest executions:")
+    counts = "0 WAITING, 0 IN_PROGRESS, 0 CANCELLED, 0 FAILED, 0 SUCCESS"
+    assert f"In the last day: {counts}" in found.out
+    assert any(line.startswith("  SERVER on ") for line in found.out)
+    assert found.out[-1] == "RESET"
+    refused = server.run_with(program, Role.READER, "1")
+    assert refused.err == ["The token is not that of an administrator of `/`."]
 
 
 @pytest.fixture(scope="module")

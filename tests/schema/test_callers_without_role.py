@@ -303,6 +303,12 @@ def execution_cases(world: World) -> Mapping[str, list[tuple[str, Mapping[str, A
     fields = "{ id upload { url } outputDownload { url } timeline { nodes { by } } }"
     return {
         "execution": [(f"query($id: ID!) {{ execution(id: $id) {fields} }}", id)],
+        "executionCounts": [
+            (
+                "query($group: GroupPath) { executionCounts(group: $group) { state count } }",
+                {"group": world.group},
+            )
+        ],
         "executions": [
             (
                 "query($group: GroupPath, $tags: TagFilter, $below: Boolean,"

@@ -152,6 +152,20 @@ async def test_a_stranger_hears_nothing_and_learns_of_no_group(ask: Ask) -> None
         assert await client.poll() == ("CHANGED", own, "own")
 
 
+async def test_access_is_looked_at_just_before_each_event(ask: Ask) -> None:
+    await ask.create_groups()
+    one, two = [await ask.make("/usa", name) for name in ("one", "two")]
+    for id in (one, two):
+        await ask.input(GRANT, id=id, group="/eu")
+    async with subscribe(ask.store, caller=EVE, group="/eu") as client:
+        assert (await client.next())[0] == "RESET"
+        for id in (one, two):
+            await ask.change(id, 1, description="new")
+        assert await client.poll() == ("CHANGED", one, "one")
+        await ask.input(REVOKE, id=two, group="/eu")
+        assert await client.next() == ("REMOVED", two, None)
+
+
 async def test_a_subscription_resumes_behind_the_last_event(ask: Ask) -> None:
     await ask.create_groups()
     async with subscribe(ask.store, group="/usa") as client:

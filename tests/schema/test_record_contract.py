@@ -11,7 +11,7 @@ from strawberry.types.field import StrawberryField
 from penstock.datastore import records
 from penstock.datastore.access import quota_report
 from penstock.datastore.audio import records as audio
-from penstock.datastore.executions import attempts, inline, workers
+from penstock.datastore.executions import attempts, inline, state_counts, workers
 from penstock.datastore.executions import records as execution_records
 from penstock.datastore.history.rows import HistoryEntry
 from penstock.datastore.jobs import jobs
@@ -95,6 +95,7 @@ RECORDS: dict[str, type] = {
     "Transformer": records.Transformer,
     "UnmatchedTrack": UnmatchedEntry,
     "Worker": workers.Worker,
+    "ExecutionCount": state_counts.StateCount,
     "HistoryEntry": HistoryEntry,
 }
 ROOTS = {"Query", "Mutation", "Subscription"}

@@ -13,6 +13,7 @@ const VALUES = [
   "DatasetContent",
   "EvaluationError",
   "ExecutionAttempt",
+  "ExecutionCount",
   "ExecutionEvent",
   "ExecutionInput",
   "ExecutionListEvent",

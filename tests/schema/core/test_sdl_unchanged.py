@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "20c95d64c8c6c4925b246cbe81ebd425a5a1a4e355d1c2bfa49b1504b364b982"
+STRUCTURE = "3c99d137f18285a2916e8590b48a4dd6bc64492601fa5d3d7027979db3d8feec"
 SMALL = '''
 """The fields that read data."""
 type Query {

@@ -1,0 +1,65 @@
+"""Counts of a group's executions by state: those of its lists, within the budget of a page."""
+
+from dataclasses import replace
+
+import pytest
+
+from penstock.datastore.access.access import Budget
+from penstock.datastore.errors import NotFound
+from penstock.datastore.executions.group_listing import GroupExecutions
+from penstock.datastore.executions.records import ExecutionState
+from penstock.datastore.records import Pipeline
+from penstock.datastore.roles import Caller, Role
+from penstock.datastore.store import Session, Store
+from penstock.datastore.table.instrumentation import MeteredTable
+from tests.datastore.executions.sample_executions import begin_execution, finished_execution
+from tests.support.sample_resources import EU, NORTHWEST, SUPER, USA, on_sqlite
+
+
+async def counts(session: Session, **listed: object) -> dict[ExecutionState, int]:
+    wanted = GroupExecutions(**{"group": USA, **listed})  # type: ignore[arg-type]
+    found = await session.executions.counting.by_state(wanted)
+    assert all(one.is_complete for one in found)
+    return {one.state: one.count for one in found if one.count}
+
+
+async def test_a_group_counts_what_its_list_has(store: Store, pipeline: Pipeline) -> None:
+    for _ in range(3):
+        await begin_execution(store, pipeline)
+    await finished_execution(store, pipeline)
+    session = store.open_session(SUPER)
+    every = {ExecutionState.WAITING: 3, ExecutionState.SUCCESS: 1}
+    assert await counts(session) == every
+    assert await counts(session, group=NORTHWEST) == every
+    assert await counts(session, group=EU) == {}
+    await session.pipelines.writing.grant(pipeline.id, EU)
+    assert await counts(session, group=EU) == every
+    with pytest.raises(NotFound):
+        await counts(store.open_session(Caller("eve", {EU: Role.ADMIN})))
+
+
+@on_sqlite
+async def test_counting_ends_where_a_page_may_cost_no_more(
+    store: Store, pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(3):
+        await begin_execution(store, pipeline)
+    wanted = GroupExecutions(group=USA, states=frozenset({ExecutionState.WAITING}))
+    poor = replace(store, list_budget=Budget(units=0)).open_session(SUPER)
+    (found,) = await poor.executions.counting.by_state(wanted)
+    assert (found.count, found.is_complete) == (0, False)
+    monkeypatch.setattr("penstock.datastore.executions.state_counts.MOST_COUNTED", 2)
+    (found,) = await store.open_session(SUPER).executions.counting.by_state(wanted)
+    assert (found.count, found.is_complete) == (2, False)
+
+
+@on_sqlite
+async def test_a_count_is_a_query_for_each_group_and_state(
+    store: Store, pipeline: Pipeline
+) -> None:
+    await begin_execution(store, pipeline)
+    metered = MeteredTable(store.table)
+    session = replace(store, table=metered).open_session(SUPER)
+    await counts(session, states=frozenset({ExecutionState.WAITING}))
+    # The group, the pipelines that two groups share, and the lists of both.
+    assert metered.units.calls == 1 + 2 + 2
