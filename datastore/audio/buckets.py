@@ -130,9 +130,12 @@ class BucketPool:
         return ends_soon or now - kept.opened_at >= POOLED_SECONDS
 
     async def _close_old(self) -> None:
-        unused = [who for who, kept in self._pooled.items() if not kept.users]
-        for who in unused:
-            if self._is_old(self._pooled[who]) or len(self._pooled) > MAX_POOLED:
+        for who in tuple(self._pooled):
+            # While another bucket closed, this one may have been closed or used by others.
+            kept = self._pooled.get(who)
+            if kept is None or kept.users:
+                continue
+            if self._is_old(kept) or len(self._pooled) > MAX_POOLED:
                 await self.retire_bucket(who)
 
     async def _close_unused(self, kept: _PooledBucket) -> None:

@@ -16,11 +16,52 @@ MAX_ERROR_BYTES: Final = 64 * 1024
 MAX_MARKUP: Final = 30_000
 """The most `<` of an answer: those of a page of 1,000 keys are some 16,000."""
 
+MAX_INTERIM: Final = 3
+"""The most answers of status 1xx before an answer; S3 sends at most one."""
+
 _BLOCK: Final = 64 * 1024
+
+
+class _FewInterim:
+    """A connection's protocol from which few interim answers are read."""
+
+    def __init__(self, protocol: Any) -> None:
+        self._protocol = protocol
+        self._interim = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._protocol, name)
+
+    async def read(self) -> Any:
+        """Read the next answer; raises ClientPayloadError for one interim answer too many."""
+        message, payload = await self._protocol.read()
+        self._interim += message.code < 200
+        if self._interim > MAX_INTERIM:
+            raise ClientPayloadError("too many interim answers came before an answer")
+        return message, payload
+
+
+class _OpenedConnection:
+    """A connection with another protocol in its place."""
+
+    def __init__(self, connection: Any, protocol: Any) -> None:
+        self._connection = connection
+        self.protocol = protocol
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
 
 
 class BoundedResponse(ClientResponse):
     """An answer that is read whole only if it is no larger than one of S3."""
+
+    async def start(self, connection: Any) -> ClientResponse:
+        """Read the head, behind a few interim answers; the library would read them without end."""
+        few = _FewInterim(connection.protocol)
+        try:
+            return await super().start(_OpenedConnection(connection, few))  # type: ignore[arg-type]
+        finally:
+            self._protocol, self._connection = connection.protocol, connection
 
     async def read(self) -> bytes:
         """Return the body; raises ClientPayloadError, and closes the connection, beyond a bound."""

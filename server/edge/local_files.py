@@ -7,7 +7,6 @@ import re
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager
 from email.utils import format_datetime
-from functools import partial
 
 from python_multipart.exceptions import MultipartParseError
 from python_multipart.multipart import MultipartParser, parse_options_header
@@ -25,8 +24,12 @@ from penstock.datastore.objects.directory import (
     UploadRefused,
 )
 from penstock.datastore.objects.port import Chunks, Stat, content_disposition
-from penstock.server.connections.connection import GuardedConnection, connection_of
-from penstock.server.edge.file_transfers import FileTransfers, TooManyTransfers, Transfer
+from penstock.server.connections.file_transfers import (
+    FileTransfers,
+    TooManyTransfers,
+    Transfer,
+    begin_transfer,
+)
 
 PREFIX = "/files/"
 METHODS = "GET, HEAD, POST"
@@ -109,10 +112,8 @@ class FilesRoute(BaseRoute):
     @contextmanager
     def _begin_transfer(self, scope: Scope) -> Iterator[Transfer]:
         """Count a transfer until the block ends; RefusedFileRequest if there are too many."""
-        connection = connection_of(scope)
-        site = "" if connection is None else connection.site
         try:
-            with self._transfers.begin(site, partial(_give_way, connection)) as transfer:
+            with begin_transfer(self._transfers, scope) as transfer:
                 yield transfer
         except TooManyTransfers:
             words = "Too many files are sent and received; try again later."
@@ -250,12 +251,6 @@ def _boundary(headers: Headers) -> bytes:
     if len(boundary) > 70 or not boundary.isascii():
         raise _malformed_form()
     return boundary
-
-
-def _give_way(connection: GuardedConnection | None) -> None:
-    """Refuse an upload, or cut a download short, whose place another client needs."""
-    if connection is not None:
-        connection.give_way()
 
 
 async def _limit_size(chunks: Chunks, link: SignedLink, transfer: Transfer) -> Chunks:

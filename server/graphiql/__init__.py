@@ -6,21 +6,30 @@ import gzip
 import json
 import mimetypes
 import re
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from html import escape
 from pathlib import Path
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import (
-    FileResponse,
     HTMLResponse,
     PlainTextResponse,
     RedirectResponse,
     Response,
+    StreamingResponse,
 )
 from starlette.routing import BaseRoute, Route
+from starlette.types import Receive, Scope, Send
+
+from penstock.server.connections.file_transfers import (
+    FileTransfers,
+    TooManyTransfers,
+    Transfer,
+    begin_transfer,
+)
 
 HERE = Path(__file__).parent
 
@@ -81,8 +90,10 @@ def routes(config: PageConfig) -> list[BaseRoute]:
     def page(request: Request) -> Response:
         return serve_page(request, config, examples)
 
-    def asset(request: Request) -> Response:
-        return serve_asset(request, config.dist / "assets")
+    transfers = FileTransfers(MOST_TRANSFERS)
+
+    async def asset(request: Request) -> Response:
+        return serve_asset(request, config.dist / "assets", transfers)
 
     return [
         Route(config.path, page, name="graphiql"),
@@ -148,17 +159,58 @@ def json_for_html(settings: dict[str, object]) -> str:
     return json.dumps(settings).translate(UNSAFE_IN_HTML)
 
 
-def serve_asset(request: Request, folder: Path) -> Response:
+MOST_TRANSFERS = 256
+"""The assets that are sent at once; slow ones give way."""
+
+_PIECE = 64 * 1024
+
+
+class AssetResponse(Response):
+    """An asset, sent piece by piece as the client takes it, in a place among the transfers."""
+
+    def __init__(
+        self, content: bytes, kind: str, headers: dict[str, str], transfers: FileTransfers
+    ) -> None:
+        super().__init__(media_type=kind, headers={**headers, "content-length": str(len(content))})
+        self._content = content
+        self._transfers = transfers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            with begin_transfer(self._transfers, scope) as transfer:
+                headers = dict(self.headers)
+                sent = StreamingResponse(_send_pieces(self._content, transfer), headers=headers)
+                await sent(scope, receive, send)
+        except TooManyTransfers:
+            words = "Too many files are sent; try again later."
+            await PlainTextResponse(words, 503, {"retry-after": "1"})(scope, receive, send)
+
+
+async def _send_pieces(content: bytes, transfer: Transfer) -> AsyncIterator[bytes]:
+    for start in range(0, len(content), _PIECE):
+        piece = content[start : start + _PIECE]
+        yield piece
+        transfer.size += len(piece)
+
+
+def serve_asset(request: Request, folder: Path, transfers: FileTransfers) -> Response:
     """Answer an asset, which the bundle holds compressed, in a coding that the client takes."""
     name: str = request.path_params["name"]
     packed = folder / f"{name}.gz"
     if not ASSET_NAME.fullmatch(name) or not packed.is_file():
         raise HTTPException(404)
-    kind = media_type(name)
+    headers, is_packed = ASSET_HEADERS, False
     if "gzip" in accepted_encodings(request.headers.get("accept-encoding", "")):
-        headers = {**ASSET_HEADERS, "content-encoding": "gzip"}
-        return FileResponse(packed, media_type=kind, headers=headers)
-    return Response(gzip.decompress(packed.read_bytes()), media_type=kind, headers=ASSET_HEADERS)
+        headers, is_packed = {**ASSET_HEADERS, "content-encoding": "gzip"}, True
+    content = read_asset(packed, packed.stat().st_mtime_ns, is_packed=is_packed)
+    return AssetResponse(content, media_type(name), headers, transfers)
+
+
+@lru_cache(maxsize=256)
+def read_asset(packed: Path, _modified: int, *, is_packed: bool) -> bytes:
+    """Read an asset once, in the one form or the other; all answers share the bytes."""
+    content = packed.read_bytes()
+    return content if is_packed else gzip.decompress(content)
 
 
 def media_type(name: str) -> str:

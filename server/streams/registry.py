@@ -3,16 +3,20 @@
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from enum import Enum, auto
 from types import TracebackType
 from typing import Final, Self
 
+from penstock.datastore.errors import NotAuthenticated, PenstockError
 from penstock.datastore.roles import Caller
 from penstock.server.core.sites import site_of
 
 _LONGEST: Final = 100 * 24 * 3600.0
+
+SESSION_CHECK_SECONDS: Final = 15.0
+"""The seconds between two looks at whether the token of a stream is still accepted."""
 
 
 class EndReason(Enum):
@@ -45,7 +49,23 @@ class StreamLifetime:
     def expire_at(self, expires_at: float | None) -> None:
         """Expire the stream at this time, in seconds since 1970."""
         if self.ending is None and expires_at is not None:
-            self._interrupt_after(min(max(expires_at - time.time(), 0), _LONGEST))
+            latest = time.time() + _LONGEST
+            self._interrupt_after(max(min(expires_at, latest) - time.time(), 0))
+
+    async def watch_session(self, authenticate: Callable[[], Awaitable[object]]) -> None:
+        """Expire the stream when a new request with its token would be refused.
+
+        The key that signed the token may be withdrawn, or an API key revoked. While that cannot be
+        found out the stream goes on.
+        """
+        while self.ending is None:
+            await asyncio.sleep(SESSION_CHECK_SECONDS)
+            try:
+                await authenticate()
+            except NotAuthenticated:
+                self.end(EndReason.EXPIRED)
+            except PenstockError:
+                continue
 
     async def __aenter__(self) -> Self:
         await self._timeout.__aenter__()

@@ -123,6 +123,7 @@ class EventStream:
         self._incoming = incoming
         self._send = send
         self._expires_at = expires_at
+        self._authenticate = partial(service.authenticate, incoming.headers)
         self._lifetime = StreamLifetime()
         self._outbox = Outbox(self._write, self._lifetime, service.limits, _KEEP_ALIVE)
 
@@ -137,8 +138,10 @@ class EventStream:
             await self._send(head)
             async with asyncio.TaskGroup() as tasks:
                 writing = tasks.create_task(self._outbox.run())
+                watching = tasks.create_task(self._lifetime.watch_session(self._authenticate))
                 await self._outbox.put(_KEEP_ALIVE)
                 await self._answer(operation, tasks)
+                watching.cancel()
                 writing.cancel()
 
     async def next(self, body: dict[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import ExitStack, suppress
 from functools import partial
 from typing import Any, Final, NoReturn
@@ -194,6 +194,7 @@ class WebSocketConnection:
         self._service = service
         self._socket = socket
         self._headers = request_headers(scope)
+        self._credentials: Mapping[str, object] = self._headers
         self._address = str((scope.get("client") or ("",))[0])
         self._guard: WebSocketGuard | None = guard_of(scope)
         self._lifetime = StreamLifetime()
@@ -209,7 +210,7 @@ class WebSocketConnection:
             async with asyncio.TaskGroup() as tasks:
                 writing = tasks.create_task(self._outbox.run())
                 running = RunningOperations(self._service, self._outbox, tasks, self._headers)
-                closing = await self._until_closing(running, held)
+                closing = await self._until_closing(running, held, tasks)
                 if self._lifetime.ending is EndReason.STOPPING:
                     await running.finish()
                     await self._outbox.wait_until_sent()
@@ -219,7 +220,7 @@ class WebSocketConnection:
                     await self._close(closing)
 
     async def _until_closing(
-        self, running: RunningOperations, held: ExitStack
+        self, running: RunningOperations, held: ExitStack, tasks: asyncio.TaskGroup
     ) -> CloseRequest | None:
         """Exchange messages; returns how to close the socket, None if the client left."""
         try:
@@ -227,7 +228,12 @@ class WebSocketConnection:
                 authentication = await self._authenticate(held)
                 self._lifetime.expire_at(authentication.expires_at)
                 await self._outbox.put(ACK)
-                await self._converse(running, authentication.caller)
+                authenticate = partial(self._service.authenticate, self._credentials)
+                watching = tasks.create_task(self._lifetime.watch_session(authenticate))
+                try:
+                    await self._converse(running, authentication.caller)
+                finally:
+                    watching.cancel()
         except ClientLeft:
             return None
         except CloseRequest as closing:
@@ -265,7 +271,8 @@ class WebSocketConnection:
                 self._guard.distrust()
             sent = await self._sent_authorization()
             if proven is None or sent:
-                proven = await self._service.authenticate(sent or self._headers)
+                self._credentials = sent or self._headers
+                proven = await self._service.authenticate(self._credentials)
         held.enter_context(streams.hold_for(proven.caller))
         self._admit(proven.caller)
         return proven

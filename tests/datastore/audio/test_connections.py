@@ -1,10 +1,11 @@
 """Connections never return their secrets, and give nobody access to foreign buckets."""
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import parse_qs, urlsplit
 from uuid import uuid4
 
@@ -14,7 +15,7 @@ from msgspec.structs import replace
 
 from penstock.datastore.access.vault import LocalVault, TamperedSecret
 from penstock.datastore.audio.assumed_roles import StsRoles
-from penstock.datastore.audio.buckets import POOLED_SECONDS, BucketPool
+from penstock.datastore.audio.buckets import MAX_POOLED, POOLED_SECONDS, BucketPool, OpenedBucket
 from penstock.datastore.audio.connections import MAX_CONNECTIONS
 from penstock.datastore.audio.endpoint_rules import PUBLIC, EndpointRules
 from penstock.datastore.audio.library import AudioLibrary, BucketAccess
@@ -405,6 +406,32 @@ async def test_an_open_bucket_is_used_again_and_closed_when_nobody_uses_it(
             await third.presign_download("x", expires_in=60)
     assert len(roles.asked) == 2
     await pool.close()
+
+
+async def test_buckets_that_close_at_one_moment_fail_nobody() -> None:
+    class SlowSource:
+        def __init__(self) -> None:
+            self.closed = 0
+
+        async def close(self) -> None:
+            self.closed += 1
+            await asyncio.sleep(0)
+
+    now, sources = [0.0], [SlowSource() for _ in range(MAX_POOLED + 30)]
+    pool = BucketPool(lambda: now[0])
+
+    async def use(number: int) -> None:
+        async def open_it() -> OpenedBucket:
+            return OpenedBucket(cast("Any", sources[number]), None)
+
+        async with pool.use_bucket(("ann", str(number)), open_it):
+            await asyncio.sleep(0)
+
+    await asyncio.gather(*map(use, range(len(sources))))
+    now[0] += POOLED_SECONDS
+    await asyncio.gather(*map(use, range(20)))
+    await pool.close()
+    assert all(source.closed >= 1 for source in sources)
 
 
 def replace_pool(store: Store, pool: BucketPool) -> BucketAccess:

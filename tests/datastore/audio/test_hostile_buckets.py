@@ -139,6 +139,39 @@ async def test_an_endless_answer_is_read_as_far_as_one_of_s3(
         assert max(service.sent) <= getattr(foreign_answers, most) + IN_SOCKETS
 
 
+class InterimService:
+    """Answers by so many interim answers, and then as S3 does."""
+
+    def __init__(self, count: int) -> None:
+        self.asked = 0
+        self._count = count
+
+    async def __call__(self, request: Request, connection: Connection) -> None:
+        self.asked += 1
+        writer: Any = vars(connection)["_writer"]
+        writer.write(b"HTTP/1.1 100 Continue\r\n\r\n" * self._count)
+        body = listing("")
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body))
+        await writer.drain()
+
+
+@pytest.mark.parametrize(("count", "is_read"), [(1, True), (3, True), (4, False), (5_000, False)])
+async def test_few_interim_answers_are_read_before_an_answer(
+    store: Store, count: int, is_read: bool
+) -> None:
+    library, service = listener(store), InterimService(count)
+    server = LoopbackServer(service)
+    url = await server.start()
+    connection = await library.connections.add_keys("n", "my-music", REGION, KEYS, url)
+    if is_read:
+        assert await list_bucket(library, connection.id) == ()
+        assert service.asked == 1
+    else:
+        assert await failure_of(list_bucket(library, connection.id)) == ONE_FAILURE
+        assert 1 <= service.asked <= 2
+    await server.stop()
+
+
 async def test_a_file_that_comes_too_slowly_is_given_up(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

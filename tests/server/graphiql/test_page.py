@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 import re
@@ -13,11 +14,13 @@ import httpx
 import pytest
 from starlette.applications import Starlette
 from starlette.routing import Mount
+from starlette.types import Message
 
 from penstock.server.graphiql import (
     CONTENT_SECURITY_POLICY,
     HERE,
     PageConfig,
+    read_asset,
     read_examples,
     routes,
 )
@@ -254,3 +257,33 @@ def test_the_examples_that_come_along_are_whole() -> None:
     assert all(example["query"] for example in examples)
     for example in examples:
         assert isinstance(json.loads(example["variables"] or "{}"), dict)
+
+
+async def test_assets_are_sent_in_few_places_and_share_their_bytes(
+    dist: Path, examples: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("penstock.server.graphiql.MOST_TRANSFERS", 1)
+    app = Starlette(routes=routes(PageConfig(dist=dist, examples=examples)))
+    path, begun, go = "/graphiql/assets/entry-BBBB.js", asyncio.Event(), asyncio.Event()
+
+    async def stay() -> Message:
+        await go.wait()
+        return {"type": "http.disconnect"}
+
+    async def take_nothing(message: Message) -> None:
+        begun.set()
+        await go.wait()
+
+    scope = {"type": "http", "method": "GET", "path": path, "headers": [], "query_string": b""}
+    unread = asyncio.create_task(app({**scope}, stay, take_nothing))
+    await begun.wait()
+    transport = httpx.ASGITransport(app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+        refused = await client.get(path)
+        assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
+        go.set()
+        await unread
+        assert (await client.get(path)).content == SCRIPT
+    packed = dist / "assets" / "entry-BBBB.js.gz"
+    read = [read_asset(packed, packed.stat().st_mtime_ns, is_packed=False) for _ in range(2)]
+    assert read[0] is read[1]

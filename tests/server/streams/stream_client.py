@@ -11,7 +11,7 @@ from typing import Any
 import strawberry
 from starlette.types import ASGIApp, Message
 
-from penstock.datastore.errors import NotAuthenticated, NotFound, Unavailable
+from penstock.datastore.errors import NotAuthenticated, NotFound, PenstockError, Unavailable
 from penstock.datastore.roles import ROOT, Caller, Role
 from penstock.datastore.table.instrumentation import Units
 from penstock.schema.engine.engine import GraphQLEngine, OperationRequest
@@ -151,6 +151,7 @@ class StreamHouse:
         self.opened: list[AdmittedOperation] = []
         self.seen: list[OperationRecord] = []
         self.valid = valid
+        self.withdrawn: PenstockError | None = None
         self.issuer_answers = asyncio.Event()
         self.waiting = 0
         self.streams = StreamRegistry(per_caller, unproven)
@@ -189,6 +190,8 @@ class StreamHouse:
             case ["Bearer slow"]:
                 self.waiting += 1
                 await self.issuer_answers.wait()
+            case ["Bearer withdrawn"] if self.withdrawn is not None:
+                raise self.withdrawn
             case ["Bearer crash"]:
                 raise RuntimeError("secret of the house")
             case [str(text)] if text.startswith("Bearer "):

@@ -7,8 +7,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from time import monotonic
 from typing import Final
+
+from starlette.types import Scope
+
+from penstock.server.connections.connection import GuardedConnection, connection_of
 
 LEAST_BYTES_PER_SECOND: Final = 16 * 1024
 """The rate below which a transfer gives way, also to one of the same site."""
@@ -82,3 +87,18 @@ class FileTransfers:
 def _is_too_slow(transfer: Transfer, now: float) -> bool:
     is_judged = now - transfer.began >= GRACE_SECONDS
     return is_judged and transfer.rate(now) < LEAST_BYTES_PER_SECOND
+
+
+@contextmanager
+def begin_transfer(transfers: FileTransfers, scope: Scope) -> Iterator[Transfer]:
+    """Count the transfer of a request until the block ends; raises TooManyTransfers."""
+    connection = connection_of(scope)
+    site = "" if connection is None else connection.site
+    with transfers.begin(site, partial(_give_way, connection)) as transfer:
+        yield transfer
+
+
+def _give_way(connection: GuardedConnection | None) -> None:
+    """Refuse an upload, or cut a download short, whose place another client needs."""
+    if connection is not None:
+        connection.give_way()

@@ -4,7 +4,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from penstock.server.edge.file_transfers import (
+from penstock.server.connections.file_transfers import (
     GRACE_SECONDS,
     LEAST_BYTES_PER_SECOND,
     FileTransfers,
