@@ -10,7 +10,7 @@ from penstock.datastore.access.access import KEEP_HISTORY, Access, Budget, CallP
 from penstock.datastore.access.cursor_key import read_cursor_key
 from penstock.datastore.access.open_uploads import UploadLimits
 from penstock.datastore.access.quota_report import QuotaReport
-from penstock.datastore.access.work import EMBEDDED_CALL_UNITS, FREE_WORK, WorkAccount
+from penstock.datastore.access.work import CALL_UNITS, FREE_WORK, StoreKind, WorkAccount
 from penstock.datastore.api_keys import ApiKeys, Credential, find_credential
 from penstock.datastore.audio.import_job import import_audio
 from penstock.datastore.audio.library import AudioLibrary, BucketAccess
@@ -134,7 +134,7 @@ class Session:
         address: str | None,
     ) -> None:
         units = Units()
-        payments = CallPayments(work, store.call_units, units)
+        payments = CallPayments(work, CALL_UNITS[store.kind], units)
         metered = MeteredTable(store.table, units, payments)
         self.own_writes: Final = None if reads is None else SessionTable(metered, reads)
         self.caller: Final = caller
@@ -285,8 +285,8 @@ class Store:
     `bucket_name` is the name of the bucket in the paths of manifest runs. `user_buckets` opens the
     buckets of users, and `ngsi_access` is the state of the NGSI sink. `on_job_created` is
     called when a session creates a job, `on_execution_ready` when a session makes an execution
-    ready for a worker. `watch_job` learns of each change of a job in this process. `call_units` is
-    the price of one call more of the table.
+    ready for a worker. `watch_job` learns of each change of a job in this process. `kind` tells
+    how the table is held.
     """
 
     table: Table
@@ -306,7 +306,7 @@ class Store:
     on_execution_ready: Callable[[], None] = notify_nobody
     watch_job: WatchJob = ignore_report
     ngsi_access: SinkAccess = field(default_factory=SinkAccess)
-    call_units: int = EMBEDDED_CALL_UNITS
+    kind: StoreKind = StoreKind.SQLITE
     keep_history: timedelta = KEEP_HISTORY
 
     def open_session(

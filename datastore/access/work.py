@@ -4,7 +4,16 @@ A unit is about the time of reading one object in a list. `python -m benchmarks.
 how long a unit of each kind of work takes.
 """
 
+from enum import StrEnum
 from typing import Final, Protocol
+
+
+class StoreKind(StrEnum):
+    """The kind of store that holds the table: a file of this machine, or DynamoDB over HTTP."""
+
+    SQLITE = "sqlite"
+    DYNAMODB = "dynamodb"
+
 
 FORMULA_CHARACTERS: Final = 3
 """Characters of formulas that are parsed and checked, or compiled, in one unit."""
@@ -33,11 +42,8 @@ NOTIFIED_BYTES: Final = 200
 INCLUDED_CALLS: Final = 20
 """Calls of the store that an operation may make beyond one for each unit of its cost."""
 
-EMBEDDED_CALL_UNITS: Final = 2
-"""Units of one call more of the embedded store."""
-
-REMOTE_CALL_UNITS: Final = 8
-"""Units of one call more of a store that is reached over HTTP."""
+CALL_UNITS: Final = {StoreKind.SQLITE: 2, StoreKind.DYNAMODB: 8}
+"""Units of one call more of a store."""
 
 CPU_SECONDS: Final = 0.000_04
 """Seconds of CPU time in one unit, for work whose time nothing but a clock tells."""

@@ -5,6 +5,7 @@ from importlib.metadata import version
 import strawberry
 from strawberry import UNSET
 
+from penstock.datastore.access.work import StoreKind
 from penstock.datastore.executions.workers import Worker as WorkerRecord
 from penstock.datastore.executions.workers import WorkerKind
 from penstock.datastore.store import Store
@@ -24,6 +25,14 @@ describe_values(
         WorkerKind.SERVER: "A server with the worker processes that it starts.",
         WorkerKind.COMMAND: "A `penstock worker`.",
         WorkerKind.EXTERNAL: "A program that claims executions by the API; only its name is known.",
+    },
+)
+strawberry.enum(StoreKind, description="The kind of store that holds the table.")
+describe_values(
+    StoreKind,
+    {
+        StoreKind.SQLITE: "A file of the machine that the server runs on.",
+        StoreKind.DYNAMODB: "A table of DynamoDB.",
     },
 )
 READS_COST = 50
@@ -98,6 +107,7 @@ class Problem:
 @strawberry.type(description="The whole installation, for administrators of `/`.")
 class System:
     version: str = strawberry.field(description="The release that the answering server runs.")
+    store: StoreKind = strawberry.field(description="The kind of store that holds the table.")
     executions: ExecutionQueue = strawberry.field(description="The queue of executions.")
     jobs: JobQueue = strawberry.field(description="The jobs that are not over.")
     sink: SinkBacklog | None = strawberry.field(
@@ -126,6 +136,7 @@ class SystemQuery:
         backlog = store.ngsi_access.backlog
         return System(
             version=version("penstock"),
+            store=store.kind,
             executions=ExecutionQueue(
                 waiting=queue.waiting, running=queue.running, oldest_seconds=queue.age
             ),

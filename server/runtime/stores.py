@@ -10,7 +10,7 @@ from datetime import timedelta
 from penstock.datastore.access.access import Budget
 from penstock.datastore.access.open_uploads import UploadLimits
 from penstock.datastore.access.vault import NO_VAULT, LocalVault, Vault
-from penstock.datastore.access.work import EMBEDDED_CALL_UNITS, REMOTE_CALL_UNITS
+from penstock.datastore.access.work import StoreKind
 from penstock.datastore.audio.endpoint_rules import EndpointRules
 from penstock.datastore.audio.library import BucketAccess
 from penstock.datastore.audio.sources import NO_ROLES, Roles
@@ -157,7 +157,7 @@ def build_store(
         shards=settings.counter_shards,
         quotas=Quotas(settings.quota_rules),
         keep_history=timedelta(days=settings.keep_history_days),
-        call_units=EMBEDDED_CALL_UNITS if settings.store == "sqlite" else REMOTE_CALL_UNITS,
+        kind=StoreKind(settings.store),
     )
 
 

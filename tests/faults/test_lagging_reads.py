@@ -54,6 +54,8 @@ REVOKE = """mutation($input: RevokePipelineInput!) { revokePipeline(input: $inpu
   ...on RevokePipelinePayload { pipeline { groups } } ...on UserError { code } } }"""
 CREATE_EXECUTION = """mutation($input: CreateExecutionInput!) { createExecution(input: $input) {
   ...on CreateExecutionPayload { execution { id } } ...on UserError { code } } }"""
+DELETE_ALL = """mutation($input: DeleteGroupInput!) { deleteGroup(input: $input) {
+  __typename } }"""
 READS = {
     "pipeline": """query($id: ID!, $run: ID!) { pipeline(id: $id) { name } execution(id: $run) {
       id } }""",
@@ -243,6 +245,45 @@ async def test_a_list_with_a_token_is_walked_at_any_size_of_its_pages(
             found += [node["id"] for node in read["nodes"]]
             after, more = read["pageInfo"]["endCursor"], read["pageInfo"]["hasNextPage"]
         assert found == runs[::-1]
+
+
+NEW_LISTS = {
+    "named": """pipelines(group: "/usa", name: {contains: "sales"}, first: 1, after: $after) {
+      nodes { name } pageInfo { endCursor hasNextPage } }""",
+    "jobs": """jobs(first: 1, after: $after) { nodes { kind }
+      pageInfo { endCursor hasNextPage } }""",
+    "history": """group(path: "/usa") { history(first: 1, after: $after) { nodes { subject }
+      pageInfo { endCursor hasNextPage } } }""",
+    "executions": """executions(group: "/usa", first: 1, after: $after) { nodes { state }
+      pageInfo { endCursor hasNextPage } }""",
+}
+
+
+async def walk_list(ask: Ask, field: str) -> int:
+    """Walk a list by single entries; return their number."""
+    found, after = 0, None
+    while True:
+        page = (await ask(f"query($after: String) {{ {field} }}", {"after": after})).value
+        page = page.get("history", page)
+        found += len(page["nodes"])
+        after = page["pageInfo"]["endCursor"]
+        if not page["pageInfo"]["hasNextPage"]:
+            return found
+
+
+async def test_new_lists_are_walked_behind_lag_and_are_whole_after_it(
+    ask: Ask, lagging: LaggingTable
+) -> None:
+    for name in ("Sales one", "Sales two"):
+        id = await ask.make("/usa", name)
+        await ask.input(GRANT, id=id, group="/eu")
+        await ask.input(CREATE_EXECUTION, pipelineId=id)
+    await ask.input(DELETE_ALL, path="/usa", cascade=True)
+    late = {name: await walk_list(ask, field) for name, field in NEW_LISTS.items()}
+    assert all(count <= 2 for count in late.values())
+    await lagging.catch_up()
+    whole = {name: await walk_list(ask, field) for name, field in NEW_LISTS.items()}
+    assert whole == {"named": 2, "jobs": 1, "history": 2, "executions": 2}
 
 
 async def test_a_key_that_was_revoked_is_read_as_revoked(ask: Ask) -> None:

@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "3c99d137f18285a2916e8590b48a4dd6bc64492601fa5d3d7027979db3d8feec"
+STRUCTURE = "4c5419a473d6554f4fbe6d3f5c39ec22bad7233ff95f01d7808b3165c54d2c92"
 SMALL = '''
 """The fields that read data."""
 type Query {

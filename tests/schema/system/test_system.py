@@ -15,12 +15,13 @@ from tests.datastore.executions.sample_executions import plant_pipeline, ready_e
 from tests.support.graphql_client import Ask, as_caller
 from tests.support.sample_resources import Watch
 
-SYSTEM = """{ system { version executions { waiting running oldestSeconds }
+SYSTEM = """{ system { version store executions { waiting running oldestSeconds }
   jobs { unfinished oldestSeconds } sink { events size troubledDestinations }
   problems { check message advice } } }"""
 WORKERS = "{ workers { nodes { name } } }"
 QUIET: dict[str, Any] = {
     "version": version("penstock"),
+    "store": "SQLITE",
     "executions": {"waiting": 0, "running": 0, "oldestSeconds": 0.0},
     "jobs": {"unfinished": 0, "oldestSeconds": 0.0},
     "sink": None,
