@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from penstock.datastore.errors import BadArgument
 from penstock.datastore.roles import Caller, GroupPath, Role, parse_group_path
-from penstock.datastore.text import line_problem
+from penstock.datastore.text import name_problem
 
 ROLES_CLAIM = "penstock:roles"
 DEFAULT_GROUP_CLAIM = "penstock:defaultGroup"
@@ -24,10 +24,10 @@ def caller_from(claims: Mapping[str, object], roles_claim: str, group_claim: str
 
 
 def user_id_from(claim: object) -> str:
-    """Return the user id unchanged: one line of 1 to 255 characters."""
+    """Return the user id unchanged: one line of 1 to 255 characters, all of which can be seen."""
     if not isinstance(claim, str):
         raise BadArgument("The user id is not a text.")
-    if problem := line_problem(claim, MAX_USER_ID):
+    if problem := name_problem(claim, MAX_USER_ID):
         raise BadArgument(f"The user id {problem}.")
     if len(claim.splitlines()) > 1:
         raise BadArgument("The user id is not one line.")

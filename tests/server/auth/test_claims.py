@@ -59,6 +59,8 @@ async def refusal_of(**changes: Any) -> str:
         ({"sub": 7}, "sub"),
         ({"sub": "a\nb"}, "U+000A"),
         ({"sub": "a" * 256}, "255"),
+        ({"sub": "ann\u200b"}, "U+200B"),
+        ({"sub": "a\u202eb"}, "U+202E"),
     ],
 )
 async def test_a_claim_that_does_not_hold_is_refused(changes: dict[str, Any], words: str) -> None:
