@@ -35,7 +35,7 @@ COP = (
     ),
     hostile_document(
         "cop: circular introspection",
-        "query cop { __schema { types {" + "fields { type {" * 4 + "name" + "}" * 11,
+        "query cop { __schema { types {" + "fields { type {" * 3 + "name" + "}" * 9,
         "Maximum introspection depth exceeded",
     ),
     hostile_document(

@@ -50,7 +50,7 @@ INTROSPECTION = (
     doc("the whole schema", get_introspection_query(input_value_deprecation=True), "__schema"),
     doc(
         "the schema in circles",
-        "{ __schema { types {" + "fields { type {" * 4 + "name" + "}" * 11,
+        "{ __schema { types {" + "fields { type {" * 3 + "name" + "}" * 9,
     ),
     doc(
         "the schema in a shorter circle",
