@@ -306,7 +306,7 @@ class Store:
     on_execution_ready: Callable[[], None] = notify_nobody
     watch_job: WatchJob = ignore_report
     ngsi_access: SinkAccess = field(default_factory=SinkAccess)
-    kind: StoreKind = StoreKind.SQLITE
+    kind: StoreKind = StoreKind.EMBEDDED
     keep_history: timedelta = KEEP_HISTORY
 
     def open_session(

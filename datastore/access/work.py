@@ -11,7 +11,7 @@ from typing import Final, Protocol
 class StoreKind(StrEnum):
     """The kind of store that holds the table: a file of this machine, or DynamoDB over HTTP."""
 
-    SQLITE = "sqlite"
+    EMBEDDED = "sqlite"
     DYNAMODB = "dynamodb"
 
 
@@ -42,7 +42,7 @@ NOTIFIED_BYTES: Final = 200
 INCLUDED_CALLS: Final = 20
 """Calls of the store that an operation may make beyond one for each unit of its cost."""
 
-CALL_UNITS: Final = {StoreKind.SQLITE: 2, StoreKind.DYNAMODB: 8}
+CALL_UNITS: Final = {StoreKind.EMBEDDED: 2, StoreKind.DYNAMODB: 8}
 """Units of one call more of a store."""
 
 CPU_SECONDS: Final = 0.000_04

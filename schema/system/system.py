@@ -31,7 +31,7 @@ strawberry.enum(StoreKind, description="The kind of store that holds the table."
 describe_values(
     StoreKind,
     {
-        StoreKind.SQLITE: "A file of the machine that the server runs on.",
+        StoreKind.EMBEDDED: "A file of the machine that the server runs on.",
         StoreKind.DYNAMODB: "A table of DynamoDB.",
     },
 )

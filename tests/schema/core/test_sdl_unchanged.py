@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "4c5419a473d6554f4fbe6d3f5c39ec22bad7233ff95f01d7808b3165c54d2c92"
+STRUCTURE = "d03dca486a61858c3db3bdcde02a463c36bec2bda9cd3da5efae13d05839fbb0"
 SMALL = '''
 """The fields that read data."""
 type Query {

@@ -21,7 +21,7 @@ SYSTEM = """{ system { version store executions { waiting running oldestSeconds 
 WORKERS = "{ workers { nodes { name } } }"
 QUIET: dict[str, Any] = {
     "version": version("penstock"),
-    "store": "SQLITE",
+    "store": "EMBEDDED",
     "executions": {"waiting": 0, "running": 0, "oldestSeconds": 0.0},
     "jobs": {"unfinished": 0, "oldestSeconds": 0.0},
     "sink": None,
