@@ -12,11 +12,13 @@ RUN python -m venv /opt/uv \
 RUN /opt/uv/bin/uv venv --python python /opt/penstock \
  && /opt/uv/bin/uv pip install --python /opt/penstock --require-hashes -r requirements/serving.txt
 
-# So does the GraphiQL page.
+# So do the pages.
+COPY server/pages server/pages
 COPY server/graphiql server/graphiql
+COPY console console
 RUN /opt/uv/bin/uv venv --python python .build/node \
  && /opt/uv/bin/uv pip install --python .build/node --require-hashes -r requirements/node.txt \
- && python server/graphiql/build.py
+ && python server/pages/build.py
 
 COPY pyproject.toml README.md LICENSE ./
 COPY hatch_build.py ./

@@ -8,7 +8,7 @@ INSTALL := $(UV) pip install --quiet --strict
 export UV
 
 .PHONY: all
-all: .venv/serving graphiql ## build what serving needs: the packages and the GraphiQL page
+all: .venv/serving pages ## build what serving needs: the packages and the pages
 
 .PHONY: serve
 serve: all ## start the server on loopback with the embedded store and sample data
@@ -73,16 +73,16 @@ help: ## list the recipes
 
 .PHONY: clean
 clean: ## remove what the recipes built; data/ stays
-	rm -rf .build .venv .venv-conformance .venv-peers* .venv-scan dist server/graphiql/dist tests/*/node_modules benchmarks/peers/node/node_modules
+	rm -rf .build .venv .venv-conformance .venv-peers* .venv-scan dist server/*/dist console/node_modules tests/*/node_modules benchmarks/peers/node/node_modules
 	cd examples/typescript && rm -rf node_modules dist src/generated
 
-.PHONY: graphiql
-graphiql:
-	@$(PYTHON) server/graphiql/build.py --is-current || \
-	  { $(MAKE) --no-print-directory node && $(PYTHON) server/graphiql/build.py; }
+.PHONY: pages
+pages: ## build the pages: the console and GraphiQL
+	@$(PYTHON) server/pages/build.py --is-current || \
+	  { $(MAKE) --no-print-directory node && $(PYTHON) server/pages/build.py; }
 
 .PHONY: release
-release: all ## build the wheel and the sdist, with the page inside, into dist/; REPOSITORY=https://... gives the package page its links
+release: all ## build the wheel and the sdist, with the pages inside, into dist/; REPOSITORY=https://... gives the package page its links
 	rm -rf dist
 	PENSTOCK_REPOSITORY=$(REPOSITORY) $(UV) build --quiet --build-constraints requirements/testing.txt
 	@ls -l dist
@@ -119,10 +119,10 @@ $(CURDIR)/.build/uv/bin/uv:
 	$(INSTALL) --require-hashes -r requirements/testing.txt
 	@touch $@
 
-# Node builds the page and runs clients in tests: the machine's own, else one from PyPI.
+# Node builds the pages and runs clients in tests: the machine's own, else one from PyPI.
 .PHONY: node
 node:
-	@$(PYTHON) server/graphiql/build.py --has-node || $(MAKE) --no-print-directory .build/node/installed
+	@$(PYTHON) server/pages/build.py --has-node || $(MAKE) --no-print-directory .build/node/installed
 
 .build/node/installed: requirements/node.txt | $(UV)
 	$(UV) venv --quiet --allow-existing --python $(PYTHON) .build/node

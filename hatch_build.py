@@ -1,4 +1,4 @@
-"""Hooks of a build: no wheel or sdist lacks the GraphiQL page, and the package page has links."""
+"""Hooks of a build: no wheel or sdist lacks a page, and the package page has links."""
 
 import os
 import re
@@ -8,17 +8,20 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
-PAGE = Path("penstock", "server", "graphiql", "dist", "index.html")
+PAGES = tuple(
+    Path("penstock", "server", name, "dist", "index.html") for name in ("graphiql", "console")
+)
 ADDRESS = "PENSTOCK_REPOSITORY"
 LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|#)([^)]+)\)")
 
 
-class GraphiqlPageHook(BuildHookInterface):
-    """Stops a build whose GraphiQL page is missing; an editable install may lack it."""
+class PagesHook(BuildHookInterface):
+    """Stops a build that lacks a page; an editable install may lack them."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        if version != "editable" and not (Path(self.root) / PAGE).is_file():
-            self.app.abort("The GraphiQL page is not built: run `make graphiql`, then build again.")
+        missing = [page for page in PAGES if not (Path(self.root) / page).is_file()]
+        if version != "editable" and missing:
+            self.app.abort("The pages are not built: run `make pages`, then build again.")
 
 
 class PackagePageHook(MetadataHookInterface):

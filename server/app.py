@@ -28,16 +28,15 @@ from penstock.schema import schema
 from penstock.schema.engine.documents import PersistedDocuments, PersistedMode
 from penstock.schema.engine.engine import CompiledExecutor, GraphQLEngine, Interpreter
 from penstock.schema.engine.limits import Limits
-from penstock.server import graphiql
 from penstock.server.auth.api_keys import ApiKeyAuthenticator
 from penstock.server.auth.dev_identity import DevIdentity, is_loopback
-from penstock.server.auth.dev_sessions import DevSessions
 from penstock.server.auth.tokens import Authenticator, open_authenticator
 from penstock.server.connections.descriptors import MOST_CONNECTIONS, transfers_for
 from penstock.server.connections.gate import Gates
+from penstock.server.console import read_documents
 from penstock.server.core.headers import request_headers
 from penstock.server.core.siblings import Siblings
-from penstock.server.edge import dev_session, local_files, ngsi_notifications
+from penstock.server.edge import local_files, ngsi_notifications
 from penstock.server.edge.audio_streams import audio_stream_routes
 from penstock.server.edge.graphql import (
     AdmittedOperation,
@@ -64,6 +63,7 @@ from penstock.server.edge.request import (
 from penstock.server.edge.s3_events import S3Events
 from penstock.server.edge.schema_document import schema_route
 from penstock.server.error_pages import error_page_routes
+from penstock.server.front_pages import find_file_origins, page_routes
 from penstock.server.settings.invalid_settings import InvalidSettings
 from penstock.server.settings.settings import Settings
 from penstock.server.streams.backpressure import StreamLimits
@@ -76,13 +76,17 @@ from penstock.server.telemetry.work_log import NotificationLog
 
 
 def read_persisted(settings: Settings) -> PersistedDocuments:
-    """Read the trusted documents if the settings name a file; InvalidSettings for a bad one."""
+    """Read the trusted documents if the settings name a file; InvalidSettings for a bad one.
+
+    Those of the console run too, if it is served.
+    """
     mode = PersistedMode(settings.persisted_queries)
+    own = read_documents() if settings.serves_console else {}
     if settings.trusted_documents is None:
-        return PersistedDocuments(mode)
+        return PersistedDocuments(mode, own=own)
     try:
         texts = settings.trusted_documents.read_bytes()
-        return PersistedDocuments(mode, msgspec.json.decode(texts, type=dict[str, str]))
+        return PersistedDocuments(mode, msgspec.json.decode(texts, type=dict[str, str]), own=own)
     except OSError as error:
         reason = error.strerror or "cannot be read"
     except msgspec.DecodeError as error:
@@ -167,7 +171,6 @@ RESPONSE_HEADERS = (
 """The headers that pages of other origins may send and read; browsers allow a few others anyway."""
 
 GRAPHQL_PATH = "/graphql"
-NO_PAGE = f"Penstock answers GraphQL at {GRAPHQL_PATH}; its page GraphiQL is off.\n"
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -200,11 +203,12 @@ async def open_app(
     identity: DevIdentity | None,
     runtime: Runtime | None = None,
 ) -> AsyncIterator[Starlette]:
-    """Build the application over an open store; its GraphiQL page can act as `identity`."""
+    """Build the application over an open store; its pages can act as `identity`."""
     runtime = Runtime(streams_of(settings)) if runtime is None else runtime
     instrumentation = runtime.instrumentation or Instrumentation.of(settings, runtime.siblings)
     instrumentation.count_connections(runtime.gates)
     own_files = store.files if isinstance(store.files, LocalFiles) else None
+    file_origins = await find_file_origins(store.files)
     cursors = Cursors(await store.cursor_key())
     store = instrumentation.instrument_store(instrumentation.watch_work(store))
     instrumentation.report_work(store, runtime.sink)
@@ -240,7 +244,7 @@ async def open_app(
                 *audio_stream_routes(store, authenticator.caller_of, limiter),
                 WebSocketRoute(GRAPHQL_PATH, over_socket),
                 *_notify_routes(settings, authenticator, limiter, runtime.sink),
-                *_page_routes(settings, identity),
+                *page_routes(settings, identity, limits_of(settings), file_origins),
             ],
             middleware=list(_middleware(settings)),
             page=settings.serves_graphiql,
@@ -387,20 +391,6 @@ def _notify_routes(
     log = NotificationLog(settings.log_format) if settings.access_log else None
     app = NotifyApp(sink, authenticator.caller_of, limiter, limits_of(settings), defaults, log)
     return ngsi_notifications.notify_routes(app)
-
-
-def _page_routes(settings: Settings, identity: DevIdentity | None) -> list[BaseRoute]:
-    """Return GraphiQL and what leads to it; without it, `/` says in a line what is served."""
-    if not settings.serves_graphiql:
-        return [Route("/", lambda request: PlainTextResponse(NO_PAGE))]
-    session_url = None if identity is None else dev_session.PATH
-    page = graphiql.PageConfig(session_url=session_url)
-    leading = [graphiql.leading_route(path, page) for path in ("/", GRAPHQL_PATH)]
-    if identity is None:
-        return [*leading, *graphiql.routes(page)]
-    sessions = DevSessions(identity, settings.data_dir)
-    session = dev_session.session_route(sessions, limits_of(settings))
-    return [*leading, *graphiql.routes(page), session]
 
 
 def _middleware(settings: Settings) -> Iterator[Middleware]:

@@ -78,7 +78,8 @@ for path, purpose in {
     "documents:documents": "Keep the list of the documents that a server trusts.",
     "schema:schema": "Print the GraphQL schema in the schema definition language.",
     "token:token": "Print a token for development.",
-    "graphiql_url:graphiql_url": "Print a one-time URL that opens GraphiQL signed in.",
+    "page_urls:console_url": "Print a one-time URL that opens the console signed in.",
+    "page_urls:graphiql_url": "Print a one-time URL that opens GraphiQL signed in.",
 }.items():
     # The command's module is named, not imported: a short command does not load a long one's.
     app.command(

@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
 
-from penstock.server.graphiql.build import BuildError, Tools, find_tools
+from penstock.server.pages.build import BuildError, Tools, find_tools
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = ("tests/dynoxide", "tests/http_audit", "tests/sdl", "examples/typescript")
+FOLDERS = ("console", "tests/dynoxide", "tests/http_audit", "tests/sdl", "examples/typescript")
 NPM_CI = ("ci", "--ignore-scripts", "--no-audit", "--no-fund", "--no-progress")
 
 

@@ -6,7 +6,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from benchmarks.peers.competitors import HERE, ROOT
-from penstock.server.graphiql.build import Tools, wheel_tools
+from penstock.server.pages.build import Tools, wheel_tools
 
 NPM_CI = ("ci", "--ignore-scripts", "--no-audit", "--no-fund", "--no-progress")
 REQUIREMENTS = HERE / "requirements.txt"

@@ -60,21 +60,27 @@ class PersistedMode(StrEnum):
 
 
 class PersistedDocuments:
-    """The texts of documents by id: a SHA-256 in hex, or any text of the trusted list."""
+    """The texts of documents by id: a SHA-256 in hex, or any text of the trusted list.
 
-    __slots__ = ("_automatic", "_digests", "_trusted", "mode")
+    `own` are the documents of the server's own page, by digest, which run in every mode.
+    """
+
+    __slots__ = ("_automatic", "_digests", "_own", "_trusted", "mode")
 
     def __init__(
         self,
         mode: PersistedMode = PersistedMode.AUTOMATIC,
         trusted: Mapping[str, str] | None = None,
         *,
+        own: Mapping[str, str] | None = None,
         count: int = 1_000,
         size: int = 8_000_000,
     ) -> None:
         self.mode = mode
         self._trusted = {_strip_prefix(key): text for key, text in (trusted or {}).items()}
-        self._digests = frozenset(_digest_of_text(text) for text in self._trusted.values())
+        self._own = dict(own or {})
+        listed = (*self._trusted.values(), *self._own.values())
+        self._digests = frozenset(_digest_of_text(text) for text in listed)
         least = size // count
         self._automatic = LRUCache[str, str](size, lambda text: max(least, len(text.encode())))
 
@@ -85,6 +91,9 @@ class PersistedDocuments:
 
     def find_text(self, document_id: str) -> str:
         """Find the text of an id; GraphQLError with a code if there is none."""
+        own = self._own.get(document_id)
+        if own is not None:
+            return own
         if self.mode is PersistedMode.OFF:
             _reject_persisted_query()
         known = self._trusted if self.mode is PersistedMode.TRUSTED else self._automatic

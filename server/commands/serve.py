@@ -9,8 +9,8 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from penstock.server.auth.dev_identity import DevIdentity, describe_roles
-from penstock.server.commands.graphiql_url import page_url
 from penstock.server.commands.options import StoreOptions, setting_option
+from penstock.server.commands.page_urls import page_url
 from penstock.server.runtime.listeners import Listeners
 from penstock.server.runtime.run_server import prepare_store, serve_port, url_of
 from penstock.server.runtime.stop_signals import StopSignals, run_until_stopped
@@ -21,6 +21,7 @@ from penstock.server.settings.unknown_variables import describe_unknown_variable
 from penstock.server.telemetry.logs import configure_logging
 
 _NO_SEED_HELP = "Leave an empty store empty."
+_NO_CONSOLE_HELP = "Do not serve the console."
 
 
 def serve(
@@ -30,6 +31,7 @@ def serve(
     admin_port: Annotated[int | None, setting_option("admin_port")] = None,
     workers: Annotated[int | None, setting_option("workers")] = None,
     no_seed: Annotated[bool, Parameter(help=_NO_SEED_HELP)] = False,
+    no_console: Annotated[bool, Parameter(help=_NO_CONSOLE_HELP)] = False,
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
 ) -> None:
     """Start the server and run it until a signal stops it (Ctrl-C, SIGTERM).
@@ -42,6 +44,7 @@ def serve(
         admin_port=admin_port,
         workers=workers,
         seed=False if no_seed else None,
+        console=False if no_console else None,
     )
     configure_logging(settings.log_format)
     for sentence in describe_unknown_variables(os.environ):
@@ -81,8 +84,11 @@ def _announce(
     lines = [f"GraphQL   {url}/graphql", f"Health    {url}/healthz  {url}/readyz"]
     signs_in = identity is not None and settings.log_format == "text"  # a log is kept and shared
     if settings.serves_graphiql:
-        page = page_url(settings, url) if signs_in else f"{url}/graphiql"
+        page = page_url(settings, url, "/graphiql") if signs_in else f"{url}/graphiql"
         lines.insert(0, f"GraphiQL  {page}")
+    if settings.serves_console:
+        page = page_url(settings, url, "/console/") if signs_in else f"{url}/console/"
+        lines.insert(0, f"Console   {page}")
     if settings.takes_notifications:
         lines.append(f"NGSI      {url}/v2/notify")
     if admin_url is not None:
@@ -91,9 +97,7 @@ def _announce(
         caller = identity.caller
         roles = describe_roles(caller)
         lines.append(f"Identity  {caller.user_id}, {roles}, default group {caller.default_group}")
-        lines.append(
-            "          (GraphiQL acts as it; its URL signs in once, `penstock graphiql-url`"
-        )
+        lines.append("          (the pages act as it; a URL signs in once, `penstock console-url`")
         lines.append("          prints another; `penstock token` makes tokens for other users)")
     lines.append(f"Data      {data_location(settings)}")
     if settings.log_format == "json":

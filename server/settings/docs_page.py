@@ -21,8 +21,9 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
         "issuer", "audience", "jwks_url", "algorithms", "roles_", "default_group", "clock_",
         "api_key_",
     ),
-    "GraphQL and GraphiQL": (
-        "graphiql", "introspection", "http_", "persisted_", "trusted_", "executor", "debug"
+    "GraphQL and pages": (
+        "graphiql", "console", "introspection", "http_", "persisted_", "trusted_", "executor",
+        "debug",
     ),
     "Executions": ("execution_", "keep_", "upload_", "dask", "dataset_"),
     "Limits of documents and answers": (

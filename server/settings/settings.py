@@ -263,6 +263,18 @@ class Settings(WorkerSettings, NgsiSettings, QuotaSettings, LimitSettings):
         None,
         description="Whether the GraphiQL page is served. By default only without an issuer.",
     )
+    console: bool | None = Field(
+        None,
+        description="Whether the console is served. By default without an issuer, and with one at "
+        "which the console has a client id.",
+    )
+    console_client_id: str | None = Field(
+        None,
+        min_length=1,
+        description="The id with which the console signs its users in at the issuer: that of a "
+        "public client, whose redirect URL is the console's. Without it the console asks for a "
+        "token.",
+    )
     introspection: Literal["authenticated", "off"] = Field(
         "authenticated",
         description="Callers who may read the schema by introspection, and get names suggested: "
@@ -341,6 +353,11 @@ class Settings(WorkerSettings, NgsiSettings, QuotaSettings, LimitSettings):
         return self.issuer is None if self.graphiql is None else self.graphiql
 
     @property
+    def serves_console(self) -> bool:
+        usable = self.issuer is None or self.console_client_id is not None
+        return usable if self.console is None else self.console
+
+    @property
     def takes_notifications(self) -> bool:
         return self.store == "sqlite" or self.bucket is not None if self.ngsi is None else self.ngsi
 
@@ -384,6 +401,13 @@ class Settings(WorkerSettings, NgsiSettings, QuotaSettings, LimitSettings):
         if url is not None and info.field_name == "jwks_url" and not info.data.get("issuer", url):
             raise ValueError("has no meaning without an issuer")
         return url
+
+    @field_validator("console_client_id")
+    @classmethod
+    def _check_console_client(cls, client: str | None, info: ValidationInfo) -> str | None:
+        if client is not None and not info.data.get("issuer", client):
+            raise ValueError("has no meaning without an issuer")
+        return client
 
     @field_validator("bucket")
     @classmethod

@@ -14,7 +14,7 @@ import pytest
 from penstock.datastore.roles import ROOT as TOP
 from penstock.datastore.roles import Role
 from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key, sign_dev_token
-from penstock.server.graphiql.build import find_tools
+from penstock.server.pages.build import find_tools
 from tests.install import ROOT, skip_reason
 from tests.support.patience import HUNG_SECONDS
 from tests.support.server_process import VERIFY_TLS, running_server

@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 
 from penstock.datastore.roles import ROOT, Role
 from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key, sign_dev_token
-from penstock.server.graphiql.build import find_tools
+from penstock.server.pages.build import find_tools
 from tests.support.server_process import running_server
 
 HERE = Path(__file__).parent

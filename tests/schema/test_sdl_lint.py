@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.server.graphiql.build import find_tools
+from penstock.server.pages.build import find_tools
 from tests.install import ROOT, skip_reason
 
 FOLDER = "tests/sdl"

@@ -23,7 +23,7 @@ LAST_LINE = "Ctrl-C stops the server."
 READY = "the server is ready"
 """The event of JSON logs that stands for the lines up to the last one."""
 
-LABELS = ("GraphiQL", "GraphQL", "Admin", "Data")
+LABELS = ("Console", "GraphiQL", "GraphQL", "Admin", "Data")
 
 
 @dataclass(frozen=True, slots=True)

@@ -237,6 +237,15 @@ def test_only_trusted_documents_run_where_there_is_a_list() -> None:
         assert read_rejection(engine, request)[0] == "PERSISTED_QUERY_NOT_FOUND"
 
 
+@pytest.mark.parametrize("mode", PersistedMode)
+def test_the_documents_of_the_server_s_own_page_run_in_every_mode(mode: PersistedMode) -> None:
+    engine = GraphQLEngine(STRAWBERRY, persisted=PersistedDocuments(mode, own={DIGEST: HELLO}))
+    assert engine.prepare(OperationRequest(document_id=DIGEST)).cost == 0
+    other = sha256(b"{ b: hello }").hexdigest()
+    with pytest.raises(RequestRejected):
+        engine.prepare(OperationRequest(document_id=other))
+
+
 def test_introspection_is_closed_where_it_is_off() -> None:
     engine = GraphQLEngine(STRAWBERRY)
     schema = OperationRequest(query="{ ...F } fragment F on Query { __schema { types { name } } }")

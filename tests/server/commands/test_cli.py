@@ -71,40 +71,45 @@ async def test_with_json_the_answer_is_one_object(
     assert caller.default_group == "/usa/x"
 
 
-def test_a_printed_url_of_the_page_signs_in_once(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("command", "path"), [("graphiql-url", "/graphiql"), ("console-url", "/console/")]
+)
+def test_a_printed_url_of_a_page_signs_in_once(
+    command: str, path: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     where = ["--data-dir", str(tmp_path / "keys")]
-    assert run(["graphiql-url", *where]) == 0
+    assert run([command, *where]) == 0
     first = capsys.readouterr()
-    assert run(["graphiql-url", "--host", "::1", "--port", "8001", "--json", *where]) == 0
+    assert run([command, "--host", "::1", "--port", "8001", "--json", *where]) == 0
     second = json.loads(capsys.readouterr().out)
     start, code = first.out.removesuffix("\n").split("?code=")
-    assert (start, first.err) == ("http://127.0.0.1:8000/graphiql", "")
+    assert (start, first.err) == (f"http://127.0.0.1:8000{path}", "")
     assert list(second) == ["url"]
-    assert second["url"].startswith("http://[::1]:8001/graphiql?code=")
+    assert second["url"].startswith(f"http://[::1]:8001{path}?code=")
     assert redeem_code(tmp_path / "keys", code)
     assert not redeem_code(tmp_path / "keys", code)
     assert redeem_code(tmp_path / "keys", second["url"].partition("=")[2])
 
 
+@pytest.mark.parametrize("page", ["graphiql", "console"])
 @pytest.mark.parametrize(
     "given",
     [
         {"PENSTOCK_HOST": "0.0.0.0"},
         {"PENSTOCK_ISSUER": "https://login.example.org", "PENSTOCK_AUDIENCE": "penstock"},
-        {"PENSTOCK_GRAPHIQL": "false"},
+        {"PENSTOCK_GRAPHIQL": "false", "PENSTOCK_CONSOLE": "false"},
     ],
 )
-def test_only_the_page_of_a_development_server_has_such_a_url(
+def test_only_a_page_of_a_development_server_has_such_a_url(
     given: dict[str, str],
+    page: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     for name, value in given.items():
         monkeypatch.setenv(name, value)
-    assert run(["graphiql-url"]) == 2
+    assert run([f"{page}-url"]) == 2
     assert "signs its page in" in capsys.readouterr().err
     assert files(tmp_path) == []
 

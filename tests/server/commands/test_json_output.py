@@ -54,6 +54,7 @@ ANSWERS: dict[str, list[str]] = {
     "documents sync": ["absent"],
     "schema": [],
     "token": [],
+    "console-url": [],
     "graphiql-url": [],
     "manifest list": ["--group", "/usa", "absent"],
 }

@@ -84,7 +84,9 @@ def fetch(method: str, url: str, **options: Any) -> httpx.Response:
 def test_the_server_says_where_everything_is(server: Server, data_dir: Path) -> None:
     page = f"{server.url}/graphiql"
     said = dict(server.said)
+    console = f"{server.url}/console/"
     assert re.fullmatch(rf"{re.escape(page)}\?code=[\w-]{{43}}", said.pop("GraphiQL"))
+    assert re.fullmatch(rf"{re.escape(console)}\?code=[\w-]{{43}}", said.pop("Console"))
     assert said == {
         "GraphQL": f"{server.url}/graphql",
         "Health": f"{server.url}/healthz  {server.url}/readyz",

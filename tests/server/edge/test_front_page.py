@@ -1,4 +1,4 @@
-"""The server's own address and the endpoint lead a browser to GraphiQL, and no client elsewhere."""
+"""The server's own address and the endpoint lead a browser to a page, and no client elsewhere."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -25,9 +25,14 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
 
 
 async def fetch(
-    store: Store, path: str, accept: str, graphiql: bool = True, root_path: str = ""
+    store: Store,
+    path: str,
+    accept: str,
+    graphiql: bool = True,
+    console: bool = True,
+    root_path: str = "",
 ) -> httpx.Response:
-    settings = Settings.load(graphiql=graphiql)
+    settings = Settings.load(graphiql=graphiql, console=console)
     async with open_app(settings, store, None) as app:
         transport = httpx.ASGITransport(app=app, root_path=root_path)
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
@@ -35,17 +40,27 @@ async def fetch(
 
 
 @pytest.mark.parametrize("accept", [FIREFOX, CHROMIUM])
-@pytest.mark.parametrize("path", ["/", "/graphql"])
-async def test_a_browser_is_led_to_the_page(store: Store, path: str, accept: str) -> None:
+@pytest.mark.parametrize(
+    ("path", "page"), [("/", "/console/"), ("/console", "/console/"), ("/graphql", "/graphiql")]
+)
+async def test_a_browser_is_led_to_the_page(
+    store: Store, path: str, page: str, accept: str
+) -> None:
     answer = await fetch(store, path, accept)
     assert answer.status_code == 302
-    assert answer.headers["location"] == "/graphiql"
+    assert answer.headers["location"] == page
     assert answer.headers["cache-control"] == "no-store"
+
+
+async def test_without_the_console_the_root_leads_to_graphiql(store: Store) -> None:
+    answer = await fetch(store, "/", FIREFOX, console=False)
+    assert (answer.status_code, answer.headers["location"]) == (302, "/graphiql")
+    assert (await fetch(store, "/console/", FIREFOX, console=False)).status_code == 404
 
 
 async def test_the_page_is_found_below_the_prefix_of_a_proxy(store: Store) -> None:
     answer = await fetch(store, "/penstock/", FIREFOX, root_path="/penstock")
-    assert answer.headers["location"] == "/penstock/graphiql"
+    assert answer.headers["location"] == "/penstock/console/"
 
 
 @pytest.mark.parametrize("accept", CLIENTS)
@@ -59,13 +74,13 @@ async def test_a_query_in_a_browser_s_address_is_answered(store: Store) -> None:
     assert answer.status_code == 401
 
 
-async def test_without_the_page_the_endpoint_answers_itself_and_the_root_says_where_it_is(
+async def test_without_the_pages_the_endpoint_answers_itself_and_the_root_says_where_it_is(
     store: Store,
 ) -> None:
     assert (await fetch(store, "/graphql", FIREFOX, graphiql=False)).status_code == 401
-    root = await fetch(store, "/", FIREFOX, graphiql=False)
+    root = await fetch(store, "/", FIREFOX, graphiql=False, console=False)
     assert root.status_code == 200
-    assert root.text == "Penstock answers GraphQL at /graphql; its page GraphiQL is off.\n"
+    assert root.text == "Penstock answers GraphQL at /graphql; its pages are off.\n"
 
 
 @pytest.mark.parametrize(

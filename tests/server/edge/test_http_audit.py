@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from penstock.server.edge.response import Statuses
-from penstock.server.graphiql.build import find_tools
+from penstock.server.pages.build import find_tools
 from tests.install import skip_reason
 from tests.server.edge.edge_client import TOKEN, Edge, serve_app
 

@@ -20,10 +20,10 @@ from penstock.server.graphiql import (
     CONTENT_SECURITY_POLICY,
     HERE,
     PageConfig,
-    read_asset,
     read_examples,
     routes,
 )
+from penstock.server.pages.bundle import read_asset
 
 PAGE = """<!doctype html>
 <link rel="stylesheet" href="{{assets}}/entry-AAAA.css">
@@ -262,7 +262,7 @@ def test_the_examples_that_come_along_are_whole() -> None:
 async def test_assets_are_sent_in_few_places_and_share_their_bytes(
     dist: Path, examples: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("penstock.server.graphiql.MOST_TRANSFERS", 1)
+    monkeypatch.setattr("penstock.server.pages.bundle.MOST_TRANSFERS", 1)
     app = Starlette(routes=routes(PageConfig(dist=dist, examples=examples)))
     path, begun, go = "/graphiql/assets/entry-BBBB.js", asyncio.Event(), asyncio.Event()
 

@@ -212,6 +212,7 @@ URLS = (
     got("a file above the page", "/graphiql/../../server/settings.py", 404, ""),
     got("a file above the page's files", "/graphiql/assets/..%2f..%2f..%2fpyproject.toml", 404, ""),
     got("a file with a zero", "/graphiql/assets/index.html%00.js", 404, ""),
+    got("a file above the console", "/console/assets/..%2f..%2f..%2fpyproject.toml", 404, ""),
     got("settings", "/.env", 404, ""),
     got("the key", "/data/dev-key.json", 404, ""),
     got("an inside", "/debug/vars", 404, ""),

@@ -57,7 +57,7 @@ STARTS = {
 TARGETS = (
     "/", "/graphql?", "/graphql?query=", "/graphql?variables=", "/graphql/", "/graphiql",
     "/graphiql/", "/graphiql/assets/", "/files/", "/stream/", "/healthz?", "/metrics?", "/notify?",
-    "/v2/notify/", "/events/s3", "//", "/%",
+    "/v2/notify/", "/events/s3", "/console/", "/console/assets/", "//", "/%",
 )  # fmt: skip
 FORMS = ("GET /graphql", "POST /graphql", "OPTIONS /graphql", "GET /graphiql/assets/a.js")
 FILES = ("GET /files/a", "POST /files/a", "POST /notify", "GET /stream/a", "POST /events/s3")

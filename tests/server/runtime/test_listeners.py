@@ -41,7 +41,7 @@ def test_health_and_metrics_have_a_port_of_their_own(tmp_path: Path, workers: st
         assert health.removesuffix("/healthz") != server.url
         for url in (health, ready, metrics, f"{server.url}/healthz", f"{server.url}/readyz"):
             assert fetch(url).status_code == 200
-        for path in ("/graphql", "/graphiql", "/"):
+        for path in ("/graphql", "/graphiql", "/console/", "/"):
             url = health.replace("/healthz", path)
             assert fetch(url).status_code == 404
         assert server.end() == 0

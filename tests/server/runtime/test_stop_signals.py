@@ -20,7 +20,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 LOADING = ("penstock.server\n", "cyclopts.core\n", "strawberry\n")
 """The ends of the lines that Python writes when it has loaded these modules."""
 
-SERVING = ("GraphiQL ", LAST_LINE)
+SERVING = ("Console ", LAST_LINE)
 """The first and the last line of what a server says when it serves, which it has loaded before."""
 
 STARTED_IN_THE_BACKGROUND = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")

@@ -129,6 +129,18 @@ def test_with_an_issuer_graphiql_is_off_unless_asked_for() -> None:
     assert not Settings.load(graphiql=False).serves_graphiql
 
 
+def test_with_an_issuer_the_console_needs_a_client_id_or_a_wish() -> None:
+    identity = {"issuer": "https://login.example.org", "audience": "penstock"}
+    assert Settings.load().serves_console
+    assert not Settings.load(console=False).serves_console
+    assert not Settings.load(**identity).serves_console
+    assert Settings.load(**identity, console=True).serves_console
+    assert Settings.load(**identity, console_client_id="console").serves_console
+    assert not Settings.load(**identity, console_client_id="console", console=False).serves_console
+    with pytest.raises(InvalidSettings, match="PENSTOCK_CONSOLE_CLIENT_ID: has no meaning"):
+        Settings.load(console_client_id="console")
+
+
 @pytest.mark.parametrize(
     "url",
     [

@@ -1,7 +1,7 @@
-"""Builds the GraphiQL page into `dist/` with Node, unless it is up to date.
+"""Builds the pages, GraphiQL and the console, with Node, unless they are up to date.
 
-`--is-current` and `--has-node` build nothing: they exit with 0 if the page is up to date, or if
-there is a Node to build it with.
+`--is-current` and `--has-node` build nothing: they exit with 0 if the pages are up to date, or if
+there is a Node to build them with.
 """
 
 from __future__ import annotations
@@ -18,17 +18,46 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-DIST = HERE / "dist"
-STAMP = DIST / ".stamp"
-INPUTS = ("package.json", "package-lock.json", "build.mjs", "src")
+ROOT = Path(__file__).resolve().parents[2]
 OLDEST_NODE = 20
-NODE_ENVIRONMENT = HERE.parents[1] / ".build" / "node"
-NPM_CI = ("ci", "--ignore-scripts", "--include=optional", "--no-audit", "--no-fund")
+NODE_ENVIRONMENT = ROOT / ".build" / "node"
+NPM_CI = ("ci", "--ignore-scripts", "--include=optional", "--omit=dev", "--no-audit", "--no-fund")
 
 
 class BuildError(Exception):
-    """The page could not be built; the message is for the person who ran `make`."""
+    """A page could not be built; the message is for the person who ran `make`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page: the npm package that makes it, what of that goes in, and where the result goes."""
+
+    name: str
+    source: Path
+    inputs: tuple[str, ...]
+    dist: Path
+
+    @property
+    def stamp(self) -> Path:
+        """The file that holds the digest of the sources of the built page."""
+        return self.dist / ".stamp"
+
+
+PACKAGE = ("package.json", "package-lock.json", "build.mjs")
+PAGES = (
+    Page(
+        "GraphiQL page",
+        ROOT / "server" / "graphiql",
+        (*PACKAGE, "src"),
+        ROOT / "server" / "graphiql" / "dist",
+    ),
+    Page(
+        "console",
+        ROOT / "console",
+        (*PACKAGE, "app", "parts", "screens", "graphql"),
+        ROOT / "server" / "console" / "dist",
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,36 +71,35 @@ class Tools:
 def main(options: Sequence[str]) -> int:
     if "--has-node" in options:
         return 0 if system_tools() or wheel_tools() else 1
-    stamp = fingerprint()
-    if is_current(stamp):
-        return 0
+    outdated = [page for page in PAGES if not is_current(page)]
     if "--is-current" in options:
-        return 1
-    try:
-        build(find_tools())
-    except BuildError as error:
-        sys.stderr.write(f"GraphiQL page: {error}\n")
-        return 1
-    STAMP.write_text(stamp)
+        return 1 if outdated else 0
+    for page in outdated:
+        try:
+            build(page, find_tools())
+        except BuildError as error:
+            sys.stderr.write(f"{page.name}: {error}\n")
+            return 1
+        page.stamp.write_text(fingerprint(page))
     return 0
 
 
-def is_current(stamp: str) -> bool:
-    return STAMP.is_file() and STAMP.read_text() == stamp
+def is_current(page: Page) -> bool:
+    return page.stamp.is_file() and page.stamp.read_text() == fingerprint(page)
 
 
-def fingerprint() -> str:
+def fingerprint(page: Page) -> str:
     digest = hashlib.sha256()
-    for file in input_files():
+    for file in input_files(page):
         content = file.read_bytes()
-        digest.update(f"{file.relative_to(HERE).as_posix()} {len(content)}\n".encode())
+        digest.update(f"{file.relative_to(page.source).as_posix()} {len(content)}\n".encode())
         digest.update(content)
     return digest.hexdigest()
 
 
-def input_files() -> Iterator[Path]:
-    for name in INPUTS:
-        path = HERE / name
+def input_files(page: Page) -> Iterator[Path]:
+    for name in page.inputs:
+        path = page.source / name
         files = sorted(path.rglob("*")) if path.is_dir() else [path]
         yield from (file for file in files if file.is_file())
 
@@ -96,7 +124,7 @@ def system_tools() -> Tools | None:
 
 def node_major(node: str) -> int:
     try:
-        version = run([node, "--version"], cwd=HERE)
+        version = run([node, "--version"], cwd=ROOT)
     except BuildError:
         return 0
     found = re.match(r"v(\d+)\.", version)
@@ -119,22 +147,22 @@ def tools_in(root: Path) -> Tools | None:
     return Tools((str(node),), (str(node), str(npm)))
 
 
-def build(tools: Tools) -> None:
-    with tempfile.TemporaryDirectory(prefix="penstock-graphiql-") as name:
+def build(page: Page, tools: Tools) -> None:
+    with tempfile.TemporaryDirectory(prefix="penstock-page-") as name:
         folder = Path(name)
-        copy_inputs(folder)
-        print_progress("installing npm packages")
+        copy_inputs(page, folder)
+        print_progress(page, "installing npm packages")
         run([*tools.npm, *NPM_CI], cwd=folder)
-        print_progress("bundling")
+        print_progress(page, "bundling")
         run([*tools.node, "build.mjs", "dist"], cwd=folder)
-        shutil.rmtree(DIST, ignore_errors=True)
-        shutil.copytree(folder / "dist", DIST)
-    print_progress(f"built in {DIST}")
+        shutil.rmtree(page.dist, ignore_errors=True)
+        shutil.copytree(folder / "dist", page.dist)
+    print_progress(page, f"built in {page.dist}")
 
 
-def copy_inputs(folder: Path) -> None:
-    for file in input_files():
-        target = folder / file.relative_to(HERE)
+def copy_inputs(page: Page, folder: Path) -> None:
+    for file in input_files(page):
+        target = folder / file.relative_to(page.source)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, target)
 
@@ -151,8 +179,8 @@ def run(command: list[str], *, cwd: Path) -> str:
     return done.stdout
 
 
-def print_progress(words: str) -> None:
-    sys.stdout.write(f"GraphiQL page: {words}\n")
+def print_progress(page: Page, words: str) -> None:
+    sys.stdout.write(f"{page.name}: {words}\n")
     sys.stdout.flush()
 
 

@@ -1,0 +1,141 @@
+import { Activity, Calculator, Droplets, LogOut, PlugZap, Table2, Workflow } from "lucide-react";
+import { type ReactNode, useState } from "react";
+import { Link, useLocation } from "wouter";
+import { Viewer } from "../graphql/generated/shell";
+import { formatName } from "../parts/format";
+import { useIsLost } from "./connection";
+import { useAnswer, useServices } from "./queries";
+import type { Settings } from "./settings";
+import { applyTheme, readTheme, THEMES, type Theme } from "./theme";
+
+const PLACES = [
+  { path: "/", name: "Pipelines", icon: Workflow, also: "/pipelines" },
+  { path: "/calculations", name: "Calculations", icon: Calculator },
+  { path: "/datasets", name: "Datasets", icon: Table2 },
+  { path: "/executions", name: "Executions", icon: Activity },
+] as const;
+
+interface ShellProps {
+  settings: Settings;
+  onSignOut: () => void;
+  onCaller: () => void;
+  children: ReactNode;
+}
+
+/** What is around every screen: the places, who is there, and whether the server is. */
+export function Shell({ settings, onSignOut, onCaller, children }: ShellProps) {
+  return (
+    <div className="shell">
+      <a className="skip" href="#screen">
+        To the screen
+      </a>
+      <header className="side">
+        <Link className="brand" href="/">
+          <Droplets size={22} aria-hidden /> Penstock
+        </Link>
+        <Places />
+        <div className="side-end">
+          <Identity onCaller={onCaller} />
+          <ThemeChoice />
+          {settings.graphiqlUrl ? <a href={settings.graphiqlUrl}>GraphiQL</a> : null}
+          <button type="button" className="button quiet" onClick={onSignOut}>
+            <LogOut size={16} aria-hidden /> Sign out
+          </button>
+        </div>
+      </header>
+      <main className="screen" id="screen" tabIndex={-1}>
+        {children}
+      </main>
+      <ConnectionNote />
+    </div>
+  );
+}
+
+function Places() {
+  const [location] = useLocation();
+  const isHere = (path: string, also?: string) =>
+    path === "/"
+      ? location === "/" || (also !== undefined && location.startsWith(also))
+      : location.startsWith(path);
+  return (
+    <nav aria-label="Places">
+      <ul className="places">
+        {PLACES.map(({ path, name, icon: Icon, ...more }) => (
+          <li key={path}>
+            <Link
+              href={path}
+              aria-current={
+                isHere(path, "also" in more ? more.also : undefined) ? "page" : undefined
+              }
+            >
+              <Icon size={18} aria-hidden /> {name}
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}
+
+/** Who the console acts as; on a development server, who else it can act as. */
+function Identity({ onCaller }: { onCaller: () => void }) {
+  const { api } = useServices();
+  const { data } = useAnswer(Viewer, {});
+  const { callers, actsAs } = api.session;
+  if (callers.length > 1) {
+    const choose = async (userId: string) => {
+      await api.session.actAs(userId);
+      onCaller();
+    };
+    return (
+      <label className="field">
+        <span>Act as</span>
+        <select value={actsAs} onChange={(event) => void choose(event.target.value)}>
+          {callers.map(({ userId, roles }) => (
+            <option key={userId} value={userId}>
+              {roles}
+            </option>
+          ))}
+        </select>
+      </label>
+    );
+  }
+  const roles = data?.viewer.roles.map(({ group, role }) => `${formatName(role)} of ${group}`);
+  return (
+    <p>
+      <strong>{data?.viewer.userId}</strong>
+      <br />
+      <span className="muted">{roles?.join(", ")}</span>
+    </p>
+  );
+}
+
+function ThemeChoice() {
+  const [theme, setTheme] = useState(readTheme);
+  const choose = (next: Theme) => {
+    applyTheme(next);
+    setTheme(next);
+  };
+  return (
+    <label className="field">
+      <span>Theme</span>
+      <select value={theme} onChange={(event) => choose(event.target.value as Theme)}>
+        {THEMES.map((name) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function ConnectionNote() {
+  if (!useIsLost()) return null;
+  return (
+    <p role="alert" className="note note-warn lost row middle">
+      <PlugZap size={18} aria-hidden /> The server cannot be reached. What you see stays; the
+      console goes on when it is back.
+    </p>
+  );
+}

@@ -1,0 +1,148 @@
+import {
+  keepPreviousData,
+  QueryClient,
+  useInfiniteQuery,
+  useMutation,
+  useQuery,
+  useQueryClient,
+} from "@tanstack/react-query";
+import { createContext, useContext, useEffect, useEffectEvent } from "react";
+import type { Operation } from "../graphql/operation";
+import type { Api } from "./api";
+import { Failure, isConnectionLost } from "./failure";
+import type { Live } from "./live";
+
+export interface Services {
+  readonly api: Api;
+  readonly live: Live;
+}
+
+export const ServicesContext = createContext<Services | null>(null);
+
+export function useServices(): Services {
+  const services = useContext(ServicesContext);
+  if (services === null) throw new Error("outside of the signed-in console");
+  return services;
+}
+
+export function createQueryClient(): QueryClient {
+  return new QueryClient({
+    defaultOptions: {
+      queries: {
+        // A lost connection is tried again until it is back; a refusal stays one.
+        retry: (_, error) => isConnectionLost(error),
+        retryDelay: 1000,
+        networkMode: "always",
+        refetchOnWindowFocus: false,
+        staleTime: 2_000,
+      },
+      mutations: { networkMode: "always" },
+    },
+  });
+}
+
+interface AskOptions {
+  enabled?: boolean;
+  /** Show the answer to the earlier variables until the new one is there. */
+  keep?: boolean;
+  /** Ask again after so many milliseconds. */
+  every?: number;
+}
+
+/** The answer to an operation. */
+export function useAnswer<Data, Variables>(
+  operation: Operation<Data, Variables>,
+  variables: Variables,
+  { enabled = true, keep = false, every }: AskOptions = {},
+) {
+  const { api } = useServices();
+  return useQuery<Data, Failure>({
+    queryKey: [operation.name, variables],
+    queryFn: ({ signal }) => api.run(operation, variables, signal),
+    enabled,
+    ...(keep ? { placeholderData: keepPreviousData } : {}),
+    ...(every ? { refetchInterval: every } : {}),
+  });
+}
+
+interface Connection<Node> {
+  nodes: Node[];
+  pageInfo: { hasNextPage: boolean; endCursor?: string | null };
+}
+
+/** A list page by page, each asked for when the one before is at its end. */
+export function usePages<Data, Variables extends { after?: unknown }, Node>(
+  operation: Operation<Data, Variables>,
+  variables: Variables,
+  connectionOf: (data: Data) => Connection<Node> | null | undefined,
+  { enabled = true, keep = true }: AskOptions = {},
+) {
+  const { api } = useServices();
+  const query = useInfiniteQuery({
+    queryKey: [operation.name, variables, "pages"],
+    queryFn: ({ pageParam, signal }) =>
+      api.run(operation, { ...variables, after: pageParam }, signal),
+    initialPageParam: null as string | null,
+    getNextPageParam: (last: Data) => {
+      const info = connectionOf(last)?.pageInfo;
+      return info?.hasNextPage ? info.endCursor : undefined;
+    },
+    enabled,
+    ...(keep ? { placeholderData: keepPreviousData } : {}),
+  });
+  const nodes = query.data?.pages.flatMap((page) => connectionOf(page)?.nodes ?? []);
+  return { ...query, nodes };
+}
+
+/** A mutation; when it is done the named queries are asked again, all if none are named. */
+export function useAction<Data, Variables>(
+  operation: Operation<Data, Variables>,
+  unwrap: (data: Data) => unknown = () => null,
+) {
+  const { api } = useServices();
+  const client = useQueryClient();
+  return useMutation<Data, Failure, Variables>({
+    mutationFn: async (variables) => {
+      const data = await api.run(operation, variables);
+      unwrap(data);
+      return data;
+    },
+    onSuccess: () => client.invalidateQueries(),
+  });
+}
+
+/** Run a subscription while the component is shown. */
+export function useLive<Data, Variables extends Record<string, unknown>>(
+  operation: Operation<Data, Variables>,
+  variables: Variables,
+  onData: (data: Data) => void,
+  enabled = true,
+) {
+  const { live } = useServices();
+  const handle = useEffectEvent(onData);
+  const key = JSON.stringify(variables);
+  useEffect(() => {
+    if (!enabled) return undefined;
+    let isOver = false;
+    let stop: () => void = () => undefined;
+    let timer: number | undefined;
+    const begin = () => {
+      stop = live.subscribe(
+        operation,
+        JSON.parse(key) as Variables,
+        (data) => {
+          handle(data);
+        },
+        () => {
+          if (!isOver) timer = window.setTimeout(begin, 2_000);
+        },
+      );
+    };
+    begin();
+    return () => {
+      isOver = true;
+      window.clearTimeout(timer);
+      stop();
+    };
+  }, [live, operation, key, enabled]);
+}

@@ -1,0 +1,66 @@
+// Written by `npm run generate`; do not edit.
+
+import type { Operation } from "../operation";
+import type {
+  PipelineDetailsQuery,
+  PipelineDetailsQueryVariables,
+  PipelineVersionsQuery,
+  PipelineVersionsQueryVariables,
+  PipelineDiffQuery,
+  PipelineDiffQueryVariables,
+  PipelineAccessQuery,
+  PipelineAccessQueryVariables,
+  GrantPipelineMutation,
+  GrantPipelineMutationVariables,
+  RevokePipelineMutation,
+  RevokePipelineMutationVariables,
+  PipelineExecutionsQuery,
+  PipelineExecutionsQueryVariables,
+  DeletePipelineMutation,
+  DeletePipelineMutationVariables,
+  ChangePipelineStateMutation,
+  ChangePipelineStateMutationVariables,
+} from "./types";
+
+export const PipelineDetails: Operation<PipelineDetailsQuery, PipelineDetailsQueryVariables> = {
+  id: "4b806fc8c9b791f36cb0442f1b55c1944fd73fb34394d2f2bdfdc64e2580f313",
+  name: "PipelineDetails",
+};
+export const PipelineVersions: Operation<PipelineVersionsQuery, PipelineVersionsQueryVariables> = {
+  id: "3b653bf224b273185b4bf5a108765cd4af9bd8f2d7474271ef54a91f1eda2a16",
+  name: "PipelineVersions",
+};
+export const PipelineDiff: Operation<PipelineDiffQuery, PipelineDiffQueryVariables> = {
+  id: "0160ea000e347db4b87b6dd5349a96056815c765e34a28561eafbd7646af7df1",
+  name: "PipelineDiff",
+};
+export const PipelineAccess: Operation<PipelineAccessQuery, PipelineAccessQueryVariables> = {
+  id: "2ecc1b05a3662d8e4f0ef9c0a8b8645440f9d4a8eeed9a8efe45155d6d180f50",
+  name: "PipelineAccess",
+};
+export const GrantPipeline: Operation<GrantPipelineMutation, GrantPipelineMutationVariables> = {
+  id: "f7bb56b17d2432299fc2e29aaa92ff82d6ee1c664060398853dbfa1ba9482167",
+  name: "GrantPipeline",
+};
+export const RevokePipeline: Operation<RevokePipelineMutation, RevokePipelineMutationVariables> = {
+  id: "601356f9e13ee11e2718ebbd00413ede1a2b7e78135b4450d915f64c6366c873",
+  name: "RevokePipeline",
+};
+export const PipelineExecutions: Operation<
+  PipelineExecutionsQuery,
+  PipelineExecutionsQueryVariables
+> = {
+  id: "1b82738f8a08233c2d49da4bbfc8a601416cf51c8c3ce17fa824f4b7f3c272ee",
+  name: "PipelineExecutions",
+};
+export const DeletePipeline: Operation<DeletePipelineMutation, DeletePipelineMutationVariables> = {
+  id: "ba9287c3046a3ce755a91fc81109f46730dfdc6936d2f3eb800b548043b53e62",
+  name: "DeletePipeline",
+};
+export const ChangePipelineState: Operation<
+  ChangePipelineStateMutation,
+  ChangePipelineStateMutationVariables
+> = {
+  id: "c42870f6d5d4a756caf8a405439b94998bb80d9a006f7c7ff5dd16ffeee474f7",
+  name: "ChangePipelineState",
+};

@@ -1,0 +1,43 @@
+interface Change {
+  op: string;
+  path: string;
+  before?: unknown;
+  after?: unknown;
+}
+
+/** Changes side by side: the value before, and the value after. */
+export function Differences({ changes }: { changes: readonly Change[] }) {
+  if (changes.length === 0) return <p className="muted">Nothing differs.</p>;
+  return (
+    <div className="card flush">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">What</th>
+            <th scope="col">Before</th>
+            <th scope="col">After</th>
+          </tr>
+        </thead>
+        <tbody>
+          {changes.map(({ op, path, before, after }) => (
+            <tr key={path}>
+              <td>
+                <code>{path}</code>
+              </td>
+              <td className={op === "ADD" ? "" : "was"}>
+                {op === "ADD" ? <span className="muted">–</span> : <Shown value={before} />}
+              </td>
+              <td className={op === "REMOVE" ? "" : "is"}>
+                {op === "REMOVE" ? <span className="muted">–</span> : <Shown value={after} />}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Shown({ value }: { value: unknown }) {
+  return <pre>{typeof value === "string" ? value : JSON.stringify(value, null, 1)}</pre>;
+}

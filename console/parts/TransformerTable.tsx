@@ -1,0 +1,77 @@
+import type { TransformerFactsFragment } from "../graphql/generated/types";
+import { Formula } from "./Formula";
+import { formatName } from "./format";
+
+/** The parameters of a pipeline and its transforms, each with its formula. */
+export function TransformerTable({
+  transformer,
+  group,
+}: {
+  transformer: TransformerFactsFragment;
+  group: string;
+}) {
+  return (
+    <>
+      <section className="stack tight" aria-label="Parameters">
+        <h2>Parameters</h2>
+        <div className="card flush">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Key</th>
+                <th scope="col">Label</th>
+                <th scope="col">Type</th>
+              </tr>
+            </thead>
+            <tbody>
+              {transformer.parameters.map(({ key, label, type, required, description }) => (
+                <tr key={key}>
+                  <td>
+                    <code>:{key}</code>
+                  </td>
+                  <td>
+                    {label} {description ? <p className="small muted">{description}</p> : null}
+                  </td>
+                  <td>
+                    {formatName(type)}
+                    {required ? ", required" : ""}
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      </section>
+      <section className="stack tight" aria-label="Transforms">
+        <h2>Transforms</h2>
+        <div className="card flush">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">Output</th>
+                <th scope="col">Formula</th>
+              </tr>
+            </thead>
+            <tbody>
+              {transformer.transforms.map(({ index, formula, outputs }) => (
+                <tr key={index}>
+                  <td>
+                    {outputs.map((output) => (
+                      <p key={output.index}>
+                        <strong>{output.key ?? output.label ?? `output ${index}`}</strong>{" "}
+                        <span className="small muted">{formatName(output.type)}</span>
+                      </p>
+                    ))}
+                  </td>
+                  <td>
+                    <Formula formula={formula} group={group} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      </section>
+    </>
+  );
+}

@@ -1,0 +1,29 @@
+import { useSearchParams } from "wouter";
+
+/** A parameter of the address, and what changes some of them without a new entry in the history. */
+export function useAddress() {
+  const [search, setSearch] = useSearchParams();
+  const change = (values: Readonly<Record<string, string | readonly string[] | null>>) => {
+    setSearch(
+      (present) => {
+        const next = new URLSearchParams(present);
+        for (const [name, value] of Object.entries(values)) {
+          next.delete(name);
+          if (typeof value === "string") {
+            if (value) next.set(name, value);
+          } else value?.forEach((one) => next.append(name, one));
+        }
+        return next;
+      },
+      { replace: true },
+    );
+  };
+  return { search, change };
+}
+
+export type ChangeAddress = ReturnType<typeof useAddress>["change"];
+
+/** The path of a screen about one thing. */
+export function pathOf(screen: string, id: string): string {
+  return `/${screen}/${encodeURIComponent(id)}`;
+}

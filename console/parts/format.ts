@@ -1,0 +1,59 @@
+const clock = new Intl.DateTimeFormat("en-GB", {
+  day: "numeric",
+  month: "short",
+  year: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+});
+const numbers = new Intl.NumberFormat("en-US", { maximumFractionDigits: 6 });
+
+/** A time in the reader's zone. */
+export function formatTime(time: string): string {
+  return clock.format(new Date(time));
+}
+
+/** A time in UTC, as in the API. */
+export function formatUtc(time: string): string {
+  return new Date(time).toISOString().replace("T", " ").replace("Z", " UTC");
+}
+
+export function formatNumber(value: number | string): string {
+  return numbers.format(Number(value));
+}
+
+/** Seconds as people say them. */
+export function formatDuration(seconds: number): string {
+  if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
+  if (seconds < 60) return `${Number(seconds.toFixed(1))} s`;
+  const whole = Math.round(seconds);
+  const [hours, minutes, rest] = [
+    Math.floor(whole / 3600),
+    Math.floor((whole % 3600) / 60),
+    whole % 60,
+  ];
+  return hours > 0 ? `${hours} h ${minutes} min` : `${minutes} min ${rest} s`;
+}
+
+/** The length of a track, as 3:07. */
+export function formatLength(milliseconds: number): string {
+  const seconds = Math.round(milliseconds / 1000);
+  const [minutes, rest] = [Math.floor(seconds / 60), String(seconds % 60).padStart(2, "0")];
+  if (minutes < 60) return `${minutes}:${rest}`;
+  return `${Math.floor(minutes / 60)}:${String(minutes % 60).padStart(2, "0")}:${rest}`;
+}
+
+export function formatBytes(bytes: number | string): string {
+  const units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+  let [size, unit] = [Number(bytes), 0];
+  while (size >= 1024 && unit < units.length - 1) {
+    size /= 1024;
+    unit += 1;
+  }
+  return `${unit === 0 ? size : size.toFixed(1)} ${units[unit] ?? ""}`;
+}
+
+/** `IN_PROGRESS` as `in progress`. */
+export function formatName(name: string): string {
+  return name.toLowerCase().replaceAll("_", " ");
+}

@@ -1,0 +1,84 @@
+import { Check, Copy, X } from "lucide-react";
+import { useState } from "react";
+import { formatName, formatTime, formatUtc } from "./format";
+
+/** A time in the reader's zone; UTC on hover. */
+export function Time({ at }: { at: string | null | undefined }) {
+  if (!at) return <span className="muted">–</span>;
+  return (
+    <time dateTime={at} title={formatUtc(at)}>
+      {formatTime(at)}
+    </time>
+  );
+}
+
+interface TagValue {
+  key: string;
+  value: string;
+}
+
+export function TagPills({ tags }: { tags: readonly TagValue[] }) {
+  if (tags.length === 0) return null;
+  return (
+    <ul className="pills" aria-label="Tags">
+      {tags.map(({ key, value }) => (
+        <li key={`${key}=${value}`} className="pill">
+          <b>{key}</b> {value}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+export function RemovablePill({ label, onRemove }: { label: string; onRemove: () => void }) {
+  return (
+    <span className="pill">
+      {label}
+      <button type="button" aria-label={`Remove ${label}`} onClick={onRemove}>
+        <X size={14} aria-hidden />
+      </button>
+    </span>
+  );
+}
+
+const TONES: Readonly<Record<string, string>> = {
+  SUCCESS: "good",
+  ENABLED: "good",
+  DONE: "good",
+  LOADED: "good",
+  READY: "good",
+  FAILED: "bad",
+  DISABLED: "bad",
+  IN_PROGRESS: "busy",
+  RUNNING: "busy",
+  PROCESSING: "busy",
+  LOADING: "busy",
+  WAITING: "warn",
+  FROZEN: "warn",
+  PENDING: "warn",
+};
+
+/** A state, in colour and in words. */
+export function StateBadge({ state }: { state: string }) {
+  return <span className={`badge ${TONES[state] ?? ""}`}>{formatName(state)}</span>;
+}
+
+export function CopyButton({ text, what }: { text: string; what: string }) {
+  const [isCopied, setCopied] = useState(false);
+  const copy = async () => {
+    await navigator.clipboard.writeText(text);
+    setCopied(true);
+    window.setTimeout(() => setCopied(false), 2_000);
+  };
+  const Icon = isCopied ? Check : Copy;
+  return (
+    <button
+      type="button"
+      className="button quiet icon"
+      aria-label={isCopied ? `Copied ${what}` : `Copy ${what}`}
+      onClick={() => void copy()}
+    >
+      <Icon size={16} aria-hidden />
+    </button>
+  );
+}

@@ -1,0 +1,133 @@
+import { CircleAlert, Inbox, LoaderCircle, ShieldX } from "lucide-react";
+import { type ReactNode, useEffect, useState } from "react";
+import { failureOf } from "../app/failure";
+
+/** Words for something that takes time; nothing for what is there at once. */
+export function Loading({ what }: { what: string }) {
+  const [isSlow, setSlow] = useState(false);
+  useEffect(() => {
+    const timer = window.setTimeout(() => setSlow(true), 200);
+    return () => window.clearTimeout(timer);
+  }, []);
+  return (
+    <p role="status" className="row middle muted">
+      {isSlow ? (
+        <>
+          <LoaderCircle className="spin" size={18} aria-hidden /> Loading {what}…
+        </>
+      ) : (
+        <span className="visually-hidden">Loading {what}…</span>
+      )}
+    </p>
+  );
+}
+
+/** A failure in the API's words, with the page about its code. */
+export function Problem({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
+  const failure = failureOf(error);
+  const isDenied = failure.code === "FORBIDDEN" || failure.code === "UNAUTHENTICATED";
+  const Icon = isDenied ? ShieldX : CircleAlert;
+  return (
+    <div role="alert" className="note note-bad">
+      <p className="row middle">
+        <Icon size={18} aria-hidden />
+        <strong className="grow">{failure.message}</strong>
+      </p>
+      {failure.problems.map((problem, index) => (
+        <div key={index} className="small">
+          {problem.path.join(".")}: {problem.message}
+          {problem.excerpt ? <pre>{problem.excerpt}</pre> : null}
+        </div>
+      ))}
+      <p className="small muted row middle">
+        {failure.docUrl ? (
+          <a href={failure.docUrl} target="_blank" rel="noreferrer">
+            {failure.code}
+          </a>
+        ) : (
+          <span>{failure.code}</span>
+        )}
+        {failure.requestId ? <span>request {failure.requestId}</span> : null}
+        {onRetry ? (
+          <button type="button" className="button quiet" onClick={onRetry}>
+            Try again
+          </button>
+        ) : null}
+      </p>
+    </div>
+  );
+}
+
+interface EmptyProps {
+  title: string;
+  /** Whether it stands for the whole screen. */
+  isScreen?: boolean;
+  children?: ReactNode;
+}
+
+/** What stands in place of a list that has no entries. */
+export function Empty({ title, isScreen = false, children }: EmptyProps) {
+  return (
+    <div className="drop">
+      <Inbox size={28} aria-hidden />
+      {isScreen ? <h1>{title}</h1> : <h2>{title}</h2>}
+      {children}
+    </div>
+  );
+}
+
+interface Query<Data> {
+  data: Data | undefined;
+  error: unknown;
+  refetch: () => unknown;
+}
+
+/** The answer of a query, or words while it is asked and if it is refused. */
+export function Answered<Data>({
+  query,
+  what,
+  children,
+}: {
+  query: Query<Data>;
+  what: string;
+  children: (data: Data) => ReactNode;
+}) {
+  if (query.error && query.data === undefined) {
+    if (failureOf(query.error).code === "NOT_FOUND") {
+      return <Missing what={what.replace(/^the /, "")} />;
+    }
+    return <Problem error={query.error} onRetry={() => void query.refetch()} />;
+  }
+  if (query.data === undefined) return <Loading what={what} />;
+  return <>{children(query.data)}</>;
+}
+
+/** What stands in place of something that is not there, or not for this caller. */
+export function Missing({ what }: { what: string }) {
+  return (
+    <Empty title={`There is no such ${what}`} isScreen>
+      <p>It was deleted, or you have no role in a group that sees it.</p>
+    </Empty>
+  );
+}
+
+interface Paged {
+  hasNextPage: boolean;
+  isFetchingNextPage: boolean;
+  fetchNextPage: () => unknown;
+}
+
+/** The button for the next page of a list, while there is one. */
+export function More({ pages, what }: { pages: Paged; what: string }) {
+  if (!pages.hasNextPage) return null;
+  return (
+    <button
+      type="button"
+      className="button"
+      disabled={pages.isFetchingNextPage}
+      onClick={() => void pages.fetchNextPage()}
+    >
+      {pages.isFetchingNextPage ? `Loading ${what}…` : `More ${what}`}
+    </button>
+  );
+}

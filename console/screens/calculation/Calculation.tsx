@@ -1,0 +1,95 @@
+import { Link } from "wouter";
+import { useAnswer } from "../../app/queries";
+import { CalculationDetails } from "../../graphql/generated/calculation";
+import type { CalculationDetailsQuery } from "../../graphql/generated/types";
+import { useAddress } from "../../parts/address";
+import { Formula } from "../../parts/Formula";
+import { formatName } from "../../parts/format";
+import { CopyButton, StateBadge, TagPills, Time } from "../../parts/marks";
+import { Answered, Missing } from "../../parts/state";
+import { TimeField } from "../../parts/TimeRange";
+import { useTitle } from "../../parts/title";
+import { TryOut } from "./TryOut";
+
+type Shown = NonNullable<CalculationDetailsQuery["calculation"]>;
+
+/** A calculation: its formula, its versions, and what it gives for values of the reader's. */
+export default function Calculation({ id }: { id: string }) {
+  const { search, change } = useAddress();
+  const asAt = search.get("at");
+  const query = useAnswer(CalculationDetails, { id, asAt }, { keep: true });
+  useTitle(query.data?.calculation?.name);
+  return (
+    <Answered query={query} what="the calculation">
+      {({ calculation }) =>
+        calculation ? (
+          <>
+            <Head calculation={calculation} />
+            <TimeField label="As it was at" value={asAt} onChange={(at) => change({ at })} />
+            <Formula formula={calculation.formula} group={calculation.owner} />
+            <p className="muted">
+              Gives {calculation.outputs.map(({ key, label }) => label ?? key).join(", ")}.
+            </p>
+            <TryOut
+              input={{ id, version: calculation.version }}
+              parameters={calculation.parameters}
+            />
+            <Versions calculation={calculation} />
+          </>
+        ) : (
+          <Missing what="calculation" />
+        )
+      }
+    </Answered>
+  );
+}
+
+function Head({ calculation }: { calculation: Shown }) {
+  const { id, name, summary, description, owner, version, state, tags } = calculation;
+  return (
+    <header>
+      <div className="stack tight grow">
+        <p className="crumbs">
+          <Link href="/calculations">Calculations</Link> · {owner}
+        </p>
+        <h1>{name}</h1>
+        {summary ? <p>{summary}</p> : null}
+        {description ? <p className="muted">{description}</p> : null}
+        <p className="row middle">
+          <StateBadge state={state} />
+          <span className="muted">version {version}</span>
+          <CopyButton text={id} what="the id" />
+        </p>
+        <TagPills tags={tags} />
+      </div>
+    </header>
+  );
+}
+
+function Versions({ calculation }: { calculation: Shown }) {
+  return (
+    <section className="stack tight" aria-label="Versions">
+      <h2>Versions</h2>
+      <div className="card flush">
+        <table>
+          <tbody>
+            {calculation.versions.nodes.map(({ version, formula, updatedAt, updatedBy }) => (
+              <tr key={version}>
+                <td className="number">{version}</td>
+                <td>
+                  <code>{formula}</code>
+                </td>
+                <td>
+                  <Time at={updatedAt} /> <span className="muted">by {updatedBy}</span>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <p className="small muted">
+        {formatName(calculation.state)}; changed by {calculation.updatedBy}
+      </p>
+    </section>
+  );
+}

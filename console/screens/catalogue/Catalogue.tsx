@@ -1,0 +1,239 @@
+import { useDeferredValue, useState } from "react";
+import { Link } from "wouter";
+import { useLive, usePages, useServices } from "../../app/queries";
+import {
+  CatalogueCalculations,
+  CatalogueChanges,
+  CatalogueDatasets,
+  CataloguePipelines,
+} from "../../graphql/generated/catalogue";
+import type { Order } from "../../graphql/generated/types";
+import { pathOf, useAddress } from "../../parts/address";
+import { Field, GroupField } from "../../parts/fields";
+import { formatNumber } from "../../parts/format";
+import { RemovablePill, StateBadge, TagPills, Time } from "../../parts/marks";
+import { Empty, Loading, More, Problem } from "../../parts/state";
+import { useTitle } from "../../parts/title";
+import { ExecutionDots, type DottedExecution } from "./ExecutionDots";
+import { Facets } from "./Facets";
+import {
+  type Filter,
+  type Mode,
+  MODES,
+  readFilter,
+  toggleTag,
+  toInput,
+  writeTag,
+} from "./tagFilter";
+
+const KINDS = {
+  PIPELINE: {
+    title: "Pipelines",
+    one: "pipeline",
+    path: "pipelines",
+    operation: CataloguePipelines,
+    command: "penstock seed",
+  },
+  CALCULATION: {
+    title: "Calculations",
+    one: "calculation",
+    path: "calculations",
+    operation: CatalogueCalculations,
+    command: "penstock seed",
+  },
+  REFERENCE_DATASET: {
+    title: "Datasets",
+    one: "dataset",
+    path: "datasets",
+    operation: CatalogueDatasets,
+    command: "penstock seed",
+  },
+} as const;
+
+export type Kind = keyof typeof KINDS;
+
+interface Entry {
+  id: string;
+  name: string;
+  description?: string | null;
+  state: string;
+  owner: string;
+  updatedAt: string;
+  tags: readonly { key: string; value: string }[];
+  executions?: { nodes: readonly DottedExecution[] };
+}
+
+interface Page {
+  list: { nodes: Entry[]; pageInfo: { hasNextPage: boolean; endCursor?: string | null } };
+}
+
+/** Everything of a kind that the caller may see, found by tags, group and name. */
+export default function Catalogue({ kind }: { kind: Kind }) {
+  const { title, operation } = KINDS[kind];
+  useTitle(title);
+  const { search, change } = useAddress();
+  const filter = readFilter(search);
+  const [typed, setTyped] = useState(search.get("name") ?? "");
+  const name = useDeferredValue(typed);
+  const scope = { group: search.get("group"), below: search.get("below") !== "no" };
+  const order: Order = search.get("order") === "oldest" ? "OLDEST_FIRST" : "NEWEST_FIRST";
+  const tags = toInput(filter);
+  const variables = {
+    ...scope,
+    tags,
+    order,
+    name: name.trim() ? { startsWith: name.trim() } : null,
+  };
+  const pages = usePages(
+    operation as typeof CataloguePipelines,
+    variables,
+    (page) => (page as Page).list,
+  );
+  useLive(CatalogueChanges, scope, () => void pages.refetch(), kind === "PIPELINE");
+  const filterBy = (mode: Mode, tag: { key: string; value: string }) =>
+    change(written(toggleTag(filter, mode, tag)));
+  return (
+    <>
+      <header>
+        <div>
+          <h1>{title}</h1>
+          <SearchCost name={operation.name} key={pages.dataUpdatedAt} />
+        </div>
+      </header>
+      <search className="row">
+        <Field label="Name begins with" className="grow">
+          <input
+            type="search"
+            value={typed}
+            onChange={(event) => {
+              setTyped(event.target.value);
+              change({ name: event.target.value || null });
+            }}
+          />
+        </Field>
+        <GroupField
+          value={scope.group ?? ""}
+          placeholder="all of your group"
+          onChange={(path) => change({ group: path || null })}
+        />
+        <label className="check">
+          <input
+            type="checkbox"
+            checked={scope.below}
+            onChange={(event) => change({ below: event.target.checked ? null : "no" })}
+          />
+          with groups below
+        </label>
+        <Field label="Order">
+          <select
+            value={order}
+            onChange={(event) =>
+              change({ order: event.target.value === "OLDEST_FIRST" ? "oldest" : null })
+            }
+          >
+            <option value="NEWEST_FIRST">newest first</option>
+            <option value="OLDEST_FIRST">oldest first</option>
+          </select>
+        </Field>
+      </search>
+      <FilterPills filter={filter} onRemove={filterBy} />
+      <div className="split">
+        <Facets kind={kind} scope={scope} filter={filter} onChoose={filterBy} />
+        <section aria-label={title} className="stack">
+          {pages.error && !pages.nodes ? (
+            <Problem error={pages.error} onRetry={() => void pages.refetch()} />
+          ) : null}
+          {pages.nodes ? null : pages.error ? null : <Loading what={title.toLowerCase()} />}
+          {pages.nodes?.length === 0 ? (
+            <NothingFound kind={kind} isFiltered={tags !== null || Boolean(variables.name)} />
+          ) : null}
+          <ul className="cards">
+            {pages.nodes?.map((entry) => (
+              <EntryCard key={entry.id} entry={entry} path={KINDS[kind].path} />
+            ))}
+          </ul>
+          <More pages={pages} what={title.toLowerCase()} />
+        </section>
+      </div>
+    </>
+  );
+}
+
+function written(filter: Filter) {
+  return Object.fromEntries(MODES.map((mode) => [mode, filter[mode].map(writeTag)]));
+}
+
+/** What the shown search cost. */
+function SearchCost({ name }: { name: string }) {
+  const { api } = useServices();
+  const paid = api.costs.find((one) => one.name === name);
+  if (!paid) return null;
+  return (
+    <p className="small muted">
+      This search cost {paid.requested} units and read {formatNumber(paid.rcu)} read units.
+    </p>
+  );
+}
+
+const WORDS: Readonly<Record<Mode, string>> = { all: "", any: "any of: ", none: "not: " };
+
+interface FilterPillsProps {
+  filter: Filter;
+  onRemove: (mode: Mode, tag: { key: string; value: string }) => void;
+}
+
+function FilterPills({ filter, onRemove }: FilterPillsProps) {
+  const chosen = MODES.flatMap((mode) => filter[mode].map((tag) => ({ mode, tag })));
+  if (chosen.length === 0) return null;
+  return (
+    <ul className="pills" aria-label="Filter">
+      {chosen.map(({ mode, tag }) => (
+        <li key={`${mode} ${writeTag(tag)}`}>
+          <RemovablePill
+            label={`${WORDS[mode]}${tag.key} ${tag.value}`}
+            onRemove={() => onRemove(mode, tag)}
+          />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function EntryCard({ entry, path }: { entry: Entry; path: string }) {
+  return (
+    <li className="card item">
+      <div className="row">
+        <Link href={pathOf(path, entry.id)}>
+          <strong>{entry.name}</strong>
+        </Link>
+        <span className="row middle">
+          {entry.executions ? <ExecutionDots executions={entry.executions.nodes} /> : null}
+          {entry.state === "ENABLED" ? null : <StateBadge state={entry.state} />}
+        </span>
+      </div>
+      {entry.description ? <p className="muted">{entry.description}</p> : null}
+      <TagPills tags={entry.tags} />
+      <p className="small muted">
+        {entry.owner} · changed <Time at={entry.updatedAt} />
+      </p>
+    </li>
+  );
+}
+
+function NothingFound({ kind, isFiltered }: { kind: Kind; isFiltered: boolean }) {
+  const { title, one, command } = KINDS[kind];
+  if (isFiltered) {
+    return (
+      <Empty title={`No ${one} carries all of this`}>
+        <p>Remove a tag above, or ask for the groups below too.</p>
+      </Empty>
+    );
+  }
+  return (
+    <Empty title={`No ${title.toLowerCase()} yet`}>
+      <p>
+        <code>{command}</code> fills the catalogue with samples.
+      </p>
+    </Empty>
+  );
+}

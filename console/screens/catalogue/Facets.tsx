@@ -1,0 +1,120 @@
+import { ChevronDown, ChevronRight } from "lucide-react";
+import { useState } from "react";
+import { useAnswer, usePages } from "../../app/queries";
+import { FacetKeys, FacetValues } from "../../graphql/generated/catalogue";
+import { Field } from "../../parts/fields";
+import { Loading, More, Problem } from "../../parts/state";
+import type { Kind } from "./Catalogue";
+import { type Filter, type FilterTag, type Mode, MODES, modeOf, toInput } from "./tagFilter";
+
+interface FacetsProps {
+  kind: Kind;
+  scope: { group: string | null; below: boolean };
+  filter: Filter;
+  onChoose: (mode: Mode, tag: FilterTag) => void;
+}
+
+/** The tags of what is found, by key and level, with how many carry each under the filter. */
+export function Facets(props: FacetsProps) {
+  const { kind, scope, filter } = props;
+  const [mode, setMode] = useState<Mode>("all");
+  const variables = { kind, ...scope, tags: toInput(filter) };
+  const { data, error, refetch } = useAnswer(FacetKeys, variables, { keep: true });
+  if (error && !data) return <Problem error={error} onRetry={() => void refetch()} />;
+  if (!data) return <Loading what="tags" />;
+  return (
+    <aside className="card stack tight" aria-label="Tags">
+      <Field label="A chosen tag is">
+        <select value={mode} onChange={(event) => setMode(event.target.value as Mode)}>
+          {MODES.map((one) => (
+            <option key={one} value={one}>
+              {{ all: "required (ALL)", any: "one of several (ANY)", none: "excluded (NONE)" }[one]}
+            </option>
+          ))}
+        </select>
+      </Field>
+      {data.tagKeys.nodes.length === 0 ? <p className="muted">No tags here.</p> : null}
+      {data.tagKeys.nodes.map(({ key, label, count }) => (
+        <FacetKey key={key} {...props} mode={mode} tagKey={key} label={label} count={count} />
+      ))}
+      {data.tagKeys.isComplete ? null : (
+        <p className="small muted">There is more than can be counted at once; narrow the search.</p>
+      )}
+    </aside>
+  );
+}
+
+interface FacetKeyProps extends FacetsProps {
+  mode: Mode;
+  tagKey: string;
+  label: string;
+  count?: number | null;
+}
+
+function FacetKey({ label, count, ...props }: FacetKeyProps) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <details className="facet" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>
+        {label} <span className="muted small">{count ?? ""}</span>
+      </summary>
+      {isOpen ? <FacetLevel {...props} parent={null} /> : null}
+    </details>
+  );
+}
+
+interface FacetLevelProps extends FacetsProps {
+  mode: Mode;
+  tagKey: string;
+  parent: string | null;
+}
+
+function FacetLevel(props: FacetLevelProps) {
+  const { kind, scope, filter, mode, tagKey, parent, onChoose } = props;
+  const [opened, setOpened] = useState<string | null>(null);
+  const variables = { kind, ...scope, tags: toInput(filter), key: tagKey, parent };
+  const pages = usePages(FacetValues, variables, (page) => page.tagValues);
+  if (!pages.nodes) {
+    return pages.error ? <Problem error={pages.error} /> : <Loading what="values" />;
+  }
+  return (
+    <ul>
+      {pages.nodes.map(({ value, label, count, hasChildren }) => {
+        const tag = { key: tagKey, value };
+        const isOpen = opened === value;
+        return (
+          <li key={value}>
+            <div className="level">
+              <button
+                type="button"
+                className="choose"
+                aria-pressed={modeOf(filter, tag) !== null}
+                onClick={() => onChoose(modeOf(filter, tag) ?? mode, tag)}
+              >
+                <span>{label}</span>
+                <span className="muted">{count ?? ""}</span>
+              </button>
+              {hasChildren ? (
+                <button
+                  type="button"
+                  className="button quiet icon"
+                  aria-expanded={isOpen}
+                  aria-label={`Below ${label}`}
+                  onClick={() => setOpened(isOpen ? null : value)}
+                >
+                  {isOpen ? (
+                    <ChevronDown size={16} aria-hidden />
+                  ) : (
+                    <ChevronRight size={16} aria-hidden />
+                  )}
+                </button>
+              ) : null}
+            </div>
+            {isOpen ? <FacetLevel {...props} parent={value} /> : null}
+          </li>
+        );
+      })}
+      <More pages={pages} what="values" />
+    </ul>
+  );
+}

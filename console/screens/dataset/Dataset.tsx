@@ -1,0 +1,91 @@
+import { Download } from "lucide-react";
+import { Link } from "wouter";
+import { useAnswer } from "../../app/queries";
+import { DatasetDetails } from "../../graphql/generated/dataset";
+import { useAddress } from "../../parts/address";
+import { formatBytes, formatName, formatNumber } from "../../parts/format";
+import { CopyButton, StateBadge, TagPills, Time } from "../../parts/marks";
+import { Answered, Missing } from "../../parts/state";
+import { TimeField } from "../../parts/TimeRange";
+import { useTitle } from "../../parts/title";
+
+/** A reference dataset: its columns, its versions and its file. */
+export default function Dataset({ id }: { id: string }) {
+  const { search, change } = useAddress();
+  const asAt = search.get("at");
+  const query = useAnswer(DatasetDetails, { id, asAt }, { keep: true });
+  useTitle(query.data?.referenceDataset?.name);
+  return (
+    <Answered query={query} what="the dataset">
+      {({ referenceDataset: dataset }) =>
+        dataset ? (
+          <>
+            <header>
+              <div className="stack tight grow">
+                <p className="crumbs">
+                  <Link href="/datasets">Datasets</Link> · {dataset.owner}
+                </p>
+                <h1>{dataset.name}</h1>
+                {dataset.description ? <p>{dataset.description}</p> : null}
+                <p className="row middle">
+                  <StateBadge state={dataset.state} />
+                  <span className="muted">version {dataset.version}</span>
+                  <CopyButton text={dataset.id} what="the id" />
+                </p>
+                <TagPills tags={dataset.tags} />
+              </div>
+              {dataset.download.url ? (
+                <a className="button" href={dataset.download.url} download>
+                  <Download size={16} aria-hidden /> Download CSV
+                </a>
+              ) : null}
+            </header>
+            <TimeField label="As it was at" value={asAt} onChange={(at) => change({ at })} />
+            <p>
+              {formatNumber(dataset.content.rowCount)} rows,{" "}
+              {formatBytes(dataset.content.sizeBytes)}, found by{" "}
+              <code>{dataset.content.keyColumn}</code>
+            </p>
+            <div className="card flush">
+              <table>
+                <thead>
+                  <tr>
+                    <th scope="col">Column</th>
+                    <th scope="col">Type</th>
+                    <th scope="col">Description</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {dataset.content.columns.map(({ name, type, description }) => (
+                    <tr key={name}>
+                      <td>
+                        <code>{name}</code>
+                      </td>
+                      <td>{formatName(type)}</td>
+                      <td>{description}</td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </div>
+            <section className="stack tight" aria-label="Versions">
+              <h2>Versions</h2>
+              <ul className="cards">
+                {dataset.versions.nodes.map(
+                  ({ id: version, version: number, updatedAt, updatedBy }) => (
+                    <li key={version} className="card">
+                      {number}, <Time at={updatedAt} />{" "}
+                      <span className="muted">by {updatedBy}</span>
+                    </li>
+                  ),
+                )}
+              </ul>
+            </section>
+          </>
+        ) : (
+          <Missing what="dataset" />
+        )
+      }
+    </Answered>
+  );
+}

@@ -1,0 +1,297 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { Download, Play, Square } from "lucide-react";
+import { Link } from "wouter";
+import { payloadOf } from "../../app/failure";
+import { useAction, useAnswer, useLive } from "../../app/queries";
+import {
+  CancelExecution,
+  ExecutionDetails,
+  ExecutionLive,
+  RetryExecution,
+} from "../../graphql/generated/execution";
+import type { ExecutionDetailsQuery, ExecutionFactsFragment } from "../../graphql/generated/types";
+import { pathOf } from "../../parts/address";
+import { formatBytes, formatDuration, formatName, formatNumber } from "../../parts/format";
+import { CopyButton, StateBadge, TagPills, Time } from "../../parts/marks";
+import { RowsTable } from "../../parts/RowsTable";
+import { Answered, Missing, Problem } from "../../parts/state";
+import { useTitle } from "../../parts/title";
+import { RejectedRows } from "./RejectedRows";
+
+type Details = NonNullable<ExecutionDetailsQuery["execution"]>;
+
+const isOpen = ({ state }: { state: string }) => state === "WAITING" || state === "IN_PROGRESS";
+
+/** One execution: who, when, how far, what came out, and what was rejected. */
+export default function Execution({ id }: { id: string }) {
+  const client = useQueryClient();
+  const query = useAnswer(ExecutionDetails, { id });
+  const present = query.data?.execution;
+  useTitle(present ? `Execution of ${present.pipeline.name}` : "Execution");
+  useLive(
+    ExecutionLive,
+    { id },
+    ({ executionProgress }) => {
+      client.setQueryData<ExecutionDetailsQuery>([ExecutionDetails.name, { id }], (before) =>
+        before?.execution
+          ? { ...before, execution: { ...before.execution, ...executionProgress } }
+          : before,
+      );
+      if (!isOpen(executionProgress)) void query.refetch();
+    },
+    present != null && isOpen(present),
+  );
+  return (
+    <Answered query={query} what="the execution">
+      {({ execution }) =>
+        execution ? <Shown execution={execution} /> : <Missing what="execution" />
+      }
+    </Answered>
+  );
+}
+
+function Shown({ execution }: { execution: Details }) {
+  const { pipeline } = execution;
+  return (
+    <>
+      <header>
+        <div className="stack tight">
+          <p className="crumbs">
+            <Link href="/executions">Executions</Link> of{" "}
+            <Link href={pathOf("pipelines", pipeline.id)}>{pipeline.name}</Link> ({pipeline.owner})
+          </p>
+          <h1>{execution.input.name ?? "Rows of a request"}</h1>
+          <p className="row middle">
+            <StateBadge state={execution.state} />
+            <span className="muted">version {execution.pipelineVersion}</span>
+            <CopyButton text={execution.id} what="the id" />
+          </p>
+        </div>
+        <Actions execution={execution} />
+      </header>
+      {execution.stateMessage ? (
+        <p className="note note-warn">
+          {execution.code ? <code>{execution.code}</code> : null} {execution.stateMessage}
+        </p>
+      ) : null}
+      <Progress execution={execution} />
+      <div className="halves">
+        <Facts execution={execution} />
+        <Files execution={execution} />
+      </div>
+      {execution.results ? <InlineResults results={execution.results} /> : null}
+      {Number(execution.progress?.rowsFailed ?? 0) > 0 && execution.errorsDownload?.url ? (
+        <RejectedRows
+          url={execution.errorsDownload.url}
+          pipeline={pipeline.id}
+          version={execution.pipelineVersion}
+        />
+      ) : null}
+      <Pins execution={execution} />
+      <History execution={execution} />
+    </>
+  );
+}
+
+function Actions({ execution }: { execution: Details }) {
+  const cancel = useAction(CancelExecution, (data) => payloadOf(data.cancelExecution));
+  const retry = useAction(RetryExecution, (data) => payloadOf(data.retryExecution));
+  const variables = { input: { id: execution.id } };
+  const canRetry = execution.state === "FAILED" || execution.state === "CANCELLED";
+  const error = cancel.error ?? retry.error;
+  return (
+    <div className="stack tight">
+      <div className="row">
+        {isOpen(execution) ? (
+          <button
+            type="button"
+            className="button danger"
+            disabled={cancel.isPending}
+            onClick={() => cancel.mutate(variables)}
+          >
+            <Square size={16} aria-hidden /> Cancel
+          </button>
+        ) : null}
+        {canRetry ? (
+          <button
+            type="button"
+            className="button primary"
+            disabled={retry.isPending}
+            onClick={() => retry.mutate(variables)}
+          >
+            <Play size={16} aria-hidden /> Try again
+          </button>
+        ) : null}
+      </div>
+      {error ? <Problem error={error} /> : null}
+    </div>
+  );
+}
+
+function Progress({ execution }: { execution: ExecutionFactsFragment }) {
+  const { progress } = execution;
+  const total = Number(progress?.bytesTotal ?? 0);
+  return (
+    <section className="card stack tight" aria-label="Progress">
+      {execution.state === "WAITING" ? (
+        <p>
+          {execution.readyAt
+            ? `Waits for a worker${execution.queuePosition == null ? "" : `, as number ${execution.queuePosition} of the queue`}.`
+            : "Waits for its input."}
+        </p>
+      ) : null}
+      {execution.state === "IN_PROGRESS" && total > 0 ? (
+        <progress
+          aria-label="Input that was read"
+          max={total}
+          value={Number(progress?.bytesRead ?? 0)}
+        />
+      ) : null}
+      <dl className="figures">
+        <Figure name="Rows done" value={formatNumber(progress?.rowsSucceeded ?? 0)} />
+        <Figure name="Rejected rows" value={formatNumber(progress?.rowsFailed ?? 0)} />
+        {progress?.rowsPerSecond ? (
+          <Figure name="Rows a second" value={formatNumber(Math.round(progress.rowsPerSecond))} />
+        ) : null}
+        {execution.state === "IN_PROGRESS" && progress?.etaSeconds != null ? (
+          <Figure name="Time left" value={formatDuration(progress.etaSeconds)} />
+        ) : null}
+        {execution.durationSeconds == null ? null : (
+          <Figure name="Took" value={formatDuration(execution.durationSeconds)} />
+        )}
+      </dl>
+    </section>
+  );
+}
+
+function Figure({ name, value }: { name: string; value: string }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+    </div>
+  );
+}
+
+function Facts({ execution }: { execution: Details }) {
+  const facts: [string, string | null | undefined, string | null | undefined][] = [
+    ["Created", execution.createdAt, execution.createdBy],
+    ["Ready", execution.readyAt, execution.startedBy],
+    ["Began", execution.startedAt, execution.attempts.at(-1)?.worker],
+    ["Ended", execution.finishedAt, execution.cancelledBy],
+  ];
+  return (
+    <section className="card stack tight" aria-label="Times">
+      <h2>Times</h2>
+      <dl className="facts">
+        {facts.map(([name, at, by]) => (
+          <div key={name} style={{ display: "contents" }}>
+            <dt>{name}</dt>
+            <dd>
+              <Time at={at} /> {at && by ? <span className="muted">by {by}</span> : null}
+            </dd>
+          </div>
+        ))}
+      </dl>
+      <TagPills tags={execution.tags} />
+      {execution.reusedFrom ? (
+        <p className="note">
+          The same work was done before: the result is that of{" "}
+          <Link href={pathOf("executions", execution.reusedFrom.id)}>an earlier execution</Link>.
+        </p>
+      ) : null}
+    </section>
+  );
+}
+
+function Files({ execution }: { execution: Details }) {
+  const files = [
+    ["Output", execution.outputDownload],
+    ["Rejected rows", execution.errorsDownload],
+  ] as const;
+  return (
+    <section className="card stack tight" aria-label="Files">
+      <h2>Files</h2>
+      <p>
+        Input: {execution.input.name ?? "rows of a request"}{" "}
+        {execution.input.sizeBytes == null ? null : (
+          <span className="muted">{formatBytes(execution.input.sizeBytes)}</span>
+        )}
+      </p>
+      {files.map(([name, file]) =>
+        file?.url ? (
+          <a key={name} className="button" href={file.url} download>
+            <Download size={16} aria-hidden /> {name}
+            {file.sizeBytes == null ? null : (
+              <span className="muted">{formatBytes(file.sizeBytes)}</span>
+            )}
+          </a>
+        ) : (
+          <p key={name} className="muted">
+            {name}: {file?.status === "GONE" ? "no longer kept" : "not there yet"}
+          </p>
+        ),
+      )}
+    </section>
+  );
+}
+
+function InlineResults({ results }: { results: NonNullable<Details["results"]> }) {
+  return (
+    <section className="stack tight" aria-label="Results">
+      <h2>Results</h2>
+      <RowsTable rows={results.rows} />
+      {results.problems.length > 0 ? (
+        <ul>
+          {results.problems.map((problem, index) => (
+            <li key={index}>
+              Row {problem.row}
+              {problem.column ? `, ${problem.column}` : ""}: {problem.message}{" "}
+              <code>{problem.code}</code>
+            </li>
+          ))}
+        </ul>
+      ) : null}
+    </section>
+  );
+}
+
+function Pins({ execution }: { execution: Details }) {
+  if (execution.pins.length === 0) return null;
+  return (
+    <section className="stack tight" aria-label="Pins">
+      <h2>What it used</h2>
+      <ul className="pills">
+        {execution.pins.map(({ kind, id, version, name }) => (
+          <li key={id} className="pill">
+            <b>{formatName(kind)}</b> {name}, version {version}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function History({ execution }: { execution: Details }) {
+  return (
+    <section className="stack tight" aria-label="History">
+      <h2>What happened</h2>
+      <div className="card flush">
+        <table>
+          <tbody>
+            {execution.timeline.nodes.map(({ seq, happening, at, by, note }) => (
+              <tr key={seq}>
+                <td>{formatName(happening)}</td>
+                <td>
+                  <Time at={at} />
+                </td>
+                <td>{by}</td>
+                <td className="muted">{note}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,92 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "wouter";
+import { useAnswer } from "../../app/queries";
+import { PinnedTransforms } from "../../graphql/generated/execution";
+import { pathOf } from "../../parts/address";
+import { readCsv } from "../../parts/csv";
+import { parametersOf } from "../../parts/formulas";
+import { Answered } from "../../parts/state";
+
+const MOST_ROWS = 100;
+const MOST_BYTES = 128 * 1024;
+
+interface RejectedRowsProps {
+  url: string;
+  pipeline: string;
+  version: number;
+}
+
+/** The first rejected rows, read by a range of the file, each with the formula that rejected it. */
+export function RejectedRows({ url, pipeline, version }: RejectedRowsProps) {
+  const query = useQuery({
+    queryKey: ["rejected rows", pipeline, version, new URL(url, location.href).pathname],
+    queryFn: () => readStart(url),
+  });
+  const { data } = useAnswer(PinnedTransforms, { id: pipeline, version });
+  const transforms = data?.pipeline?.versionNumbered?.transformer.transforms ?? [];
+  // A row is rejected in an output, or in a parameter that a formula reads.
+  const formulaOf = (column: string) =>
+    (
+      transforms.find(({ index, outputs }) =>
+        [`output ${index}`, ...outputs.map(({ key }) => key)].includes(column),
+      ) ?? transforms.find(({ formula }) => parametersOf(formula).includes(column))
+    )?.formula;
+  return (
+    <section className="stack tight" aria-label="Rejected rows">
+      <h2>Rejected rows</h2>
+      <Answered query={query} what="rejected rows">
+        {(rows) => (
+          <div
+            className="card flush scroller"
+            tabIndex={0}
+            role="region"
+            aria-label="First rejected rows"
+          >
+            <table>
+              <thead>
+                <tr>
+                  <th scope="col" className="number">
+                    Row
+                  </th>
+                  <th scope="col">Column</th>
+                  <th scope="col">Why</th>
+                  <th scope="col">Formula</th>
+                </tr>
+              </thead>
+              <tbody>
+                {rows.map(([row = "", column = "", code = "", message = ""], index) => (
+                  <tr key={index}>
+                    <td className="number">{row}</td>
+                    <td>{column}</td>
+                    <td>
+                      {message} <code className="muted">{code}</code>
+                    </td>
+                    <td>
+                      {formulaOf(column) ? (
+                        <Link href={pathOf("pipelines", pipeline)}>
+                          <code>{formulaOf(column)}</code>
+                        </Link>
+                      ) : (
+                        <span className="muted">–</span>
+                      )}
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )}
+      </Answered>
+    </section>
+  );
+}
+
+async function readStart(url: string): Promise<string[][]> {
+  const answer = await fetch(url, { headers: { range: `bytes=0-${MOST_BYTES - 1}` } });
+  if (!answer.ok) throw new Error(`The file of rejected rows answers with ${answer.status}.`);
+  const isWhole = answer.status === 200;
+  const text = await answer.text();
+  // A range may end within a line.
+  const whole = isWhole || text.length < MOST_BYTES ? text : text.slice(0, text.lastIndexOf("\n"));
+  return readCsv(whole, MOST_ROWS + 1).slice(1);
+}

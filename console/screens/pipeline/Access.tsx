@@ -1,0 +1,90 @@
+import { useState, type SubmitEvent } from "react";
+import { payloadOf } from "../../app/failure";
+import { useAction, useAnswer } from "../../app/queries";
+import { GrantPipeline, PipelineAccess, RevokePipeline } from "../../graphql/generated/pipeline";
+import { Viewer } from "../../graphql/generated/shell";
+import { GroupField } from "../../parts/fields";
+import { formatName } from "../../parts/format";
+import { Time } from "../../parts/marks";
+import { Answered, Missing, Problem } from "../../parts/state";
+
+/** Which groups see a pipeline, and through which of them the reader does. */
+export function Access({ id }: { id: string }) {
+  const viewer = useAnswer(Viewer, {});
+  const group = viewer.data?.viewer.defaultGroup ?? "/";
+  const query = useAnswer(PipelineAccess, { id, group }, { enabled: viewer.data !== undefined });
+  const grant = useAction(GrantPipeline, (data) => payloadOf(data.grantPipeline));
+  const revoke = useAction(RevokePipeline, (data) => payloadOf(data.revokePipeline));
+  const [path, setPath] = useState("");
+  const share = (event: SubmitEvent) => {
+    event.preventDefault();
+    if (path) grant.mutate({ input: { id, group: path } }, { onSuccess: () => setPath("") });
+  };
+  const error = grant.error ?? revoke.error;
+  return (
+    <Answered query={query} what="who sees it">
+      {({ pipeline }) =>
+        pipeline ? (
+          <>
+            <p>
+              {pipeline.grantedThrough
+                ? `Your group ${group} sees it because of ${pipeline.grantedThrough}.`
+                : `Your group ${group} does not see it by itself; your role above it does.`}
+            </p>
+            <section className="stack tight" aria-label="Groups">
+              <h2>Groups that see it</h2>
+              <ul className="cards">
+                {pipeline.groups.map((one) => (
+                  <li key={one} className="card row middle">
+                    <span className="grow">
+                      <code>{one}</code>{" "}
+                      {one === pipeline.owner ? <span className="badge">owner</span> : null}
+                    </span>
+                    {one === pipeline.owner ? null : (
+                      <button
+                        type="button"
+                        className="button danger"
+                        onClick={() => revoke.mutate({ input: { id, group: one } })}
+                      >
+                        Stop sharing
+                      </button>
+                    )}
+                  </li>
+                ))}
+              </ul>
+              <form className="row" onSubmit={share}>
+                <GroupField label="Share with group" value={path} onChange={setPath} />
+                <button type="submit" className="button primary" disabled={grant.isPending}>
+                  Share
+                </button>
+              </form>
+              {error ? <Problem error={error} /> : null}
+            </section>
+            {pipeline.history && pipeline.history.nodes.length > 0 ? (
+              <section className="stack tight" aria-label="History of access">
+                <h2>Who changed that</h2>
+                <div className="card flush">
+                  <table>
+                    <tbody>
+                      {pipeline.history.nodes.map((entry, index) => (
+                        <tr key={index}>
+                          <td>{formatName(entry.action)}</td>
+                          <td>{entry.group ?? entry.state}</td>
+                          <td>
+                            <Time at={entry.at} /> <span className="muted">by {entry.by}</span>
+                          </td>
+                        </tr>
+                      ))}
+                    </tbody>
+                  </table>
+                </div>
+              </section>
+            ) : null}
+          </>
+        ) : (
+          <Missing what="pipeline" />
+        )
+      }
+    </Answered>
+  );
+}

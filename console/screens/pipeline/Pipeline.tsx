@@ -1,0 +1,86 @@
+import { FileUp } from "lucide-react";
+import { Link } from "wouter";
+import { useAnswer } from "../../app/queries";
+import { PipelineDetails } from "../../graphql/generated/pipeline";
+import type { PipelineDetailsQuery } from "../../graphql/generated/types";
+import { pathOf, useAddress } from "../../parts/address";
+import { CopyButton, StateBadge, TagPills, Time } from "../../parts/marks";
+import { Answered, Missing } from "../../parts/state";
+import { presentTab, Tabs } from "../../parts/Tabs";
+import { TimeField } from "../../parts/TimeRange";
+import { useTitle } from "../../parts/title";
+import { TransformerTable } from "../../parts/TransformerTable";
+import { Access } from "./Access";
+import { Lineage } from "./Lineage";
+import { PipelineRuns } from "./PipelineRuns";
+import { Versions } from "./Versions";
+
+export type ShownPipeline = NonNullable<PipelineDetailsQuery["pipeline"]>;
+
+const TABS = ["Transforms", "Versions", "Executions", "Access", "Lineage"] as const;
+
+/** A pipeline as it is, or as it was at a time. */
+export default function Pipeline({ id }: { id: string }) {
+  const { search, change } = useAddress();
+  const asAt = search.get("at");
+  const query = useAnswer(PipelineDetails, { id, asAt }, { keep: true });
+  useTitle(query.data?.pipeline?.name);
+  const tab = presentTab(search, TABS);
+  return (
+    <Answered query={query} what="the pipeline">
+      {({ pipeline }) =>
+        pipeline ? (
+          <>
+            <Head pipeline={pipeline} />
+            <div className="row">
+              <TimeField label="As it was at" value={asAt} onChange={(at) => change({ at })} />
+              {asAt ? (
+                <button type="button" className="button" onClick={() => change({ at: null })}>
+                  As it is now
+                </button>
+              ) : null}
+            </div>
+            <Tabs names={TABS} label="Parts of the pipeline" />
+            {tab === "Transforms" ? (
+              <TransformerTable transformer={pipeline.transformer} group={pipeline.owner} />
+            ) : null}
+            {tab === "Versions" ? <Versions id={id} newest={pipeline.version} /> : null}
+            {tab === "Executions" ? <PipelineRuns id={id} /> : null}
+            {tab === "Access" ? <Access id={id} /> : null}
+            {tab === "Lineage" ? <Lineage pipeline={pipeline} /> : null}
+          </>
+        ) : (
+          <Missing what="pipeline" />
+        )
+      }
+    </Answered>
+  );
+}
+
+function Head({ pipeline }: { pipeline: ShownPipeline }) {
+  const { id, name, description, owner, version, state, tags, updatedAt, updatedBy } = pipeline;
+  return (
+    <header>
+      <div className="stack tight grow">
+        <p className="crumbs">
+          <Link href="/">Pipelines</Link> · {owner}
+        </p>
+        <h1>{name}</h1>
+        {description ? <p>{description}</p> : null}
+        <p className="row middle">
+          <StateBadge state={state} />
+          <span className="muted">
+            version {version}, <Time at={updatedAt} /> by {updatedBy}
+          </span>
+          <CopyButton text={id} what="the id" />
+        </p>
+        <TagPills tags={tags} />
+      </div>
+      <div className="row">
+        <Link className="button primary" href={`${pathOf("pipelines", id)}/run`}>
+          <FileUp size={16} aria-hidden /> Run a file
+        </Link>
+      </div>
+    </header>
+  );
+}

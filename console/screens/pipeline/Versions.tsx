@@ -1,0 +1,83 @@
+import { useAnswer, usePages } from "../../app/queries";
+import { PipelineDiff, PipelineVersions } from "../../graphql/generated/pipeline";
+import { useAddress } from "../../parts/address";
+import { Differences } from "../../parts/Differences";
+import { Field } from "../../parts/fields";
+import { StateBadge, Time } from "../../parts/marks";
+import { Answered, Loading, More, Problem } from "../../parts/state";
+
+/** All versions, and two of them side by side. */
+export function Versions({ id, newest }: { id: string; newest: number }) {
+  const { search, change } = useAddress();
+  const to = Number(search.get("to") ?? newest);
+  const from = Number(search.get("from") ?? Math.max(1, to - 1));
+  const pages = usePages(PipelineVersions, { id }, (page) => page.pipeline?.versions);
+  const diff = useAnswer(PipelineDiff, { id, from, to }, { enabled: from !== to, keep: true });
+  if (!pages.nodes)
+    return pages.error ? <Problem error={pages.error} /> : <Loading what="versions" />;
+  const numbers = Array.from({ length: newest }, (_, index) => newest - index);
+  return (
+    <>
+      <section className="stack tight" aria-label="Difference">
+        <h2>Difference of two versions</h2>
+        <div className="row">
+          {(
+            [
+              ["From version", "from", from],
+              ["To version", "to", to],
+            ] as const
+          ).map(([label, name, value]) => (
+            <Field key={name} label={label}>
+              <select value={value} onChange={(event) => change({ [name]: event.target.value })}>
+                {numbers.map((number) => (
+                  <option key={number} value={number}>
+                    {number}
+                  </option>
+                ))}
+              </select>
+            </Field>
+          ))}
+        </div>
+        {from === to ? (
+          <p className="muted">Choose two different versions.</p>
+        ) : (
+          <Answered query={diff} what="the difference">
+            {(data) => <Differences changes={data.pipeline?.diff ?? []} />}
+          </Answered>
+        )}
+      </section>
+      <section className="stack tight" aria-label="Versions">
+        <h2>Versions</h2>
+        <div className="card flush">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col" className="number">
+                  Version
+                </th>
+                <th scope="col">Name</th>
+                <th scope="col">State</th>
+                <th scope="col">Saved</th>
+              </tr>
+            </thead>
+            <tbody>
+              {pages.nodes.map(({ version, name, state, updatedAt, updatedBy }) => (
+                <tr key={version}>
+                  <td className="number">{version}</td>
+                  <td>{name}</td>
+                  <td>
+                    <StateBadge state={state} />
+                  </td>
+                  <td>
+                    <Time at={updatedAt} /> <span className="muted">by {updatedBy}</span>
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+        <More pages={pages} what="versions" />
+      </section>
+    </>
+  );
+}

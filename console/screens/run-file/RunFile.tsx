@@ -1,0 +1,239 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { FileUp } from "lucide-react";
+import { type DragEvent, useState } from "react";
+import { Link, useLocation } from "wouter";
+import { failureOf, payloadOf } from "../../app/failure";
+import { useAnswer, useServices } from "../../app/queries";
+import {
+  AbandonExecution,
+  CreateExecution,
+  RunnablePipeline,
+  StartExecution,
+} from "../../graphql/generated/run-file";
+import type { RunnablePipelineQuery } from "../../graphql/generated/types";
+import { pathOf, useAddress } from "../../parts/address";
+import { headerProblems, readCsv, toRows } from "../../parts/csv";
+import { formatBytes } from "../../parts/format";
+import { RowsTable } from "../../parts/RowsTable";
+import { Answered, Missing, Problem } from "../../parts/state";
+import { useTitle } from "../../parts/title";
+import { sendFile } from "./upload";
+
+type Pipeline = NonNullable<RunnablePipelineQuery["pipeline"]>;
+
+/** A file of at most so many bytes and rows is sent within the request. */
+const INLINE_BYTES = 64 * 1024;
+const INLINE_ROWS = 200;
+const HEAD_BYTES = 256 * 1024;
+const PREVIEW_ROWS = 5;
+
+interface ChosenFile {
+  file: File;
+  records: string[][];
+  isWhole: boolean;
+  problems: string[];
+}
+
+/** Run a CSV file through a pipeline. */
+export default function RunFile({ id }: { id: string }) {
+  const query = useAnswer(RunnablePipeline, { id });
+  useTitle(`Run ${query.data?.pipeline?.name ?? "a file"}`);
+  return (
+    <Answered query={query} what="the pipeline">
+      {({ pipeline }) => (pipeline ? <FileRun pipeline={pipeline} /> : <Missing what="pipeline" />)}
+    </Answered>
+  );
+}
+
+function FileRun({ pipeline }: { pipeline: Pipeline }) {
+  const { search } = useAddress();
+  const [chosen, setChosen] = useState<ChosenFile | null>(null);
+  const { parameters } = pipeline.transformer;
+  const choose = async (file: File) => {
+    const records = readCsv(await file.slice(0, HEAD_BYTES).text(), INLINE_ROWS + 2);
+    const [header] = records;
+    const problems = header ? headerProblems(header, parameters) : ["The file is empty."];
+    setChosen({ file, records, isWhole: file.size <= INLINE_BYTES, problems });
+  };
+  const waiting = search.get("execution");
+  return (
+    <>
+      <header>
+        <div className="stack tight">
+          <p className="crumbs">
+            <Link href={pathOf("pipelines", pipeline.id)}>{pipeline.name}</Link> · {pipeline.owner}
+          </p>
+          <h1>Run a file</h1>
+        </div>
+      </header>
+      {waiting && !chosen ? (
+        <p className="note note-warn">
+          <span>
+            An upload was broken off.{" "}
+            <Link href={pathOf("executions", waiting)}>Its execution</Link> still waits for a file;
+            choose the file again to begin anew.
+          </span>
+        </p>
+      ) : null}
+      <DropPlace onFile={(file) => void choose(file)} />
+      <p className="muted">
+        The first line names the columns:{" "}
+        {parameters.map(({ key, label }, index) => (
+          <span key={key}>
+            {index > 0 ? ", " : ""}
+            <code>{label ?? key}</code>
+          </span>
+        ))}
+        .
+      </p>
+      {chosen ? (
+        <ChosenPart
+          key={`${chosen.file.name} ${chosen.file.lastModified}`}
+          pipeline={pipeline}
+          chosen={chosen}
+        />
+      ) : null}
+    </>
+  );
+}
+
+function DropPlace({ onFile }: { onFile: (file: File) => void }) {
+  const [isOver, setOver] = useState(false);
+  const drop = (event: DragEvent) => {
+    event.preventDefault();
+    setOver(false);
+    const file = event.dataTransfer.files[0];
+    if (file) onFile(file);
+  };
+  return (
+    <div
+      className={`drop ${isOver ? "over" : ""}`}
+      onDragOver={(event) => {
+        event.preventDefault();
+        setOver(true);
+      }}
+      onDragLeave={() => setOver(false)}
+      onDrop={drop}
+    >
+      <FileUp size={28} aria-hidden />
+      <p>Drop a CSV file here, or choose one.</p>
+      <label className="field">
+        <span className="visually-hidden">CSV file</span>
+        <input
+          type="file"
+          accept=".csv,.txt,text/csv"
+          onChange={(event) => {
+            const file = event.target.files?.[0];
+            if (file) onFile(file);
+          }}
+        />
+      </label>
+    </div>
+  );
+}
+
+type Step =
+  | { name: "ready" }
+  | { name: "uploading"; sent: number; stop: AbortController }
+  | { name: "failed"; error: unknown };
+
+function ChosenPart({ pipeline, chosen }: { pipeline: Pipeline; chosen: ChosenFile }) {
+  const { api } = useServices();
+  const client = useQueryClient();
+  const { change } = useAddress();
+  const [, navigate] = useLocation();
+  const [step, setStep] = useState<Step>({ name: "ready" });
+  const isInline = chosen.isWhole && chosen.records.length <= INLINE_ROWS + 1;
+  const [header = [], ...rows] = chosen.records;
+
+  const runRows = async () => {
+    const input = {
+      pipelineId: pipeline.id,
+      mode: "INLINE" as const,
+      rows: toRows(chosen.records),
+      inputName: chosen.file.name,
+    };
+    const { createExecution } = await api.run(CreateExecution, { input });
+    return payloadOf(createExecution).execution.id;
+  };
+
+  const runUpload = async (stop: AbortController) => {
+    const input = { pipelineId: pipeline.id, mode: "JOB" as const, inputName: chosen.file.name };
+    const { createExecution } = await api.run(CreateExecution, { input });
+    const { id, upload } = payloadOf(createExecution).execution;
+    change({ execution: id });
+    if (!upload) throw new Error("The execution takes no file.");
+    try {
+      await sendFile(upload, chosen.file, stop.signal, (sent) =>
+        setStep({ name: "uploading", sent, stop }),
+      );
+    } catch (error) {
+      change({ execution: null });
+      await api.run(AbandonExecution, { input: { id } });
+      throw error;
+    }
+    payloadOf((await api.run(StartExecution, { input: { id } })).startExecution);
+    return id;
+  };
+
+  const run = async () => {
+    const stop = new AbortController();
+    setStep({ name: "uploading", sent: 0, stop });
+    try {
+      const id = await (isInline ? runRows() : runUpload(stop));
+      void client.invalidateQueries();
+      navigate(pathOf("executions", id));
+    } catch (error) {
+      if (stop.signal.aborted) setStep({ name: "ready" });
+      else setStep({ name: "failed", error });
+    }
+  };
+
+  if (chosen.problems.length > 0) {
+    return (
+      <div role="alert" className="note note-bad">
+        <strong>{chosen.file.name} does not fit; nothing was sent.</strong>
+        <ul>
+          {chosen.problems.map((problem) => (
+            <li key={problem}>{problem}</li>
+          ))}
+        </ul>
+      </div>
+    );
+  }
+  return (
+    <section className="stack" aria-label="The chosen file">
+      <h2>
+        {chosen.file.name} <span className="muted">{formatBytes(chosen.file.size)}</span>
+      </h2>
+      <RowsTable
+        rows={rows
+          .slice(0, PREVIEW_ROWS)
+          .map((fields) => Object.fromEntries(header.map((name, at) => [name, fields[at] ?? ""])))}
+      />
+      {step.name === "uploading" ? (
+        <div className="row middle" role="status">
+          <progress
+            className="grow"
+            aria-label="Upload"
+            max={chosen.file.size}
+            value={step.sent || undefined}
+          />
+          <span>
+            {formatBytes(step.sent)} of {formatBytes(chosen.file.size)}
+          </span>
+          <button type="button" className="button danger" onClick={() => step.stop.abort()}>
+            Cancel
+          </button>
+        </div>
+      ) : (
+        <p>
+          <button type="button" className="button primary" onClick={() => void run()}>
+            Run {isInline ? "at once" : "this file"}
+          </button>
+        </p>
+      )}
+      {step.name === "failed" ? <Problem error={failureOf(step.error)} /> : null}
+    </section>
+  );
+}

@@ -1,0 +1,57 @@
+import { expect, test } from "vitest";
+import { headerProblems, readCsv, toRows } from "../parts/csv";
+
+const PARAMETERS = [
+  { key: "date", label: "Date" },
+  { key: "activity", label: "Activity" },
+];
+
+test("quoted fields hold commas, line ends and doubled quotes", () => {
+  expect(readCsv('a,"b, ""c""\r\nd"\r\n1,2\n', 10)).toEqual([
+    ["a", 'b, "c"\r\nd'],
+    ["1", "2"],
+  ]);
+});
+
+test("a mark of byte order and blank lines are left out, and the last line may lack its end", () => {
+  expect(readCsv("\uFEFFa,b\n\n1,", 10)).toEqual([
+    ["a", "b"],
+    ["1", ""],
+  ]);
+});
+
+test("no more records are read than are asked for", () => {
+  expect(readCsv("1\n2\n3\n", 2)).toEqual([["1"], ["2"]]);
+  expect(readCsv("", 2)).toEqual([]);
+});
+
+test("a header names every parameter once, by key or by label", () => {
+  expect(headerProblems(["activity", "Date"], PARAMETERS)).toEqual([]);
+  expect(headerProblems(["Date", "date", "More"], PARAMETERS)).toEqual([
+    "“date” stands for a parameter twice.",
+    "The pipeline has no parameter “More”.",
+    "The column “Activity” is missing.",
+  ]);
+});
+
+test("a label that several parameters share names none of them", () => {
+  const shared = [
+    { key: "a", label: "Same" },
+    { key: "b", label: "Same" },
+  ];
+  expect(headerProblems(["Same", "b"], shared)).toEqual([
+    "The pipeline has no parameter “Same”.",
+    "The column “Same” is missing.",
+  ]);
+});
+
+test("a pipeline without parameters takes any header", () => {
+  expect(headerProblems(["whatever"], [])).toEqual([]);
+});
+
+test("rows are objects, and an empty field is null", () => {
+  expect(toRows([["a", "b"], ["1", ""], ["2"]])).toEqual([
+    { a: "1", b: null },
+    { a: "2", b: null },
+  ]);
+});

@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+import { formatBytes, formatDuration, formatLength, formatName, formatUtc } from "../parts/format";
+
+test.each([
+  [0.0123, "12 ms"],
+  [12.34, "12.3 s"],
+  [75, "1 min 15 s"],
+  [7325, "2 h 2 min"],
+])("%d seconds are %s", (seconds, words) => {
+  expect(formatDuration(seconds)).toBe(words);
+});
+
+test.each([
+  [187_000, "3:07"],
+  [3_723_000, "1:02:03"],
+])("a track of %d ms has the length %s", (milliseconds, words) => {
+  expect(formatLength(milliseconds)).toBe(words);
+});
+
+test.each([
+  [512, "512 bytes"],
+  ["623498", "608.9 KiB"],
+  [3 * 1024 ** 3, "3.0 GiB"],
+])("%s bytes are %s", (bytes, words) => {
+  expect(formatBytes(bytes)).toBe(words);
+});
+
+test("names of states and times in UTC are shown as people write them", () => {
+  expect(formatName("IN_PROGRESS")).toBe("in progress");
+  expect(formatUtc("2026-11-23T10:00:00+01:00")).toBe("2026-11-23 09:00:00.000 UTC");
+});

@@ -1,0 +1,327 @@
+"""The console's screens on the sample data: lists, one of each kind, and a file that runs."""
+
+import asyncio
+import json
+import os
+import re
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+from playwright.async_api import Route, expect
+
+from tests.browser.conftest import Visit
+from tests.browser.console import (
+    BAD_ROW,
+    CONCRETE,
+    GOOD_ROW,
+    ask,
+    assert_quiet,
+    go_to,
+    open_console,
+    path_of,
+    pipeline_id,
+    read_download,
+    run_rows,
+    write_csv,
+)
+from tests.install import ROOT, skip_reason
+
+pytestmark = [
+    pytest.mark.xdist_group("browser"),
+    pytest.mark.skipif(skip_reason("console") is not None, reason="the console has no packages"),
+]
+
+
+async def test_pipelines_are_found_by_tags_and_the_address_keeps_the_search(visit: Visit) -> None:
+    page = await open_console(visit)
+    await expect(page).to_have_title("Pipelines · Penstock")
+    facets = page.get_by_role("complementary", name="Tags")
+    await facets.locator("summary", has_text="material").click()
+    await facets.get_by_role("button", name="Below energy").click()
+    await facets.get_by_role("button", name=re.compile("^gas")).click()
+    await expect(page).to_have_url(re.compile(r"all=material%3Denergy%2Fgas"))
+    pills = page.get_by_role("list", name="Filter")
+    await expect(pills).to_have_text("material energy/gas")
+    shown = page.get_by_role("region", name="Pipelines").get_by_role("listitem")
+    await expect(shown.filter(has_text="concrete")).to_have_count(0)
+    await expect(shown.filter(has_text="manual-upload:gas:00146")).to_have_count(1)
+    await expect(page.get_by_text(re.compile(r"This search cost \d+ units"))).to_be_visible()
+    await page.reload()
+    await expect(pills).to_have_text("material energy/gas")
+    await pills.get_by_role("button", name="Remove material energy/gas").click()
+    await expect(shown.filter(has_text=CONCRETE)).to_have_count(1)
+    assert_quiet(visit)
+
+
+async def test_the_counts_of_facets_are_those_under_the_filter(visit: Visit) -> None:
+    page = await open_console(visit, "/?all=material%3Denergy%2Fgas")
+    query = """query($tags: TagFilter) {
+      tagValues(kind: PIPELINE, key: "source", tags: $tags, includeChildGroups: true) {
+        nodes { label count } } }"""
+    tags = {"all": [{"key": "material", "value": "energy/gas"}]}
+    values = (await ask(page, query, tags=tags))["nodes"]
+    await page.locator("summary", has_text="source").click()
+    for value in values:
+        button = page.get_by_role("button", name=f"{value['label']} {value['count']}", exact=True)
+        await expect(button).to_be_visible()
+    assert len(values) > 1
+
+
+async def test_any_and_none_of_tags_narrow_the_catalogue(visit: Visit) -> None:
+    page = await open_console(visit)
+    mode = page.get_by_label("A chosen tag is")
+    await page.locator("summary", has_text="scope").click()
+    await mode.select_option("none")
+    await page.get_by_role("button", name=re.compile(r"^1 \d+$")).click()
+    pills = page.get_by_role("list", name="Filter")
+    await expect(pills).to_have_text("not: scope 1")
+    shown = page.get_by_role("region", name="Pipelines")
+    await expect(shown.get_by_text(CONCRETE)).to_have_count(0)
+    await expect(shown.get_by_text("sap:steel:00140")).to_have_count(1)
+    assert_quiet(visit)
+
+
+async def test_names_are_found_by_their_beginning(visit: Visit) -> None:
+    page = await open_console(visit)
+    await page.get_by_label("Name begins with").fill("sap:conc")
+    shown = page.get_by_role("region", name="Pipelines").get_by_role("link")
+    await expect(shown.first).to_have_text(re.compile("^sap:concrete"))
+    await expect(page.get_by_role("link", name="manual-upload:gas:00146")).to_have_count(0)
+    await page.get_by_label("Name begins with").fill("nothing is called so")
+    await expect(
+        page.get_by_role("heading", name="No pipeline carries all of this")
+    ).to_be_visible()
+    assert_quiet(visit)
+
+
+async def test_a_file_whose_header_does_not_fit_is_not_sent(visit: Visit, tmp_path: Path) -> None:
+    page = await open_console(visit)
+    id = await pipeline_id(page)
+    await go_to(visit, path_of("pipelines", id, "/run"))
+    wrong = tmp_path / "wrong.csv"
+    wrong.write_text("Date,Amount\n1,2\n")
+    count = """query($p: ID) {
+      executionCounts(pipeline: $p, group: "/", includeChildGroups: true) { count } }"""
+    before = await ask(page, count, p=id)
+    await page.get_by_label("CSV file").set_input_files(wrong)
+    alert = page.get_by_role("alert")
+    await expect(alert).to_contain_text("The pipeline has no parameter “Amount”.")
+    await expect(alert).to_contain_text("The column “Activity” is missing.")
+    await expect(page.get_by_role("button", name=re.compile("^Run"))).to_have_count(0)
+    assert await ask(page, count, p=id) == before
+    assert_quiet(visit)
+
+
+async def test_a_small_file_runs_at_once_and_shows_its_results(
+    visit: Visit, tmp_path: Path
+) -> None:
+    page = await open_console(visit)
+    await go_to(visit, path_of("pipelines", await pipeline_id(page), "/run"))
+    await page.get_by_label("CSV file").set_input_files(write_csv(tmp_path, GOOD_ROW, BAD_ROW))
+    await expect(page.get_by_role("cell", name="unknown")).to_be_visible()
+    await page.get_by_role("button", name="Run at once").click()
+    await expect(page).to_have_url(re.compile("/console/executions/"))
+    results = page.get_by_role("region", name="Results")
+    await expect(results.get_by_role("cell", name="10", exact=True)).to_be_visible()
+    await expect(results).to_contain_text("expected a number, found 'unknown'")
+    assert_quiet(visit)
+
+
+async def test_a_large_file_is_uploaded_and_followed_to_its_end(
+    visit: Visit, tmp_path: Path
+) -> None:
+    page = await open_console(visit)
+    id = await pipeline_id(page)
+    await go_to(visit, path_of("pipelines", id, "/run"))
+    rows = [BAD_ROW if row % 1000 == 0 else f"2/2/21,{row},4" for row in range(1, 20_001)]
+    file = write_csv(tmp_path, *rows, name="large.csv")
+    await page.get_by_label("CSV file").set_input_files(file)
+    await page.get_by_role("button", name="Run this file").click()
+    await expect(page).to_have_url(re.compile("/console/executions/"))
+    await expect(page.get_by_text("success", exact=True)).to_be_visible()
+    progress = page.get_by_role("region", name="Progress")
+    await expect(progress).to_contain_text("19,980")
+    await expect(progress).to_contain_text("Rows a second")
+    rejected = page.get_by_role("region", name="Rejected rows", exact=True)
+    await expect(rejected.get_by_role("row")).to_have_count(21)
+    await expect(rejected).to_contain_text("found 'unknown'")
+    await expect(rejected.get_by_role("link", name=":activity*:factor").first).to_have_attribute(
+        "href", f"/console{path_of('pipelines', id)}"
+    )
+    async with page.expect_download() as download:
+        await page.get_by_role("link", name=re.compile("^Output")).click()
+    assert len((await read_download(await download.value)).splitlines()) == 19_981
+    assert_quiet(visit)
+
+
+async def test_an_upload_can_be_cancelled_and_its_execution_is_too(
+    visit: Visit, tmp_path: Path
+) -> None:
+    page = await open_console(visit)
+    id = await pipeline_id(page)
+    await go_to(visit, path_of("pipelines", id, "/run"))
+    rows = [f"2/2/21,{row},4" for row in range(20_000)]
+    held = asyncio.Event()
+    await page.route("**/files/**", lambda route: asyncio.create_task(_hold(route, held)))
+    await page.get_by_label("CSV file").set_input_files(write_csv(tmp_path, *rows))
+    await page.get_by_role("button", name="Run this file").click()
+    await expect(page).to_have_url(re.compile("execution="))
+    execution = unquote(page.url.partition("execution=")[2])
+    await page.get_by_role("button", name="Cancel").click()
+    await expect(page.get_by_role("button", name="Run this file")).to_be_visible()
+    query = "query($id: ID!) { execution(id: $id) { state } }"
+    assert await ask(page, query, id=execution) == {"state": "CANCELLED"}
+    held.set()
+
+
+async def _hold(_route: Route, until: asyncio.Event) -> None:
+    await until.wait()
+
+
+async def test_executions_come_and_change_without_a_reload(visit: Visit) -> None:
+    page = await open_console(visit, "/executions?group=%2F")
+    await run_rows(page, name="first.csv")
+    table = page.get_by_role("region", name="List of executions")
+    await expect(table.get_by_role("row").filter(has_text="first.csv")).to_have_count(1)
+    await run_rows(page, name="second.csv")
+    newest = table.get_by_role("row").nth(1)
+    await expect(newest).to_contain_text("second.csv")
+    await expect(newest).to_contain_text("success")
+    await page.get_by_role("checkbox", name=re.compile("failed")).check()
+    await expect(table.get_by_role("row").filter(has_text="second.csv")).to_have_count(0)
+    assert_quiet(visit)
+
+
+async def test_a_long_list_of_executions_scrolls_with_few_rows_in_the_page(visit: Visit) -> None:
+    page = await open_console(visit, "/executions?group=%2F")
+    for number in range(120):
+        await run_rows(page, name=f"row {number}.csv")
+    await page.reload()
+    table = page.get_by_role("region", name="List of executions")
+    await expect(table.get_by_text("row 119.csv")).to_be_visible()
+    oldest = table.get_by_text("row 0.csv", exact=True)
+    while not await oldest.count():
+        await table.evaluate("element => element.scrollTo(0, element.scrollHeight)")
+        await page.wait_for_timeout(50)
+    await expect(oldest).to_be_attached()
+    assert await table.get_by_role("row").count() < 60
+    assert_quiet(visit)
+
+
+async def test_a_pipeline_shows_its_formulas_its_versions_and_how_it_was(visit: Visit) -> None:
+    page = await open_console(visit)
+    create = """mutation($input: CreatePipelineInput!) { createPipeline(input: $input) {
+      ... on CreatePipelinePayload { pipeline { id createdAt } } ... on UserError { message } } }"""
+    update = """mutation($input: UpdatePipelineInput!) { updatePipeline(input: $input) {
+      ... on UpdatePipelinePayload { pipeline { version } } ... on UserError { message } } }"""
+    parameter = {"index": 0, "key": "miles", "type": "NUMBER", "required": True}
+    output = {"index": 0, "key": "km", "type": "NUMBER"}
+    transform = {"index": 0, "formula": "#miles_to_kilometres(:miles)", "outputs": [output]}
+    transformer = {"parameters": [parameter], "transforms": [transform]}
+    given = {"group": "/usa", "name": "console:versions", "transformer": transformer}
+    made = (await ask(page, create, input=given))["pipeline"]
+    changed = {**transformer, "transforms": [{**transform, "formula": ":miles * 2"}]}
+    later = {"id": made["id"], "expectedVersion": 1, "transformer": changed}
+    assert (await ask(page, update, input=later))["pipeline"] == {"version": 2}
+    await go_to(visit, path_of("pipelines", made["id"], "?tab=versions"))
+    difference = page.get_by_role("region", name="Difference")
+    await expect(difference).to_contain_text("#miles_to_kilometres(:miles)")
+    await expect(difference).to_contain_text(":miles * 2")
+    await go_to(visit, path_of("pipelines", made["id"], f"?at={made['createdAt']}"))
+    called = page.get_by_role("link", name="#miles_to_kilometres")
+    await called.click()
+    await expect(page.get_by_role("heading", name="miles_to_kilometres")).to_be_visible()
+    assert_quiet(visit)
+
+
+async def test_the_lineage_of_a_pipeline_is_one_hop_in_and_out(visit: Visit) -> None:
+    page = await open_console(visit)
+    id = await pipeline_id(page, "sap:emissions:pipeline")
+    await go_to(visit, path_of("pipelines", id, "?tab=lineage"))
+    datasets = page.get_by_role("region", name="Datasets")
+    await expect(datasets.get_by_role("link", name="vehicle_type")).to_be_visible()
+    await expect(page.get_by_role("region", name="Outputs")).to_contain_text("vehicle")
+    assert_quiet(visit)
+
+
+async def test_a_pipeline_is_shared_with_a_group_and_no_longer(visit: Visit) -> None:
+    page = await open_console(visit)
+    id = await pipeline_id(page)
+    await go_to(visit, path_of("pipelines", id, "?tab=access"))
+    await expect(page.get_by_text("Your group /usa sees it because of /usa.")).to_be_visible()
+    await page.get_by_label("Share with group").fill("/eu")
+    await page.get_by_role("button", name="Share", exact=True).click()
+    groups = page.get_by_role("region", name="Groups", exact=True)
+    await expect(groups.get_by_text("/eu", exact=True)).to_be_visible()
+    query = "query($id: ID!) { pipeline(id: $id) { groups } }"
+    assert sorted((await ask(page, query, id=id))["groups"]) == ["/eu", "/usa"]
+    await expect(page.get_by_role("region", name="History of access")).to_contain_text("granted")
+    await groups.get_by_role("button", name="Stop sharing").click()
+    await expect(groups.get_by_text("/eu", exact=True)).to_have_count(0)
+    assert (await ask(page, query, id=id))["groups"] == ["/usa"]
+    assert_quiet(visit)
+
+
+async def test_a_calculation_is_tried_out_and_explains_its_value(visit: Visit) -> None:
+    page = await open_console(visit, "/calculations")
+    await page.get_by_role("link", name="freight_emissions").click()
+    await page.get_by_label("Distance (Miles)").fill("10")
+    await page.get_by_label("Weight (Tonnes)").fill("2")
+    await page.get_by_role("button", name="Evaluate").click()
+    tried = page.get_by_role("region", name="Try it out")
+    await expect(tried).to_contain_text("1.99558656")
+    await expect(tried.get_by_role("group", name="How it comes about")).to_contain_text("16.09344")
+    assert_quiet(visit)
+
+
+async def test_a_dataset_shows_its_columns_and_gives_its_file(visit: Visit) -> None:
+    page = await open_console(visit, "/datasets")
+    await page.get_by_role("region", name="Datasets").get_by_role("link").first.click()
+    await expect(page.get_by_role("columnheader", name="Column")).to_be_visible()
+    async with page.expect_download() as download:
+        await page.get_by_role("link", name="Download CSV").click()
+    assert len((await read_download(await download.value)).splitlines()) > 1
+    assert_quiet(visit)
+
+
+async def test_requests_name_documents_by_their_digests(visit: Visit) -> None:
+    await open_console(visit)
+    await expect(visit.page.get_by_role("link", name=CONCRETE)).to_be_visible()
+    own = json.loads((ROOT / "server/console/dist/documents.json").read_text())
+    assert visit.queries
+    for request in visit.queries:
+        body = json.loads(request.post_data or "")
+        assert set(body) == {"documentId", "variables"}
+        assert body["documentId"] in own
+    assert visit.sent
+    assert '"query"' not in "".join(visit.sent)
+
+
+PICTURES = {
+    "console-catalogue": "/?all=material%3Denergy",
+    "console-executions": "/executions?group=%2F",
+    "console-execution": None,
+    "console-pipeline": None,
+}
+
+
+async def test_the_pictures_of_the_first_screens_are_current(visit: Visit, tmp_path: Path) -> None:
+    page = await open_console(visit)
+    await page.set_viewport_size({"width": 1280, "height": 800})
+    id = await pipeline_id(page)
+    execution = await run_rows(page, rows=12, name="february.csv")
+    paths = {
+        **PICTURES,
+        "console-execution": path_of("executions", execution),
+        "console-pipeline": path_of("pipelines", id),
+    }
+    folder = Path(os.environ.get("PICTURES", tmp_path))
+    for name, path in paths.items():
+        await go_to(visit, path or "/")
+        await page.wait_for_load_state("networkidle")
+        await page.mouse.move(0, 0)
+        picture = await page.screenshot(path=folder / f"{name}.png")
+        shown = (ROOT / "docs" / "images" / f"{name}.png").read_bytes()
+        assert picture[:24] == shown[:24], name  # the same form and size
+    assert_quiet(visit)

@@ -1,0 +1,254 @@
+"""The console under all conditions: themes, widths, keyboard alone, no data, a server gone."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from playwright.async_api import Browser, Page, Route, expect
+
+from penstock.server.auth.dev_sessions import issue_code
+from tests.browser.conftest import LOCAL, REPORT_VIOLATIONS, Visit
+from tests.browser.console import (
+    CONCRETE,
+    ask,
+    assert_quiet,
+    find_faults,
+    go_to,
+    open_console,
+    path_of,
+    pipeline_id,
+    run_rows,
+    write_csv,
+)
+from tests.install import skip_reason
+from tests.support.server_process import free_port, running_server
+
+pytestmark = [
+    pytest.mark.xdist_group("browser"),
+    pytest.mark.skipif(skip_reason("console") is not None, reason="the console has no packages"),
+]
+
+WIDTHS = (390, 768, 1440)
+FOCUSED = """() => {
+  const element = document.activeElement;
+  return element.matches("a, button, summary") ? element.textContent || element.ariaLabel : "";
+}"""
+OVERFLOWS = "() => document.documentElement.scrollWidth > document.documentElement.clientWidth"
+LISTS = ("/", "/calculations", "/datasets", "/executions?group=%2F")
+
+
+async def paths_of_all_screens(page: Page) -> tuple[str, ...]:
+    """Return the paths of every screen, those about one thing with a thing of the sample."""
+    pipeline = await pipeline_id(page)
+    execution = await run_rows(page, rows=2)
+    query = "{ calculations(first: 1, includeChildGroups: true) { nodes { id } } }"
+    (calculation,) = (await ask(page, query))["nodes"]
+    query = "{ referenceDatasets(first: 1, includeChildGroups: true) { nodes { id } } }"
+    (dataset,) = (await ask(page, query))["nodes"]
+    tabs = ("transforms", "versions", "executions", "access", "lineage")
+    return (
+        *LISTS,
+        *(path_of("pipelines", pipeline, f"?tab={tab}") for tab in tabs),
+        path_of("pipelines", pipeline, "/run"),
+        path_of("executions", execution),
+        path_of("calculations", calculation["id"]),
+        path_of("datasets", dataset["id"]),
+        "/nowhere",
+    )
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+async def test_axe_finds_nothing_on_any_screen_at_any_width(
+    visit: Visit, theme: Literal["light", "dark"]
+) -> None:
+    page = await open_console(visit)
+    await page.emulate_media(color_scheme=theme)
+    found: dict[tuple[str, int], list[str]] = {}
+    for path in await paths_of_all_screens(page):
+        await go_to(visit, path)
+        await page.wait_for_load_state("networkidle")
+        for width in WIDTHS:
+            await page.set_viewport_size({"width": width, "height": 900})
+            wide = ["wider than the window"] if await page.evaluate(OVERFLOWS) else []
+            found[path, width] = [*wide, *await find_faults(page)]
+    assert {place: faults for place, faults in found.items() if faults} == {}
+    assert_quiet(visit)
+
+
+async def test_the_chosen_theme_is_kept(visit: Visit) -> None:
+    page = await open_console(visit)
+    await page.get_by_label("Theme").select_option("dark")
+    await page.reload()
+    await expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    await expect(page.get_by_label("Theme")).to_have_value("dark")
+
+
+async def press_until(page: Page, key: str, text: str) -> None:
+    """Press a key until what has the focus shows the text."""
+    for _ in range(80):
+        if text in (await page.evaluate(FOCUSED) or ""):
+            return
+        await page.keyboard.press(key)
+    raise AssertionError(f"{key} never reaches {text!r}")
+
+
+async def test_the_keyboard_alone_finds_a_pipeline_and_opens_it(visit: Visit) -> None:
+    page = await open_console(visit)
+    await expect(page.get_by_role("link", name=CONCRETE)).to_be_visible()
+    await page.keyboard.press("Tab")
+    assert await page.evaluate(FOCUSED) == "To the screen"
+    await page.keyboard.press("Enter")
+    await press_until(page, "Tab", "material")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("button", name="Below material")).to_be_visible()
+    await press_until(page, "Tab", "Below material")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("button", name=re.compile("^concrete"))).to_be_visible()
+    await press_until(page, "Tab", "concrete")
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("list", name="Filter")).to_have_text("material material/concrete")
+    await press_until(page, "Tab", CONCRETE)
+    await page.keyboard.press("Enter")
+    await expect(page.get_by_role("heading", name=CONCRETE)).to_be_visible()
+    await page.go_back()
+    await expect(page.get_by_role("list", name="Filter")).to_have_text("material material/concrete")
+    assert_quiet(visit)
+
+
+@asynccontextmanager
+async def visit_of(browser: Browser, url: str, data_dir: Path) -> AsyncIterator[Visit]:
+    """Open a fresh profile for another server."""
+    context = await browser.new_context(viewport={"width": 1400, "height": 900})
+    await context.add_init_script(REPORT_VIOLATIONS)
+    visit = Visit(await context.new_page(), context, url, data_dir)
+    visit.watch()
+    try:
+        yield visit
+    finally:
+        await context.close()
+
+
+async def test_every_list_of_an_empty_server_says_so(browser: Browser, tmp_path: Path) -> None:
+    with running_server(tmp_path / "data", ("--no-seed",)) as server:
+        async with visit_of(browser, server.url, server.data_dir) as visit:
+            page = await open_console(visit)
+            await expect(page.get_by_role("heading", name="No pipelines yet")).to_be_visible()
+            await expect(page.get_by_text("penstock seed")).to_be_visible()
+            for path, words in (
+                ("/calculations", "No calculations yet"),
+                ("/datasets", "No datasets yet"),
+                ("/executions", "No executions yet"),
+            ):
+                await go_to(visit, path)
+                await expect(page.get_by_role("heading", name=words)).to_be_visible()
+                assert await find_faults(page) == []
+            assert_quiet(visit)
+
+
+async def test_a_slow_answer_is_announced_in_words(visit: Visit) -> None:
+    page = await open_console(visit)
+    release = asyncio.Event()
+
+    async def hold(route: Route) -> None:
+        await release.wait()
+        await route.continue_()
+
+    await page.route("**/graphql", hold)
+    await page.get_by_role("link", name="Executions").click()
+    await expect(page.get_by_role("status").filter(has_text="Loading executions…")).to_be_visible()
+    release.set()
+    await expect(page.get_by_role("status").filter(has_text="Loading")).to_have_count(0)
+    await page.unroute_all(behavior="wait")
+
+
+@pytest.mark.parametrize("letter", ["W", "管", "ж"])
+async def test_the_longest_names_break_no_layout(visit: Visit, letter: str) -> None:
+    page = await open_console(visit)
+    create = """mutation($input: CreatePipelineInput!) { createPipeline(input: $input) {
+      ... on CreatePipelinePayload { pipeline { id } } ... on UserError { message } } }"""
+    output = {"index": 0, "key": letter * 60, "type": "NUMBER"}
+    transformer = {
+        "parameters": [],
+        "transforms": [{"index": 0, "formula": "1+" * 200 + "1", "outputs": [output]}],
+    }
+    given = {
+        "group": "/usa",
+        "name": letter * 128,
+        "description": letter * 500,
+        "tags": [{"key": letter * 40, "value": "/".join(letter * 40 for _ in range(3))}],
+        "transformer": transformer,
+    }
+    made = await ask(page, create, input=given)
+    for path in ("/", path_of("pipelines", made["pipeline"]["id"])):
+        await go_to(visit, path)
+        await expect(page.get_by_text(letter * 128).first).to_be_visible()
+        for width in WIDTHS:
+            await page.set_viewport_size({"width": width, "height": 900})
+            assert not await page.evaluate(OVERFLOWS), (path, width)
+    assert_quiet(visit)
+
+
+async def test_the_console_survives_a_server_killed_amid_an_execution(
+    browser: Browser, tmp_path: Path
+) -> None:
+    port, data_dir = free_port(), tmp_path / "data"
+    file = write_csv(tmp_path, *(f"2/2/21,{row},4" for row in range(300_000)))
+    with running_server(data_dir, port=port) as server:
+        async with visit_of(browser, server.url, data_dir) as visit:
+            page = await open_console(visit)
+            await go_to(visit, path_of("pipelines", await pipeline_id(page), "/run"))
+            await page.evaluate("() => { window.neverReloaded = true; }")
+            await page.get_by_label("CSV file").set_input_files(file)
+            await page.get_by_role("button", name="Run this file").click()
+            await expect(page).to_have_url(re.compile("/console/executions/"))
+            await expect(page.get_by_text("in progress", exact=True)).to_be_visible()
+            server.process.kill()
+            server.process.wait()
+            note = page.get_by_role("alert").filter(has_text="The server cannot be reached")
+            await expect(note).to_be_visible()
+            await expect(page.get_by_role("heading", name="input.csv")).to_be_visible()
+            with running_server(data_dir, port=port):
+                await expect(note).to_have_count(0)
+                await expect(page.get_by_text("success", exact=True)).to_be_visible()
+                await expect(page.get_by_text("300,000")).to_be_visible()
+                assert await page.evaluate("() => window.neverReloaded")
+                assert visit.hosts <= set(LOCAL)
+
+
+async def test_a_used_code_is_refused_in_words(visit: Visit) -> None:
+    code = issue_code(visit.data_dir)
+    await visit.page.goto(f"{visit.base_url}/console/?code={code}")
+    await expect(visit.page.get_by_role("navigation", name="Places")).to_be_visible()
+    assert "code" not in visit.page.url
+    stranger = await visit.context.new_page()
+    await stranger.goto(f"{visit.base_url}/console/?code={code}")
+    await expect(stranger.get_by_role("alert")).to_have_text(
+        "The code in the address was used already, or has expired."
+    )
+    await expect(stranger.get_by_role("navigation", name="Places")).to_have_count(0)
+    await expect(stranger.get_by_text("penstock console-url")).to_be_visible()
+
+
+async def test_a_token_that_is_not_accepted_leads_back_to_the_sign_in(visit: Visit) -> None:
+    await visit.page.goto(f"{visit.base_url}/console/")
+    assert await find_faults(visit.page) == []
+    await visit.page.get_by_label("Token").fill("not.a.token")
+    await visit.page.get_by_role("button", name="Sign in").click()
+    await expect(visit.page.get_by_role("alert")).to_have_text(
+        "The server does not accept this session any more."
+    )
+
+
+async def test_another_identity_sees_what_its_roles_allow(visit: Visit) -> None:
+    page = await open_console(visit)
+    await expect(page.get_by_role("link", name=CONCRETE)).to_be_visible()
+    id = await pipeline_id(page)
+    await page.get_by_label("Act as").select_option(label="reader of /eu")
+    await expect(page.get_by_role("link", name=CONCRETE)).to_have_count(0)
+    await go_to(visit, path_of("pipelines", id))
+    await expect(page.get_by_role("heading", name="There is no such pipeline")).to_be_visible()
+    assert_quiet(visit)

@@ -1,0 +1,65 @@
+"""The console's sources: types, rules, form, its own tests, what is generated, and the budget."""
+
+import json
+import subprocess
+from collections.abc import Sequence
+
+import pytest
+from graphql import build_schema, parse, validate
+
+from penstock.server.console import read_documents
+from penstock.server.pages.build import find_tools
+from tests.install import ROOT, skip_reason
+from tests.support.patience import HUNG_SECONDS
+
+FOLDER = "console"
+KIB = 1024
+COMMANDS: dict[str, Sequence[str]] = {
+    "types": ("typescript/bin/tsc", "--noEmit"),
+    "rules": ("eslint/bin/eslint.js", "."),
+    "form": ("prettier/bin/prettier.cjs", "--check", "."),
+    "logic": ("vitest/vitest.mjs", "run", "--no-cache"),
+}
+
+
+def run_node(*command: str) -> "subprocess.CompletedProcess[str]":
+    if reason := skip_reason(FOLDER):
+        pytest.skip(reason)
+    return subprocess.run(
+        [*find_tools().node, *command],
+        cwd=ROOT / FOLDER,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=HUNG_SECONDS,
+    )
+
+
+@pytest.mark.parametrize("check", COMMANDS)
+def test_the_sources_of_the_console_pass(check: str) -> None:
+    program, *options = COMMANDS[check]
+    ended = run_node(f"node_modules/{program}", *options)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+def test_what_is_generated_from_the_schema_is_current() -> None:
+    ended = run_node("generate.mjs", "--check")
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_the_built_console_sends_only_documents_that_fit_the_schema() -> None:
+    schema = build_schema((ROOT / "schema.graphql").read_text())
+    written = json.loads((ROOT / FOLDER / "graphql/generated/documents.json").read_text())
+    documents = read_documents()
+    assert documents == written
+    assert {key: validate(schema, parse(text)) for key, text in documents.items()} == {
+        key: [] for key in documents
+    }
+
+
+def test_the_built_console_is_within_its_budget() -> None:
+    sizes = json.loads((ROOT / "server/console/dist/sizes.json").read_text())
+    assert sizes["script"] <= 110 * KIB
+    assert sizes["styles"] <= 15 * KIB
+    assert sizes["screens"]
+    assert max(sizes["screens"].values()) <= 30 * KIB
