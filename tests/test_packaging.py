@@ -154,7 +154,7 @@ def test_with_the_address_of_the_repository_every_link_of_the_package_page_leads
     links = re.findall(r"\]\(([^)]+)\)", text)
     assert len(links) > 20
     assert [link for link in links if not link.startswith(("https://", "#"))] == []
-    assert "(https://git.example.org/penstock/raw/HEAD/docs/images/graphiql.png)" in text
+    assert "(https://git.example.org/penstock/raw/HEAD/docs/images/console-catalogue.png)" in text
     for link in links:
         path = link.partition("/HEAD/")[2].partition("#")[0]
         assert (ROOT / path).exists()

@@ -65,7 +65,7 @@ COP = (
     got("the endpoint opened as a page", "/graphql", 302, *HTML),
     got("a page of Apollo", "/v1/explorer", 404, *HTML),
     got("a page of Altair", "/altair", 404, *HTML),
-    got("a page of a console", "/console", 404, *HTML),
+    got("a page of a console", "/graphql/console", 404, *HTML),
     Offence(
         name="cop: a form",
         headers=(("content-type", "application/x-www-form-urlencoded"),),
