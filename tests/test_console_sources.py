@@ -1,12 +1,14 @@
 """The console's sources: types, rules, form, its own tests, what is generated, and the budget."""
 
 import json
+import re
 import subprocess
 from collections.abc import Sequence
 
 import pytest
 from graphql import build_schema, parse, validate
 
+from penstock.formula.functions.catalogue import FUNCTIONS
 from penstock.server.console import read_documents
 from penstock.server.pages.build import find_tools
 from tests.install import ROOT, skip_reason
@@ -55,6 +57,12 @@ def test_the_built_console_sends_only_documents_that_fit_the_schema() -> None:
     assert {key: validate(schema, parse(text)) for key, text in documents.items()} == {
         key: [] for key in documents
     }
+
+
+def test_the_editor_completes_exactly_the_functions_of_the_language() -> None:
+    source = (ROOT / FOLDER / "screens/editor/functions.ts").read_text()
+    forms = re.findall(r'^  "(.+)",$', source, re.MULTILINE)
+    assert forms == [function.signature for function in FUNCTIONS.values()]
 
 
 def test_the_built_console_is_within_its_budget() -> None:

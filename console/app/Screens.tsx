@@ -11,6 +11,12 @@ const Executions = lazy(() => import("../screens/executions/Executions"));
 const Execution = lazy(() => import("../screens/execution/Execution"));
 const Calculation = lazy(() => import("../screens/calculation/Calculation"));
 const Dataset = lazy(() => import("../screens/dataset/Dataset"));
+const Editor = lazy(() => import("../screens/editor/Editor"));
+const Groups = lazy(() => import("../screens/groups/Groups"));
+const Manifests = lazy(() => import("../screens/manifest/Manifests"));
+const Sensors = lazy(() => import("../screens/sensors/Sensors"));
+const Audio = lazy(() => import("../screens/audio/Audio"));
+const System = lazy(() => import("../screens/system/System"));
 
 /** The screens by their paths. */
 function paths(): readonly (readonly [string, (id: string) => ReactNode])[] {
@@ -24,6 +30,15 @@ function paths(): readonly (readonly [string, (id: string) => ReactNode])[] {
     ["/datasets/:id", (id) => <Dataset id={id} />],
     ["/executions", () => <Executions />],
     ["/executions/:id", (id) => <Execution id={id} />],
+    ["/new/pipeline", () => <Editor key="new pipeline" kind="pipeline" id={null} />],
+    ["/new/calculation", () => <Editor key="new calculation" kind="calculation" id={null} />],
+    ["/pipelines/:id/edit", (id) => <Editor key={id} kind="pipeline" id={id} />],
+    ["/calculations/:id/edit", (id) => <Editor key={id} kind="calculation" id={id} />],
+    ["/groups", () => <Groups />],
+    ["/runs", () => <Manifests />],
+    ["/sensors", () => <Sensors />],
+    ["/audio", () => <Audio />],
+    ["/system", () => <System />],
   ];
 }
 

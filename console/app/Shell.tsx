@@ -1,9 +1,23 @@
-import { Activity, Calculator, Droplets, LogOut, PlugZap, Table2, Workflow } from "lucide-react";
-import { type ReactNode, useState } from "react";
+import {
+  Activity,
+  Calculator,
+  Database,
+  Droplets,
+  FolderTree,
+  LogOut,
+  Music,
+  PlugZap,
+  Radio,
+  ServerCog,
+  Table2,
+  Workflow,
+} from "lucide-react";
+import { lazy, type ReactNode, Suspense, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { Viewer } from "../graphql/generated/shell";
 import { formatName } from "../parts/format";
 import { useIsLost } from "./connection";
+import { usePlayQueue } from "./playQueue";
 import { useAnswer, useServices } from "./queries";
 import type { Settings } from "./settings";
 import { applyTheme, readTheme, THEMES, type Theme } from "./theme";
@@ -13,6 +27,11 @@ const PLACES = [
   { path: "/calculations", name: "Calculations", icon: Calculator },
   { path: "/datasets", name: "Datasets", icon: Table2 },
   { path: "/executions", name: "Executions", icon: Activity },
+  { path: "/groups", name: "Groups and access", icon: FolderTree },
+  { path: "/runs", name: "Manifest runs", icon: Database },
+  { path: "/sensors", name: "Sensors", icon: Radio },
+  { path: "/audio", name: "Audio", icon: Music },
+  { path: "/system", name: "System", icon: ServerCog },
 ] as const;
 
 interface ShellProps {
@@ -46,8 +65,21 @@ export function Shell({ settings, onSignOut, onCaller, children }: ShellProps) {
       <main className="screen" id="screen" tabIndex={-1}>
         {children}
       </main>
+      <PlayerPlace />
       <ConnectionNote />
     </div>
+  );
+}
+
+const Player = lazy(() => import("../parts/Player"));
+
+/** The player, once there is something to play; it goes on over all screens. */
+function PlayerPlace() {
+  if (usePlayQueue().tracks.length === 0) return null;
+  return (
+    <Suspense>
+      <Player />
+    </Suspense>
   );
 }
 

@@ -1,4 +1,5 @@
 import { useState, type SubmitEvent } from "react";
+import { readForm } from "../parts/forms";
 import type { Settings } from "./settings";
 
 interface SignInProps {
@@ -54,9 +55,8 @@ function IssuerButton({ issuer }: { issuer: NonNullable<Settings["issuer"]> }) {
 
 function TokenForm({ onToken }: { onToken: (token: string) => void }) {
   const submit = (event: SubmitEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const token = new FormData(event.currentTarget).get("token");
-    if (typeof token === "string" && token.trim()) onToken(token);
+    const token = readForm(event)["token"];
+    if (token?.trim()) onToken(token);
   };
   return (
     <form className="row" onSubmit={submit}>

@@ -71,17 +71,17 @@ interface Connection<Node> {
 }
 
 /** A list page by page, each asked for when the one before is at its end. */
-export function usePages<Data, Variables extends { after?: unknown }, Node>(
+export function usePages<Data, Variables, Node>(
   operation: Operation<Data, Variables>,
-  variables: Variables,
+  variables: NoInfer<Omit<Variables, "after">>,
   connectionOf: (data: Data) => Connection<Node> | null | undefined,
-  { enabled = true, keep = true }: AskOptions = {},
+  { enabled = true, keep = true, every }: AskOptions = {},
 ) {
   const { api } = useServices();
   const query = useInfiniteQuery({
     queryKey: [operation.name, variables, "pages"],
     queryFn: ({ pageParam, signal }) =>
-      api.run(operation, { ...variables, after: pageParam }, signal),
+      api.run(operation, { ...variables, after: pageParam } as Variables, signal),
     initialPageParam: null as string | null,
     getNextPageParam: (last: Data) => {
       const info = connectionOf(last)?.pageInfo;
@@ -89,6 +89,7 @@ export function usePages<Data, Variables extends { after?: unknown }, Node>(
     },
     enabled,
     ...(keep ? { placeholderData: keepPreviousData } : {}),
+    ...(every ? { refetchInterval: every } : {}),
   });
   const nodes = query.data?.pages.flatMap((page) => connectionOf(page)?.nodes ?? []);
   return { ...query, nodes };

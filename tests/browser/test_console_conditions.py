@@ -57,6 +57,15 @@ async def paths_of_all_screens(page: Page) -> tuple[str, ...]:
         path_of("executions", execution),
         path_of("calculations", calculation["id"]),
         path_of("datasets", dataset["id"]),
+        path_of("pipelines", pipeline, "/edit"),
+        path_of("calculations", calculation["id"], "/edit"),
+        "/new/pipeline",
+        "/groups",
+        "/groups?tab=keys",
+        "/runs",
+        "/sensors",
+        "/audio",
+        "/system",
         "/nowhere",
     )
 
@@ -142,6 +151,10 @@ async def test_every_list_of_an_empty_server_says_so(browser: Browser, tmp_path:
                 ("/calculations", "No calculations yet"),
                 ("/datasets", "No datasets yet"),
                 ("/executions", "No executions yet"),
+                ("/runs", "No manifests in this group"),
+                ("/sensors", "No notifications yet"),
+                ("/audio", "No tracks"),
+                ("/groups?tab=keys", "No keys"),
             ):
                 await go_to(visit, path)
                 await expect(page.get_by_role("heading", name=words)).to_be_visible()

@@ -16,10 +16,6 @@ import type {
   RevokePipelineMutationVariables,
   PipelineExecutionsQuery,
   PipelineExecutionsQueryVariables,
-  DeletePipelineMutation,
-  DeletePipelineMutationVariables,
-  ChangePipelineStateMutation,
-  ChangePipelineStateMutationVariables,
 } from "./types";
 
 export const PipelineDetails: Operation<PipelineDetailsQuery, PipelineDetailsQueryVariables> = {
@@ -52,15 +48,4 @@ export const PipelineExecutions: Operation<
 > = {
   id: "1b82738f8a08233c2d49da4bbfc8a601416cf51c8c3ce17fa824f4b7f3c272ee",
   name: "PipelineExecutions",
-};
-export const DeletePipeline: Operation<DeletePipelineMutation, DeletePipelineMutationVariables> = {
-  id: "ba9287c3046a3ce755a91fc81109f46730dfdc6936d2f3eb800b548043b53e62",
-  name: "DeletePipeline",
-};
-export const ChangePipelineState: Operation<
-  ChangePipelineStateMutation,
-  ChangePipelineStateMutationVariables
-> = {
-  id: "c42870f6d5d4a756caf8a405439b94998bb80d9a006f7c7ff5dd16ffeee474f7",
-  name: "ChangePipelineState",
 };

@@ -5,6 +5,30 @@ type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> =
   T | { [P in keyof T]?: P extends " $fragmentName" | "__typename" ? T[P] : never };
+/** The object to add to the library as a track. */
+export type AddAudioInput = {
+  /** The key of the object: the `objectKey` of `createAudioUpload`, or a key in the bucket of `storageId`. */
+  objectKey: string;
+  /** The global id of the caller's own storage that holds the object; the caller's uploads if left out. */
+  storageId?: string | null | undefined;
+};
+
+/** The tracks to add to a playlist, and the position of the new entries. */
+export type AddPlaylistEntriesInput = {
+  /** The global id of the playlist. */
+  id: string;
+  /** The global ids of 1 to 98 tracks in order; a track may appear more than once. */
+  audioIds: Array<string>;
+  /** The id of the entry after which the tracks are added; they are added at the end if left out. */
+  after?: string | null | undefined;
+  /** The version that the playlist must have; any version if left out. */
+  expectedVersion?: number | null | undefined;
+  /** The cursors of the named entries, if the client has them. With cursors the server reads only the entries that change, even in a long playlist. An outdated cursor is harmless. */
+  cursors?: Array<string> | null | undefined;
+  /** A key chosen by the client. The same key with the same input within a day adds the tracks only once. */
+  idempotencyKey?: string | null | undefined;
+};
+
 /** The end of a worker's attempt. */
 export type AttemptOutcome =
   /** The attempt goes on. */
@@ -24,6 +48,12 @@ export type CancelExecutionInput = {
   id: string;
 };
 
+/** The job to cancel. */
+export type CancelJobInput = {
+  /** The global id of the job. */
+  id: string;
+};
+
 /** The kind of change to a value, with the operation names of JSON Patch (RFC 6902). */
 export type ChangeOperation =
   /** The value was added in the second version. */
@@ -32,6 +62,46 @@ export type ChangeOperation =
   | "REMOVE"
   /** The value of the first version was replaced in the second version. */
   | "REPLACE";
+
+/** The API key to create, with its roles and its expiry. */
+export type CreateApiKeyInput = {
+  /** The name of the key: 1 to 128 characters. Several keys may have the same name. */
+  name: string;
+  /** The roles of the key: at least one, and in no group more than the caller's own role. A deeper group in which the caller has a lower role must be listed as well. */
+  roles: Array<GroupRoleInput>;
+  /** The time at which the key expires, in whole seconds; by default it can be at most one year ahead, and the server's settings can change this limit. */
+  expiresAt: string;
+};
+
+/** The audio file to upload. */
+export type CreateAudioUploadInput = {
+  /** The name of the file, which becomes the last part of the object's key. */
+  fileName: string;
+  /** The media type of the file, such as `audio/flac`; `application/octet-stream` if left out. */
+  contentType?: string | null | undefined;
+};
+
+/** The calculation to create. */
+export type CreateCalculationInput = {
+  /** The path of the group that owns the resource. The default is the caller's default group. */
+  group?: string | null | undefined;
+  /** The name, of 1 to 128 characters. No other resource of the kind has it in the same group, in a group above it or in a group below it. */
+  name: string;
+  /** The purpose of the resource, for people, of at most 8192 characters. */
+  description?: string | null | undefined;
+  /** The tags by which the resource is found: at most 50, with different keys. */
+  tags?: Array<TagInput> | null | undefined;
+  /** A short text for people that says which value the calculation gives, of at most 1024 characters. */
+  summary?: string | null | undefined;
+  /** The formula that computes the value of the first output, of 1 to 10000 characters. */
+  formula: string;
+  /** The parameters of the formula, at most 200. The formula must use each of them. */
+  parameters?: Array<ParameterInput> | null | undefined;
+  /** The outputs that the calculation fills, 1 to 200. */
+  outputs: Array<OutputInput>;
+  /** A key that makes it safe to send the request again: the same key with the same input gives the same calculation for a day. */
+  idempotencyKey?: string | null | undefined;
+};
 
 /** The execution to create, with its pipeline and mode. */
 export type CreateExecutionInput = {
@@ -49,6 +119,56 @@ export type CreateExecutionInput = {
   inputName?: string | null | undefined;
   /** A key that makes it safe to send the request again: the same key with the same input gives the same execution for a day. */
   idempotencyKey?: string | null | undefined;
+};
+
+/** The group to create. */
+export type CreateGroupInput = {
+  /** The path of the new group, such as `/usa/northwest`; its parent must exist. */
+  path: string;
+  /** The display name of the group: 1 to 64 characters; the last part of the path if left out. */
+  name?: string | null | undefined;
+};
+
+/** The pipeline to create. */
+export type CreatePipelineInput = {
+  /** The path of the group that owns the resource. The default is the caller's default group. */
+  group?: string | null | undefined;
+  /** The name, of 1 to 128 characters. No other resource of the kind has it in the same group, in a group above it or in a group below it. */
+  name: string;
+  /** The purpose of the resource, for people, of at most 8192 characters. */
+  description?: string | null | undefined;
+  /** The tags by which the resource is found: at most 50, with different keys. */
+  tags?: Array<TagInput> | null | undefined;
+  /** A JSON object with further values that users keep with the pipeline. */
+  attributes?: unknown;
+  /** The parameters and formulas that turn an input row into an output row. */
+  transformer: TransformerInput;
+  /** A key that makes it safe to send the request again: the same key with the same input gives the same pipeline for a day. */
+  idempotencyKey?: string | null | undefined;
+};
+
+/** The playlist to create; it has no entries at first. */
+export type CreatePlaylistInput = {
+  /** The name of the playlist: 1 to 128 characters. Several playlists may have the same name. */
+  name: string;
+  /** A key chosen by the client. The same key with the same name within a day returns the same playlist instead of creating another. */
+  idempotencyKey?: string | null | undefined;
+};
+
+/** The calculation to delete. */
+export type DeleteCalculationInput = {
+  /** The global id of the calculation. */
+  id: string;
+  /** The number of the current version. If another number is given, nothing changes. The default is not to check. */
+  expectedVersion?: number | null | undefined;
+};
+
+/** The group to delete. */
+export type DeleteGroupInput = {
+  /** The path of the group; the root cannot be deleted. */
+  path: string;
+  /** True to delete also the groups below and all resources that these groups own, as a job in the background. Grants to the deleted groups are revoked. */
+  cascade?: boolean | null | undefined;
 };
 
 /** The pipeline to delete. */
@@ -240,6 +360,14 @@ export type GrantPipelineInput = {
   group: string;
 };
 
+/** A role in a group and in all groups below it. */
+export type GroupRoleInput = {
+  /** The path of the group at and below which the role applies. */
+  group: string;
+  /** The role in this group and the groups below it. */
+  role: Role;
+};
+
 /** The kind of an entry of the history. */
 export type HistoryAction =
   /** A group got access to the resource. */
@@ -257,6 +385,26 @@ export type HistoryAction =
   /** A user revoked an API key with a role at the group. */
   | "API_KEY_REVOKED";
 
+/** The kind of work that a job does. */
+export type JobKind =
+  /** The job deletes a group with everything in it. */
+  | "DELETE_GROUP"
+  /** The job adds the audio files of a bucket to the caller's library. */
+  | "IMPORT_AUDIO";
+
+/** The progress of a job. */
+export type JobState =
+  /** The job waits for a server to start it. */
+  | "PENDING"
+  /** A server works on the job. */
+  | "RUNNING"
+  /** The job finished all its steps. */
+  | "DONE"
+  /** The job failed; its `message` says why. */
+  | "FAILED"
+  /** The user who requested the job cancelled it. What it had done stays done. */
+  | "CANCELLED";
+
 /** The kind of an event of a list. */
 export type ListChange =
   /** The object is new in the list, or it changed. */
@@ -265,6 +413,20 @@ export type ListChange =
   | "REMOVED"
   /** Read the list now, because the events tell of later changes only. It is the first event, and comes again where the client read too slowly or resumed too late. */
   | "RESET";
+
+/** The entries of a playlist to move, and their new position. */
+export type MovePlaylistEntriesInput = {
+  /** The global id of the playlist. */
+  id: string;
+  /** The ids of 1 to 49 entries to move; they keep their present order. */
+  entryIds: Array<string>;
+  /** The id of the entry after which the moved entries are placed; they become the first entries if left out. */
+  after?: string | null | undefined;
+  /** The version that the playlist must have; any version if left out. */
+  expectedVersion?: number | null | undefined;
+  /** The cursors of the named entries, if the client has them. With cursors the server reads only the entries that change, even in a long playlist. An outdated cursor is harmless. */
+  cursors?: Array<string> | null | undefined;
+};
 
 /** A part of a name: exactly one of both fields is given. Upper and lower case are the same, and so are letters with and without accents. A word is a run of letters and digits; names are found by the first 8 different ones. */
 export type NameFilter = {
@@ -311,6 +473,75 @@ export type ParameterInput = {
   required?: boolean;
 };
 
+/** The kinds of things that quotas limit. New kinds may be added. */
+export type QuotaKind =
+  /** Pipelines, calculations and reference datasets, counted together. */
+  | "RESOURCES"
+  /** All versions of these resources. */
+  | "VERSIONS"
+  /** The files of all versions of reference datasets, and of each execution the input, and the output with its rejected rows as one; of a user also the tracks of the audio library. */
+  | "FILES"
+  /** The sizes of these files together, in bytes. */
+  | "BYTES"
+  /** Uploads whose form has not expired and that were not used yet. Those of a group are for the group itself, not for the groups below. */
+  | "OPEN_UPLOADS";
+
+/** The manifest run whose output is complete although no worker reported it. */
+export type RecoverRunInput = {
+  /** The group of the manifest; the caller's default group if left out. */
+  group?: string | null | undefined;
+  /** The name of the manifest in its group: 1 to 128 characters. */
+  manifest: string;
+  /** The path of the manifest run's folder inside its bucket, without `s3://`. */
+  runId: string;
+  /** The folder of the output, such as `s3://bucket/stage/run=1/`. */
+  savedTo?: string | null | undefined;
+  /** The parent of the output folder, given instead of `savedTo`; the output folder in it has the last part of `runId` as its name. Without both, it is the output folder stored with the manifest run. */
+  stagePath?: string | null | undefined;
+  /** The reason for the change: at most 8192 characters. */
+  reason?: string | null | undefined;
+  /** The shredded types in the output; those stored with the manifest run if left out. */
+  shredTypes?: Array<string> | null | undefined;
+};
+
+/** The entries to remove from a playlist. */
+export type RemovePlaylistEntriesInput = {
+  /** The global id of the playlist. */
+  id: string;
+  /** The ids of 1 to 98 entries to remove. */
+  entryIds: Array<string>;
+  /** The version that the playlist must have; any version if left out. */
+  expectedVersion?: number | null | undefined;
+  /** The cursors of the named entries, if the client has them. With cursors the server reads only the entries that change, even in a long playlist. An outdated cursor is harmless. */
+  cursors?: Array<string> | null | undefined;
+};
+
+/** The dead letters to replay. */
+export type ReplayDeadLettersInput = {
+  /** The ids of at most 100 dead letters. If one of them does not exist, or the caller may not replay it, none is replayed. */
+  ids: Array<string>;
+};
+
+/** The manifest run to reset or to delete. */
+export type ResetRunInput = {
+  /** The group of the manifest; the caller's default group if left out. */
+  group?: string | null | undefined;
+  /** The name of the manifest in its group: 1 to 128 characters. */
+  manifest: string;
+  /** The path of the manifest run's folder inside its bucket, without `s3://`. */
+  runId: string;
+  /** The folder of the output, such as `s3://bucket/stage/run=1/`. */
+  savedTo?: string | null | undefined;
+  /** The parent of the output folder, given instead of `savedTo`; the output folder in it has the last part of `runId` as its name. Without both, it is the output folder stored with the manifest run. */
+  stagePath?: string | null | undefined;
+  /** The reason for the change: at most 8192 characters. */
+  reason?: string | null | undefined;
+  /** True to reset without checking that the output folder has no `_SUCCESS` file. */
+  force?: boolean | null | undefined;
+  /** True to delete the manifest run and its history; only for admins of the group. */
+  delete?: boolean | null | undefined;
+};
+
 /** The kind of resource that has the tags. */
 export type ResourceKind =
   /** The tags are on pipelines. */
@@ -323,6 +554,12 @@ export type ResourceKind =
 /** The execution to retry. */
 export type RetryExecutionInput = {
   /** The global id of the execution. */
+  id: string;
+};
+
+/** The API key to revoke. */
+export type RevokeApiKeyInput = {
+  /** The id of the key, which is also the middle part of the key itself. */
   id: string;
 };
 
@@ -343,6 +580,68 @@ export type Role =
   /** The caller can also grant, revoke and delete resources of the group, and create and delete groups. */
   | "ADMIN";
 
+/** An action on a manifest run, as the history of the run records it. */
+export type RunAction =
+  /** The run was entered in the manifest. */
+  | "DISCOVER"
+  /** The run was imported into the manifest. */
+  | "IMPORT"
+  /** A worker claimed the run for one stage. */
+  | "CLAIM"
+  /** The worker renewed its lease of the run. */
+  | "HEARTBEAT"
+  /** The Transformer reported that its output is complete. */
+  | "PROCESSED"
+  /** The Loader reported that the output is loaded. */
+  | "LOADED"
+  /** The worker reported that it failed. */
+  | "FAIL"
+  /** A user marked the run, so that no worker claims it. */
+  | "SKIP"
+  /** A user removed the mark that kept workers from the run. */
+  | "UNSKIP"
+  /** A user marked the run as processed, because its output is complete. */
+  | "RECOVER"
+  /** A user set the run back to new, so that it is transformed again. */
+  | "RESET"
+  /** A user set a loaded run back to processed, so that it is loaded again. */
+  | "RELOAD";
+
+/** The progress of a manifest run. In the manifest table itself, tools that read only the documented attributes see `PROCESSING` as `NEW`, `LOADING` as `PROCESSED`, and `FAILED` as the state before it. */
+export type RunState =
+  /** The run waits for a Transformer. */
+  | "NEW"
+  /** A Transformer works on the run. */
+  | "PROCESSING"
+  /** The Transformer finished its output, and the run waits for a Loader. */
+  | "PROCESSED"
+  /** A Loader works on the run. */
+  | "LOADING"
+  /** The Loader finished the run. */
+  | "LOADED"
+  /** A Transformer or a Loader failed to process the run. */
+  | "FAILED";
+
+/** The track or playlist to mark or unmark as a favourite. */
+export type SetFavouriteInput = {
+  /** The global id of a track or a playlist. */
+  id: string;
+  /** True to make it a favourite, false to remove it from the favourites. */
+  favourite: boolean;
+};
+
+/** The manifest run to skip. */
+export type SkipRunInput = {
+  /** The group of the manifest; the caller's default group if left out. */
+  group?: string | null | undefined;
+  /** The name of the manifest in its group: 1 to 128 characters. */
+  manifest: string;
+  /** The path of the manifest run's folder inside its bucket, without `s3://`. */
+  runId: string;
+  /** The reason for the change: at most 8192 characters. */
+  reason: string;
+};
+
 /** The execution to start; its input has been uploaded. */
 export type StartExecutionInput = {
   /** The global id of the execution. */
@@ -357,6 +656,13 @@ export type State =
   | "FROZEN"
   /** The resource can be read, but it can be neither used nor changed. */
   | "DISABLED";
+
+/** The kind of store that holds the table. */
+export type StoreKind =
+  /** A file of the machine that the server runs on. */
+  | "EMBEDDED"
+  /** A table of DynamoDB. */
+  | "DYNAMODB";
 
 /** The tags that resources must have: every tag in `all`, at least one in `any` and not one in `none`. A value also matches the values below it: `material` matches `material/metal/steel`. The three lists hold at most 20 tags together. */
 export type TagFilter = {
@@ -394,6 +700,42 @@ export type TransformerInput = {
   transforms: Array<TransformInput>;
 };
 
+/** The manifest run to stop skipping. */
+export type UnskipRunInput = {
+  /** The group of the manifest; the caller's default group if left out. */
+  group?: string | null | undefined;
+  /** The name of the manifest in its group: 1 to 128 characters. */
+  manifest: string;
+  /** The path of the manifest run's folder inside its bucket, without `s3://`. */
+  runId: string;
+  /** The reason for the change: at most 8192 characters. */
+  reason?: string | null | undefined;
+};
+
+/** The changes to make to a calculation. A field that is left out keeps its value, and null clears the value. */
+export type UpdateCalculationInput = {
+  /** The number of the version on which the changes are based. If it is not the current one, nothing changes. */
+  expectedVersion: number;
+  /** The name, of 1 to 128 characters. No other resource of the kind has it in the same group, in a group above it or in a group below it. */
+  name?: string | null | undefined;
+  /** The purpose of the resource, for people, of at most 8192 characters. */
+  description?: string | null | undefined;
+  /** The tags by which the resource is found: at most 50, with different keys. */
+  tags?: Array<TagInput> | null | undefined;
+  /** The new state. While a resource is not enabled, only its state can change. */
+  state?: State | null | undefined;
+  /** The global id of the calculation. */
+  id: string;
+  /** A short text for people that says which value the calculation gives, of at most 1024 characters. */
+  summary?: string | null | undefined;
+  /** The formula that computes the value of the first output, of 1 to 10000 characters. */
+  formula?: string | null | undefined;
+  /** The parameters of the formula, at most 200. The formula must use each of them. */
+  parameters?: Array<ParameterInput> | null | undefined;
+  /** The outputs that the calculation fills, 1 to 200. */
+  outputs?: Array<OutputInput> | null | undefined;
+};
+
 /** The changes to make to a pipeline. A field that is left out keeps its value, and null clears the value. */
 export type UpdatePipelineInput = {
   /** The number of the version on which the changes are based. If it is not the current one, nothing changes. */
@@ -425,6 +767,15 @@ export type ValueType =
   /** A point in time, as text. */
   | "TIMESTAMP";
 
+/** The kind of process that runs executions. */
+export type WorkerKind =
+  /** A server with the worker processes that it starts. */
+  | "SERVER"
+  /** A `penstock worker`. */
+  | "COMMAND"
+  /** A program that claims executions by the API; only its name is known. */
+  | "EXTERNAL";
+
 export type GroupChoicesQueryVariables = Exact<{
   path: string;
 }>;
@@ -449,6 +800,14 @@ export type FindDatasetQueryVariables = Exact<{
 
 export type FindDatasetQuery = {
   referenceDatasetByName: { id: string; name: string; owner: string; version: number } | null;
+};
+
+export type TrackUrlQueryVariables = Exact<{
+  id: string;
+}>;
+
+export type TrackUrlQuery = {
+  audio: { id: string; streamUrl: { url: string; expiresAt: string } | null } | null;
 };
 
 type Refusal_DuplicateObject_Fragment = {
@@ -525,6 +884,273 @@ export type ViewerQuery = {
     defaultGroup: string | null;
     roles: Array<{ group: string; role: Role }>;
   };
+};
+
+export type TrackFactsFragment = {
+  id: string;
+  title: string;
+  displayArtist: string | null;
+  durationMs: number;
+  favouriteAt: string | null;
+  artworkUrl: { url: string } | null;
+  album: { id: string; name: string } | null;
+};
+
+export type AudioChoicesQueryVariables = Exact<{ [key: string]: never }>;
+
+export type AudioChoicesQuery = {
+  artists: { nodes: Array<{ id: string; name: string; count: number }> };
+  albums: { nodes: Array<{ id: string; name: string; count: number }> };
+  genres: { nodes: Array<{ name: string; count: number }> };
+  playlists: { nodes: Array<{ id: string; name: string; entryCount: number }> };
+};
+
+export type TracksQueryVariables = Exact<{
+  artist?: string | null | undefined;
+  album?: string | null | undefined;
+  genre?: string | null | undefined;
+  title?: NameFilter | null | undefined;
+  after?: string | null | undefined;
+}>;
+
+export type TracksQuery = {
+  audios: {
+    nodes: Array<{
+      id: string;
+      title: string;
+      displayArtist: string | null;
+      durationMs: number;
+      favouriteAt: string | null;
+      artworkUrl: { url: string } | null;
+      album: { id: string; name: string } | null;
+    }>;
+    pageInfo: { hasNextPage: boolean; endCursor: string | null };
+  };
+};
+
+export type PlaylistTracksQueryVariables = Exact<{
+  id: string;
+  after?: string | null | undefined;
+}>;
+
+export type PlaylistTracksQuery = {
+  playlist: {
+    id: string;
+    name: string;
+    version: number;
+    entries: {
+      nodes: Array<{
+        id: string;
+        title: string | null;
+        missing: boolean;
+        audio: {
+          id: string;
+          title: string;
+          displayArtist: string | null;
+          durationMs: number;
+          favouriteAt: string | null;
+          artworkUrl: { url: string } | null;
+          album: { id: string; name: string } | null;
+        } | null;
+      }>;
+      pageInfo: { hasNextPage: boolean; endCursor: string | null };
+    };
+  } | null;
+};
+
+export type CreatePlaylistMutationVariables = Exact<{
+  input: CreatePlaylistInput;
+}>;
+
+export type CreatePlaylistMutation = {
+  createPlaylist:
+    | { __typename: "CreatePlaylistPayload"; playlist: { id: string } }
+    | {
+        __typename: "ValidationProblem";
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+        problems: Array<{
+          path: Array<string>;
+          message: string;
+          code: string | null;
+          line: number | null;
+          column: number | null;
+          excerpt: string | null;
+        }>;
+      };
+};
+
+export type AddToPlaylistMutationVariables = Exact<{
+  input: AddPlaylistEntriesInput;
+}>;
+
+export type AddToPlaylistMutation = {
+  addPlaylistEntries:
+    | { __typename: "AddPlaylistEntriesPayload" }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
+    | {
+        __typename: "ValidationProblem";
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+        problems: Array<{
+          path: Array<string>;
+          message: string;
+          code: string | null;
+          line: number | null;
+          column: number | null;
+          excerpt: string | null;
+        }>;
+      }
+    | {
+        __typename: "VersionConflict";
+        currentVersion: number;
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+      }
+    | { __typename: "LimitExceeded"; message: string; code: ErrorCode; path: Array<string> | null };
+};
+
+export type MoveEntriesMutationVariables = Exact<{
+  input: MovePlaylistEntriesInput;
+}>;
+
+export type MoveEntriesMutation = {
+  movePlaylistEntries:
+    | { __typename: "MovePlaylistEntriesPayload"; playlist: { id: string; version: number } }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
+    | {
+        __typename: "ValidationProblem";
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+        problems: Array<{
+          path: Array<string>;
+          message: string;
+          code: string | null;
+          line: number | null;
+          column: number | null;
+          excerpt: string | null;
+        }>;
+      }
+    | {
+        __typename: "VersionConflict";
+        currentVersion: number;
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+      }
+    | { __typename: "LimitExceeded"; message: string; code: ErrorCode; path: Array<string> | null };
+};
+
+export type RemoveEntriesMutationVariables = Exact<{
+  input: RemovePlaylistEntriesInput;
+}>;
+
+export type RemoveEntriesMutation = {
+  removePlaylistEntries:
+    | { __typename: "RemovePlaylistEntriesPayload" }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
+    | {
+        __typename: "ValidationProblem";
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+        problems: Array<{
+          path: Array<string>;
+          message: string;
+          code: string | null;
+          line: number | null;
+          column: number | null;
+          excerpt: string | null;
+        }>;
+      }
+    | {
+        __typename: "VersionConflict";
+        currentVersion: number;
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+      }
+    | { __typename: "LimitExceeded"; message: string; code: ErrorCode; path: Array<string> | null };
+};
+
+export type CreateAudioUploadMutationVariables = Exact<{
+  input: CreateAudioUploadInput;
+}>;
+
+export type CreateAudioUploadMutation = {
+  createAudioUpload:
+    | {
+        __typename: "CreateAudioUploadPayload";
+        objectKey: string;
+        form: {
+          method: string;
+          url: string;
+          fields: Array<{ name: string; value: string }>;
+          headers: Array<{ name: string; value: string }>;
+        };
+      }
+    | {
+        __typename: "ValidationProblem";
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+        problems: Array<{
+          path: Array<string>;
+          message: string;
+          code: string | null;
+          line: number | null;
+          column: number | null;
+          excerpt: string | null;
+        }>;
+      }
+    | { __typename: "LimitExceeded"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "QuotaExceeded"; message: string; code: ErrorCode; path: Array<string> | null };
+};
+
+export type AddAudioMutationVariables = Exact<{
+  input: AddAudioInput;
+}>;
+
+export type AddAudioMutation = {
+  addAudio:
+    | { __typename: "AddAudioPayload" }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
+    | {
+        __typename: "ValidationProblem";
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+        problems: Array<{
+          path: Array<string>;
+          message: string;
+          code: string | null;
+          line: number | null;
+          column: number | null;
+          excerpt: string | null;
+        }>;
+      }
+    | {
+        __typename: "DuplicateObject";
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+      }
+    | { __typename: "QuotaExceeded"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "IllegalState"; message: string; code: ErrorCode; path: Array<string> | null };
+};
+
+export type SetFavouriteMutationVariables = Exact<{
+  input: SetFavouriteInput;
+}>;
+
+export type SetFavouriteMutation = {
+  setFavourite:
+    | { __typename: "SetFavouritePayload" }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null };
 };
 
 export type CalculationDetailsQueryVariables = Exact<{
@@ -762,6 +1388,256 @@ export type DatasetDetailsQuery = {
     };
   } | null;
 };
+
+export type EditedPipelineQueryVariables = Exact<{
+  id: string;
+}>;
+
+export type EditedPipelineQuery = {
+  pipeline: {
+    id: string;
+    name: string;
+    description: string | null;
+    state: State;
+    owner: string;
+    version: number;
+    tags: Array<{ key: string; value: string }>;
+    transformer: {
+      parameters: Array<{
+        index: number;
+        key: string;
+        label: string | null;
+        description: string | null;
+        type: ValueType;
+        required: boolean;
+      }>;
+      transforms: Array<{
+        index: number;
+        formula: string;
+        outputs: Array<{
+          index: number;
+          key: string | null;
+          label: string | null;
+          description: string | null;
+          type: ValueType;
+        }>;
+      }>;
+    };
+  } | null;
+};
+
+export type EditedCalculationQueryVariables = Exact<{
+  id: string;
+}>;
+
+export type EditedCalculationQuery = {
+  calculation: {
+    id: string;
+    name: string;
+    description: string | null;
+    summary: string | null;
+    state: State;
+    owner: string;
+    version: number;
+    formula: string;
+    tags: Array<{ key: string; value: string }>;
+    parameters: Array<{
+      index: number;
+      key: string;
+      label: string | null;
+      description: string | null;
+      type: ValueType;
+      required: boolean;
+    }>;
+    outputs: Array<{
+      index: number;
+      key: string | null;
+      label: string | null;
+      description: string | null;
+      type: ValueType;
+    }>;
+  } | null;
+};
+
+export type SaveNewPipelineMutationVariables = Exact<{
+  input: CreatePipelineInput;
+}>;
+
+export type SaveNewPipelineMutation = {
+  createPipeline:
+    | { __typename: "CreatePipelinePayload"; pipeline: { id: string } }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "NotPermitted"; message: string; code: ErrorCode; path: Array<string> | null }
+    | {
+        __typename: "ValidationProblem";
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+        problems: Array<{
+          path: Array<string>;
+          message: string;
+          code: string | null;
+          line: number | null;
+          column: number | null;
+          excerpt: string | null;
+        }>;
+      }
+    | { __typename: "NameTaken"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "LimitExceeded"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "QuotaExceeded"; message: string; code: ErrorCode; path: Array<string> | null };
+};
+
+export type SavePipelineMutationVariables = Exact<{
+  input: UpdatePipelineInput;
+}>;
+
+export type SavePipelineMutation = {
+  updatePipeline:
+    | { __typename: "UpdatePipelinePayload"; pipeline: { id: string; version: number } }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "NotPermitted"; message: string; code: ErrorCode; path: Array<string> | null }
+    | {
+        __typename: "ValidationProblem";
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+        problems: Array<{
+          path: Array<string>;
+          message: string;
+          code: string | null;
+          line: number | null;
+          column: number | null;
+          excerpt: string | null;
+        }>;
+      }
+    | { __typename: "NameTaken"; message: string; code: ErrorCode; path: Array<string> | null }
+    | {
+        __typename: "VersionConflict";
+        currentVersion: number;
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+      }
+    | { __typename: "LimitExceeded"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "QuotaExceeded"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "IllegalState"; message: string; code: ErrorCode; path: Array<string> | null };
+};
+
+export type SaveNewCalculationMutationVariables = Exact<{
+  input: CreateCalculationInput;
+}>;
+
+export type SaveNewCalculationMutation = {
+  createCalculation:
+    | { __typename: "CreateCalculationPayload"; calculation: { id: string } }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "NotPermitted"; message: string; code: ErrorCode; path: Array<string> | null }
+    | {
+        __typename: "ValidationProblem";
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+        problems: Array<{
+          path: Array<string>;
+          message: string;
+          code: string | null;
+          line: number | null;
+          column: number | null;
+          excerpt: string | null;
+        }>;
+      }
+    | { __typename: "NameTaken"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "LimitExceeded"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "QuotaExceeded"; message: string; code: ErrorCode; path: Array<string> | null };
+};
+
+export type SaveCalculationMutationVariables = Exact<{
+  input: UpdateCalculationInput;
+}>;
+
+export type SaveCalculationMutation = {
+  updateCalculation:
+    | { __typename: "UpdateCalculationPayload"; calculation: { id: string; version: number } }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "NotPermitted"; message: string; code: ErrorCode; path: Array<string> | null }
+    | {
+        __typename: "ValidationProblem";
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+        problems: Array<{
+          path: Array<string>;
+          message: string;
+          code: string | null;
+          line: number | null;
+          column: number | null;
+          excerpt: string | null;
+        }>;
+      }
+    | { __typename: "NameTaken"; message: string; code: ErrorCode; path: Array<string> | null }
+    | {
+        __typename: "VersionConflict";
+        currentVersion: number;
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+      }
+    | { __typename: "LimitExceeded"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "QuotaExceeded"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "IllegalState"; message: string; code: ErrorCode; path: Array<string> | null };
+};
+
+export type DeletePipelineMutationVariables = Exact<{
+  input: DeletePipelineInput;
+}>;
+
+export type DeletePipelineMutation = {
+  deletePipeline:
+    | { __typename: "DeletePipelinePayload" }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "NotPermitted"; message: string; code: ErrorCode; path: Array<string> | null }
+    | {
+        __typename: "VersionConflict";
+        currentVersion: number;
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+      };
+};
+
+export type DeleteCalculationMutationVariables = Exact<{
+  input: DeleteCalculationInput;
+}>;
+
+export type DeleteCalculationMutation = {
+  deleteCalculation:
+    | { __typename: "DeleteCalculationPayload" }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "NotPermitted"; message: string; code: ErrorCode; path: Array<string> | null }
+    | {
+        __typename: "VersionConflict";
+        currentVersion: number;
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+      };
+};
+
+export type CompleteCalculationQueryVariables = Exact<{
+  prefix: string;
+  group?: string | null | undefined;
+}>;
+
+export type CompleteCalculationQuery = {
+  calculations: { nodes: Array<{ name: string; parameters: Array<{ key: string }> }> };
+};
+
+export type CompleteDatasetQueryVariables = Exact<{
+  prefix: string;
+  group?: string | null | undefined;
+}>;
+
+export type CompleteDatasetQuery = { referenceDatasets: { nodes: Array<{ name: string }> } };
 
 export type ExecutionFactsFragment = {
   id: string;
@@ -1060,6 +1936,413 @@ export type ExecutionsLiveSubscription = {
   };
 };
 
+export type GroupDetailsQueryVariables = Exact<{
+  path: string;
+}>;
+
+export type GroupDetailsQuery = {
+  group: {
+    path: string;
+    name: string;
+    createdAt: string | null;
+    createdBy: string | null;
+    parent: { path: string } | null;
+    children: { nodes: Array<{ path: string; name: string }>; pageInfo: { hasNextPage: boolean } };
+    quotas: Array<{
+      kind: QuotaKind;
+      maximum: string | number | null;
+      used: string | number;
+    }> | null;
+    history: {
+      nodes: Array<{
+        at: string;
+        by: string;
+        action: HistoryAction;
+        subject: string;
+        state: string | null;
+        roles: Array<string>;
+      }>;
+    } | null;
+  } | null;
+};
+
+export type GroupJobsQueryVariables = Exact<{
+  group?: string | null | undefined;
+}>;
+
+export type GroupJobsQuery = {
+  jobs: {
+    nodes: Array<{
+      id: string;
+      kind: JobKind;
+      state: JobState;
+      createdAt: string;
+      createdBy: string;
+      done: number;
+      total: number | null;
+      message: string | null;
+    }>;
+  };
+};
+
+export type JobFactsFragment = {
+  id: string;
+  kind: JobKind;
+  state: JobState;
+  createdAt: string;
+  createdBy: string;
+  done: number;
+  total: number | null;
+  message: string | null;
+};
+
+export type JobLiveSubscriptionVariables = Exact<{
+  id: string;
+}>;
+
+export type JobLiveSubscription = {
+  jobProgress: {
+    id: string;
+    kind: JobKind;
+    state: JobState;
+    createdAt: string;
+    createdBy: string;
+    done: number;
+    total: number | null;
+    message: string | null;
+  };
+};
+
+export type CreateGroupMutationVariables = Exact<{
+  input: CreateGroupInput;
+}>;
+
+export type CreateGroupMutation = {
+  createGroup:
+    | { __typename: "CreateGroupPayload" }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "NotPermitted"; message: string; code: ErrorCode; path: Array<string> | null }
+    | {
+        __typename: "ValidationProblem";
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+        problems: Array<{
+          path: Array<string>;
+          message: string;
+          code: string | null;
+          line: number | null;
+          column: number | null;
+          excerpt: string | null;
+        }>;
+      }
+    | { __typename: "NameTaken"; message: string; code: ErrorCode; path: Array<string> | null };
+};
+
+export type DeleteGroupMutationVariables = Exact<{
+  input: DeleteGroupInput;
+}>;
+
+export type DeleteGroupMutation = {
+  deleteGroup:
+    | { __typename: "DeleteGroupPayload" }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "NotPermitted"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "IllegalState"; message: string; code: ErrorCode; path: Array<string> | null };
+};
+
+export type CancelJobMutationVariables = Exact<{
+  input: CancelJobInput;
+}>;
+
+export type CancelJobMutation = {
+  cancelJob:
+    | { __typename: "CancelJobPayload" }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "NotPermitted"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "IllegalState"; message: string; code: ErrorCode; path: Array<string> | null };
+};
+
+export type ApiKeysQueryVariables = Exact<{ [key: string]: never }>;
+
+export type ApiKeysQuery = {
+  viewer: {
+    apiKeys: {
+      nodes: Array<{
+        id: string;
+        name: string;
+        createdAt: string;
+        expiresAt: string;
+        roles: Array<{ group: string; role: Role }>;
+      }>;
+    } | null;
+  };
+};
+
+export type CreateApiKeyMutationVariables = Exact<{
+  input: CreateApiKeyInput;
+}>;
+
+export type CreateApiKeyMutation = {
+  createApiKey:
+    | { __typename: "CreateApiKeyPayload"; secret: string }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "NotPermitted"; message: string; code: ErrorCode; path: Array<string> | null }
+    | {
+        __typename: "ValidationProblem";
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+        problems: Array<{
+          path: Array<string>;
+          message: string;
+          code: string | null;
+          line: number | null;
+          column: number | null;
+          excerpt: string | null;
+        }>;
+      }
+    | { __typename: "LimitExceeded"; message: string; code: ErrorCode; path: Array<string> | null };
+};
+
+export type RevokeApiKeyMutationVariables = Exact<{
+  input: RevokeApiKeyInput;
+}>;
+
+export type RevokeApiKeyMutation = {
+  revokeApiKey:
+    | { __typename: "RevokeApiKeyPayload" }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "NotPermitted"; message: string; code: ErrorCode; path: Array<string> | null };
+};
+
+export type RunFactsFragment = {
+  id: string;
+  runId: string;
+  state: RunState;
+  toSkip: boolean;
+  skipReason: string | null;
+  addedAt: string;
+  addedBy: string;
+  processedAt: string | null;
+  loadedAt: string | null;
+  loadedBy: string | null;
+  attempt: number;
+  leaseOwner: string | null;
+  leaseUntil: string | null;
+  lastError: string | null;
+  savedTo: string | null;
+  pipeline: string | null;
+};
+
+export type ManifestListQueryVariables = Exact<{
+  group?: string | null | undefined;
+  after?: string | null | undefined;
+}>;
+
+export type ManifestListQuery = {
+  manifests: {
+    nodes: Array<{
+      id: string;
+      name: string;
+      group: string;
+      runCount: number;
+      createdAt: string;
+      createdBy: string;
+    }>;
+    pageInfo: { hasNextPage: boolean; endCursor: string | null };
+  };
+};
+
+export type ManifestRunsQueryVariables = Exact<{
+  group?: string | null | undefined;
+  manifest: string;
+  state?: RunState | null | undefined;
+  after?: string | null | undefined;
+}>;
+
+export type ManifestRunsQuery = {
+  runs: {
+    nodes: Array<{
+      id: string;
+      runId: string;
+      state: RunState;
+      toSkip: boolean;
+      skipReason: string | null;
+      addedAt: string;
+      addedBy: string;
+      processedAt: string | null;
+      loadedAt: string | null;
+      loadedBy: string | null;
+      attempt: number;
+      leaseOwner: string | null;
+      leaseUntil: string | null;
+      lastError: string | null;
+      savedTo: string | null;
+      pipeline: string | null;
+    }>;
+    pageInfo: { hasNextPage: boolean; endCursor: string | null };
+  };
+};
+
+export type StuckRunsQueryVariables = Exact<{
+  group?: string | null | undefined;
+  manifest: string;
+  after?: string | null | undefined;
+}>;
+
+export type StuckRunsQuery = {
+  staleRuns: {
+    nodes: Array<{
+      id: string;
+      runId: string;
+      state: RunState;
+      toSkip: boolean;
+      skipReason: string | null;
+      addedAt: string;
+      addedBy: string;
+      processedAt: string | null;
+      loadedAt: string | null;
+      loadedBy: string | null;
+      attempt: number;
+      leaseOwner: string | null;
+      leaseUntil: string | null;
+      lastError: string | null;
+      savedTo: string | null;
+      pipeline: string | null;
+    }>;
+    pageInfo: { hasNextPage: boolean; endCursor: string | null };
+  };
+};
+
+export type RunHistoryQueryVariables = Exact<{
+  group?: string | null | undefined;
+  manifest: string;
+  runId: string;
+}>;
+
+export type RunHistoryQuery = {
+  run: {
+    id: string;
+    history: {
+      nodes: Array<{
+        seq: number;
+        action: RunAction;
+        before: RunState | null;
+        after: RunState;
+        at: string;
+        by: string;
+        reason: string | null;
+        error: string | null;
+      }>;
+    };
+  } | null;
+};
+
+export type RecoverRunMutationVariables = Exact<{
+  input: RecoverRunInput;
+}>;
+
+export type RecoverRunMutation = {
+  recoverRun:
+    | { __typename: "RecoverRunPayload" }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "NotPermitted"; message: string; code: ErrorCode; path: Array<string> | null }
+    | {
+        __typename: "ValidationProblem";
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+        problems: Array<{
+          path: Array<string>;
+          message: string;
+          code: string | null;
+          line: number | null;
+          column: number | null;
+          excerpt: string | null;
+        }>;
+      }
+    | { __typename: "IllegalState"; message: string; code: ErrorCode; path: Array<string> | null };
+};
+
+export type ResetRunMutationVariables = Exact<{
+  input: ResetRunInput;
+}>;
+
+export type ResetRunMutation = {
+  resetRun:
+    | { __typename: "ResetRunPayload" }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "NotPermitted"; message: string; code: ErrorCode; path: Array<string> | null }
+    | {
+        __typename: "ValidationProblem";
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+        problems: Array<{
+          path: Array<string>;
+          message: string;
+          code: string | null;
+          line: number | null;
+          column: number | null;
+          excerpt: string | null;
+        }>;
+      }
+    | { __typename: "IllegalState"; message: string; code: ErrorCode; path: Array<string> | null };
+};
+
+export type SkipRunMutationVariables = Exact<{
+  input: SkipRunInput;
+}>;
+
+export type SkipRunMutation = {
+  skipRun:
+    | { __typename: "SkipRunPayload" }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "NotPermitted"; message: string; code: ErrorCode; path: Array<string> | null }
+    | {
+        __typename: "ValidationProblem";
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+        problems: Array<{
+          path: Array<string>;
+          message: string;
+          code: string | null;
+          line: number | null;
+          column: number | null;
+          excerpt: string | null;
+        }>;
+      }
+    | { __typename: "IllegalState"; message: string; code: ErrorCode; path: Array<string> | null };
+};
+
+export type UnskipRunMutationVariables = Exact<{
+  input: UnskipRunInput;
+}>;
+
+export type UnskipRunMutation = {
+  unskipRun:
+    | { __typename: "UnskipRunPayload" }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "NotPermitted"; message: string; code: ErrorCode; path: Array<string> | null }
+    | {
+        __typename: "ValidationProblem";
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+        problems: Array<{
+          path: Array<string>;
+          message: string;
+          code: string | null;
+          line: number | null;
+          column: number | null;
+          excerpt: string | null;
+        }>;
+      }
+    | { __typename: "IllegalState"; message: string; code: ErrorCode; path: Array<string> | null };
+};
+
 export type TransformerFactsFragment = {
   parameters: Array<{
     index: number;
@@ -1232,60 +2515,6 @@ export type PipelineExecutionsQuery = {
   } | null;
 };
 
-export type DeletePipelineMutationVariables = Exact<{
-  input: DeletePipelineInput;
-}>;
-
-export type DeletePipelineMutation = {
-  deletePipeline:
-    | { __typename: "DeletePipelinePayload" }
-    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
-    | { __typename: "NotPermitted"; message: string; code: ErrorCode; path: Array<string> | null }
-    | {
-        __typename: "VersionConflict";
-        currentVersion: number;
-        message: string;
-        code: ErrorCode;
-        path: Array<string> | null;
-      };
-};
-
-export type ChangePipelineStateMutationVariables = Exact<{
-  input: UpdatePipelineInput;
-}>;
-
-export type ChangePipelineStateMutation = {
-  updatePipeline:
-    | { __typename: "UpdatePipelinePayload" }
-    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
-    | { __typename: "NotPermitted"; message: string; code: ErrorCode; path: Array<string> | null }
-    | {
-        __typename: "ValidationProblem";
-        message: string;
-        code: ErrorCode;
-        path: Array<string> | null;
-        problems: Array<{
-          path: Array<string>;
-          message: string;
-          code: string | null;
-          line: number | null;
-          column: number | null;
-          excerpt: string | null;
-        }>;
-      }
-    | { __typename: "NameTaken"; message: string; code: ErrorCode; path: Array<string> | null }
-    | {
-        __typename: "VersionConflict";
-        currentVersion: number;
-        message: string;
-        code: ErrorCode;
-        path: Array<string> | null;
-      }
-    | { __typename: "LimitExceeded"; message: string; code: ErrorCode; path: Array<string> | null }
-    | { __typename: "QuotaExceeded"; message: string; code: ErrorCode; path: Array<string> | null }
-    | { __typename: "IllegalState"; message: string; code: ErrorCode; path: Array<string> | null };
-};
-
 export type RunnablePipelineQueryVariables = Exact<{
   id: string;
 }>;
@@ -1388,4 +2617,147 @@ export type AbandonExecutionMutation = {
     | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
     | { __typename: "NotPermitted"; message: string; code: ErrorCode; path: Array<string> | null }
     | { __typename: "IllegalState"; message: string; code: ErrorCode; path: Array<string> | null };
+};
+
+export type SensorServicesQueryVariables = Exact<{ [key: string]: never }>;
+
+export type SensorServicesQuery = {
+  ngsiServices: {
+    nodes: Array<{ name: string; servicePaths: { nodes: Array<{ path: string }> } }>;
+  };
+};
+
+export type SensorEntitiesQueryVariables = Exact<{
+  service: string;
+  path: string;
+  after?: string | null | undefined;
+}>;
+
+export type SensorEntitiesQuery = {
+  ngsiService: {
+    servicePath: {
+      entities: {
+        nodes: Array<{
+          entityId: string;
+          entityType: string;
+          attributes: {
+            nodes: Array<{
+              name: string;
+              type: string;
+              latest: { recvTime: string; text: string | null } | null;
+            }>;
+          };
+        }>;
+        pageInfo: { hasNextPage: boolean; endCursor: string | null };
+      };
+    } | null;
+  } | null;
+};
+
+export type SensorSeriesQueryVariables = Exact<{
+  service: string;
+  path: string;
+  entity: string;
+  type: string;
+  attribute: string;
+}>;
+
+export type SensorSeriesQuery = {
+  ngsiService: {
+    servicePath: {
+      entity: {
+        attribute: {
+          name: string;
+          series: {
+            nodes: Array<{ recvTime: string; text: string | null; number: string | null }>;
+          };
+        } | null;
+      } | null;
+    } | null;
+  } | null;
+};
+
+export type SensorSamplesSubscriptionVariables = Exact<{
+  service: string;
+  path: string;
+  entity: string;
+  type: string;
+  attribute: string;
+}>;
+
+export type SensorSamplesSubscription = {
+  ngsiSamples: { recvTime: string; text: string | null; number: string | null };
+};
+
+export type SinkLettersQueryVariables = Exact<{
+  service: string;
+  path: string;
+  after?: string | null | undefined;
+}>;
+
+export type SinkLettersQuery = {
+  ngsiService: {
+    servicePath: {
+      counts: {
+        received: string | number;
+        persisted: string | number;
+        duplicates: string | number;
+        deadLettered: string | number;
+        pending: string | number;
+      };
+      deadLetters: {
+        nodes: Array<{
+          id: string;
+          reason: string;
+          code: ErrorCode | null;
+          events: number;
+          attempts: number;
+          firstSeen: string;
+        }>;
+        pageInfo: { hasNextPage: boolean; endCursor: string | null };
+      };
+    } | null;
+  } | null;
+};
+
+export type ReplayLettersMutationVariables = Exact<{
+  input: ReplayDeadLettersInput;
+}>;
+
+export type ReplayLettersMutation = {
+  replayDeadLetters:
+    | {
+        __typename: "ReplayDeadLettersPayload";
+        replayed: Array<{ events: number; dead: number }>;
+        failures: Array<{ id: string; message: string }>;
+      }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "NotPermitted"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "LimitExceeded"; message: string; code: ErrorCode; path: Array<string> | null };
+};
+
+export type SystemStateQueryVariables = Exact<{ [key: string]: never }>;
+
+export type SystemStateQuery = {
+  system: {
+    version: string;
+    store: StoreKind;
+    executions: { waiting: number; running: number; oldestSeconds: number };
+    jobs: { unfinished: number; oldestSeconds: number };
+    sink: { events: number; size: string | number; troubledDestinations: number } | null;
+    problems: Array<{ check: string; message: string; advice: string | null }>;
+  } | null;
+  workers: {
+    nodes: Array<{
+      name: string;
+      kind: WorkerKind;
+      host: string | null;
+      process: number | null;
+      places: number | null;
+      running: number;
+      version: string | null;
+      startedAt: string | null;
+      seenAt: string | null;
+    }>;
+  };
 };

@@ -1,8 +1,9 @@
+import { Pencil } from "lucide-react";
 import { Link } from "wouter";
 import { useAnswer } from "../../app/queries";
 import { CalculationDetails } from "../../graphql/generated/calculation";
 import type { CalculationDetailsQuery } from "../../graphql/generated/types";
-import { useAddress } from "../../parts/address";
+import { pathOf, useAddress } from "../../parts/address";
 import { Formula } from "../../parts/Formula";
 import { formatName } from "../../parts/format";
 import { CopyButton, StateBadge, TagPills, Time } from "../../parts/marks";
@@ -62,6 +63,9 @@ function Head({ calculation }: { calculation: Shown }) {
         </p>
         <TagPills tags={tags} />
       </div>
+      <Link className="button" href={`${pathOf("calculations", id)}/edit`}>
+        <Pencil size={16} aria-hidden /> Edit
+      </Link>
     </header>
   );
 }

@@ -3,6 +3,7 @@ import { failureOf, payloadOf } from "../../app/failure";
 import { useServices } from "../../app/queries";
 import { Evaluate } from "../../graphql/generated/calculation";
 import type { EvaluateInput, EvaluateQuery } from "../../graphql/generated/types";
+import { readForm } from "../../parts/forms";
 import { Field } from "../../parts/fields";
 import { Problem } from "../../parts/state";
 import { ExplanationTree } from "./ExplanationTree";
@@ -20,9 +21,8 @@ export function TryOut({ input, parameters }: TryOutProps) {
   const [answer, setAnswer] = useState<Evaluated | null>(null);
   const [error, setError] = useState<unknown>(null);
   const submit = async (event: SubmitEvent<HTMLFormElement>) => {
-    event.preventDefault();
-    const typed = new FormData(event.currentTarget);
-    const row = Object.fromEntries(parameters.map(({ key }) => [key, typed.get(key) || null]));
+    const typed = readForm(event);
+    const row = Object.fromEntries(parameters.map(({ key }) => [key, typed[key] || null]));
     try {
       const variables = { input: { ...input, rows: [row] }, row: 0 };
       setAnswer(payloadOf((await api.run(Evaluate, variables)).evaluate));

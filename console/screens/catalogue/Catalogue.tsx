@@ -1,3 +1,4 @@
+import { Plus } from "lucide-react";
 import { useDeferredValue, useState } from "react";
 import { Link } from "wouter";
 import { useLive, usePages, useServices } from "../../app/queries";
@@ -69,7 +70,7 @@ interface Page {
 
 /** Everything of a kind that the caller may see, found by tags, group and name. */
 export default function Catalogue({ kind }: { kind: Kind }) {
-  const { title, operation } = KINDS[kind];
+  const { title, one, operation } = KINDS[kind];
   useTitle(title);
   const { search, change } = useAddress();
   const filter = readFilter(search);
@@ -99,6 +100,11 @@ export default function Catalogue({ kind }: { kind: Kind }) {
           <h1>{title}</h1>
           <SearchCost name={operation.name} key={pages.dataUpdatedAt} />
         </div>
+        {kind === "REFERENCE_DATASET" ? null : (
+          <Link className="button primary" href={`/new/${one}`}>
+            <Plus size={18} aria-hidden /> New {one}
+          </Link>
+        )}
       </header>
       <search className="row">
         <Field label="Name begins with" className="grow">

@@ -1,4 +1,4 @@
-import { FileUp } from "lucide-react";
+import { FileUp, Pencil } from "lucide-react";
 import { Link } from "wouter";
 import { useAnswer } from "../../app/queries";
 import { PipelineDetails } from "../../graphql/generated/pipeline";
@@ -77,6 +77,9 @@ function Head({ pipeline }: { pipeline: ShownPipeline }) {
         <TagPills tags={tags} />
       </div>
       <div className="row">
+        <Link className="button" href={`${pathOf("pipelines", id)}/edit`}>
+          <Pencil size={16} aria-hidden /> Edit
+        </Link>
         <Link className="button primary" href={`${pathOf("pipelines", id)}/run`}>
           <FileUp size={16} aria-hidden /> Run a file
         </Link>

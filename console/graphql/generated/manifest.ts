@@ -1,0 +1,54 @@
+// Written by `npm run generate`; do not edit.
+
+import type { Operation } from "../operation";
+import type {
+  ManifestListQuery,
+  ManifestListQueryVariables,
+  ManifestRunsQuery,
+  ManifestRunsQueryVariables,
+  StuckRunsQuery,
+  StuckRunsQueryVariables,
+  RunHistoryQuery,
+  RunHistoryQueryVariables,
+  RecoverRunMutation,
+  RecoverRunMutationVariables,
+  ResetRunMutation,
+  ResetRunMutationVariables,
+  SkipRunMutation,
+  SkipRunMutationVariables,
+  UnskipRunMutation,
+  UnskipRunMutationVariables,
+} from "./types";
+
+export const ManifestList: Operation<ManifestListQuery, ManifestListQueryVariables> = {
+  id: "b1e8a7024b4988d9d23fe60176b80dad9163aef113d90cba3c7f6bcebdca758e",
+  name: "ManifestList",
+};
+export const ManifestRuns: Operation<ManifestRunsQuery, ManifestRunsQueryVariables> = {
+  id: "4770ef6e4e9af367aa47ada6ec2a2da528f9f7eb3bb9b9f299249b9f98392f5c",
+  name: "ManifestRuns",
+};
+export const StuckRuns: Operation<StuckRunsQuery, StuckRunsQueryVariables> = {
+  id: "abb146d40c599d5ffdeae25d76bd8cae344eb3fb96f01e7c6e626f0a115f4445",
+  name: "StuckRuns",
+};
+export const RunHistory: Operation<RunHistoryQuery, RunHistoryQueryVariables> = {
+  id: "757252b146201b28bd1aa685fe06630b4867241dae6156540a218400fd1c9dc6",
+  name: "RunHistory",
+};
+export const RecoverRun: Operation<RecoverRunMutation, RecoverRunMutationVariables> = {
+  id: "aad14222b12d4a55e5985ff6d5007934dd80ba08c45275397b4cb6ab7c7cbd51",
+  name: "RecoverRun",
+};
+export const ResetRun: Operation<ResetRunMutation, ResetRunMutationVariables> = {
+  id: "fdaee9e0d1dc40fac35a995c3174b6d291f72f63e04ed42d858d003f8b135e5a",
+  name: "ResetRun",
+};
+export const SkipRun: Operation<SkipRunMutation, SkipRunMutationVariables> = {
+  id: "e030e02170c9e248de8a6e3fe59d9661e4c7f0ea77e13e0c6db6846d8f315a9a",
+  name: "SkipRun",
+};
+export const UnskipRun: Operation<UnskipRunMutation, UnskipRunMutationVariables> = {
+  id: "6c1196668c3f99870966999d0004a6e3eb29e037780ea6c7891583a08a27ee89",
+  name: "UnskipRun",
+};

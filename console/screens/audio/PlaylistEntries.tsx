@@ -1,0 +1,131 @@
+import { ArrowDown, ArrowUp, Play, Trash2 } from "lucide-react";
+import { type DragEvent, useState } from "react";
+import { payloadOf } from "../../app/failure";
+import { playTracks } from "../../app/playQueue";
+import { useAction, useAnswer, usePages } from "../../app/queries";
+import { MoveEntries, PlaylistTracks, RemoveEntries } from "../../graphql/generated/audio";
+import { Answered, Empty, Missing, More, Problem } from "../../parts/state";
+import { toQueued } from "./TrackList";
+
+/** The entry after which a moved one stands; null at the start. Undefined if nothing moves. */
+export function placeAfter(
+  ids: readonly string[],
+  from: number,
+  to: number,
+): string | null | undefined {
+  if (from === to || to < 0 || to >= ids.length) return undefined;
+  const rest = ids.filter((_, index) => index !== from);
+  return to === 0 ? null : (rest[to - 1] ?? undefined);
+}
+
+/** A playlist, reordered by drag and by buttons; what others changed meanwhile is said. */
+export function PlaylistEntries({ id }: { id: string }) {
+  const head = useAnswer(PlaylistTracks, { id });
+  const pages = usePages(PlaylistTracks, { id }, (page) => page.playlist?.entries);
+  const move = useAction(MoveEntries, (data) => payloadOf(data.movePlaylistEntries));
+  const remove = useAction(RemoveEntries, (data) => payloadOf(data.removePlaylistEntries));
+  const [dragged, setDragged] = useState<number | null>(null);
+  const entries = pages.nodes ?? [];
+  const version = head.data?.playlist?.version ?? 0;
+  const moveTo = (from: number, to: number) => {
+    const entry = entries[from];
+    const after = placeAfter(
+      entries.map((one) => one.id),
+      from,
+      to,
+    );
+    if (!entry || after === undefined) return;
+    move.mutate(
+      { input: { id, entryIds: [entry.id], after, expectedVersion: version } },
+      { onError: () => void Promise.all([head.refetch(), pages.refetch()]) },
+    );
+  };
+  const drop = (event: DragEvent, to: number) => {
+    event.preventDefault();
+    if (dragged !== null) moveTo(dragged, to);
+    setDragged(null);
+  };
+  const playable = entries.flatMap(({ audio }) => (audio ? [toQueued(audio)] : []));
+  return (
+    <Answered query={head} what="the playlist">
+      {({ playlist }) =>
+        playlist ? (
+          <section className="stack" aria-label="Playlist">
+            <div className="row middle">
+              <h2 className="grow">{playlist.name}</h2>
+              <button
+                type="button"
+                className="button primary"
+                disabled={playable.length === 0}
+                onClick={() => playTracks(playable)}
+              >
+                <Play size={16} aria-hidden /> Play all
+              </button>
+            </div>
+            {move.error?.code === "CONFLICT" ? (
+              <p role="alert" className="note note-warn">
+                Somebody changed the list meanwhile. It is shown as it is now; move the track again.
+              </p>
+            ) : null}
+            {move.error && move.error.code !== "CONFLICT" ? <Problem error={move.error} /> : null}
+            {remove.error ? <Problem error={remove.error} /> : null}
+            {entries.length === 0 ? <Empty title="Nothing in this list yet" /> : null}
+            <ol className="cards" aria-label="Entries">
+              {entries.map((entry, index) => {
+                const title = entry.audio?.title ?? entry.title ?? "Unknown";
+                return (
+                  <li
+                    key={entry.id}
+                    className={`card row middle ${dragged === index ? "chosen" : ""}`}
+                    draggable
+                    onDragStart={() => setDragged(index)}
+                    onDragOver={(event) => event.preventDefault()}
+                    onDrop={(event) => drop(event, index)}
+                  >
+                    <span className="grow">
+                      {title} {entry.missing ? <span className="badge bad">missing</span> : null}
+                      <br />
+                      <span className="small muted">{entry.audio?.displayArtist}</span>
+                    </span>
+                    <EntryButton
+                      name={`Move ${title} up`}
+                      Icon={ArrowUp}
+                      onClick={() => moveTo(index, index - 1)}
+                    />
+                    <EntryButton
+                      name={`Move ${title} down`}
+                      Icon={ArrowDown}
+                      onClick={() => moveTo(index, index + 1)}
+                    />
+                    <EntryButton
+                      name={`Remove ${title}`}
+                      Icon={Trash2}
+                      onClick={() => remove.mutate({ input: { id, entryIds: [entry.id] } })}
+                    />
+                  </li>
+                );
+              })}
+            </ol>
+            <More pages={pages} what="entries" />
+          </section>
+        ) : (
+          <Missing what="playlist" />
+        )
+      }
+    </Answered>
+  );
+}
+
+interface EntryButtonProps {
+  name: string;
+  Icon: typeof Play;
+  onClick: () => void;
+}
+
+function EntryButton({ name, Icon, onClick }: EntryButtonProps) {
+  return (
+    <button type="button" className="button icon" aria-label={name} onClick={onClick}>
+      <Icon size={16} aria-hidden />
+    </button>
+  );
+}

@@ -1,0 +1,285 @@
+import { Plus, Trash2 } from "lucide-react";
+import { useState } from "react";
+import type { FieldProblem } from "../../app/failure";
+import type { State, ValueType } from "../../graphql/generated/types";
+import { Field, GroupField } from "../../parts/fields";
+import { formatName } from "../../parts/format";
+import { RemovablePill } from "../../parts/marks";
+import {
+  type Draft,
+  type DraftFormula,
+  type DraftOutput,
+  type DraftParameter,
+  type EditedKind,
+  NEW_FORMULA,
+  NEW_PARAMETER,
+} from "./draft";
+import { FormulaField } from "./FormulaField";
+
+const TYPES: readonly ValueType[] = ["NUMBER", "STRING", "BOOLEAN", "TIMESTAMP"];
+const STATES: readonly State[] = ["ENABLED", "FROZEN", "DISABLED"];
+
+export interface DraftFieldsProps {
+  kind: EditedKind;
+  draft: Draft;
+  problems: readonly FieldProblem[];
+  onChange: (change: Partial<Draft>) => void;
+}
+
+/** The list with an entry replaced, or without it. */
+function withEntry<Entry>(list: readonly Entry[], index: number, entry: Entry | null): Entry[] {
+  return list.flatMap((one, at) => (at !== index ? [one] : entry === null ? [] : [entry]));
+}
+
+export function DraftFields({ kind, draft, problems, onChange }: DraftFieldsProps) {
+  const about = (...path: string[]) =>
+    problems.find((problem) => problem.path.slice(-path.length).join(".") === path.join("."))
+      ?.message;
+  return (
+    <>
+      <div className="row">
+        <Field label="Name" wrong={about("name")} className="grow">
+          <input
+            value={draft.name}
+            required
+            onChange={(event) => onChange({ name: event.target.value })}
+          />
+        </Field>
+        {draft.version === null ? (
+          <GroupField value={draft.group} onChange={(group) => onChange({ group })} />
+        ) : (
+          <Field label="State">
+            <select
+              value={draft.state}
+              onChange={(event) =>
+                onChange({ state: STATES.find((one) => one === event.target.value) ?? "ENABLED" })
+              }
+            >
+              {STATES.map((state) => (
+                <option key={state} value={state}>
+                  {formatName(state)}
+                </option>
+              ))}
+            </select>
+          </Field>
+        )}
+      </div>
+      {kind === "calculation" ? (
+        <Field label="Summary" wrong={about("summary")}>
+          <input
+            value={draft.summary}
+            onChange={(event) => onChange({ summary: event.target.value })}
+          />
+        </Field>
+      ) : null}
+      <Field label="Description" wrong={about("description")}>
+        <textarea
+          rows={2}
+          value={draft.description}
+          onChange={(event) => onChange({ description: event.target.value })}
+        />
+      </Field>
+      <TagFields draft={draft} onChange={onChange} />
+      <fieldset className="stack tight">
+        <legend>Parameters</legend>
+        {draft.parameters.map((parameter, index) => (
+          <ParameterFields
+            key={index}
+            parameter={parameter}
+            onChange={(changed) =>
+              onChange({ parameters: withEntry(draft.parameters, index, changed) })
+            }
+          />
+        ))}
+        <p>
+          <button
+            type="button"
+            className="button"
+            onClick={() => onChange({ parameters: [...draft.parameters, NEW_PARAMETER] })}
+          >
+            <Plus size={16} aria-hidden /> Parameter
+          </button>
+        </p>
+      </fieldset>
+      {draft.formulas.map((formula, index) => (
+        <FormulaFields
+          key={index}
+          title={kind === "pipeline" ? `Transform ${index + 1}` : "Formula"}
+          formula={formula}
+          draft={draft}
+          problems={problems.filter(({ path }) =>
+            kind === "pipeline"
+              ? path.includes("transforms") &&
+                path[path.indexOf("transforms") + 1] === String(index)
+              : path.includes("formula"),
+          )}
+          onChange={(changed) => onChange({ formulas: withEntry(draft.formulas, index, changed) })}
+          canRemove={draft.formulas.length > 1}
+        />
+      ))}
+      {kind === "pipeline" ? (
+        <p>
+          <button
+            type="button"
+            className="button"
+            onClick={() => onChange({ formulas: [...draft.formulas, NEW_FORMULA] })}
+          >
+            <Plus size={16} aria-hidden /> Transform
+          </button>
+        </p>
+      ) : null}
+    </>
+  );
+}
+
+function TagFields({ draft, onChange }: Pick<DraftFieldsProps, "draft" | "onChange">) {
+  const [key, setKey] = useState("");
+  const [value, setValue] = useState("");
+  const add = () => {
+    if (!key.trim() || !value.trim()) return;
+    onChange({ tags: [...draft.tags, { key: key.trim(), value: value.trim() }] });
+    setKey("");
+    setValue("");
+  };
+  return (
+    <fieldset className="stack tight">
+      <legend>Tags</legend>
+      <div className="pills">
+        {draft.tags.map((tag, index) => (
+          <RemovablePill
+            key={`${tag.key} ${tag.value}`}
+            label={`${tag.key} ${tag.value}`}
+            onRemove={() => onChange({ tags: withEntry(draft.tags, index, null) })}
+          />
+        ))}
+      </div>
+      <div className="row">
+        <Field label="Tag key">
+          <input value={key} onChange={(event) => setKey(event.target.value)} />
+        </Field>
+        <Field label="Tag value, such as energy/gas">
+          <input value={value} onChange={(event) => setValue(event.target.value)} />
+        </Field>
+        <button type="button" className="button" onClick={add}>
+          Add the tag
+        </button>
+      </div>
+    </fieldset>
+  );
+}
+
+function TypeChoice({ type, onChange }: { type: ValueType; onChange: (type: ValueType) => void }) {
+  return (
+    <Field label="Type">
+      <select
+        value={type}
+        onChange={(event) => onChange(TYPES.find((one) => one === event.target.value) ?? "NUMBER")}
+      >
+        {TYPES.map((one) => (
+          <option key={one} value={one}>
+            {formatName(one)}
+          </option>
+        ))}
+      </select>
+    </Field>
+  );
+}
+
+interface ParameterFieldsProps {
+  parameter: DraftParameter;
+  onChange: (parameter: DraftParameter | null) => void;
+}
+
+function ParameterFields({ parameter, onChange }: ParameterFieldsProps) {
+  return (
+    <div className="row">
+      <Field label="Key">
+        <input
+          value={parameter.key}
+          onChange={(event) => onChange({ ...parameter, key: event.target.value })}
+        />
+      </Field>
+      <Field label="Label" className="grow">
+        <input
+          value={parameter.label}
+          onChange={(event) => onChange({ ...parameter, label: event.target.value })}
+        />
+      </Field>
+      <TypeChoice type={parameter.type} onChange={(type) => onChange({ ...parameter, type })} />
+      <label className="check">
+        <input
+          type="checkbox"
+          checked={parameter.required}
+          onChange={(event) => onChange({ ...parameter, required: event.target.checked })}
+        />
+        required
+      </label>
+      <RemoveButton what={`parameter ${parameter.key}`} onRemove={() => onChange(null)} />
+    </div>
+  );
+}
+
+interface FormulaFieldsProps {
+  title: string;
+  formula: DraftFormula;
+  draft: Draft;
+  problems: readonly FieldProblem[];
+  canRemove: boolean;
+  onChange: (formula: DraftFormula | null) => void;
+}
+
+function FormulaFields(props: FormulaFieldsProps) {
+  const { title, formula, draft, problems, canRemove, onChange } = props;
+  const changeOutput = (index: number, output: DraftOutput) =>
+    onChange({ ...formula, outputs: withEntry(formula.outputs, index, output) });
+  return (
+    <fieldset className="card stack tight">
+      <legend className="visually-hidden">{title}</legend>
+      <div className="row middle">
+        <h2 className="grow">{title}</h2>
+        {canRemove ? <RemoveButton what={title} onRemove={() => onChange(null)} /> : null}
+      </div>
+      <FormulaField
+        label={`Formula of ${title.toLowerCase()}`}
+        formula={formula.formula}
+        group={draft.group}
+        parameters={draft.parameters}
+        problems={problems}
+        onChange={(text) => onChange({ ...formula, formula: text })}
+      />
+      {formula.outputs.map((output, index) => (
+        <div key={index} className="row">
+          <Field label="Output key">
+            <input
+              value={output.key}
+              onChange={(event) => changeOutput(index, { ...output, key: event.target.value })}
+            />
+          </Field>
+          <Field label="Output label" className="grow">
+            <input
+              value={output.label}
+              onChange={(event) => changeOutput(index, { ...output, label: event.target.value })}
+            />
+          </Field>
+          <TypeChoice
+            type={output.type}
+            onChange={(type) => changeOutput(index, { ...output, type })}
+          />
+        </div>
+      ))}
+    </fieldset>
+  );
+}
+
+function RemoveButton({ what, onRemove }: { what: string; onRemove: () => void }) {
+  return (
+    <button
+      type="button"
+      className="button quiet icon"
+      aria-label={`Remove ${what}`}
+      onClick={onRemove}
+    >
+      <Trash2 size={16} aria-hidden />
+    </button>
+  );
+}

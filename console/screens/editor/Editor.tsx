@@ -1,0 +1,233 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState, type SubmitEvent } from "react";
+import { Link, useLocation } from "wouter";
+import { type Failure, failureOf } from "../../app/failure";
+import { useAnswer, useServices } from "../../app/queries";
+import { Viewer } from "../../graphql/generated/shell";
+import { pathOf } from "../../parts/address";
+import { Differences } from "../../parts/Differences";
+import { Field } from "../../parts/fields";
+import { ModalDialog } from "../../parts/ModalDialog";
+import { Answered, Missing, Problem } from "../../parts/state";
+import { useTitle } from "../../parts/title";
+import {
+  compareDrafts,
+  type Draft,
+  type EditedKind,
+  keepDraft,
+  newDraft,
+  readKeptDraft,
+} from "./draft";
+import { DraftFields } from "./DraftFields";
+import { DryRun } from "./DryRun";
+import { deleteEdited, readDraft, saveDraft } from "./saving";
+
+interface EditorProps {
+  kind: EditedKind;
+  /** Null for a new one. */
+  id: string | null;
+}
+
+/** The editor of a pipeline or of a calculation. */
+export default function Editor({ kind, id }: EditorProps) {
+  useTitle(id === null ? `New ${kind}` : `Edit ${kind}`);
+  return id === null ? <NewEditor kind={kind} /> : <PresentEditor kind={kind} id={id} />;
+}
+
+function NewEditor({ kind }: { kind: EditedKind }) {
+  const viewer = useAnswer(Viewer, {});
+  return (
+    <Answered query={viewer} what="your group">
+      {({ viewer: { defaultGroup } }) => (
+        <DraftEditor kind={kind} id={null} read={newDraft(defaultGroup ?? "/")} />
+      )}
+    </Answered>
+  );
+}
+
+function PresentEditor({ kind, id }: { kind: EditedKind; id: string }) {
+  const { api } = useServices();
+  // It is read once: what others save meanwhile is seen when this is saved.
+  const query = useQuery({
+    queryKey: ["edited", kind, id],
+    queryFn: () => readDraft(api, kind, id),
+    staleTime: Infinity,
+    gcTime: 0,
+    refetchOnMount: "always",
+  });
+  const [first, setFirst] = useState<Draft | null>(null);
+  if (first === null && query.data) setFirst(query.data);
+  if (first) return <DraftEditor kind={kind} id={id} read={first} />;
+  return (
+    <Answered query={query} what={`the ${kind}`}>
+      {() => <Missing what={kind} />}
+    </Answered>
+  );
+}
+
+function DraftEditor({ kind, id, read }: EditorProps & { read: Draft }) {
+  const { api } = useServices();
+  const client = useQueryClient();
+  const [, navigate] = useLocation();
+  const key = `${kind}:${id ?? "new"}`;
+  const [draft, setDraft] = useState(() => readKeptDraft(key) ?? read);
+  const [failure, setFailure] = useState<Failure | null>(null);
+  const [theirs, setTheirs] = useState<Draft | null>(null);
+  const [isSaving, setSaving] = useState(false);
+  const [isDeleting, setDeleting] = useState(false);
+  const change = (changed: Partial<Draft>) => {
+    const next = { ...draft, ...changed };
+    setDraft(next);
+    keepDraft(key, next);
+  };
+  const leave = (path: string) => {
+    keepDraft(key, null);
+    void client.invalidateQueries();
+    navigate(path);
+  };
+  const save = async (saved: Draft) => {
+    setSaving(true);
+    setFailure(null);
+    try {
+      leave(pathOf(`${kind}s`, await saveDraft(api, kind, id, saved)));
+    } catch (error) {
+      const found = failureOf(error);
+      setFailure(found);
+      if (id !== null && found.currentVersion !== null) setTheirs(await readDraft(api, kind, id));
+    } finally {
+      setSaving(false);
+    }
+  };
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    void save(draft);
+  };
+  return (
+    <>
+      <header>
+        <div>
+          <p className="crumbs">
+            {id === null ? null : <Link href={pathOf(`${kind}s`, id)}>{read.name}</Link>}
+          </p>
+          <h1>{id === null ? `New ${kind}` : `Edit ${read.name}`}</h1>
+        </div>
+        {id === null ? null : (
+          <button type="button" className="button danger" onClick={() => setDeleting(true)}>
+            Delete
+          </button>
+        )}
+      </header>
+      <form className="stack" onSubmit={submit}>
+        <DraftFields
+          kind={kind}
+          draft={draft}
+          problems={failure?.problems ?? []}
+          onChange={change}
+        />
+        {theirs ? (
+          <Conflict
+            theirs={theirs}
+            mine={draft}
+            onMine={() => {
+              const over = { ...draft, version: theirs.version };
+              setTheirs(null);
+              setDraft(over);
+              void save(over);
+            }}
+            onTheirs={() => {
+              setTheirs(null);
+              setFailure(null);
+              keepDraft(key, null);
+              setDraft(theirs);
+            }}
+          />
+        ) : failure ? (
+          <Problem error={failure} />
+        ) : null}
+        <div className="row">
+          <button type="submit" className="button primary" disabled={isSaving}>
+            {isSaving ? "Saving…" : "Save"}
+          </button>
+          <button
+            type="button"
+            className="button"
+            onClick={() => leave(id === null ? "/" : pathOf(`${kind}s`, id))}
+          >
+            Discard
+          </button>
+        </div>
+      </form>
+      <DryRun draft={draft} />
+      {isDeleting && id !== null ? (
+        <Deletion
+          name={read.name}
+          kind={kind}
+          onClose={() => setDeleting(false)}
+          onDelete={async () => {
+            await deleteEdited(api, kind, id);
+            leave(kind === "pipeline" ? "/" : "/calculations");
+          }}
+        />
+      ) : null}
+    </>
+  );
+}
+
+interface ConflictProps {
+  theirs: Draft;
+  mine: Draft;
+  onMine: () => void;
+  onTheirs: () => void;
+}
+
+/** What somebody else saved meanwhile beside what is typed here; nothing is lost. */
+function Conflict({ theirs, mine, onMine, onTheirs }: ConflictProps) {
+  return (
+    <section role="alert" className="note note-warn" aria-label="Conflict">
+      <h2>Somebody saved version {theirs.version} meanwhile</h2>
+      <p>Nothing of yours is lost. Theirs is on the left, yours on the right:</p>
+      <Differences changes={compareDrafts(theirs, mine)} />
+      <div className="row">
+        <button type="button" className="button primary" onClick={onMine}>
+          Save mine as a new version
+        </button>
+        <button type="button" className="button" onClick={onTheirs}>
+          Go on with theirs
+        </button>
+      </div>
+    </section>
+  );
+}
+
+interface DeletionProps {
+  name: string;
+  kind: EditedKind;
+  onClose: () => void;
+  onDelete: () => Promise<void>;
+}
+
+function Deletion({ name, kind, onClose, onDelete }: DeletionProps) {
+  const [typed, setTyped] = useState("");
+  const [error, setError] = useState<unknown>(null);
+  return (
+    <ModalDialog title={`Delete ${name}`} onClose={onClose}>
+      <p>The {kind} goes with all of its versions and cannot be brought back.</p>
+      <Field label="Type its name to delete it">
+        <input
+          value={typed}
+          autoComplete="off"
+          onChange={(event) => setTyped(event.target.value)}
+        />
+      </Field>
+      {error ? <Problem error={error} /> : null}
+      <button
+        type="button"
+        className="button danger"
+        disabled={typed !== name}
+        onClick={() => void onDelete().catch(setError)}
+      >
+        Delete the {kind}
+      </button>
+    </ModalDialog>
+  );
+}

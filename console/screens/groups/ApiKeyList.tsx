@@ -1,0 +1,120 @@
+import { KeyRound } from "lucide-react";
+import { useState, type SubmitEvent } from "react";
+import { payloadOf } from "../../app/failure";
+import { useAction, useAnswer } from "../../app/queries";
+import { ApiKeys, CreateApiKey, RevokeApiKey } from "../../graphql/generated/groups";
+import type { Role } from "../../graphql/generated/types";
+import { Field, GroupField } from "../../parts/fields";
+import { readForm } from "../../parts/forms";
+import { formatName } from "../../parts/format";
+import { CopyButton, Time } from "../../parts/marks";
+import { ModalDialog } from "../../parts/ModalDialog";
+import { Answered, Empty, Problem } from "../../parts/state";
+import type { HeldRole } from "./roles";
+
+/** The caller's API keys; the secret of a new one is shown once. */
+export function ApiKeyList({ roles }: { roles: readonly HeldRole[] }) {
+  const query = useAnswer(ApiKeys, {});
+  const revoke = useAction(RevokeApiKey, (data) => payloadOf(data.revokeApiKey));
+  const [isNew, setNew] = useState(false);
+  return (
+    <section className="stack" aria-label="API keys">
+      <p>
+        <button type="button" className="button primary" onClick={() => setNew(true)}>
+          <KeyRound size={16} aria-hidden /> New key
+        </button>
+      </p>
+      {revoke.error ? <Problem error={revoke.error} /> : null}
+      <Answered query={query} what="your keys">
+        {({ viewer }) =>
+          viewer.apiKeys && viewer.apiKeys.nodes.length > 0 ? (
+            <ul className="cards">
+              {viewer.apiKeys.nodes.map(({ id, name, roles: given, expiresAt }) => (
+                <li key={id} className="card row middle">
+                  <span className="grow">
+                    <strong>{name}</strong>
+                    <br />
+                    <span className="small muted">
+                      {given.map(({ group, role }) => `${formatName(role)} of ${group}`).join(", ")}
+                      ; until <Time at={expiresAt} />
+                    </span>
+                  </span>
+                  <button
+                    type="button"
+                    className="button danger"
+                    aria-label={`Revoke ${name}`}
+                    onClick={() => revoke.mutate({ input: { id } })}
+                  >
+                    Revoke
+                  </button>
+                </li>
+              ))}
+            </ul>
+          ) : (
+            <Empty title="No keys">
+              <p>A key lets a program act with some of your roles, until it expires.</p>
+            </Empty>
+          )
+        }
+      </Answered>
+      {isNew ? <NewKey roles={roles} onClose={() => setNew(false)} /> : null}
+    </section>
+  );
+}
+
+const ROLES: readonly Role[] = ["READER", "CONTRIBUTOR", "ADMIN"];
+
+function NewKey({ roles, onClose }: { roles: readonly HeldRole[]; onClose: () => void }) {
+  const create = useAction(CreateApiKey, (data) => payloadOf(data.createApiKey));
+  const [group, setGroup] = useState(roles[0]?.group ?? "/");
+  const made = create.data?.createApiKey;
+  const submit = (event: SubmitEvent<HTMLFormElement>) => {
+    const typed = readForm(event);
+    const lasts = Number(typed["days"]) * 86_400_000;
+    const expiresAt = new Date(Date.now() + lasts).toISOString();
+    const role = ROLES.find((one) => one === typed["role"]) ?? "READER";
+    const name = typed["name"] ?? "";
+    create.mutate({ input: { name, expiresAt, roles: [{ group, role }] } });
+  };
+  return (
+    <ModalDialog title="New API key" onClose={onClose}>
+      {made && "secret" in made ? (
+        <div className="stack">
+          <p>This secret is shown only now. Keep it where your program finds it.</p>
+          <p className="row middle">
+            <code className="grow">{made.secret}</code>
+            <CopyButton text={made.secret} what="the secret" />
+          </p>
+          <button type="button" className="button primary" onClick={onClose}>
+            I have kept it
+          </button>
+        </div>
+      ) : (
+        <form className="stack" onSubmit={submit}>
+          <Field label="Name">
+            <input name="name" required />
+          </Field>
+          <div className="row">
+            <Field label="Role">
+              <select name="role">
+                {ROLES.map((role) => (
+                  <option key={role} value={role}>
+                    {formatName(role)}
+                  </option>
+                ))}
+              </select>
+            </Field>
+            <GroupField label="of group" value={group} onChange={setGroup} />
+          </div>
+          <Field label="Days until it expires">
+            <input name="days" type="number" min={1} max={365} defaultValue={90} required />
+          </Field>
+          {create.error ? <Problem error={create.error} /> : null}
+          <button type="submit" className="button primary" disabled={create.isPending}>
+            Create
+          </button>
+        </form>
+      )}
+    </ModalDialog>
+  );
+}

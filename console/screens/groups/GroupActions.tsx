@@ -1,0 +1,126 @@
+import { FolderPlus, Trash2 } from "lucide-react";
+import { useState, type SubmitEvent } from "react";
+import { payloadOf } from "../../app/failure";
+import { useAction } from "../../app/queries";
+import { CreateGroup, DeleteGroup } from "../../graphql/generated/groups";
+import { useAddress } from "../../parts/address";
+import { Field } from "../../parts/fields";
+import { formatName } from "../../parts/format";
+import { ModalDialog } from "../../parts/ModalDialog";
+import { Problem } from "../../parts/state";
+import { amountOf, type Quota } from "./Groups";
+
+interface GroupActionsProps {
+  path: string;
+  role: string | null;
+  quotas: readonly Quota[];
+  children: number;
+}
+
+/** What an administrator may do: a group below, or an end to this one. */
+export function GroupActions({ path, role, quotas, children }: GroupActionsProps) {
+  const [shown, setShown] = useState<"create" | "delete" | null>(null);
+  if (role !== "ADMIN") return null;
+  return (
+    <div className="row">
+      <button type="button" className="button" onClick={() => setShown("create")}>
+        <FolderPlus size={16} aria-hidden /> New group below
+      </button>
+      {path === "/" ? null : (
+        <button type="button" className="button danger" onClick={() => setShown("delete")}>
+          <Trash2 size={16} aria-hidden /> Delete
+        </button>
+      )}
+      {shown === "create" ? <Creation parent={path} onClose={() => setShown(null)} /> : null}
+      {shown === "delete" ? (
+        <Deletion path={path} quotas={quotas} groups={children} onClose={() => setShown(null)} />
+      ) : null}
+    </div>
+  );
+}
+
+function Creation({ parent, onClose }: { parent: string; onClose: () => void }) {
+  const create = useAction(CreateGroup, (data) => payloadOf(data.createGroup));
+  const [name, setName] = useState("");
+  const path = `${parent === "/" ? "" : parent}/${name.trim()}`;
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    create.mutate({ input: { path } }, { onSuccess: onClose });
+  };
+  return (
+    <ModalDialog title={`A group below ${parent}`} onClose={onClose}>
+      <form className="stack" onSubmit={submit}>
+        <Field label="Last part of the path">
+          <input value={name} required onChange={(event) => setName(event.target.value)} />
+        </Field>
+        <p>
+          Its path is <code>{path}</code>.
+        </p>
+        {create.error ? <Problem error={create.error} /> : null}
+        <button type="submit" className="button primary" disabled={create.isPending}>
+          Create
+        </button>
+      </form>
+    </ModalDialog>
+  );
+}
+
+interface DeletionProps {
+  path: string;
+  quotas: readonly Quota[];
+  groups: number;
+  onClose: () => void;
+}
+
+/** The deletion of a group: it shows what goes, and asks for the path. */
+function Deletion({ path, quotas, groups, onClose }: DeletionProps) {
+  const { change } = useAddress();
+  const remove = useAction(DeleteGroup, (data) => payloadOf(data.deleteGroup));
+  const [typed, setTyped] = useState("");
+  const kept = quotas.filter(({ used }) => Number(used) > 0);
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    const parent = path.slice(0, path.lastIndexOf("/")) || "/";
+    remove.mutate(
+      { input: { path, cascade: true } },
+      {
+        onSuccess: () => {
+          change({ path: parent });
+          onClose();
+        },
+      },
+    );
+  };
+  return (
+    <ModalDialog title={`Delete ${path}`} onClose={onClose}>
+      <form className="stack" onSubmit={submit}>
+        <p>This goes with the group and cannot be brought back:</p>
+        <ul>
+          <li>
+            {groups} {groups === 1 ? "group" : "groups"} directly below, and all below these
+          </li>
+          {kept.map(({ kind, used }) => (
+            <li key={kind}>
+              {amountOf(kind, used)} {kind === "BYTES" ? "of files" : formatName(kind)}
+            </li>
+          ))}
+        </ul>
+        <Field label={`Type ${path} to delete it`}>
+          <input
+            value={typed}
+            autoComplete="off"
+            onChange={(event) => setTyped(event.target.value)}
+          />
+        </Field>
+        {remove.error ? <Problem error={remove.error} /> : null}
+        <button
+          type="submit"
+          className="button danger"
+          disabled={typed !== path || remove.isPending}
+        >
+          Delete the group
+        </button>
+      </form>
+    </ModalDialog>
+  );
+}

@@ -1,0 +1,157 @@
+import { useAnswer } from "../../app/queries";
+import { GroupDetails } from "../../graphql/generated/groups";
+import { Viewer } from "../../graphql/generated/shell";
+import { useAddress } from "../../parts/address";
+import { formatBytes, formatName, formatNumber } from "../../parts/format";
+import { Time } from "../../parts/marks";
+import { Answered, Missing } from "../../parts/state";
+import { presentTab, Tabs } from "../../parts/Tabs";
+import { useTitle } from "../../parts/title";
+import { ApiKeyList } from "./ApiKeyList";
+import { GroupActions } from "./GroupActions";
+import { GroupTree } from "./GroupTree";
+import { JobList } from "./JobList";
+import { effectiveRole, type HeldRole, topGroups } from "./roles";
+
+const TABS = ["Groups", "Keys"] as const;
+
+/** The tree of groups, what the caller may do in each, and the caller's API keys. */
+export default function Groups() {
+  useTitle("Groups and access");
+  const { search, change } = useAddress();
+  const viewer = useAnswer(Viewer, {});
+  const tab = presentTab(search, TABS);
+  return (
+    <>
+      <header>
+        <h1>Groups and access</h1>
+      </header>
+      <Tabs names={TABS} label="Parts of groups and access" />
+      <Answered query={viewer} what="your roles">
+        {({ viewer: { roles, defaultGroup } }) => {
+          if (tab === "Keys") return <ApiKeyList roles={roles} />;
+          const path = search.get("path") ?? defaultGroup ?? topGroups(roles)[0] ?? "/";
+          return (
+            <div className="split">
+              <nav className="card" aria-label="Tree of groups">
+                <GroupTree
+                  tops={topGroups(roles)}
+                  chosen={path}
+                  onChoose={(next) => change({ path: next })}
+                />
+              </nav>
+              <ChosenGroup key={path} path={path} roles={roles} />
+            </div>
+          );
+        }}
+      </Answered>
+    </>
+  );
+}
+
+function ChosenGroup({ path, roles }: { path: string; roles: readonly HeldRole[] }) {
+  const query = useAnswer(GroupDetails, { path });
+  const role = effectiveRole(roles, path);
+  return (
+    <section className="stack" aria-label="Chosen group">
+      <Answered query={query} what="the group">
+        {({ group }) =>
+          group ? (
+            <>
+              <div>
+                <h2>
+                  <code>{group.path}</code>
+                </h2>
+                <p className="muted">
+                  {group.name}
+                  {group.createdAt ? (
+                    <>
+                      , created <Time at={group.createdAt} /> by {group.createdBy}
+                    </>
+                  ) : null}
+                </p>
+              </div>
+              <p className="note">
+                {role
+                  ? `You are ${formatName(role.role)} here, because of your role at ${role.group}.`
+                  : "You have no role here."}
+              </p>
+              <Quotas quotas={group.quotas ?? []} />
+              <GroupActions
+                path={group.path}
+                role={role?.role ?? null}
+                quotas={group.quotas ?? []}
+                children={group.children.nodes.length}
+              />
+              <JobList group={group.path} />
+              <History entries={group.history?.nodes ?? []} />
+            </>
+          ) : (
+            <Missing what="group" />
+          )
+        }
+      </Answered>
+    </section>
+  );
+}
+
+export interface Quota {
+  kind: string;
+  maximum?: string | number | null;
+  used: string | number;
+}
+
+function Quotas({ quotas }: { quotas: readonly Quota[] }) {
+  if (quotas.length === 0) return null;
+  return (
+    <dl className="figures" aria-label="What the group and those below it keep">
+      {quotas.map(({ kind, used, maximum }) => (
+        <div key={kind}>
+          <dt>{formatName(kind)}</dt>
+          <dd>
+            {amountOf(kind, used)}
+            {maximum == null ? null : <span className="muted"> of {amountOf(kind, maximum)}</span>}
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+export function amountOf(kind: string, amount: string | number): string {
+  return kind === "BYTES" ? formatBytes(amount) : formatNumber(amount);
+}
+
+interface Entry {
+  at: string;
+  by: string;
+  action: string;
+  subject: string;
+  state?: string | null;
+  roles: readonly string[];
+}
+
+function History({ entries }: { entries: readonly Entry[] }) {
+  if (entries.length === 0) return null;
+  return (
+    <section className="stack tight" aria-label="History">
+      <h2>Who changed access</h2>
+      <div className="card flush">
+        <table>
+          <tbody>
+            {entries.map((entry, index) => (
+              <tr key={index}>
+                <td>{formatName(entry.action)}</td>
+                <td>{entry.subject}</td>
+                <td>{entry.state ?? entry.roles.join(", ")}</td>
+                <td>
+                  <Time at={entry.at} /> <span className="muted">by {entry.by}</span>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,27 @@
+export interface HeldRole {
+  readonly group: string;
+  readonly role: string;
+}
+
+const RANKS = ["READER", "CONTRIBUTOR", "ADMIN"];
+
+/** Whether a group is another one, or above it. */
+export function covers(group: string, path: string): boolean {
+  return group === "/" || group === path || path.startsWith(`${group}/`);
+}
+
+/** The strongest role that is held at a group, and the group that gives it; null without one. */
+export function effectiveRole(roles: readonly HeldRole[], path: string): HeldRole | null {
+  const held = roles.filter(({ group }) => covers(group, path));
+  return held.reduce<HeldRole | null>(
+    (best, one) =>
+      best === null || RANKS.indexOf(one.role) > RANKS.indexOf(best.role) ? one : best,
+    null,
+  );
+}
+
+/** The topmost groups of roles: those that no other one covers. */
+export function topGroups(roles: readonly HeldRole[]): string[] {
+  const groups = [...new Set(roles.map(({ group }) => group))];
+  return groups.filter((path) => !groups.some((one) => one !== path && covers(one, path))).sort();
+}

@@ -1,0 +1,142 @@
+import { useState } from "react";
+import { useAnswer, usePages } from "../../app/queries";
+import { ManifestRuns, RunHistory, StuckRuns } from "../../graphql/generated/manifest";
+import type { RunFactsFragment, RunState } from "../../graphql/generated/types";
+import { Field } from "../../parts/fields";
+import { formatName } from "../../parts/format";
+import { StateBadge, Time } from "../../parts/marks";
+import { Answered, Loading, More, Problem } from "../../parts/state";
+import { RunSteps } from "./RunSteps";
+
+const STATES: readonly RunState[] = [
+  "NEW",
+  "PROCESSING",
+  "PROCESSED",
+  "LOADING",
+  "LOADED",
+  "FAILED",
+];
+
+export interface Place {
+  group: string | null;
+  manifest: string;
+}
+
+/** The stuck runs of a manifest, and all of its runs by state. */
+export function RunLists(place: Place) {
+  const [state, setState] = useState<RunState | null>(null);
+  const stuck = usePages(StuckRuns, { ...place }, (page) => page.staleRuns);
+  const all = usePages(ManifestRuns, { ...place, state }, (page) => page.runs);
+  return (
+    <div className="stack">
+      <section className="stack tight" aria-label="Stuck runs">
+        <h2>Stuck runs</h2>
+        {stuck.nodes?.length === 0 ? <p className="muted">No run is stuck.</p> : null}
+        <RunCards place={place} pages={stuck} what="stuck runs" />
+      </section>
+      <section className="stack tight" aria-label="All runs">
+        <h2>All runs</h2>
+        <Field label="State">
+          <select
+            value={state ?? ""}
+            onChange={(event) => setState(STATES.find((one) => one === event.target.value) ?? null)}
+          >
+            <option value="">any</option>
+            {STATES.map((one) => (
+              <option key={one} value={one}>
+                {formatName(one)}
+              </option>
+            ))}
+          </select>
+        </Field>
+        {all.nodes?.length === 0 ? <p className="muted">No such run.</p> : null}
+        <RunCards place={place} pages={all} what="runs" />
+      </section>
+    </div>
+  );
+}
+
+interface RunCardsProps {
+  place: Place;
+  what: string;
+  pages: {
+    nodes: RunFactsFragment[] | undefined;
+    error: unknown;
+    hasNextPage: boolean;
+    isFetchingNextPage: boolean;
+    fetchNextPage: () => unknown;
+  };
+}
+
+function RunCards({ place, pages, what }: RunCardsProps) {
+  if (!pages.nodes) return pages.error ? <Problem error={pages.error} /> : <Loading what={what} />;
+  return (
+    <>
+      <ul className="cards">
+        {pages.nodes.map((run) => (
+          <RunCard key={run.id} place={place} run={run} />
+        ))}
+      </ul>
+      <More pages={pages} what={what} />
+    </>
+  );
+}
+
+function RunCard({ place, run }: { place: Place; run: RunFactsFragment }) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <li className="card item">
+      <div className="row">
+        <code>{run.runId}</code>
+        <span className="row middle">
+          {run.toSkip ? <span className="badge warn">skipped</span> : null}
+          <StateBadge state={run.state} />
+        </span>
+      </div>
+      <p className="small muted">
+        Added <Time at={run.addedAt} /> by {run.addedBy}
+        {run.leaseOwner ? (
+          <>
+            ; held by {run.leaseOwner} until <Time at={run.leaseUntil} />
+          </>
+        ) : null}
+        {run.attempt > 1 ? `; attempt ${run.attempt}` : ""}
+      </p>
+      {run.lastError ? <p className="wrong">{run.lastError}</p> : null}
+      {run.skipReason ? <p className="small">Skipped: {run.skipReason}</p> : null}
+      <RunSteps place={place} run={run} />
+      <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+        <summary className="small">History</summary>
+        {isOpen ? <History place={place} runId={run.runId} /> : null}
+      </details>
+    </li>
+  );
+}
+
+function History({ place, runId }: { place: Place; runId: string }) {
+  const query = useAnswer(RunHistory, { ...place, runId });
+  return (
+    <Answered query={query} what="the history">
+      {({ run }) => (
+        <div className="card flush">
+          <table>
+            <tbody>
+              {run?.history.nodes.map(({ seq, action, after, at, by, reason, error }) => (
+                <tr key={seq}>
+                  <td>{formatName(action)}</td>
+                  <td>
+                    <StateBadge state={after} />
+                  </td>
+                  <td>
+                    <Time at={at} /> <span className="muted">by {by}</span>
+                  </td>
+                  <td>{reason ?? error}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </Answered>
+  );
+}

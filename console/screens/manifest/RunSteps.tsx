@@ -1,0 +1,93 @@
+import { useState, type SubmitEvent } from "react";
+import { payloadOf } from "../../app/failure";
+import { useAction } from "../../app/queries";
+import { RecoverRun, ResetRun, SkipRun, UnskipRun } from "../../graphql/generated/manifest";
+import type { RunFactsFragment } from "../../graphql/generated/types";
+import { Field } from "../../parts/fields";
+import { readForm } from "../../parts/forms";
+import { ModalDialog } from "../../parts/ModalDialog";
+import { Problem } from "../../parts/state";
+import type { Place } from "./RunLists";
+
+const STEPS = {
+  recover: {
+    name: "Recover",
+    words:
+      "The output of the run is complete: mark it processed. The server looks for _SUCCESS first.",
+  },
+  reset: {
+    name: "Start again",
+    words: "The run goes back to new. The server refuses if its output is complete.",
+  },
+  skip: {
+    name: "Skip",
+    words: "No worker takes the run from now on, until it is no longer skipped.",
+  },
+  unskip: { name: "No longer skip", words: "Workers may take the run again." },
+} as const;
+
+type Step = keyof typeof STEPS;
+
+/** The steps that are safe in the state of a run, as the server checks them again. */
+export function safeSteps(run: Pick<RunFactsFragment, "state" | "toSkip">): Step[] {
+  const canMend = ["NEW", "FAILED", "PROCESSING"].includes(run.state);
+  const skipping: Step[] = run.toSkip ? ["unskip"] : run.state === "LOADED" ? [] : ["skip"];
+  return canMend ? ["recover", "reset", ...skipping] : skipping;
+}
+
+export function RunSteps({ place, run }: { place: Place; run: RunFactsFragment }) {
+  const [step, setStep] = useState<Step | null>(null);
+  return (
+    <div className="row">
+      {safeSteps(run).map((one) => (
+        <button
+          key={one}
+          type="button"
+          className="button"
+          aria-label={`${STEPS[one].name}: ${run.runId}`}
+          onClick={() => setStep(one)}
+        >
+          {STEPS[one].name}
+        </button>
+      ))}
+      {step ? (
+        <StepDialog place={place} run={run} step={step} onClose={() => setStep(null)} />
+      ) : null}
+    </div>
+  );
+}
+
+interface StepDialogProps {
+  place: Place;
+  run: RunFactsFragment;
+  step: Step;
+  onClose: () => void;
+}
+
+function StepDialog({ place, run, step, onClose }: StepDialogProps) {
+  const actions = {
+    recover: useAction(RecoverRun, (data) => payloadOf(data.recoverRun)),
+    reset: useAction(ResetRun, (data) => payloadOf(data.resetRun)),
+    skip: useAction(SkipRun, (data) => payloadOf(data.skipRun)),
+    unskip: useAction(UnskipRun, (data) => payloadOf(data.unskipRun)),
+  };
+  const action = actions[step];
+  const submit = (event: SubmitEvent<HTMLFormElement>) => {
+    const reason = readForm(event)["reason"] ?? "";
+    action.mutate({ input: { ...place, runId: run.runId, reason } }, { onSuccess: onClose });
+  };
+  return (
+    <ModalDialog title={`${STEPS[step].name}: ${run.runId}`} onClose={onClose}>
+      <form className="stack" onSubmit={submit}>
+        <p>{STEPS[step].words}</p>
+        <Field label="Reason, for the history">
+          <input name="reason" required />
+        </Field>
+        {action.error ? <Problem error={action.error} /> : null}
+        <button type="submit" className="button primary" disabled={action.isPending}>
+          {STEPS[step].name}
+        </button>
+      </form>
+    </ModalDialog>
+  );
+}

@@ -1,0 +1,52 @@
+import { expect, test } from "vitest";
+import { placeAfter } from "../screens/audio/PlaylistEntries";
+import { covers, effectiveRole, topGroups } from "../screens/groups/roles";
+import { safeSteps } from "../screens/manifest/RunSteps";
+import { joinSamples } from "../screens/sensors/SampleChart";
+
+const ROLES = [
+  { group: "/usa", role: "READER" },
+  { group: "/usa/northwest", role: "ADMIN" },
+  { group: "/eu", role: "CONTRIBUTOR" },
+];
+
+test("a role holds at its group and below, and the strongest one counts", () => {
+  expect(effectiveRole(ROLES, "/usa/northwest/plant")).toEqual(ROLES[1]);
+  expect(effectiveRole(ROLES, "/usa/south")).toEqual(ROLES[0]);
+  expect(effectiveRole(ROLES, "/usable")).toBeNull();
+  expect(covers("/", "/eu")).toBe(true);
+});
+
+test("the tree begins at the groups that no other one covers", () => {
+  expect(topGroups(ROLES)).toEqual(["/eu", "/usa"]);
+});
+
+test.each([
+  [0, 2, "c"],
+  [2, 0, null],
+  [2, 1, "a"],
+  [1, 1, undefined],
+  [0, -1, undefined],
+  [2, 3, undefined],
+])("an entry that moves from %d to %d stands after %s", (from, to, after) => {
+  expect(placeAfter(["a", "b", "c"], from, to)).toBe(after);
+});
+
+test("the steps that are offered are those that the state allows", () => {
+  expect(safeSteps({ state: "FAILED", toSkip: false })).toEqual(["recover", "reset", "skip"]);
+  expect(safeSteps({ state: "NEW", toSkip: true })).toEqual(["recover", "reset", "unskip"]);
+  expect(safeSteps({ state: "PROCESSED", toSkip: false })).toEqual(["skip"]);
+  expect(safeSteps({ state: "LOADED", toSkip: false })).toEqual([]);
+});
+
+test("samples are drawn in the order of time, each once", () => {
+  const at = (second: number, number: string) => ({
+    recvTime: `2026-11-23T10:00:0${second}Z`,
+    number,
+  });
+  expect(joinSamples([at(2, "2"), at(1, "1")], [at(2, "2"), at(3, "3")])).toEqual([
+    at(1, "1"),
+    at(2, "2"),
+    at(3, "3"),
+  ]);
+});
