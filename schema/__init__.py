@@ -28,6 +28,7 @@ from penstock.schema.datasets.datasets import (
     ReferenceDatasetVersion,
 )
 from penstock.schema.datasets.mutations import ReferenceDatasetMutation
+from penstock.schema.executions.dry_run import DryRunQuery
 from penstock.schema.executions.executions import Execution, ExecutionQuery
 from penstock.schema.executions.group_executions import GroupExecutionQuery
 from penstock.schema.executions.mutations import ExecutionMutation
@@ -61,6 +62,7 @@ class Query(
     RunQuery,
     ReferenceDatasetQuery,
     EvaluationQuery,
+    DryRunQuery,
     ExecutionQuery,
     GroupExecutionQuery,
     NgsiQuery,

@@ -4,7 +4,15 @@ import asyncio
 import csv
 import io
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    AsyncIterator,
+    Callable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -111,14 +119,15 @@ class ReadInlineOutput:
             pay = self.access.work.owe if execution.id in self.ran else self.access.work.spend_more
             pay(file_units(size))
             wrong, *output = [await self._read_file(key) for key in keys]
-            parse = partial(_parse_results, plan, wrong, b"".join(output))
+            parse = partial(parse_results, plan, wrong, b"".join(output))
             return await run_in_formula_thread(parse)
 
     async def _read_file(self, key: str) -> bytes:
         return b"".join([chunk async for chunk in self.files.read(key)])
 
 
-def _parse_results(plan: TransformPlan, wrong: bytes, output: bytes) -> InlineOutput:
+def parse_results(plan: TransformPlan, wrong: bytes, output: bytes) -> InlineOutput:
+    """Read the two files of an execution of this plan; Unreadable for files of another form."""
     try:
         return InlineOutput(
             tuple(_output_row(plan, line) for line in _csv_rows(output)),
@@ -152,6 +161,16 @@ JSON: Final = "application/json"
 MAX_BYTES: Final = 4 * 1024 * 1024
 
 
+def encode_rows(rows: Sequence[Mapping[str, Any]], rules: ExecutionRules) -> bytes:
+    """The rows of a request as an input file; raises LimitExceeded for too many or too large."""
+    if len(rows) > rules.inline_rows:
+        raise LimitExceeded("rows of a request", rules.inline_rows, len(rows), ("rows",))
+    data = msgspec.json.encode(rows)
+    if len(data) > MAX_BYTES:
+        raise LimitExceeded("bytes of the rows of a request", MAX_BYTES, len(data), ("rows",))
+    return data
+
+
 @dataclass(frozen=True, slots=True)
 class InlineExecutions:
     """Executions of rows from the request for the caller."""
@@ -176,11 +195,7 @@ class InlineExecutions:
         """
         if not rows:
             noted = [*noted, FieldProblem(["rows"], "must not be empty")]
-        if len(rows) > self.rules.inline_rows:
-            raise LimitExceeded("rows of a request", self.rules.inline_rows, len(rows), ("rows",))
-        data = msgspec.json.encode(rows)
-        if len(data) > MAX_BYTES:
-            raise LimitExceeded("bytes of the rows of a request", MAX_BYTES, len(data), ("rows",))
+        data = encode_rows(rows, self.rules)
         wanted = replace(wanted, mode=ExecutionMode.INLINE, rows=sha256(data).hexdigest())
         creating = CreateExecutions(self.access, self.rules, self.files)
         execution = await creating.create(wanted, idempotency_key, noted)
@@ -211,13 +226,19 @@ class _ChargedEngine:
     work: WorkAccount
     rows: int
 
-    async def steps(self, files: Files, task: RowTask) -> AsyncGenerator[EngineStep]:
-        steps = min(task.program.cost * self.rows, MAX_BATCH_STEPS)
-        self.work.owe(step_units(steps))
+    def steps(self, files: Files, task: RowTask) -> AsyncGenerator[EngineStep]:
         transform = JsonTransform(task.program, task.execution.max_failed_rows)
         data = files.read(input_key(task.execution))
-        async with aclosing(run_transform(transform, data, run_in_formula_thread)) as made:
-            async for step in made:
-                self.work.owe(transform.take_spent(TEXT_WORK))
-                self.work.owe(file_units(len(step.written.output) + len(step.written.errors)))
-                yield step
+        return run_charged(self.work, task.program.cost * self.rows, transform, data)
+
+
+async def run_charged(
+    work: WorkAccount, steps: int, transform: JsonTransform, data: AsyncIterable[bytes]
+) -> AsyncGenerator[EngineStep]:
+    """Run a transform of so many operations over rows of a request, whose caller pays for it."""
+    work.owe(step_units(min(steps, MAX_BATCH_STEPS)))
+    async with aclosing(run_transform(transform, data, run_in_formula_thread)) as made:
+        async for step in made:
+            work.owe(transform.take_spent(TEXT_WORK))
+            work.owe(file_units(len(step.written.output) + len(step.written.errors)))
+            yield step

@@ -8,12 +8,14 @@ from functools import partial
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import FieldProblem, IllegalState, Invalid
 from penstock.datastore.executions.records import Pin
+from penstock.datastore.formulas.checks import MAX_FORMULAS
 from penstock.datastore.formulas.threads import run_in_formula_thread
 from penstock.datastore.formulas.transformers import transformer_problems
 from penstock.datastore.records import Output, Pipeline, ReferenceDataset, State, Transformer
 from penstock.datastore.resources.calculation_refs import CalledCalculations, read_callees
 from penstock.datastore.resources.dataset_refs import ResolvedDatasets as FoundDatasets
 from penstock.datastore.resources.dataset_refs import resolve_datasets, unknown_dataset_problems
+from penstock.datastore.resources.rules import check_resource
 from penstock.datastore.table.layout import CALCULATION, PIPELINE, REFERENCE_DATASET
 from penstock.formula.checking.calculation_library import ResolvedCall
 from penstock.formula.core.values import FormulaType
@@ -45,8 +47,31 @@ async def pin_plan(access: Access, pipeline: Pipeline) -> PinnedPlan:
     ]
     if problems:
         raise Invalid([_request_problem(problem) for problem in problems])
+    return _pin_reached(access, pipeline.transformer, library, found)
+
+
+async def pin_draft(access: Access, draft: Pipeline) -> PinnedPlan:
+    """Build the plan of a pipeline that is not saved, as if it were saved and run now.
+
+    Raises Invalid with every broken rule of a save, and otherwise as `pin_plan` does.
+    """
+    formulas = PIPELINE.formulas(draft)
+    if sum(map(len, formulas)) > MAX_FORMULAS:
+        formulas = ()  # the check refuses them by their length, so that nothing need parse them
+    library = await read_callees(access, draft, formulas)
+    found = await resolve_datasets(access, library, formulas)
+    unknown = await unknown_dataset_problems(formulas, library, found)
+    await check_resource(PIPELINE, draft, library, unknown)
+    _require_usable(access, library)
+    return _pin_reached(access, draft.transformer, library, found)
+
+
+def _pin_reached(
+    access: Access, transformer: Transformer, library: CalledCalculations, found: FoundDatasets
+) -> PinnedPlan:
+    """Pin a valid transformer to the calculations and datasets that its formulas reach."""
     calls = tuple(ResolvedCall(within, callee, s) for (within, callee), s in library.found.items())
-    plan = build_plan(pipeline.transformer, calls, _usable_datasets(access, found))
+    plan = build_plan(transformer, calls, _usable_datasets(access, found))
     return PinnedPlan(plan, (*_calculation_pins(calls), *_dataset_pins(found)))
 
 

@@ -8,6 +8,7 @@ from penstock.datastore.datasets.table_cache import DatasetTableCache
 from penstock.datastore.executions.attempts import ExecutionAttempt, read_attempts
 from penstock.datastore.executions.cancel_and_retry import ChangeExecutions
 from penstock.datastore.executions.create import KIND, CreateExecutions
+from penstock.datastore.executions.dry_run import DryRuns
 from penstock.datastore.executions.external_workers import ExternalWorkers
 from penstock.datastore.executions.files import ExecutionDownloads
 from penstock.datastore.executions.group_listing import ListGroupExecutions
@@ -36,6 +37,7 @@ class Executions:
     counting: CountExecutions
     creating: CreateExecutions
     inline: InlineExecutions
+    dry_runs: DryRuns
     changing: ChangeExecutions
     uploads: Uploads
     downloads: ExecutionDownloads
@@ -70,6 +72,7 @@ class Executions:
             CountExecutions(access),
             CreateExecutions(access, rules, files),
             InlineExecutions(access, rules, files, tables, output),
+            DryRuns(access, rules, files, tables),
             ChangeExecutions(access, rules, on_ready),
             Uploads(access, rules, files, on_ready),
             ExecutionDownloads(access, rules, files),

@@ -28,6 +28,7 @@ from penstock.schema.core.scalars import JSON, Long
 from penstock.schema.datasets.datasets import DatasetContent
 from penstock.schema.engine.cost import price_metadata
 from penstock.schema.executions.executions import Execution
+from penstock.schema.executions.inline_rows import require_objects
 from penstock.schema.resources.inputs import id_field, idempotency_key_field, input_records
 
 
@@ -258,7 +259,7 @@ class ExecutionMutation:
                 input_name=unset_to_none(input.input_name),
             )
             if mode is ExecutionMode.INLINE:
-                objects = _require_objects(rows)
+                objects = _require_rows(rows)
                 made = await executions.run_inline(info.context, wanted, objects, key)
             else:
                 _require_no_rows(rows)
@@ -304,14 +305,10 @@ class ExecutionMutation:
         return RetryExecutionPayload(execution=await executions.retry(info.context, id))
 
 
-def _require_objects(rows: list[JSON] | None) -> Sequence[Mapping[str, Any]]:
+def _require_rows(rows: list[JSON] | None) -> Sequence[Mapping[str, Any]]:
     if rows is None:
         raise Invalid([FieldProblem(["rows"], "must be given with the mode INLINE")])
-    found = [row for row in rows if isinstance(row, dict)]
-    if len(found) < len(rows):
-        places = [n for n, row in enumerate(rows) if not isinstance(row, dict)]
-        raise Invalid([FieldProblem(["rows", str(n)], "must be an object") for n in places])
-    return found
+    return require_objects(rows)
 
 
 def _require_no_rows(rows: list[JSON] | None) -> None:

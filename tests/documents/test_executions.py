@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -212,6 +213,17 @@ async def test_run_rows_that_come_with_the_request(world: Store, pipeline: Pipel
     )
     assert over.state is ExecutionState.SUCCESS
     assert await read_content(world.files, output_key(over)) == b"return,co2\r\n25,6.25\r\n"
+
+
+async def test_run_rows_through_a_pipeline_and_store_nothing(
+    world: Store, pipeline: Pipeline
+) -> None:
+    """run rows through a pipeline and store nothing"""
+    ran = await anns(world).executions.dry_runs.run_saved(
+        pipeline.id, [{"distance": 12.5, "fuel": "gas"}]
+    )
+    assert ran.version == 1
+    assert ran.output.rows == ({"return": Decimal(25), "co2": Decimal("6.25")},)
 
 
 async def test_claim_an_execution(world: Store, pipeline: Pipeline) -> None:

@@ -327,6 +327,19 @@ def execution_cases(world: World) -> Mapping[str, list[tuple[str, Mapping[str, A
             )
             for more in ({}, {"mode": "INLINE", "rows": [{"x": 1}]})
         ],
+        "evaluatePipeline": [
+            (
+                f"query($in: EvaluatePipelineInput!) {{ evaluatePipeline(input: $in) {UNION} }}",
+                {"in": {**subject, "rows": [{"x": 1}]}},
+            )
+            for subject in (
+                {"id": world.id},
+                {
+                    "group": world.group,
+                    "draft": {"parameters": [], "transforms": [{"index": 0, **DRAFT}]},
+                },
+            )
+        ],
         **{
             field: [(mutation(field, f"{field[0].upper()}{field[1:]}Input"), {"in": input})]
             for field, input in told.items()
@@ -421,7 +434,8 @@ def assert_says_nothing(field: str, data: Any, errors: Any) -> None:
 
 def fields_of(noun: str) -> set[str]:
     """Return the fields with a case that the kind has, in words about pipelines."""
-    return {*cases(NOWHERE)} - (set() if noun == "pipeline" else {"createPipelines"})
+    own = {"createPipelines", "evaluatePipeline"}
+    return {*cases(NOWHERE)} - (set() if noun == "pipeline" else own)
 
 
 def test_every_field_of_the_schema_has_a_case() -> None:

@@ -359,12 +359,40 @@ CASES |= {
 }
 
 
+ROWS: dict[str, Any] = {"rows": [{"x": 1}]}
+CASES |= {
+    ("EvaluatePipelineResult", "NotFound"): Case(
+        "evaluatePipeline", {"id": "no pipeline", **ROWS}, "NOT_FOUND", ["id"]
+    ),
+    ("EvaluatePipelineResult", "NotPermitted"): Case(
+        "evaluatePipeline", {"id": "one", **ROWS}, "FORBIDDEN", None, {}, READER
+    ),
+    ("EvaluatePipelineResult", "ValidationProblem"): Case(
+        "evaluatePipeline", {"id": "one", "rows": []}, "BAD_USER_INPUT", ["rows"]
+    ),
+    ("EvaluatePipelineResult", "LimitExceeded"): Case(
+        "evaluatePipeline",
+        {"id": "one", "rows": [{}] * 1_001},
+        "LIMIT_EXCEEDED",
+        ["rows"],
+        {"limit": "rows of a request", "maximum": 1_000, "actual": 1_001},
+    ),
+    ("EvaluatePipelineResult", "IllegalState"): Case(
+        "evaluatePipeline",
+        {"id": "cold", **ROWS},
+        "ILLEGAL_STATE",
+        None,
+        {"state": "FROZEN"},
+    ),
+}
+
+
 CASES |= {key: Case(*told) for key, told in LISTENERS_FAILURES.items()}
 
 
 def mutation(field: str, member: str) -> str:
     name = f"{field[0].upper()}{field[1:]}Input"
-    kind = "query" if field == "evaluate" else "mutation"
+    kind = "query" if field.startswith("evaluate") else "mutation"
     details = f"...on {member} {{ {DETAILS[member]} }}" if member in DETAILS else ""
     told = f"__typename ...on UserError {{ code path message }} {details}"
     return f"{kind}($input: {name}!) {{ {field}(input: $input) {{ {told} }} }}"
@@ -477,7 +505,7 @@ async def test_a_failure_occurs_and_changes_nothing(
     union: str, member: str, places: Places
 ) -> None:
     case = CASES[union, member]
-    nouns = {"Evaluate": "calculation", **{title_of(noun): noun for noun in NOUNS}}
+    nouns = {"EvaluateResult": "calculation", **{title_of(noun): noun for noun in NOUNS}}
     noun = next((noun for title, noun in nouns.items() if title in union), "pipeline")
     ask, made = await places.of(noun)
     input = {**case.input}

@@ -22,6 +22,8 @@ import type {
   CompleteCalculationQueryVariables,
   CompleteDatasetQuery,
   CompleteDatasetQueryVariables,
+  DryRunPipelineQuery,
+  DryRunPipelineQueryVariables,
 } from "./types";
 
 export const EditedPipeline: Operation<EditedPipelineQuery, EditedPipelineQueryVariables> = {
@@ -75,4 +77,8 @@ export const CompleteCalculation: Operation<
 export const CompleteDataset: Operation<CompleteDatasetQuery, CompleteDatasetQueryVariables> = {
   id: "e7ff7f74bb82518dea57f787ab1fbeba43b4056997445ac158f2d301c4cddc17",
   name: "CompleteDataset",
+};
+export const DryRunPipeline: Operation<DryRunPipelineQuery, DryRunPipelineQueryVariables> = {
+  id: "badf3119029ea69d5fcd809c27d393dfa81f46c827f5c5ee95463b0522d26cef",
+  name: "DryRunPipeline",
 };

@@ -291,6 +291,18 @@ export type EvaluateInput = {
   rows: Array<unknown>;
 };
 
+/** The pipeline to evaluate, and the rows to evaluate it for. Give either `id` or `draft`. */
+export type EvaluatePipelineInput = {
+  /** The global id of a saved pipeline, whose latest version runs. */
+  id?: string | null | undefined;
+  /** A transformer that is not saved. It is checked by the same rules as one that is saved. */
+  draft?: TransformerInput | null | undefined;
+  /** The path of the group in which the draft would be saved. The default is the caller's default group. */
+  group?: string | null | undefined;
+  /** The rows to evaluate: 1 to 1,000 objects with the labels or keys of the parameters as keys; missing entries are null. */
+  rows: Array<unknown>;
+};
+
 /** The kind of an event in the history of an execution. */
 export type ExecutionHappening =
   /** The execution was created. */
@@ -1638,6 +1650,39 @@ export type CompleteDatasetQueryVariables = Exact<{
 }>;
 
 export type CompleteDatasetQuery = { referenceDatasets: { nodes: Array<{ name: string }> } };
+
+export type DryRunPipelineQueryVariables = Exact<{
+  input: EvaluatePipelineInput;
+}>;
+
+export type DryRunPipelineQuery = {
+  evaluatePipeline:
+    | {
+        __typename: "EvaluatePipelinePayload";
+        results: {
+          rows: Array<unknown>;
+          problems: Array<{ row: number; column: string | null; code: string; message: string }>;
+        };
+      }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "NotPermitted"; message: string; code: ErrorCode; path: Array<string> | null }
+    | {
+        __typename: "ValidationProblem";
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+        problems: Array<{
+          path: Array<string>;
+          message: string;
+          code: string | null;
+          line: number | null;
+          column: number | null;
+          excerpt: string | null;
+        }>;
+      }
+    | { __typename: "LimitExceeded"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "IllegalState"; message: string; code: ErrorCode; path: Array<string> | null };
+};
 
 export type ExecutionFactsFragment = {
   id: string;

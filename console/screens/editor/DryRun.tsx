@@ -1,58 +1,125 @@
 import { useState } from "react";
+import type { Api } from "../../app/api";
 import { failureOf, payloadOf } from "../../app/failure";
 import { useServices } from "../../app/queries";
 import { Evaluate } from "../../graphql/generated/calculation";
+import { DryRunPipeline } from "../../graphql/generated/editor";
 import type { EvaluateQuery } from "../../graphql/generated/types";
 import { Field } from "../../parts/fields";
+import { parametersOf } from "../../parts/formulas";
+import { RowsTable } from "../../parts/RowsTable";
 import { Problem } from "../../parts/state";
 import { ExplanationTree } from "../calculation/ExplanationTree";
-import { type Draft, type DraftFormula, outputInputs, parameterInputs } from "./draft";
+import {
+  type Draft,
+  type DraftFormula,
+  type EditedKind,
+  outputInputs,
+  parameterInputs,
+  pipelineContent,
+} from "./draft";
 
 type Evaluated = Extract<EvaluateQuery["evaluate"], { __typename: "EvaluatePayload" }>;
-type TypedRow = Readonly<Record<string, string>>;
+type Row = Readonly<Record<string, string | null>>;
 
 const ROWS = 5;
 
-interface Answer {
-  column: string;
-  answer: Evaluated;
+interface Result {
+  rows: readonly unknown[];
+  problems: readonly { row: number; column?: string | null; code: string; message: string }[];
 }
 
-/** The draft's formulas over up to five rows; nothing is stored. */
-export function DryRun({ draft }: { draft: Draft }) {
+interface Explained {
+  column: string;
+  explanation: NonNullable<Evaluated["explanation"]>;
+}
+
+/** Evaluate one formula for rows, and explain one of them. */
+async function evaluateFormula(
+  api: Api,
+  draft: Draft,
+  { formula, outputs }: DraftFormula,
+  rows: readonly Row[],
+  row: number,
+): Promise<Evaluated> {
+  // A formula of a pipeline uses some of its parameters; a calculation uses all of them.
+  const used = parametersOf(formula);
+  const parameters = draft.parameters.filter(({ key }) => used.includes(key));
+  const input = {
+    draft: {
+      formula,
+      parameters: parameterInputs(parameters),
+      outputs: outputInputs(outputs),
+    },
+    group: draft.group,
+    rows: rows.map((typed) => Object.fromEntries(parameters.map(({ key }) => [key, typed[key]]))),
+  };
+  return payloadOf((await api.run(Evaluate, { input, row })).evaluate);
+}
+
+const columnOf = ({ outputs: [output] }: DraftFormula) => output?.key || output?.label || "result";
+
+async function runPipeline(api: Api, draft: Draft, rows: readonly Row[]): Promise<Result> {
+  const { transformer } = pipelineContent(draft);
+  const input = { draft: transformer, group: draft.group, rows: [...rows] };
+  const { evaluatePipeline } = await api.run(DryRunPipeline, { input });
+  return payloadOf(evaluatePipeline).results;
+}
+
+async function runCalculation(api: Api, draft: Draft, rows: readonly Row[]): Promise<Result> {
+  const [formula] = draft.formulas;
+  if (!formula) return { rows: [], problems: [] };
+  const { values, errors } = await evaluateFormula(api, draft, formula, rows, 0);
+  const failed = new Set(errors.map(({ row }) => row));
+  return {
+    rows: values.flatMap((value, index) =>
+      failed.has(index) ? [] : [{ [columnOf(formula)]: value.text }],
+    ),
+    problems: errors.map((error) => ({ ...error, row: error.row + 1 })),
+  };
+}
+
+/** How each formula comes to its value for a row; one that reads earlier outputs is left out. */
+async function explainRow(api: Api, draft: Draft, row: Row): Promise<Explained[]> {
+  const alone = draft.formulas.filter(({ formula }) => !/\bREF\s*\(/i.test(formula));
+  const found = await Promise.all(
+    alone.map(async (formula) => {
+      const { explanation } = await evaluateFormula(api, draft, formula, [row], 0);
+      return explanation ? [{ column: columnOf(formula), explanation }] : [];
+    }),
+  );
+  return found.flat();
+}
+
+/** The draft over up to five rows; nothing is stored. */
+export function DryRun({ kind, draft }: { kind: EditedKind; draft: Draft }) {
   const { api } = useServices();
-  const [rows, setRows] = useState<readonly TypedRow[]>([{}]);
-  const [explained, setExplained] = useState(0);
-  const [answers, setAnswers] = useState<readonly Answer[]>([]);
+  const [rows, setRows] = useState<readonly Row[]>([{}]);
+  const [result, setResult] = useState<Result | null>(null);
+  const [explained, setExplained] = useState<readonly Explained[]>([]);
   const [error, setError] = useState<unknown>(null);
   const parameters = draft.parameters.filter(({ key }) => key !== "");
+  const given = rows.map((row) =>
+    Object.fromEntries(parameters.map(({ key }) => [key, row[key] || null])),
+  );
 
-  const evaluate = async (formula: DraftFormula, row: number): Promise<Answer> => {
-    const input = {
-      draft: {
-        formula: formula.formula,
-        parameters: parameterInputs(draft.parameters),
-        outputs: outputInputs(formula.outputs),
-      },
-      group: draft.group,
-      rows: rows.map((typed) =>
-        Object.fromEntries(parameters.map(({ key }) => [key, typed[key] || null])),
-      ),
-    };
-    const { evaluate: result } = await api.run(Evaluate, { input, row });
-    const [output] = formula.outputs;
-    return { column: output?.key || output?.label || "result", answer: payloadOf(result) };
-  };
-  const run = async (row: number) => {
-    setExplained(row);
+  const attempt = async (work: () => Promise<void>) => {
     try {
-      setAnswers(await Promise.all(draft.formulas.map((formula) => evaluate(formula, row))));
+      await work();
       setError(null);
     } catch (failure) {
-      setAnswers([]);
       setError(failureOf(failure));
     }
   };
+  const run = () =>
+    attempt(async () => {
+      setResult(null);
+      setExplained([]);
+      setResult(await (kind === "pipeline" ? runPipeline : runCalculation)(api, draft, given));
+    });
+  const explain = (row: Row) =>
+    attempt(async () => setExplained(await explainRow(api, draft, row)));
+
   return (
     <section className="card stack" aria-label="Dry run">
       <h2>Dry run</h2>
@@ -62,16 +129,16 @@ export function DryRun({ draft }: { draft: Draft }) {
             <Field key={key} label={`${label || key}, row ${index + 1}`} className="grow">
               <input
                 value={row[key] ?? ""}
-                onChange={(event) =>
-                  setRows(
-                    rows.map((one, at) =>
-                      at === index ? { ...one, [key]: event.target.value } : one,
-                    ),
-                  )
-                }
+                onChange={(event) => {
+                  const changed = { ...row, [key]: event.target.value };
+                  setRows(rows.map((one, at) => (at === index ? changed : one)));
+                }}
               />
             </Field>
           ))}
+          <button type="button" className="button" onClick={() => void explain(given[index] ?? {})}>
+            Explain row {index + 1}
+          </button>
         </div>
       ))}
       <div className="row">
@@ -80,76 +147,34 @@ export function DryRun({ draft }: { draft: Draft }) {
             Another row
           </button>
         ) : null}
-        <button type="button" className="button" onClick={() => void run(explained)}>
+        <button type="button" className="button" onClick={() => void run()}>
           Evaluate without saving
         </button>
       </div>
       {error ? <Problem error={error} /> : null}
-      {answers.length > 0 ? (
-        <Results
-          answers={answers}
-          count={rows.length}
-          explained={explained}
-          onExplain={(row) => void run(row)}
-        />
-      ) : null}
+      {result ? <Results result={result} /> : null}
+      {explained.map(({ column, explanation }) => (
+        <div key={column}>
+          <h3>{column}</h3>
+          <ExplanationTree parts={explanation.parts} />
+        </div>
+      ))}
     </section>
   );
 }
 
-interface ResultsProps {
-  answers: readonly Answer[];
-  count: number;
-  explained: number;
-  onExplain: (row: number) => void;
-}
-
-function Results({ answers, count, explained, onExplain }: ResultsProps) {
-  const cell = ({ answer }: Answer, row: number) =>
-    answer.errors.find((one) => one.row === row)?.message ?? answer.values[row]?.text ?? "null";
+function Results({ result }: { result: Result }) {
   return (
     <div className="stack tight" aria-live="polite">
-      <div className="card flush" tabIndex={0} role="region" aria-label="Results of the dry run">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Row</th>
-              {answers.map(({ column }, index) => (
-                <th key={index} scope="col">
-                  {column}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {Array.from({ length: count }, (_, row) => (
-              <tr key={row}>
-                <td>
-                  <button
-                    type="button"
-                    className="button quiet"
-                    aria-pressed={row === explained}
-                    onClick={() => onExplain(row)}
-                  >
-                    Explain row {row + 1}
-                  </button>
-                </td>
-                {answers.map((answer, index) => (
-                  <td key={index}>{cell(answer, row)}</td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-      {answers.map(({ column, answer }, index) =>
-        answer.explanation ? (
-          <div key={index}>
-            <h3>{column}</h3>
-            <ExplanationTree parts={answer.explanation.parts} />
-          </div>
-        ) : null,
-      )}
+      <RowsTable rows={result.rows} />
+      <ul>
+        {result.problems.map(({ row, column, code, message }) => (
+          <li key={`${row} ${column ?? ""} ${code}`}>
+            Row {row}
+            {column ? `, ${column}` : ""}: {message} <code className="muted">{code}</code>
+          </li>
+        ))}
+      </ul>
     </div>
   );
 }

@@ -157,7 +157,7 @@ function DraftEditor({ kind, id, read }: EditorProps & { read: Draft }) {
           </button>
         </div>
       </form>
-      <DryRun draft={draft} />
+      <DryRun kind={kind} draft={draft} />
       {isDeleting && id !== null ? (
         <Deletion
           name={read.name}

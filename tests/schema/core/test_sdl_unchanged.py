@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "d03dca486a61858c3db3bdcde02a463c36bec2bda9cd3da5efae13d05839fbb0"
+STRUCTURE = "4ed15eebedc6e05427d390f502de4d9e6fa63bc6c4771fca3073a5e2fd49b85d"
 SMALL = '''
 """The fields that read data."""
 type Query {
