@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Set
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property, partial
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from penstock.datastore.access.access import KEEP_HISTORY, Access, Budget, CallPayments
 from penstock.datastore.access.cursor_key import read_cursor_key
@@ -278,6 +278,14 @@ class Session:
         )
 
 
+class ShownSetting(NamedTuple):
+    """A setting of the server as administrators see it; a secret one is hidden."""
+
+    name: str
+    value: str | None
+    is_default: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Store:
     """The table, the files, the clock and the limits that sessions work with.
@@ -286,7 +294,7 @@ class Store:
     buckets of users, and `ngsi_access` is the state of the NGSI sink. `on_job_created` is
     called when a session creates a job, `on_execution_ready` when a session makes an execution
     ready for a worker. `watch_job` learns of each change of a job in this process. `kind` tells
-    how the table is held.
+    how the table is held, and `settings` how the server is set.
     """
 
     table: Table
@@ -308,6 +316,7 @@ class Store:
     ngsi_access: SinkAccess = field(default_factory=SinkAccess)
     kind: StoreKind = StoreKind.EMBEDDED
     keep_history: timedelta = KEEP_HISTORY
+    settings: tuple[ShownSetting, ...] = ()
 
     def open_session(
         self,

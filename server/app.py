@@ -5,7 +5,7 @@ It also reads the trusted documents and the key that seals cursors.
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import msgspec
@@ -66,6 +66,7 @@ from penstock.server.error_pages import error_page_routes
 from penstock.server.front_pages import find_file_origins, page_routes
 from penstock.server.settings.invalid_settings import InvalidSettings
 from penstock.server.settings.settings import Settings
+from penstock.server.settings.shown_settings import show_settings
 from penstock.server.streams.backpressure import StreamLimits
 from penstock.server.streams.operations import OperationRunner, StreamService
 from penstock.server.streams.registry import StreamRegistry
@@ -211,6 +212,7 @@ async def open_app(
     file_origins = await find_file_origins(store.files)
     cursors = Cursors(await store.cursor_key())
     store = instrumentation.instrument_store(instrumentation.watch_work(store))
+    store = replace(store, settings=show_settings(settings))
     instrumentation.report_work(store, runtime.sink)
     async with (
         open_authenticator(settings) as tokens,

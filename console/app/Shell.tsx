@@ -12,7 +12,7 @@ import {
   Table2,
   Workflow,
 } from "lucide-react";
-import { lazy, type ReactNode, Suspense, useState } from "react";
+import { lazy, type ReactNode, Suspense, useEffect, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { Viewer } from "../graphql/generated/shell";
 import { formatName } from "../parts/format";
@@ -85,13 +85,19 @@ function PlayerPlace() {
 
 function Places() {
   const [location] = useLocation();
+  const list = useRef<HTMLUListElement>(null);
+  useEffect(() => {
+    // On a narrow window the places are a strip.
+    const here = list.current?.querySelector('[aria-current="page"]');
+    here?.scrollIntoView({ inline: "center", block: "nearest" });
+  }, [location]);
   const isHere = (path: string, also?: string) =>
     path === "/"
       ? location === "/" || (also !== undefined && location.startsWith(also))
       : location.startsWith(path);
   return (
     <nav aria-label="Places">
-      <ul className="places">
+      <ul className="places" ref={list}>
         {PLACES.map(({ path, name, icon: Icon, ...more }) => (
           <li key={path}>
             <Link

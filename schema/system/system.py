@@ -104,6 +104,15 @@ class Problem:
     advice: str | None = strawberry.field(description="The advice as a sentence.")
 
 
+@strawberry.type(description="A setting of the answering server.")
+class Setting:
+    name: str = strawberry.field(description="The name of its environment variable.")
+    value: str | None = strawberry.field(
+        description="Its value as a text, `(hidden)` for a secret; null if it has none."
+    )
+    is_default: bool = strawberry.field(description="Whether that is the value without a setting.")
+
+
 @strawberry.type(description="The whole installation, for administrators of `/`.")
 class System:
     version: str = strawberry.field(description="The release that the answering server runs.")
@@ -116,6 +125,9 @@ class System:
     problems: list[Problem] = strawberry.field(
         description="Work that is stuck, and rows that this release cannot read; empty if all is "
         "well."
+    )
+    settings: list[Setting] = strawberry.field(
+        description="All settings of the answering server by name, without secrets."
     )
 
 
@@ -143,6 +155,10 @@ class SystemQuery:
             jobs=JobQueue(unfinished=sum(jobs.unfinished.values()), oldest_seconds=jobs.age),
             sink=None if backlog is None else _show_backlog(*backlog()),
             problems=await _find_problems(store),
+            settings=[
+                Setting(name=one.name, value=one.value, is_default=one.is_default)
+                for one in store.settings
+            ],
         )
 
     @strawberry.field(

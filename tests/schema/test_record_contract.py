@@ -120,6 +120,7 @@ MADE_HERE = {
     "PageInfo",
     "PipelineEvent",
     "Problem",
+    "Setting",
     "SignedUrl",
     "SinkBacklog",
     "System",

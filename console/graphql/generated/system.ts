@@ -4,6 +4,6 @@ import type { Operation } from "../operation";
 import type { SystemStateQuery, SystemStateQueryVariables } from "./types";
 
 export const SystemState: Operation<SystemStateQuery, SystemStateQueryVariables> = {
-  id: "659e0166fea290f3eb519b69b64ff51d30beb2bdca6246ee7d7dfdfed723f564",
+  id: "cbe36299348597af4829fc3df09f8f90a6d31855215009e33a692eaa205eaff7",
   name: "SystemState",
 };

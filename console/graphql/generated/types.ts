@@ -2791,6 +2791,7 @@ export type SystemStateQuery = {
     jobs: { unfinished: number; oldestSeconds: number };
     sink: { events: number; size: string | number; troubledDestinations: number } | null;
     problems: Array<{ check: string; message: string; advice: string | null }>;
+    settings: Array<{ name: string; value: string | null; isDefault: boolean }>;
   } | null;
   workers: {
     nodes: Array<{

@@ -18,28 +18,41 @@ interface FacetsProps {
 export function Facets(props: FacetsProps) {
   const { kind, scope, filter } = props;
   const [mode, setMode] = useState<Mode>("all");
+  // On a narrow window what is found comes first.
+  const [isWide] = useState(() => matchMedia("(width >= 60rem)").matches);
   const variables = { kind, ...scope, tags: toInput(filter) };
   const { data, error, refetch } = useAnswer(FacetKeys, variables, { keep: true });
   if (error && !data) return <Problem error={error} onRetry={() => void refetch()} />;
   if (!data) return <Loading what="tags" />;
   return (
-    <aside className="card stack tight" aria-label="Tags">
-      <Field label="A chosen tag is">
-        <select value={mode} onChange={(event) => setMode(event.target.value as Mode)}>
-          {MODES.map((one) => (
-            <option key={one} value={one}>
-              {{ all: "required (ALL)", any: "one of several (ANY)", none: "excluded (NONE)" }[one]}
-            </option>
+    <aside className="card" aria-label="Tags">
+      <details className="facet" open={isWide}>
+        <summary>Tags</summary>
+        <div className="stack tight">
+          <Field label="A chosen tag is">
+            <select value={mode} onChange={(event) => setMode(event.target.value as Mode)}>
+              {MODES.map((one) => (
+                <option key={one} value={one}>
+                  {
+                    { all: "required (ALL)", any: "one of several (ANY)", none: "excluded (NONE)" }[
+                      one
+                    ]
+                  }
+                </option>
+              ))}
+            </select>
+          </Field>
+          {data.tagKeys.nodes.length === 0 ? <p className="muted">No tags here.</p> : null}
+          {data.tagKeys.nodes.map(({ key, label, count }) => (
+            <FacetKey key={key} {...props} mode={mode} tagKey={key} label={label} count={count} />
           ))}
-        </select>
-      </Field>
-      {data.tagKeys.nodes.length === 0 ? <p className="muted">No tags here.</p> : null}
-      {data.tagKeys.nodes.map(({ key, label, count }) => (
-        <FacetKey key={key} {...props} mode={mode} tagKey={key} label={label} count={count} />
-      ))}
-      {data.tagKeys.isComplete ? null : (
-        <p className="small muted">There is more than can be counted at once; narrow the search.</p>
-      )}
+          {data.tagKeys.isComplete ? null : (
+            <p className="small muted">
+              There is more than can be counted at once; narrow the search.
+            </p>
+          )}
+        </div>
+      </details>
     </aside>
   );
 }

@@ -16,6 +16,7 @@ import { CopyButton, StateBadge, TagPills, Time } from "../../parts/marks";
 import { RowsTable } from "../../parts/RowsTable";
 import { Answered, Missing, Problem } from "../../parts/state";
 import { useTitle } from "../../parts/title";
+import { OutputPreview } from "./OutputPreview";
 import { RejectedRows } from "./RejectedRows";
 
 type Details = NonNullable<ExecutionDetailsQuery["execution"]>;
@@ -80,6 +81,9 @@ function Shown({ execution }: { execution: Details }) {
         <Files execution={execution} />
       </div>
       {execution.results ? <InlineResults results={execution.results} /> : null}
+      {execution.mode === "JOB" && execution.outputDownload?.url ? (
+        <OutputPreview url={execution.outputDownload.url} />
+      ) : null}
       {Number(execution.progress?.rowsFailed ?? 0) > 0 && execution.errorsDownload?.url ? (
         <RejectedRows
           url={execution.errorsDownload.url}

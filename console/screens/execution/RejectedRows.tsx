@@ -3,12 +3,11 @@ import { Link } from "wouter";
 import { useAnswer } from "../../app/queries";
 import { PinnedTransforms } from "../../graphql/generated/execution";
 import { pathOf } from "../../parts/address";
-import { readCsv } from "../../parts/csv";
+import { fileOf, readFileStart } from "../../parts/fileStart";
 import { parametersOf } from "../../parts/formulas";
 import { Answered } from "../../parts/state";
 
 const MOST_ROWS = 100;
-const MOST_BYTES = 128 * 1024;
 
 interface RejectedRowsProps {
   url: string;
@@ -19,8 +18,8 @@ interface RejectedRowsProps {
 /** The first rejected rows, read by a range of the file, each with the formula that rejected it. */
 export function RejectedRows({ url, pipeline, version }: RejectedRowsProps) {
   const query = useQuery({
-    queryKey: ["rejected rows", pipeline, version, new URL(url, location.href).pathname],
-    queryFn: () => readStart(url),
+    queryKey: ["rejected rows", pipeline, version, fileOf(url)],
+    queryFn: async () => (await readFileStart(url, MOST_ROWS + 1)).slice(1),
   });
   const { data } = useAnswer(PinnedTransforms, { id: pipeline, version });
   const transforms = data?.pipeline?.versionNumbered?.transformer.transforms ?? [];
@@ -79,14 +78,4 @@ export function RejectedRows({ url, pipeline, version }: RejectedRowsProps) {
       </Answered>
     </section>
   );
-}
-
-async function readStart(url: string): Promise<string[][]> {
-  const answer = await fetch(url, { headers: { range: `bytes=0-${MOST_BYTES - 1}` } });
-  if (!answer.ok) throw new Error(`The file of rejected rows answers with ${answer.status}.`);
-  const isWhole = answer.status === 200;
-  const text = await answer.text();
-  // A range may end within a line.
-  const whole = isWhole || text.length < MOST_BYTES ? text : text.slice(0, text.lastIndexOf("\n"));
-  return readCsv(whole, MOST_ROWS + 1).slice(1);
 }

@@ -67,8 +67,8 @@ function Line({ title, samples }: { title: SeriesPlace; samples: readonly Sample
           {title.attribute} of {title.entity}
         </strong>{" "}
         <span className="muted" aria-live="polite">
-          {points.length} samples, now {formatNumber(last.value)}, from {formatNumber(least)} to{" "}
-          {formatNumber(most)}
+          {points.length} {points.length === 1 ? "sample" : "samples"}, now{" "}
+          {formatNumber(last.value)}, from {formatNumber(least)} to {formatNumber(most)}
         </span>
       </figcaption>
       <svg
@@ -79,6 +79,9 @@ function Line({ title, samples }: { title: SeriesPlace; samples: readonly Sample
         preserveAspectRatio="none"
         height={HEIGHT}
       >
+        {points.length === 1 ? (
+          <line x1={0} x2={WIDTH} y1={y(first.value)} y2={y(first.value)} />
+        ) : null}
         <path d={path} />
       </svg>
       <p className="row small muted">

@@ -29,6 +29,7 @@ export default function System() {
               </p>
             )}
             <Workers workers={workers.nodes} />
+            {system ? <Settings settings={system.settings} /> : null}
           </>
         )}
       </Answered>
@@ -138,6 +139,44 @@ function Workers({ workers }: { workers: SystemStateQuery["workers"]["nodes"] })
         </div>
       ) : null}
     </section>
+  );
+}
+
+type Setting = NonNullable<SystemStateQuery["system"]>["settings"][number];
+
+/** The settings of the server: those that somebody set, and all of them on request. */
+function Settings({ settings }: { settings: readonly Setting[] }) {
+  const changed = settings.filter(({ isDefault }) => !isDefault);
+  return (
+    <section className="stack tight" aria-label="Settings">
+      <h2>Settings</h2>
+      {changed.length === 0 ? <p className="muted">All are as they come.</p> : null}
+      <SettingTable settings={changed} label="Changed settings" />
+      <details>
+        <summary>All {settings.length}, without secrets</summary>
+        <SettingTable settings={settings} label="All settings" />
+      </details>
+    </section>
+  );
+}
+
+function SettingTable({ settings, label }: { settings: readonly Setting[]; label: string }) {
+  if (settings.length === 0) return null;
+  return (
+    <div className="card flush scroller" tabIndex={0} role="region" aria-label={label}>
+      <table>
+        <tbody>
+          {settings.map(({ name, value }) => (
+            <tr key={name}>
+              <td>
+                <code>{name}</code>
+              </td>
+              <td>{value ?? <span className="muted">not set</span>}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }
 

@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "4ed15eebedc6e05427d390f502de4d9e6fa63bc6c4771fca3073a5e2fd49b85d"
+STRUCTURE = "f045dafaf6ed476e21d3b3b76e44826a2950d0eb0867ea32fcf998eebd2b0e9c"
 SMALL = '''
 """The fields that read data."""
 type Query {

@@ -10,7 +10,7 @@ import pytest
 from penstock.datastore.clock import Clock
 from penstock.datastore.executions.workers import WorkerKind
 from penstock.datastore.ngsi.intake.in_flight import SinkBacklog
-from penstock.datastore.store import Store
+from penstock.datastore.store import ShownSetting, Store
 from tests.datastore.executions.sample_executions import plant_pipeline, ready_execution
 from tests.support.graphql_client import Ask, as_caller
 from tests.support.sample_resources import Watch
@@ -55,6 +55,19 @@ async def test_it_shows_what_the_sink_holds(store: Store) -> None:
     await bring_up_to_date(store)
     sink = {"events": 3, "size": 2**40, "troubledDestinations": 1}
     assert (await ask(SYSTEM)).value == {**QUIET, "sink": sink}
+
+
+async def test_it_shows_the_settings_of_the_server(store: Store) -> None:
+    settings = (
+        ShownSetting("PENSTOCK_PORT", "9", False),
+        ShownSetting("PENSTOCK_BUCKET", None, True),
+    )
+    ask = Ask(replace(store, settings=settings))
+    told = (await ask("{ system { settings { name value isDefault } } }")).value
+    assert told["settings"] == [
+        {"name": "PENSTOCK_PORT", "value": "9", "isDefault": False},
+        {"name": "PENSTOCK_BUCKET", "value": None, "isDefault": True},
+    ]
 
 
 async def test_it_finds_what_is_stuck_in_the_words_of_the_doctor(store: Store) -> None:

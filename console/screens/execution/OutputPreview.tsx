@@ -1,0 +1,28 @@
+import { useQuery } from "@tanstack/react-query";
+import { fileOf, readFileStart } from "../../parts/fileStart";
+import { RowsTable } from "../../parts/RowsTable";
+import { Answered } from "../../parts/state";
+
+const ROWS = 20;
+
+/** The first rows of the output, read by a range of the file. */
+export function OutputPreview({ url }: { url: string }) {
+  const query = useQuery({
+    queryKey: ["output", fileOf(url)],
+    queryFn: () => readFileStart(url, ROWS + 1),
+  });
+  return (
+    <section className="stack tight" aria-label="Output">
+      <h2>The first rows of the output</h2>
+      <Answered query={query} what="the output">
+        {([header = [], ...rows]) => (
+          <RowsTable
+            rows={rows.map((row) =>
+              Object.fromEntries(header.map((column, index) => [column, row[index] ?? ""])),
+            )}
+          />
+        )}
+      </Answered>
+    </section>
+  );
+}

@@ -1,0 +1,28 @@
+"""The settings that administrators see: every one, and no secret."""
+
+from penstock.server.settings.settings import Settings
+from penstock.server.settings.shown_settings import show_settings
+
+
+def settings_by_name(**given: object) -> dict[str, tuple[str | None, bool]]:
+    settings = show_settings(Settings.load(**given))
+    return {one.name: (one.value, one.is_default) for one in settings}
+
+
+def test_every_setting_is_shown_by_the_name_of_its_variable() -> None:
+    found = settings_by_name(port=9)
+    assert list(found) == sorted(f"PENSTOCK_{name.upper()}" for name in Settings.model_fields)
+    assert found["PENSTOCK_PORT"] == ("9", False)
+    assert found["PENSTOCK_HOST"] == ("127.0.0.1", True)
+    assert found["PENSTOCK_METRICS"] == ("true", True)
+    assert found["PENSTOCK_ISSUER"] == (None, True)
+    assert found["PENSTOCK_NGSI_BATCH_RETRY_INTERVALS"] == ("5000", True)
+
+
+def test_secrets_are_hidden_in_fields_and_in_urls() -> None:
+    found = settings_by_name(
+        ngsi_access_key_id="AKIA", ngsi_secret_access_key="s3cret", dask="tcp://me:s3cret@host:1"
+    )
+    assert found["PENSTOCK_NGSI_SECRET_ACCESS_KEY"] == ("(hidden)", False)
+    assert found["PENSTOCK_DASK"] == ("tcp://(hidden)@host:1", False)
+    assert "s3cret" not in str(found)
