@@ -5,6 +5,8 @@ No function here uses the thread's decimal context, so no caller can change a re
 
 import re
 from decimal import (
+    ROUND_CEILING,
+    ROUND_FLOOR,
     ROUND_HALF_EVEN,
     ROUND_HALF_UP,
     Context,
@@ -105,6 +107,33 @@ def round_to(number: Decimal, places: Decimal) -> Decimal:
         raise Fault(FormulaCode.INVALID_ARGUMENT, message)
     rounded = number.quantize(Decimal((0, (1,), -int(places))), context=_PLACES)
     return EXACT.plus(rounded.normalize(_PLACES))
+
+
+def floor(number: Decimal) -> Decimal:
+    """Return the largest whole number that is not above."""
+    return EXACT.plus(number.to_integral_value(ROUND_FLOOR, _PLACES))
+
+
+def ceiling(number: Decimal) -> Decimal:
+    """Return the smallest whole number that is not below."""
+    return EXACT.plus(number.to_integral_value(ROUND_CEILING, _PLACES))
+
+
+def remainder(dividend: Decimal, divisor: Decimal) -> Decimal:
+    """Return what is left of a division by whole numbers; it has the sign of the divisor."""
+    if not divisor:
+        raise Fault(FormulaCode.DIVISION_BY_ZERO, "division by zero")
+    rest = EXACT.remainder(dividend, divisor)
+    if rest and rest.is_signed() != divisor.is_signed():
+        rest = EXACT.add(rest, divisor)
+    return EXACT.plus(rest)
+
+
+def square_root(number: Decimal) -> Decimal:
+    """Return the square root to 34 significant digits."""
+    if number < 0:
+        raise Fault(FormulaCode.INVALID_ARGUMENT, "a negative number has no square root")
+    return QUOTIENT.plus(QUOTIENT.sqrt(_OPERANDS.plus(number)))
 
 
 def within_range(number: Decimal) -> bool:

@@ -128,7 +128,7 @@ def _json_of(item: Scalar) -> str:
 
 def check_length(text: str) -> str:
     """Return the text; raises a Fault when it is longer than a text value may be."""
-    _require_length(len(text))
+    require_length(len(text))
     return text
 
 
@@ -140,12 +140,12 @@ def join_texts(texts: Iterable[str], between: str = "", around: int = 0) -> str:
     taken, length = [], around - len(between)
     for text in texts:
         length += len(text) + len(between)
-        _require_length(length)
+        require_length(length)
         taken.append(text)
     return between.join(taken)
 
 
-def _require_length(characters: int) -> None:
+def require_length(characters: int) -> None:
     if characters > MAX_STRING:
         message = f"a text is longer than {MAX_STRING} characters"
         raise Fault(FormulaCode.STRING_TOO_LONG, message)

@@ -86,8 +86,17 @@ _ALL: Final = (
         metered=True,
         cost=20,
     ),
+    Function("CEIL", _slots(number=NUMBER), NUMBER, text.ceiling),
     Function("COALESCE", _slots(first=ANY), ANY, repeats=1),
     Function("CONCAT", _slots(first=ANY), TEXT, text.concat, repeats=1, metered=True),
+    Function(
+        "CONTAINS",
+        _slots(text=TEXT, needle=TEXT),
+        BOOLEAN,
+        text.contains,
+        _slots(ignoreCase=BOOLEAN),
+        metered=True,
+    ),
     Function(
         "CONVERT",
         _slots(number=NUMBER, source=TEXT, target=TEXT),
@@ -96,19 +105,29 @@ _ALL: Final = (
         _CONVERT_OPTIONS,
         cost=2,
     ),
+    Function("FLOOR", _slots(number=NUMBER), NUMBER, text.floor),
     Function("GET_VALUE", _slots(json=TEXT, path=TEXT), ANY, get_value, metered=True, cost=5),
     Function("IF", _slots(condition=BOOLEAN, then=ANY, otherwise=ANY), ANY),
     Function("IMPACT", _slots(activity=TEXT, impact=TEXT, component=TEXT), NUMBER, pinned=True),
+    Function("LEN", _slots(text=TEXT), NUMBER, text.length),
     Function(
         "LOOKUP", _LOOKUP, SCALAR, few=_slots(dataset=TEXT, value=SOMETHING), pinned=True, cost=2
     ),
     Function("LOWERCASE", _slots(text=TEXT), TEXT, text.lowercase, metered=True),
     Function("MAX", _slots(first=NUMBER), NUMBER, text.largest, repeats=1),
     Function("MIN", _slots(first=NUMBER), NUMBER, text.smallest, repeats=1),
+    Function("MOD", _slots(dividend=NUMBER, divisor=NUMBER), NUMBER, text.remainder, cost=5),
     Function("NOT", _slots(condition=BOOLEAN), BOOLEAN, text.negation),
     Function("NUMBER", _slots(value=TEXT | NUMBER), NUMBER, text.number_of, metered=True),
     Function("OR", _slots(first=BOOLEAN, other=BOOLEAN), BOOLEAN, repeats=1),
     Function("REF", _slots(output=TEXT), SCALAR),
+    Function(
+        "REPLACE",
+        _slots(text=TEXT, needle=TEXT, replacement=TEXT),
+        TEXT,
+        text.replace_all,
+        metered=True,
+    ),
     Function(
         "ROUND", _slots(number=NUMBER, places=NUMBER), NUMBER, text.round_number, least=1, cost=2
     ),
@@ -129,6 +148,15 @@ _ALL: Final = (
         metered=True,
         cost=5,
     ),
+    Function("SQRT", _slots(number=NUMBER), NUMBER, text.square_root, cost=5),
+    Function(
+        "SUBSTRING",
+        _slots(text=TEXT, start=NUMBER, length=NUMBER),
+        TEXT,
+        text.substring,
+        least=2,
+        metered=True,
+    ),
     Function(
         "SWITCH",
         _slots(value=SOMETHING, case=SCALAR, result=ANY),
@@ -136,6 +164,7 @@ _ALL: Final = (
         options=_slots(default=ANY, ignoreCase=BOOLEAN),
         repeats=2,
     ),
+    Function("TRIM", _slots(text=TEXT), TEXT, text.trim, metered=True),
     Function("UPPERCASE", _slots(text=TEXT), TEXT, text.uppercase, metered=True),
 )
 FUNCTIONS: Final[Mapping[str, Function]] = {function.name: function for function in _ALL}

@@ -6,9 +6,16 @@ from typing import Final
 
 from penstock.formula.core import numbers
 from penstock.formula.core.errors import Fault, FormulaCode
-from penstock.formula.core.limits import WorkMeter
+from penstock.formula.core.limits import MAX_STRING, WorkMeter
 from penstock.formula.core.numbers import read_number
-from penstock.formula.core.values import Scalar, Value, check_length, join_texts, text_of
+from penstock.formula.core.values import (
+    Scalar,
+    Value,
+    check_length,
+    join_texts,
+    require_length,
+    text_of,
+)
 from penstock.formula.functions.regex import Span, regex
 
 _PIECE_COST: Final = 10  # units for a piece of a text that is split
@@ -45,6 +52,51 @@ def search(work: WorkMeter, text: str, needle: str, ignore_case: bool | None) ->
     if ignore_case:
         text, needle = _fold_case(work, text), _fold_case(work, needle)
     return Decimal(text.find(needle))
+
+
+def contains(work: WorkMeter, text: str, needle: str, ignore_case: bool | None) -> bool:
+    return search(work, text, needle, ignore_case) >= 0
+
+
+def length(text: str) -> Decimal:
+    return Decimal(len(text))
+
+
+def trim(work: WorkMeter, text: str) -> str:
+    """Return the text without white space at its ends."""
+    work.spend(len(text))
+    return text.strip()
+
+
+def substring(work: WorkMeter, text: str, start: Decimal, count: Decimal | None = None) -> str:
+    """Return `count` characters from `start` on, counted from 0; all without a count.
+
+    What lies behind the end of the text is empty.
+    """
+    begin = _position("start", start)
+    end = len(text) if count is None else begin + _position("length", count)
+    work.spend(max(0, min(end, len(text)) - begin))
+    return text[begin:end]
+
+
+def _position(name: str, number: Decimal) -> int:
+    if number < 0 or number != number.to_integral_value() or number > MAX_STRING:
+        message = f"`{name}` must be a whole number from 0 to {MAX_STRING}"
+        raise Fault(FormulaCode.INVALID_ARGUMENT, message)
+    return int(number)
+
+
+def replace_all(work: WorkMeter, text: str, needle: str, replacement: str) -> str:
+    """Return the text with another text in place of each occurrence of the needle."""
+    if not needle:
+        raise Fault(FormulaCode.INVALID_ARGUMENT, "the text to replace must not be empty")
+    work.spend(len(text))
+    # The result is measured before it is made.
+    count = text.count(needle)
+    made = len(text) + count * (len(replacement) - len(needle))
+    require_length(made)
+    work.spend(count * _PIECE_COST + made)
+    return text.replace(needle, replacement)
 
 
 def same_text(work: WorkMeter, left: str, right: str, ignore_case: bool | None) -> bool:
@@ -142,6 +194,22 @@ def largest(*values: Decimal) -> Decimal:
 
 def round_number(number: Decimal, places: Decimal = numbers.ZERO) -> Decimal:
     return numbers.round_to(number, places)
+
+
+def floor(number: Decimal) -> Decimal:
+    return numbers.floor(number)
+
+
+def ceiling(number: Decimal) -> Decimal:
+    return numbers.ceiling(number)
+
+
+def remainder(dividend: Decimal, divisor: Decimal) -> Decimal:
+    return numbers.remainder(dividend, divisor)
+
+
+def square_root(number: Decimal) -> Decimal:
+    return numbers.square_root(number)
 
 
 def negation(value: bool) -> bool:

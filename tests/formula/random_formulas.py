@@ -82,6 +82,11 @@ def _number_forms(n: str, t: str, b: str, x: str) -> list[str]:
         f"IF({b}, {n}, {x})",
         f"COALESCE({x}, {n})",
         f"ROUND({n}, 2)",
+        f"FLOOR({n})",
+        f"CEIL({n})",
+        f"MOD({n}, {n})",
+        f"SQRT({n})",
+        f"LEN({t})",
         f"MAX({n}, {x})",
         f"ABS({x})",
         f"NUMBER({t})",
@@ -99,6 +104,9 @@ def _text_forms(n: str, t: str, b: str, x: str) -> list[str]:
         f"CONCAT({t}, {x}, {n})",
         f"UPPERCASE({t})",
         f"LOWERCASE({x})",
+        f"TRIM({t})",
+        f"REPLACE({t}, {t}, {t})",
+        f"SUBSTRING({t}, 1, {n})",
         f"SPLIT({t}, '[Xb]')[1]",
         f"IF({b}, {t}, {t})",
         f"SWITCH({x}, {t}, {t}, '1.5', {t}, default={t}, ignoreCase={b})",
@@ -117,6 +125,7 @@ def _boolean_forms(n: str, t: str, b: str, x: str) -> list[str]:
         f"AND({b}, {x}, {b})",
         f"OR({b}, {x})",
         f"NOT({b})",
+        f"CONTAINS({t}, {t}, ignoreCase={b})",
     ]
 
 

@@ -188,7 +188,7 @@ def test_ref_reads_earlier_outputs_and_is_null_when_there_is_none_yet() -> None:
 
 def test_an_invalid_formula_is_not_compiled_and_says_all_that_is_wrong() -> None:
     with pytest.raises(FormulaInvalid) as caught:
-        compile_formula("FOO(:a) + BAR(:b)")
+        compile_formula("ZZZ(:a) + BAR(:b)")
 
     assert [problem.code for problem in caught.value.problems] == [
         "UNKNOWN_FUNCTION",

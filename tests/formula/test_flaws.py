@@ -104,10 +104,10 @@ def test_b15_c7_a_calculation_that_calls_itself_is_refused() -> None:
 
 
 def test_b24_c3_what_is_wrong_is_found_when_saved_with_its_place() -> None:
-    found = messages("FOO(1)\n+ :mising", Surroundings((FormulaParameter("missing", NUMBER),)))
+    found = messages("ZZZ(1)\n+ :mising", Surroundings((FormulaParameter("missing", NUMBER),)))
 
     assert found == [
-        "line 1, column 1: there is no function FOO",
+        "line 1, column 1: there is no function ZZZ",
         "line 1, column 1: the parameter :missing is not used",
         "line 2, column 3: no parameter or variable is called :mising; did you mean :missing?",
     ]

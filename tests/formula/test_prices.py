@@ -39,6 +39,9 @@ WORST: dict[str, tuple[str, dict[str, Any]]] = {
     "elements of JSON": ("SEARCH(GET_VALUE(:s, '$[*]')[0], 'x')", {"s": "[" + ",".join(['"\\u00e9"'] * 3_600) + "]"}),
     "numbers of JSON": ("GET_VALUE(:s, '$[0]') + 1", {"s": "[" + ",".join(["1"] * 16_000) + "]"}),
     "JSON within JSON": ("SEARCH(GET_VALUE(:s, '$..x')[0], 'q')", {"s": '{"x":' * 60 + "1" + "}" * 60}),
+    "remainders": ("MAX(" + ",".join(["MOD(:n,:m)"] * 200) + ")", {"n": "7" * 900, "m": "3" * 450}),
+    "roots": ("MAX(" + ",".join(["SQRT(:n)"] * 200) + ")", {"n": "7" * 900}),
+    "replaced texts": ("SEARCH(REPLACE(:s, 'a', 'b'), 'x')", {"s": "a" * LONG}),
     "arguments": ("MAX(" + ",".join([":n"] * 900) + ")", {"n": "1.5"}),
     "dates": ("AS_TIMESTAMP(:s, 'd/M/yyyy', timezone='Europe/Berlin', roundDownTo='quarter')", {"s": "2/3/2021"}),
 }  # fmt: skip

@@ -146,13 +146,13 @@ def test_a_calculation_being_saved_sees_the_circle_it_would_close() -> None:
 
 
 def test_a_calculation_that_cannot_be_used_is_named_with_its_reason() -> None:
-    shelf = SampleCalculations(f=((), "1 +"), g=((), "FOO()"), h=((), "#gone()"))
+    shelf = SampleCalculations(f=((), "1 +"), g=((), "ZZZ()"), h=((), "#gone()"))
     found = messages("#f() + #g() + #h()", Surroundings(library=shelf))
 
     assert sorted(found) == [
         "line 1, column 1: #f cannot be used: line 1, column 4: expected a value (a number, "
         "'text', a :parameter or a function), found the end of the formula",
-        "line 1, column 1: #g cannot be used: line 1, column 1: there is no function FOO",
+        "line 1, column 1: #g cannot be used: line 1, column 1: there is no function ZZZ",
         "line 1, column 1: #h cannot be used: line 1, column 1: "
         "no calculation #gone can be seen from here",
     ]

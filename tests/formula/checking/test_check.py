@@ -21,7 +21,7 @@ from tests.formula.formula_values import (
 )
 
 PROBLEMS = [
-    ("FOO(1)", "line 1, column 1: there is no function FOO"),
+    ("ZZZ(1)", "line 1, column 1: there is no function ZZZ"),
     ("CONACT('a')", "line 1, column 1: there is no function CONACT; did you mean CONCAT?"),
     ("IF(true, 1)", "line 1, column 1: IF does not take 2 arguments: it is written IF(condition, then, otherwise)"),
     ("ROUND()", "line 1, column 1: ROUND does not take no arguments: it is written ROUND(number, [places])"),
@@ -65,7 +65,7 @@ def test_a_problem_is_found_without_evaluating(text: str, message: str) -> None:
 def test_all_problems_are_found_at_once_in_the_order_of_the_text() -> None:
     around = Surroundings((FormulaParameter("a", NUMBER), FormulaParameter("unused", NUMBER)))
 
-    assert codes("SET :a = FOO(:b)\nIF(:a, 'x' * 2, ROUND())", around) == [
+    assert codes("SET :a = ZZZ(:b)\nIF(:a, 'x' * 2, ROUND())", around) == [
         "UNUSED_PARAMETER",
         "SHADOWED_PARAMETER",
         "UNKNOWN_FUNCTION",
@@ -145,7 +145,7 @@ def test_a_report_says_what_the_formula_needs() -> None:
 
 
 def test_what_data_is_asked_for_is_read_off_formulas_that_are_wrong_too() -> None:
-    assert datasets_of(parse("LOOKUP('a') + FOO('b', LOOKUP('c', 1)) + LOOKUP('c', 2)")) == (
+    assert datasets_of(parse("LOOKUP('a') + ZZZ('b', LOOKUP('c', 1)) + LOOKUP('c', 2)")) == (
         DatasetUse("LOOKUP", "c", LATEST),
     )
 
