@@ -1,6 +1,6 @@
 """Dry runs: rows of a request go through a pipeline, and nothing is stored."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -22,7 +22,7 @@ from penstock.datastore.executions.pinned_inputs import find_datasets, load_rows
 from penstock.datastore.executions.plans import PinnedPlan, pin_draft, pin_plan
 from penstock.datastore.executions.records import ExecutionRules
 from penstock.datastore.formulas.threads import run_in_formula_thread
-from penstock.datastore.objects.port import Files
+from penstock.datastore.objects.port import Files, single_chunk
 from penstock.datastore.records import Pipeline, State, Transformer
 from penstock.datastore.resources.reading import ResourceReader
 from penstock.datastore.roles import GroupPath
@@ -96,7 +96,7 @@ class DryRuns:
             raise IllegalState(refused.problem.message, refused.problem.code) from None
         transform = JsonTransform(program)
         steps = program.cost * len(rows)
-        made = run_charged(self.access.work, steps, transform, _one_chunk(data))
+        made = run_charged(self.access.work, steps, transform, single_chunk(data))
         written = [step.written async for step in made]
         output = b"".join(one.output for one in written)
         errors = b"".join(one.errors for one in written)
@@ -115,10 +115,6 @@ async def _pin_at_rest(pin: Callable[[], Awaitable[PinnedPlan]]) -> PinnedPlan:
         with suppress(StaleRead):
             return await pin()
     raise Unavailable("What the formulas call is being written by many at once.")
-
-
-async def _one_chunk(data: bytes) -> AsyncIterator[bytes]:
-    yield data
 
 
 def _draft_pipeline(group: GroupPath, transformer: Transformer) -> Pipeline:

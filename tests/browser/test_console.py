@@ -158,6 +158,25 @@ async def test_a_large_file_is_uploaded_and_followed_to_its_end(
     assert_quiet(visit)
 
 
+async def test_the_same_work_is_linked_to_the_execution_that_did_it(
+    visit: Visit, tmp_path: Path
+) -> None:
+    page = await open_console(visit)
+    run = path_of("pipelines", await pipeline_id(page), "/run")
+    file = write_csv(tmp_path, *(f"2/2/21,{row},7" for row in range(300)), name="same.csv")
+    urls = []
+    for _ in range(2):
+        await go_to(visit, run)
+        await page.get_by_label("CSV file").set_input_files(file)
+        await page.get_by_role("button", name="Run this file").click()
+        await expect(page).to_have_url(re.compile("/console/executions/"))
+        await expect(page.get_by_text("success", exact=True)).to_be_visible()
+        urls.append(page.url)
+    await page.get_by_role("link", name="an earlier execution").click()
+    await expect(page).to_have_url(urls[0])
+    assert_quiet(visit)
+
+
 async def test_an_upload_can_be_cancelled_and_its_execution_is_too(
     visit: Visit, tmp_path: Path
 ) -> None:

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, Response, expect
 
 from penstock.datastore.audio.records import Tags
 from penstock.server.samples.sounds.wav_flac_mp3 import tone, wav
 from tests.browser.conftest import Visit
 from tests.browser.console import ask, assert_quiet, go_to, open_console, path_of
-from tests.install import skip_reason
+from tests.install import ROOT, skip_reason
 
 pytestmark = [
     pytest.mark.xdist_group("browser"),
@@ -253,6 +253,14 @@ async def test_samples_reach_the_chart_as_they_come_and_letters_are_replayed(
     assert_quiet(visit)
 
 
+def is_answer_to(answer: Response, operation: str) -> bool:
+    """Whether the answer is that to an operation of the console."""
+    own = json.loads((ROOT / "server/console/dist/documents.json").read_text())
+    body = json.loads(answer.request.post_data or "{}")
+    document: str = own.get(body.get("documentId"), "")
+    return document.startswith((f"query {operation}(", f"mutation {operation}("))
+
+
 async def titles(page: Page) -> list[str]:
     entries = page.get_by_role("list", name="Entries").get_by_role("listitem")
     shown: list[str] = await entries.evaluate_all(
@@ -271,7 +279,7 @@ async def test_a_list_is_played_on_over_screens_and_reordered_two_ways(visit: Vi
     await go_to(visit, "/audio")
     for title in ("Encore", "Low Tide", "Overtones"):
         add = page.get_by_label(f"Add {title} to a playlist")
-        async with page.expect_response(lambda answer: "graphql" in answer.url):
+        async with page.expect_response(lambda answer: is_answer_to(answer, "AddToPlaylist")):
             await add.select_option(label="Console")
     await page.get_by_role("button", name=re.compile("^Console")).click()
     await expect(page.get_by_role("listitem").filter(has_text="Overtones")).to_be_visible()
@@ -303,6 +311,26 @@ async def test_a_list_is_played_on_over_screens_and_reordered_two_ways(visit: Vi
     await page.wait_for_function("() => document.querySelector('audio').currentTime >= 5")
     await player.get_by_role("button", name="Close the player").click()
     await expect(player).to_have_count(0)
+    assert_quiet(visit)
+
+
+async def test_media_keys_know_the_track_and_its_url_is_renewed_before_it_ends(
+    visit: Visit,
+) -> None:
+    page = await open_console(visit)
+    await page.clock.install()
+    await go_to(visit, "/audio")
+    await page.get_by_role("button", name="Play Encore").click()
+    player = page.get_by_role("region", name="Player")
+    await expect(player.get_by_text("0:12")).to_be_visible()
+    title = "() => navigator.mediaSession.metadata.title"
+    assert await page.evaluate(title) == "Encore"
+    first = await page.evaluate("() => document.querySelector('audio').src")
+    async with page.expect_response(lambda answer: is_answer_to(answer, "TrackUrl")):
+        # A URL is valid for a quarter of an hour at least.
+        await page.clock.fast_forward("20:00")
+    await page.wait_for_function("(old) => document.querySelector('audio').src !== old", arg=first)
+    await player.get_by_role("button", name="Close the player").click()
     assert_quiet(visit)
 
 

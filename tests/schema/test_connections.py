@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import pytest
 from graphql import GraphQLObjectType
 
-from penstock.datastore.clock import iso_timestamp
+from penstock.datastore.clock import Clock, iso_timestamp
 from penstock.datastore.executions.workers import WorkerKind
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
@@ -32,6 +32,7 @@ from tests.support.graphql_client import (
     tag_inputs,
     words_for,
 )
+from tests.support.sample_resources import Watch
 
 PAGE = "first: $first, after: $after, last: $last, before: $before"
 VARIABLES = "$first: Int, $after: String, $last: Int, $before: String"
@@ -437,8 +438,11 @@ async def listen(ask: Ask) -> None:
     assert mixes[0] == LIST
     for id, audio in ((mixes[0], [b, a, b]), (mixes[2], [a, b])):
         await ask.input(ADD_ENTRIES, id=id, audioIds=audio)
+    watch = Watch()
+    timed = Ask(Store(ask.store.table, Clock(now=watch)))
     for id in (mixes[0], a, b, mixes[2]):
-        await ask.input(SET_FAVOURITE, id=id, favourite=True)
+        await timed.input(SET_FAVOURITE, id=id, favourite=True)
+        watch.move(timedelta(seconds=1))
     for n in range(3):
         started = f"2022-08-10T23:0{n}:00Z"
         await ask.input(RECORD_PLAY, id=a, startedAt=started, listenedMs=100_000 + n)

@@ -57,6 +57,7 @@ const VALUES = [
   "RowProblem",
   "RunCount",
   "RunEvent",
+  "Setting",
   "SignedUrl",
   "SinkBacklog",
   "System",

@@ -76,7 +76,8 @@ def processes_told(server: Server) -> set[str]:
 def alive(process: int) -> bool:
     try:
         state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
+        # It is gone, or goes between the opening of the file and the reading.
         return False
     return state != "Z"
 
