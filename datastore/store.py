@@ -42,6 +42,10 @@ from penstock.datastore.jobs.jobs import (
 from penstock.datastore.jobs.leases import JobLease
 from penstock.datastore.jobs.repository import Jobs
 from penstock.datastore.jobs.runner import JobWorker
+from penstock.datastore.kept_rows.engine import RowsEngine
+from penstock.datastore.kept_rows.part_files import PartFiles
+from penstock.datastore.kept_rows.repository import KeptRows
+from penstock.datastore.kept_rows.withdraw import WithdrawRows
 from penstock.datastore.listening.library_sweep import sweep_libraries
 from penstock.datastore.listening.repository import Listening
 from penstock.datastore.manifest.import_runs import RunImporter
@@ -224,6 +228,14 @@ class Session:
         )
 
     @cached_property
+    def kept_rows(self) -> KeptRows:
+        return KeptRows(self._access, self._store.part_files)
+
+    @cached_property
+    def row_withdrawals(self) -> WithdrawRows:
+        return WithdrawRows(self._access, self._store.part_files)
+
+    @cached_property
     def workers(self) -> ListWorkers:
         return ListWorkers(self._access)
 
@@ -309,6 +321,7 @@ class Store:
     execution_rules: ExecutionRules = field(default_factory=ExecutionRules)
     bucket_name: str | None = None
     dataset_cache: DatasetTableCache = field(default_factory=DatasetTableCache)
+    part_files: PartFiles = field(default_factory=lambda: PartFiles(RowsEngine()))
     longest_api_key: timedelta = timedelta(days=365)
     on_job_created: Callable[[], None] = notify_nobody
     on_execution_ready: Callable[[], None] = notify_nobody
@@ -385,6 +398,7 @@ class Store:
             worker,
             self.dataset_cache,
             engine,
+            rows_engine=self.part_files.engine,
         )
 
     @property

@@ -10,6 +10,7 @@ from aiodataloader import DataLoader
 from penstock.datastore.audio.records import Album, Artist, Audio, BucketConnection, LibraryTotals
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.jobs.jobs import Job
+from penstock.datastore.kept_rows.records import KeptRow
 from penstock.datastore.listening.annotations import ThingKey
 from penstock.datastore.listening.records import Annotation
 from penstock.datastore.manifest.records import Manifest, ManifestName, Run, RunName
@@ -201,6 +202,10 @@ class Loaders:
     @cached_property
     def executions(self) -> "DataLoader[str, Execution]":
         return loader("executions", self._session.watch, self._session.executions.reading.many)
+
+    @cached_property
+    def row_versions(self) -> "DataLoader[tuple[str, str], list[KeptRow]]":
+        return loader("row_versions", self._session.watch, self._session.kept_rows.many_versions)
 
     @cached_property
     def runs(self) -> "DataLoader[RunName, Run]":

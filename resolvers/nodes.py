@@ -8,6 +8,7 @@ from penstock.datastore.audio.records import Album, Artist, Audio, BucketConnect
 from penstock.datastore.errors import BadArgument, NotFound, Unreadable
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.jobs.jobs import Job
+from penstock.datastore.kept_rows.records import KeptRow
 from penstock.datastore.manifest.records import Manifest, ManifestName, Run, RunName
 from penstock.datastore.playlists.records import Playlist
 from penstock.datastore.records import Group, Resource
@@ -15,6 +16,7 @@ from penstock.datastore.roles import parse_group_path
 from penstock.datastore.table.items import Projection
 from penstock.datastore.table.layout import KINDS
 from penstock.resolvers.context import Context
+from penstock.resolvers.kept_rows import load_row
 from penstock.resolvers.loaders import Loaders
 
 Record: TypeAlias = (
@@ -29,6 +31,7 @@ Record: TypeAlias = (
     | Playlist
     | Run
     | Manifest
+    | KeptRow
 )
 TypedKey: TypeAlias = tuple[str, str]
 ProjectionByType: TypeAlias = Callable[[str], Projection]
@@ -85,6 +88,8 @@ async def _load_by_key(
         return await context.loaders.groups.load(path) if path == key else None
     if type in LOADERS_BY_TYPE:
         return await LOADERS_BY_TYPE[type](context.loaders, key)
+    if type == "KeptRow":
+        return await load_row(context, key)
     if type == "Run":
         name = RunName.read(key)
         return None if name is None else await context.loaders.runs.load(name)

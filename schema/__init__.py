@@ -36,12 +36,14 @@ from penstock.schema.executions.worker_mutations import ExecutionWorkerMutation
 from penstock.schema.groups.api_keys import ApiKeyMutation
 from penstock.schema.groups.groups import Group, GroupMutation, GroupQuery
 from penstock.schema.groups.viewer import ViewerQuery
+from penstock.schema.kept_rows.rows import KeptRow
 from penstock.schema.manifest.mutations import RunMutation
 from penstock.schema.manifest.runs import Manifest, Run, RunQuery
 from penstock.schema.ngsi.mutations import NgsiMutation
 from penstock.schema.ngsi.services import NgsiQuery
 from penstock.schema.pipelines.mutations import PipelineMutation
 from penstock.schema.pipelines.pipelines import Pipeline, PipelineQuery, PipelineVersion
+from penstock.schema.pipelines.withdraw_rows import KeptRowMutation
 from penstock.schema.resources.queries import TagQuery
 from penstock.schema.subscriptions import Subscription
 from penstock.schema.system.system import SystemQuery
@@ -78,6 +80,7 @@ class Query(
 class Mutation(
     GroupMutation,
     PipelineMutation,
+    KeptRowMutation,
     CalculationMutation,
     ReferenceDatasetMutation,
     ExecutionMutation,
@@ -105,6 +108,7 @@ schema = strawberry.Schema(
         Job,
         Pipeline,
         PipelineVersion,
+        KeptRow,
         Calculation,
         CalculationVersion,
         Audio,

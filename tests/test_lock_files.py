@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 WANTED = {
-    "serving": PROJECT["dependencies"],
+    "serving": [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["results"]],
     "testing": [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["dev"]],
 }
 

@@ -10,6 +10,7 @@ import msgspec
 from penstock.formula.checking.calculation_library import Callee, ResolvedCalculation, ResolvedCall
 from penstock.formula.core.datasets import DatasetRows, RowsByName, VersionPin, unknown_dataset
 from penstock.formula.core.values import FormulaType
+from penstock.transform.row_identity import RowIdentity
 
 
 class Column(msgspec.Struct, frozen=True):
@@ -43,12 +44,16 @@ class PinnedDataset(msgspec.Struct, frozen=True):
 
 
 class TransformPlan(msgspec.Struct, frozen=True):
-    """Input columns, formulas in order, and the pinned calculations and datasets they reach."""
+    """Input columns, formulas in order, and the pinned calculations and datasets they reach.
+
+    `rows` is the identity of the rows, if the pipeline keeps them.
+    """
 
     columns: tuple[Column, ...]
     steps: tuple[FormulaStep, ...]
     calls: tuple[ResolvedCall, ...] = ()
     datasets: tuple[PinnedDataset, ...] = ()
+    rows: RowIdentity | None = None
 
 
 class PinnedCalculations:

@@ -22,10 +22,16 @@ class TransformCode(StrEnum):
     OUTPUT_TOO_LARGE = "OUTPUT_TOO_LARGE"
     TOO_MANY_FAILED_ROWS = "TOO_MANY_FAILED_ROWS"
     INVALID_FORMULA = "INVALID_FORMULA"
+    DUPLICATE_KEY = "DUPLICATE_KEY"
     # one row is left out
     FIELD_COUNT = "FIELD_COUNT"
     MALFORMED_ROW = "MALFORMED_ROW"
     INVALID_ENCODING = "INVALID_ENCODING"
+    # one row is left out of a pipeline that keeps its rows
+    ROW_WITHOUT_KEY = "ROW_WITHOUT_KEY"
+    KEY_TOO_LONG = "KEY_TOO_LONG"
+    ROW_WITHOUT_TIME = "ROW_WITHOUT_TIME"
+    GROUP_OUT_OF_REACH = "GROUP_OUT_OF_REACH"
 
 
 class TransformProblem(NamedTuple):

@@ -22,6 +22,7 @@ from penstock.formula.evaluate import failure_of
 from penstock.formula.syntax.parser import parse
 from penstock.transform.plan import FormulaStep, PinnedCalculations, PinnedDatasets, TransformPlan
 from penstock.transform.problems import MAX_MESSAGE, InputRefused, TransformCode, TransformProblem
+from penstock.transform.row_identity import IdentityCheck
 
 _is_plain_number: Final = re.compile(r"-?[0-9]{1,40}(?:\.[0-9]{1,40})?").fullmatch
 """Matches a number that is within all limits, so that nothing else checks it."""
@@ -61,12 +62,21 @@ class Program:
     """A plan ready to run for any number of rows; it keeps no state between them.
 
     `data` has the rows of the plan's datasets, by identity. Raises InputRefused where a formula
-    cannot be used. `cost` bounds the operations of one row.
+    cannot be used. `cost` bounds the operations of one row. `parse_group` reads the paths of groups
+    in rows that are kept.
     """
 
-    def __init__(self, plan: TransformPlan, data: Mapping[str, DatasetRows] = NO_DATA) -> None:
+    def __init__(
+        self,
+        plan: TransformPlan,
+        data: Mapping[str, DatasetRows] = NO_DATA,
+        parse_group: Callable[[str], str] = str,
+    ) -> None:
         self.columns = plan.columns
         self.headings = tuple(step.name for step in plan.steps)
+        self._identity: IdentityCheck | None = None
+        if plan.rows is not None:
+            self._identity = IdentityCheck(plan.rows, self.headings, parse_group)
         self._datasets = PinnedDatasets(plan.datasets, data)
         self._parameters = tuple(FormulaParameter(c.key, c.type, c.required) for c in plan.columns)
         self._readers = tuple(map(entry_reader, self._parameters))
@@ -116,6 +126,8 @@ class Program:
                 return cells
             if output.key is not None:
                 earlier[output.key] = cells[-1] if isinstance(value, tuple) else value
+        if self._identity is not None and (problem := self._identity.problem_of(row, cells)):
+            problems.append(problem)
         return cells
 
     def _reading_problems(self, row: int, entries: Sequence[object]) -> Iterator[TransformProblem]:

@@ -104,15 +104,8 @@ class PreparedFormula:
         self.work.owe(formula_units(self.length))
         explained = partial(explain, self.text, self.surroundings, row, self.lookups)
         return await self._repeat_with_missing_data(
-            lambda: self._with_input_problems(self._explain_in_thread(explained))
+            lambda: self._with_input_problems(show_explanation(explained, self.work))
         )
-
-    async def _explain_in_thread(self, explained: Callable[[], Explanation]) -> ExplainedFormula:
-        texts = _Texts()
-        try:
-            return await run_in_formula_thread(lambda: _flatten_explanation(explained(), texts))
-        finally:
-            self.work.owe(text_units(texts.length))
 
     def _compile(self) -> CompiledFormula:
         return compile_formula(self.text, self.surroundings)
@@ -202,6 +195,20 @@ def _join_results(parts: Sequence[Results], written: _Texts) -> EvaluatedRows:
         texts.append(text)
     errors.sort(key=lambda error: error.row)
     return EvaluatedRows(tuple(values), tuple(texts), tuple(errors))
+
+
+async def show_explanation(
+    explained: Callable[[], Explanation], work: WorkAccount
+) -> ExplainedFormula:
+    """Explain a formula in a thread, and return its parts with their values as text.
+
+    Raises LimitExceeded for too many of them, and what `explained` raises.
+    """
+    texts = _Texts()
+    try:
+        return await run_in_formula_thread(lambda: _flatten_explanation(explained(), texts))
+    finally:
+        work.owe(text_units(texts.length))
 
 
 def _flatten_explanation(explanation: Explanation, texts: _Texts) -> ExplainedFormula:

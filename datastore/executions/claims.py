@@ -4,7 +4,7 @@ Every claim has a number, the fence, which only grows. A worker that was believe
 higher fence, and all its later writes are refused.
 """
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from penstock.datastore.clock import Clock, iso_timestamp
+from penstock.datastore.errors import Unavailable
 from penstock.datastore.executions.queue import due_executions, sample_queue
 from penstock.datastore.executions.reading import find_execution
 from penstock.datastore.executions.records import (
@@ -32,7 +33,9 @@ from penstock.datastore.executions.rows import (
     transition_writes,
     with_counted_files,
 )
-from penstock.datastore.table.commit import StaleRead, Write, commit
+from penstock.datastore.kept_rows.part_list import RowsMoved, add_part, read_head
+from penstock.datastore.kept_rows.records import RowsPart
+from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
 from penstock.datastore.table.layout import EXECUTION_RESULT
 from penstock.datastore.table.port import (
     AllOf,
@@ -50,6 +53,9 @@ from penstock.transform.outcome import RowCounts
 
 STUCK_AFTER: Final = timedelta(minutes=5)
 TICK: Final = timedelta(milliseconds=1)
+NEVER: Final = 9_999_999_999_999
+"""The due time, in epoch milliseconds, of executions that are kept as long as their rows."""
+
 UNKNOWN_COUNTS: Final = RowCounts(-1, -1, -1, -1, -1)
 
 
@@ -166,8 +172,24 @@ class Claims:
         except ConditionFailed as failed:
             raise _claim_lost_error(failed.failed[0].item) from None
 
-    async def end(self, claimed: Execution, ended: Execution) -> None:
-        """Write the final state of the execution; raises ClaimLost."""
+    async def end(self, claimed: Execution, ended: Execution, part: RowsPart | None = None) -> None:
+        """Write the final state of the execution, and add its part of kept rows.
+
+        Raises ClaimLost.
+        """
+        async for _ in Attempts():
+            try:
+                return await self._write_end(claimed, ended, part)
+            except RowsMoved:
+                continue
+        raise Unavailable("The rows of the pipeline are being written by many at once.")
+
+    async def _write_end(self, claimed: Execution, ended: Execution, part: RowsPart | None) -> None:
+        added: Sequence[Write] = ()
+        if part is not None:
+            head = await read_head(self.table, ended.pipeline_id)
+            part, added = add_part(ended.pipeline_id, head, part)
+            ended = msgspec.structs.replace(ended, rows_commit=part.commit, due=NEVER)
         event_kinds: Mapping[ExecutionState, EventKind] = {
             ExecutionState.SUCCESS: EventKind.SUCCEEDED,
             ExecutionState.FAILED: EventKind.FAILED,
@@ -184,7 +206,7 @@ class Claims:
             row = EXECUTION_RESULT.item(id=ended.pipeline_id, digest=ended.digest)
             writes.append(Write(Put({**row, "execution": ended.id})))
         try:
-            await commit(self.table, writes)
+            await commit(self.table, [*writes, *added])
         except StaleRead:
             found = await find_execution(self.table, claimed.id)
             raise ClaimLost(found.state if found else None) from None

@@ -20,6 +20,7 @@ from penstock.datastore.executions.inline import (
 )
 from penstock.datastore.executions.pinned_inputs import find_datasets, load_rows
 from penstock.datastore.executions.plans import PinnedPlan, pin_draft, pin_plan
+from penstock.datastore.executions.programs import compile_program
 from penstock.datastore.executions.records import ExecutionRules
 from penstock.datastore.formulas.threads import run_in_formula_thread
 from penstock.datastore.objects.port import Files, single_chunk
@@ -106,7 +107,7 @@ class DryRuns:
         datasets = await find_datasets(self.access.table, plan)
         tables = PaidTables(self.tables, self.access.work)
         loaded = await load_rows(datasets, self.files, tables)
-        return await run_in_formula_thread(partial(Program, plan, loaded))
+        return await run_in_formula_thread(partial(compile_program, plan, loaded))
 
 
 async def _pin_at_rest(pin: Callable[[], Awaitable[PinnedPlan]]) -> PinnedPlan:

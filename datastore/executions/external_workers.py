@@ -94,6 +94,7 @@ class ExternalWorkers:
             raise Invalid([FieldProblem(["worker"], message)])
         execution = await self._read_permitted(id)
         await require_full_view(self.access, execution)
+        await self._require_no_rows(execution)
         name = f"{self.access.caller.user_id}: {worker}"
         claimed = await self._claims.claim(execution, name)
         if claimed is None:
@@ -101,6 +102,13 @@ class ExternalWorkers:
         if execution.state is ExecutionState.IN_PROGRESS:
             await end_staged_uploads(self.files, execution)
         return await self._prepare_claim(claimed)
+
+    async def _require_no_rows(self, execution: Execution) -> None:
+        """Refuse an execution whose rows are kept: only workers of the server number them."""
+        plan = await find_plan(self.access.table, execution.id)
+        if plan is not None and plan.rows is not None:
+            message = "Its rows are kept: only workers of the server run it."
+            raise IllegalState(message, execution.state.name)
 
     async def heartbeat(self, id: str, fence: int, counts: RowCounts) -> Execution:
         """Renew the claim and report the progress; IllegalState if the claim is lost."""
@@ -204,7 +212,7 @@ class ExternalWorkers:
             ) from None
         return ClaimedExecution(
             claimed,
-            to_builtins(plan),
+            {key: part for key, part in to_builtins(plan).items() if key != "rows"},
             await self._download(input_key(claimed)),
             tuple(
                 [

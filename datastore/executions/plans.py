@@ -5,6 +5,8 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from msgspec.structs import replace
+
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import FieldProblem, IllegalState, Invalid
 from penstock.datastore.executions.records import Pin
@@ -20,6 +22,7 @@ from penstock.datastore.table.layout import CALCULATION, PIPELINE, REFERENCE_DAT
 from penstock.formula.checking.calculation_library import ResolvedCall
 from penstock.formula.core.values import FormulaType
 from penstock.transform.plan import Column, FormulaStep, PinnedDataset, TransformPlan
+from penstock.transform.row_identity import RowIdentity
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,7 @@ async def pin_plan(access: Access, pipeline: Pipeline) -> PinnedPlan:
     ]
     if problems:
         raise Invalid([_request_problem(problem) for problem in problems])
-    return _pin_reached(access, pipeline.transformer, library, found)
+    return _pin_reached(access, pipeline, library, found)
 
 
 async def pin_draft(access: Access, draft: Pipeline) -> PinnedPlan:
@@ -63,15 +66,16 @@ async def pin_draft(access: Access, draft: Pipeline) -> PinnedPlan:
     unknown = await unknown_dataset_problems(formulas, library, found)
     await check_resource(PIPELINE, draft, library, unknown)
     _require_usable(access, library)
-    return _pin_reached(access, draft.transformer, library, found)
+    return _pin_reached(access, draft, library, found)
 
 
 def _pin_reached(
-    access: Access, transformer: Transformer, library: CalledCalculations, found: FoundDatasets
+    access: Access, pipeline: Pipeline, library: CalledCalculations, found: FoundDatasets
 ) -> PinnedPlan:
-    """Pin a valid transformer to the calculations and datasets that its formulas reach."""
+    """Pin a valid pipeline to the calculations and datasets that its formulas reach."""
     calls = tuple(ResolvedCall(within, callee, s) for (within, callee), s in library.found.items())
-    plan = build_plan(transformer, calls, _usable_datasets(access, found))
+    plan = build_plan(pipeline.transformer, calls, _usable_datasets(access, found))
+    plan = replace(plan, rows=row_identity(pipeline))
     return PinnedPlan(plan, (*_calculation_pins(calls), *_dataset_pins(found)))
 
 
@@ -92,6 +96,16 @@ def build_plan(
         for name, (formula, output) in zip(names, outputs, strict=True)
     ]
     return TransformPlan(tuple(columns), tuple(steps), calls, datasets)
+
+
+def row_identity(pipeline: Pipeline) -> RowIdentity | None:
+    """The identity of the rows that a valid pipeline keeps; None if it keeps none."""
+    rows = pipeline.transformer.rows
+    if rows is None:
+        return None
+    keys = [output.key for one in pipeline.transformer.transforms for output in one.outputs]
+    time, group = (None if key is None else keys.index(key) for key in (rows.time, rows.group))
+    return RowIdentity(tuple(map(keys.index, rows.key)), time, group, pipeline.owner)
 
 
 def dataset_identity(dataset: ReferenceDataset) -> str:

@@ -68,6 +68,7 @@ class Execution(StoredRecord, frozen=True, kw_only=True):
     earlier releases have none. `result_bytes` is the size of the output and the rejected rows that
     are stored; None before, and for results of earlier releases. `listed` says that it is in the
     lists of its group; those of earlier releases are not before the upgrade of the table.
+    `rows_commit` is the commit that added its rows to those that the pipeline keeps.
     """
 
     id: str
@@ -115,6 +116,7 @@ class Execution(StoredRecord, frozen=True, kw_only=True):
     deleted_at: str | None = None
     shard: int = 0
     listed: bool = False
+    rows_commit: int | None = None
 
     @property
     def seconds_at_work(self) -> float | None:

@@ -23,11 +23,13 @@ from penstock.datastore.executions.rows import (
     kept_counter,
     key_of_execution,
 )
+from penstock.datastore.kept_rows.records import RowsPart
+from penstock.datastore.kept_rows.write_part import delete_parts_of
 from penstock.datastore.objects.port import Files
 from penstock.datastore.periodic import finish_all
 from penstock.datastore.quotas.usage import change_kept
 from penstock.datastore.table.commit import StaleRead, Write, commit
-from penstock.datastore.table.items import read_rows, resource_id
+from penstock.datastore.table.items import load, read_rows, resource_id
 from penstock.datastore.table.layout import (
     EXECUTION,
     EXECUTION_COUNT,
@@ -35,9 +37,11 @@ from penstock.datastore.table.layout import (
     EXECUTION_PLAN,
     EXECUTION_RESULT,
     PIPELINE,
+    ROWS_HEAD,
+    ROWS_PART,
     TOMBSTONE,
 )
-from penstock.datastore.table.pages import query_pages
+from penstock.datastore.table.pages import query_items, query_pages
 from penstock.datastore.table.port import (
     AllOf,
     Compare,
@@ -78,8 +82,19 @@ class ExecutionRemoval:
         return await finish_all(partial(self._remove_all, each) for each in pipelines)
 
     async def _remove_all(self, pipeline: str) -> int:
+        await self._remove_withdrawals(pipeline)
         executions = self._pipeline_executions(pipeline)
         return sum([await self.remove(execution) async for execution in executions])
+
+    async def _remove_withdrawals(self, pipeline: str) -> None:
+        """Remove the withdrawals of rows; the parts of executions go with these."""
+        row = ROWS_PART
+        listed = Query(partition=row.pk.fill({"id": pipeline}), range=Range(row.sk.prefix({})))
+        async for item in query_items(self.table, listed):
+            part = load(RowsPart, item)
+            if part.execution is None:
+                await self.files.delete(part.file)
+                await self.table.write([Delete(key_of(item))])
 
     async def remove(self, execution: Execution) -> bool:
         """Remove an execution in the state in which it was read; False if it has changed since.
@@ -94,6 +109,7 @@ class ExecutionRemoval:
         if execution.state is ExecutionState.IN_PROGRESS:
             await refuse_staged_uploads(self.files, execution)
         await delete_files(self.files, execution)
+        await delete_parts_of(self.files, execution.pipeline_id, execution.id)
         await self._delete_result(execution)
         await self._delete_events(execution)
         # The count stays at zero: it is the guard of later executions.
@@ -111,6 +127,7 @@ class ExecutionRemoval:
             Write(uncounted),
             *tag_writes(execution, gone=True),
             *change_kept(kept_counter(execution), None),
+            *_part_deletes(execution),
         ]
         with suppress(StaleRead):  # Another process removed it.
             await commit(self.table, writes)
@@ -158,3 +175,15 @@ class ExecutionRemoval:
             keys = [key_of(item) for item in page]
             for start in range(0, len(keys), BATCH):
                 await self.table.write([Delete(key) for key in keys[start : start + BATCH]])
+
+
+def _part_deletes(execution: Execution) -> list[Write]:
+    """The writes that delete the execution's part of kept rows, if it has one, and their head.
+
+    An execution with a part is only removed after its pipeline.
+    """
+    if execution.rows_commit is None:
+        return []
+    id = execution.pipeline_id
+    part = ROWS_PART.key(id=id, commit=execution.rows_commit)
+    return [Write(Delete(part)), Write(Delete(ROWS_HEAD.key(id=id)))]

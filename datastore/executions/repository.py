@@ -9,6 +9,7 @@ from penstock.datastore.executions.attempts import ExecutionAttempt, read_attemp
 from penstock.datastore.executions.cancel_and_retry import ChangeExecutions
 from penstock.datastore.executions.create import KIND, CreateExecutions
 from penstock.datastore.executions.dry_run import DryRuns
+from penstock.datastore.executions.explain_row import ExplainRows
 from penstock.datastore.executions.external_workers import ExternalWorkers
 from penstock.datastore.executions.files import ExecutionDownloads
 from penstock.datastore.executions.group_listing import ListGroupExecutions
@@ -38,6 +39,7 @@ class Executions:
     creating: CreateExecutions
     inline: InlineExecutions
     dry_runs: DryRuns
+    explaining: ExplainRows
     changing: ChangeExecutions
     uploads: Uploads
     downloads: ExecutionDownloads
@@ -73,6 +75,7 @@ class Executions:
             CreateExecutions(access, rules, files),
             InlineExecutions(access, rules, files, tables, output),
             DryRuns(access, rules, files, tables),
+            ExplainRows(access, files, tables),
             ChangeExecutions(access, rules, on_ready),
             Uploads(access, rules, files, on_ready),
             ExecutionDownloads(access, rules, files),

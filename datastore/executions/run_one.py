@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -17,16 +18,19 @@ from penstock.datastore.datasets.table_cache import DatasetTables
 from penstock.datastore.executions.claims import Claims, with_counts, with_end_state
 from penstock.datastore.executions.files import GrowingFile, errors_key, output_key
 from penstock.datastore.executions.pinned_inputs import find_datasets, find_input, load_rows
+from penstock.datastore.executions.programs import compile_program
 from penstock.datastore.executions.reading import find_execution, find_plan
 from penstock.datastore.executions.records import Execution, ExecutionRules, ExecutionState
 from penstock.datastore.executions.row_engine import RowEngine, RowTask
+from penstock.datastore.kept_rows.engine import RowsEngine
+from penstock.datastore.kept_rows.records import RowsPart
+from penstock.datastore.kept_rows.write_part import PartWriter, RowsOrigin
 from penstock.datastore.objects.port import Files, Stat
 from penstock.datastore.table.layout import EXECUTION_RESULT
 from penstock.datastore.table.port import Table
 from penstock.transform.outcome import RowCounts, TransformEnding
 from penstock.transform.plan import TransformPlan
 from penstock.transform.problems import InputRefused, TransformCode, TransformProblem
-from penstock.transform.program import Program
 
 
 def work_digest(execution: Execution, plan: TransformPlan, content: Stat) -> str:
@@ -58,6 +62,16 @@ async def find_earlier_result(table: Table, files: Files, execution: Execution) 
     return found
 
 
+class _EndFacts(NamedTuple):
+    """The facts about an end: the digest of the work, the reason, and the part of kept rows."""
+
+    digest: str | None = None
+    code: str | None = None
+    message: str | None = None
+    copied_from: str | None = None
+    part: RowsPart | None = None
+
+
 @dataclass(slots=True)
 class ExecutionRunner:
     """One execution that this process has claimed; `counts` is its progress.
@@ -72,6 +86,7 @@ class ExecutionRunner:
     dataset_cache: DatasetTables
     engine: RowEngine
     execution: Execution
+    rows_engine: RowsEngine = field(default_factory=RowsEngine)
     counts: RowCounts = field(default_factory=RowCounts)
     result_bytes: int | None = None
 
@@ -88,9 +103,7 @@ class ExecutionRunner:
             return
         self.execution = replace(self.execution, bytes_total=content.size)
         digest = work_digest(self.execution, plan, content)
-        if done := await find_earlier_result(
-            self.table, self.files, replace(self.execution, digest=digest)
-        ):
+        if done := await self._find_same_work(plan, digest):
             await self._copy_result(done, digest)
             return
         try:
@@ -99,6 +112,13 @@ class ExecutionRunner:
             await self._fail(refused.problem.code, refused.problem.message)
             return
         await self._process_rows(task, digest)
+
+    async def _find_same_work(self, plan: TransformPlan, digest: str) -> Execution | None:
+        """An earlier execution whose files can be copied; rows that are kept are made anew."""
+        if plan.rows is not None:
+            return None
+        execution = replace(self.execution, digest=digest)
+        return await find_earlier_result(self.table, self.files, execution)
 
     async def _copy_result(self, done: Execution, digest: str) -> None:
         """Copy the files of an earlier execution that did the same work."""
@@ -111,13 +131,14 @@ class ExecutionRunner:
             f"The result was copied from the execution {done.id}, which read the same input with "
             "the same formulas."
         )
-        await self._end(ExecutionState.SUCCESS, digest=digest, message=message, copied_from=done.id)
+        facts = _EndFacts(digest, message=message, copied_from=done.id)
+        await self._end(ExecutionState.SUCCESS, facts)
 
     async def _prepare_task(self, plan: TransformPlan, size: int) -> RowTask:
         """Compile the plan; raises InputRefused if a formula or a dataset cannot be used."""
         datasets = await find_datasets(self.table, plan)
         data = await load_rows(datasets, self.files, self.dataset_cache)
-        program = await asyncio.to_thread(Program, plan, data)
+        program = await asyncio.to_thread(compile_program, plan, data)
         return RowTask(self.execution, plan, tuple(datasets.values()), program, size)
 
     async def _process_rows(self, task: RowTask, digest: str) -> None:
@@ -131,10 +152,15 @@ class ExecutionRunner:
                         return
                     await output.feed(written.output)
                     await errors.feed(written.errors)
-            await self._publish(ending, output, errors, digest)
+            await self._publish(task.plan, ending, output, errors, digest)
 
     async def _publish(
-        self, ending: TransformEnding, output: GrowingFile, errors: GrowingFile, digest: str
+        self,
+        plan: TransformPlan,
+        ending: TransformEnding,
+        output: GrowingFile,
+        errors: GrowingFile,
+        digest: str,
     ) -> None:
         """Store the files if the claim is still held, then end the execution."""
         await self._claims.send_heartbeat(self.execution, self.counts)
@@ -143,13 +169,30 @@ class ExecutionRunner:
         if ending.succeeded:
             await output.publish()
             self.result_bytes += output.size
-            await self._end(ExecutionState.SUCCESS, digest=digest)
+            await self._end_in_success(plan, digest)
         else:
             problem = ending.refusal or TransformProblem(
                 0, "", "ALL_ROWS_FAILED", "No row could be used."
             )
             where = f"Row {problem.row}: " if problem.row else ""
             await self._fail(problem.code, where + problem.message)
+
+    async def _end_in_success(self, plan: TransformPlan, digest: str) -> None:
+        """End in success, together with the rows that the pipeline keeps."""
+        if plan.rows is None:
+            await self._end(ExecutionState.SUCCESS, _EndFacts(digest))
+            return
+        one = self.execution
+        name = f"{one.id}-{one.fence}"
+        origin = RowsOrigin(one.pipeline_id, one.id, one.pipeline_version, name)
+        writer = PartWriter(self.rows_engine, self.files, self.clock)
+        try:
+            part = await writer.write_output(origin, plan, plan.rows, output_key(one))
+        except InputRefused as refused:
+            await self._fail(refused.problem.code, refused.problem.message)
+            return
+        self.result_bytes = (self.result_bytes or 0) + part.size
+        await self._end(ExecutionState.SUCCESS, _EndFacts(digest, part=part))
 
     @asynccontextmanager
     async def _open_files(self) -> AsyncIterator[tuple[GrowingFile, GrowingFile]]:
@@ -166,28 +209,20 @@ class ExecutionRunner:
         await self._fail(TransformCode.OUTPUT_TOO_LARGE, message)
 
     async def _fail(self, code: str, message: str) -> None:
-        await self._end(ExecutionState.FAILED, code=code, message=message)
+        await self._end(ExecutionState.FAILED, _EndFacts(code=code, message=message))
 
-    async def _end(
-        self,
-        state: ExecutionState,
-        *,
-        digest: str | None = None,
-        code: str | None = None,
-        message: str | None = None,
-        copied_from: str | None = None,
-    ) -> None:
+    async def _end(self, state: ExecutionState, facts: _EndFacts) -> None:
         ended = with_end_state(self.execution, state, self.clock.now(), self.rules)
         final = replace(
             with_counts(ended, self.counts),
-            digest=digest,
-            code=code,
-            message=message,
-            copied_from=copied_from,
+            digest=facts.digest,
+            code=facts.code,
+            message=facts.message,
+            copied_from=facts.copied_from,
         )
         if self.result_bytes is not None:
             final = replace(final, result_bytes=self.result_bytes)
-        await self._claims.end(self.execution, final)
+        await self._claims.end(self.execution, final, facts.part)
 
     @property
     def _claims(self) -> Claims:

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 
@@ -24,6 +24,7 @@ from penstock.datastore.executions.records import Execution, ExecutionRules, Exe
 from penstock.datastore.executions.row_engine import LOCAL_ENGINE, RowEngine
 from penstock.datastore.executions.run_one import ExecutionRunner
 from penstock.datastore.executions.turns import KeptPlace, claimable_in_turn
+from penstock.datastore.kept_rows.engine import RowsEngine
 from penstock.datastore.objects.port import Files
 from penstock.datastore.periodic import cancel_tasks, check_cancelled
 from penstock.datastore.table.port import Table
@@ -52,6 +53,7 @@ class ExecutionWorker:
     tables: DatasetTables
     engine: RowEngine = LOCAL_ENGINE
     kept: KeptPlace | None = None
+    rows_engine: RowsEngine = field(default_factory=RowsEngine)
 
     async def run_all(self) -> int:
         """Run executions until none is ready; return the number of executions it claimed."""
@@ -103,7 +105,14 @@ class ExecutionWorker:
             for key in (output_key(claimed), errors_key(claimed)):
                 await self.files.drop_unfinished(key)
         work = ExecutionRunner(
-            self.table, self.files, self.clock, self.rules, self.tables, self.engine, claimed
+            self.table,
+            self.files,
+            self.clock,
+            self.rules,
+            self.tables,
+            self.engine,
+            claimed,
+            self.rows_engine,
         )
         running = asyncio.create_task(work.run())
         beating = asyncio.create_task(self._send_heartbeats(work))

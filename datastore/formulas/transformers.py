@@ -6,7 +6,14 @@ from msgspec.structs import replace
 
 from penstock.datastore.errors import FieldProblem
 from penstock.datastore.formulas.checks import NO_LIBRARY, formula_text_problem, transform_problems
-from penstock.datastore.records import Output, Parameter, Transform, Transformer
+from penstock.datastore.records import (
+    Output,
+    Parameter,
+    RowKeeping,
+    Transform,
+    Transformer,
+    ValueType,
+)
 from penstock.datastore.text import comparison_form, line_problem, multiline_problem
 from penstock.formula.checking.calculation_library import CalculationLibrary
 
@@ -14,6 +21,7 @@ MAX_KEY = 128
 MAX_LABEL = 256
 MAX_DESCRIPTION = 2048
 MAX_ENTRIES = 200
+MAX_ROW_KEY = 8
 
 
 def transformer_problems(
@@ -52,6 +60,34 @@ def _structure_problems(transformer: Transformer) -> list[FieldProblem]:
         problems += prefix_paths(["transforms", str(n)], _transform_problems(transform))
     if not transformer.transforms:
         problems.append(FieldProblem(["transforms"], "must not be empty"))
+    if transformer.rows is not None:
+        problems += prefix_paths(["rows"], _row_problems(transformer.rows, transformer))
+    return problems
+
+
+def _row_problems(rows: RowKeeping, transformer: Transformer) -> list[FieldProblem]:
+    """Check which outputs identify the rows that are kept."""
+    outputs = [output for one in transformer.transforms for output in one.outputs]
+    types = {output.key: output.type for output in outputs if output.key is not None}
+    problems: list[FieldProblem] = []
+    if not 1 <= len(rows.key) <= MAX_ROW_KEY:
+        problems.append(FieldProblem(["key"], f"must name 1 to {MAX_ROW_KEY} outputs"))
+    if len(set(rows.key)) < len(rows.key):
+        problems.append(FieldProblem(["key"], "names an output twice"))
+    named = [(["key", str(n)], key) for n, key in enumerate(rows.key)]
+    named += [([field], key) for field, key in (("time", rows.time), ("group", rows.group)) if key]
+    problems += [
+        FieldProblem(path, f"no output has the key {key[:MAX_KEY]!r}")
+        for path, key in named
+        if key not in types
+    ]
+    if rows.time in types and types[rows.time] is not ValueType.TIMESTAMP:
+        problems.append(FieldProblem(["time"], "must be an output of the type TIMESTAMP"))
+    if rows.group in types and types[rows.group] is not ValueType.STRING:
+        problems.append(FieldProblem(["group"], "must be an output of the type STRING"))
+    if any(output.key is None or output.key.startswith("_") for output in outputs):
+        message = "every output of rows that are kept needs a key that does not begin with '_'"
+        problems.append(FieldProblem([], message))
     return problems
 
 

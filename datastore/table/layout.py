@@ -156,6 +156,8 @@ EXECUTION = row("PE:{id}", "PE:P", "P:{pipeline}")
 EXECUTION_PLAN = row("PE:{id}", "PEP")
 EXECUTION_EVENT = row("PE:{id}", "PEH:{seq.10}")
 EXECUTION_RESULT = row("P:{id}", "PER:{digest}")
+ROWS_HEAD = row("P:{id}", "PKR")
+ROWS_PART = row("KR:{id}", "KR:{commit.10}")
 EXECUTION_DUE = row("PED:{stage}:{shard.2}", "PED:{due.13}:{id}")
 EXECUTION_LISTED = row("EL:{group}:{state}", "EL:{id}")
 EXECUTION_ENDED = row("EE:{group}:{state}", "EE:{ended.13}:{id}")
@@ -260,6 +262,8 @@ ROWS = (
     EXECUTION_DUE,
     EXECUTION_LISTED,
     EXECUTION_ENDED,
+    ROWS_HEAD,
+    ROWS_PART,
     DESTINATION,
     DESTINATION_NAME,
     ADOPTION,

@@ -20,6 +20,7 @@ from penstock.datastore.audio.records import BucketConnection as StorageConnecti
 from penstock.datastore.errors import BadArgument, NotFound
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.jobs.jobs import Job
+from penstock.datastore.kept_rows.records import KeptRow
 from penstock.datastore.manifest.records import Manifest, Run
 from penstock.datastore.playlists.records import Playlist
 from penstock.datastore.records import Group, Resource
@@ -184,6 +185,7 @@ NodeRecord: TypeAlias = (
     | Playlist
     | Run
     | Manifest
+    | KeptRow
 )
 
 _TYPES_AND_KEYS: Mapping[type, tuple[str, Callable[[Any], str]]] = {
@@ -194,6 +196,7 @@ _TYPES_AND_KEYS: Mapping[type, tuple[str, Callable[[Any], str]]] = {
     Execution: ("Execution", lambda execution: execution.id),
     Group: ("Group", lambda group: group.path),
     Job: ("Job", lambda job: job.id),
+    KeptRow: ("KeptRow", lambda row: f"{row.pipeline_id}:{row.digest}"),
     Manifest: ("Manifest", lambda manifest: manifest.full_name.text),
     Run: ("Run", lambda run: run.name.text),
     **{kind.record: (kind.title, lambda resource: resource.id) for kind in KINDS},

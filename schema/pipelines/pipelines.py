@@ -38,6 +38,7 @@ from penstock.schema.executions.group_executions import (
     StatesArgument,
     parse_time,
 )
+from penstock.schema.kept_rows.rows import HasRows
 from penstock.schema.resources.queries import (
     LIST_RULES,
     ChildGroupsArgument,
@@ -197,7 +198,7 @@ def current_transformer(
 @strawberry.type(
     description="A pipeline, which turns input rows into output rows, in its latest version."
 )
-class Pipeline(Resource, HasExecutions):
+class Pipeline(Resource, HasExecutions, HasRows):
     attributes: JSON | None = strawberry.field(
         description="A JSON object with further values that users keep with the pipeline."
     )

@@ -10,6 +10,7 @@ from penstock.datastore.formulas.transformers import (
     MAX_ENTRIES,
     MAX_KEY,
     MAX_LABEL,
+    MAX_ROW_KEY,
 )
 from penstock.datastore.records import ValueType
 from penstock.schema.core.context import unset_to_none
@@ -54,6 +55,21 @@ class Transform:
     )
 
 
+@strawberry.type(description="The outputs that identify the rows that a pipeline keeps.")
+class RowKeeping:
+    key: list[str] = strawberry.field(
+        description="The keys of the outputs whose values identify a row. A later row with the "
+        "same values replaces it."
+    )
+    time: str | None = strawberry.field(
+        description="The key of the output that is the time of a row; null if rows have no time."
+    )
+    group: str | None = strawberry.field(
+        description="The key of the output that is the path of a row's group; null if all rows "
+        "belong to the group that owns the pipeline."
+    )
+
+
 @strawberry.type(
     description="The parameters and formulas that turn an input row into an output row."
 )
@@ -65,6 +81,10 @@ class Transformer:
         description=(
             "The formulas, one for each column of the output, in the order of their positions."
         )
+    )
+    rows: RowKeeping | None = strawberry.field(
+        description="The identity of the rows that the pipeline keeps; null if its outputs are in "
+        "files only."
     )
 
 
@@ -123,6 +143,31 @@ class TransformInput:
 
 
 @strawberry.input(
+    description="The outputs that identify the rows that a pipeline keeps. Every output of such a "
+    "pipeline has a key that does not begin with `_`."
+)
+class RowsInput:
+    key: list[str] = strawberry.field(
+        description=f"The keys of the 1 to {MAX_ROW_KEY} outputs whose values identify a row. A "
+        "later row with the same values replaces it."
+    )
+    time: str | None = strawberry.field(
+        default=UNSET,
+        description="The key of the output of the type TIMESTAMP that is the time of a row.",
+    )
+    group: str | None = strawberry.field(
+        default=UNSET,
+        description="The key of the output of the type STRING that is the path of a row's group: "
+        "that of the pipeline's owner, or one below it. Without it rows belong to the owner.",
+    )
+
+    def record(self) -> records.RowKeeping:
+        return records.RowKeeping(
+            key=tuple(self.key), time=unset_to_none(self.time), group=unset_to_none(self.group)
+        )
+
+
+@strawberry.input(
     description="The parameters and formulas that turn an input row into an output row."
 )
 class TransformerInput:
@@ -132,9 +177,15 @@ class TransformerInput:
     transforms: list[TransformInput] = strawberry.field(
         description=f"The formulas, 1 to {MAX_ENTRIES}."
     )
+    rows: RowsInput | None = strawberry.field(
+        default=UNSET,
+        description="The identity of the rows, to keep them: they can then be listed, summed and "
+        "corrected. Without it outputs are in files only.",
+    )
 
     def record(self) -> records.Transformer:
         return records.Transformer(
             parameters=tuple(parameter.record() for parameter in self.parameters),
             transforms=tuple(transform.record() for transform in self.transforms),
+            rows=self.rows.record() if self.rows else None,
         )

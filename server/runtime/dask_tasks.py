@@ -9,6 +9,7 @@ import msgspec
 from cachetools import LRUCache
 
 from penstock.datastore.datasets.csv import read_table
+from penstock.datastore.executions.programs import compile_program
 from penstock.datastore.executions.row_engine import EngineStep
 from penstock.datastore.records import DatasetContent
 from penstock.formula.core.datasets import DatasetRows
@@ -86,7 +87,7 @@ def program_of(recipe: ProgramRecipe) -> Program:
         program = _programs.get(recipe.id)
         if program is None:
             data = {table.identity: _read_rows(table) for table in recipe.tables}
-            program = _programs[recipe.id] = Program(recipe.plan, data)
+            program = _programs[recipe.id] = compile_program(recipe.plan, data)
         return program
 
 

@@ -327,6 +327,13 @@ def execution_cases(world: World) -> Mapping[str, list[tuple[str, Mapping[str, A
             )
             for more in ({}, {"mode": "INLINE", "rows": [{"x": 1}]})
         ],
+        "withdrawRows": [
+            (
+                mutation("withdrawRows", "WithdrawRowsInput"),
+                {"in": {"pipelineId": world.id, "reason": "mine", **chosen}},
+            )
+            for chosen in ({"keys": [["a"]]}, {"executionId": world.execution})
+        ],
         "evaluatePipeline": [
             (
                 f"query($in: EvaluatePipelineInput!) {{ evaluatePipeline(input: $in) {UNION} }}",
@@ -434,7 +441,7 @@ def assert_says_nothing(field: str, data: Any, errors: Any) -> None:
 
 def fields_of(noun: str) -> set[str]:
     """Return the fields with a case that the kind has, in words about pipelines."""
-    own = {"createPipelines", "evaluatePipeline"}
+    own = {"createPipelines", "evaluatePipeline", "withdrawRows"}
     return {*cases(NOWHERE)} - (set() if noun == "pipeline" else own)
 
 

@@ -84,6 +84,7 @@ SERVICE = 'ngsiService(name: "vehicles")'
 WHEELS = 'servicePath(path: "/4wheels")'
 CAR = 'entity(id: "car1", type: "car")'
 SPEED = 'attribute(name: "speed")'
+KEEPER = 'pipelineByName(name: "keeper", group: "/eu")'
 LISTS = {
     "pipelines": Listing(
         "Query.pipelines",
@@ -121,9 +122,20 @@ LISTS = {
         ("pipelines",),
         'group: "/", includeChildGroups: true, order: OLDEST_FIRST',
         "name",
-        ["p0", "p1", "p2", "p3", "p4", "p5"],
+        ["p0", "p1", "p2", "p3", "p4", "p5", "keeper"],
     ),
     "versions": Listing("Pipeline.versions", (NAMED, "versions"), "", "version", [3, 2, 1]),
+    "kept rows": Listing("Pipeline.rows", (KEEPER, "rows"), "", "key", [["a"], ["b"], ["c"]]),
+    "totals": Listing(
+        "Pipeline.totals",
+        (KEEPER, "totals"),
+        'by: ["name"], measures: [{output: "name", function: COUNT}]',
+        "by { value }",
+        [[{"value": "a"}], [{"value": "b"}], [{"value": "c"}]],
+    ),
+    "versions of a row": Listing(
+        "KeptRow.history", (KEEPER, "rows(first: 1)", "nodes", "history"), "", "number", [2, 3, 1]
+    ),
     "calculations": Listing(
         "Query.calculations", ("calculations",), 'group: "/usa/west"', "name", ["c2", "p3", "c0"]
     ),
@@ -380,6 +392,7 @@ async def catalogue(ask: Ask) -> None:
         made = [await of.make("/usa", name, "scope=1") for name in ("c0", "p3", "c2")]
         await of.change(made[1], 1, description="changed")
     await share_p3(ask)
+    await keep_rows(ask)
     await discover(ask)
     await announce_workers(ask.store)
     for n, tag in enumerate(TAGS):
@@ -405,6 +418,25 @@ async def announce_workers(store: Store) -> None:
     for name in ("c", "a:1", "b"):
         described = store.workers.describe_process(name, WorkerKind.SERVER, 2, "1.2")
         await store.workers.announce(described, 0)
+
+
+async def keep_rows(ask: Ask) -> None:
+    """Keep the rows a to c, where a is the first, the third and the second row of three inputs."""
+    transformer = {
+        "parameters": [{"index": 0, "key": "name", "type": "STRING"}],
+        "transforms": [
+            {
+                "index": 0,
+                "formula": ":name",
+                "outputs": [{"index": 0, "key": "name", "type": "STRING"}],
+            }
+        ],
+        "rows": {"key": ["name"]},
+    }
+    keeper = await ask.make("/eu", "keeper", transformer=transformer)
+    for names in ("a", "bca", "ba"):
+        rows = [{"name": name} for name in names]
+        await ask.input(CREATE_EXECUTION, pipelineId=keeper, mode="INLINE", rows=rows)
 
 
 FIND_P3 = '{ pipelineByName(name: "p3", group: "/usa/west") { id } }'

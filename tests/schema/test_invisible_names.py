@@ -219,7 +219,7 @@ CASES = {
 
 PROSE = frozenset({"description", "summary", "formula", "message", "error", "reason", "skipReason"})
 REFERENCES = frozenset(
-    {"group", "manifest", "runId", "objectKey", "cursors", "keyColumn", "prefix"}
+    {"group", "manifest", "runId", "objectKey", "cursors", "keyColumn", "prefix", "keys"}
 )
 """Fields that name what exists already; a manifest is made by `discoverRun` alone."""
 CHECKED = frozenset(
@@ -234,13 +234,18 @@ OTHERS = frozenset(
     {
         "DeleteGroupInput.path",
         "EvaluateInput.name",
+        "MeasureInput.as",
+        "MeasureInput.output",
+        "RowConditionInput.output",
+        "RowsInput.key",
+        "RowsInput.time",
         "MarkRunProcessedInput.shredTypes",
         "NameFilter.contains",
         "NameFilter.startsWith",
         "RecoverRunInput.shredTypes",
     }
 )
-"""Names of what exists, and the types of another program's data."""
+"""Names of what exists or is only answered, and the types of another program's data."""
 
 
 def test_every_text_of_every_input_is_a_case_or_no_new_name() -> None:

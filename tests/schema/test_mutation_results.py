@@ -30,6 +30,7 @@ from tests.schema.manifest.run_failures import FOLDER, RUN, run_failures
 from tests.support.consistency_check import contents
 from tests.support.graphql_client import (
     NOUNS,
+    TRANSFORMER,
     Ask,
     as_caller,
     content_for,
@@ -387,6 +388,39 @@ CASES |= {
 }
 
 
+WITHDRAWN: dict[str, Any] = {"keys": [["a"]], "reason": "wrong"}
+CASES |= {
+    ("WithdrawRowsResult", "NotFound"): Case(
+        "withdrawRows", {"pipelineId": "no pipeline", **WITHDRAWN}, "NOT_FOUND", ["pipelineId"]
+    ),
+    ("WithdrawRowsResult", "NotPermitted"): Case(
+        "withdrawRows",
+        {"pipelineId": "keeper", "keys": [["7"]], "reason": "wrong"},
+        "FORBIDDEN",
+        None,
+        {},
+        READER,
+    ),
+    ("WithdrawRowsResult", "ValidationProblem"): Case(
+        "withdrawRows", {"pipelineId": "keeper", "reason": "x"}, "BAD_USER_INPUT", ["keys"]
+    ),
+    ("WithdrawRowsResult", "LimitExceeded"): Case(
+        "withdrawRows",
+        {"pipelineId": "keeper", "keys": [["a"]] * 101, "reason": "wrong"},
+        "LIMIT_EXCEEDED",
+        ["keys"],
+        {"limit": "keys of a withdrawal", "maximum": 100, "actual": 101},
+    ),
+    ("WithdrawRowsResult", "IllegalState"): Case(
+        "withdrawRows",
+        {"pipelineId": "cold", **WITHDRAWN},
+        "ILLEGAL_STATE",
+        None,
+        {"state": "FROZEN"},
+    ),
+}
+
+
 CASES |= {key: Case(*told) for key, told in LISTENERS_FAILURES.items()}
 
 
@@ -398,6 +432,7 @@ def mutation(field: str, member: str) -> str:
     return f"{kind}($input: {name}!) {{ {field}(input: $input) {{ {told} }} }}"
 
 
+KEYED = {"index": 0, "key": "x", "type": "NUMBER"}
 CREATE_EXECUTION = """mutation($input: CreateExecutionInput!) {
   createExecution(input: $input) { ...on CreateExecutionPayload { execution { id } } } }"""
 
@@ -421,6 +456,11 @@ async def resources(ask: Ask) -> dict[str, str]:
     grant = "mutation($input: GrantPipelineInput!) { grantPipeline(input: $input) { __typename } }"
     for group in BELOW[1:]:
         await ask.input(grant, id=made["heavy"], group=group)
+    inline = {"mode": "INLINE", "rows": [{"x": 7}]}
+    transform = {**TRANSFORMER["transforms"][0], "outputs": [KEYED]}
+    keeping = {**TRANSFORMER, "transforms": [transform], "rows": {"key": ["x"]}}
+    made["keeper"] = await ask.make("/usa", "keeper", transformer=keeping)
+    await ask.input(CREATE_EXECUTION, pipelineId=made["keeper"], **inline)
     inline = {"mode": "INLINE", "rows": [{"x": 1}]}
     pipeline = await Ask(ask.store).make("/usa", "to run")
     for name, more in (("awaiting", {}), ("over", inline), ("cancelled", {})):

@@ -15,6 +15,8 @@ from penstock.datastore.executions import attempts, inline, state_counts, worker
 from penstock.datastore.executions import records as execution_records
 from penstock.datastore.history.rows import HistoryEntry
 from penstock.datastore.jobs import jobs
+from penstock.datastore.kept_rows import read_totals
+from penstock.datastore.kept_rows import records as row_records
 from penstock.datastore.listening import records as listening
 from penstock.datastore.manifest import records as runs
 from penstock.datastore.ngsi import (
@@ -54,6 +56,9 @@ RECORDS: dict[str, type] = {
     "ExecutionEvent": execution_records.ExecutionEvent,
     "ExecutionPin": execution_records.Pin,
     "RowProblem": inline.RowProblem,
+    "KeptRow": row_records.KeptRow,
+    "RowKeeping": records.RowKeeping,
+    "Total": read_totals.Total,
     "Group": records.Group,
     "ImportFailure": audio.ImportFailure,
     "Job": jobs.Job,
@@ -108,6 +113,7 @@ MADE_HERE = {
     "ExecutionListEvent",
     "ExecutionProgress",
     "ExecutionQueue",
+    "ExplainedOutput",
     "ExplainedPart",
     "Explanation",
     "FieldProblem",
@@ -117,13 +123,16 @@ MADE_HERE = {
     "GroupRole",
     "InlineResults",
     "JobQueue",
+    "MeasuredValue",
     "PageInfo",
     "PipelineEvent",
     "Problem",
+    "RowExplanation",
     "Setting",
     "SignedUrl",
     "SinkBacklog",
     "System",
+    "TotalledValue",
     "UploadField",
     "UploadForm",
     "UsedDataset",
@@ -203,6 +212,8 @@ def test_the_enums_are_those_of_the_records() -> None:
         "JobKind": jobs.JobKind,
         "JobState": jobs.JobState,
         "PlaylistFormat": document.PlaylistFormat,
+        "Every": read_totals.Every,
+        "MeasureFunction": read_totals.MeasureFunction,
         "ExecutionState": execution_records.ExecutionState,
         "ExecutionMode": execution_records.ExecutionMode,
         "DownloadStatus": FileStatus,

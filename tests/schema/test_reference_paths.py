@@ -26,6 +26,8 @@ REFERENCES: dict[str, tuple[str, dict[str, Any]]] = {
     "RemovePlaylistEntriesInput.entryIds": ("", {"id": "list"}),
     "ReplayDeadLettersInput.ids": ("", {}),
     "SavePlayQueueInput.audioIds": ("Audio", {"index": 0}),
+    "WithdrawRowsInput.executionId": ("Execution", {"pipelineId": "pipeline", "reason": "wrong"}),
+    "WithdrawRowsInput.pipelineId": ("Pipeline", {"keys": [["a"]], "reason": "wrong"}),
 }
 """Each field of an input that names another object: the type of its global ids, and its input."""
 
@@ -52,7 +54,12 @@ async def listener(
         made = await make_playlist(ask, "mix", "one", "two")
         yield (
             ask,
-            {"list": made["id"], "song": made["audio"][0], "entry": made["entries"][0]},
+            {
+                "list": made["id"],
+                "song": made["audio"][0],
+                "entry": made["entries"][0],
+                "pipeline": await ask.make("/usa", "keeper"),
+            },
         )
 
 

@@ -592,6 +592,16 @@ export type Role =
   /** The caller can also grant, revoke and delete resources of the group, and create and delete groups. */
   | "ADMIN";
 
+/** The outputs that identify the rows that a pipeline keeps. Every output of such a pipeline has a key that does not begin with `_`. */
+export type RowsInput = {
+  /** The keys of the 1 to 8 outputs whose values identify a row. A later row with the same values replaces it. */
+  key: Array<string>;
+  /** The key of the output of the type TIMESTAMP that is the time of a row. */
+  time?: string | null | undefined;
+  /** The key of the output of the type STRING that is the path of a row's group: that of the pipeline's owner, or one below it. Without it rows belong to the owner. */
+  group?: string | null | undefined;
+};
+
 /** An action on a manifest run, as the history of the run records it. */
 export type RunAction =
   /** The run was entered in the manifest. */
@@ -710,6 +720,8 @@ export type TransformerInput = {
   parameters: Array<ParameterInput>;
   /** The formulas, 1 to 200. */
   transforms: Array<TransformInput>;
+  /** The identity of the rows, to keep them: they can then be listed, summed and corrected. Without it outputs are in files only. */
+  rows?: RowsInput | null | undefined;
 };
 
 /** The manifest run to stop skipping. */

@@ -48,6 +48,7 @@ from penstock.datastore.table.layout import (
     PLAYLIST_ENTRY,
     PLAYLIST_MEMBER,
     ROWS,
+    ROWS_PART,
     RUN_EVENT,
     RUN_LISTED,
     SERVICE,
@@ -78,7 +79,9 @@ _PARTS: dict[str, st.SearchStrategy[KeyPart]] = {
     "version": NUMBERS,
     "manifest": st.tuples(TEXTS, TEXTS),
     "list": st.sampled_from(["ALL", "NEW"]),
-    **dict.fromkeys(("version", "seq", "added", "shard", "revision", "step", "changed"), NUMBERS),
+    **dict.fromkeys(
+        ("version", "seq", "added", "shard", "revision", "step", "changed", "commit"), NUMBERS
+    ),
     "depth": NUMBERS,
     **dict.fromkeys(("pipeline", "digest", "stage", "state", "owner"), TEXTS),
     **dict.fromkeys(("seq", "shard", "due", "ended"), NUMBERS),
@@ -113,6 +116,7 @@ QUERIED = {
     IMPORT_FAILURE: "IJ:",
     EXECUTION_EVENT: "PEH:",
     EXECUTION_LISTED: "EL:",
+    ROWS_PART: "KR:",
     CHANGE: "CL:",
     HISTORY: "AT:",
     WORKER: "WK:",

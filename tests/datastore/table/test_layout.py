@@ -70,6 +70,8 @@ from penstock.datastore.table.layout import (
     PLAYLIST_ENTRY,
     PLAYLIST_MEMBER,
     REFERENCE_DATASET,
+    ROWS_HEAD,
+    ROWS_PART,
     RUN,
     RUN_EVENT,
     RUN_LISTED,
@@ -178,6 +180,8 @@ OWN = {"user": "ann", "audio": ID}
         (EXECUTION_EVENT, {"id": ID, "seq": 12}, f"PE:{ID}", "PEH:0000000012", None),
         (EXECUTION_COUNT, {"id": ID}, f"P:{ID}", "PEC", None),
         (EXECUTION_RESULT, {"id": ID, "digest": "d"}, f"P:{ID}", "PER:d", None),
+        (ROWS_HEAD, {"id": ID}, f"P:{ID}", "PKR", None),
+        (ROWS_PART, {"id": ID, "commit": 12}, f"KR:{ID}", "KR:0000000012", None),
         (
             EXECUTION_DUE,
             {"stage": "ready", "shard": 7, "due": 1660175720322, "id": ID},

@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "f045dafaf6ed476e21d3b3b76e44826a2950d0eb0867ea32fcf998eebd2b0e9c"
+STRUCTURE = "0221fe44c005a82e306afcbb4a53bf3f53846080ac5d06e03919142fda9eed8a"
 SMALL = '''
 """The fields that read data."""
 type Query {

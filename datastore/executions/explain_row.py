@@ -1,0 +1,101 @@
+"""Explanations of kept rows: their formulas run again, with what the execution had pinned."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+from penstock.datastore.access.access import Access
+from penstock.datastore.access.work import formula_units, load_units
+from penstock.datastore.datasets.table_cache import DatasetTableCache, PaidTables
+from penstock.datastore.errors import IllegalState, NotFound
+from penstock.datastore.evaluation.evaluator import ExplainedFormula, show_explanation
+from penstock.datastore.executions.access import require_full_view
+from penstock.datastore.executions.input_row import InputRow, find_input_row
+from penstock.datastore.executions.pinned_inputs import find_datasets, find_input, load_rows
+from penstock.datastore.executions.reading import ReadExecutions, find_plan
+from penstock.datastore.executions.records import Execution
+from penstock.datastore.kept_rows.records import KeptRow
+from penstock.datastore.objects.port import Files
+from penstock.formula.checking.check import Surroundings
+from penstock.formula.core.values import FormulaParameter, Scalar
+from penstock.formula.explain import explain
+from penstock.transform.plan import (
+    FormulaStep,
+    PinnedCalculations,
+    PinnedDatasets,
+    TransformPlan,
+)
+from penstock.transform.problems import InputRefused
+
+
+class ExplainedOutput(NamedTuple):
+    """An output of a row: its key, its formula, and how the formula comes to its value."""
+
+    key: str
+    formula: str
+    explained: ExplainedFormula
+
+
+class ExplainedRow(NamedTuple):
+    """The input of a row, and an explanation of each of its outputs."""
+
+    execution: Execution
+    input: InputRow
+    outputs: tuple[ExplainedOutput, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainRows:
+    """Explains rows to the caller, who must see everything that the formulas use."""
+
+    access: Access
+    files: Files
+    tables: DatasetTableCache
+
+    async def one(self, row: KeptRow) -> ExplainedRow:
+        """Explain a row in hand.
+
+        Raises NotPermitted if the formulas use what the caller does not see, NotFound if a file is
+        gone, IllegalState if a dataset was deleted, and RateLimited.
+        """
+        execution = (await ReadExecutions(self.access).one(row.execution_id)).execution
+        await require_full_view(self.access, execution)
+        plan = await find_plan(self.access.table, execution.id)
+        content = await find_input(self.files, execution)
+        if plan is None or content is None:
+            raise NotFound("The input of the row is gone.")
+        self.access.work.spend_more(load_units(content.size))
+        found = await find_input_row(self.files, execution, plan, row.number)
+        try:
+            datasets = await find_datasets(self.access.table, plan)
+            tables = PaidTables(self.tables, self.access.work)
+            data = await load_rows(datasets, self.files, tables)
+        except InputRefused as refused:
+            raise IllegalState(refused.problem.message, refused.problem.code) from None
+        outputs = await self._explain_steps(plan, PinnedDatasets(plan.datasets, data), found)
+        return ExplainedRow(execution, found, outputs)
+
+    async def _explain_steps(
+        self, plan: TransformPlan, datasets: PinnedDatasets, input: InputRow
+    ) -> tuple[ExplainedOutput, ...]:
+        parameters = tuple(FormulaParameter(c.key, c.type, c.required) for c in plan.columns)
+        library, earlier = PinnedCalculations(plan.calls), dict[str, Scalar]()
+        found: list[ExplainedOutput] = []
+        for step in plan.steps:
+            self.access.work.owe(formula_units(len(step.formula)))
+            keys = frozenset(earlier)
+            around = Surroundings(parameters, step.type, library, None, keys)
+            explained = partial(
+                explain, step.formula, around, input.entries, datasets, dict(earlier)
+            )
+            shown = await show_explanation(explained, self.access.work)
+            found.append(ExplainedOutput(step.name, step.formula, shown))
+            _remember(earlier, step, shown)
+        return tuple(found)
+
+
+def _remember(earlier: dict[str, Scalar], step: FormulaStep, shown: ExplainedFormula) -> None:
+    """Let later formulas read the output, as a run of the program does."""
+    if step.key is not None:
+        value = shown.value
+        earlier[step.key] = (shown.text or "") if isinstance(value, tuple) else value

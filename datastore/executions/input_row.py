@@ -1,0 +1,122 @@
+"""The input row of an output row, found by counting: rejected rows and blank lines have no output.
+
+Counts are those of `transform.csv_transform`.
+"""
+
+import asyncio
+from collections.abc import AsyncIterable, Sequence
+from decimal import Decimal
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from penstock.datastore.errors import NotFound
+from penstock.datastore.executions.files import errors_key, input_key
+from penstock.datastore.executions.records import Execution, ExecutionMode
+from penstock.datastore.objects.port import Files, regroup_blocks
+from penstock.transform.csv_records import RecordSplitter
+from penstock.transform.csv_transform import BLANK
+from penstock.transform.header import columns_by_heading, read_header, split_fields
+from penstock.transform.plan import TransformPlan
+
+BLOCK: Final = 256 * 1024
+_DECODER: Final = msgspec.json.Decoder(list[dict[str, Any]], float_hook=Decimal)
+
+
+class InputRow(NamedTuple):
+    """A row of an input: its number, counted from 1, and its entries by the keys of parameters."""
+
+    number: int
+    entries: dict[str, object]
+
+
+async def find_input_row(
+    files: Files, execution: Execution, plan: TransformPlan, number: int
+) -> InputRow:
+    """Find the input row of the output row with a number; NotFound if the files are gone."""
+    rejected = await read_rejected(files, execution)
+    data = files.read(input_key(execution))
+    found: InputRow | None
+    if execution.mode is ExecutionMode.INLINE:
+        text = b"".join([chunk async for chunk in data])
+        found = await asyncio.to_thread(_find_object, text, plan, rejected, number)
+    else:
+        finder = _RowFinder(plan, rejected, number)
+        found = await _find_record(finder, data)
+    if found is None:
+        raise NotFound("The input of the row is gone.")
+    return found
+
+
+async def read_rejected(files: Files, execution: Execution) -> frozenset[int]:
+    """The numbers of the rejected rows of an execution's input."""
+    splitter, found = RecordSplitter(), set[int]()
+
+    def read(block: bytes) -> None:
+        found.update(_row_numbers(splitter.feed(block)))
+
+    async for block in regroup_blocks(files.read(errors_key(execution)), BLOCK):
+        await asyncio.to_thread(read, block)
+    return frozenset(found | {*_row_numbers(splitter.finish())})
+
+
+def _row_numbers(records: Sequence[bytes]) -> list[int]:
+    """The first fields of the rows, without the heading."""
+    fields = (record.partition(b",")[0] for record in records)
+    return [int(field) for field in fields if field.isdigit()]
+
+
+async def _find_record(finder: "_RowFinder", data: AsyncIterable[bytes]) -> InputRow | None:
+    async for block in regroup_blocks(data, BLOCK):
+        if found := await asyncio.to_thread(finder.feed, block):
+            return found
+    return finder.finish()
+
+
+def _find_object(
+    data: bytes, plan: TransformPlan, rejected: frozenset[int], number: int
+) -> InputRow | None:
+    names = columns_by_heading(plan.columns)
+    left = number
+    for n, row in enumerate(_DECODER.decode(data), 1):
+        left -= n not in rejected
+        if not left:
+            keys = {name: plan.columns[names[name.strip()]].key for name in row}
+            return InputRow(n, {keys[name]: entry for name, entry in row.items()})
+    return None
+
+
+class _RowFinder:
+    """Finds the record of a CSV file from which the output row with a number was made."""
+
+    def __init__(self, plan: TransformPlan, rejected: frozenset[int], number: int) -> None:
+        self._plan = plan
+        self._rejected = rejected
+        self._left = number
+        self._splitter = RecordSplitter()
+        self._places: tuple[int, ...] | None = None
+        self._row = 0
+
+    def feed(self, data: bytes) -> InputRow | None:
+        return self._look_through(self._splitter.feed(data))
+
+    def finish(self) -> InputRow | None:
+        return self._look_through(self._splitter.finish())
+
+    def _look_through(self, records: Sequence[bytes]) -> InputRow | None:
+        for record in records:
+            if self._places is None:
+                self._places = read_header(record, self._plan.columns)
+                continue
+            self._row += 1
+            if record in BLANK or self._row in self._rejected:
+                continue
+            self._left -= 1
+            if not self._left:
+                return self._read(record, self._places)
+        return None
+
+    def _read(self, record: bytes, places: Sequence[int]) -> InputRow:
+        fields = split_fields(record.decode())
+        pairs = zip(self._plan.columns, places, strict=True)
+        return InputRow(self._row, {column.key: fields[place] for column, place in pairs})

@@ -1,0 +1,21 @@
+"""The program of a plan, which reads paths of groups as the datastore does."""
+
+from collections.abc import Mapping
+
+from penstock.datastore.errors import BadArgument
+from penstock.datastore.roles import parse_group_path
+from penstock.formula.core.datasets import DatasetRows
+from penstock.transform.plan import TransformPlan
+from penstock.transform.program import Program
+
+
+def compile_program(plan: TransformPlan, data: Mapping[str, DatasetRows]) -> Program:
+    """Compile a plan with the rows of its datasets; raises InputRefused as Program does."""
+    return Program(plan, data, _parse_group)
+
+
+def _parse_group(text: str) -> str:
+    try:
+        return parse_group_path(text)
+    except BadArgument as error:
+        raise ValueError(error.message) from None

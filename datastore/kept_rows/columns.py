@@ -1,0 +1,87 @@
+"""The columns of the files of kept rows, and the exact numbers in them.
+
+A file has a column of text for each output. The names of all other columns begin with `_`, with
+which no key of an output begins. A number that fits has three columns more for its whole part and
+18 digits of its fraction each, so that sums of them are exact.
+"""
+
+from collections.abc import Sequence
+from decimal import Context, Decimal
+from typing import Final, NamedTuple
+
+from penstock.datastore.kept_rows.engine import quote_name
+
+KEY: Final = "_key"
+ROW: Final = "_row"
+TIME: Final = "_time"
+GROUP: Final = "_group"
+EXECUTION: Final = "_execution"
+VERSION: Final = "_version"
+
+LIMB_DIGITS: Final = 18
+LIMBS: Final = 3
+WHOLE_DIGITS: Final = 37
+FRACTION_DIGITS: Final = LIMB_DIGITS * LIMBS
+_EXACT: Final = Context(prec=120)
+
+
+class NumberColumns(NamedTuple):
+    """The quoted names of the columns of an exact number: the whole part, then the fraction."""
+
+    whole: str
+    limbs: tuple[str, ...]
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        return (self.whole, *self.limbs)
+
+
+def number_columns(key: str) -> NumberColumns:
+    """The columns of the exact number of an output."""
+    names = tuple(quote_name(f"_fraction{n}:{key}") for n in range(1, LIMBS + 1))
+    return NumberColumns(quote_name(f"_whole:{key}"), names)
+
+
+def number_selection(key: str) -> list[str]:
+    """The expressions that split the text of an output's number; null where it is too long."""
+    text = quote_name(key)
+    whole, fraction = (f"split_part(ltrim({text}, '-'), '.', {n})" for n in (1, 2))
+    fits = f"length({whole}) <= {WHOLE_DIGITS} AND length({fraction}) <= {FRACTION_DIGITS}"
+    minus = f"starts_with({text}, '-')"
+    digits = f"rpad({fraction}, {FRACTION_DIGITS}, '0')"
+    columns = number_columns(key)
+    signed = f"CASE WHEN {minus} THEN '-' ELSE '' END"
+    found = [
+        f"CASE WHEN {fits} THEN CAST({signed} || {whole} AS DECIMAL(38, 0)) END AS {columns.whole}"
+    ]
+    for n, name in enumerate(columns.limbs):
+        part = f"substr({digits}, {1 + n * LIMB_DIGITS}, {LIMB_DIGITS})"
+        found.append(f"CASE WHEN {fits} THEN CAST({signed} || {part} AS BIGINT) END AS {name}")
+    return found
+
+
+def join_number(parts: Sequence[Decimal | int]) -> Decimal:
+    """The exact number of a whole part and the parts of its fraction, or of sums of them."""
+    total = Decimal(0)
+    for n, part in enumerate(parts):
+        total = _EXACT.add(total, _EXACT.scaleb(Decimal(part), -n * LIMB_DIGITS))
+    if total == total.to_integral_value(context=_EXACT):
+        return total.quantize(Decimal(1), context=_EXACT)
+    return total.normalize(_EXACT)
+
+
+def split_number(number: Decimal) -> list[Decimal] | None:
+    """The parts of an exact number, as the columns have them; None for one that does not fit."""
+    sign, digits, exponent = number.as_tuple()
+    if not isinstance(exponent, int):
+        return None
+    text = "".join(map(str, digits))
+    whole = text[: len(text) + exponent] if exponent < 0 else text + "0" * min(exponent, 99)
+    fraction = text.rjust(-exponent, "0")[exponent:] if exponent < 0 else ""
+    fraction = fraction.rstrip("0")
+    if len(whole) > WHOLE_DIGITS or len(fraction) > FRACTION_DIGITS:
+        return None
+    fraction = fraction.ljust(FRACTION_DIGITS, "0")
+    starts = range(0, FRACTION_DIGITS, LIMB_DIGITS)
+    parts = [whole or "0", *(fraction[n : n + LIMB_DIGITS] for n in starts)]
+    return [Decimal(part) * (-1 if sign else 1) for part in parts]

@@ -1,0 +1,76 @@
+"""Local copies of the files of kept rows, because the engine reads files of this machine only."""
+
+import asyncio
+from collections import Counter, OrderedDict
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+from penstock.datastore.kept_rows.engine import RowsEngine
+from penstock.datastore.kept_rows.records import RowsPart
+from penstock.datastore.objects.port import Files
+
+MOST_BYTES: Final = 4 * 2**30
+"""Bytes of copies that are kept beyond those in use."""
+
+READERS: Final = 8
+
+
+@dataclass(slots=True)
+class PartFiles:
+    """Copies of the most recently read files; what is being read is never removed.
+
+    A file never changes under its key, so that a copy never goes stale.
+    """
+
+    engine: RowsEngine
+    most_bytes: int = MOST_BYTES
+    _sizes: OrderedDict[Path, int] = field(default_factory=OrderedDict)
+    _in_use: Counter[Path] = field(default_factory=Counter)
+    _loading: dict[Path, asyncio.Lock] = field(default_factory=dict)
+    _readers: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(READERS))
+
+    @asynccontextmanager
+    async def open(self, files: Files, parts: Sequence[RowsPart]) -> AsyncIterator[list[Path]]:
+        """The paths of copies of the parts, which stay until the end of the block.
+
+        Raises NotFound if a file is gone, and Unavailable.
+        """
+        folder = self.engine.folder
+        paths = [folder / f"{sha256(one.file.encode()).hexdigest()}.parquet" for one in parts]
+        self._in_use.update(paths)
+        try:
+            pairs = zip(parts, paths, strict=True)
+            await asyncio.gather(*(self._load(files, part, path) for part, path in pairs))
+            yield paths
+        finally:
+            self._in_use.subtract(paths)
+            self._remove_oldest()
+
+    async def _load(self, files: Files, part: RowsPart, path: Path) -> None:
+        async with self._loading.setdefault(path, asyncio.Lock()), self._readers:
+            if path not in self._sizes:
+                await copy_to_disk(files, part.file, path)
+                self._sizes[path] = part.size
+            self._sizes.move_to_end(path)
+
+    def _remove_oldest(self) -> None:
+        total = sum(self._sizes.values())
+        for path in [one for one in self._sizes if not self._in_use[one]]:
+            if total <= self.most_bytes:
+                return
+            total -= self._sizes.pop(path)
+            self._loading.pop(path, None)
+            path.unlink(missing_ok=True)
+
+
+async def copy_to_disk(files: Files, key: str, path: Path) -> None:
+    """Copy a stored file to a local one; the local one appears as a whole."""
+    draft = path.with_suffix(".draft")
+    with await asyncio.to_thread(draft.open, "wb") as local:
+        async for chunk in files.read(key):
+            await asyncio.to_thread(local.write, chunk)
+    await asyncio.to_thread(draft.replace, path)

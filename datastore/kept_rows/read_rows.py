@@ -1,0 +1,125 @@
+"""Queries of single rows: a page of those that stand, and the versions of some of them."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any, Final
+
+from penstock.datastore.kept_rows.columns import EXECUTION, GROUP, KEY, ROW, TIME, VERSION
+from penstock.datastore.kept_rows.conditions import Condition, join_conditions
+from penstock.datastore.kept_rows.engine import Connection, quote_name
+from penstock.datastore.kept_rows.records import KeptRow, RowsPart, RowValue
+from penstock.datastore.kept_rows.snapshot import (
+    COMMIT,
+    WITHDRAWN,
+    RowSelection,
+    Snapshot,
+    order_of_keys,
+)
+from penstock.datastore.records import ValueType
+from penstock.datastore.table.pages import Window
+
+MAX_VERSIONS: Final = 200
+"""The latest versions of a row that can be listed."""
+
+_SYSTEM: Final = (KEY, ROW, TIME, GROUP, EXECUTION, VERSION, COMMIT, WITHDRAWN)
+
+
+def select_page(
+    connection: Connection, selection: RowSelection, after: str | None, window: Window
+) -> list[KeptRow]:
+    """Select rows that stand, by their keys, from behind the row with a hash on.
+
+    One more than the page holds, if there is one.
+    """
+    snapshot, backward = selection.snapshot, window.backward
+    order = order_of_keys(snapshot)
+    place = f"row({', '.join(order)})"
+    latest = snapshot.latest()
+    limits = list(selection.conditions)
+    if after is not None:
+        sign = "<" if backward else ">"
+        own = f"(SELECT {place} FROM {latest} WHERE {KEY} = ?)"
+        limits.append(Condition(f"{place} {sign} {own}", (after,)))
+    where = join_conditions(limits)
+    direction = " DESC" if backward else ""
+    sql = (
+        f"SELECT {_columns(snapshot)} FROM {latest} WHERE {where.sql} "
+        f"ORDER BY {', '.join(one + direction for one in order)} LIMIT {window.size + 1}"
+    )
+    return _read(connection, selection, sql, where.values)
+
+
+def select_versions(
+    connection: Connection, selection: RowSelection, digests: Sequence[str]
+) -> list[KeptRow]:
+    """Select the latest versions of rows with these hashes, newest first for each."""
+    snapshot = selection.snapshot
+    marks = ", ".join("?" for _ in digests)
+    chosen = Condition(f"{KEY} IN ({marks})", tuple(digests))
+    where = join_conditions([chosen, *selection.conditions])
+    sql = (
+        f"SELECT {_columns(snapshot)} FROM {snapshot.all_versions()} WHERE {where.sql} "
+        f"QUALIFY row_number() OVER (PARTITION BY {KEY} ORDER BY {COMMIT} DESC) <= {MAX_VERSIONS} "
+        f"ORDER BY {KEY}, {COMMIT} DESC"
+    )
+    return _read(connection, selection, sql, where.values)
+
+
+def _columns(snapshot: Snapshot) -> str:
+    return ", ".join([*_SYSTEM, *map(quote_name, snapshot.types)])
+
+
+def _read(
+    connection: Connection, selection: RowSelection, sql: str, values: Sequence[Any]
+) -> list[KeptRow]:
+    snapshot = selection.snapshot
+    parts = {one.commit: one for one in snapshot.parts}
+    made_by: dict[str | None, RowsPart] = {one.execution: one for one in snapshot.parts}
+    names = list(snapshot.types)
+    rows = connection.execute(sql, list(values)).fetchall()
+    return [_row_of(selection.pipeline, names, parts[row[6]], made_by, row) for row in rows]
+
+
+def _row_of(
+    pipeline: str,
+    names: Sequence[str],
+    part: RowsPart,
+    made_by: Mapping[str | None, RowsPart],
+    row: tuple[Any, ...],
+) -> KeptRow:
+    digest, number, time, group, execution, version, commit, withdrawn, *cells = row
+    texts = dict(zip(names, cells, strict=True))
+    types = made_by.get(execution, part).types
+    values = {key: _value_of(type, texts.get(key)) for key, type in types.items()}
+    return KeptRow(
+        pipeline_id=pipeline,
+        key=tuple(str(texts.get(key)) for key in part.key),
+        digest=digest,
+        values=values,
+        time=_instant(time),
+        group=group,
+        execution_id=execution,
+        pipeline_version=version,
+        number=number,
+        commit=commit,
+        at=part.at,
+        withdrawn=withdrawn,
+        reason=part.reason,
+    )
+
+
+def _value_of(type: ValueType, text: str | None) -> RowValue:
+    match type:
+        case _ if text is None:
+            return None
+        case ValueType.NUMBER | ValueType.TIMESTAMP:
+            return Decimal(text)
+        case ValueType.BOOLEAN:
+            return text == "true"
+        case _:
+            return text
+
+
+def _instant(time: datetime | None) -> datetime | None:
+    return None if time is None else time.replace(tzinfo=UTC)

@@ -1,0 +1,77 @@
+"""The records of kept rows: the head and the parts of a pipeline's rows, and single rows."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+from typing import TypeAlias
+
+import msgspec
+
+from penstock.datastore.records import StoredRecord, ValueType
+from penstock.datastore.roles import GroupPath
+
+RowValue: TypeAlias = str | Decimal | bool | None
+
+
+class PartKind(StrEnum):
+    """Whether the rows of a part are new versions of rows, or withdraw rows."""
+
+    ROWS = "rows"
+    WITHDRAWAL = "withdrawal"
+
+
+class RowsHead(StoredRecord, frozen=True, kw_only=True):
+    """The number of commits of a pipeline's rows; `at` is the time of the latest."""
+
+    commits: int = 0
+    at: str = ""
+
+
+class RowsPart(StoredRecord, frozen=True, kw_only=True):
+    """One commit of a pipeline's rows: a Parquet file under the key `file`.
+
+    `types` are the types of the outputs by key. `key` are the outputs that identify a row. `count`
+    is the number of rows, `size` that of bytes, `least` and `most` are the limits of their times.
+    Rows have the execution and the version of the pipeline that made them; a withdrawal has none of
+    its own, because its rows keep theirs. `by` is the user who withdrew, for a `reason`.
+    """
+
+    commit: int
+    kind: PartKind = PartKind.ROWS
+    file: str
+    types: dict[str, ValueType]
+    key: tuple[str, ...]
+    count: int
+    size: int
+    least: str | None = None
+    most: str | None = None
+    execution: str | None = None
+    version: int | None = None
+    at: str
+    by: str | None = None
+    reason: str | None = None
+
+
+class KeptRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One version of a row.
+
+    `key` is its identity as texts and `digest` a hash of it. `number` is the row's number in the
+    output of the execution, counted from 1. `commit` is the place of this version among the commits
+    of the pipeline's rows, `at` its time. A version that withdrew the row has the values of the one
+    before.
+    """
+
+    pipeline_id: str
+    key: tuple[str, ...]
+    digest: str
+    values: Mapping[str, RowValue]
+    time: datetime | None
+    group: GroupPath
+    execution_id: str
+    pipeline_version: int
+    number: int
+    commit: int
+    at: str
+    withdrawn: bool
+    reason: str | None = None

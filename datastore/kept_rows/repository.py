@@ -1,0 +1,192 @@
+"""The kept rows of pipelines for one caller: pages, histories, totals and withdrawals."""
+
+from asyncio import Lock, gather
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from typing import Final, NamedTuple, TypeVar
+
+from penstock.datastore.access.access import Access
+from penstock.datastore.access.work import load_units
+from penstock.datastore.clock import iso_timestamp
+from penstock.datastore.errors import InvalidCursor, NotFound, Unavailable
+from penstock.datastore.kept_rows.conditions import RowFilter, filter_conditions, scope_condition
+from penstock.datastore.kept_rows.engine import Connection
+from penstock.datastore.kept_rows.part_files import PartFiles
+from penstock.datastore.kept_rows.part_list import read_parts
+from penstock.datastore.kept_rows.read_rows import select_page, select_versions
+from penstock.datastore.kept_rows.read_totals import (
+    Total,
+    TotalsRequest,
+    check_request,
+    count_totals,
+    select_totals,
+)
+from penstock.datastore.kept_rows.records import KeptRow, RowsPart
+from penstock.datastore.kept_rows.snapshot import RowSelection, Snapshot
+from penstock.datastore.records import Pipeline
+from penstock.datastore.table.pages import Slice, Window
+
+T = TypeVar("T")
+
+QUERY_UNITS: Final = 100
+"""Units of a query besides those of the files: it takes a thread for some milliseconds."""
+
+PAID_SHARE: Final = 20
+"""Of so many bytes of files a query pays for one: an engine reads columns, not rows."""
+
+
+class RowPosition(NamedTuple):
+    """The place of a cursor: the commit of its snapshot, and a hash or a number."""
+
+    commit: int
+    rest: str
+
+    @classmethod
+    def parse(cls, text: str | None) -> "RowPosition | None":
+        if text is None:
+            return None
+        commit, separator, rest = text.partition(":")
+        if not separator or not commit.isdecimal() or not rest.isalnum() or not rest.isascii():
+            raise InvalidCursor
+        return cls(int(commit), rest)
+
+    def __str__(self) -> str:
+        return f"{self.commit}:{self.rest}"
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRows:
+    """The rows that pipelines keep, as far as the caller may see them.
+
+    Whoever sees a pipeline sees those of its rows whose group is one at which the caller has a
+    role, or below it.
+    """
+
+    access: Access
+    part_files: PartFiles
+    _snapshots: dict[str, Sequence[RowsPart]] = field(default_factory=dict)
+    _turns: Lock = field(default_factory=Lock)
+
+    async def page(self, pipeline: Pipeline, wanted: RowFilter, window: Window) -> Slice[KeptRow]:
+        """List the rows that stand, in the order of their keys.
+
+        All pages of a list show the same commit. Raises Invalid and RateLimited.
+        """
+        position = RowPosition.parse(window.after)
+        parts = await self._parts(pipeline.id, wanted.as_at, position)
+        if not parts:
+            return Slice((), more=False, reached=window.after)
+        async with self._open(parts) as snapshot:
+            selection = self._select(pipeline, snapshot, wanted)
+            after = None if position is None else position.rest
+            rows = await self._run(
+                partial(select_page, selection=selection, after=after, window=window)
+            )
+        commit = parts[-1].commit
+        placed = [(str(RowPosition(commit, row.digest)), row) for row in rows[: window.size]]
+        reached = placed[-1][0] if placed else window.after
+        entries = tuple(reversed(placed) if window.backward else placed)
+        return Slice(entries, more=len(rows) > window.size, reached=reached)
+
+    async def many_versions(self, keys: Sequence[tuple[str, str]]) -> list[list[KeptRow]]:
+        """The versions of rows by pipeline and hash, newest first; at most 200 of each.
+
+        The caller must see the pipelines. One query for each pipeline.
+        """
+        digests: dict[str, list[str]] = {}
+        for pipeline, digest in dict.fromkeys(keys):
+            digests.setdefault(pipeline, []).append(digest)
+        found = await gather(*(self._versions(*each) for each in digests.items()))
+        by_pipeline = dict(zip(digests, found, strict=True))
+        return [by_pipeline[pipeline].get(digest, []) for pipeline, digest in keys]
+
+    async def _versions(self, pipeline: str, digests: Sequence[str]) -> dict[str, list[KeptRow]]:
+        found: dict[str, list[KeptRow]] = {}
+        parts = await self._parts(pipeline, None, None)
+        if not parts:
+            return found
+        async with self._open(parts) as snapshot:
+            seen = [scope_condition(self.access.caller)]
+            selection = RowSelection(pipeline, snapshot, seen)
+            select = partial(select_versions, selection=selection, digests=digests)
+            for row in await self._run(select):
+                found.setdefault(row.digest, []).append(row)
+        return found
+
+    async def totals(
+        self, pipeline: Pipeline, wanted: RowFilter, totals: TotalsRequest, window: Window
+    ) -> Slice[Total]:
+        """List totals by time, then by outputs, over the rows that stand.
+
+        All pages of a list show the same commit. Raises Invalid, IllegalState and RateLimited.
+        """
+        position = RowPosition.parse(window.after)
+        parts = await self._parts(pipeline.id, wanted.as_at, position)
+        if not parts:
+            return Slice((), more=False, reached=window.after)
+        async with self._open(parts) as snapshot:
+            check_request(totals, snapshot)
+            selection = self._select(pipeline, snapshot, wanted)
+            place = _total_place(position)
+            if window.backward and position is None:
+                count = partial(count_totals, selection=selection, wanted=totals)
+                place = 1 + await self._run(count)
+            start = max(0, place - 1 - window.size) if window.backward else place
+            limit = place - 1 - start if window.backward else window.size + 1
+            select = partial(select_totals, selection=selection, wanted=totals)
+            found = await self._run(partial(select, offset=start, limit=limit))
+        commit = parts[-1].commit
+        placed = tuple(
+            (str(RowPosition(commit, str(start + n + 1))), total)
+            for n, total in enumerate(found[: window.size])
+        )
+        if window.backward:
+            return Slice(placed, more=start > 0, reached=placed[0][0] if placed else window.after)
+        reached = placed[-1][0] if placed else window.after
+        return Slice(placed, more=len(found) > window.size, reached=reached)
+
+    def _select(self, pipeline: Pipeline, snapshot: Snapshot, wanted: RowFilter) -> RowSelection:
+        """The rows of a filter in the caller's sight; raises Invalid."""
+        chosen = filter_conditions(wanted, snapshot.types, has_time=snapshot.has_time)
+        conditions = [scope_condition(self.access.caller), *chosen]
+        return RowSelection(pipeline.id, snapshot, conditions)
+
+    def forget(self, pipeline: str) -> None:
+        """Read the parts of a pipeline's rows anew, because one was added."""
+        self._snapshots.pop(pipeline, None)
+
+    async def _parts(
+        self, pipeline: str, as_at: datetime | None, position: RowPosition | None
+    ) -> Sequence[RowsPart]:
+        """The parts of the snapshot: as of a time, and as of the commit of a cursor."""
+        async with self._turns:
+            found = self._snapshots.get(pipeline)
+            if found is None:
+                found = self._snapshots[pipeline] = await read_parts(self.access.table, pipeline)
+        if as_at is not None:
+            found = [one for one in found if one.at <= iso_timestamp(as_at)]
+        return found if position is None else found[: position.commit]
+
+    @asynccontextmanager
+    async def _open(self, parts: Sequence[RowsPart]) -> AsyncIterator[Snapshot]:
+        size = sum(one.size for one in parts)
+        self.access.work.spend_more(QUERY_UNITS + load_units(size // PAID_SHARE))
+        try:
+            async with self.part_files.open(self.access.files, parts) as paths:
+                yield Snapshot(parts, paths)
+        except NotFound as missing:
+            raise Unavailable("A file of the rows is gone.") from missing
+
+    async def _run(self, work: Callable[[Connection], T]) -> T:
+        return await self.part_files.engine.run(work)
+
+
+def _total_place(position: RowPosition | None) -> int:
+    if position is None:
+        return 0
+    if not position.rest.isdecimal():
+        raise InvalidCursor
+    return int(position.rest)

@@ -1,0 +1,85 @@
+"""A snapshot: the rows of a pipeline as of one commit, as relations that queries select from."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from penstock.datastore.kept_rows.columns import KEY, number_columns
+from penstock.datastore.kept_rows.conditions import Condition
+from penstock.datastore.kept_rows.engine import quote_name, quote_text
+from penstock.datastore.kept_rows.records import PartKind, RowsPart
+from penstock.datastore.records import ValueType
+
+COMMIT: Final = "_commit"
+WITHDRAWN: Final = "_withdrawn"
+NUMBERS: Final = (ValueType.NUMBER, ValueType.TIMESTAMP)
+
+
+class Snapshot(NamedTuple):
+    """Parts up to one commit, and local copies of their files in the same order."""
+
+    parts: Sequence[RowsPart]
+    paths: Sequence[Path]
+
+    @property
+    def commit(self) -> int:
+        return self.parts[-1].commit
+
+    @property
+    def types(self) -> Mapping[str, ValueType]:
+        """The type of each output, as the latest part that has it says."""
+        return {key: type for one in self.parts for key, type in one.types.items()}
+
+    @property
+    def has_time(self) -> bool:
+        return any(one.least is not None for one in self.parts)
+
+    def all_versions(self) -> str:
+        """The relation of all versions of all rows, with the commit of each.
+
+        Numbers whose output has another type in some part are missing there.
+        """
+        files = ", ".join(quote_text(str(path)) for path in self.paths)
+        places = ", ".join(
+            f"({quote_text(str(path))}, {part.commit}, {part.kind is PartKind.WITHDRAWAL})"
+            for part, path in zip(self.parts, self.paths, strict=True)
+        )
+        return (
+            f"(SELECT files.* EXCLUDE (filename), {COMMIT}, {WITHDRAWN} FROM "
+            f"read_parquet([{files}], union_by_name = true, filename = true) AS files "
+            f"JOIN (VALUES {places}) AS places(filename, {COMMIT}, {WITHDRAWN}) "
+            "ON files.filename = places.filename)"
+        )
+
+    def latest(self) -> str:
+        """The relation of the rows that stand: the latest version of each, if not withdrawn."""
+        versions = self.all_versions()
+        if len(self.parts) == 1:
+            return f"(SELECT * FROM {versions} WHERE NOT {WITHDRAWN})"
+        newest = f"(SELECT {KEY}, max({COMMIT}) AS {COMMIT} FROM {versions} GROUP BY {KEY})"
+        return (
+            f"(SELECT versions.* FROM {versions} AS versions JOIN {newest} AS newest "
+            f"USING ({KEY}, {COMMIT}) WHERE NOT {WITHDRAWN})"
+        )
+
+    def has_number(self, output: str) -> bool:
+        return any(one.types.get(output) in NUMBERS for one in self.parts)
+
+
+class RowSelection(NamedTuple):
+    """Rows of a pipeline: a snapshot, and conditions that all of them fulfil."""
+
+    pipeline: str
+    snapshot: Snapshot
+    conditions: Sequence[Condition]
+
+
+def order_of_keys(snapshot: Snapshot) -> list[str]:
+    """The expressions by which rows are ordered: the outputs of their keys, then the hash."""
+    keys = {key: None for one in snapshot.parts for key in one.key}
+    found: list[str] = []
+    for key in keys:
+        if snapshot.has_number(key):
+            found += [f"coalesce({name}, 0)" for name in number_columns(key).all]
+        found.append(f"coalesce({quote_name(key)}, '')")
+    return [*found, KEY]

@@ -1,0 +1,167 @@
+"""Withdrawals: commits after which rows do not stand any more, until an execution makes them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from msgspec.structs import replace
+
+from penstock.datastore.access.access import Access
+from penstock.datastore.errors import (
+    FieldProblem,
+    IllegalState,
+    Invalid,
+    LimitExceeded,
+    NotFound,
+    NotPermitted,
+    Unavailable,
+)
+from penstock.datastore.kept_rows.columns import EXECUTION, GROUP, KEY
+from penstock.datastore.kept_rows.conditions import Condition, join_conditions, scope_condition
+from penstock.datastore.kept_rows.engine import Connection
+from penstock.datastore.kept_rows.part_files import PartFiles
+from penstock.datastore.kept_rows.part_list import RowsMoved, add_part, read_head, read_parts
+from penstock.datastore.kept_rows.records import RowsPart
+from penstock.datastore.kept_rows.snapshot import COMMIT, WITHDRAWN, Snapshot
+from penstock.datastore.kept_rows.write_part import PartWriter, key_digest
+from penstock.datastore.records import Pipeline, State
+from penstock.datastore.roles import GroupPath, Role
+from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
+from penstock.datastore.table.layout import PIPELINE
+from penstock.datastore.table.port import Check, Exists
+from penstock.datastore.text import multiline_problem
+
+MAX_KEYS: Final = 100
+MAX_REASON: Final = 1000
+
+
+CheckRows: TypeAlias = Callable[[Mapping[str, GroupPath]], None]
+"""Raises the reason why rows that stand, groups by hash, cannot be withdrawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class WithdrawRows:
+    """Withdraws rows for the caller, who must be a contributor at the groups of all of them."""
+
+    access: Access
+    part_files: PartFiles
+
+    async def by_keys(self, pipeline: Pipeline, keys: Sequence[Sequence[str]], reason: str) -> int:
+        """Withdraw the rows with these keys, all or none.
+
+        Raises NotFound with the positions of keys without a row in the caller's sight, and
+        NotPermitted for a group at which the caller is no contributor.
+        """
+        if not keys:
+            raise Invalid([FieldProblem(["keys"], "must not be empty")])
+        if len(keys) > MAX_KEYS:
+            raise LimitExceeded("keys of a withdrawal", MAX_KEYS, len(keys), ("keys",))
+        chosen = _keys_condition(keys)
+
+        def require_all(found: Mapping[str, GroupPath]) -> None:
+            missing = [n for n, digest in enumerate(digests) if digest not in found]
+            if missing:
+                raise NotFound.in_list("row", "keys", missing)
+
+        digests = await self._digests(keys)
+        return await self._withdraw(pipeline, chosen, reason, require_all)
+
+    async def by_execution(self, pipeline: Pipeline, execution: str, reason: str) -> int:
+        """Withdraw the rows that stand as an execution made them, all or none.
+
+        Raises NotFound if there are none in the caller's sight.
+        """
+
+        def require_some(found: Mapping[str, GroupPath]) -> None:
+            if not found:
+                raise NotFound("No row stands as this execution made it.", ("executionId",))
+
+        return await self._withdraw(
+            pipeline, Condition(f"{EXECUTION} = ?", (execution,)), reason, require_some
+        )
+
+    async def _withdraw(
+        self, pipeline: Pipeline, chosen: Condition, reason: str, check: CheckRows
+    ) -> int:
+        if not reason.strip():
+            raise Invalid([FieldProblem(["reason"], "must not be empty")])
+        if message := multiline_problem(reason, MAX_REASON):
+            raise Invalid([FieldProblem(["reason"], message)])
+        if pipeline.state is not State.ENABLED:
+            message = f"The pipeline is {pipeline.state.value}: its rows cannot be withdrawn."
+            raise IllegalState(message, pipeline.state.name)
+        async for _ in Attempts():
+            try:
+                return await self._attempt(pipeline, chosen, reason, check)
+            except RowsMoved:
+                continue
+            except StaleRead:
+                raise NotFound("There is no pipeline with this id.", ("pipelineId",)) from None
+        raise Unavailable("The rows are being written by many at once.")
+
+    async def _attempt(
+        self, pipeline: Pipeline, chosen: Condition, reason: str, check: CheckRows
+    ) -> int:
+        access = self.access
+        head = await read_head(access.table, pipeline.id)
+        parts = await read_parts(access.table, pipeline.id)
+        if len(parts) != head.commits:
+            raise RowsMoved
+        part = None
+        if parts:
+            part = await self._write(pipeline, parts, chosen, check)
+        if part is None:
+            check({})
+            raise RowsMoved
+        part, writes = add_part(
+            pipeline.id, head, replace(part, by=access.caller.user_id, reason=reason)
+        )
+        standing = Check(PIPELINE.latest.key(id=pipeline.id), Exists())
+        try:
+            await commit(access.table, [*writes, Write(standing)])
+        except (RowsMoved, StaleRead):
+            await access.files.delete(part.file)
+            raise
+        return part.count
+
+    async def _write(
+        self, pipeline: Pipeline, parts: Sequence[RowsPart], chosen: Condition, check: CheckRows
+    ) -> RowsPart | None:
+        async with self.part_files.open(self.access.files, parts) as paths:
+            snapshot = Snapshot(parts, paths)
+            visible = join_conditions([chosen, scope_condition(self.access.caller)])
+
+            def select_groups(connection: Connection) -> dict[str, GroupPath]:
+                sql = f"SELECT {KEY}, {GROUP} FROM {snapshot.latest()} WHERE {visible.sql}"
+                return dict(connection.execute(sql, list(visible.values)).fetchall())
+
+            found = await self.part_files.engine.run(select_groups)
+            check(found)
+            for group in sorted(set(found.values())):
+                if not self.access.caller.has_role(Role.CONTRIBUTOR, group):
+                    raise NotPermitted(f"This needs the role CONTRIBUTOR at {group}.")
+            writer = PartWriter(self.part_files.engine, self.access.files, self.access.clock)
+            sql = (
+                f"SELECT * EXCLUDE ({COMMIT}, {WITHDRAWN}) FROM {snapshot.latest()} "
+                f"WHERE {visible.sql}"
+            )
+            latest = next(one for one in reversed(parts))
+            like = replace(latest, types=dict(snapshot.types))
+            return await writer.write_selection(pipeline.id, sql, visible.values, like)
+
+    async def _digests(self, keys: Sequence[Sequence[str]]) -> list[str]:
+        def select(connection: Connection) -> list[str]:
+            found = []
+            for key in keys:
+                marks = ", ".join("?" for _ in key) or "''"
+                row = connection.execute(f"SELECT {key_digest(marks)}", list(key)).fetchone()
+                found.append(str(row[0]) if row else "")
+            return found
+
+        return await self.part_files.engine.run(select)
+
+
+def _keys_condition(keys: Sequence[Sequence[str]]) -> Condition:
+    digests = [key_digest(", ".join("?" for _ in key) or "''") for key in keys]
+    values = tuple(value for key in keys for value in key)
+    return Condition(f"{KEY} IN ({', '.join(digests)})", values)

@@ -1,0 +1,197 @@
+"""The part of an execution: its output becomes a Parquet file of rows with their identity."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+from uuid import uuid4
+
+from penstock.datastore.clock import Clock, iso_timestamp
+from penstock.datastore.kept_rows.columns import (
+    EXECUTION,
+    GROUP,
+    KEY,
+    ROW,
+    TIME,
+    VERSION,
+    number_selection,
+)
+from penstock.datastore.kept_rows.engine import Connection, RowsEngine, quote_name, quote_text
+from penstock.datastore.kept_rows.part_files import copy_to_disk
+from penstock.datastore.kept_rows.records import PartKind, RowsPart
+from penstock.datastore.objects.port import Chunks, Files
+from penstock.datastore.records import ValueType
+from penstock.transform.plan import TransformPlan
+from penstock.transform.problems import InputRefused, TransformCode
+from penstock.transform.row_identity import RowIdentity
+
+PARQUET: Final = "application/vnd.apache.parquet"
+CHUNK: Final = 1024 * 1024
+LONGEST_LINE: Final = 64 * 1024 * 1024
+NUMBERS: Final = (ValueType.NUMBER, ValueType.TIMESTAMP)
+
+
+class RowsOrigin(NamedTuple):
+    """The execution that made rows, and the file key of its part."""
+
+    pipeline: str
+    execution: str
+    version: int
+    name: str
+
+    @property
+    def file(self) -> str:
+        return part_key(self.pipeline, self.name)
+
+
+def part_key(pipeline: str, name: str) -> str:
+    """The key of a part's file: Hive-style, so that other engines find a pipeline's files."""
+    return f"{rows_folder(pipeline)}{name}.parquet"
+
+
+def rows_folder(pipeline: str) -> str:
+    return f"results/pipeline={pipeline}/"
+
+
+async def delete_parts_of(files: Files, pipeline: str, execution: str) -> None:
+    """Delete the files of parts of an execution, also those that no list names."""
+    while keys := await files.list(f"{rows_folder(pipeline)}{execution}-"):
+        for key in keys:
+            await files.delete(key)
+
+
+@dataclass(frozen=True, slots=True)
+class PartWriter:
+    """Writes parts; their list does not name them yet."""
+
+    engine: RowsEngine
+    files: Files
+    clock: Clock
+
+    async def write_output(
+        self, origin: RowsOrigin, plan: TransformPlan, identity: RowIdentity, output: str
+    ) -> RowsPart:
+        """Write the rows of an execution's output file as a part that is not numbered yet.
+
+        Raises InputRefused if two rows have the same key.
+        """
+        types = {step.name: ValueType(step.type.value) for step in plan.steps}
+        async with self._scratch() as (source, target):
+            await copy_to_disk(self.files, output, source)
+            sql = _output_selection(source, identity, types, origin)
+            facts = await self.engine.run(partial(_write_rows, sql, target))
+            await self.files.write(origin.file, read_local(target), content_type=PARQUET)
+        return RowsPart(
+            commit=0,
+            file=origin.file,
+            types=types,
+            key=tuple(plan.steps[place].name for place in identity.key),
+            execution=origin.execution,
+            version=origin.version,
+            at=self.clock.timestamp(),
+            **facts,
+        )
+
+    async def write_selection(
+        self, pipeline: str, sql: str, given: Sequence[Any], like: RowsPart
+    ) -> RowsPart | None:
+        """Write selected rows as a withdrawal of them; None if there are none."""
+        file = part_key(pipeline, f"withdrawal-{uuid4()}")
+        async with self._scratch() as (_, target):
+            facts = await self.engine.run(partial(_write_rows, sql, target, given=given))
+            if not facts["count"]:
+                return None
+            await self.files.write(file, read_local(target), content_type=PARQUET)
+        at = self.clock.timestamp()
+        withdrawn = PartKind.WITHDRAWAL
+        return RowsPart(
+            commit=0, kind=withdrawn, file=file, types=like.types, key=like.key, at=at, **facts
+        )
+
+    @asynccontextmanager
+    async def _scratch(self) -> AsyncIterator[tuple[Path, Path]]:
+        """Names of two local files, which are removed at the end of the block."""
+        stem = self.engine.folder / str(uuid4())
+        paths = stem.with_suffix(".csv"), stem.with_suffix(".parquet")
+        try:
+            yield paths
+        finally:
+            for path in (*paths, paths[0].with_suffix(".draft")):
+                path.unlink(missing_ok=True)
+
+
+async def read_local(path: Path) -> Chunks:
+    """Yield the bytes of a local file."""
+    with await asyncio.to_thread(path.open, "rb") as local:
+        while chunk := await asyncio.to_thread(local.read, CHUNK):
+            yield chunk
+
+
+def _output_selection(
+    source: Path, identity: RowIdentity, types: Mapping[str, ValueType], origin: RowsOrigin
+) -> str:
+    names = list(types)
+    columns = ", ".join(f"{quote_text(name)}: 'VARCHAR'" for name in names)
+    keys = ", ".join(quote_name(names[place]) for place in identity.key)
+    time = "CAST(NULL AS TIMESTAMP)"
+    if identity.time is not None:
+        milliseconds = f"CAST({quote_name(names[identity.time])} AS BIGINT)"
+        time = f"make_timestamp({milliseconds} * 1000)"
+    group = quote_text(identity.owner)
+    if identity.group is not None:
+        group = quote_name(names[identity.group])
+    selected = [
+        *map(quote_name, names),
+        *(one for name, type in types.items() if type in NUMBERS for one in number_selection(name)),
+        f"{key_digest(keys)} AS {KEY}",
+        f"row_number() OVER () AS {ROW}",
+        f"{time} AS {TIME}",
+        f"{group} AS {GROUP}",
+        f"{quote_text(origin.execution)} AS {EXECUTION}",
+        f"{origin.version} AS {VERSION}",
+    ]
+    read = (
+        f"read_csv({quote_text(str(source))}, header = true, auto_detect = false, "
+        f"columns = {{{columns}}}, delim = ',', quote = '\"', escape = '\"', "
+        f"new_line = '\\r\\n', max_line_size = {LONGEST_LINE})"
+    )
+    return f"SELECT {', '.join(selected)} FROM {read}"
+
+
+def key_digest(values: str) -> str:
+    """The expression of the hash of a key, whose values are expressions."""
+    return f"substr(sha256(CAST(to_json([{values}]) AS VARCHAR)), 1, 32)"
+
+
+def _write_rows(
+    sql: str, target: Path, connection: Connection, given: Sequence[Any] = ()
+) -> dict[str, Any]:
+    """Write the selected rows to a file; return the facts of the part about them."""
+    path = quote_text(str(target))
+    connection.execute(f"COPY ({sql}) TO {path} (FORMAT parquet, COMPRESSION zstd)", list(given))
+    written = f"read_parquet({path})"
+    twice = connection.execute(
+        f"SELECT min({ROW}), max({ROW}) FROM {written} GROUP BY {KEY} HAVING count(*) > 1 "
+        "ORDER BY 1 LIMIT 1"
+    ).fetchone()
+    if twice is not None:
+        message = f"rows {twice[0]} and {twice[1]} of the output have the same key"
+        raise InputRefused(TransformCode.DUPLICATE_KEY, message)
+    found = connection.execute(
+        f"SELECT count(*), min({TIME}), max({TIME}) FROM {written}"
+    ).fetchone()
+    count, least, most = found or (0, None, None)
+    return {
+        "count": count,
+        "size": target.stat().st_size,
+        "least": _stored_time(least),
+        "most": _stored_time(most),
+    }
+
+
+def _stored_time(moment: datetime | None) -> str | None:
+    return None if moment is None else iso_timestamp(moment.replace(tzinfo=UTC))

@@ -1,0 +1,83 @@
+"""The identity of the rows that a pipeline keeps: key, time and group, checked for each row."""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import msgspec
+
+from penstock.transform.problems import MAX_MESSAGE, TransformCode, TransformProblem
+
+MAX_KEY_VALUE: Final = 256
+"""Characters of one value of a key."""
+
+TIMES: Final = range(-62_135_596_800_000, 253_402_300_800_000)
+"""The years 1 to 9999, in epoch milliseconds."""
+
+_is_whole: Final = re.compile(r"-?[0-9]{1,15}").fullmatch
+
+
+class RowIdentity(msgspec.Struct, frozen=True):
+    """The positions of the outputs that make the key, the time and the group of a row.
+
+    Without a position a row has no time, or belongs to the `owner`, the group of the pipeline; no
+    row may belong to a group that is not the owner or below it.
+    """
+
+    key: tuple[int, ...]
+    time: int | None
+    group: int | None
+    owner: str
+
+
+class IdentityCheck:
+    """Checks the identity of rows, and writes their groups in one form.
+
+    `parse_group` returns the form in which paths of groups are compared, and raises ValueError for
+    a text that is no path.
+    """
+
+    __slots__ = ("_below", "_identity", "_names", "_parse_group")
+
+    def __init__(
+        self, identity: RowIdentity, names: Sequence[str], parse_group: Callable[[str], str]
+    ) -> None:
+        self._identity = identity
+        self._names = names
+        self._parse_group = parse_group
+        self._below = identity.owner.rstrip("/") + "/"
+
+    def problem_of(self, row: int, cells: list[str]) -> TransformProblem | None:
+        """The reason why a row of output cells cannot be kept; None if it can."""
+        for place in self._identity.key:
+            if not cells[place]:
+                message = "a row that is kept needs a value in each output of its key"
+                return self._problem(row, place, TransformCode.ROW_WITHOUT_KEY, message)
+            if len(cells[place]) > MAX_KEY_VALUE:
+                message = f"a value of a key has at most {MAX_KEY_VALUE} characters"
+                return self._problem(row, place, TransformCode.KEY_TOO_LONG, message)
+        return self._time_problem(row, cells) or self._group_problem(row, cells)
+
+    def _time_problem(self, row: int, cells: list[str]) -> TransformProblem | None:
+        place = self._identity.time
+        if place is None or (_is_whole(cells[place]) and int(cells[place]) in TIMES):
+            return None
+        message = "a row that is kept needs a time in the years 1 to 9999, of whole milliseconds"
+        return self._problem(row, place, TransformCode.ROW_WITHOUT_TIME, message)
+
+    def _group_problem(self, row: int, cells: list[str]) -> TransformProblem | None:
+        place = self._identity.group
+        if place is None:
+            return None
+        try:
+            group = self._parse_group(cells[place])
+        except ValueError as error:
+            return self._problem(row, place, TransformCode.GROUP_OUT_OF_REACH, str(error))
+        if group != self._identity.owner and not group.startswith(self._below):
+            message = f"the group of a row is {self._identity.owner} or below it, not {group}"
+            return self._problem(row, place, TransformCode.GROUP_OUT_OF_REACH, message)
+        cells[place] = group
+        return None
+
+    def _problem(self, row: int, place: int, code: TransformCode, message: str) -> TransformProblem:
+        return TransformProblem(row, self._names[place], code, message[:MAX_MESSAGE])
