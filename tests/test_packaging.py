@@ -30,7 +30,7 @@ SERVING = ROOT / "requirements" / "serving.txt"
 QUERY = {"query": "{ __typename }"}
 PAGE_TITLE = "<title>Penstock GraphiQL</title>"
 MOST_WHEEL_BYTES = 4_000_000
-MOST_ENVIRONMENT_BYTES = 130_000_000
+MOST_ENVIRONMENT_BYTES = 200_000_000
 PAGES = {f"penstock/server/{page}/dist/index.html" for page in ("graphiql", "console")}
 NO_PAGE = "The pages are not built: run `make pages`, then build again."
 

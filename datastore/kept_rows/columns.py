@@ -76,12 +76,12 @@ def split_number(number: Decimal) -> list[Decimal] | None:
     if not isinstance(exponent, int):
         return None
     text = "".join(map(str, digits))
-    whole = text[: len(text) + exponent] if exponent < 0 else text + "0" * min(exponent, 99)
-    fraction = text.rjust(-exponent, "0")[exponent:] if exponent < 0 else ""
-    fraction = fraction.rstrip("0")
+    text = text.rjust(1 - exponent, "0") if exponent < 0 else text + "0" * min(exponent, 99)
+    whole, fraction = (text[:exponent], text[exponent:]) if exponent < 0 else (text, "")
+    whole, fraction = whole.lstrip("0"), fraction.rstrip("0")
     if len(whole) > WHOLE_DIGITS or len(fraction) > FRACTION_DIGITS:
         return None
     fraction = fraction.ljust(FRACTION_DIGITS, "0")
     starts = range(0, FRACTION_DIGITS, LIMB_DIGITS)
     parts = [whole or "0", *(fraction[n : n + LIMB_DIGITS] for n in starts)]
-    return [Decimal(part) * (-1 if sign else 1) for part in parts]
+    return [Decimal(part).copy_negate() if sign else Decimal(part) for part in parts]

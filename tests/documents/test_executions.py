@@ -23,6 +23,7 @@ from penstock.datastore.executions.files import (
 from penstock.datastore.executions.group_listing import ExecutionOrder, GroupExecutions, TimeSpan
 from penstock.datastore.executions.listing import ExecutionFilter, first_id
 from penstock.datastore.executions.records import ExecutionState
+from penstock.datastore.kept_rows.conditions import RowFilter
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.objects.port import FileStatus
 from penstock.datastore.records import Pipeline
@@ -43,6 +44,7 @@ from tests.datastore.executions.sample_executions import (
     read_content,
     ready_execution,
 )
+from tests.datastore.kept_rows.plants import keep_plants, read_rows, read_sum, run_file
 from tests.support.sample_resources import USA, Watch, tags
 
 COUNTS = RowCounts(3, 2, 1, 43, 121)
@@ -303,3 +305,54 @@ async def test_get_a_url_of_an_output(world: Store, pipeline: Pipeline) -> None:
     await world.files.delete(output_key(over))
     assert (await downloads.one(over, FileKind.OUTPUT)).status is FileStatus.GONE
     assert (await downloads.one(over, FileKind.ERRORS)).status is FileStatus.READY
+
+
+async def keeper_of(world: Store) -> Pipeline:
+    """A pipeline whose rows are kept, a with 1 and b with 2."""
+    kept = await keep_plants(world)
+    await run_file(world, kept, a=1, b=2)
+    return kept
+
+
+async def test_list_the_rows_that_a_pipeline_keeps(world: Store, pipeline: Pipeline) -> None:
+    """list the rows that a pipeline keeps"""
+    kept, session = await keeper_of(world), anns(world)
+    page = await session.kept_rows.page(kept, RowFilter(), Window())
+    assert [row.key for _, row in page.entries] == [("a",), ("b",)]
+    assert session.units.calls == 1
+
+
+async def test_sum_the_rows_that_a_pipeline_keeps(world: Store, pipeline: Pipeline) -> None:
+    """sum the rows that a pipeline keeps"""
+    assert await read_sum(world, await keeper_of(world)) == "3"
+
+
+async def test_list_the_versions_of_kept_rows(world: Store, pipeline: Pipeline) -> None:
+    """list the versions of kept rows"""
+    kept, session = await keeper_of(world), anns(world)
+    await run_file(world, kept, b=7)
+    one, other = await read_rows(world, kept)
+    found = await session.kept_rows.many_versions([(kept.id, one.digest), (kept.id, other.digest)])
+    assert [[row.commit for row in each] for each in found] == [[1], [2, 1]]
+    assert session.units.calls == 1
+
+
+async def test_withdraw_kept_rows(world: Store, pipeline: Pipeline) -> None:
+    """withdraw kept rows"""
+    kept, session = await keeper_of(world), anns(world)
+    assert await session.row_withdrawals.by_keys(kept, [["a"]], "a broken meter") == 1
+    assert session.units.calls == 3
+    assert await read_sum(world, kept) == "2"
+
+
+async def test_explain_a_kept_row(world: Store, pipeline: Pipeline) -> None:
+    """explain a kept row"""
+    kept = await keep_plants(world)
+    await finished_execution(world, kept, b"plant,kwh\n\nx,none\n\na,1\r\nb,2\n")
+    _, row = await read_rows(world, kept)
+    found = await anns(world).executions.explaining.one(row)
+    assert (found.input.number, found.input.entries) == (5, {"plant": "b", "kwh": "2"})
+    assert [(one.key, one.explained.text) for one in found.outputs] == [
+        ("plant", "b"),
+        ("kwh", "2"),
+    ]

@@ -35,6 +35,7 @@ OWN_FACTS = (
     "WK",
     "U:",
     "PL:",
+    "KR:",
     "R:",
     "RC:",
     "RL:",
@@ -45,7 +46,7 @@ OWN_FACTS = (
 )
 """Key prefixes of receipts, API keys, jobs, quotas and the marker, from which no row is derived.
 
-Results (`PER:`) are also such rows.
+Results (`PER:`) and heads of kept rows (`PKR`) are also such rows.
 
 Audio libraries, runs and NGSI have their own checks.
 """
@@ -329,7 +330,9 @@ def _standing_rows(rows: Rows) -> Facts:
     return {
         key: facts
         for key, facts in standing.items()
-        if facts != {} and not key.pk.startswith(OWN_FACTS) and not key.sk.startswith("PER:")
+        if facts != {}
+        and not key.pk.startswith(OWN_FACTS)
+        and not key.sk.startswith(("PER:", "PKR"))
         if key.sk != "PEC" or "count" in facts or Key(key.pk, LATEST["P"]) not in rows
     }
 

@@ -11,9 +11,9 @@ from tests.schema.kept_rows.energy import (
     list_rows,
     list_totals,
     meter,
-    run_rows,
     read_energy,
     read_sums,
+    run_rows,
 )
 from tests.support.consistency_check import contents
 from tests.support.graphql_client import ROOT, Ask, as_caller
