@@ -3,9 +3,9 @@
 Counts are those of `transform.csv_transform`.
 """
 
-import asyncio
 from collections.abc import AsyncIterable, Sequence
 from decimal import Decimal
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -13,6 +13,7 @@ import msgspec
 from penstock.datastore.errors import NotFound
 from penstock.datastore.executions.files import errors_key, input_key
 from penstock.datastore.executions.records import Execution, ExecutionMode
+from penstock.datastore.formulas.threads import run_in_formula_thread
 from penstock.datastore.objects.port import Files, regroup_blocks
 from penstock.transform.csv_records import RecordSplitter
 from penstock.transform.csv_transform import BLANK
@@ -39,7 +40,7 @@ async def find_input_row(
     found: InputRow | None
     if execution.mode is ExecutionMode.INLINE:
         text = b"".join([chunk async for chunk in data])
-        found = await asyncio.to_thread(_find_object, text, plan, rejected, number)
+        found = await run_in_formula_thread(partial(_find_object, text, plan, rejected, number))
     else:
         finder = _RowFinder(plan, rejected, number)
         found = await _find_record(finder, data)
@@ -56,7 +57,7 @@ async def read_rejected(files: Files, execution: Execution) -> frozenset[int]:
         found.update(_row_numbers(splitter.feed(block)))
 
     async for block in regroup_blocks(files.read(errors_key(execution)), BLOCK):
-        await asyncio.to_thread(read, block)
+        await run_in_formula_thread(partial(read, block))
     return frozenset(found | {*_row_numbers(splitter.finish())})
 
 
@@ -68,7 +69,7 @@ def _row_numbers(records: Sequence[bytes]) -> list[int]:
 
 async def _find_record(finder: "_RowFinder", data: AsyncIterable[bytes]) -> InputRow | None:
     async for block in regroup_blocks(data, BLOCK):
-        if found := await asyncio.to_thread(finder.feed, block):
+        if found := await run_in_formula_thread(partial(finder.feed, block)):
             return found
     return finder.finish()
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -71,6 +71,7 @@ async def copy_to_disk(files: Files, key: str, path: Path) -> None:
     """Copy a stored file to a local one; the local one appears as a whole."""
     draft = path.with_suffix(".draft")
     with await asyncio.to_thread(draft.open, "wb") as local:
-        async for chunk in files.read(key):
-            await asyncio.to_thread(local.write, chunk)
+        async with aclosing(files.read(key)) as chunks:
+            async for chunk in chunks:
+                await asyncio.to_thread(local.write, chunk)
     await asyncio.to_thread(draft.replace, path)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -84,7 +84,7 @@ class PartWriter:
             await copy_to_disk(self.files, output, source)
             sql = _output_selection(source, identity, types, origin)
             facts = await self.engine.run(partial(_write_rows, sql, target))
-            await self.files.write(origin.file, read_local(target), content_type=PARQUET)
+            await self._store(origin.file, target)
         return RowsPart(
             commit=0,
             file=origin.file,
@@ -105,12 +105,16 @@ class PartWriter:
             facts = await self.engine.run(partial(_write_rows, sql, target, given=given))
             if not facts["count"]:
                 return None
-            await self.files.write(file, read_local(target), content_type=PARQUET)
+            await self._store(file, target)
         at = self.clock.timestamp()
         withdrawn = PartKind.WITHDRAWAL
         return RowsPart(
             commit=0, kind=withdrawn, file=file, types=like.types, key=like.key, at=at, **facts
         )
+
+    async def _store(self, key: str, local: Path) -> None:
+        async with aclosing(read_local(local)) as chunks:
+            await self.files.write(key, chunks, content_type=PARQUET)
 
     @asynccontextmanager
     async def _scratch(self) -> AsyncIterator[tuple[Path, Path]]:
