@@ -17,6 +17,7 @@ from penstock.datastore.table.pages import walk_pages
 from penstock.server.samples.calculations import sample_calculations
 from penstock.server.samples.catalogue import GROUPS, SampleResource, sample_pipelines
 from penstock.server.samples.datasets import SampleDataset, sample_datasets
+from penstock.server.samples.kept_rows import seed_kept_rows
 from penstock.server.samples.manifest_runs import purge_runs, seed_runs
 
 SEEDER = Caller("penstock-seed", {ROOT: Role.ADMIN}, ROOT)
@@ -53,6 +54,7 @@ async def seed(store: Store, size: int, progress: Progress) -> SeedCounts:
     for calculation in sample_calculations():
         await _create_resource(session.calculations, calculation)
     await seed_runs(session)
+    await seed_kept_rows(store, session)
     queue = sample_pipelines(size)
 
     async def worker() -> None:
@@ -84,6 +86,8 @@ async def purge(store: Store, progress: Progress) -> int:
         async for resource in _seeded_resources(repository):
             await repository.deleting.delete(resource.id)
     await purge_runs(session)
+    # A pipeline is gone after its executions and the rows that it keeps.
+    await store.finish_deletes()
     for group in reversed(GROUPS):
         await _delete_group(session, group)
     return deleted

@@ -33,7 +33,7 @@ def test_a_seeded_store_is_exported_imported_and_recounted(
     exported = answer(capsys, "export", archive, "--data-dir", "a")
     assert exported.pop("archive") == str(archive)
     assert exported["rows"] > 100
-    assert (exported["samples"], exported["files"]) == (0, 13)
+    assert (exported["samples"], exported["files"]) == (0, 22)
     assert not (archive / "snapshot").exists()
     imported = answer(capsys, "import", archive, "--data-dir", "b")
     assert imported == {**exported, "differences": []}

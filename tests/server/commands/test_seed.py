@@ -57,7 +57,7 @@ def test_seeding_twice_makes_nothing_the_second_time_and_purging_leaves_nothing(
     assert seed_by_command(tmp_path, capsys, "--size", "20") == {"created": 0, "found": 20}
     assert asyncio.run(raw(tmp_path)) == filled
     assert seed_by_command(tmp_path, capsys, "--size", "30") == {"created": 10, "found": 20}
-    assert seed_by_command(tmp_path, capsys, "--purge") == {"deleted": 30}
+    assert seed_by_command(tmp_path, capsys, "--purge") == {"deleted": 31}
     left = asyncio.run(raw(tmp_path))
     assert [key for key in left if key.sk not in {"G:/", "SM"}] == []
     assert seed_by_command(tmp_path, capsys, "--purge") == {"deleted": 0}
@@ -78,8 +78,8 @@ async def test_what_others_made_stays_when_the_samples_go(store: Store, ask: Ask
     before = await contents(store.table)
     await seed(store, 25, ignore_progress)
     seeded = await ask.names("/", below=True)
-    assert len(seeded) == 26
-    assert await purge(store, ignore_progress) == 25
+    assert len(seeded) == 27
+    assert await purge(store, ignore_progress) == 26
     assert counting(await contents(store.table)) == counting(before)
     await ask(
         "mutation($i: DeletePipelineInput!) { deletePipeline(input: $i) { __typename } }",
@@ -92,7 +92,7 @@ async def test_what_others_made_stays_when_the_samples_go(store: Store, ask: Ask
         },
     )
     await seed(store, 3, ignore_progress)
-    assert await purge(store, ignore_progress) == 3
+    assert await purge(store, ignore_progress) == 4
     kept = (await ask('{ group(path: "/") { children { nodes { path } } } }')).value
     assert kept["children"]["nodes"] == [{"path": mine}]
     assert await faults(store.table) == []

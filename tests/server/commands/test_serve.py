@@ -191,7 +191,8 @@ def test_servers_that_start_on_an_empty_directory_at_once_fill_it_once(tmp_path:
         client(second, data_dir, "/=admin") as one,
     ):
         found = names(one)
-        assert len(found) == len({*found}) == DEFAULT_SIZE
+        # One more keeps its rows.
+        assert len(found) == len({*found}) == DEFAULT_SIZE + 1
         assert "sap:emissions:pipeline" in found
         assert [first.end(), second.end(signal.SIGTERM)] == [0, 0]
 
