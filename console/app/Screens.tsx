@@ -6,6 +6,7 @@ import { Shell } from "./Shell";
 
 const Catalogue = lazy(() => import("../screens/catalogue/Catalogue"));
 const Pipeline = lazy(() => import("../screens/pipeline/Pipeline"));
+const Rows = lazy(() => import("../screens/rows/Rows"));
 const RunFile = lazy(() => import("../screens/run-file/RunFile"));
 const Executions = lazy(() => import("../screens/executions/Executions"));
 const Execution = lazy(() => import("../screens/execution/Execution"));
@@ -26,6 +27,7 @@ function paths(): readonly (readonly [string, (id: string) => ReactNode])[] {
     ["/datasets", () => <Catalogue kind="REFERENCE_DATASET" />],
     ["/pipelines/:id", (id) => <Pipeline id={id} />],
     ["/pipelines/:id/run", (id) => <RunFile id={id} />],
+    ["/pipelines/:id/rows", (id) => <Rows id={id} />],
     ["/calculations/:id", (id) => <Calculation id={id} />],
     ["/datasets/:id", (id) => <Dataset id={id} />],
     ["/executions", () => <Executions />],

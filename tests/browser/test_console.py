@@ -325,6 +325,7 @@ PICTURES = {
     "console-executions": "/executions?group=%2F",
     "console-execution": None,
     "console-pipeline": None,
+    "console-rows": None,
 }
 
 
@@ -337,6 +338,7 @@ async def test_the_pictures_of_the_first_screens_are_current(visit: Visit, tmp_p
         **PICTURES,
         "console-execution": path_of("executions", execution),
         "console-pipeline": path_of("pipelines", id),
+        "console-rows": path_of("pipelines", await pipeline_id(page, "energy:monthly"), "/rows"),
     }
     folder = Path(os.environ.get("PICTURES", tmp_path))
     for name, path in paths.items():

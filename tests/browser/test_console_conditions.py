@@ -44,6 +44,7 @@ LISTS = ("/", "/calculations", "/datasets", "/executions?group=%2F")
 async def paths_of_all_screens(page: Page) -> tuple[str, ...]:
     """Return the paths of every screen, those about one thing with a thing of the sample."""
     pipeline = await pipeline_id(page)
+    keeper = await pipeline_id(page, "energy:monthly")
     execution = await run_rows(page, rows=2)
     query = "{ calculations(first: 1, includeChildGroups: true) { nodes { id } } }"
     (calculation,) = (await ask(page, query))["nodes"]
@@ -54,6 +55,8 @@ async def paths_of_all_screens(page: Page) -> tuple[str, ...]:
         *LISTS,
         *(path_of("pipelines", pipeline, f"?tab={tab}") for tab in tabs),
         path_of("pipelines", pipeline, "/run"),
+        path_of("pipelines", pipeline, "/rows"),
+        path_of("pipelines", keeper, "/rows"),
         path_of("executions", execution),
         path_of("calculations", calculation["id"]),
         path_of("datasets", dataset["id"]),

@@ -27,7 +27,7 @@ import type {
 } from "./types";
 
 export const EditedPipeline: Operation<EditedPipelineQuery, EditedPipelineQueryVariables> = {
-  id: "fb11d98bb0a138cfd887751bf0ebb9d35316c086c320b7dd71e0e05e51f044a8",
+  id: "33880d2221f61aca2303368e437b9e62c502a6528e58dc0f15a025ba371fd600",
   name: "EditedPipeline",
 };
 export const EditedCalculation: Operation<EditedCalculationQuery, EditedCalculationQueryVariables> =

@@ -19,7 +19,7 @@ import type {
 } from "./types";
 
 export const PipelineDetails: Operation<PipelineDetailsQuery, PipelineDetailsQueryVariables> = {
-  id: "4b806fc8c9b791f36cb0442f1b55c1944fd73fb34394d2f2bdfdc64e2580f313",
+  id: "f6846ea1db83bd3a14f08b249fef86b404706d0987c12264f9e149e4e2105d54",
   name: "PipelineDetails",
 };
 export const PipelineVersions: Operation<PipelineVersionsQuery, PipelineVersionsQueryVariables> = {

@@ -13,7 +13,7 @@ import type {
 } from "./types";
 
 export const RunnablePipeline: Operation<RunnablePipelineQuery, RunnablePipelineQueryVariables> = {
-  id: "6c600e09f3d2b7ece71183217707604e584ca0382caaa6dd312cf05adbb1963a",
+  id: "cb26b9c2786cfbed4fdb8705b2398d6234eaab603544b4f70327ec2bb4aa50cb",
   name: "RunnablePipeline",
 };
 export const CreateExecution: Operation<CreateExecutionMutation, CreateExecutionMutationVariables> =

@@ -303,6 +303,21 @@ export type EvaluatePipelineInput = {
   rows: Array<unknown>;
 };
 
+/** The length of the times that totals are made of, by the clock of a zone. */
+export type Every =
+  /** An hour each. */
+  | "HOUR"
+  /** A day each. */
+  | "DAY"
+  /** A week each, from Monday on. */
+  | "WEEK"
+  /** A month each. */
+  | "MONTH"
+  /** A quarter of a year each. */
+  | "QUARTER"
+  /** A year each. */
+  | "YEAR";
+
 /** The kind of an event in the history of an execution. */
 export type ExecutionHappening =
   /** The execution was created. */
@@ -425,6 +440,29 @@ export type ListChange =
   | "REMOVED"
   /** Read the list now, because the events tell of later changes only. It is the first event, and comes again where the client read too slowly or resumed too late. */
   | "RESET";
+
+/** A function of the values of an output, which leaves out null. */
+export type MeasureFunction =
+  /** The exact sum of the numbers. */
+  | "SUM"
+  /** The number of the values. */
+  | "COUNT"
+  /** The smallest number. */
+  | "MIN"
+  /** The largest number. */
+  | "MAX"
+  /** The exact sum divided by the number of the values, to 34 digits. */
+  | "AVG";
+
+/** A function of the values of one output. */
+export type MeasureInput = {
+  /** The key of the output. */
+  output: string;
+  /** The function of its values. */
+  function: MeasureFunction;
+  /** The name of the result; `<function>_<output>` in small letters if left out. */
+  as?: string | null | undefined;
+};
 
 /** The entries of a playlist to move, and their new position. */
 export type MovePlaylistEntriesInput = {
@@ -591,6 +629,20 @@ export type Role =
   | "CONTRIBUTOR"
   /** The caller can also grant, revoke and delete resources of the group, and create and delete groups. */
   | "ADMIN";
+
+/** A condition on one output of a row. All comparisons that are given must hold; a row without a value fulfils none. */
+export type RowConditionInput = {
+  /** The key of the output. */
+  output: string;
+  /** The value that it has: a text, a number or a truth value. */
+  eq?: unknown;
+  /** Values of which it has one, at most 100. */
+  in?: Array<unknown> | null | undefined;
+  /** The value from which on it lies, inclusive. */
+  gte?: unknown;
+  /** The value below which it lies, exclusive. */
+  lt?: unknown;
+};
 
 /** The outputs that identify the rows that a pipeline keeps. Every output of such a pipeline has a key that does not begin with `_`. */
 export type RowsInput = {
@@ -790,6 +842,18 @@ export type ValueType =
   | "BOOLEAN"
   /** A point in time, as text. */
   | "TIMESTAMP";
+
+/** The rows to withdraw, and the reason. Give either `keys` or `executionId`. */
+export type WithdrawRowsInput = {
+  /** The global id of the pipeline. */
+  pipelineId: string;
+  /** The keys of the rows: for each row the values that identify it, as `key` of a row has them. At most 100 rows. */
+  keys?: Array<Array<string>> | null | undefined;
+  /** The global id of an execution: all rows are withdrawn that stand as it made them. Rows that a later execution corrected stay. */
+  executionId?: string | null | undefined;
+  /** The reason of the withdrawal, in 1 to 1000 characters. */
+  reason: string;
+};
 
 /** The kind of process that runs executions. */
 export type WorkerKind =
@@ -1446,6 +1510,7 @@ export type EditedPipelineQuery = {
           type: ValueType;
         }>;
       }>;
+      rows: { key: Array<string>; time: string | null; group: string | null } | null;
     };
   } | null;
 };
@@ -2420,6 +2485,7 @@ export type TransformerFactsFragment = {
       type: ValueType;
     }>;
   }>;
+  rows: { key: Array<string>; time: string | null; group: string | null } | null;
 };
 
 export type PipelineDetailsQueryVariables = Exact<{
@@ -2461,6 +2527,7 @@ export type PipelineDetailsQuery = {
           type: ValueType;
         }>;
       }>;
+      rows: { key: Array<string>; time: string | null; group: string | null } | null;
     };
   } | null;
 };
@@ -2572,6 +2639,209 @@ export type PipelineExecutionsQuery = {
   } | null;
 };
 
+export type KeptRowsQueryVariables = Exact<{
+  id: string;
+  group?: string | null | undefined;
+  from?: string | null | undefined;
+  to?: string | null | undefined;
+  where?: Array<RowConditionInput> | RowConditionInput | null | undefined;
+  asAt?: string | null | undefined;
+  after?: string | null | undefined;
+}>;
+
+export type KeptRowsQuery = {
+  pipeline: {
+    id: string;
+    rows: {
+      nodes: Array<{
+        id: string;
+        key: Array<string>;
+        values: unknown;
+        time: string | null;
+        group: string;
+        withdrawn: boolean;
+        execution: { id: string };
+      }>;
+      pageInfo: { hasNextPage: boolean; endCursor: string | null };
+    };
+  } | null;
+};
+
+export type RowTotalsQueryVariables = Exact<{
+  id: string;
+  group?: string | null | undefined;
+  from?: string | null | undefined;
+  to?: string | null | undefined;
+  asAt?: string | null | undefined;
+  every?: Every | null | undefined;
+  by?: Array<string> | string | null | undefined;
+  measures: Array<MeasureInput> | MeasureInput;
+}>;
+
+export type RowTotalsQuery = {
+  pipeline: {
+    id: string;
+    totals: {
+      nodes: Array<{
+        start: string | null;
+        end: string | null;
+        rows: number;
+        by: Array<{ output: string; value: string | null }>;
+        measures: Array<{ name: string; value: string | null }>;
+      }>;
+      pageInfo: { hasNextPage: boolean; endCursor: string | null };
+    };
+  } | null;
+};
+
+export type RowPipelineQueryVariables = Exact<{
+  id: string;
+}>;
+
+export type RowPipelineQuery = {
+  pipeline: {
+    id: string;
+    name: string;
+    owner: string;
+    transformer: {
+      parameters: Array<{
+        index: number;
+        key: string;
+        label: string | null;
+        description: string | null;
+        type: ValueType;
+        required: boolean;
+      }>;
+      transforms: Array<{
+        index: number;
+        formula: string;
+        outputs: Array<{
+          index: number;
+          key: string | null;
+          label: string | null;
+          description: string | null;
+          type: ValueType;
+        }>;
+      }>;
+      rows: { key: Array<string>; time: string | null; group: string | null } | null;
+    };
+  } | null;
+};
+
+export type RowHistoryQueryVariables = Exact<{
+  id: string;
+}>;
+
+export type RowHistoryQuery = {
+  node:
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | {
+        id: string;
+        history: {
+          nodes: Array<{
+            id: string;
+            values: unknown;
+            at: string;
+            withdrawn: boolean;
+            reason: string | null;
+            pipelineVersion: number;
+            execution: { id: string; createdBy: string };
+          }>;
+        };
+      }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | null;
+};
+
+export type RowExplanationQueryVariables = Exact<{
+  id: string;
+}>;
+
+export type RowExplanationQuery = {
+  node:
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | {
+        id: string;
+        explanation: {
+          row: number;
+          input: unknown;
+          outputs: Array<{
+            key: string;
+            formula: string;
+            explanation: {
+              value: { type: FormulaValueType; text: string | null };
+              error: { message: string } | null;
+              parts: Array<{
+                depth: number;
+                parent: number | null;
+                called: boolean;
+                text: string;
+                evaluated: boolean;
+                value: { type: FormulaValueType; text: string | null } | null;
+              }>;
+            };
+          }>;
+        };
+      }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | null;
+};
+
+export type WithdrawRowMutationVariables = Exact<{
+  input: WithdrawRowsInput;
+}>;
+
+export type WithdrawRowMutation = {
+  withdrawRows:
+    | { __typename: "WithdrawRowsPayload"; count: number }
+    | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "NotPermitted"; message: string; code: ErrorCode; path: Array<string> | null }
+    | {
+        __typename: "ValidationProblem";
+        message: string;
+        code: ErrorCode;
+        path: Array<string> | null;
+        problems: Array<{
+          path: Array<string>;
+          message: string;
+          code: string | null;
+          line: number | null;
+          column: number | null;
+          excerpt: string | null;
+        }>;
+      }
+    | { __typename: "LimitExceeded"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "IllegalState"; message: string; code: ErrorCode; path: Array<string> | null };
+};
+
 export type RunnablePipelineQueryVariables = Exact<{
   id: string;
 }>;
@@ -2603,6 +2873,7 @@ export type RunnablePipelineQuery = {
           type: ValueType;
         }>;
       }>;
+      rows: { key: Array<string>; time: string | null; group: string | null } | null;
     };
   } | null;
 };

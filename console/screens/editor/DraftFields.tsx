@@ -15,6 +15,7 @@ import {
   NEW_PARAMETER,
 } from "./draft";
 import { FormulaField } from "./FormulaField";
+import { RowsFields } from "./RowsFields";
 
 const TYPES: readonly ValueType[] = ["NUMBER", "STRING", "BOOLEAN", "TIMESTAMP"];
 const STATES: readonly State[] = ["ENABLED", "FROZEN", "DISABLED"];
@@ -127,6 +128,13 @@ export function DraftFields({ kind, draft, problems, onChange }: DraftFieldsProp
             <Plus size={16} aria-hidden /> Transform
           </button>
         </p>
+      ) : null}
+      {kind === "pipeline" ? (
+        <RowsFields
+          draft={draft}
+          wrong={problems.find(({ path }) => path.includes("rows"))?.message}
+          onChange={onChange}
+        />
       ) : null}
     </>
   );

@@ -3,6 +3,7 @@ import type {
   EditedPipelineQuery,
   OutputInput,
   ParameterInput,
+  RowsInput,
   State,
   TagInput,
   ValueType,
@@ -41,6 +42,8 @@ export interface Draft {
   readonly tags: readonly TagInput[];
   readonly parameters: readonly DraftParameter[];
   readonly formulas: readonly DraftFormula[];
+  /** The outputs that identify the rows that a pipeline keeps. */
+  readonly rows: RowsInput | null;
   /** The version that was read; null for a new one. */
   readonly version: number | null;
 }
@@ -68,6 +71,7 @@ export function newDraft(group: string): Draft {
     tags: [],
     parameters: [NEW_PARAMETER],
     formulas: [NEW_FORMULA],
+    rows: null,
     version: null,
   };
 }
@@ -87,7 +91,7 @@ const named = ({ key, label, description, type }: Named) => ({
 });
 
 export function draftOfPipeline(read: NonNullable<EditedPipelineQuery["pipeline"]>): Draft {
-  const { parameters, transforms } = read.transformer;
+  const { parameters, transforms, rows } = read.transformer;
   return {
     name: read.name,
     group: read.owner,
@@ -97,6 +101,7 @@ export function draftOfPipeline(read: NonNullable<EditedPipelineQuery["pipeline"
     tags: read.tags.map(({ key, value }) => ({ key, value })),
     parameters: parameters.map((one) => ({ ...named(one), required: one.required })),
     formulas: transforms.map(({ formula, outputs }) => ({ formula, outputs: outputs.map(named) })),
+    rows: rows ? { key: rows.key, time: rows.time ?? null, group: rows.group ?? null } : null,
     version: read.version,
   };
 }
@@ -113,6 +118,7 @@ export function draftOfCalculation(
     tags: read.tags.map(({ key, value }) => ({ key, value })),
     parameters: read.parameters.map((one) => ({ ...named(one), required: one.required })),
     formulas: [{ formula: read.formula, outputs: read.outputs.map(named) }],
+    rows: null,
     version: read.version,
   };
 }
@@ -151,6 +157,7 @@ export function pipelineContent(draft: Draft) {
         formula,
         outputs: outputInputs(outputs),
       })),
+      rows: draft.rows,
     },
   };
 }
@@ -179,6 +186,7 @@ export function compareDrafts(theirs: Draft, mine: Draft) {
     "tags",
     "parameters",
     "formulas",
+    "rows",
   ] as const;
   return names
     .filter((name) => JSON.stringify(theirs[name]) !== JSON.stringify(mine[name]))

@@ -1,4 +1,4 @@
-import { FileUp, Pencil } from "lucide-react";
+import { FileUp, Pencil, Rows3 } from "lucide-react";
 import { Link } from "wouter";
 import { useAnswer } from "../../app/queries";
 import { PipelineDetails } from "../../graphql/generated/pipeline";
@@ -58,7 +58,8 @@ export default function Pipeline({ id }: { id: string }) {
 }
 
 function Head({ pipeline }: { pipeline: ShownPipeline }) {
-  const { id, name, description, owner, version, state, tags, updatedAt, updatedBy } = pipeline;
+  const { id, name, description, owner, version, state, tags, updatedAt, updatedBy, transformer } =
+    pipeline;
   return (
     <header>
       <div className="stack tight grow">
@@ -80,6 +81,11 @@ function Head({ pipeline }: { pipeline: ShownPipeline }) {
         <Link className="button" href={`${pathOf("pipelines", id)}/edit`}>
           <Pencil size={16} aria-hidden /> Edit
         </Link>
+        {transformer.rows ? (
+          <Link className="button" href={`${pathOf("pipelines", id)}/rows`}>
+            <Rows3 size={16} aria-hidden /> Rows
+          </Link>
+        ) : null}
         <Link className="button primary" href={`${pathOf("pipelines", id)}/run`}>
           <FileUp size={16} aria-hidden /> Run a file
         </Link>

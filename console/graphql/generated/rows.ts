@@ -1,0 +1,42 @@
+// Written by `npm run generate`; do not edit.
+
+import type { Operation } from "../operation";
+import type {
+  KeptRowsQuery,
+  KeptRowsQueryVariables,
+  RowTotalsQuery,
+  RowTotalsQueryVariables,
+  RowPipelineQuery,
+  RowPipelineQueryVariables,
+  RowHistoryQuery,
+  RowHistoryQueryVariables,
+  RowExplanationQuery,
+  RowExplanationQueryVariables,
+  WithdrawRowMutation,
+  WithdrawRowMutationVariables,
+} from "./types";
+
+export const KeptRows: Operation<KeptRowsQuery, KeptRowsQueryVariables> = {
+  id: "d3a30d891bbcd3f1cc8a8cae02209bf10c2de2e8c0e8265b2966350b964a8b0e",
+  name: "KeptRows",
+};
+export const RowTotals: Operation<RowTotalsQuery, RowTotalsQueryVariables> = {
+  id: "21cc0db67b1de951d5be1e78ae597e6dbb91529ff3938695f307cdb36b9c895d",
+  name: "RowTotals",
+};
+export const RowPipeline: Operation<RowPipelineQuery, RowPipelineQueryVariables> = {
+  id: "73e3e437205de9df171bd98a0e2d3ea563a17d1845c7f5ca9a06fafb5da82bec",
+  name: "RowPipeline",
+};
+export const RowHistory: Operation<RowHistoryQuery, RowHistoryQueryVariables> = {
+  id: "7f8cd8ae7d76ed3c84a0768a9bf06edf315d87fe31a40740b21063b6ebbd0d0d",
+  name: "RowHistory",
+};
+export const RowExplanation: Operation<RowExplanationQuery, RowExplanationQueryVariables> = {
+  id: "36d84a78669a597e859a051f875bba087d98b94b2a8e28c2559ef48056e8b8cb",
+  name: "RowExplanation",
+};
+export const WithdrawRow: Operation<WithdrawRowMutation, WithdrawRowMutationVariables> = {
+  id: "0c056cf95e13a93eaac0a06e9ef02db4a1a6cad35982e2c75083edff9879c210",
+  name: "WithdrawRow",
+};

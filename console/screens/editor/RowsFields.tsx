@@ -1,0 +1,83 @@
+import { Field } from "../../parts/fields";
+import type { Draft, DraftOutput } from "./draft";
+
+interface RowsFieldsProps {
+  draft: Draft;
+  wrong: string | undefined;
+  onChange: (change: Pick<Draft, "rows">) => void;
+}
+
+/** Which outputs identify a row, so that the pipeline keeps its rows. */
+export function RowsFields({ draft, wrong, onChange }: RowsFieldsProps) {
+  const outputs = draft.formulas.flatMap(({ outputs: all }) => all).filter(({ key }) => key);
+  const rows = draft.rows ?? { key: [] };
+  const change = (changed: Partial<typeof rows>) => {
+    const next = { ...rows, ...changed };
+    onChange({ rows: next.key.length > 0 ? next : null });
+  };
+  return (
+    <fieldset className="stack tight">
+      <legend>Kept rows</legend>
+      <p className="muted small">
+        Outputs that identify a row: with one or more, rows are kept to be corrected and summed.
+      </p>
+      <p className="row">
+        {outputs.map(({ key }) => (
+          <label key={key} className="check">
+            <input
+              type="checkbox"
+              checked={rows.key.includes(key)}
+              onChange={(event) =>
+                change({
+                  key: event.target.checked
+                    ? [...rows.key, key]
+                    : rows.key.filter((one) => one !== key),
+                })
+              }
+            />
+            <span>{key}</span>
+          </label>
+        ))}
+      </p>
+      {wrong ? <p className="wrong">{wrong}</p> : null}
+      {rows.key.length > 0 ? (
+        <div className="row">
+          <OutputChoice
+            label="Time of a row"
+            outputs={outputs.filter(({ type }) => type === "TIMESTAMP")}
+            value={rows.time ?? null}
+            onChange={(time) => change({ time })}
+          />
+          <OutputChoice
+            label="Group of a row"
+            outputs={outputs.filter(({ type }) => type === "STRING")}
+            value={rows.group ?? null}
+            onChange={(group) => change({ group })}
+          />
+        </div>
+      ) : null}
+    </fieldset>
+  );
+}
+
+interface OutputChoiceProps {
+  label: string;
+  outputs: readonly DraftOutput[];
+  value: string | null;
+  onChange: (key: string | null) => void;
+}
+
+function OutputChoice({ label, outputs, value, onChange }: OutputChoiceProps) {
+  return (
+    <Field label={label}>
+      <select value={value ?? ""} onChange={(event) => onChange(event.target.value || null)}>
+        <option value="">none</option>
+        {outputs.map(({ key }) => (
+          <option key={key} value={key}>
+            {key}
+          </option>
+        ))}
+      </select>
+    </Field>
+  );
+}

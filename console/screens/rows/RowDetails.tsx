@@ -1,0 +1,136 @@
+import { useState, type SubmitEvent } from "react";
+import { Link } from "wouter";
+import { payloadOf } from "../../app/failure";
+import { useAction, useAnswer } from "../../app/queries";
+import { RowExplanation, RowHistory, WithdrawRow } from "../../graphql/generated/rows";
+import { pathOf } from "../../parts/address";
+import { Field } from "../../parts/fields";
+import { readForm } from "../../parts/forms";
+import { Time } from "../../parts/marks";
+import { Answered, Problem } from "../../parts/state";
+import { ExplanationTree } from "../calculation/ExplanationTree";
+import type { ShownRow } from "./RowTable";
+
+interface RowDetailsProps {
+  pipeline: string;
+  row: ShownRow;
+  /** The words for outputs, by their keys. */
+  names: ReadonlyMap<string, string>;
+  onWithdrawn: () => void;
+}
+
+/** Why a row has its values, what it was before, and how to withdraw it. */
+export function RowDetails({ pipeline, row, names, onWithdrawn }: RowDetailsProps) {
+  return (
+    <div className="halves">
+      <Explained id={row.id} names={names} />
+      <div className="stack">
+        <History id={row.id} names={names} />
+        <Withdraw pipeline={pipeline} row={row} onWithdrawn={onWithdrawn} />
+      </div>
+    </div>
+  );
+}
+
+function Explained({ id, names }: Pick<RowDetailsProps, "names"> & { id: string }) {
+  const query = useAnswer(RowExplanation, { id });
+  return (
+    <section className="stack tight" aria-label="Explanation">
+      <Answered query={query} what="the explanation">
+        {({ node }) => {
+          if (!node || !("explanation" in node)) return <p className="muted">It is gone.</p>;
+          const { row, input, outputs } = node.explanation;
+          return (
+            <>
+              <h3>From row {row} of the input</h3>
+              <dl className="facts">
+                {Object.entries(input as Record<string, unknown>).map(([key, value]) => (
+                  <div key={key}>
+                    <dt>{key}</dt>
+                    <dd>{String(value)}</dd>
+                  </div>
+                ))}
+              </dl>
+              {outputs.map(({ key, explanation }) => (
+                <section key={key}>
+                  <h4>
+                    {names.get(key) ?? key} = {explanation.value.text ?? "null"}
+                  </h4>
+                  <ExplanationTree parts={explanation.parts} />
+                </section>
+              ))}
+            </>
+          );
+        }}
+      </Answered>
+    </section>
+  );
+}
+
+function History({ id, names }: Pick<RowDetailsProps, "names"> & { id: string }) {
+  const query = useAnswer(RowHistory, { id });
+  return (
+    <section className="stack tight" aria-label="History of the row">
+      <h3>History</h3>
+      <Answered query={query} what="the history">
+        {({ node }) => (
+          <ol className="cards">
+            {(node && "history" in node ? node.history.nodes : []).map((version) => (
+              <li key={version.at} className="card">
+                <Time at={version.at} />{" "}
+                <Link href={pathOf("executions", version.execution.id)}>
+                  {version.withdrawn ? "withdrawn" : `by ${version.execution.createdBy}`}
+                </Link>
+                {version.reason ? <p>{version.reason}</p> : null}
+                <p className="small muted">
+                  {Object.entries(version.values as Record<string, unknown>)
+                    .map(([key, value]) => `${names.get(key) ?? key} ${String(value)}`)
+                    .join(", ")}
+                </p>
+              </li>
+            ))}
+          </ol>
+        )}
+      </Answered>
+    </section>
+  );
+}
+
+function Withdraw({
+  pipeline,
+  row,
+  onWithdrawn,
+}: Pick<RowDetailsProps, "pipeline" | "row" | "onWithdrawn">) {
+  const [isAsked, setAsked] = useState(false);
+  const withdraw = useAction(WithdrawRow, (data) => payloadOf(data.withdrawRows));
+  if (!isAsked) {
+    return (
+      <p>
+        <button type="button" className="button" onClick={() => setAsked(true)}>
+          Withdraw this row
+        </button>
+      </p>
+    );
+  }
+  const submit = (event: SubmitEvent<HTMLFormElement>) => {
+    const reason = readForm(event)["reason"] ?? "";
+    const input = { pipelineId: pipeline, keys: [row.key], reason };
+    withdraw.mutate({ input }, { onSuccess: onWithdrawn });
+  };
+  return (
+    <form className="stack tight" onSubmit={submit}>
+      <Field label="Why it is withdrawn">
+        <input name="reason" required maxLength={1000} />
+      </Field>
+      {withdraw.error ? <Problem error={withdraw.error} /> : null}
+      <p className="row">
+        <button type="submit" className="button danger" disabled={withdraw.isPending}>
+          Withdraw
+        </button>
+        <button type="button" className="button" onClick={() => setAsked(false)}>
+          Keep it
+        </button>
+      </p>
+    </form>
+  );
+}

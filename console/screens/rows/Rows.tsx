@@ -1,0 +1,146 @@
+import { FileUp } from "lucide-react";
+import { Link } from "wouter";
+import { useAnswer } from "../../app/queries";
+import { RowPipeline } from "../../graphql/generated/rows";
+import type { Every, RowPipelineQuery } from "../../graphql/generated/types";
+import { pathOf, useAddress } from "../../parts/address";
+import { Field, GroupField } from "../../parts/fields";
+import { formatName } from "../../parts/format";
+import { Answered, Empty, Missing } from "../../parts/state";
+import { TimeField } from "../../parts/TimeRange";
+import { useTitle } from "../../parts/title";
+import { RowTable } from "./RowTable";
+import { Totals } from "./Totals";
+
+type Keeper = NonNullable<RowPipelineQuery["pipeline"]>;
+
+const LENGTHS: readonly Every[] = ["HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR"];
+
+/** An output of a row, by its key, with the words that people read. */
+export interface RowOutput {
+  readonly key: string;
+  readonly label: string;
+  readonly type: string;
+}
+
+/** The rows that a pipeline keeps: totals over time, and the rows that they are made of. */
+export default function Rows({ id }: { id: string }) {
+  const query = useAnswer(RowPipeline, { id });
+  useTitle(query.data?.pipeline ? `Rows of ${query.data.pipeline.name}` : undefined);
+  return (
+    <Answered query={query} what="the pipeline">
+      {({ pipeline }) => (pipeline ? <Kept pipeline={pipeline} /> : <Missing what="pipeline" />)}
+    </Answered>
+  );
+}
+
+function Kept({ pipeline }: { pipeline: Keeper }) {
+  const { id, name, owner, transformer } = pipeline;
+  return (
+    <>
+      <header>
+        <div className="stack tight grow">
+          <p className="crumbs">
+            <Link href="/">Pipelines</Link> · {owner} ·{" "}
+            <Link href={pathOf("pipelines", id)}>{name}</Link>
+          </p>
+          <h1>Rows of {name}</h1>
+        </div>
+        <Link className="button primary" href={`${pathOf("pipelines", id)}/run`}>
+          <FileUp size={16} aria-hidden /> Add or correct rows
+        </Link>
+      </header>
+      {transformer.rows ? (
+        <KeptRowsOf pipeline={pipeline} keys={transformer.rows.key} />
+      ) : (
+        <Empty title="This pipeline keeps no rows">
+          <p>
+            Its outputs are in files only.{" "}
+            <Link href={`${pathOf("pipelines", id)}/edit`}>Edit</Link> it to say which outputs
+            identify a row.
+          </p>
+        </Empty>
+      )}
+    </>
+  );
+}
+
+function KeptRowsOf({ pipeline, keys }: { pipeline: Keeper; keys: readonly string[] }) {
+  const { search, change } = useAddress();
+  const outputs: RowOutput[] = pipeline.transformer.transforms.flatMap(({ outputs: all }) =>
+    all.flatMap(({ key, label, type }) => (key ? [{ key, label: label ?? key, type }] : [])),
+  );
+  const numbers = outputs.filter(({ type }) => type === "NUMBER");
+  const texts = outputs.filter(({ type }) => type === "STRING");
+  const hasTime = Boolean(pipeline.transformer.rows?.time);
+  const sum = numbers.find(({ key }) => key === search.get("sum")) ?? numbers[0];
+  const by = texts.find(({ key }) => key === search.get("by"));
+  const every = hasTime ? (LENGTHS.find((one) => one === search.get("every")) ?? "MONTH") : null;
+  const filter = {
+    group: search.get("group"),
+    from: search.get("from"),
+    to: search.get("to"),
+    asAt: search.get("at"),
+  };
+  return (
+    <>
+      <form className="row" aria-label="Which rows" onSubmit={(event) => event.preventDefault()}>
+        <GroupField value={filter.group ?? ""} onChange={(group) => change({ group })} />
+        {hasTime ? (
+          <>
+            <TimeField label="From" value={filter.from} onChange={(from) => change({ from })} />
+            <TimeField label="Before" value={filter.to} onChange={(to) => change({ to })} />
+          </>
+        ) : null}
+        <TimeField label="As it was at" value={filter.asAt} onChange={(at) => change({ at })} />
+        {numbers.length > 1 ? (
+          <Choice label="Sum of" options={numbers} value={sum?.key} name="sum" />
+        ) : null}
+        {hasTime ? (
+          <Field label="Every">
+            <select
+              value={every ?? "MONTH"}
+              onChange={(event) => change({ every: event.target.value })}
+            >
+              {LENGTHS.map((one) => (
+                <option key={one} value={one}>
+                  {formatName(one)}
+                </option>
+              ))}
+            </select>
+          </Field>
+        ) : null}
+        {texts.length > 0 ? (
+          <Choice label="For each" options={texts} value={by?.key} name="by" none="all together" />
+        ) : null}
+      </form>
+      {sum ? <Totals id={pipeline.id} filter={filter} sum={sum} every={every} by={by} /> : null}
+      <RowTable id={pipeline.id} filter={filter} outputs={outputs} keys={keys} />
+    </>
+  );
+}
+
+interface ChoiceProps {
+  label: string;
+  name: string;
+  options: readonly RowOutput[];
+  value: string | undefined;
+  /** The words for no choice, if there may be none. */
+  none?: string;
+}
+
+function Choice({ label, name, options, value, none }: ChoiceProps) {
+  const { change } = useAddress();
+  return (
+    <Field label={label}>
+      <select value={value ?? ""} onChange={(event) => change({ [name]: event.target.value })}>
+        {none ? <option value="">{none}</option> : null}
+        {options.map(({ key, label: words }) => (
+          <option key={key} value={key}>
+            {words}
+          </option>
+        ))}
+      </select>
+    </Field>
+  );
+}

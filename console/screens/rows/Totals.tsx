@@ -1,0 +1,164 @@
+import { useAnswer } from "../../app/queries";
+import { RowTotals } from "../../graphql/generated/rows";
+import type { Every, RowTotalsQuery } from "../../graphql/generated/types";
+import { useAddress } from "../../parts/address";
+import { formatNumber } from "../../parts/format";
+import { Answered, Empty } from "../../parts/state";
+import { groupByStart, type TimeTotal } from "./groupByStart";
+import type { RowOutput } from "./Rows";
+
+export interface RowFilter {
+  readonly group: string | null;
+  readonly from: string | null;
+  readonly to: string | null;
+  readonly asAt: string | null;
+}
+
+type TotalNode = NonNullable<RowTotalsQuery["pipeline"]>["totals"]["nodes"][number];
+
+interface TotalsProps {
+  id: string;
+  filter: RowFilter;
+  sum: RowOutput;
+  every: Every | null;
+  by: RowOutput | undefined;
+}
+
+/** The sums over time as bars and as a table; a time leads to its rows. */
+export function Totals({ id, filter, sum, every, by }: TotalsProps) {
+  const measures = [{ output: sum.key, function: "SUM" as const, as: "sum" }];
+  const variables = { id, ...filter, every, by: by ? [by.key] : [], measures };
+  const query = useAnswer(RowTotals, variables, { keep: true });
+  return (
+    <section className="stack" aria-label="Totals">
+      <Answered query={query} what="the totals">
+        {({ pipeline }) => {
+          const nodes = pipeline?.totals.nodes ?? [];
+          if (nodes.length === 0) {
+            return (
+              <Empty title="No rows here">
+                <p>Choose another group or time, or run a file.</p>
+              </Empty>
+            );
+          }
+          return (
+            <>
+              {every ? <Bars times={groupByStart(nodes)} sum={sum} every={every} /> : null}
+              <TotalTable nodes={nodes} sum={sum} every={every} by={by} />
+              {pipeline?.totals.pageInfo.hasNextPage ? (
+                <p className="small muted">
+                  The first 100 totals; choose a shorter time for others.
+                </p>
+              ) : null}
+            </>
+          );
+        }}
+      </Answered>
+    </section>
+  );
+}
+
+const WIDTH = 1000;
+const HEIGHT = 200;
+
+function Bars({
+  times,
+  sum,
+  every,
+}: {
+  times: readonly TimeTotal[];
+  sum: RowOutput;
+  every: Every;
+}) {
+  const most = Math.max(...times.map(({ total }) => total), 0);
+  const step = WIDTH / times.length;
+  const height = (total: number) => (most > 0 ? (Math.max(total, 0) / most) * HEIGHT : 0);
+  const [first, last] = [times[0], times.at(-1)];
+  return (
+    <figure className="card stack tight">
+      <figcaption>
+        <strong>{sum.label}</strong>{" "}
+        <span className="muted">up to {formatNumber(most)} in one time</span>
+      </figcaption>
+      <svg
+        className="bars total-bars"
+        role="img"
+        aria-label={`${sum.label} of ${times.length} times`}
+        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+        preserveAspectRatio="none"
+        height={HEIGHT}
+      >
+        {times.map(({ start, total }, index) => (
+          <rect
+            key={start}
+            x={index * step + step * 0.1}
+            y={HEIGHT - height(total)}
+            width={step * 0.8}
+            height={height(total)}
+          >
+            <title>{`${formatStart(start, every)}: ${formatNumber(total)}`}</title>
+          </rect>
+        ))}
+      </svg>
+      <p className="row small muted">
+        <span className="grow">{first ? formatStart(first.start, every) : ""}</span>
+        <span>{last ? formatStart(last.start, every) : ""}</span>
+      </p>
+    </figure>
+  );
+}
+
+function TotalTable({
+  nodes,
+  sum,
+  every,
+  by,
+}: Pick<TotalsProps, "sum" | "every" | "by"> & { nodes: readonly TotalNode[] }) {
+  const { change } = useAddress();
+  return (
+    <details className="card flush" open={nodes.length <= 12}>
+      <summary>
+        {nodes.length} {nodes.length === 1 ? "total" : "totals"}
+      </summary>
+      <div className="scroller" tabIndex={0} role="region" aria-label="Totals as a table">
+        <table className="one-line">
+          <thead>
+            <tr>
+              {every ? <th scope="col">Time</th> : null}
+              {by ? <th scope="col">{by.label}</th> : null}
+              <th scope="col">{sum.label}</th>
+              <th scope="col">Rows</th>
+            </tr>
+          </thead>
+          <tbody>
+            {nodes.map(({ start, end, rows, by: values, measures }) => (
+              <tr key={`${start ?? ""} ${values[0]?.value ?? ""}`}>
+                {every ? (
+                  <td>
+                    <button
+                      type="button"
+                      className="button quiet"
+                      onClick={() => change({ from: start ?? null, to: end ?? null })}
+                    >
+                      {start ? formatStart(start, every) : ""}
+                    </button>
+                  </td>
+                ) : null}
+                {by ? <td>{values[0]?.value ?? ""}</td> : null}
+                <td>{measures[0]?.value ?? ""}</td>
+                <td>{formatNumber(rows)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </details>
+  );
+}
+
+/** The start of a time in UTC, as far as its length needs. */
+export function formatStart(start: string, every: Every): string {
+  if (every === "HOUR") return start.slice(0, 16).replace("T", " ");
+  if (every === "YEAR") return start.slice(0, 4);
+  return every === "MONTH" || every === "QUARTER" ? start.slice(0, 7) : start.slice(0, 10);
+}

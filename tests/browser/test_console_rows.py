@@ -1,0 +1,111 @@
+"""The console's rows: totals over time, a row's explanation, its correction and withdrawal."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.async_api import Page, expect
+
+from tests.browser.conftest import Visit
+from tests.browser.console import ask, assert_quiet, go_to, open_console, path_of
+from tests.install import skip_reason
+
+pytestmark = [
+    pytest.mark.xdist_group("browser"),
+    pytest.mark.skipif(skip_reason("console") is not None, reason="the console has no packages"),
+]
+
+FIND = '{ pipelineByName(name: "energy:monthly", group: "/usa") { id } }'
+FEBRUARY = "?from=2024-02-01T00:00:00.000Z&to=2024-03-01T00:00:00.000Z"
+
+
+async def open_rows(visit: Visit, search: str = "") -> Page:
+    page = await open_console(visit)
+    found = (await ask(page, FIND))["id"]
+    return await go_to(visit, path_of("pipelines", found, f"/rows{search}"))
+
+
+async def read_total(page: Page, row: int = 1, column: int = 1) -> str:
+    table = page.get_by_role("region", name="Totals as a table").get_by_role("row")
+    return await table.nth(row).get_by_role("cell").nth(column).inner_text()
+
+
+async def test_a_total_leads_to_its_rows_and_a_row_to_its_formula(visit: Visit) -> None:
+    page = await open_console(visit)
+    found = (await ask(page, FIND))["id"]
+    await go_to(visit, path_of("pipelines", found))
+    await page.get_by_role("link", name="Rows", exact=True).click()
+    await expect(page.get_by_role("heading", name="Rows of energy:monthly")).to_be_visible()
+    await expect(page.get_by_role("img", name="kWh of 36 times")).to_be_visible()
+    await page.get_by_text("36 totals").click()
+    await page.get_by_role("button", name="2024-02", exact=True).click()
+    rows = page.get_by_role("region", name="Rows", exact=True).get_by_role("row")
+    await expect(rows).to_have_count(13)
+    await expect(rows.nth(1)).to_contain_text("2024-02-01 00:00")
+    await page.get_by_role("button", name="Why Bend, 2024-02-01 00:00").click()
+    explained = page.get_by_role("region", name="Explanation")
+    await expect(explained).to_contain_text("of the input")
+    await expect(explained.get_by_text(":kwh * 0.3712", exact=True)).to_be_visible()
+    await expect(page.get_by_role("region", name="History of the row")).to_contain_text("by ")
+    assert_quiet(visit)
+
+
+async def test_an_uploaded_line_corrects_a_row_and_the_total_moves(
+    visit: Visit, tmp_path: Path
+) -> None:
+    page = await open_rows(visit, FEBRUARY)
+    await expect(page.get_by_text("1 total", exact=True)).to_be_visible()
+    before = float(await read_total(page))
+    await page.get_by_role("button", name="Why Bend, 2024-02-01 00:00").click()
+    held = page.get_by_role("region", name="Explanation").get_by_text("kwh").locator("..")
+    old = float(await held.first.get_by_role("definition").inner_text())
+    file = tmp_path / "line.csv"
+    file.write_text("Plant,Group,Month,kWh\nBend,/usa/northwest,2024-02,1\n")
+    await page.get_by_role("link", name="Add or correct rows").click()
+    await page.get_by_label("CSV file").set_input_files(file)
+    await page.get_by_role("button", name="Run at once").click()
+    await expect(page.get_by_text("success", exact=True)).to_be_visible()
+    await open_rows(visit, FEBRUARY)
+    await expect(page.get_by_text("1 total", exact=True)).to_be_visible()
+    assert float(await read_total(page)) == before - old + 1
+    await page.get_by_role("button", name="Why Bend, 2024-02-01 00:00").click()
+    history = page.get_by_role("region", name="History of the row").get_by_role("listitem")
+    await expect(history).to_have_count(2)
+    assert_quiet(visit)
+
+
+async def test_a_row_is_withdrawn_with_a_reason_and_the_total_moves(visit: Visit) -> None:
+    page = await open_rows(visit, "?from=2025-03-01T00:00:00.000Z&to=2025-04-01T00:00:00.000Z")
+    rows = page.get_by_role("region", name="Rows", exact=True).get_by_role("row")
+    await expect(rows).to_have_count(13)
+    await page.get_by_role("button", name="Why Tampa, 2025-03-01 00:00").click()
+    await page.get_by_role("button", name="Withdraw this row").click()
+    await page.get_by_label("Why it is withdrawn").fill("A broken meter")
+    await page.get_by_role("button", name="Withdraw", exact=True).click()
+    await expect(rows).to_have_count(12)
+    query = """query($id: ID!, $at: DateTime) { pipeline(id: $id) {
+      rows(first: 1, from: $at, where: [{ output: "plant", eq: "Tampa" }]) { nodes { key } } } }"""
+    found = (await ask(page, FIND))["id"]
+    kept: Any = await ask(page, query, id=found, at="2025-03-01T00:00:00Z")
+    assert kept["rows"]["nodes"] == [{"key": ["Tampa", "1743465600000"]}]
+    assert_quiet(visit)
+
+
+async def test_a_pipeline_without_rows_says_so_and_one_is_written_that_keeps_them(
+    visit: Visit,
+) -> None:
+    page = await open_console(visit)
+    await page.get_by_role("link", name="New pipeline").click()
+    await page.get_by_label("Name").fill("console:keeper")
+    await page.get_by_label("Key", exact=True).fill("plant")
+    await page.get_by_label("Type").nth(0).select_option("STRING")
+    await page.get_by_role("textbox", name="Formula of transform 1").fill(":plant")
+    await page.get_by_label("Output key").fill("plant")
+    await page.get_by_label("Type").nth(1).select_option("STRING")
+    kept = page.get_by_role("group", name="Kept rows")
+    await kept.get_by_label("plant").check()
+    await page.get_by_role("button", name="Save", exact=True).click()
+    await expect(page.get_by_role("heading", name="console:keeper")).to_be_visible()
+    await page.get_by_role("link", name="Rows", exact=True).click()
+    await expect(page.get_by_role("heading", name="No rows")).to_be_visible()
+    assert_quiet(visit)
