@@ -66,7 +66,8 @@ async def test_a_backup_of_a_running_store_is_restored_with_everything(tmp_path:
         before = await read_everything(opened)
         await opened.table.write([Put({"pk": "P:later", "sk": "PV:latest"})])
         await opened.files.delete(next(iter(before.files)))
-    assert made.files == len(set(before.files.values()))
+    # Two files of rejected rows are alike: both executions of the sample reject none.
+    assert made.files == len(set(before.files.values())) + 1
     restored = data_folder(tmp_path / "restored")
     assert restore_backup(tmp_path / "backup", restored, ignore_progress) == made
     async with running(restored.path) as opened:
