@@ -86,6 +86,7 @@ class GuardedConnection(asyncio.Protocol):
         self._length = 0
         self._body: SizedBody | ChunkedBody | None = None
         self._is_answering = self._is_paused = self._is_paused_by_protocol = False
+        self._is_turn_over = False
         self._is_websocket = self._brings_token = False
         self._dropped = self._read = 0
         self._caller: str | None = None
@@ -211,17 +212,35 @@ class GuardedConnection(asyncio.Protocol):
 
     def pause(self, *, by_protocol: bool) -> None:
         """Stop reading, for uvicorn's protocol or for the guard itself."""
-        if not (self._is_paused or self._is_paused_by_protocol):
+        if not self._reads_nothing:
             self._real.pause_reading()
         self._is_paused |= not by_protocol
         self._is_paused_by_protocol |= by_protocol
 
     def resume(self, *, by_protocol: bool) -> None:
         """Read again, unless the other of the two still pauses."""
-        was_paused = self._is_paused or self._is_paused_by_protocol
+        was_paused = self._reads_nothing
         self._is_paused &= by_protocol
         self._is_paused_by_protocol &= not by_protocol
-        if was_paused and not (self._is_paused or self._is_paused_by_protocol):
+        if was_paused and not self._reads_nothing:
+            self._real.resume_reading()
+
+    @property
+    def _reads_nothing(self) -> bool:
+        return self._is_paused or self._is_paused_by_protocol or self._is_turn_over
+
+    def _end_turn(self) -> None:
+        """Read no more before the next turn of the loop, so that others have theirs before."""
+        if self._is_turn_over or self._real.is_closing():
+            return
+        if not self._reads_nothing:
+            self._real.pause_reading()
+        self._is_turn_over = True
+        self._gate.begin_later(self._begin_turn)
+
+    def _begin_turn(self) -> None:
+        self._is_turn_over = False
+        if not (self._reads_nothing or self._real.is_closing()):
             self._real.resume_reading()
 
     def replace_protocol(self, protocol: asyncio.BaseProtocol) -> None:
@@ -365,16 +384,29 @@ class GuardedConnection(asyncio.Protocol):
             return
         if content:
             self._inner.data_received(content)
+        if isinstance(body, ChunkedBody) and not self._may_go_on_with(body):
+            return
         if body.is_complete:
-            self._body = None
-            self._take = self._hold
-            self._hold(body.rest)
-            if not self._is_answering:
-                self._await_request()
-            elif self._stage is Stage.BODY:
-                self._enter(None)
+            self._end_body(body.rest)
         elif self._is_answering and self._stage is not Stage.UNPROVEN:
             self._enter(Stage.BODY)
+
+    def _end_body(self, rest: bytes) -> None:
+        self._body = None
+        self._take = self._hold
+        self._hold(rest)
+        if not self._is_answering:
+            self._await_request()
+        elif self._stage is Stage.BODY:
+            self._enter(None)
+
+    def _may_go_on_with(self, body: ChunkedBody) -> bool:
+        """End the turn behind chunks, which take long to read, and a body that nobody wants."""
+        if not self._is_answering and body.content_bytes > LINGER_BYTES:
+            self.abort()
+            return False
+        self._end_turn()
+        return True
 
     def _hold(self, data: bytes) -> None:
         self._held += data

@@ -61,6 +61,11 @@ class ChunkedBody:
         self._chunks = 0
         self._announced = 0
 
+    @property
+    def content_bytes(self) -> int:
+        """The bytes of content that its chunks have announced so far."""
+        return self._announced
+
     def take(self, data: bytes) -> bytes:
         """Return the data's content as one chunk; raises RefusedRequest for bad chunks."""
         data = self.rest + data

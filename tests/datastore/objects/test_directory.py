@@ -206,6 +206,14 @@ async def test_a_form_reads_the_same_however_it_is_cut(content: list[bytes], cut
     assert await whole(form.content()) == file
 
 
+async def test_content_that_is_nearly_a_boundary_goes_past_the_parser() -> None:
+    file = b"\r\n--b0undar" * 50_000
+    form = MultipartForm(b"b0undary", stream(FIELDS + part("file", b"")[:-2], file, b"\r\n" + END))
+    await form.fields()
+    form._parser.write = pytest.fail  # type: ignore[assignment]
+    assert await whole(form.content()) == file
+
+
 async def test_a_client_that_goes_away_leaves_nothing(local: LocalFiles) -> None:
     form, body = await upload(local, 999_999), FIELDS + part("file", b"x" * 500_000)
     headers = (f"Content-Type: {KIND['Content-Type']}", "Content-Length: 900000")

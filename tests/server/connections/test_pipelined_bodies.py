@@ -70,10 +70,11 @@ def slices(raw: bytes, sizes: Sequence[int]) -> Iterator[bytes]:
 
 
 def check_rest(connection: GuardedConnection, wire: Wire) -> None:
-    """Reading rests only for what is held of requests, or for the application's own wish."""
+    """Reading rests for what is held of requests, for the application, and for others' turns."""
     is_paused = len(connection._held) > PAUSE_BYTES
     assert connection._is_paused is is_paused
-    assert wire.is_reading_now is not (is_paused or connection._is_paused_by_protocol)
+    rests = is_paused or connection._is_paused_by_protocol or connection._is_turn_over
+    assert wire.is_reading_now is not rests
 
 
 async def send_all(served: GuardedApp, raw: bytes, sizes: Sequence[int]) -> Wire:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.server.connections.connection import LINGER_BYTES
 from penstock.server.connections.refusals import RefusedRequest
 from penstock.server.connections.request_body import (
     CHUNK_BYTES,
@@ -16,7 +17,7 @@ from penstock.server.connections.request_body import (
     ChunkedBody,
     SizedBody,
 )
-from tests.server.connections.wire import in_chunks
+from tests.server.connections.wire import GuardedApp, NotingApp, in_chunks, statuses
 
 HEAD = b"POST /a HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n"
 NEXT = b"GET /next HTTP/1.1\r\n\r\n"
@@ -159,3 +160,35 @@ def test_chunks_with_enough_content_have_no_bound(size: int) -> None:
     take_all(found, [one] * (FREE_CHUNKS * 5))
     found.take(b"0\r\n\r\n")
     assert found.is_complete
+
+
+async def test_after_a_piece_of_chunks_the_others_have_their_turns() -> None:
+    served = GuardedApp(NotingApp())
+    connection, wire = served.connect()
+    head = b"POST /a HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n"
+    reads: list[bool] = []
+    for piece in (head, b"", b"", b""):
+        connection.data_received(piece + in_chunks(bytes(64_000), [64] * 1_000))
+        reads.append(wire.is_reading_now)
+        await served.settle()
+        reads.append(wire.is_reading_now)
+    assert reads == [False, True] * 4
+    connection.data_received(b"0\r\n\r\n")
+    await served.settle()
+    assert [len(body) for _, _, body in served.app.requests] == [4 * 64_000]
+    await served.close()
+
+
+async def test_chunks_that_nobody_wants_any_more_end_the_connection() -> None:
+    served = GuardedApp(NotingApp(ignores_bodies=True))
+    connection, wire = served.connect()
+    head = b"POST /a HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n"
+    connection.data_received(head + in_chunks(b"x"))
+    await served.settle()
+    assert statuses(wire) == [200]
+    for _ in range(LINGER_BYTES // 64_000 + 1):
+        assert wire.is_open
+        connection.data_received(in_chunks(bytes(64_000)))
+        await served.settle()
+    assert wire.was_aborted
+    await served.close()
