@@ -118,9 +118,12 @@ class Uploads:
 
         The index may not list a new execution yet; maintenance then finds the upload later.
         """
+        try:
+            made = datetime.fromisoformat(named["moment"])
+            listed = ExecutionFilter(since=made - KEY_TOLERANCE, until=made + KEY_TOLERANCE)
+        except (ValueError, OverflowError):
+            return None  # no execution was made at such a time
         pipeline = await ResourceReader(PIPELINE, self.access).one(named["pipeline"])
-        made = datetime.fromisoformat(named["moment"])
-        listed = ExecutionFilter(since=made - KEY_TOLERANCE, until=made + KEY_TOLERANCE)
         page = await ListExecutions(self.access).page(pipeline, listed, Window(size=MAX_CANDIDATES))
         for id, execution in page.entries:
             if ingest_key(execution) == key:

@@ -12,7 +12,7 @@ from penstock.datastore.errors import NotFound, PenstockError
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Store
 from penstock.server.core.headers import request_id_of
-from penstock.server.edge.rate_limit import RateLimiter
+from penstock.server.edge.rate_limit import CallerAccount, RateLimiter
 from penstock.server.edge.response import refusal_problem
 
 Authenticate: TypeAlias = Callable[[Headers], Awaitable[Caller]]
@@ -32,7 +32,8 @@ def audio_stream_routes(
         try:
             caller = await authenticate(request.headers)
             limiter.spend(caller.user_id, 1)
-            library = store.open_session(caller).audio
+            account = CallerAccount(limiter, caller.user_id)
+            library = store.open_session(caller, account).audio
             track = await library.reading.get_audio_files_by_audio_id(request.path_params["id"])
             download = await library.streaming.sign_stream(track)
         except PenstockError as error:

@@ -16,19 +16,23 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from penstock.datastore.errors import ErrorCode, ExpectedFailure, PenstockError
-from penstock.datastore.roles import Caller
-from penstock.datastore.store import Store
+from penstock.datastore.objects.port import KEY_BYTES
+from penstock.datastore.store import Session, Store
+from penstock.schema.engine.cost import BODY_BYTES
 from penstock.schema.engine.limits import Limits
 from penstock.server.auth.tokens import Authenticator
 from penstock.server.core.headers import request_headers, request_id_of
-from penstock.server.edge.rate_limit import RateLimiter
+from penstock.server.edge.rate_limit import CallerAccount, RateLimiter
 from penstock.server.edge.request import ClientGone, read_body
-from penstock.server.edge.response import HttpProblem, refusal_problem
+from penstock.server.edge.response import HttpProblem, internal_problem, refusal_problem
 
 PATH: Final = "/events/s3"
 MAX_FILES: Final = 100
 COST: Final = 3
 """The cost of each file in an event: one lookup, one read and one write of an execution."""
+
+LONGEST_KEY: Final = 3 * KEY_BYTES
+"""Characters of a key in an event, where each byte may be written as `%` and two digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,23 +56,30 @@ class S3Events:
             problem = refusal_problem(error, with_token="authorization" in request.headers)
         except HttpProblem as found:
             problem = found
+        except Exception as error:
+            problem = internal_problem(error, request_id_of(request_headers(request.scope)))
         body = problem.describe(request_id_of(request_headers(request.scope)))
         return JSONResponse(body, problem.status, dict(problem.headers))
 
     async def _start_executions(self, request: Request) -> dict[str, int]:
         headers = request_headers(request.scope)
         caller = await self.authenticator.caller_of(headers)
-        keys = _read_keys(await read_body(headers, request.receive, self.limits))
-        self.limiter.spend(caller.user_id, COST * max(1, len(keys)))
-        started = sum([await self._confirm_upload(caller, key) for key in keys])
+        body = await read_body(headers, request.receive, self.limits)
+        self.limiter.spend(caller.user_id, COST + len(body) // BODY_BYTES)
+        keys = _read_keys(body)
+        paid = COST * max(1, len(keys))
+        account = CallerAccount(self.limiter, caller.user_id, paid)
+        account.spend_more(paid - COST)
+        session = self.store.open_session(caller, account)
+        started = sum([await _confirm_upload(session, key) for key in keys])
         return {"started": started, "ignored": len(keys) - started}
 
-    async def _confirm_upload(self, caller: Caller, key: str) -> bool:
-        """Tell whether the file is the input of an execution that the caller may start."""
-        with suppress(ExpectedFailure):
-            uploads = self.store.open_session(caller).executions.uploads
-            return await uploads.confirm_key(key) is not None
-        return False
+
+async def _confirm_upload(session: Session, key: str) -> bool:
+    """Tell whether the file is the input of an execution that the caller may start."""
+    with suppress(ExpectedFailure):
+        return await session.executions.uploads.confirm_key(key) is not None
+    return False
 
 
 def _read_keys(body: bytes) -> list[str]:
@@ -86,12 +97,12 @@ def _read_keys(body: bytes) -> list[str]:
 def _object_keys(event: Mapping[str, Any]) -> Iterator[str]:
     if "Records" in event:
         for record in event["Records"]:
-            yield unquote_plus(_require_text(record["s3"]["object"]["key"]))
+            yield unquote_plus(_require_key(record["s3"]["object"]["key"]))
     else:
-        yield _require_text(event["detail"]["object"]["key"])
+        yield _require_key(event["detail"]["object"]["key"])
 
 
-def _require_text(value: object) -> str:
-    if not isinstance(value, str):
+def _require_key(value: object) -> str:
+    if not isinstance(value, str) or len(value) > LONGEST_KEY:
         raise TypeError("a key is a text")
     return value

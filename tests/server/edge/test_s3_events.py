@@ -150,3 +150,45 @@ async def test_nothing_is_told_by_strangers(store: Store, tmp_path: Path) -> Non
         assert answer.status_code == 401
         assert (await server.client.get("/events/s3")).status_code == 405
     assert await contents(store.table) == before
+
+
+LONG = json.dumps([[]] * 240_000).encode()
+ENDLESS = json.dumps({"Records": [{"s3": {"object": {"key": "%41" * 320_000}}}]}).encode()
+
+
+@pytest.mark.parametrize("body", [LONG, ENDLESS])
+async def test_whoever_sends_what_is_no_event_pays_for_its_reading(
+    store: Store, tmp_path: Path, body: bytes
+) -> None:
+    limits = {"rate_limit_per_second": 1, "rate_limit_burst": 1_200}
+    async with open_application(store, tmp_path, **limits) as server:
+        for status in (400, 429):
+            answer = await server.client.post("/events/s3", content=body)
+            assert answer.status_code == status
+
+
+async def test_what_an_event_reads_of_the_store_is_paid(store: Store, tmp_path: Path) -> None:
+    pipeline = (await plant_pipeline(store)).id
+    keys = [
+        f"pipelines/{pipeline}/1/ingest/{pipeline}-1-2026-01-01T00:00:00.000Z_{n}.txt"
+        for n in range(100)
+    ]
+    limits = {"rate_limit_per_second": 1, "rate_limit_burst": 310}
+    async with open_application(store, tmp_path, **limits) as server:
+        for status in (200, 429):
+            answer = await server.client.post("/events/s3", json=notification(*keys))
+            assert answer.status_code == status
+
+
+@pytest.mark.parametrize(
+    "moment",
+    ["2026-99-99T99:99:99.999Z", "0001-01-01T00:00:00.000Z", "9999-12-31T23:59:59.999Z"],
+)
+async def test_a_key_with_a_time_that_cannot_be_is_ignored(
+    store: Store, tmp_path: Path, moment: str
+) -> None:
+    pipeline = (await plant_pipeline(store)).id
+    key = f"pipelines/{pipeline}/1/ingest/{pipeline}-1-{moment}.txt"
+    async with open_application(store, tmp_path) as server:
+        answer = await server.client.post("/events/s3", json=notification(key))
+    assert (answer.status_code, answer.json()) == (200, {"started": 0, "ignored": 1})
