@@ -80,6 +80,9 @@ _CELL_READERS: Final[dict[FormulaType, Callable[[str], object]]] = {
 }
 
 
+KEEPING_UNITS: Final = 500
+"""Units of the file of the rows of a request that a pipeline keeps."""
+
 MAX_RESULT_BYTES: Final = 16 * 1024 * 1024
 """Bytes of the results of one execution that an answer may hold; a file of them may be larger."""
 
@@ -202,7 +205,10 @@ class InlineExecutions:
         if execution.ready_at is None and not execution.state.is_over:
             self.output.ran.add(execution.id)
             await self._run_rows(execution, data, len(rows))
-        return (await ReadExecutions(self.access).one(execution.id)).execution
+        ended = (await ReadExecutions(self.access).one(execution.id)).execution
+        if ended.rows_commit is not None:
+            self.access.work.owe(KEEPING_UNITS)
+        return ended
 
     async def _run_rows(self, execution: Execution, data: bytes, count: int) -> None:
         async def chunks() -> AsyncIterator[bytes]:

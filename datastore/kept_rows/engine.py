@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 Connection: TypeAlias = "DuckDBPyConnection"
 T = TypeVar("T")
 
-MEMORY: Final = "384MB"
-"""What one query may hold; the rest it writes to the disk."""
+MEMORY_BYTES: Final = 384_000_000
+"""Bytes that one query may hold; the rest it writes to the disk."""
 
 SPILLED: Final = "8GB"
 THREADS: Final = 2
@@ -80,7 +80,7 @@ def _open_connection(folder: Path) -> Connection:
     connection = duckdb.connect(
         ":memory:",
         config={
-            "memory_limit": MEMORY,
+            "memory_limit": f"{MEMORY_BYTES}B",
             "threads": THREADS,
             "temp_directory": str(spill),
             "max_temp_directory_size": SPILLED,
@@ -102,7 +102,8 @@ def _run_bounded(work: Callable[[Connection], T], connection: Connection) -> T:
     try:
         return work(connection)
     except duckdb.OutOfMemoryException:
-        raise LimitExceeded("memory of a query over rows", 1, 2) from None
+        limit = "bytes of memory of a query over rows"
+        raise LimitExceeded(limit, MEMORY_BYTES, MEMORY_BYTES + 1) from None
 
 
 def quote_text(text: str) -> str:
