@@ -48,7 +48,8 @@ ENV PATH=/opt/penstock/bin:$PATH \
     PENSTOCK_DATA_DIR=/data \
     PENSTOCK_LOG_FORMAT=json \
     PENSTOCK_PORT=8000 \
-    SQLITE_TMPDIR=/data
+    SQLITE_TMPDIR=/data \
+    TMPDIR=/data
 USER 10001:10001
 WORKDIR /data
 VOLUME /data
