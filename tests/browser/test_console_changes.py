@@ -216,7 +216,7 @@ async def test_a_run_is_skipped_with_a_reason_that_its_history_keeps(visit: Visi
     runs = page.get_by_role("region", name="All runs")
     card = runs.get_by_role("listitem").filter(has_text=run)
     await expect(card.get_by_text("Skipped: seen in the console")).to_be_visible()
-    await card.get_by_text("History").click()
+    await card.get_by_text("History", exact=True).click()
     await expect(card.get_by_role("cell", name="seen in the console")).to_be_visible()
     assert_quiet(visit)
 
