@@ -174,6 +174,7 @@ FORMS: Final[Mapping[str, Callable[[ExpressionEmitter, FunctionCall], Operand]]]
     "AND": _and_form,
     "COALESCE": _coalesce_form,
     "IF": _if_form,
+    "IFNULL": _coalesce_form,
     "IMPACT": _impact_form,
     "LOOKUP": _lookup_form,
     "OR": _or_form,

@@ -61,9 +61,14 @@ _PLACES: Final = Context(
 )
 _WRITTEN: Final = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,6})?\s*", re.ASCII)
 
+_LOGARITHMS: Final = Context(prec=44, traps=[InvalidOperation, Overflow])
+"""Ten digits more than a result has, so that the logarithm of 8 to the base 2 is 3."""
+
 _USUAL_SIZE: Final = 160
 """The bytes that a number of some 100 digits takes."""
 _WORD: Final = 8
+
+TEN: Final = Decimal(10)
 
 add = EXACT.add
 subtract = EXACT.subtract
@@ -134,6 +139,17 @@ def square_root(number: Decimal) -> Decimal:
     if number < 0:
         raise Fault(FormulaCode.INVALID_ARGUMENT, "a negative number has no square root")
     return QUOTIENT.plus(QUOTIENT.sqrt(_OPERANDS.plus(number)))
+
+
+def logarithm(number: Decimal, base: Decimal) -> Decimal:
+    """Return the logarithm to a base, to 34 significant digits."""
+    if number <= 0 or base <= 0 or base == 1:
+        message = "a logarithm needs a number above 0, and a base above 0 that is not 1"
+        raise Fault(FormulaCode.INVALID_ARGUMENT, message)
+    if base == TEN:
+        return QUOTIENT.plus(QUOTIENT.log10(_OPERANDS.plus(number)))
+    parts = (_LOGARITHMS.ln(_OPERANDS.plus(one)) for one in (number, base))
+    return QUOTIENT.plus(_LOGARITHMS.divide(*parts))
 
 
 def within_range(number: Decimal) -> bool:

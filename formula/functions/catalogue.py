@@ -7,6 +7,7 @@ import msgspec
 
 from penstock.formula.core.values import ANY, SCALAR, SOMETHING, Value, ValueKind
 from penstock.formula.functions import text, units
+from penstock.formula.functions.date_parts import date_part, whole_units
 from penstock.formula.functions.dates import as_timestamp
 from penstock.formula.functions.json_path import get_value
 
@@ -105,11 +106,31 @@ _ALL: Final = (
         _CONVERT_OPTIONS,
         cost=2,
     ),
+    Function(
+        "DATEDIFF",
+        _slots(start=NUMBER, end=NUMBER, unit=TEXT),
+        NUMBER,
+        whole_units,
+        _slots(timezone=TEXT),
+        metered=True,
+        cost=5,
+    ),
+    Function(
+        "DATEPART",
+        _slots(moment=NUMBER, part=TEXT),
+        NUMBER,
+        date_part,
+        _slots(timezone=TEXT),
+        metered=True,
+        cost=5,
+    ),
     Function("FLOOR", _slots(number=NUMBER), NUMBER, text.floor),
     Function("GET_VALUE", _slots(json=TEXT, path=TEXT), ANY, get_value, metered=True, cost=5),
     Function("IF", _slots(condition=BOOLEAN, then=ANY, otherwise=ANY), ANY),
+    Function("IFNULL", _slots(value=ANY, otherwise=ANY), ANY),
     Function("IMPACT", _slots(activity=TEXT, impact=TEXT, component=TEXT), NUMBER, pinned=True),
     Function("LEN", _slots(text=TEXT), NUMBER, text.length),
+    Function("LOG", _slots(number=NUMBER, base=NUMBER), NUMBER, text.logarithm, least=1, cost=50),
     Function(
         "LOOKUP", _LOOKUP, SCALAR, few=_slots(dataset=TEXT, value=SOMETHING), pinned=True, cost=2
     ),
@@ -182,7 +203,7 @@ def result_kind(
     match function.name:
         case "IF":
             return arguments[1] | arguments[2]
-        case "COALESCE":
+        case "COALESCE" | "IFNULL":
             certain = any(ValueKind.NULL not in kind for kind in arguments)
             return _union(arguments) & (~ValueKind.NULL if certain else ANY)
         case "SWITCH":

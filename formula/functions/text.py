@@ -212,5 +212,9 @@ def square_root(number: Decimal) -> Decimal:
     return numbers.square_root(number)
 
 
+def logarithm(number: Decimal, base: Decimal = numbers.TEN) -> Decimal:
+    return numbers.logarithm(number, base)
+
+
 def negation(value: bool) -> bool:
     return not value

@@ -136,7 +136,7 @@ class ReferenceEvaluator:
             case "IF":
                 chosen = 1 if self.checked_value(node.arguments[0], ValueKind.BOOLEAN) else 2
                 return self.value(node.arguments[chosen])
-            case "COALESCE":
+            case "COALESCE" | "IFNULL":
                 return self.coalesce(node)
             case "AND" | "OR":
                 return self.logical(node)

@@ -40,6 +40,7 @@ WORST: dict[str, tuple[str, dict[str, Any]]] = {
     "numbers of JSON": ("GET_VALUE(:s, '$[0]') + 1", {"s": "[" + ",".join(["1"] * 16_000) + "]"}),
     "JSON within JSON": ("SEARCH(GET_VALUE(:s, '$..x')[0], 'q')", {"s": '{"x":' * 60 + "1" + "}" * 60}),
     "remainders": ("MAX(" + ",".join(["MOD(:n,:m)"] * 200) + ")", {"n": "7" * 900, "m": "3" * 450}),
+    "logarithms": ("MAX(" + ",".join(["LOG(:n, 3)"] * 200) + ")", {"n": "7" * 900}),
     "roots": ("MAX(" + ",".join(["SQRT(:n)"] * 200) + ")", {"n": "7" * 900}),
     "replaced texts": ("SEARCH(REPLACE(:s, 'a', 'b'), 'x')", {"s": "a" * LONG}),
     "arguments": ("MAX(" + ",".join([":n"] * 900) + ")", {"n": "1.5"}),
