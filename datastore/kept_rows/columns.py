@@ -42,21 +42,48 @@ def number_columns(key: str) -> NumberColumns:
     return NumberColumns(quote_name(f"_whole:{key}"), names)
 
 
-def number_selection(key: str) -> list[str]:
-    """The expressions that split the text of an output's number; null where it is too long."""
-    text = quote_name(key)
-    whole, fraction = (f"split_part(ltrim({text}, '-'), '.', {n})" for n in (1, 2))
-    fits = f"length({whole}) <= {WHOLE_DIGITS} AND length({fraction}) <= {FRACTION_DIGITS}"
-    minus = f"starts_with({text}, '-')"
-    digits = f"rpad({fraction}, {FRACTION_DIGITS}, '0')"
-    columns = number_columns(key)
-    signed = f"CASE WHEN {minus} THEN '-' ELSE '' END"
-    found = [
-        f"CASE WHEN {fits} THEN CAST({signed} || {whole} AS DECIMAL(38, 0)) END AS {columns.whole}"
+class NumberTexts(NamedTuple):
+    """The quoted names of what a number's text is split into before its columns are made."""
+
+    minus: str
+    whole: str
+    fraction: str
+
+
+def number_texts(key: str) -> NumberTexts:
+    """The names of the parts of a number's text."""
+    return NumberTexts(*(quote_name(f"_{part}:{key}") for part in ("minus", "integer", "decimals")))
+
+
+def text_selection(key: str) -> list[str]:
+    """The expressions that split the text of an output's number."""
+    text, named = quote_name(key), number_texts(key)
+    return [
+        f"starts_with({text}, '-') AS {named.minus}",
+        f"split_part({text}, '.', 1) AS {named.whole}",
+        f"split_part({text}, '.', 2) AS {named.fraction}",
     ]
+
+
+def number_selection(key: str) -> list[str]:
+    """The expressions of a number's columns over its parts; null where they are too long."""
+    minus, whole, fraction = number_texts(key)
+    # The sign is a character of the whole part.
+    fits = (
+        f"length({whole}) <= {WHOLE_DIGITS} + CAST({minus} AS INTEGER) "
+        f"AND length({fraction}) <= {FRACTION_DIGITS}"
+    )
+    columns = number_columns(key)
+    found = [f"CASE WHEN {fits} THEN CAST({whole} AS DECIMAL(38, 0)) END AS {columns.whole}"]
     for n, name in enumerate(columns.limbs):
-        part = f"substr({digits}, {1 + n * LIMB_DIGITS}, {LIMB_DIGITS})"
-        found.append(f"CASE WHEN {fits} THEN CAST({signed} || {part} AS BIGINT) END AS {name}")
+        start = n * LIMB_DIGITS
+        part = f"rpad(substr({fraction}, {1 + start}, {LIMB_DIGITS}), {LIMB_DIGITS}, '0')"
+        signed = f"CAST(CASE WHEN {minus} THEN '-' ELSE '' END || {part} AS BIGINT)"
+        # Most numbers have a short fraction: the rest of it costs nothing.
+        found.append(
+            f"CASE WHEN {fits} AND length({fraction}) > {start} THEN {signed} "
+            f"WHEN {fits} THEN 0 END AS {name}"
+        )
     return found
 
 

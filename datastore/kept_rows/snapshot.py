@@ -56,10 +56,15 @@ class Snapshot(NamedTuple):
         versions = self.all_versions()
         if len(self.parts) == 1:
             return f"(SELECT * FROM {versions} WHERE NOT {WITHDRAWN})"
-        newest = f"(SELECT {KEY}, max({COMMIT}) AS {COMMIT} FROM {versions} GROUP BY {KEY})"
+        # Few rows have more than one version: only these are joined with their latest.
+        several = (
+            f"(SELECT {KEY}, max({COMMIT}) AS _newest FROM {versions} GROUP BY {KEY} "
+            "HAVING count(*) > 1)"
+        )
         return (
-            f"(SELECT versions.* FROM {versions} AS versions JOIN {newest} AS newest "
-            f"USING ({KEY}, {COMMIT}) WHERE NOT {WITHDRAWN})"
+            f"(SELECT versions.* FROM {versions} AS versions LEFT JOIN {several} AS several "
+            f"ON several.{KEY} = versions.{KEY} "
+            f"WHERE (_newest IS NULL OR _newest = {COMMIT}) AND NOT {WITHDRAWN})"
         )
 
     def has_number(self, output: str) -> bool:

@@ -19,6 +19,7 @@ from penstock.datastore.kept_rows.columns import (
     TIME,
     VERSION,
     number_selection,
+    text_selection,
 )
 from penstock.datastore.kept_rows.engine import Connection, RowsEngine, quote_name, quote_text
 from penstock.datastore.kept_rows.part_files import copy_to_disk
@@ -148,22 +149,31 @@ def _output_selection(
     group = quote_text(identity.owner)
     if identity.group is not None:
         group = quote_name(names[identity.group])
-    selected = [
-        *map(quote_name, names),
-        *(one for name, type in types.items() if type in NUMBERS for one in number_selection(name)),
-        f"{key_digest(keys)} AS {KEY}",
-        f"row_number() OVER () AS {ROW}",
-        f"{time} AS {TIME}",
-        f"{group} AS {GROUP}",
-        f"{quote_text(origin.execution)} AS {EXECUTION}",
-        f"{origin.version} AS {VERSION}",
-    ]
+    numbers = [name for name, type in types.items() if type in NUMBERS]
+    system = {
+        KEY: key_digest(keys),
+        ROW: "row_number() OVER ()",
+        TIME: time,
+        GROUP: group,
+        EXECUTION: quote_text(origin.execution),
+        VERSION: str(origin.version),
+    }
     read = (
         f"read_csv({quote_text(str(source))}, header = true, auto_detect = false, "
         f"columns = {{{columns}}}, delim = ',', quote = '\"', escape = '\"', "
         f"new_line = '\\r\\n', max_line_size = {LONGEST_LINE})"
     )
-    return f"SELECT {', '.join(selected)} FROM {read}"
+    inner = [
+        *map(quote_name, names),
+        *(one for name in numbers for one in text_selection(name)),
+        *(f"{expression} AS {name}" for name, expression in system.items()),
+    ]
+    outer = [
+        *map(quote_name, names),
+        *(one for name in numbers for one in number_selection(name)),
+        *system,
+    ]
+    return f"SELECT {', '.join(outer)} FROM (SELECT {', '.join(inner)} FROM {read})"
 
 
 def key_digest(values: str) -> str:

@@ -1,0 +1,151 @@
+"""Measures kept rows: an execution that keeps them, totals by month, and a page, beside DuckDB.
+
+Run as `python -m benchmarks.kept_rows [rows] [parts]`; the defaults are 1,000,000 rows in 10 parts,
+of which each after the first corrects a tenth of the keys before it. It prints processor seconds of
+all threads, and the ratio to the same work without rows, or by plain SQL over the same files.
+"""
+
+import asyncio
+import resource
+import sys
+from collections.abc import AsyncIterator, Awaitable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import process_time
+from typing import TypeVar
+
+import duckdb
+
+from penstock.datastore.executions.files import ingest_key
+from penstock.datastore.kept_rows.conditions import RowFilter
+from penstock.datastore.kept_rows.read_totals import Every, Measure, MeasureFunction, TotalsRequest
+from penstock.datastore.objects.directory import LocalFiles
+from penstock.datastore.records import (
+    Output,
+    Parameter,
+    Pipeline,
+    RowKeeping,
+    Transform,
+    Transformer,
+    ValueType,
+)
+from penstock.datastore.store import Store
+from penstock.datastore.table.pages import Window
+from tests.datastore.executions.sample_executions import (
+    ANN,
+    begin_execution,
+    current_execution,
+    pipeline_in,
+)
+from tests.support.sample_resources import create_groups
+from tests.support.stores import open_table
+
+T = TypeVar("T")
+
+LINES = 10_000
+MONTHLY = TotalsRequest(every=Every.MONTH, measures=(Measure("kwh", MeasureFunction.SUM, "kwh"),))
+OUTPUTS = (
+    (":meter", "meter", ValueType.STRING),
+    ("AS_TIMESTAMP(:day, 'yyyy-MM-dd')", "day", ValueType.TIMESTAMP),
+    (":kwh * 1.25", "kwh", ValueType.NUMBER),
+)
+PLAIN = Transformer(
+    parameters=(
+        Parameter(index=0, key="meter", type=ValueType.STRING),
+        Parameter(index=1, key="day", type=ValueType.TIMESTAMP),
+        Parameter(index=2, key="kwh", type=ValueType.NUMBER),
+    ),
+    transforms=tuple(
+        Transform(index=n, formula=formula, outputs=(Output(index=0, key=key, type=type),))
+        for n, (formula, key, type) in enumerate(OUTPUTS)
+    ),
+)
+KEPT = Transformer(
+    parameters=PLAIN.parameters,
+    transforms=PLAIN.transforms,
+    rows=RowKeeping(key=("meter", "day"), time="day"),
+)
+
+
+async def lines_of(part: int, rows: int) -> AsyncIterator[bytes]:
+    """A file of new meters, a tenth of which are those of the part before."""
+    yield b"meter,day,kwh\n"
+    first = part * rows * 9 // 10
+    for start in range(first, first + rows, LINES):
+        numbers = range(start, min(start + LINES, first + rows))
+        lines = (
+            f"m{n},{2015 + n % 10}-{n % 12 + 1:02}-{n % 28 + 1:02},{n}.{n % 97}" for n in numbers
+        )
+        yield ("\n".join(lines) + "\n").encode()
+
+
+async def run_part(store: Store, pipeline: Pipeline, part: int, rows: int) -> float:
+    """Run one part; return the processor seconds of the worker."""
+    made = await begin_execution(store, pipeline)
+    await store.files.write(ingest_key(made), lines_of(part, rows), content_type="text/csv")
+    await store.open_session(ANN).executions.uploads.confirm(made.id)
+    started = process_time()
+    await store.execution_worker("w").run_all()
+    spent = process_time() - started
+    assert (await current_execution(store, made)).state == "success"
+    return spent
+
+
+async def measure(work: Awaitable[T]) -> tuple[float, T]:
+    started = process_time()
+    found = await work
+    return process_time() - started, found
+
+
+async def compare(store: Store, folder: Path, rows: int, parts: int) -> None:
+    await create_groups(store)
+    plain = await pipeline_in(store, name="plain", transformer=PLAIN)
+    kept = await pipeline_in(store, name="kept", transformer=KEPT)
+    each = rows // parts
+    without = await run_part(store, plain, 0, each)
+    spent = [await run_part(store, kept, part, each) for part in range(parts)]
+    print(f"run {each:,} rows: {without:.2f} s without rows kept")
+    print(f"with rows kept: {min(spent):.2f} s, {min(spent) / without:.2f} times")
+    session = store.open_session(ANN)
+    first, _ = await measure(session.kept_rows.totals(kept, RowFilter(), MONTHLY, Window()))
+    again, page = await measure(session.kept_rows.totals(kept, RowFilter(), MONTHLY, Window()))
+    print(f"totals of {rows:,} rows by month: {first:.2f} s, again {again:.2f} s")
+    assert len(page.entries) == 20
+    spent_page, rows_page = await measure(
+        session.kept_rows.page(kept, RowFilter(), Window(size=50))
+    )
+    print(f"a page of 50 by key: {spent_page:.2f} s")
+    assert len(rows_page.entries) == 50
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"peak of memory: {peak:,.0f} MB")
+    print_duckdb(folder, parts)
+
+
+def print_duckdb(folder: Path, parts: int) -> None:
+    """The same sums by plain SQL over the files as they are stored, latest of each key."""
+    found = [path for path in folder.rglob("*") if path.is_file()]
+    parquet = [str(path) for path in found if path.read_bytes()[:4] == b"PAR1"]
+    assert len(parquet) == parts
+    connection = duckdb.connect(":memory:", config={"threads": 2})
+    sql = """SELECT date_trunc('month', _time), sum(CAST(kwh AS DOUBLE)) FROM (
+      SELECT _key, arg_max(_time, _execution) AS _time, arg_max(kwh, _execution) AS kwh
+      FROM read_parquet($files) GROUP BY _key) GROUP BY 1 ORDER BY 1"""
+    for _ in range(2):
+        started = process_time()
+        connection.execute(sql, {"files": parquet}).fetchall()
+        spent = process_time() - started
+    print(f"plain SQL, sums as doubles: {spent:.2f} s")
+
+
+async def main() -> None:
+    rows = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
+    parts = int(sys.argv[2]) if len(sys.argv) > 2 else 10
+    with TemporaryDirectory() as folder:
+        files = await LocalFiles.open(Path(folder) / "files", base_url="http://x", key=b"k" * 32)
+        async with open_table("sqlite", Path(folder)) as table:
+            await compare(Store(table, files=files), Path(folder), rows, parts)
+        await files.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
