@@ -5,7 +5,7 @@ from csv import Error
 from typing import NamedTuple, Protocol
 
 from penstock.transform.csv_records import MAX_RECORD, RecordSplitter
-from penstock.transform.header import read_header, split_fields
+from penstock.transform.header import NO_FORM, FileForm, read_header, split_fields
 from penstock.transform.outcome import OutputChunk, RowRunner, TransformEnding, headings
 from penstock.transform.problems import InputRefused, TransformCode, TransformProblem
 from penstock.transform.program import Program
@@ -37,11 +37,11 @@ class RowTransform(Protocol):
 class PartContext(NamedTuple):
     """The facts about the rest of a file above a part.
 
-    `places` are the places of the columns in the header, `row` is the number of the part's first
-    row, and `failed` is the number of rows that failed.
+    `form` is what the header says about the file, `row` is the number of the part's first row, and
+    `failed` is the number of rows that failed.
     """
 
-    places: tuple[int, ...]
+    form: FileForm
     row: int
     failed: int = 0
 
@@ -59,7 +59,7 @@ class CsvTransform:
         self._outcome = RowRunner(max_failed, above.failed if above else 0)
         self._records = RecordSplitter()
         self._waiting: deque[bytes] = deque()
-        self._places = above.places if above else ()
+        self._form = above.form if above else NO_FORM
         self._awaits_header = above is None
         self._row = above.row if above else 0
         self._read = 0
@@ -69,9 +69,9 @@ class CsvTransform:
         return self._outcome.ending(self._read)
 
     @property
-    def places(self) -> tuple[int, ...]:
-        """The place of each column in the header; empty before the header was read."""
-        return self._places
+    def form(self) -> FileForm:
+        """The form of the file, once the header was read."""
+        return self._form
 
     def feed(self, data: bytes) -> OutputChunk:
         if self._outcome.refusal is not None:
@@ -121,25 +121,26 @@ class CsvTransform:
 
     def _header_problem(self, record: bytes) -> TransformProblem | None:
         try:
-            self._places = read_header(record, self._program.columns)
+            self._form = read_header(record, self._program.columns)
         except InputRefused as refused:
             return refused.problem
         return None
 
     def _process_record(self, record: bytes) -> None:
         try:
-            fields = split_fields(record.decode())
+            fields = split_fields(record.decode(), self._form.separator)
         except UnicodeDecodeError as error:
             message = f"byte {error.start + 1} of the row is not UTF-8"
             self._reject(TransformCode.INVALID_ENCODING, message)
         except Error as error:
             self._reject(TransformCode.MALFORMED_ROW, f"the row cannot be read: {error}")
         else:
-            if len(fields) == len(self._places) or not self._program.columns:
-                entries = [fields[place] for place in self._places]
+            places = self._form.places
+            if len(fields) == len(places) or not self._program.columns:
+                entries = [fields[place] for place in places]
                 self._outcome.run_row(self._program, self._row, entries)
             else:
-                message = f"the row has {len(fields)} fields, the header {len(self._places)}"
+                message = f"the row has {len(fields)} fields, the header {len(places)}"
                 self._reject(TransformCode.FIELD_COUNT, message)
 
     def _reject(self, code: TransformCode, message: str) -> None:

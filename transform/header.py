@@ -3,13 +3,24 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from csv import Error, reader
-from typing import Final
+from typing import Final, NamedTuple
 
 from penstock.transform.plan import Column
 from penstock.transform.problems import InputRefused, TransformCode
 
 BOM: Final = b"\xef\xbb\xbf"
 WIDE_BOMS: Final = (b"\xff\xfe", b"\xfe\xff")
+SEPARATORS: Final = (",", ";", "\t", "|")
+
+
+class FileForm(NamedTuple):
+    """The form of a file: what separates the fields, and the place of each column among them."""
+
+    separator: str = ","
+    places: tuple[int, ...] = ()
+
+
+NO_FORM: Final = FileForm()
 
 
 def columns_by_heading(columns: Sequence[Column]) -> Mapping[str, int]:
@@ -27,24 +38,57 @@ def columns_by_heading(columns: Sequence[Column]) -> Mapping[str, int]:
     return {**keys, **labels}
 
 
-def split_fields(text: str) -> list[str]:
+def split_fields(text: str, separator: str = ",") -> list[str]:
     """Return the fields of one record; raises csv.Error where its quotes are wrong."""
     text = text.removesuffix("\r")
-    return text.split(",") if '"' not in text else next(reader((text,), strict=True))
+    if '"' not in text:
+        return text.split(separator)
+    return next(reader((text,), strict=True, delimiter=separator))
 
 
-def read_header(record: bytes, columns: Sequence[Column]) -> tuple[int, ...]:
-    """Return the place of each column in the file; InputRefused for missing or unknown columns.
+def read_header(record: bytes, columns: Sequence[Column]) -> FileForm:
+    """Return the form of the file; InputRefused for missing or unknown columns.
 
-    A plan without columns reads nothing of a row, so its files may have any.
+    The separator is the one by which most headings name a column: a comma if that does not tell. A
+    heading names a column also in other letter case, if it names only this one so. A plan without
+    columns reads nothing of a row, so its files may have any.
     """
-    headings = _headings(record)
+    text = _header_text(record)
     if not columns:
-        return ()
-    names = columns_by_heading(columns)
+        return NO_FORM
+    names = _ColumnNames(columns)
+    forms = [(one, _headings(text, one)) for one in SEPARATORS]
+    separator, headings = max(forms, key=lambda form: names.count(form[1]))
+    return FileForm(separator, _places(headings, columns, names))
+
+
+class _ColumnNames:
+    """The columns by their headings, in the given letter case or in any that is not ambiguous."""
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        self._exact = columns_by_heading(columns)
+        folded: dict[str, set[int]] = {}
+        for heading, column in self._exact.items():
+            folded.setdefault(heading.casefold(), set()).add(column)
+        self._folded = {heading: found for heading, found in folded.items() if len(found) == 1}
+
+    def find(self, heading: str) -> int | None:
+        """Return the column that a heading names."""
+        if heading in self._exact:
+            return self._exact[heading]
+        return next(iter(self._folded.get(heading.casefold(), ())), None)
+
+    def count(self, headings: Sequence[str]) -> int:
+        """Count the headings that name a column."""
+        return sum(self.find(heading) is not None for heading in headings)
+
+
+def _places(
+    headings: Sequence[str], columns: Sequence[Column], names: _ColumnNames
+) -> tuple[int, ...]:
     places: dict[int, int] = {}
     for place, heading in enumerate(headings):
-        column = names.get(heading)
+        column = names.find(heading)
         if column is None:
             known = ", ".join(_headings_for(range(len(columns)), columns)) or "none"
             message = f"no parameter is called {heading[:100]!r}; there are {known}"
@@ -68,17 +112,24 @@ def _headings_for(places: Iterable[int], columns: Sequence[Column]) -> Iterator[
         yield repr(label if names.get(label.strip()) == n else columns[n].key)
 
 
-def _headings(record: bytes) -> list[str]:
+def _header_text(record: bytes) -> str:
     if record.startswith(WIDE_BOMS):
         raise InputRefused(
             TransformCode.INVALID_ENCODING, "the file is in UTF-16; save it as UTF-8"
         )
     try:
-        return [field.strip() for field in split_fields(record.removeprefix(BOM).decode())]
+        return record.removeprefix(BOM).decode()
     except UnicodeDecodeError as error:
         message = f"the header is not UTF-8, from byte {error.start} on"
         raise InputRefused(TransformCode.INVALID_ENCODING, message) from None
+
+
+def _headings(text: str, separator: str) -> list[str]:
+    try:
+        return [field.strip() for field in split_fields(text, separator)]
     except Error as error:
+        if separator != SEPARATORS[0]:
+            return []
         raise InputRefused(
             TransformCode.INVALID_HEADER, f"the header cannot be read: {error}"
         ) from None

@@ -1,5 +1,5 @@
 /** Read the records of a CSV text (RFC 4180), at most so many; the last may lack its line end. */
-export function readCsv(text: string, most: number): string[][] {
+export function readCsv(text: string, most: number, separator = ","): string[][] {
   const records: string[][] = [];
   let fields: string[] = [];
   let field = "";
@@ -23,7 +23,7 @@ export function readCsv(text: string, most: number): string[][] {
         at += 1;
       } else isQuoted = false;
     } else if (letter === '"' && field === "") isQuoted = true;
-    else if (letter === ",") endField();
+    else if (letter === separator) endField();
     else if (letter === "\n") endRecord();
     else if (letter !== "\r") field += letter;
   }
@@ -34,6 +34,25 @@ export function readCsv(text: string, most: number): string[][] {
 export interface NamedParameter {
   readonly key: string;
   readonly label?: string | null;
+}
+
+const SEPARATORS = [",", ";", "\t", "|"] as const;
+
+/** Read a file by the separator with which most columns are parameters, as the server does. */
+export function readFile(
+  text: string,
+  most: number,
+  parameters: readonly NamedParameter[],
+): string[][] {
+  const known = (separator: string) =>
+    (readCsv(text, 1, separator)[0] ?? []).filter((column) => parameterOf(column, parameters))
+      .length;
+  const [first, ...others] = SEPARATORS;
+  const best = others.reduce<string>(
+    (chosen, one) => (known(one) > known(chosen) ? one : chosen),
+    first,
+  );
+  return readCsv(text, most, best);
 }
 
 /** What is wrong with the header of a file for these parameters, in sentences; none if it fits. */
@@ -56,16 +75,30 @@ export function headerProblems(
   return found;
 }
 
+/** The parameter of a column, in the given letter case or in any that is not ambiguous. */
 function parameterOf(column: string, parameters: readonly NamedParameter[]) {
-  const byKey = parameters.find(({ key }) => key === column);
-  const byLabel = parameters.filter(({ label }) => label === column);
-  return byKey ?? (byLabel.length === 1 ? (byLabel[0] ?? null) : null);
+  const only = (found: readonly NamedParameter[]) => (found.length === 1 ? found[0] : undefined);
+  const folded = column.toLowerCase();
+  return (
+    parameters.find(({ key }) => key === column) ??
+    only(parameters.filter(({ label }) => label === column)) ??
+    only(
+      parameters.filter(
+        ({ key, label }) => key.toLowerCase() === folded || label?.toLowerCase() === folded,
+      ),
+    ) ??
+    null
+  );
 }
 
-/** The rows of a small file as the API takes them: objects from column to text, null if empty. */
-export function toRows(records: readonly (readonly string[])[]): Record<string, string | null>[] {
+/** The rows of a small file as the API takes them: objects from key to text, null if empty. */
+export function toRows(
+  records: readonly (readonly string[])[],
+  parameters: readonly NamedParameter[],
+): Record<string, string | null>[] {
   const [header = [], ...rows] = records;
+  const keys = header.map((column) => parameterOf(column, parameters)?.key ?? column);
   return rows.map((fields) =>
-    Object.fromEntries(header.map((column, index) => [column, fields[index] || null])),
+    Object.fromEntries(keys.map((key, index) => [key, fields[index] || null])),
   );
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { headerProblems, readCsv, toRows } from "../parts/csv";
+import { headerProblems, readCsv, readFile, toRows } from "../parts/csv";
 
 const PARAMETERS = [
   { key: "date", label: "Date" },
@@ -50,8 +50,27 @@ test("a pipeline without parameters takes any header", () => {
 });
 
 test("rows are objects, and an empty field is null", () => {
-  expect(toRows([["a", "b"], ["1", ""], ["2"]])).toEqual([
+  expect(toRows([["a", "b"], ["1", ""], ["2"]], [])).toEqual([
     { a: "1", b: null },
     { a: "2", b: null },
   ]);
+});
+
+test.each([",", ";", "\t", "|"])("a file separated by “%s” is read, in any letter case", (one) => {
+  const text = [
+    ["ACTIVITY", "date"],
+    ["1,5", "2/2/21"],
+  ]
+    .map((fields) => fields.map((field) => `"${field}"`).join(one))
+    .join("\n");
+  const records = readFile(text, 10, PARAMETERS);
+  expect(headerProblems(records[0] ?? [], PARAMETERS)).toEqual([]);
+  expect(toRows(records, PARAMETERS)).toEqual([{ activity: "1,5", date: "2/2/21" }]);
+});
+
+test("a heading that two parameters have in other letter case names none of them", () => {
+  const parameters = [{ key: "KWH" }, { key: "kwh" }];
+  expect(headerProblems(["kWh", "kwh"], parameters)).toContain(
+    "The pipeline has no parameter “kWh”.",
+  );
 });

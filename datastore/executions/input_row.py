@@ -17,7 +17,7 @@ from penstock.datastore.formulas.threads import run_in_formula_thread
 from penstock.datastore.objects.port import Files, regroup_blocks
 from penstock.transform.csv_records import RecordSplitter
 from penstock.transform.csv_transform import BLANK
-from penstock.transform.header import columns_by_heading, read_header, split_fields
+from penstock.transform.header import FileForm, columns_by_heading, read_header, split_fields
 from penstock.transform.plan import TransformPlan
 
 BLOCK: Final = 256 * 1024
@@ -95,7 +95,7 @@ class _RowFinder:
         self._rejected = rejected
         self._left = number
         self._splitter = RecordSplitter()
-        self._places: tuple[int, ...] | None = None
+        self._form: FileForm | None = None
         self._row = 0
 
     def feed(self, data: bytes) -> InputRow | None:
@@ -106,18 +106,18 @@ class _RowFinder:
 
     def _look_through(self, records: Sequence[bytes]) -> InputRow | None:
         for record in records:
-            if self._places is None:
-                self._places = read_header(record, self._plan.columns)
+            if self._form is None:
+                self._form = read_header(record, self._plan.columns)
                 continue
             self._row += 1
             if record in BLANK or self._row in self._rejected:
                 continue
             self._left -= 1
             if not self._left:
-                return self._read(record, self._places)
+                return self._read(record, self._form)
         return None
 
-    def _read(self, record: bytes, places: Sequence[int]) -> InputRow:
-        fields = split_fields(record.decode())
-        pairs = zip(self._plan.columns, places, strict=True)
+    def _read(self, record: bytes, form: FileForm) -> InputRow:
+        fields = split_fields(record.decode(), form.separator)
+        pairs = zip(self._plan.columns, form.places, strict=True)
         return InputRow(self._row, {column.key: fields[place] for column, place in pairs})

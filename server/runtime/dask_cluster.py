@@ -127,7 +127,7 @@ class _InputMapping:
         The span that ends the execution is computed again with the number of failures above it.
         """
         recipe, total = await self._recipe(), header.ending.counts
-        calls = [(recipe, source, span, PartContext(header.places, span.row)) for span in found]
+        calls = [(recipe, source, span, PartContext(header.form, span.row)) for span in found]
         async with aclosing(self._results_in_order(transform, calls)) as steps:
             place = 0
             async for step in steps:

@@ -348,7 +348,7 @@ async def test_withdraw_kept_rows(world: Store, pipeline: Pipeline) -> None:
 async def test_explain_a_kept_row(world: Store, pipeline: Pipeline) -> None:
     """explain a kept row"""
     kept = await keep_plants(world)
-    await finished_execution(world, kept, b"plant,kwh\n\nx,none\n\na,1\r\nb,2\n")
+    await finished_execution(world, kept, b"KWH;plant\n\nnone;x\n\n1;a\r\n2;b\n")
     _, row = await read_rows(world, kept)
     found = await anns(world).executions.explaining.one(row)
     assert (found.input.number, found.input.entries) == (5, {"plant": "b", "kwh": "2"})

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from penstock.transform.csv_records import PartSurvey, RecordSpan, RecordSplitter, record_spans
 from penstock.transform.csv_transform import CsvTransform, PartContext
-from penstock.transform.header import read_header
+from penstock.transform.header import FileForm, read_header
 from penstock.transform.outcome import OutputChunk
 from penstock.transform.program import Program
 from tests.transform.sample_files import HEADER, TRIPS, cut, rows, run_chunks
@@ -71,7 +71,7 @@ def test_a_part_within_quotes_is_cut_where_the_quotes_end() -> None:
 
 
 def test_rows_that_failed_above_count_towards_the_threshold() -> None:
-    part = CsvTransform(PROGRAM, 2, PartContext((0, 1), 7, failed=2))
+    part = CsvTransform(PROGRAM, 2, PartContext(FileForm(",", (0, 1)), 7, failed=2))
     _, _, ending = run_chunks(part, [b"1,gas\nx,gas\n2,gas\n"])
     assert ending.refusal is not None
     assert (ending.refusal.row, ending.counts.rows) == (8, 2)

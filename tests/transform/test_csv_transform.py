@@ -303,3 +303,31 @@ def test_results_taken_in_pieces_are_those_taken_at_once(monkeypatch: pytest.Mon
         monkeypatch.setattr(outcome, "PIECE", piece)
         assert run(data) == whole
         assert run_chunks(CsvTransform(Program(TRIPS)), cut(data, 3)) == whole
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+def test_a_file_is_read_by_the_separator_of_its_header(separator: str) -> None:
+    lines = (("Fuel TYPE", "DISTANCE"), ('"a,b;c|d\te"', "12.5"))
+    data = "".join(f"{separator.join(fields)}\r\n" for fields in lines).encode()
+    program = Program(
+        TransformPlan(
+            (Column("distance", NUMBER), Column("fuel", STRING, label="Fuel type")),
+            (
+                FormulaStep(":distance * 2", "twice", NUMBER),
+                FormulaStep(":fuel", "fuel", STRING),
+            ),
+        )
+    )
+    output, rejected, _ = run_chunks(CsvTransform(program), [data])
+    assert output == 'twice,fuel\r\n25,"a,b;c|d\te"\r\n'
+    assert rejected.count("\n") == 1
+
+
+def test_a_heading_that_two_columns_have_in_other_letter_case_names_none() -> None:
+    columns = (Column("KWH", NUMBER), Column("kwh", NUMBER))
+    program = Program(TransformPlan(columns, (FormulaStep("1", "one", NUMBER),)))
+    _, _, ending = run_chunks(CsvTransform(program), [b"kwh,KWH\n1,2\n"])
+    assert ending.refusal is None
+    _, _, ending = run_chunks(CsvTransform(program), [b"kWh,KWH\n1,2\n"])
+    assert ending.refusal is not None
+    assert ending.refusal.code == TransformCode.UNKNOWN_COLUMN

@@ -12,7 +12,7 @@ import {
 } from "../../graphql/generated/run-file";
 import type { RunnablePipelineQuery } from "../../graphql/generated/types";
 import { pathOf, useAddress } from "../../parts/address";
-import { headerProblems, readCsv, toRows } from "../../parts/csv";
+import { headerProblems, readFile, toRows } from "../../parts/csv";
 import { formatBytes } from "../../parts/format";
 import { RowsTable } from "../../parts/RowsTable";
 import { Answered, Missing, Problem } from "../../parts/state";
@@ -50,7 +50,8 @@ function FileRun({ pipeline }: { pipeline: Pipeline }) {
   const [chosen, setChosen] = useState<ChosenFile | null>(null);
   const { parameters } = pipeline.transformer;
   const choose = async (file: File) => {
-    const records = readCsv(await file.slice(0, HEAD_BYTES).text(), INLINE_ROWS + 2);
+    const text = await file.slice(0, HEAD_BYTES).text();
+    const records = readFile(text, INLINE_ROWS + 2, parameters);
     const [header] = records;
     const problems = header ? headerProblems(header, parameters) : ["The file is empty."];
     setChosen({ file, records, isWhole: file.size <= INLINE_BYTES, problems });
@@ -150,7 +151,7 @@ function ChosenPart({ pipeline, chosen }: { pipeline: Pipeline; chosen: ChosenFi
     const input = {
       pipelineId: pipeline.id,
       mode: "INLINE" as const,
-      rows: toRows(chosen.records),
+      rows: toRows(chosen.records, pipeline.transformer.parameters),
       inputName: chosen.file.name,
     };
     const { createExecution } = await api.run(CreateExecution, { input });
