@@ -1,6 +1,6 @@
 """Measures the parts of a request's processor time: `python -m benchmarks.request_profile`.
 
-The whole application answers the shapes of the peers' benchmark from memory, over connections
+The whole application answers the traffic of the peers' benchmark from memory, over connections
 without a network. A timer of processor time records the running function 1,000 times a second; time
 in C counts for the function that called it.
 """
@@ -13,23 +13,21 @@ import tempfile
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from datetime import timedelta
+from itertools import cycle
 from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
-import orjson
 import uvicorn
 import uvloop
 from uvicorn.server import ServerState
 
 from benchmarks.peers import penstock_app
-from benchmarks.peers.load_generator import request
 from benchmarks.peers.query_shapes import SHAPES, Shape
 from benchmarks.peers.results_page import replace_between_marks
+from benchmarks.peers.rounds import sign_tokens
 from benchmarks.peers.server_options import PeerOptions
-from penstock.datastore.roles import ROOT, Role
-from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
+from benchmarks.peers.traffic import Destination, draw_calls, encode
 from penstock.server.connections.gate import ConnectionGate, Gates, time_limits
 from penstock.server.connections.request_watcher import RequestWatcher
 from penstock.server.connections.uvicorn_class import connection_class
@@ -37,6 +35,7 @@ from penstock.server.runtime.run_server import settle_garbage_collector
 from penstock.server.settings.settings import Settings
 
 CONNECTIONS: Final = 16
+_REQUESTS: Final = 4_000
 _EVERY: Final = 0.001
 _HERE: Final = str(Path(__file__).parents[1]) + "/"
 _AREAS: Final = (
@@ -99,14 +98,11 @@ def area_of(file: str) -> str:
 
 @asynccontextmanager
 async def open_connections(shape: Shape, *, quiet: bool) -> AsyncIterator[Any]:
-    """Give a function that sends a request on each connection and waits for the answers."""
+    """Give a function that sends the next request on each connection and waits for the answers."""
     with tempfile.TemporaryDirectory() as folder:
         data_dir = Path(folder)
-        token = sign_dev_token(
-            dev_key(data_dir), "me", {ROOT: Role.ADMIN}, ROOT, timedelta(hours=1)
-        )
-        headers = {"Authorization": f"Bearer {token}"}
-        sent = request(8000, "/graphql", orjson.dumps(shape.body), headers)
+        to = Destination(8000, False, False, sign_tokens(data_dir))
+        requests = cycle([encode(call, to) for call in draw_calls(shape.name, _REQUESTS)])
         opened = penstock_app.penstock_quiet if quiet else penstock_app.penstock
         async with opened(PeerOptions(None, data_dir)) as app:
             state = ServerState()
@@ -115,7 +111,7 @@ async def open_connections(shape: Shape, *, quiet: bool) -> AsyncIterator[Any]:
 
             async def ask() -> None:
                 for connection in connections:
-                    connection.data_received(sent)
+                    connection.data_received(next(requests))
                 while state.tasks:
                     await asyncio.wait(state.tasks)
 

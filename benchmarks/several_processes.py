@@ -58,7 +58,7 @@ def measure_server(server: Server, asked: bytes) -> Sample:
     port = int(server.url.rpartition(":")[2])
     status, answer = send_once(port, asked)
     assert (status, b'"errors"' in answer) == (200, False), answer
-    with closing(LoadGenerator(port, asked, CONNECTIONS)) as generator:
+    with closing(LoadGenerator(port, [asked], CONNECTIONS)) as generator:
         generator.run(1)
         before = processor_seconds(members(server))
         loaded = generator.run(SECONDS)

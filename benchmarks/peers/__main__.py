@@ -40,9 +40,10 @@ def _measure(options: argparse.Namespace) -> int:
     chosen = [peer for peer in peers(found, others) if _is_wanted(peer, options.peers)]
     shapes = [shape for shape in SHAPES if shape.name in options.shapes]
     length = Length(options.warm_up, options.seconds, options.connections)
-    plan = MeasurementPlan(chosen, shapes, options.rounds, length)
+    plan = MeasurementPlan(chosen, shapes, options.rounds, length, options.alike)
     versions = {"Python": platform.python_version(), "Node": node_version(found)}
     texts = {"machine": describe_run(versions, options.rounds, length, options.latency)}
+    mark = "alike" if options.alike else "peers"
     stay_on(cores()[1])
     for mode in options.modes:
         samples = _run(plan, mode, options.latency)
@@ -50,8 +51,8 @@ def _measure(options: argparse.Namespace) -> int:
     print("\n\n".join(texts.values()))
     if options.write:
         page = options.write.read_text()
-        for mark, text in texts.items():
-            page = replace_between_marks(page, f"peers {mark}", text)
+        for name, text in texts.items():
+            page = replace_between_marks(page, f"{mark} {name}", text)
         options.write.write_text(page)
     return 0
 
@@ -102,6 +103,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--latency", type=float, default=5.0, help="of the store, in milliseconds")
     add("--shapes", nargs="+", choices=[s.name for s in SHAPES], default=[s.name for s in SHAPES])
     add("--modes", nargs="+", choices=MODES, default=MODES)
+    add("--alike", action="store_true", help="repeat one request of each shape to the byte")
     add("--peers", nargs="+", default=(), help="names of servers; all unless given")
     add("--python", nargs="+", default=(), metavar="PATH", help="more Pythons to run Penstock with")
     add("--write", type=Path, metavar="PAGE", help="put the tables into the page")

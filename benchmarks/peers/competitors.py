@@ -12,16 +12,24 @@ ROOT = HERE.parents[1]
 BASELINE = "mercurius"
 SLOWEST = "strawberry_default"
 FLOOR = "handwritten"
+OURS = ("penstock", "penstock_quiet")
+WITH_DIGESTS = frozenset({*OURS, BASELINE, "apollo"})
+"""The servers that take the digest of a document in place of its text; others get the text."""
 
 
 class Peer(NamedTuple):
-    """A server; options select it by `name`, and the Python or Node `interpreter` runs it."""
+    """A server; options select it by `name`, and the Python or Node `interpreter` runs it.
+
+    `by_document` servers have a path for each document; those with `knows_digests` take automatic
+    persisted queries.
+    """
 
     name: str
     title: str
     module: str
     interpreter: str
-    by_shape: bool = False
+    by_document: bool = False
+    knows_digests: bool = False
 
     @property
     def is_python(self) -> bool:
@@ -54,7 +62,10 @@ _NODE = (
 def peers(node: str, others: Sequence[tuple[str, str]] = ()) -> list[Peer]:
     """All servers; `others` are more Pythons for Penstock, each a path and a version."""
     found = [python_peer(name, title, sys.executable) for name, title in _PYTHON]
-    found += [Peer(name, title, "server.mjs", node) for name, title in _NODE]
+    found += [
+        Peer(name, title, "server.mjs", node, knows_digests=name in WITH_DIGESTS)
+        for name, title in _NODE
+    ]
     for path, version in others:
         found += [
             python_peer(f"{name}@{version}", f"{title}, Python {version}", path)
@@ -65,7 +76,8 @@ def peers(node: str, others: Sequence[tuple[str, str]] = ()) -> list[Peer]:
 
 def python_peer(name: str, title: str, interpreter: str) -> Peer:
     module = name.partition("@")[0]
-    return Peer(name, title, module, interpreter, by_shape=module == FLOOR)
+    by_document, knows_digests = module == FLOOR, module in WITH_DIGESTS
+    return Peer(name, title, module, interpreter, by_document, knows_digests)
 
 
 def command(peer: Peer, place: LaunchOptions) -> list[str]:

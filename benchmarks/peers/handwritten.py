@@ -1,13 +1,15 @@
-"""The handwritten baseline: one endpoint for each shape, over Penstock's own client."""
+"""The handwritten baseline: one endpoint for each document, over Penstock's own client."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
+from urllib.parse import parse_qsl
 
 import orjson
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from benchmarks.peers.documents import DOCUMENTS, Document
 from benchmarks.peers.records import LIST, Data, make_data, rows_of
 from benchmarks.peers.server_options import REGION, PeerOptions
 from penstock.datastore.dynamodb.table import DynamoDBTable
@@ -44,58 +46,80 @@ class Rows:
 
 
 class Handwritten:
-    """Answers `POST /SHAPE` with the same data as GraphQL servers; it checks nothing."""
+    """Answers `/DOCUMENT` with the same data as GraphQL servers; it checks nothing."""
 
     def __init__(self, table: ReadableTable) -> None:
         self._table = table
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        body = b""
-        while True:
-            message = await receive()
-            body += message.get("body", b"")
-            if not message.get("more_body"):
-                break
-        variables = orjson.loads(body)["variables"]
-        data = await getattr(self, scope["path"][1:])(**variables)
+        if scope["method"] == "GET":
+            variables = orjson.loads(dict(parse_qsl(scope["query_string"].decode()))["variables"])
+        else:
+            variables = orjson.loads(await _read_body(receive))["variables"]
+        document = _DOCUMENTS[scope["path"]]
+        data = await getattr(self, document.shape)(document, **variables)
         answer = orjson.dumps({"data": data})
         length = (b"content-length", b"%d" % len(answer))
         head = {"type": "http.response.start", "status": 200, "headers": [*_HEADERS, length]}
         await send(head)
         await send({"type": "http.response.body", "body": answer})
 
-    async def one(self, id: str) -> Json:
+    async def one(self, document: Document, id: str) -> Json:
         key = Key(f"ITEM#{id}", "ITEM")
-        return {"item": _fields((await self._table.get([key])).items[key])}
+        row = (await self._table.get([key])).items[key]
+        return {"item": {**_scalars(document, row), **_typename(document, "Item")}}
 
-    async def list(self, first: int) -> Json:
+    async def list(self, document: Document, first: int) -> Json:
         rows = (await self._table.query(Query(partition=LIST, limit=first))).items
-        return {"items": [_item_with_tags(row) for row in rows]}
-
-    async def owners(self, first: int) -> Json:
-        rows = (await self._table.query(Query(partition=LIST, limit=first))).items
-        keys = [Key(f"OWNER#{row['ownerId']}", "OWNER") for row in rows]
-        found = (await self._table.get(keys)).items
-        pairs = zip(rows, keys, strict=True)
+        item, tag = _typename(document, "Item"), _typename(document, "Tag")
         return {
             "items": [
-                {**_id_and_name(row), "owner": _id_and_name(found[key])} for row, key in pairs
+                {
+                    **_scalars(document, row),
+                    "tags": _tags(row, tag),
+                    **item,
+                }
+                for row in rows
             ]
         }
 
-    async def page(self, first: int, after: str, parts: int) -> Json:
+    async def owners(self, document: Document, first: int) -> Json:
+        rows = (await self._table.query(Query(partition=LIST, limit=first))).items
+        keys = [Key(f"OWNER#{row['ownerId']}", "OWNER") for row in rows]
+        found = (await self._table.get(keys)).items
+        item, owner = _typename(document, "Item"), _typename(document, "Owner")
+        return {
+            "items": [
+                {
+                    **_scalars(document, row),
+                    "owner": {"id": found[key]["id"], "name": found[key]["name"], **owner},
+                    **item,
+                }
+                for row, key in zip(rows, keys, strict=True)
+            ]
+        }
+
+    async def page(self, document: Document, first: int, after: str, parts: int) -> Json:
         rows = await self._rows(LIST, first, after)
         below = await asyncio.gather(
             *[self._rows(f"PARTS#{row['id']}", parts, None) for row in rows[:first]]
         )
+        item, part = _typename(document, "Item"), _typename(document, "Part")
         nodes = [
             {
-                **_id_and_name(row),
-                "parts": _connection([_id_and_name(part) for part in found], parts, None),
+                **_scalars(document, row),
+                "parts": _connection(
+                    document,
+                    "Part",
+                    [{"id": one["id"], "name": one["name"], **part} for one in found],
+                    parts,
+                    None,
+                ),
+                **item,
             }
             for row, found in zip(rows[:first], below, strict=True)
         ]
-        return {"page": _connection([*nodes, *rows[first:]], first, after)}
+        return {"page": _connection(document, "Item", [*nodes, *rows[first:]], first, after)}
 
     async def _rows(self, partition: str, first: int, after: str | None) -> Sequence[Any]:
         start = None if after is None else Key(partition, after)
@@ -103,38 +127,48 @@ class Handwritten:
         return (await self._table.query(query)).items
 
 
-def _id_and_name(row: Mapping[str, Any]) -> Json:
-    return {"id": row["id"], "name": row["name"]}
+_DOCUMENTS: Final = {f"/{document.name}": document for document in DOCUMENTS}
 
 
-def _fields(row: Mapping[str, Any]) -> Json:
-    return {
-        "id": row["id"],
-        "name": row["name"],
-        "description": row["description"],
-        "position": row["position"],
-        "price": float(row["price"]),
-        "active": row["active"],
-        "createdAt": row["createdAt"],
-        "updatedAt": row["updatedAt"],
-    }
+async def _read_body(receive: Receive) -> bytes:
+    body = bytearray()
+    while True:
+        message = await receive()
+        body += message.get("body", b"")
+        if not message.get("more_body"):
+            break
+    return bytes(body)
 
 
-def _item_with_tags(row: Mapping[str, Any]) -> Json:
-    tags = [{"key": tag["key"], "value": tag["value"]} for tag in row["tags"]]
-    return {**_fields(row), "tags": tags}
+def _typename(document: Document, name: str) -> Json:
+    return {"__typename": name} if document.has_typenames else {}
 
 
-def _connection(nodes: Sequence[Any], first: int, after: str | None) -> Json:
-    edges = [{"cursor": node["id"], "node": node} for node in nodes[:first]]
+def _tags(row: Mapping[str, Any], typename: Json) -> list[Json]:
+    return [{"key": tag["key"], "value": tag["value"], **typename} for tag in row["tags"]]
+
+
+def _scalars(document: Document, row: Mapping[str, Any]) -> Json:
+    found = {name: row[name] for name in document.fields}
+    if "price" in found:
+        found["price"] = float(found["price"])
+    return found
+
+
+def _connection(
+    document: Document, name: str, nodes: Sequence[Any], first: int, after: str | None
+) -> Json:
+    edge = _typename(document, f"{name}Edge")
+    edges = [{"cursor": node["id"], "node": node, **edge} for node in nodes[:first]]
     start, end = (edges[0]["cursor"], edges[-1]["cursor"]) if edges else (None, None)
     info = {
         "hasNextPage": len(nodes) > first,
         "hasPreviousPage": after is not None,
         "startCursor": start,
         "endCursor": end,
+        **_typename(document, "PageInfo"),
     }
-    return {"edges": edges, "pageInfo": info}
+    return {"edges": edges, "pageInfo": info, **_typename(document, f"{name}Connection")}
 
 
 @asynccontextmanager

@@ -1,8 +1,12 @@
-"""A load generator with one thread and several connections, each with one open request."""
+"""A load generator with one thread and several connections, each with one open request.
+
+It sends the requests of a list in turn, and again from the first one.
+"""
 
 import select
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count, cycle
 from time import perf_counter
 from typing import NamedTuple
 
@@ -16,10 +20,14 @@ class WrongAnswer(Exception):
 
 
 class LoadResult(NamedTuple):
-    """The answers in a number of seconds; `latencies` are in seconds, in order of arrival."""
+    """The answers in a number of seconds; `latencies` are in seconds, in order of arrival.
+
+    `samples` are the bodies of some answers, by the number of the request in the list.
+    """
 
     seconds: float
     latencies: list[float]
+    samples: Mapping[int, bytes]
 
 
 def request(port: int, path: str, body: bytes, headers: Mapping[str, str]) -> bytes:
@@ -44,13 +52,20 @@ def send_once(port: int, asked: bytes) -> tuple[int, bytes]:
 
 
 class LoadGenerator:
-    """Connections to one server that stay open between runs; call `close` at the end."""
+    """Connections to one server that stay open between runs; call `close` at the end.
 
-    def __init__(self, port: int, asked: bytes, connections: int) -> None:
+    The bodies of one in `every` answers are kept.
+    """
+
+    def __init__(
+        self, port: int, asked: Sequence[bytes], connections: int, every: int = 500
+    ) -> None:
         self._poll = select.epoll()
         self._connections: dict[int, _Connection] = {}
+        self._asked = cycle(enumerate(asked))
+        self._samples = _SampledBodies(every)
         for _ in range(connections):
-            made = _Connection(port, asked)
+            made = _Connection(port, self._asked, self._samples)
             self._poll.register(made.number, select.EPOLLIN)
             self._connections[made.number] = made
 
@@ -76,7 +91,7 @@ class LoadGenerator:
                 else:
                     waiting -= 1
             now = perf_counter()
-        return LoadResult(now - began, latencies)
+        return LoadResult(now - began, latencies, dict(self._samples.bodies))
 
     def close(self) -> None:
         for connection in self._connections.values():
@@ -84,13 +99,30 @@ class LoadGenerator:
         self._poll.close()
 
 
+class _SampledBodies:
+    """The bodies of one in `every` answers, by the number of their requests."""
+
+    def __init__(self, every: int) -> None:
+        self._every = every
+        self._sent = count()
+        self.bodies: dict[int, bytes] = {}
+
+    def is_next_sampled(self) -> bool:
+        return next(self._sent) % self._every == 0
+
+
 class _Connection:
     """One connection with at most one open request."""
 
-    def __init__(self, port: int, asked: bytes) -> None:
+    def __init__(
+        self, port: int, asked: Iterator[tuple[int, bytes]], samples: _SampledBodies
+    ) -> None:
         self._connection = socket.create_connection(("127.0.0.1", port), PATIENCE)
         self._connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._asked = asked
+        self._samples = samples
+        self._number, self._request = 0, b""
+        self._kept: list[bytes] | None = None
         self._missing: int | None = None
         self._head = b""
         self._sent = 0.0
@@ -100,14 +132,18 @@ class _Connection:
         return self._connection.fileno()
 
     def ask(self) -> None:
+        self._number, self._request = next(self._asked)
+        self._kept = [] if self._samples.is_next_sampled() else None
         self._sent = perf_counter()
-        self._connection.sendall(self._asked)
+        self._connection.sendall(self._request)
 
     def read(self) -> float | None:
         """Read the available bytes; return the latency at the end of an answer, None before it."""
         part = self._connection.recv(RECEIVED)
         if not part:
-            raise WrongAnswer("a connection ended")
+            raise WrongAnswer(f"a connection ended amid the answer to {self._request[:300]!r}")
+        if self._kept is not None:
+            self._kept.append(part)
         if self._missing is None:
             self._head += part
             if _END not in self._head:
@@ -120,7 +156,10 @@ class _Connection:
         if self._missing:
             return None
         self._missing = None
-        return perf_counter() - self._sent
+        took = perf_counter() - self._sent
+        if self._kept is not None:
+            self._samples.bodies[self._number] = b"".join(self._kept).partition(_END)[2]
+        return took
 
     def close(self) -> None:
         self._connection.close()

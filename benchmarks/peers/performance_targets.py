@@ -20,12 +20,13 @@ class Promise(NamedTuple):
 RIVALS = (BASELINE, "yoga", "apollo", "ariadne_cached", "strawberry_cached")
 SHAPES = ("one", "list", "owners", "page")
 PROMISES = (
-    Promise("memory", "one", BASELINE, 1.2),
-    Promise("memory", "list", BASELINE, 1.2),
-    Promise("memory", "owners", BASELINE, 1.0),
+    Promise("memory", "one", BASELINE, 1.0),
+    Promise("memory", "list", BASELINE, 1.3),
+    Promise("memory", "owners", BASELINE, 1.1),
+    Promise("memory", "page", BASELINE, 1.1),
     Promise("memory", "list", SLOWEST, 30.0),
     Promise("memory", "owners", SLOWEST, 30.0),
-    *(Promise("store", shape, rival, 1.0) for shape in SHAPES for rival in RIVALS),
+    *(Promise("store", shape, rival, 2.0) for shape in SHAPES for rival in RIVALS),
     *(Promise("store", shape, FLOOR, 0.5) for shape in SHAPES),
 )
 

@@ -96,6 +96,7 @@ async def ariadne_cached(served: PeerOptions) -> AsyncIterator[ASGIApp]:
         yield AriadneApp(
             schema,
             context_value=lambda request, _data: {"request": request, "owners": Owners(source)},
+            execute_get_queries=True,
             query_parser=lambda _context, data: parsed(data["query"]),
             query_validator=lambda _schema, document, *_rest, **_options: checked(document),
         )

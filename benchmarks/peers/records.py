@@ -8,7 +8,7 @@ import msgspec
 
 from penstock.datastore.table.port import Item as Row
 
-ITEMS = 120
+ITEMS = 1_000
 PARTS = 8
 LIST = "LIST"
 Fields = dict[str, Any]
@@ -76,12 +76,12 @@ def connection(nodes: Sequence[Any], first: int, after: str | None) -> Connectio
     return Connection(edges, PageInfo(len(nodes) > first, after is not None, start, end))
 
 
-def make_data() -> Data:
+def make_data(items: int = ITEMS) -> Data:
     """The same data for each call, in the order of its ids."""
-    ids = [f"item-{n:04}" for n in range(ITEMS)]
+    ids = [f"item-{n:04}" for n in range(items)]
     return Data(
         tuple(_item(n, id) for n, id in enumerate(ids)),
-        tuple(Owner(f"owner-{n:04}", f"Owner number {n}") for n in range(ITEMS)),
+        tuple(Owner(f"owner-{n:04}", f"Owner number {n}") for n in range(items)),
         {id: tuple(Part(f"{id}-{p}", f"Part {p} of {id}") for p in range(PARTS)) for id in ids},
     )
 

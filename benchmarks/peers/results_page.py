@@ -6,14 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.peers.competitors import BASELINE, Peer
+from benchmarks.peers.competitors import BASELINE, OURS, Peer
 from benchmarks.peers.performance_targets import promise_row, verdicts
 from benchmarks.peers.query_shapes import Shape
 from benchmarks.peers.result_tables import cpu_table, pace_table
 from benchmarks.peers.rounds import Length, Sample
 
 _HEAD = "| {} | than | times at least | measured | |\n|---|---|--:|--:|---|"
-OURS = ("penstock", "penstock_quiet")
 
 
 def replace_between_marks(page: str, mark: str, text: str) -> str:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -12,16 +12,20 @@ import orjson
 
 from benchmarks.peers.competitors import ROOT, LaunchOptions, Peer, command
 from benchmarks.peers.emulator import CREDENTIALS
-from benchmarks.peers.load_generator import (
-    LoadGenerator,
-    LoadResult,
-    WrongAnswer,
-    request,
-    send_once,
-)
+from benchmarks.peers.load_generator import LoadGenerator, LoadResult, WrongAnswer, send_once
 from benchmarks.peers.processes import cores, free_port, run_process, usage
-from benchmarks.peers.query_shapes import Shape, expected_data
+from benchmarks.peers.query_shapes import Shape
 from benchmarks.peers.records import Data
+from benchmarks.peers.reference_answers import ReferenceAnswers
+from benchmarks.peers.traffic import (
+    CALLERS,
+    Call,
+    Destination,
+    alike_calls,
+    draw_calls,
+    encode,
+    encode_registration,
+)
 from penstock.datastore.roles import ROOT as ROOT_GROUP
 from penstock.datastore.roles import Role
 from penstock.server.auth.dev_tokens import dev_key, sign_dev_token
@@ -38,12 +42,16 @@ class Length(NamedTuple):
 
 
 class MeasurementPlan(NamedTuple):
-    """The servers, the shapes, the number of rounds and the length of a measurement."""
+    """The servers, the shapes, the number of rounds and the length of a measurement.
+
+    `is_alike` repeats one request of each shape; otherwise requests differ as those of clients.
+    """
 
     peers: Sequence[Peer]
     shapes: Sequence[Shape]
     rounds: int
     length: Length
+    is_alike: bool = False
 
 
 class Sample(NamedTuple):
@@ -71,16 +79,19 @@ def measure_rounds(
     plan: MeasurementPlan, place: LaunchOptions, data: Data, tell: Callable[[str], None]
 ) -> Iterator[Sample]:
     """Start all servers anew in each round; raises WrongAnswer before a time is measured."""
-    token = headers(place.data_dir)
+    tokens = sign_tokens(place.data_dir)
     (place.data_dir / "data.json").write_bytes(msgspec.json.encode(data))
+    answers = ReferenceAnswers(data)
+    draw = alike_calls if plan.is_alike else draw_calls
+    calls = {shape.name: draw(shape.name) for shape in plan.shapes}
     for number in range(plan.rounds):
         with run_servers(plan.peers, place) as servers:
             for shape in plan.shapes:
                 for server in rotate(servers, number):
                     tell(f"round {number + 1}, {shape.title}: {server.peer.title}")
-                    asked = request_bytes(server, shape, token)
-                    check(server, shape, data, asked)
-                    yield take_sample(server, shape, number, plan.length, asked)
+                    stream = CheckedStream(server, tokens, calls[shape.name], answers)
+                    stream.check_each_document()
+                    yield take_sample(stream, shape, number, plan.length)
 
 
 def rotate(servers: Sequence[T], number: int) -> list[T]:
@@ -89,14 +100,61 @@ def rotate(servers: Sequence[T], number: int) -> list[T]:
     return [*servers[start:], *servers[:start]]
 
 
-def take_sample(
-    server: RunningServer, shape: Shape, number: int, length: Length, asked: bytes
-) -> Sample:
-    with closing(LoadGenerator(server.port, asked, length.connections)) as generator:
+class CheckedStream:
+    """The requests of one shape to one server, and the comparison with the only right answers."""
+
+    def __init__(
+        self,
+        server: RunningServer,
+        tokens: Sequence[str],
+        calls: Sequence[Call],
+        answers: ReferenceAnswers,
+    ) -> None:
+        self.server = server
+        self._calls = calls
+        self._answers = answers
+        peer = server.peer
+        self._to = Destination(server.port, peer.by_document, peer.knows_digests, tokens)
+        self.requests = [encode(call, self._to) for call in calls]
+
+    def check_each_document(self) -> None:
+        """Make digests known, and compare the first answer of each document; raises WrongAnswer."""
+        firsts: dict[str, int] = {}
+        for number, call in enumerate(self._calls):
+            firsts.setdefault(call.document.name, number)
+        for number in firsts.values():
+            document = self._calls[number].document
+            if document.is_persisted and self.server.peer.knows_digests:
+                send_once(self.server.port, encode_registration(document, self._to))
+            status, body = send_once(self.server.port, self.requests[number])
+            if status != 200:
+                raise WrongAnswer(f"{self.server.peer.title}, {document.name}: {status} {body!r}")
+            self.check(number, body)
+
+    def check(self, number: int, body: bytes) -> None:
+        """Compare an answer with the right one; raises WrongAnswer.
+
+        The order of keys does not count: graphql-jit writes objects and lists first.
+        """
+        call = self._calls[number]
+        wanted = self._answers.answer(call.document, call.variables)
+        with suppress(orjson.JSONDecodeError):
+            if orjson.loads(body) == wanted:
+                return
+        title = self.server.peer.title
+        raise WrongAnswer(f"{title}, {call.document.name} {call.variables}: {body[:500]!r}")
+
+
+def take_sample(stream: CheckedStream, shape: Shape, number: int, length: Length) -> Sample:
+    """Measure the requests of a stream; raises WrongAnswer if a sampled answer is not right."""
+    server = stream.server
+    with closing(LoadGenerator(server.port, stream.requests, length.connections)) as generator:
         generator.run(length.warm_up)
         before = usage(server.process)
         loaded = generator.run(length.seconds)
         after = usage(server.process)
+    for place, body in loaded.samples.items():
+        stream.check(place, body)
     return Sample(
         peer=server.peer.name,
         shape=shape.name,
@@ -130,22 +188,10 @@ def run_servers(peers: Sequence[Peer], place: LaunchOptions) -> Iterator[list[Ru
         yield servers
 
 
-def headers(data_dir: Path) -> dict[str, str]:
-    """The headers for every server; only Penstock reads the token."""
-    roles = {ROOT_GROUP: Role.ADMIN}
-    token = sign_dev_token(dev_key(data_dir), "bench", roles, ROOT_GROUP, timedelta(hours=12))
-    return {"Authorization": f"Bearer {token}"}
-
-
-def request_bytes(server: RunningServer, shape: Shape, token: dict[str, str]) -> bytes:
-    path = f"/{shape.name}" if server.peer.by_shape else "/graphql"
-    return request(server.port, path, orjson.dumps(shape.body), token)
-
-
-def check(server: RunningServer, shape: Shape, data: Data, asked: bytes) -> None:
-    """Compare the answer, written as JSON again, with the expected one, byte by byte."""
-    status, body = send_once(server.port, asked)
-    found = orjson.loads(body) if status == 200 else {}
-    wanted = orjson.dumps({"data": expected_data(data, shape.name)})
-    if orjson.dumps(found) != wanted:
-        raise WrongAnswer(f"{server.peer.title}, {shape.title}: {status} {body[:500]!r}")
+def sign_tokens(data_dir: Path) -> list[str]:
+    """A token for each caller; every server gets them, and only Penstock reads them."""
+    key, roles = dev_key(data_dir), {ROOT_GROUP: Role.ADMIN}
+    return [
+        sign_dev_token(key, f"caller-{number:02}", roles, ROOT_GROUP, timedelta(hours=12))
+        for number in range(CALLERS)
+    ]

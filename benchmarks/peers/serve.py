@@ -10,7 +10,11 @@ import uvloop
 from starlette.types import ASGIApp
 
 from benchmarks.peers.server_options import TABLE, PeerOptions
+from penstock.server.connections.gate import ConnectionGate, Gates, time_limits
+from penstock.server.connections.request_watcher import RequestWatcher
+from penstock.server.connections.uvicorn_class import connection_class
 from penstock.server.runtime.run_server import settle_garbage_collector
+from penstock.server.settings.settings import Settings
 
 PLACES = {
     "penstock": "benchmarks.peers.penstock_app",
@@ -21,6 +25,7 @@ PLACES = {
     "ariadne_cached": "benchmarks.peers.python_peers",
 }
 OURS = ("penstock", "penstock_quiet", "handwritten")
+_MAX_CONNECTIONS = 1_000
 
 
 def main() -> None:
@@ -40,16 +45,18 @@ async def _serve(peer: str, served: PeerOptions, port: int) -> None:
     async with opened(served) as app:
         if peer in OURS:
             settle_garbage_collector()
-        await uvicorn.Server(_config(app, port)).serve()
+        guarded = peer.startswith("penstock")
+        await uvicorn.Server(_config(app, port, guarded=guarded)).serve()
 
 
-def _config(app: ASGIApp, port: int) -> uvicorn.Config:
-    """The uvicorn options of `penstock serve`, the same for all servers."""
+def _config(app: ASGIApp, port: int, *, guarded: bool) -> uvicorn.Config:
+    """The uvicorn options of `penstock serve`, with its guard of connections or without."""
+    gates = Gates(ConnectionGate(_MAX_CONNECTIONS, time_limits(Settings.load())))
     return uvicorn.Config(
-        app,
+        RequestWatcher(app) if guarded else app,
         host="127.0.0.1",
         port=port,
-        http="httptools",
+        http=connection_class(gates) if guarded else "httptools",
         lifespan="off",
         log_config=None,
         access_log=False,

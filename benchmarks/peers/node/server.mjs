@@ -47,7 +47,14 @@ const peers = {
     const { default: Fastify } = await import("fastify");
     const { default: mercurius } = await import("mercurius");
     const app = Fastify();
-    app.register(mercurius, { schema: typeDefs, resolvers, jit: 1, context });
+    const persistedQueryProvider = mercurius.persistedQueryDefaults.automatic();
+    app.register(mercurius, {
+      schema: typeDefs,
+      resolvers,
+      jit: 1,
+      context,
+      persistedQueryProvider,
+    });
     await app.listen(listening);
   },
 };
