@@ -20,7 +20,6 @@ PenstockError
 │       └── OutputExists    the output folder of the run has a `_SUCCESS`
 ├── ForeignTable            the destination's table belongs to another program
 ├── BadArgument             an argument cannot be used: a forged cursor, `first: 0`
-├── UnreadFormat            the body has a format that the server recognises and does not read
 ├── NotAuthenticated        the request does not prove who the caller is
 └── TryAgain                the same call may succeed a little later
     ├── RateLimited         the caller used up the allowance for now
@@ -342,12 +341,6 @@ class BadArgument(PenstockError):
     """The argument cannot be used."""
 
     code = ErrorCode.BAD_USER_INPUT
-
-
-class UnreadFormat(PenstockError):
-    """The body has a format that the server recognises and does not read."""
-
-    code = ErrorCode.UNSUPPORTED_MEDIA_TYPE
 
 
 class ForeignTable(PenstockError):

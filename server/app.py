@@ -16,6 +16,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from penstock.datastore.ngsi.linked_data.tenants import Tenants
 from penstock.datastore.ngsi.notification import NotificationDefaults
 from penstock.datastore.ngsi.sink import NotificationSink
 from penstock.datastore.objects.directory import LocalFiles
@@ -388,7 +389,9 @@ def _notify_routes(
     if sink is None:
         return []
     defaults = NotificationDefaults(
-        settings.ngsi_default_service, settings.ngsi_default_service_path
+        settings.ngsi_default_service,
+        settings.ngsi_default_service_path,
+        Tenants(settings.ngsi_ld_tenants),
     )
     log = NotificationLog(settings.log_format) if settings.access_log else None
     app = NotifyApp(sink, authenticator.caller_of, limiter, limits_of(settings), defaults, log)

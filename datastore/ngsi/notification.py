@@ -1,9 +1,11 @@
-"""Notifications as Orion sends them: headers and body, read into updates."""
+"""Notifications as brokers of NGSIv1, NGSIv2 and NGSI-LD send them, read into updates."""
 
+import codecs
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from hashlib import sha256
 from typing import Final
 from uuid import uuid4
@@ -13,7 +15,18 @@ import msgspec
 from penstock.datastore.errors import BadArgument, LimitExceeded
 from penstock.datastore.ngsi.entities import read_entity, read_legacy_entity
 from penstock.datastore.ngsi.events import EntityUpdate, Json, Poison, identity_digest, read_json
-from penstock.datastore.ngsi.ngsi_ld import check_entities, check_envelope, check_header_fields
+from penstock.datastore.ngsi.linked_data.entities import read_linked_entity
+from penstock.datastore.ngsi.linked_data.signs import (
+    FORMAT_HEADER,
+    is_linked_entity,
+    is_linked_envelope,
+    is_linked_heading,
+)
+from penstock.datastore.ngsi.linked_data.tenants import (
+    SERVICE_HEADER,
+    Tenants,
+    tenant_service,
+)
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.text import comparison_form
 
@@ -24,6 +37,10 @@ MAX_PATHS: Final = 40
 """The largest number of different service paths in a notification."""
 MAX_CORRELATOR: Final = 256
 
+CUSTOM_FORMAT: Final = "custom"
+"""The value of `Ngsiv2-AttrsFormat` under which Orion sends what a template says."""
+
+_SIMPLIFIED: Final = ("simplified", "keyvalues")
 _SERVICE = re.compile(rf"[A-Za-z0-9_.-]{{1,{MAX_SERVICE}}}")
 _PATH = re.compile(rf"/|(/[A-Za-z0-9_.-]{{1,{MAX_SERVICE}}}){{1,{MAX_LEVELS}}}")
 
@@ -40,23 +57,30 @@ class Format(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class NotificationDefaults:
-    """The service and the service path of a notification without FIWARE headers."""
+    """The service and the service path of a notification without FIWARE headers.
+
+    `tenants` says which service a tenant of NGSI-LD has.
+    """
 
     service: str = "default"
     path: str = "/"
+    tenants: Tenants = Tenants.APART
 
 
 @dataclass(frozen=True, slots=True)
 class NotificationHeaders:
     """The headers of a notification; `format` is None if the body decides.
 
-    `correlator` is the sender's id of the transaction, None without one.
+    `correlator` is the sender's id of the transaction, None without one. A `linked` notification is
+    NGSI-LD; the attributes of a `simplified` one are bare values.
     """
 
     service: str
     paths: tuple[str, ...]
-    format: Format | None
-    correlator: str | None
+    format: Format | None = None
+    correlator: str | None = None
+    linked: bool = False
+    simplified: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,21 +103,26 @@ class Notification:
 
 
 def read_headers(headers: Mapping[str, str], defaults: NotificationDefaults) -> NotificationHeaders:
-    """Read the FIWARE headers; their names must be in lower case. Raises BadArgument, UnreadFormat.
+    """Read the headers of a broker; their names must be in lower case. Raises BadArgument.
 
     Several service paths are separated by commas, with or without spaces.
     """
-    check_header_fields(headers)
-    service = headers.get("fiware-service") or defaults.service
-    given = headers.get("fiware-servicepath")
-    paths = tuple(part.strip() for part in given.split(",")) if given else (defaults.path,)
+    service = tenant_service(headers, defaults.tenants)
+    given = headers.get("fiware-servicepath") or defaults.path
     correlator = (headers.get("fiware-correlator") or "")[:MAX_CORRELATOR]
     return NotificationHeaders(
-        check_service(service),
-        tuple(check_path(path) for path in paths),
-        _read_format(headers.get("ngsiv2-attrsformat")),
+        service or check_service(headers.get(SERVICE_HEADER) or defaults.service),
+        split_paths(given),
+        read_format(headers.get("ngsiv2-attrsformat")),
         correlator or None,
+        is_linked_heading(headers),
+        headers.get(FORMAT_HEADER, "").strip().lower() in _SIMPLIFIED,
     )
+
+
+def split_paths(header: str) -> tuple[str, ...]:
+    """Return the service paths of a header; raises BadArgument if one is not valid."""
+    return tuple(check_path(part.strip()) for part in header.split(","))
 
 
 def group_of(service: str, path: str) -> GroupPath:
@@ -105,7 +134,7 @@ def group_of(service: str, path: str) -> GroupPath:
 
 
 def check_service(service: str) -> str:
-    """Return the service; raises BadArgument if it is not valid."""
+    """Return the name that a `Fiware-Service` may have; raises BadArgument if it is not valid."""
     if not _SERVICE.fullmatch(service):
         raise BadArgument(
             f"A Fiware-Service has 1 to {MAX_SERVICE} letters, digits, '_', '-' and '.'."
@@ -125,28 +154,30 @@ def check_path(path: str) -> str:
 
 
 def read_notification(heading: NotificationHeaders, body: bytes) -> Notification:
-    """Read the body; raises BadArgument, LimitExceeded if it holds too much, UnreadFormat.
+    """Read the body; raises BadArgument, LimitExceeded if it holds too much.
 
     An unreadable entity becomes Poison and does not affect the other entities.
     """
-    if not body.strip():
+    text = body.removeprefix(codecs.BOM_UTF8)
+    if not text.strip():
         raise BadArgument("The notification has no body.")
     try:
-        found = read_json(body)
+        found = read_json(text)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise BadArgument(f"The body is not JSON: {_error_text(error)}.") from None
     if not isinstance(found, dict):
         raise BadArgument("The body is not a JSON object.")
-    subscription, entities = _read_entities(found, heading.format)
+    content = _read_content(found, heading)
+    entities, correlator = content.entities, heading.correlator or content.id
     if len(entities) > MAX_ENTITIES:
         raise LimitExceeded("entities of a notification", MAX_ENTITIES, len(entities))
     paths = _path_of_each_entity(heading.paths, len(entities))
-    named = (heading.service, *heading.paths, subscription, heading.correlator or str(uuid4()))
+    named = (heading.service, *heading.paths, content.subscription, correlator or str(uuid4()))
     return Notification(
         heading.service,
         identity_digest(*named, sha256(body).hexdigest()),
-        heading.correlator is not None,
-        tuple(zip(paths, entities, strict=True)),
+        correlator is not None,
+        tuple(zip(paths, map(content.read, entities), strict=True)),
     )
 
 
@@ -154,40 +185,71 @@ def read_any_entity(entity: Json) -> EntityUpdate | Poison:
     """Read an entity whose form is unknown, and detect the form from its content."""
     if isinstance(entity, dict) and "contextElement" in entity:
         return read_legacy_entity(entity)
-    return read_entity(entity, _is_normalized(entity, None))
+    return _read_detected(entity, None)
 
 
-def _read_format(header: str | None) -> Format | None:
-    if header is None:
+def read_format(header: str | None) -> Format | None:
+    """Read `Ngsiv2-AttrsFormat`; None if the body decides. Raises BadArgument."""
+    if header is None or header.strip() == CUSTOM_FORMAT:
         return None
     try:
         return Format(header.strip())
     except ValueError:
-        allowed = ", ".join(Format)
+        allowed = ", ".join((*Format, CUSTOM_FORMAT))
         raise BadArgument(f"Ngsiv2-AttrsFormat {header[:50]!r} is none of {allowed}.") from None
 
 
-def _read_entities(
-    found: dict[str, Json], form: Format | None
-) -> tuple[str, list[EntityUpdate | Poison]]:
-    """Read the entities of the body, in the form that the header names or the body shows."""
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """The entities of a body as they were sent, and how to read each.
+
+    `id` is the notification's own, which brokers of NGSI-LD give to each anew.
+    """
+
+    subscription: str
+    entities: Sequence[Json]
+    read: Callable[[Json], EntityUpdate | Poison]
+    id: str | None = None
+
+
+def _read_content(found: dict[str, Json], heading: NotificationHeaders) -> _Content:
+    """Find the entities of the body, in the form that the headers name or the body shows."""
+    form = heading.format
     subscription = found.get("subscriptionId", "")
     if not isinstance(subscription, str):
         raise BadArgument("`subscriptionId` is not a text.")
+    simple = form in (Format.SIMPLIFIED_NORMALIZED, Format.SIMPLIFIED_KEY_VALUES)
+    listed = isinstance(found.get("data"), list)
+    if not simple and is_linked_envelope(found) and (listed or "subscriptionId" in found):
+        return _read_linked_content(found, heading, subscription)
     if form is Format.LEGACY or (form is None and "contextResponses" in found):
         responses = _require_entities(found, "contextResponses")
-        return subscription, [read_legacy_entity(each) for each in responses]
-    simple = form in (Format.SIMPLIFIED_NORMALIZED, Format.SIMPLIFIED_KEY_VALUES)
-    if simple or (form is None and "data" not in found and "id" in found):
-        entities: Sequence[Json] = [found]
+        return _Content(subscription, responses, read_legacy_entity)
+    read = partial(read_linked_entity, simplified=heading.simplified)
+    if not heading.linked:
+        read = partial(_read_detected, form=form)
+    if simple or (form is None and "id" in found and not listed):
         # A bare entity has no envelope, so its `subscriptionId` is an ordinary attribute.
-        subscription = ""
-    else:
-        check_envelope(found)
-        entities = _require_entities(found, "data")
+        return _Content("", [found], read)
+    return _Content(subscription, _require_entities(found, "data"), read)
+
+
+def _read_linked_content(
+    found: dict[str, Json], heading: NotificationHeaders, subscription: str
+) -> _Content:
+    simplified = heading.simplified or heading.format is Format.KEY_VALUES
+    read = partial(read_linked_entity, simplified=simplified)
+    given = found.get("id")
+    id = given[:MAX_CORRELATOR] if isinstance(given, str) else None
+    return _Content(subscription, _require_entities(found, "data"), read, id)
+
+
+def _read_detected(entity: Json, form: Format | None) -> EntityUpdate | Poison:
+    """Read an entity of NGSIv2, or of NGSI-LD if a sign shows that."""
     bare = form in (Format.KEY_VALUES, Format.SIMPLIFIED_KEY_VALUES)
-    check_entities(entities, bare=bare, declared=form is not None)
-    return subscription, [read_entity(each, _is_normalized(each, form)) for each in entities]
+    if is_linked_entity(entity, bare=bare, declared=form is not None):
+        return read_linked_entity(entity, simplified=bare)
+    return read_entity(entity, _is_normalized(entity, form))
 
 
 def _require_entities(found: dict[str, Json], name: str) -> Sequence[Json]:

@@ -31,9 +31,10 @@ from penstock.datastore.ngsi.intake.in_flight import SinkBacklog
 from penstock.datastore.ngsi.intake.threads import run_in_notification_thread
 from penstock.datastore.ngsi.naming_rules import NamingRules, Renamer, load_renamer
 from penstock.datastore.ngsi.notification import (
-    NotificationDefaults,
-    read_headers,
+    NotificationHeaders,
+    read_format,
     read_notification,
+    split_paths,
 )
 from penstock.datastore.ngsi.options import NamingOptions, SinkOptions
 from penstock.datastore.ngsi.series import SeriesReader
@@ -212,10 +213,7 @@ class IngestRepository:
         return found
 
     async def _preview(self, of: PreviewRequest, renamer: Renamer) -> list[Preview]:
-        headers = {"fiware-service": of.service.name, "fiware-servicepath": of.path}
-        if of.format is not None:
-            headers["ngsiv2-attrsformat"] = of.format
-        heading = read_headers(headers, NotificationDefaults())
+        heading = NotificationHeaders(of.service.name, split_paths(of.path), read_format(of.format))
         for path in heading.paths:
             self.directory.require_role(Role.READER, of.service.name, path)
         body = of.body.encode()

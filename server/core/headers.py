@@ -1,6 +1,7 @@
 """The header fields of a request with an index by name, and the negotiation of media types."""
 
 import re
+from collections.abc import Container
 from enum import StrEnum
 from functools import lru_cache
 from typing import Final, NamedTuple, overload
@@ -133,12 +134,12 @@ def _choose_media_type(accept: str | None) -> MediaType | None:
 _choose_cached: Final = lru_cache(_CACHED_HEADERS)(_choose_media_type)
 
 
-def is_json(content_type: str) -> bool:
-    """Tell whether a body of this content type is JSON in UTF-8."""
+def is_json(content_type: str, types: Container[str] = (MediaType.JSON,)) -> bool:
+    """Tell whether a body of this content type, which must be one of `types`, is JSON in UTF-8."""
     if content_type == MediaType.JSON:
         return True
     media, parameters = _parse_media_type(content_type)
-    return media == MediaType.JSON and parameters.get("charset", "utf-8") in ("utf-8", "utf8")
+    return media in types and parameters.get("charset", "utf-8") in ("utf-8", "utf8")
 
 
 def _parse_range(part: str) -> _MediaRange | None:

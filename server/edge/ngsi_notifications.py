@@ -17,6 +17,7 @@ from penstock.datastore.errors import ErrorCode, NotFound, PenstockError, Unavai
 from penstock.datastore.ngsi.directory import require_role
 from penstock.datastore.ngsi.inbox import IntakeResult
 from penstock.datastore.ngsi.intake.threads import run_in_notification_thread
+from penstock.datastore.ngsi.linked_data.signs import MEDIA_TYPE
 from penstock.datastore.ngsi.notification import (
     MAX_CORRELATOR,
     NotificationDefaults,
@@ -34,6 +35,7 @@ from penstock.server.core.headers import (
     request_headers,
     request_id_of,
 )
+from penstock.server.edge.content_encoding import Encoding, content_encoding, unpack_gzip
 from penstock.server.edge.rate_limit import CallerAccount, RateLimiter
 from penstock.server.edge.request import ClientGone, read_body
 from penstock.server.edge.response import (
@@ -49,6 +51,7 @@ from penstock.server.telemetry.work_log import NotificationLog
 
 PATHS: Final = ("/notify", "/v2/notify")
 ALLOWED_METHOD: Final = "POST"
+MEDIA_TYPES: Final = (MediaType.JSON.value, MEDIA_TYPE)
 THREADED_BYTES: Final = 64 * 1024
 CORRELATOR: Final = "fiware-correlator"
 
@@ -114,18 +117,32 @@ class NotifyApp:
         heading = read_headers(headers, self.defaults)
         for path in heading.paths:
             require_role(caller, Role.CONTRIBUTOR, heading.service, path)
-        if not is_json(headers.get("content-type", "")):
-            words = "A notification is application/json in UTF-8."
+        if not is_json(headers.get("content-type", ""), MEDIA_TYPES):
+            words = f"A notification is {' or '.join(MEDIA_TYPES)} in UTF-8."
             raise HttpProblem(ErrorCode.UNSUPPORTED_MEDIA_TYPE, words)
-        body = await read_body(headers, receive, self.limits)
         account = CallerAccount(self.limiter, caller.user_id)
-        account.spend_more(notification_units(len(body)))
+        body = await self._receive_body(headers, receive, account)
         if len(body) > THREADED_BYTES:
             read = partial(read_notification, heading, body)
             notification = await run_in_notification_thread(read)
         else:
             notification = read_notification(heading, body)
         return await self.sink.accept_notification(notification, len(body))
+
+    async def _receive_body(
+        self, headers: IndexedHeaders, receive: Receive, account: CallerAccount
+    ) -> bytes:
+        """Receive the body, unpacked and paid by its size: as received first, then as unpacked."""
+        encoding = content_encoding(headers)
+        body = await read_body(headers, receive, self.limits)
+        account.spend_more(notification_units(len(body)))
+        if encoding is Encoding.IDENTITY:
+            return body
+        unpacked = await run_in_notification_thread(
+            partial(unpack_gzip, body, self.limits.body_bytes)
+        )
+        account.spend_more(notification_units(max(len(unpacked) - len(body), 0)))
+        return unpacked
 
 
 def correlator_of(headers: Headers, request_id: str) -> str:

@@ -120,6 +120,12 @@ class NgsiSettings(BaseSettings):
     ngsi_default_service_path: str = Field(
         "/", description="The service path of notifications without a `Fiware-ServicePath`."
     )
+    ngsi_ld_tenants: Literal["apart", "services"] = Field(
+        "apart",
+        description="The service of a tenant of NGSI-LD, `NGSILD-Tenant: t`: `ngsild:t`, which no "
+        "`Fiware-Service` can name (`apart`), or `t` (`services`), for Orion-LD, whose tenants and "
+        "services are the same.",
+    )
     ngsi_max_pending: int = Field(
         10_000,
         gt=0,

@@ -25,6 +25,7 @@ from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.roles import Caller
 from penstock.datastore.store import Session, Store
 from penstock.datastore.table.port import Item, Query, Range, Table
+from penstock.datastore.text import escape
 from penstock.server.auth.claims import roles_from
 from tests.support.patience import until
 from tests.support.sample_resources import walk
@@ -69,7 +70,7 @@ class SinkWorld:
         """Read every sample of a service path, found through the catalog."""
         return [
             item
-            for entity in await self._rows(f"NE:{at[0]}:{at[1]}", "NE:")
+            for entity in await self._rows(f"NE:{escape(at[0])}:{at[1]}", "NE:")
             for item in await self._samples_of(at, str(entity["sk"]).removeprefix("NE:"))
         ]
 
@@ -94,14 +95,14 @@ class SinkWorld:
         return counts
 
     async def _samples_of(self, at: tuple[str, str], entity: str) -> list[Item]:
-        found = []
-        for row in await self._rows(f"NA:{at[0]}:{at[1]}:{entity}", "NA:"):
+        found, service = [], escape(at[0])
+        for row in await self._rows(f"NA:{service}:{at[1]}:{entity}", "NA:"):
             name = str(row["sk"]).removeprefix("NA:")
             for mark in row:
                 if mark.startswith(MARK_PREFIX):
                     persistence, _, table = mark.removeprefix(MARK_PREFIX).partition(":")
                     assert persistence == "row"
-                    series = f"{at[0]}:{at[1]}:{entity}:{name}"
+                    series = f"{service}:{at[1]}:{entity}:{name}"
                     found += await self._all(self.context.destinations.table(table), series)
         return found
 

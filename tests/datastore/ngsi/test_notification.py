@@ -1,5 +1,6 @@
 """Notifications as Orion really sends them, in every form, and other inputs."""
 
+import json
 from typing import Any
 
 import pytest
@@ -70,7 +71,7 @@ def test_what_is_no_service_is_refused(service: str) -> None:
         heading(fiware_service=service)
 
 
-@pytest.mark.parametrize("name", ["values", "custom", "JSON", ""])
+@pytest.mark.parametrize("name", ["values", "JSON", ""])
 def test_a_format_that_nobody_can_read_is_refused(name: str) -> None:
     with pytest.raises(BadArgument, match="Ngsiv2-AttrsFormat"):
         heading(ngsiv2_attrsformat=name)
@@ -151,6 +152,38 @@ def test_an_entity_without_an_envelope_is_read() -> None:
     assert seen == bare
     (named,) = updates(read({**ROOM, "t": {"value": 1}}, ngsiv2_attrsformat="simplifiedNormalized"))
     assert named == bare
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        {"subscriptionId": "s", "data": [{**ROOM, "t": {"value": "${t}"}}]},
+        {"data": [{**ROOM, "t": "${t}"}]},
+        {**ROOM, "t": "${t}"},
+        {**ROOM, "t": {"type": "Number", "value": "${t}"}},
+    ],
+)
+def test_a_custom_notification_of_orion_is_read_by_its_shape(template: Any) -> None:
+    """The `json` of a subscription, as doc/manuals/orion-api.md of telefonicaid/fiware-orion says.
+
+    A macro that covers a whole text becomes the attribute's value, here a number.
+    """
+    body = json.dumps(template).replace('"${t}"', "10").encode()
+    (update,) = updates(read(body, ngsiv2_attrsformat="custom"))
+    assert update == EntityUpdate("Room1", "Room", (NotifiedAttribute("t", "Number", 10),))
+
+
+@pytest.mark.parametrize("body", [{"t": 10, "h": [1, 2], "v": 4}, ["foo", 10], "null", "X:null:Y"])
+def test_a_custom_notification_without_an_entity_is_refused(body: Any) -> None:
+    with pytest.raises(BadArgument):
+        read(body, ngsiv2_attrsformat="custom")
+
+
+def test_a_byte_order_mark_is_no_part_of_the_body() -> None:
+    body = json.dumps({"data": [{**ROOM, "t": 1}]}).encode()
+    assert updates(read(b"\xef\xbb\xbf" + body)) == updates(read(body))
+    with pytest.raises(BadArgument, match="no body"):
+        read(b"\xef\xbb\xbf")
 
 
 def test_numbers_are_kept_as_they_were_written() -> None:

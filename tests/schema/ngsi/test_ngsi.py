@@ -90,13 +90,12 @@ async def test_arguments_that_cannot_mean_anything_are_refused(ask: Ask, shown: 
     assert error["extensions"]["code"] == "BAD_USER_INPUT"
 
 
-async def test_a_preview_of_ngsi_ld_is_refused_as_the_notification_is(ask: Ask) -> None:
+async def test_a_preview_of_ngsi_ld_names_its_entities(ask: Ask) -> None:
     await store_samples(ask.store)
-    body = '{\\"type\\": \\"Notification\\", \\"data\\": []}'
-    (error,) = (
-        await ask(SERVICE % f'previewDestination(notification: "{body}") {{ table }}')
-    ).errors
-    assert error["extensions"]["code"] == "UNSUPPORTED_MEDIA_TYPE"
+    body = json.dumps({"type": "Notification", "data": [{"id": "urn:e", "n": {"object": "urn:x"}}]})
+    shown = f"previewDestination(notification: {json.dumps(body)}) {{ entityId problem }}"
+    (found,) = (await ask(SERVICE % shown)).value["previewDestination"]
+    assert found == {"entityId": "urn:e", "problem": None}
 
 
 async def test_names_are_encoded_and_decoded_by_either_rule(ask: Ask) -> None:

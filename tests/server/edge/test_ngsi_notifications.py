@@ -1,5 +1,6 @@
 """`POST /notify` and `/v2/notify`: the permissions, and every answer."""
 
+import gzip
 import json
 import random
 from collections.abc import AsyncIterator
@@ -26,8 +27,9 @@ from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key, sign_de
 from penstock.server.runtime.stores import build_store
 from penstock.server.settings.settings import Settings
 from tests.datastore.ngsi.failing_destinations import FaultInjector
+from tests.datastore.ngsi.linked_data.broker_notifications import NOTIFICATIONS, BrokerNotification
+from tests.datastore.ngsi.linked_data.sample_signs import V2_BODIES
 from tests.datastore.ngsi.sample_destinations import open_destinations
-from tests.datastore.ngsi.sample_ngsi_ld import LD_BODIES, LINK, ORION_LD_HEADERS, V2_BODIES
 from tests.datastore.ngsi.sample_sinks import QUICK, SinkWorld, car, open_world
 from tests.support.error_details import extensions_of
 from tests.support.patience import until
@@ -232,41 +234,115 @@ async def test_what_is_no_notification_is_refused_and_changes_nothing(
     assert await notified.refusal(status, code, **sent)
 
 
-@pytest.mark.parametrize("body", LD_BODIES.values(), ids=LD_BODIES)
-async def test_ngsi_ld_as_plain_json_is_refused_and_changes_nothing(
-    notified: NotifyClient, body: Any
+@pytest.mark.parametrize("sent", NOTIFICATIONS.values(), ids=NOTIFICATIONS)
+async def test_ngsi_ld_of_each_broker_becomes_samples_of_its_tenant(
+    notified: NotifyClient, sent: BrokerNotification
 ) -> None:
-    message = await notified.refusal(
-        415, "UNSUPPORTED_MEDIA_TYPE", body, ngsiv2_attrsformat=None, fiware_correlator="c"
+    group = f"/{sent.service}=contributor"
+    answer = await notified.client.post(
+        "/v2/notify",
+        json=sent.body,
+        headers={"authorization": notified.bearer(group), **sent.headers},
     )
-    assert "NGSI-LD" in message
-    assert await notified.world.letters() == []
+    assert (answer.status_code, answer.content) == (200, b"")
+    at = (sent.service, "/")
+    items = sum(len(update.attributes) for update in sent.updates)
+    assert await notified.world.recount(at) == IngestCounts(
+        received=len(sent.updates), persisted=len(sent.updates), items=items
+    )
+    stored = {
+        (item["entityId"], item["entityType"], item["attrName"], item["attrType"])
+        for item in await notified.world.read_samples(at)
+    }
+    assert stored == {
+        (update.entity_id, update.entity_type, each.name, each.type)
+        for update in sent.updates
+        for each in update.attributes
+    }
+
+
+@pytest.mark.parametrize("role", ["/t1=admin", "/default=admin", "/ngsild:t2=admin"])
+async def test_a_tenant_is_closed_to_the_roles_of_services(
+    notified: NotifyClient, role: str
+) -> None:
+    answer = await notified.send(
+        None, role, fiware_service=None, fiware_servicepath=None, ngsild_tenant="t1"
+    )
+    assert answer.status_code == 404
+    for service in ("t1", "ngsild:t1", "default"):
+        assert (await notified.world.counts((service, "/"))).received == 0
+
+
+async def test_a_second_tenant_in_the_headers_is_refused(notified: NotifyClient) -> None:
+    fields = [("content-type", "application/json"), ("authorization", notified.bearer("/=admin"))]
+    fields += [("ngsild-tenant", "t1"), ("ngsild-tenant", "t2")]
+    body = json.dumps({"data": [car("car1")]})
+    answer = await notified.client.post("/v2/notify", content=body, headers=fields)
+    assert answer.status_code == 400
+    assert (await notified.world.counts(("ngsild:t1", "/"), ("ngsild:t2", "/"))).received == 0
+
+
+async def test_a_setting_makes_a_tenant_the_service_of_its_name(
+    table: Table, tmp_path: Path
+) -> None:
+    async with open_notify_client(table, tmp_path, ngsi_ld_tenants="services") as notified:
+        answer = await notified.send(fiware_service=None, ngsild_tenant="vehicles")
+        assert answer.status_code == 200
+        assert (await notified.world.recount()).persisted == 1
+
+
+async def test_a_packed_notification_is_unpacked(notified: NotifyClient) -> None:
+    body = gzip.compress(json.dumps({"data": [car("car1")]}).encode())
+    assert (await notified.send(body, content_encoding="gzip")).status_code == 200
+    assert (await notified.send(content_encoding="identity")).status_code == 200
+    assert (await notified.world.recount()).persisted == 2
+
+
+PACKED = gzip.compress(json.dumps({"data": [car("car1")]}).encode())
 
 
 @pytest.mark.parametrize(
-    "headers",
+    ("status", "code", "body", "encoding"),
     [
-        ORION_LD_HEADERS,
-        {"ngsild-tenant": "openiot"},
-        {"content-type": "application/ld+json"},
-        {"link": LINK},
+        (415, "UNSUPPORTED_MEDIA_TYPE", PACKED, "br"),
+        (415, "UNSUPPORTED_MEDIA_TYPE", PACKED, "gzip, gzip"),
+        (400, "BAD_USER_INPUT", PACKED, None),
+        (400, "BAD_USER_INPUT", b"{}", "gzip"),
+        (400, "BAD_USER_INPUT", b"", "gzip"),
+        (400, "BAD_USER_INPUT", PACKED[:-1], "gzip"),
+        (400, "BAD_USER_INPUT", PACKED + PACKED, "gzip"),
+        (400, "BAD_USER_INPUT", PACKED[:-8] + b"\0" * 8, "gzip"),
+        (413, "PAYLOAD_TOO_LARGE", gzip.compress(b" " * 1_000_001), "gzip"),
+        (413, "PAYLOAD_TOO_LARGE", gzip.compress(b" " * 10_000_000), "gzip"),
+    ],
+    ids=[
+        "another encoding",
+        "two encodings",
+        "not said to be packed",
+        "not packed",
+        "nothing",
+        "cut",
+        "two streams",
+        "a wrong checksum",
+        "a byte too much",
+        "a bomb",
     ],
 )
-async def test_headers_of_ngsi_ld_are_refused_with_what_to_do(
-    notified: NotifyClient, headers: dict[str, str]
+async def test_a_packed_body_that_is_broken_or_too_large_changes_nothing(
+    notified: NotifyClient, status: int, code: str, body: bytes, encoding: str | None
 ) -> None:
-    sent = {name.replace("-", "_"): value for name, value in headers.items()}
-    message = await notified.refusal(415, "UNSUPPORTED_MEDIA_TYPE", **sent)
-    assert "Subscribe with NGSIv2" in message
+    assert await notified.refusal(status, code, body, content_encoding=encoding)
 
 
-async def test_a_context_in_a_second_link_header_is_refused(notified: NotifyClient) -> None:
-    fields = [*HEADERS.items(), ("authorization", notified.bearer("/vehicles=contributor"))]
-    fields += [("link", '<https://a>; rel="next"'), ("link", LINK)]
-    body = json.dumps({"data": [car("car1")]})
-    answer = await notified.client.post("/v2/notify", content=body, headers=fields)
-    assert answer.status_code == 415
-    assert (await notified.world.counts()).received == 0
+async def test_a_packed_notification_costs_its_unpacked_size(table: Table, tmp_path: Path) -> None:
+    sent = json.dumps({"data": [car("car1")] * 200}).encode()
+    units = len(sent) // NOTIFIED_BYTES
+    async with open_notify_client(
+        table, tmp_path, rate_limit_burst=units, rate_limit_per_second=0.001
+    ) as notified:
+        packed = gzip.compress(sent)
+        assert (await notified.send(packed, content_encoding="gzip")).status_code == 200
+        assert (await notified.send(packed, content_encoding="gzip")).status_code == 429
 
 
 @pytest.mark.parametrize("body", V2_BODIES.values(), ids=V2_BODIES)

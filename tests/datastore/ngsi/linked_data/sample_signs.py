@@ -1,34 +1,11 @@
-"""NGSI-LD notifications as brokers send them, and NGSIv2 that looks like them.
+"""Bodies with each sign of NGSI-LD, and NGSIv2 that looks like it.
 
-Orion-LD: `notificationSend` of github.com/FIWARE/context.Orion-LD, and its issue 623 for NGSIv2.
-Stellio: docs/API_walkthrough.md of github.com/stellio-hub/stellio-docs.
-Scorpio: the entity of docs/en/source/HelloWorld.rst of github.com/ScorpioBroker/ScorpioBroker, in
-the envelope of schema/subscriptions/Notification.json of forge.etsi.org/rep/NGSI-LD/NGSI-LD.
+What Orion-LD converts to NGSIv2 is from issue 623 of FIWARE/context.Orion-LD.
 """
 
 from typing import Any, Final
 
-CORE: Final = "https://uri.etsi.org/ngsi-ld/v1/ngsi-ld-core-context.jsonld"
-LINK: Final = f'<{CORE}>; rel="http://www.w3.org/ns/json-ld#context"; type="application/ld+json"'
-
-ORION_LD_HEADERS: Final = {
-    "content-type": "application/json",
-    "user-agent": "orionld/1.6.0",
-    "ngsild-attribute-format": "Normalized",
-    "link": LINK,
-}
-
-
-def envelope(*entities: dict[str, Any], **members: Any) -> dict[str, Any]:
-    """A notification of NGSI-LD, with the members that its schema requires."""
-    return {
-        "id": "urn:ngsi-ld:Notification:65925510-b64c-4bfa-942d-395803a9a784",
-        "type": "Notification",
-        "subscriptionId": "urn:ngsi-ld:Subscription:01",
-        "notifiedAt": "2021-07-16T15:51:54.654005Z",
-        "data": list(entities),
-        **members,
-    }
+from tests.datastore.ngsi.linked_data.broker_notifications import CORE, envelope
 
 
 def entity(**attributes: Any) -> dict[str, Any]:
@@ -36,41 +13,11 @@ def entity(**attributes: Any) -> dict[str, Any]:
 
 
 SPEED: Final = {"type": "Property", "value": 50}
-STELLIO: Final = envelope(
-    {
-        "id": "urn:ngsi-ld:BeeHive:01",
-        "type": "BeeHive",
-        "temperature": {
-            "type": "Property",
-            "observedBy": {"type": "Relationship", "object": "urn:ngsi-ld:Sensor:01"},
-            "value": 42,
-            "observedAt": "2019-10-26T22:35:52.986010Z",
-            "unitCode": "CEL",
-        },
-        "@context": ["https://easy-global-market.github.io/apic-compound.jsonld"],
-    }
-)
-SCORPIO: Final = envelope(
-    {
-        "id": "urn:ngsi-ld:testunit:123",
-        "type": "AirQualityObserved",
-        "NO2": {"type": "Property", "value": 22, "unitCode": "GP"},
-        "refPointOfInterest": {
-            "type": "Relationship",
-            "object": "urn:ngsi-ld:PointOfInterest:RZ:MainSquare",
-        },
-    },
-    id="notification:-5983263741316604694",
-)
 LD_BODIES: Final = {
     "Orion-LD, normalized": envelope(entity(speed=SPEED)),
     "Orion-LD, concise": envelope(entity(speed={"value": 50, "unitCode": "KMH"})),
     "Orion-LD, simplified": envelope(entity(speed=50)),
     "Orion-LD, ld+json": envelope(entity(speed=SPEED), **{"@context": CORE}),
-    "Stellio": STELLIO,
-    "Scorpio": SCORPIO,
-    "no entities": envelope(),
-    "expanded type": envelope(type="https://uri.etsi.org/ngsi-ld/Notification"),
     "context around NGSIv2": {"@context": [CORE], "data": [{"id": "a"}]},
     "context in an entity": {"data": [entity(**{"@context": CORE}, speed=1)]},
     "relationship": {"data": [entity(owner={"type": "Relationship", "object": "urn:x"})]},
@@ -96,10 +43,15 @@ LD_BODIES: Final = {
             )
         ]
     },
-    "a list of types": envelope(type=["Notification"]),
-    "a list of expanded types": envelope(type=["https://uri.etsi.org/ngsi-ld/Notification", "a"]),
+    "an expanded type": envelope(
+        entity(speed=SPEED), type="https://uri.etsi.org/ngsi-ld/Notification"
+    ),
+    "a list of types": envelope(entity(speed=SPEED), type=["Notification"]),
+    "a list of expanded types": envelope(
+        entity(speed=SPEED), type=["https://uri.etsi.org/ngsi-ld/Notification", "a"]
+    ),
 }
-"""Bodies of NGSI-LD that Cygnus-like sinks misread, each sent as plain `application/json`."""
+"""Bodies of NGSI-LD, each sent as plain `application/json`."""
 
 V2_BODIES: Final = {
     "converted by Orion-LD": {
