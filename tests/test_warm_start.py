@@ -34,6 +34,23 @@ def test_a_command_ends_with_its_exit_code_and_its_output() -> None:
     assert told.stderr.startswith('penstock: Unknown command "nothing".')
 
 
+@pytest.mark.parametrize(
+    ("leave", "code"), [("sys.exit()", 0), ("sys.exit(3)", 3), ("sys.exit('why')", 1), ("", 0)]
+)
+def test_a_program_ends_as_python_ends_it(leave: str, code: int) -> None:
+    last = "atexit.register(print, 'last'); threading.Thread(target=print, args=['more']).start()"
+    with TemporaryFile() as given, TemporaryFile() as output, TemporaryFile() as errors:
+        given.write(f"import atexit, sys, threading\n{last}\n{leave}\n".encode())
+        given.seek(0)
+        program = start_program(
+            "code", variables=environment(), given=given, output=output, errors=errors
+        )
+        assert program.wait(HUNG_SECONDS) == code
+        printed = [(file.seek(0), file.read().decode())[1] for file in (output, errors)]
+    assert ("more" in printed[0], "last\n" in printed[0]) == (True, True)
+    assert printed[1].endswith("why\n") is ("why" in leave)
+
+
 @pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGKILL])
 def test_a_signal_ends_a_program_and_is_its_exit_code(by: signal.Signals) -> None:
     program = start_statement(SLEEP)

@@ -98,7 +98,7 @@ def sample_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningS
 async def browser() -> AsyncIterator[Browser]:
     executable = chromium()
     if executable is None:
-        pytest.skip("no chromium on the PATH (Debian and Ubuntu: apt install chromium)")
+        pytest.skip("no chromium on the PATH (Debian: apt install chromium-headless-shell)")
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=executable, args=list(ARGUMENTS))
         yield browser

@@ -5,6 +5,7 @@ Before it forks, this process has no thread, no event loop and no file of a stor
 a new process does once its imports are over.
 """
 
+import atexit
 import gc
 import json
 import os
@@ -14,9 +15,10 @@ import select
 import signal
 import socket
 import sys
+import threading
 from contextlib import suppress
 from importlib import import_module
-from typing import TypedDict
+from typing import NoReturn, TypedDict
 
 LOADED = (
     "penstock.server.command_line",
@@ -100,7 +102,26 @@ class Forks:
                 connection.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
 
 
-def run(order: Order) -> None:
+def run(order: Order) -> NoReturn:
+    """Run the module to its end, and leave all memory to the system.
+
+    Python would take apart what is loaded, and so copy most of it from the warm process: 60 ms.
+    """
+    code: str | int | None = None
+    try:
+        run_module(order)
+    except SystemExit as ended:
+        code = ended.code
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    if isinstance(code, str):
+        sys.stderr.write(f"{code}\n")
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(1 if isinstance(code, str) else code or 0)
+
+
+def run_module(order: Order) -> None:
     """Run the module as `python -m` does."""
     os.environ.clear()
     os.environ.update(order["variables"])
