@@ -8,15 +8,14 @@ from penstock.datastore.ngsi.directory import Attribute, Entity, Service, Servic
 from penstock.datastore.ngsi.name_encoding import Encoding, decode_components, encode
 from penstock.datastore.ngsi.naming_rules import NamingDocuments
 from penstock.datastore.ngsi.notification import check_path
-from penstock.datastore.ngsi.series import (
+from penstock.datastore.ngsi.reading.aggregates import (
     AggregateBucket,
     Method,
     Period,
-    Sample,
-    TimeSpan,
     aggregate_samples,
-    follow_series,
 )
+from penstock.datastore.ngsi.reading.followers import follow_series
+from penstock.datastore.ngsi.reading.series import Sample, TimeSpan
 from penstock.datastore.table.pages import Slice, Window
 from penstock.resolvers.context import Context
 

@@ -9,7 +9,7 @@ from penstock.datastore import records
 from penstock.datastore.executions.reading import follow_execution
 from penstock.datastore.executions.records import Execution as ExecutionRecord
 from penstock.datastore.ngsi.directory import ServicePath
-from penstock.datastore.ngsi.series import Sample
+from penstock.datastore.ngsi.reading.series import Sample
 from penstock.datastore.resources.changes import follow_resource
 from penstock.datastore.table.layout import PIPELINE
 from penstock.resolvers import ngsi

@@ -41,7 +41,7 @@ test("the steps that are offered are those that the state allows", () => {
 
 test("samples are drawn in the order of time, each once", () => {
   const at = (second: number, number: string) => ({
-    recvTime: `2026-11-23T10:00:0${second}Z`,
+    time: `2026-11-23T10:00:0${second}Z`,
     number,
   });
   expect(joinSamples([at(2, "2"), at(1, "1")], [at(2, "2"), at(3, "3")])).toEqual([

@@ -76,6 +76,7 @@ class DeadEvent(SegmentStruct, frozen=True, array_like=True):
     table: str | None = None
     persistence: Persistence | None = None
     code: ErrorCode | None = None
+    time_index: str | None = None
 
     @classmethod
     def from_event(cls, event: Event, refusal: Refusal) -> "DeadEvent":
@@ -92,6 +93,7 @@ class DeadEvent(SegmentStruct, frozen=True, array_like=True):
             None if elsewhere else event.table,
             None if elsewhere else event.persistence,
             refusal.code,
+            event.time_index,
         )
 
     @property
@@ -107,6 +109,7 @@ class DeadEvent(SegmentStruct, frozen=True, array_like=True):
             self.table,
             self.persistence,
             self.update,
+            self.time_index,
         )
 
     @property

@@ -13,7 +13,7 @@ from uuid import uuid4
 import msgspec
 
 from penstock.datastore.errors import BadArgument, LimitExceeded
-from penstock.datastore.ngsi.entities import read_entity, read_legacy_entity
+from penstock.datastore.ngsi.entities import MAX_IDENTIFIER, read_entity, read_legacy_entity
 from penstock.datastore.ngsi.events import EntityUpdate, Json, Poison, identity_digest, read_json
 from penstock.datastore.ngsi.linked_data.entities import read_linked_entity
 from penstock.datastore.ngsi.linked_data.signs import (
@@ -36,6 +36,7 @@ MAX_ENTITIES: Final = 1000
 MAX_PATHS: Final = 40
 """The largest number of different service paths in a notification."""
 MAX_CORRELATOR: Final = 256
+TIME_INDEX_HEADER: Final = "fiware-timeindex-attribute"
 
 CUSTOM_FORMAT: Final = "custom"
 """The value of `Ngsiv2-AttrsFormat` under which Orion sends what a template says."""
@@ -72,7 +73,8 @@ class NotificationHeaders:
     """The headers of a notification; `format` is None if the body decides.
 
     `correlator` is the sender's id of the transaction, None without one. A `linked` notification is
-    NGSI-LD; the attributes of a `simplified` one are bare values.
+    NGSI-LD; the attributes of a `simplified` one are bare values. `time_index` names the attribute
+    or metadata with the time of the events, and is empty if the sender names none.
     """
 
     service: str
@@ -81,6 +83,7 @@ class NotificationHeaders:
     correlator: str | None = None
     linked: bool = False
     simplified: bool = False
+    time_index: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +98,7 @@ class Notification:
     identity: str
     repeatable: bool
     entries: tuple[tuple[str, EntityUpdate | Poison], ...]
+    time_index: str = ""
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -117,6 +121,7 @@ def read_headers(headers: Mapping[str, str], defaults: NotificationDefaults) -> 
         correlator or None,
         is_linked_heading(headers),
         headers.get(FORMAT_HEADER, "").strip().lower() in _SIMPLIFIED,
+        headers.get(TIME_INDEX_HEADER, "").strip()[:MAX_IDENTIFIER],
     )
 
 
@@ -178,6 +183,7 @@ def read_notification(heading: NotificationHeaders, body: bytes) -> Notification
         identity_digest(*named, sha256(body).hexdigest()),
         correlator is not None,
         tuple(zip(paths, map(content.read, entities), strict=True)),
+        heading.time_index,
     )
 
 

@@ -37,7 +37,7 @@ from penstock.datastore.ngsi.notification import (
     split_paths,
 )
 from penstock.datastore.ngsi.options import NamingOptions, SinkOptions
-from penstock.datastore.ngsi.series import SeriesReader
+from penstock.datastore.ngsi.reading.series import SeriesReader
 from penstock.datastore.ngsi.table_names import (
     Destination,
     NamingPlace,

@@ -38,7 +38,10 @@ class EntityRouter:
         for position, (path, entry) in enumerate(notification.entries):
             # The same notification may come again once its receipt expired: it is another event.
             mark = identity_digest(notification.identity, str(at), str(position))
-            made = await self.route_event(_dead_event(notification.service, path, at, mark, entry))
+            place = DeadEvent(
+                notification.service, path, at, mark, "", time_index=notification.time_index
+            )
+            made = await self.route_event(_place_entry(place, entry))
             if isinstance(made, Event):
                 found.events.append(made)
             else:
@@ -62,7 +65,14 @@ class EntityRouter:
             return structs.replace(dead, reason=refused.message, code=refused.code)
         persistence = self.options.layout.attr_persistence
         return Event(
-            dead.service, dead.path, dead.at, dead.identity, table, persistence, dead.update
+            dead.service,
+            dead.path,
+            dead.at,
+            dead.identity,
+            table,
+            persistence,
+            dead.update,
+            dead.time_index,
         )
 
     async def _destination_table(self, service: str, path: str, update: EntityUpdate) -> str:
@@ -78,14 +88,13 @@ def reread_entity(dead: DeadEvent) -> DeadEvent:
     if dead.update is not None:
         return dead
     entry = read_any_entity(dead.payload)
-    return _dead_event(dead.service, dead.path, dead.at, dead.identity, entry)
+    return _place_entry(dead, entry)
 
 
-def _dead_event(
-    service: str, path: str, at: int, mark: str, entry: EntityUpdate | Poison
-) -> DeadEvent:
+def _place_entry(dead: DeadEvent, entry: EntityUpdate | Poison) -> DeadEvent:
+    """The event with an entry of its notification, or with the reason why none could be read."""
     if isinstance(entry, EntityUpdate):
-        return DeadEvent(service, path, at, mark, "", entry)
-    return DeadEvent(
-        service, path, at, mark, entry.reason, None, entry.payload, code=ErrorCode.BAD_USER_INPUT
+        return structs.replace(dead, reason="", update=entry, payload=None, code=None)
+    return structs.replace(
+        dead, reason=entry.reason, payload=entry.payload, code=ErrorCode.BAD_USER_INPUT
     )

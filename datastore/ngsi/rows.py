@@ -3,15 +3,18 @@
 Row persistence makes one item for each attribute. Column persistence makes one for the whole
 update, and one more for each time that the update repeats an attribute. An item's `pk` is its
 series. The series contains the notified service and path, so that no mapping can mix items of
-different tenants. Its `sk` begins with the time, so that a range of times is a range of keys.
+different tenants. Its `sk` begins with the time of the event, so that a range of times is a range
+of keys; `recvTime` is the time of arrival.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from penstock.datastore.ngsi.event_times import attribute_times, update_time
 from penstock.datastore.ngsi.events import (
     EntityUpdate,
     Json,
@@ -25,7 +28,7 @@ from penstock.datastore.ngsi.events import (
 from penstock.datastore.ngsi.options import Compat, ItemLayout, Persistence, ValueFormat
 from penstock.datastore.table.keys import Template
 from penstock.datastore.table.layout import Row
-from penstock.datastore.table.port import INDEX_HASH, TTL, Item, Value
+from penstock.datastore.table.port import INDEX_HASH, TTL, Attributes, Item, Value
 from penstock.datastore.text import escape
 
 ROW_SERIES: Final = Row(
@@ -41,6 +44,10 @@ RESERVED_FIELDS: Final = frozenset((*FIXED_FIELDS, "pk", "sk", INDEX_HASH, TTL, 
 """The names of fields that no attribute may overwrite."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_TIME = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(?:\.(\d{1,3}))?Z", re.ASCII)
+_SECONDS_END = 10**11
+"""A smaller number is in seconds, as Cygnus writes `recvTimeTs`; a larger one in milliseconds."""
+
 _ID_BITS = 122
 _ID_DIGITS = 16
 
@@ -48,7 +55,9 @@ _ID_DIGITS = 16
 class Event(SegmentStruct, frozen=True, array_like=True):
     """An accepted update with its destination.
 
-    `at` is its time of arrival, in milliseconds since 1970; `identity` is unique to it.
+    `at` is its time of arrival, in milliseconds since 1970; `identity` is unique to it. With a
+    `time_index` its samples have the time that it says, the attribute of this name first; events
+    of older releases have none.
     """
 
     service: str
@@ -58,6 +67,7 @@ class Event(SegmentStruct, frozen=True, array_like=True):
     table: str
     persistence: Persistence
     update: EntityUpdate
+    time_index: str | None = None
 
 
 def items_of(event: Event, layout: ItemLayout) -> list[Item]:
@@ -86,6 +96,21 @@ def recv_time(at: int, compat: Compat = Compat.DOCUMENTED) -> str:
     return f"{moment.isoformat(timespec='milliseconds')}Z"
 
 
+def arrival_of(found: Attributes) -> int:
+    """The time of arrival of an item in milliseconds; raises ValueError if it says none.
+
+    `15.5Z` of Cygnus is 5 ms after the second.
+    """
+    text = found.get("recvTime")
+    if isinstance(text, str) and (parts := _TIME.fullmatch(text)):
+        moment = datetime.fromisoformat(parts[1]).replace(tzinfo=UTC)
+        return (moment - _EPOCH) // timedelta(milliseconds=1) + int(parts[2] or 0)
+    stamp = found.get("recvTimeTs")
+    if isinstance(stamp, int) and not isinstance(stamp, bool) and 0 <= stamp < 10**15:
+        return stamp * 1000 if stamp < _SECONDS_END else stamp
+    raise ValueError("recvTime and recvTimeTs say no time.")
+
+
 def metadata_text(attribute: NotifiedAttribute, compat: Compat = Compat.DOCUMENTED) -> str:
     """The metadata as a JSON array of `{name, type, value}`; `[]` if there is none."""
     if not attribute.metadata:
@@ -99,18 +124,16 @@ def metadata_text(attribute: NotifiedAttribute, compat: Compat = Compat.DOCUMENT
 
 def _row_items(event: Event, layout: ItemLayout) -> Iterator[Item]:
     update, seen = event.update, Counter[str]()
-    series, time = (
-        ROW_SERIES.pk.prefix(_series_values(event)),
-        ROW_SERIES.sk.prefix({"at": event.at}),
-    )
+    series = ROW_SERIES.pk.prefix(_series_values(event))
     shared = _common_fields(event, layout)
-    for attribute in update.attributes:
+    times = attribute_times(update, event.at, event.time_index)
+    for attribute, at in zip(update.attributes, times, strict=True):
         occurrence = seen[attribute.name]
         seen[attribute.name] += 1
         key, number = _sample_identity(event, attribute.name, str(occurrence))
         yield {
             "pk": series + escape(attribute.name),
-            "sk": time + key,
+            "sk": ROW_SERIES.sk.prefix({"at": at}) + key,
             "ID": number,
             **shared,
             "attrName": attribute.name,
@@ -133,11 +156,12 @@ def _common_fields(event: Event, layout: ItemLayout) -> Item:
 
 
 def _column_items(event: Event, layout: ItemLayout) -> Iterator[Item]:
+    at = update_time(event.update, event.at, event.time_index)
     for number, placed in enumerate(_place_columns(event.update.attributes)):
         # The first item has the key of an update without duplicates.
         key, sample_id = _sample_identity(event, *(("", str(number)) if number else ()))
         item: Item = {
-            **COLUMN_SERIES.item(**_series_values(event), at=event.at, id=key),
+            **COLUMN_SERIES.item(**_series_values(event), at=at, id=key),
             "ID": sample_id,
             "recvTime": recv_time(event.at, layout.compat),
             "fiwareServicePath": event.path,

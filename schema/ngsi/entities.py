@@ -7,8 +7,9 @@ import strawberry
 from strawberry import UNSET
 
 from penstock.datastore.ngsi import directory
-from penstock.datastore.ngsi import series as series_records
-from penstock.datastore.ngsi.series import Method, Period, Sample
+from penstock.datastore.ngsi.reading import aggregates as aggregate_records
+from penstock.datastore.ngsi.reading.aggregates import Method, Period
+from penstock.datastore.ngsi.reading.series import Sample
 from penstock.resolvers import ngsi
 from penstock.schema.core.context import After, Before, First, Info, Last, Order, unset_to_none
 from penstock.schema.core.descriptions import describe_values
@@ -63,11 +64,19 @@ describe_values(
 
 
 @strawberry.type(
-    description="A sample: a value from a notification with the time when it was received."
+    description="A sample: a value from a notification with its time. Series are in the order of "
+    "`time`."
 )
 class NgsiSample:
+    time: DateTime = strawberry.field(
+        description="The time of the event, in UTC: what the notification says, or else `recvTime`."
+    )
     recv_time: DateTime = strawberry.field(
         description="The time when the value was received, in UTC."
+    )
+    type: str | None = strawberry.field(
+        description="The type of the value, as written in the notification; null if the server "
+        "stores updates as columns, which have no types."
     )
     text: str | None = strawberry.field(
         description="The stored value as text, with numbers and objects as JSON; null for the "
@@ -127,7 +136,7 @@ class NgsiAttribute:
         order: Annotated[
             Order | None,
             strawberry.argument(
-                description="The order by the time of receipt; OLDEST_FIRST by default."
+                description="The order by the time of the event; OLDEST_FIRST by default."
             ),
         ] = Order.OLDEST_FIRST,
         first: First = UNSET,
@@ -174,7 +183,7 @@ class NgsiAttribute:
                 description="True to include periods without samples; false by default."
             ),
         ] = False,
-    ) -> list[series_records.AggregateBucket]:
+    ) -> list[aggregate_records.AggregateBucket]:
         span = ngsi.parse_span(unset_to_none(start), unset_to_none(end))
         return await ngsi.aggregate(info.context, attribute, span, method, period, fill=bool(fill))
 

@@ -13,7 +13,7 @@ from penstock.datastore.errors import BadArgument
 from penstock.datastore.manifest.lists import RunListFilter
 from penstock.datastore.manifest.records import ManifestName, RunState
 from penstock.datastore.ngsi.directory import Entity, Service, ServicePath
-from penstock.datastore.ngsi.series import TimeSpan
+from penstock.datastore.ngsi.reading.series import TimeSpan
 from penstock.datastore.records import Tag
 from penstock.datastore.resources.reading import ListRequest
 from penstock.datastore.roles import GroupPath

@@ -25,10 +25,9 @@ from penstock.datastore.ngsi import (
     directory,
     naming_rules,
     repository,
-    series,
     table_names,
 )
-from penstock.datastore.ngsi import series as aggregates
+from penstock.datastore.ngsi.reading import aggregates, series
 from penstock.datastore.objects.port import FileStatus
 from penstock.datastore.playlists import records as playlists
 from penstock.datastore.playlists.formats import document

@@ -21,18 +21,18 @@ export const SensorServices: Operation<SensorServicesQuery, SensorServicesQueryV
   name: "SensorServices",
 };
 export const SensorEntities: Operation<SensorEntitiesQuery, SensorEntitiesQueryVariables> = {
-  id: "120bca2d9621451ff0cedcb40533a452796cdf6d6e060d2c272e072b84830498",
+  id: "a4ad99fe3ef150a2f17dfe95f2109b52f3c43af374a08bf5a4647ecfa0c36234",
   name: "SensorEntities",
 };
 export const SensorSeries: Operation<SensorSeriesQuery, SensorSeriesQueryVariables> = {
-  id: "3802c15532cbb3bd1657d678af1b9d250dcae52032e6456dde4c602bb2bcc2a7",
+  id: "c881c2c3dfb5dad181786ae2ffd7b93c5ac64ddc364095bf3b3f28b1b498af08",
   name: "SensorSeries",
 };
 export const SensorSamples: Operation<
   SensorSamplesSubscription,
   SensorSamplesSubscriptionVariables
 > = {
-  id: "4dc98c7701f8e48704ffeb6160a1f840da75132c6178743339b997e6b50878eb",
+  id: "0107dba938c02d62d0bfd520129a7a1e1ed23e068acc60c7d1f1af9378dbb8ff",
   name: "SensorSamples",
 };
 export const SinkLetters: Operation<SinkLettersQuery, SinkLettersQueryVariables> = {

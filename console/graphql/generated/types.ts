@@ -2972,7 +2972,7 @@ export type SensorEntitiesQuery = {
             nodes: Array<{
               name: string;
               type: string;
-              latest: { recvTime: string; text: string | null } | null;
+              latest: { time: string; text: string | null } | null;
             }>;
           };
         }>;
@@ -2996,9 +2996,7 @@ export type SensorSeriesQuery = {
       entity: {
         attribute: {
           name: string;
-          series: {
-            nodes: Array<{ recvTime: string; text: string | null; number: string | null }>;
-          };
+          series: { nodes: Array<{ time: string; text: string | null; number: string | null }> };
         } | null;
       } | null;
     } | null;
@@ -3014,7 +3012,7 @@ export type SensorSamplesSubscriptionVariables = Exact<{
 }>;
 
 export type SensorSamplesSubscription = {
-  ngsiSamples: { recvTime: string; text: string | null; number: string | null };
+  ngsiSamples: { time: string; text: string | null; number: string | null };
 };
 
 export type SinkLettersQueryVariables = Exact<{

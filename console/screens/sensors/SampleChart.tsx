@@ -5,7 +5,7 @@ import { formatNumber, formatTime } from "../../parts/format";
 import { Answered } from "../../parts/state";
 
 interface Sample {
-  recvTime: string;
+  time: string;
   text?: string | null;
   number?: string | null;
 }
@@ -40,13 +40,13 @@ export function SampleChart({ place }: { place: SeriesPlace }) {
 
 /** Samples in the order of time, each once: what was read newest first, and what came since. */
 export function joinSamples(read: readonly Sample[], live: readonly Sample[]): Sample[] {
-  const byTime = new Map([...read, ...live].map((sample) => [sample.recvTime, sample]));
-  return [...byTime.values()].sort((a, b) => Date.parse(a.recvTime) - Date.parse(b.recvTime));
+  const byTime = new Map([...read, ...live].map((sample) => [sample.time, sample]));
+  return [...byTime.values()].sort((a, b) => Date.parse(a.time) - Date.parse(b.time));
 }
 
 function Line({ title, samples }: { title: SeriesPlace; samples: readonly Sample[] }) {
-  const points = samples.flatMap(({ recvTime, number }) =>
-    number == null ? [] : [{ at: Date.parse(recvTime), value: Number(number) }],
+  const points = samples.flatMap(({ time, number }) =>
+    number == null ? [] : [{ at: Date.parse(time), value: Number(number) }],
   );
   const [first, last] = [points[0], points.at(-1)];
   if (!first || !last) return <p className="muted">No numbers to draw.</p>;

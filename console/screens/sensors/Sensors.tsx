@@ -114,7 +114,7 @@ function Entities({ service, path }: { service: string; path: string }) {
                   </td>
                   <td>{latest?.text}</td>
                   <td>
-                    <Time at={latest?.recvTime} />
+                    <Time at={latest?.time} />
                   </td>
                 </tr>
               )),

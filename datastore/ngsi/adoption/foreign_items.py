@@ -5,10 +5,8 @@ Penstock may lie in such a table as well; it already has our keys, and keeps the
 """
 
 import json
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from penstock.datastore.dynamodb.wire import Raw, decode_item
@@ -23,17 +21,13 @@ from penstock.datastore.ngsi.rows import (
     METADATA_SUFFIX,
     RESERVED_FIELDS,
     ROW_SERIES,
+    arrival_of,
 )
 from penstock.datastore.table import limits
 from penstock.datastore.table.port import Item, Put
 from penstock.datastore.text import character_problem
 
 NO_METADATA: Final = "[]"
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_TIME = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)(?:\.(\d{1,3}))?Z", re.ASCII)
-_SECONDS_END = 10**11
-"""A smaller number is in seconds, as Cygnus writes `recvTimeTs`; a larger one in milliseconds."""
 
 _ID_DIGITS = 16
 
@@ -69,7 +63,7 @@ def read_foreign_item(service: str, table: str, raw: Raw) -> AdoptedSample:
         # The raw item holds the foreign keys, so that equal samples stay apart.
         mark = identity_digest(table, json.dumps(raw, sort_keys=True))[:_ID_DIGITS]
         template = ROW_SERIES if row else COLUMN_SERIES
-        keys = template.item(**named, at=_time_of(found), id=mark)
+        keys = template.item(**named, at=arrival_of(found), id=mark)
         item = found if found.get("pk") == keys["pk"] else {**_fields_of(found, row), **keys}
         limits.guard_write([Put(item)])
         attributes = _row_names(found) if row else _column_names(item)
@@ -92,18 +86,6 @@ def _text_of(found: Item, name: str, default: str | None = None) -> str:
     if problem := character_problem(text):
         raise ValueError(f"{name} {problem}.")
     return text
-
-
-def _time_of(found: Item) -> int:
-    """The time of arrival in milliseconds: `15.5Z` of Cygnus is 5 ms after the second."""
-    text = found.get("recvTime")
-    if isinstance(text, str) and (parts := _TIME.fullmatch(text)):
-        moment = datetime.fromisoformat(parts[1]).replace(tzinfo=UTC)
-        return (moment - _EPOCH) // timedelta(milliseconds=1) + int(parts[2] or 0)
-    stamp = found.get("recvTimeTs")
-    if isinstance(stamp, int) and not isinstance(stamp, bool) and 0 <= stamp < 10**15:
-        return stamp * 1000 if stamp < _SECONDS_END else stamp
-    raise ValueError("recvTime and recvTimeTs say no time.")
 
 
 def _fields_of(found: Item, row: bool) -> Item:

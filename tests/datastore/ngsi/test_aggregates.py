@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.datastore.errors import LimitExceeded
-from penstock.datastore.ngsi.series import (
+from penstock.datastore.ngsi.reading.aggregates import (
     MAX_BUCKETS,
     AggregateBucket,
     Method,
     Period,
-    Sample,
     aggregate_samples,
 )
+from penstock.datastore.ngsi.reading.series import Sample
 
 
 def sample(at: int, number: int | None) -> Sample:

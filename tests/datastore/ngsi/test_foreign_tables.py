@@ -16,8 +16,8 @@ from penstock.datastore.ngsi.counts import IngestCounts
 from penstock.datastore.ngsi.destinations import FailureKind
 from penstock.datastore.ngsi.directory import ServicePath
 from penstock.datastore.ngsi.dynamodb_destinations import DynamoDBDestinations
+from penstock.datastore.ngsi.reading.series import ALL_TIMES, Sample, attribute_columns
 from penstock.datastore.ngsi.repository import SinkAccess
-from penstock.datastore.ngsi.series import ALL_TIMES, Sample, attribute_columns
 from penstock.datastore.ngsi.table_names import adopted_name
 from penstock.datastore.store import Store
 from penstock.datastore.table.layout import ADOPTION

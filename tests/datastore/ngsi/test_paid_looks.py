@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import RateLimited
-from penstock.datastore.ngsi.series import LOOK_UNITS, MAX_STORAGE_DELAY, follow_series
+from penstock.datastore.ngsi.reading.followers import LOOK_UNITS, MAX_STORAGE_DELAY, follow_series
 from tests.datastore.ngsi.sample_sinks import SinkWorld, car, notification
 from tests.datastore.ngsi.test_repository import reader, speed
 from tests.support.patience import HUNG_SECONDS, until

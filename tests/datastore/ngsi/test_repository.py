@@ -26,8 +26,9 @@ from penstock.datastore.ngsi.options import (
     SinkOptions,
     ValueFormat,
 )
+from penstock.datastore.ngsi.reading.followers import follow_series
+from penstock.datastore.ngsi.reading.series import ALL_TIMES, TimeSpan, number_of
 from penstock.datastore.ngsi.repository import IngestRepository, SinkAccess
-from penstock.datastore.ngsi.series import ALL_TIMES, TimeSpan, follow_series, number_of
 from penstock.datastore.roles import Caller, GroupPath, Role
 from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window

@@ -21,8 +21,8 @@ from penstock.datastore.ngsi.events import (
 )
 from penstock.datastore.ngsi.notification import read_any_entity
 from penstock.datastore.ngsi.options import Compat, ItemLayout, Persistence, ValueFormat
+from penstock.datastore.ngsi.reading.series import attribute_columns
 from penstock.datastore.ngsi.rows import Event, item_count, items_of, recv_time
-from penstock.datastore.ngsi.series import attribute_columns
 from penstock.datastore.table import limits
 from penstock.datastore.table.port import Item
 

@@ -14,8 +14,8 @@ from penstock.datastore.ngsi.options import (
     SampleLifetimes,
     parse_lifetimes,
 )
+from penstock.datastore.ngsi.reading.series import ALL_TIMES
 from penstock.datastore.ngsi.rows import items_of
-from penstock.datastore.ngsi.series import ALL_TIMES
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window

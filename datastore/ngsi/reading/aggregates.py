@@ -1,0 +1,152 @@
+"""Aggregates of samples by period of calendar time."""
+
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import Context, Decimal
+from enum import StrEnum
+from typing import Any, Final
+
+import msgspec
+
+from penstock.datastore.clock import iso_timestamp
+from penstock.datastore.errors import LimitExceeded
+from penstock.datastore.ngsi.reading.series import Sample
+
+MAX_SAMPLES: Final = 100_000
+MAX_BUCKETS: Final = 10_000
+
+_DECIMAL_CONTEXT = Context(prec=38)
+
+
+class Method(StrEnum):
+    """An aggregate function over the samples of a period; only COUNT includes non-numbers."""
+
+    COUNT = "count"
+    SUM = "sum"
+    AVG = "avg"
+    MIN = "min"
+    MAX = "max"
+
+
+class Period(StrEnum):
+    """A unit of calendar time, in UTC."""
+
+    YEAR = "year"
+    MONTH = "month"
+    DAY = "day"
+    HOUR = "hour"
+    MINUTE = "minute"
+    SECOND = "second"
+
+    def start(self, moment: datetime) -> datetime:
+        """The start of the period that contains a moment."""
+        return moment.replace(microsecond=0, **_BEGINNINGS[self])
+
+    def next_start(self, start: datetime) -> datetime:
+        """The start of the next period."""
+        if self is Period.YEAR:
+            return start.replace(year=start.year + 1)
+        if self is Period.MONTH:
+            years, month = divmod(start.month, 12)
+            return start.replace(year=start.year + years, month=month + 1)
+        return start + _LENGTHS[self]
+
+
+_LOWEST = (("month", 1), ("day", 1), ("hour", 0), ("minute", 0), ("second", 0))
+_BEGINNINGS: Mapping[Period, dict[str, Any]] = {
+    period: dict(_LOWEST[position:]) for position, period in enumerate(Period)
+}
+_LENGTHS: Mapping[Period, timedelta] = {
+    Period.DAY: timedelta(days=1),
+    Period.HOUR: timedelta(hours=1),
+    Period.MINUTE: timedelta(minutes=1),
+    Period.SECOND: timedelta(seconds=1),
+}
+
+
+class AggregateBucket(msgspec.Struct, frozen=True):
+    """The samples of a period; `value` is None if the method has no result for them."""
+
+    start: str
+    samples: int
+    value: Decimal | None
+
+
+@dataclass(slots=True)
+class _RunningBucket:
+    """The period that is being aggregated."""
+
+    start: datetime
+    samples: int = 0
+    numbers: int = 0
+    total: Decimal = Decimal(0)
+    least: Decimal | None = None
+    greatest: Decimal | None = None
+
+    def add(self, number: Decimal | None) -> None:
+        self.samples += 1
+        if number is None:
+            return
+        self.numbers += 1
+        self.total = _DECIMAL_CONTEXT.add(self.total, number)
+        self.least = number if self.least is None else min(self.least, number)
+        self.greatest = number if self.greatest is None else max(self.greatest, number)
+
+    def bucket(self, method: Method) -> AggregateBucket:
+        return AggregateBucket(iso_timestamp(self.start), self.samples, _VALUES[method](self))
+
+
+_VALUES: Mapping[Method, Callable[[_RunningBucket], Decimal | None]] = {
+    Method.COUNT: lambda found: Decimal(found.samples),
+    Method.SUM: lambda found: found.total if found.numbers else None,
+    Method.AVG: lambda found: (
+        _DECIMAL_CONTEXT.divide(found.total, Decimal(found.numbers)) if found.numbers else None
+    ),
+    Method.MIN: lambda found: found.least,
+    Method.MAX: lambda found: found.greatest,
+}
+
+
+async def aggregate_samples(
+    samples: AsyncIterator[Sample], method: Method, period: Period, *, fill: bool = False
+) -> list[AggregateBucket]:
+    """Aggregate samples that come oldest first; with `fill`, include empty buckets between.
+
+    Raises LimitExceeded beyond 100,000 samples or 10,000 buckets.
+    """
+    found: list[AggregateBucket] = []
+    running: _RunningBucket | None = None
+    count = 0
+    async for sample in samples:
+        count += 1
+        if count > MAX_SAMPLES:
+            raise LimitExceeded("samples of an aggregate", MAX_SAMPLES, count)
+        start = period.start(datetime.fromtimestamp(sample.at // 1000, UTC))
+        if running is None or start != running.start:
+            if running is not None:
+                _close_bucket(
+                    found, running, method, _empty_starts(running, start, period) if fill else ()
+                )
+            running = _RunningBucket(start)
+        running.add(sample.number)
+    if running is not None:
+        _close_bucket(found, running, method, ())
+    return found
+
+
+def _empty_starts(running: _RunningBucket, start: datetime, period: Period) -> Iterator[datetime]:
+    empty = period.next_start(running.start)
+    while empty < start:
+        yield empty
+        empty = period.next_start(empty)
+
+
+def _close_bucket(
+    found: list[AggregateBucket], running: _RunningBucket, method: Method, empty: Iterable[datetime]
+) -> None:
+    found.append(running.bucket(method))
+    for start in empty:
+        found.append(_RunningBucket(start).bucket(method))
+        if len(found) > MAX_BUCKETS:
+            raise LimitExceeded("buckets of an aggregate", MAX_BUCKETS, len(found))

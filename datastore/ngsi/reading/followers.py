@@ -1,0 +1,78 @@
+"""Followers of a series: they yield new samples as they are stored, by any server."""
+
+import logging
+from asyncio import sleep
+from collections.abc import AsyncIterator
+from datetime import datetime, timedelta
+from typing import Final, TypeAlias
+
+from penstock.datastore.access.work import WorkAccount
+from penstock.datastore.clock import Clock
+from penstock.datastore.errors import PenstockError, RateLimited
+from penstock.datastore.ngsi.directory import Attribute
+from penstock.datastore.ngsi.reading.series import Sample, SeriesReader, TimeSpan, moment_of
+from penstock.datastore.table.pages import Window
+
+MAX_STORAGE_DELAY = timedelta(minutes=1)
+"""The longest delay between its time and storage with which a follower sees an older sample."""
+
+RECENT_PAGE = 100
+
+LOOK_UNITS: Final = 4
+"""Units of looking for new samples of a series: it takes as long as reading four objects."""
+
+logger = logging.getLogger("penstock.ngsi")
+
+Entry: TypeAlias = tuple[str, Sample]
+"""A sample with its sort key."""
+
+
+async def follow_series(
+    series: SeriesReader, clock: Clock, of: Attribute, seconds: float, work: WorkAccount
+) -> AsyncIterator[Sample]:
+    """Yield the latest sample, then each new one; look for new samples every `seconds` seconds.
+
+    A new sample is seen if it is later than all before, whatever its time is, or at most
+    MAX_STORAGE_DELAY old. Each look costs LOOK_UNITS. A caller who cannot pay for it hears of the
+    samples later.
+    """
+    looked_at, newest = clock.now(), await series.newest(of)
+    if newest is not None:
+        yield newest[1]
+    recent = await _entries_since(series, of, looked_at, newest)
+    # What was stored between the two reads is new as well.
+    known = {sk for sk, _ in recent if newest is not None and sk <= newest[0]}
+    while True:
+        for sk, sample in recent:
+            if sk not in known:
+                yield sample
+        known = {sk for sk, _ in recent}
+        newest = recent[-1] if recent else newest
+        await sleep(seconds)
+        looking_at = clock.now()
+        try:
+            work.spend_more(LOOK_UNITS)
+            recent = await _entries_since(series, of, looked_at, newest)
+        except RateLimited:
+            continue
+        except PenstockError as error:
+            logger.warning("a series could not be read: %s", error.message)
+            continue
+        looked_at = looking_at
+
+
+async def _entries_since(
+    series: SeriesReader, of: Attribute, looked_at: datetime, newest: Entry | None
+) -> list[Entry]:
+    """The samples that may have come since a look, with that which was the newest, oldest first."""
+    start = looked_at - MAX_STORAGE_DELAY
+    if newest is not None:
+        start = min(start, moment_of(newest[1].at))
+    found: list[Entry] = []
+    window = Window(size=RECENT_PAGE)
+    while True:
+        page = await series.page(of, TimeSpan(start=start), window)
+        found += page.entries
+        if not page.more:
+            return found
+        window = Window(size=RECENT_PAGE, after=page.reached)

@@ -1,0 +1,234 @@
+"""Samples read back: a series between two times, and its latest sample."""
+
+import re
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from functools import partial
+from typing import Final
+
+import msgspec
+
+from penstock.datastore.clock import Clock
+from penstock.datastore.errors import LimitExceeded
+from penstock.datastore.ngsi.destinations import Destinations
+from penstock.datastore.ngsi.directory import Attribute
+from penstock.datastore.ngsi.options import Persistence
+from penstock.datastore.ngsi.rows import (
+    COLLISIONS_FIELD,
+    COLUMN_SERIES,
+    METADATA_SUFFIX,
+    RESERVED_FIELDS,
+    ROW_SERIES,
+    arrival_of,
+    recv_time,
+)
+from penstock.datastore.table import limits
+from penstock.datastore.table.instrumentation import MeteredQueries, Units
+from penstock.datastore.table.pages import (
+    QueryRange,
+    Slice,
+    Window,
+    read_merged_page,
+    walk_pages,
+)
+from penstock.datastore.table.port import TTL, Attributes, Query, Range, Value
+
+LAST_MS: Final = 10**15 - 1
+WHOLE_PAGE: Final = 1000
+
+_AFTER_ALL_IDS = "~"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_NUMBER = re.compile(
+    r'(?P<quote>"?)(?P<number>-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d{1,4})?)(?P=quote)', re.ASCII
+)
+_encode = msgspec.json.Encoder(decimal_format="number").encode
+
+
+class Sample(msgspec.Struct, frozen=True):
+    """A value at a time of an event, in milliseconds since 1970; text None is null.
+
+    `number` is None if the value is not a number of at most 38 digits; `metadata` is a JSON
+    array. `type` is None where samples of several attributes share an item, which has no types.
+    `arrived` is the time of arrival, None if it is the same.
+    """
+
+    at: int
+    text: str | None
+    number: Decimal | None
+    metadata: str
+    type: str | None = None
+    arrived: int | None = None
+
+    @property
+    def time(self) -> str:
+        return recv_time(self.at)
+
+    @property
+    def recv_time(self) -> str:
+        return recv_time(self.at if self.arrived is None else self.arrived)
+
+
+@dataclass(frozen=True, slots=True)
+class TimeSpan:
+    """Times from `start`, inclusive, to `end`, exclusive."""
+
+    start: datetime | None = None
+    end: datetime | None = None
+
+    @property
+    def bounds(self) -> tuple[int, int] | None:
+        """The first and the last millisecond; None if the span is empty."""
+        low = 0 if self.start is None else max(_milliseconds(self.start), 0)
+        high = LAST_MS if self.end is None else min(_milliseconds(self.end) - 1, LAST_MS)
+        return (low, high) if low <= high else None
+
+
+ALL_TIMES: Final = TimeSpan()
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesReader:
+    """Reads series from the tables that hold their samples; `units` adds up the cost.
+
+    Samples that have expired are left out: the store removes them days later.
+    """
+
+    destinations: Destinations
+    rounds: int
+    units: Units
+    clock: Clock
+
+    async def page(
+        self, of: Attribute, span: TimeSpan, window: Window, *, newest_first: bool = False
+    ) -> Slice[Sample]:
+        """List samples by time: `pk = <series>`, `sk` between two times, in each of its tables."""
+        descending = newest_first is not window.backward
+        lanes = list(self._table_lanes(of, span, descending=descending))
+        return await read_merged_page(lanes, window, self.rounds, partial(_read_sample, of.name))
+
+    async def latest(self, of: Attribute) -> Sample | None:
+        """The newest sample: one query for each table of the series, usually one."""
+        found = await self.newest(of)
+        return None if found is None else found[1]
+
+    async def newest(self, of: Attribute) -> tuple[str, Sample] | None:
+        """The newest sample with its sort key."""
+        found = await self.page(of, ALL_TIMES, Window(size=1), newest_first=True)
+        return found.entries[0] if found.entries else None
+
+    async def walk_samples(self, of: Attribute, span: TimeSpan) -> AsyncIterator[Sample]:
+        """Yield every sample between two times, oldest first."""
+        async for sample in walk_pages(partial(self.page, of, span), WHOLE_PAGE):
+            yield sample
+
+    def _table_lanes(self, of: Attribute, span: TimeSpan, *, descending: bool) -> list[QueryRange]:
+        bounds = span.bounds
+        if bounds is None:
+            return []
+        low, high = f"{bounds[0]:015d}:", f"{bounds[1]:015d}:{_AFTER_ALL_IDS}"
+        lanes = []
+        for persistence, name in of.places:
+            query = Query(
+                partition=_partition(of, persistence),
+                range=Range("", low, high),
+                descending=descending,
+            )
+            keep = _readable_filter(of.name, persistence, int(self.clock.now().timestamp()))
+            table = MeteredQueries(self.destinations.table(name), self.units)
+            lanes.append(QueryRange(table, query, keep))
+        return lanes
+
+
+def _partition(of: Attribute, persistence: Persistence) -> str:
+    entity = of.entity
+    values = {
+        "service": entity.service,
+        "path": entity.path,
+        "entity": entity.entity_id,
+        "type": entity.entity_type,
+        "attribute": of.name,
+    }
+    row = ROW_SERIES if persistence is Persistence.ROW else COLUMN_SERIES
+    return row.pk.fill(values)
+
+
+def _readable_filter(name: str, persistence: Persistence, now: int) -> Callable[[Attributes], bool]:
+    """A filter for items that hold the attribute and have not expired."""
+    if persistence is Persistence.ROW:
+        return lambda item: not _is_expired(item, now)
+    return lambda item: not _is_expired(item, now) and attribute_columns(item, name) is not None
+
+
+def _is_expired(item: Attributes, now: int) -> bool:
+    until = item.get(TTL)
+    return isinstance(until, int | Decimal) and until <= now
+
+
+def attribute_columns(item: Attributes, name: str) -> tuple[Value, Value] | None:
+    """The value and the metadata of an attribute in a column item; None if it is not there."""
+    metadata = name + METADATA_SUFFIX
+    aside = item.get(COLLISIONS_FIELD)
+    for held in (aside if isinstance(aside, dict) else {}, item):
+        if name in held and metadata in held and (held is not item or name not in RESERVED_FIELDS):
+            return held[name], held[metadata]
+    return None
+
+
+def _read_sample(name: str, item: Attributes) -> Sample:
+    at = int(str(item["sk"]).partition(":")[0])
+    is_row = str(item["pk"]).count(":") == ROW_SERIES.pk.text.count(":")
+    found = (item["attrValue"], item["attrMd"]) if is_row else attribute_columns(item, name)
+    value, metadata = found or (None, "[]")
+    return Sample(
+        at,
+        _value_text(value),
+        number_of(value),
+        str(metadata),
+        str(item["attrType"]) if is_row and "attrType" in item else None,
+        _arrival_beside(at, item),
+    )
+
+
+def _arrival_beside(at: int, item: Attributes) -> int | None:
+    """The time of arrival, unless it is that of the event, or the item says none."""
+    if item.get("recvTime") == recv_time(at):
+        return None
+    try:
+        arrived = arrival_of(item)
+    except ValueError:
+        return None
+    return None if arrived == at else arrived
+
+
+def _value_text(value: Value) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    return _encode(value).decode()
+
+
+def number_of(value: Value) -> Decimal | None:
+    """The number in a value or in a text, which Cygnus puts in quotes; None if there is none."""
+    if isinstance(value, bool) or not isinstance(value, int | Decimal | str):
+        return None
+    if isinstance(value, str):
+        found = _NUMBER.fullmatch(value)
+        if found is None:
+            return None
+        value = found["number"]
+    number = Decimal(value)
+    try:
+        limits.value_size(number)
+    except LimitExceeded:
+        return None
+    return number
+
+
+def _milliseconds(moment: datetime) -> int:
+    return (moment - _EPOCH) // timedelta(milliseconds=1)
+
+
+def moment_of(at: int) -> datetime:
+    """The moment of a time in milliseconds since 1970."""
+    return _EPOCH + timedelta(milliseconds=at)
