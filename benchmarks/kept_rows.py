@@ -18,9 +18,10 @@ import duckdb
 
 from penstock.datastore.executions.files import ingest_key
 from penstock.datastore.kept_rows.conditions import RowFilter
-from penstock.datastore.kept_rows.read_totals import Every, Measure, MeasureFunction, TotalsRequest
+from penstock.datastore.kept_rows.read_totals import Every, Measure, TotalsRequest
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.records import (
+    MeasureFunction,
     Output,
     Parameter,
     Pipeline,

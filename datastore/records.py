@@ -214,6 +214,41 @@ class ReferenceDatasetVersion(ReferenceDataset, frozen=True, kw_only=True):
     """A reference dataset as it was at one of its versions; `groups` as of that version."""
 
 
+class MeasureFunction(StrEnum):
+    """A function of numbers, which leaves out null."""
+
+    SUM = "sum"
+    COUNT = "count"
+    MIN = "min"
+    MAX = "max"
+    AVG = "avg"
+
+
+class MetricSource(StoredRecord, frozen=True, kw_only=True):
+    """One input of a metric: an output of a pipeline that keeps rows, or another metric.
+
+    `kind` is the letter of the kind of the source. `id` is what the name `source` stood for when
+    the metric was saved; an input of a user has only one of the two yet.
+    """
+
+    kind: str
+    source: str = ""
+    output: str | None = None
+    id: str = ""
+
+
+class Metric(Resource, frozen=True, kw_only=True):
+    """The latest version of a metric: a function over the values of its inputs."""
+
+    unit: str | None = None
+    function: MeasureFunction
+    inputs: tuple[MetricSource, ...]
+
+
+class MetricVersion(Metric, frozen=True, kw_only=True):
+    """A metric as it was at one of its versions; `groups` as of that version."""
+
+
 class Group(StoredRecord, frozen=True, kw_only=True):
     """A group of the hierarchy."""
 

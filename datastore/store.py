@@ -43,6 +43,7 @@ from penstock.datastore.jobs.leases import JobLease
 from penstock.datastore.jobs.repository import Jobs
 from penstock.datastore.jobs.runner import JobWorker
 from penstock.datastore.kept_rows.engine import RowsEngine
+from penstock.datastore.kept_rows.metric_series import MetricSeriesReader
 from penstock.datastore.kept_rows.part_files import PartFiles
 from penstock.datastore.kept_rows.repository import KeptRows
 from penstock.datastore.kept_rows.withdraw import WithdrawRows
@@ -59,7 +60,13 @@ from penstock.datastore.periodic import finish_all
 from penstock.datastore.playlists.delete import PlaylistDeleter
 from penstock.datastore.playlists.repository import Playlists
 from penstock.datastore.quotas.quotas import Quotas
-from penstock.datastore.records import Calculation, Pipeline, ReferenceDataset, Resource
+from penstock.datastore.records import (
+    Calculation,
+    Metric,
+    Pipeline,
+    ReferenceDataset,
+    Resource,
+)
 from penstock.datastore.resources.delete import ResourceDeleter
 from penstock.datastore.resources.follow_list import PipelineEvents
 from penstock.datastore.resources.reading import Listing, ResourceReader
@@ -74,6 +81,7 @@ from penstock.datastore.table.instrumentation import MeteredTable, Units, WatchB
 from penstock.datastore.table.layout import (
     CALCULATION,
     KINDS,
+    METRIC,
     PIPELINE,
     REFERENCE_DATASET,
     KindDefinition,
@@ -183,6 +191,10 @@ class Session:
     def datasets(self) -> ResourceRepository[ReferenceDataset]:
         return self.repository(REFERENCE_DATASET)
 
+    @property
+    def metrics(self) -> ResourceRepository[Metric]:
+        return self.repository(METRIC)
+
     @cached_property
     def groups(self) -> Groups:
         return Groups(self._access)
@@ -230,6 +242,10 @@ class Session:
     @cached_property
     def kept_rows(self) -> KeptRows:
         return KeptRows(self._access, self._store.part_files)
+
+    @cached_property
+    def metric_series(self) -> MetricSeriesReader:
+        return MetricSeriesReader(self._access, self.kept_rows)
 
     @cached_property
     def row_withdrawals(self) -> WithdrawRows:

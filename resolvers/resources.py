@@ -33,6 +33,7 @@ class ResourceKind(StrEnum):
     PIPELINE = "P"
     CALCULATION = "C"
     REFERENCE_DATASET = "D"
+    METRIC = "M"
 
 
 P = TypeVar("P")

@@ -39,6 +39,8 @@ from penstock.schema.groups.viewer import ViewerQuery
 from penstock.schema.kept_rows.rows import KeptRow
 from penstock.schema.manifest.mutations import RunMutation
 from penstock.schema.manifest.runs import Manifest, Run, RunQuery
+from penstock.schema.metrics.metrics import Metric, MetricQuery, MetricVersion
+from penstock.schema.metrics.mutations import MetricMutation
 from penstock.schema.ngsi.mutations import NgsiMutation
 from penstock.schema.ngsi.services import NgsiQuery
 from penstock.schema.pipelines.mutations import PipelineMutation
@@ -63,6 +65,7 @@ class Query(
     StorageQuery,
     RunQuery,
     ReferenceDatasetQuery,
+    MetricQuery,
     EvaluationQuery,
     DryRunQuery,
     ExecutionQuery,
@@ -83,6 +86,7 @@ class Mutation(
     KeptRowMutation,
     CalculationMutation,
     ReferenceDatasetMutation,
+    MetricMutation,
     ExecutionMutation,
     ExecutionWorkerMutation,
     PlaylistMutation,
@@ -119,6 +123,8 @@ schema = strawberry.Schema(
         Manifest,
         ReferenceDataset,
         ReferenceDatasetVersion,
+        Metric,
+        MetricVersion,
         Playlist,
         Execution,
     ],

@@ -9,7 +9,7 @@ from penstock.datastore.text import invisible_character_problem
 
 _NAMES: Final = frozenset(
     {
-        *("name", "key", "value", "label"),
+        *("name", "key", "value", "label", "unit"),
         *("title", "album", "albumArtist", "artists", "genres"),
     }
 )

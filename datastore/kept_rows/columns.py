@@ -5,7 +5,7 @@ which no key of an output begins. A number that fits has three columns more for 
 18 digits of its fraction each, so that sums of them are exact.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Context, Decimal
 from typing import Final, NamedTuple
 
@@ -23,6 +23,7 @@ LIMBS: Final = 3
 WHOLE_DIGITS: Final = 37
 FRACTION_DIGITS: Final = LIMB_DIGITS * LIMBS
 _EXACT: Final = Context(prec=120)
+_MEAN: Final = Context(prec=34)
 
 
 class NumberColumns(NamedTuple):
@@ -89,12 +90,22 @@ def number_selection(key: str) -> list[str]:
 
 def join_number(parts: Sequence[Decimal | int]) -> Decimal:
     """The exact number of a whole part and the parts of its fraction, or of sums of them."""
+    return sum_of(_EXACT.scaleb(Decimal(part), -n * LIMB_DIGITS) for n, part in enumerate(parts))
+
+
+def sum_of(numbers: Iterable[Decimal]) -> Decimal:
+    """The exact sum of numbers, in the shortest form."""
     total = Decimal(0)
-    for n, part in enumerate(parts):
-        total = _EXACT.add(total, _EXACT.scaleb(Decimal(part), -n * LIMB_DIGITS))
+    for number in numbers:
+        total = _EXACT.add(total, number)
     if total == total.to_integral_value(context=_EXACT):
         return total.quantize(Decimal(1), context=_EXACT)
     return total.normalize(_EXACT)
+
+
+def mean_of(total: Decimal, count: int) -> Decimal:
+    """The mean of so many numbers with this sum, to 34 digits."""
+    return _MEAN.divide(total, Decimal(count))
 
 
 def split_number(number: Decimal) -> list[Decimal] | None:

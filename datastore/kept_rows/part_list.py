@@ -1,9 +1,11 @@
 """The list of the parts of a pipeline's rows, to which every commit adds one."""
 
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
+from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.kept_rows.records import RowsHead, RowsPart
 from penstock.datastore.table.commit import Write
 from penstock.datastore.table.items import attributes_of, load
@@ -46,12 +48,20 @@ async def read_parts(table: Table, pipeline: str) -> Sequence[RowsPart]:
     return found
 
 
+def _time_after(earlier: str, now: str) -> str:
+    """The time of now, or the first that is later than an earlier one."""
+    if now > earlier:
+        return now
+    return iso_timestamp(datetime.fromisoformat(earlier) + timedelta(milliseconds=1))
+
+
 def add_part(pipeline: str, head: RowsHead, part: RowsPart) -> tuple[RowsPart, list[Write]]:
     """Number a part as the next commit; return it and the writes that add it.
 
-    The writes raise RowsMoved if another commit came first. Times of commits never go back.
+    The writes raise RowsMoved if another commit came first. No two commits have the same time, so
+    that a time names one snapshot.
     """
-    part = replace(part, commit=head.commits + 1, at=max(part.at, head.at))
+    part = replace(part, commit=head.commits + 1, at=_time_after(head.at, part.at))
     is_next = Compare("commits", "=", head.commits) if head.commits else Missing("commits")
     counted = Update(
         key=ROWS_HEAD.key(id=pipeline),

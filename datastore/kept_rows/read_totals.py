@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from decimal import Context, Decimal
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any, Final
 from zoneinfo import ZoneInfo
@@ -12,18 +12,21 @@ import msgspec
 
 from penstock.datastore.errors import FieldProblem, IllegalState, Invalid
 from penstock.datastore.kept_rows.columns import (
+    GROUP,
     LIMBS,
     TIME,
     join_number,
+    mean_of,
     number_columns,
 )
 from penstock.datastore.kept_rows.conditions import join_conditions
 from penstock.datastore.kept_rows.engine import Connection, quote_name, quote_text
 from penstock.datastore.kept_rows.snapshot import RowSelection, Snapshot
+from penstock.datastore.records import MeasureFunction
+from penstock.datastore.roles import ROOT, GroupPath
 
 MAX_MEASURES: Final = 20
 MAX_BY: Final = 5
-_MEAN: Final = Context(prec=34)
 
 
 class Every(StrEnum):
@@ -37,16 +40,6 @@ class Every(StrEnum):
     YEAR = "year"
 
 
-class MeasureFunction(StrEnum):
-    """A function of the values of an output, which leaves out null."""
-
-    SUM = "sum"
-    COUNT = "count"
-    MIN = "min"
-    MAX = "max"
-    AVG = "avg"
-
-
 class Measure(msgspec.Struct, frozen=True):
     """A function of an output, under a name."""
 
@@ -57,10 +50,15 @@ class Measure(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TotalsRequest:
-    """The totals that a caller asks for; `zone` is the name of a time zone."""
+    """The totals that a caller asks for; `zone` is the name of a time zone.
+
+    With `below` there are separate totals for the rows of this group and for each group directly
+    below it, with all groups below that one.
+    """
 
     every: Every | None = None
     zone: str = "UTC"
+    below: GroupPath | None = None
     by: tuple[str, ...] = ()
     measures: tuple[Measure, ...]
 
@@ -68,7 +66,8 @@ class TotalsRequest:
 class Total(msgspec.Struct, frozen=True):
     """The measures of the rows of one time and with the same values of outputs.
 
-    `start` and `end` are None where all times are in one total. `rows` is the number of rows.
+    `start` and `end` are None where all times are in one total, `group` where all groups are.
+    `rows` is the number of rows.
     """
 
     start: datetime | None
@@ -76,6 +75,7 @@ class Total(msgspec.Struct, frozen=True):
     by: dict[str, str | None]
     rows: int
     values: dict[str, Decimal | int | None]
+    group: GroupPath | None = None
 
 
 def check_request(wanted: TotalsRequest, snapshot: Snapshot) -> None:
@@ -108,6 +108,15 @@ def check_request(wanted: TotalsRequest, snapshot: Snapshot) -> None:
         raise Invalid(problems)
 
 
+def readable_measures(measures: Sequence[Measure], snapshot: Snapshot) -> tuple[Measure, ...]:
+    """The measures of outputs that rows have; raises IllegalState for one that is no number."""
+    found = tuple(one for one in measures if one.output in snapshot.types)
+    for one in found:
+        if one.function is not MeasureFunction.COUNT and not snapshot.has_number(one.output):
+            raise IllegalState(f"{one.output!r} is no number in the rows.", "NO_NUMBER")
+    return found
+
+
 def select_totals(
     connection: Connection,
     selection: RowSelection,
@@ -122,7 +131,7 @@ def select_totals(
     import duckdb  # noqa: PLC0415 - it comes with an extra
 
     where = join_conditions(selection.conditions)
-    groups = [_bucket(wanted), *map(quote_name, wanted.by)]
+    groups = [_bucket(wanted), _group_below(wanted), *map(quote_name, wanted.by)]
     selected = [*groups, "count(*)"]
     for one in wanted.measures:
         selected += _measure_columns(one)
@@ -142,7 +151,7 @@ def select_totals(
 def count_totals(connection: Connection, selection: RowSelection, wanted: TotalsRequest) -> int:
     """Count the totals that there are."""
     where = join_conditions(selection.conditions)
-    groups = [_bucket(wanted), *map(quote_name, wanted.by)]
+    groups = [_bucket(wanted), _group_below(wanted), *map(quote_name, wanted.by)]
     sql = (
         f"SELECT count(*) FROM (SELECT 1 FROM {selection.snapshot.latest()} WHERE {where.sql} "
         f"GROUP BY {', '.join(groups)})"
@@ -158,6 +167,17 @@ def _bucket(wanted: TotalsRequest) -> str:
     local = f"timezone({quote_text(wanted.zone)}, timezone('UTC', {TIME}))"
     start = f"date_trunc('{wanted.every.value}', {local})"
     return f"{TIME} - ({local} - {start})" if wanted.every is Every.HOUR else start
+
+
+def _group_below(wanted: TotalsRequest) -> str:
+    """The group of a row as far as totals tell them apart: the one above all, or one below it."""
+    if wanted.below is None:
+        return "CAST(NULL AS VARCHAR)"
+    above = "" if wanted.below == ROOT else wanted.below
+    rest = f"substr({GROUP}, {len(above) + 2})"
+    own = quote_text(wanted.below)
+    below = f"{quote_text(above + '/')} || split_part({rest}, '/', 1)"
+    return f"CASE WHEN {GROUP} = {own} THEN {own} ELSE {below} END"
 
 
 def _measure_columns(measure: Measure) -> list[str]:
@@ -178,14 +198,14 @@ def _measure_columns(measure: Measure) -> list[str]:
 
 
 def _total_of(wanted: TotalsRequest, row: tuple[Any, ...]) -> Total:
-    start, *rest = row
+    start, group, *rest = row
     by = dict(zip(wanted.by, rest, strict=False))
     rows, *cells = rest[len(wanted.by) :]
     values: dict[str, Decimal | int | None] = {}
     for one in wanted.measures:
         values[one.name], cells = _measure_value(one, cells)
     begins, ends = _limits(wanted, start)
-    return Total(begins, ends, by, rows, values)
+    return Total(begins, ends, by, rows, values, group)
 
 
 def _measure_value(measure: Measure, cells: list[Any]) -> tuple[Decimal | int | None, list[Any]]:
@@ -199,7 +219,7 @@ def _measure_value(measure: Measure, cells: list[Any]) -> tuple[Decimal | int | 
         return None, rest
     number = join_number(parts)
     if measure.function is MeasureFunction.AVG:
-        number = _MEAN.divide(number, Decimal(count))
+        number = mean_of(number, count)
     return number, rest
 
 

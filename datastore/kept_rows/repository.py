@@ -3,7 +3,7 @@
 from asyncio import Lock, gather
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from typing import Final, NamedTuple, TypeVar
@@ -11,7 +11,7 @@ from typing import Final, NamedTuple, TypeVar
 from penstock.datastore.access.access import Access
 from penstock.datastore.access.work import load_units
 from penstock.datastore.clock import iso_timestamp
-from penstock.datastore.errors import InvalidCursor, NotFound, Unavailable
+from penstock.datastore.errors import InvalidCursor, LimitExceeded, NotFound, Unavailable
 from penstock.datastore.kept_rows.conditions import RowFilter, filter_conditions, scope_condition
 from penstock.datastore.kept_rows.engine import Connection
 from penstock.datastore.kept_rows.part_files import PartFiles
@@ -22,6 +22,7 @@ from penstock.datastore.kept_rows.read_totals import (
     TotalsRequest,
     check_request,
     count_totals,
+    readable_measures,
     select_totals,
 )
 from penstock.datastore.kept_rows.records import KeptRow, RowsPart
@@ -57,6 +58,13 @@ class RowPosition(NamedTuple):
         return f"{self.commit}:{self.rest}"
 
 
+class SnapshotTotals(NamedTuple):
+    """All totals of a snapshot, and the time of its latest commit; None if there is none."""
+
+    as_at: str | None
+    totals: Sequence[Total]
+
+
 @dataclass(frozen=True, slots=True)
 class KeptRows:
     """The rows that pipelines keep, as far as the caller may see them.
@@ -80,7 +88,7 @@ class KeptRows:
         if not parts:
             return Slice((), more=False, reached=window.after)
         async with self._open(parts) as snapshot:
-            selection = self._select(pipeline, snapshot, wanted)
+            selection = self._select(pipeline.id, snapshot, wanted)
             after = None if position is None else position.rest
             rows = await self._run(
                 partial(select_page, selection=selection, after=after, window=window)
@@ -129,7 +137,7 @@ class KeptRows:
             return Slice((), more=False, reached=window.after)
         async with self._open(parts) as snapshot:
             check_request(totals, snapshot)
-            selection = self._select(pipeline, snapshot, wanted)
+            selection = self._select(pipeline.id, snapshot, wanted)
             place = _total_place(position)
             if window.backward and position is None:
                 count = partial(count_totals, selection=selection, wanted=totals)
@@ -148,11 +156,37 @@ class KeptRows:
         reached = placed[-1][0] if placed else window.after
         return Slice(placed, more=len(found) > window.size, reached=reached)
 
-    def _select(self, pipeline: Pipeline, snapshot: Snapshot, wanted: RowFilter) -> RowSelection:
+    async def all_totals(
+        self, pipeline: str, wanted: RowFilter, totals: TotalsRequest, most: int
+    ) -> SnapshotTotals:
+        """Read all totals of one snapshot, of a pipeline that the caller sees.
+
+        Measures of outputs that no row has are left out. Raises LimitExceeded for more than `most`
+        totals, IllegalState and RateLimited.
+        """
+        parts = await self._parts(pipeline, wanted.as_at, None)
+        if not any(one.least is not None for one in parts):
+            return SnapshotTotals(None, ())
+        async with self._open(parts) as snapshot:
+            measures = readable_measures(totals.measures, snapshot)
+            selection = self._select(pipeline, snapshot, wanted)
+            select = partial(
+                select_totals,
+                selection=selection,
+                wanted=replace(totals, measures=measures),
+                offset=0,
+                limit=most + 1,
+            )
+            found = await self._run(select)
+        if len(found) > most:
+            raise LimitExceeded("totals of a pipeline in a series", most, len(found))
+        return SnapshotTotals(parts[-1].at, found)
+
+    def _select(self, pipeline: str, snapshot: Snapshot, wanted: RowFilter) -> RowSelection:
         """The rows of a filter in the caller's sight; raises Invalid."""
         chosen = filter_conditions(wanted, snapshot.types, has_time=snapshot.has_time)
         conditions = [scope_condition(self.access.caller), *chosen]
-        return RowSelection(pipeline.id, snapshot, conditions)
+        return RowSelection(pipeline, snapshot, conditions)
 
     def forget(self, pipeline: str) -> None:
         """Read the parts of a pipeline's rows anew, because one was added."""

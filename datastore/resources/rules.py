@@ -10,7 +10,14 @@ from penstock.datastore.formulas.calculations import calculation_problems
 from penstock.datastore.formulas.threads import run_in_formula_thread
 from penstock.datastore.formulas.transformers import transformer_problems
 from penstock.datastore.records import Resource
-from penstock.datastore.table.layout import CALCULATION, PIPELINE, REFERENCE_DATASET, KindDefinition
+from penstock.datastore.resources.metric_rules import metric_problems
+from penstock.datastore.table.layout import (
+    CALCULATION,
+    METRIC,
+    PIPELINE,
+    REFERENCE_DATASET,
+    KindDefinition,
+)
 from penstock.datastore.tag_search.tags import tag_problems
 from penstock.datastore.text import line_problem, multiline_problem
 from penstock.formula.checking.calculation_library import CalculationLibrary
@@ -24,6 +31,7 @@ _OWN_PROBLEMS: Final[Mapping[str, Callable[[Any, CalculationLibrary], list[Field
     PIPELINE.letter: lambda pipeline, library: transformer_problems(pipeline.transformer, library),
     CALCULATION.letter: calculation_problems,
     REFERENCE_DATASET.letter: lambda dataset, _: dataset_problems(dataset.content),
+    METRIC.letter: lambda metric, _: metric_problems(metric),
 }
 """The problems of the fields that one kind of resource alone has, by its letter."""
 

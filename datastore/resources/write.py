@@ -26,26 +26,18 @@ from penstock.datastore.errors import (
     VersionConflict,
     blame_field,
 )
-from penstock.datastore.formulas.checks import MAX_FORMULAS
 from penstock.datastore.groups.rows import with_grant, without_grant
 from penstock.datastore.history.rows import Action, entry_of, resource_writes
 from penstock.datastore.quotas.usage import count_kept, growth_of, kept_writes
-from penstock.datastore.records import Calculation, ReferenceDataset, Resource, State
+from penstock.datastore.records import ReferenceDataset, Resource, State
 from penstock.datastore.resources import idempotency
-from penstock.datastore.resources.calculation_refs import read_callees
-from penstock.datastore.resources.dataset_refs import (
-    NO_DATASETS,
-    find_own_datasets,
-    resolve_datasets,
-    unknown_dataset_problems,
-)
+from penstock.datastore.resources.content_check import check_content
 from penstock.datastore.resources.derived_rows import derive_rows, difference
 from penstock.datastore.resources.execution_guard import state_writes
-from penstock.datastore.resources.formula_references import saved_references, unwritable_references
+from penstock.datastore.resources.formula_references import unwritable_references
 from penstock.datastore.resources.logged_changes import change_writes
 from penstock.datastore.resources.names import describe_conflict
 from penstock.datastore.resources.reading import ResourceReader, Standing
-from penstock.datastore.resources.rules import check_resource
 from penstock.datastore.resources.steps import MAX_OPERATIONS, RemainingSteps
 from penstock.datastore.roles import GroupPath, Role
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, already_done, commit
@@ -112,7 +104,7 @@ class ResourceWriter(Generic[R]):
         receipt = [made.write(self.access, idempotency_key)] if idempotency_key else []
 
         async def create_once() -> R:
-            checked, called = await self._check_content(resource, problems)
+            checked, called = await check_content(self.kind, self.access, resource, problems)
             _require_room(checked)
             placed, taken = await self._place_attachment(checked)
             try:
@@ -157,7 +149,7 @@ class ResourceWriter(Generic[R]):
                 kept = await unwritable_references(self.access, changed)
                 changed = msgspec.structs.replace(changed, references=kept)
             named = invisible_name_problems(dict(changes))
-            checked, guards = await self._check_content(changed, [*noted, *named])
+            checked, guards = await check_content(self.kind, self.access, changed, [*noted, *named])
             return checked, [*guards, *logged]
 
         async with self._settle_attachment():
@@ -296,28 +288,6 @@ class ResourceWriter(Generic[R]):
             raise
         if self.attachment is not None:
             await self.attachment.settle()
-
-    async def _check_content(
-        self, resource: R, noted: Sequence[FieldProblem]
-    ) -> tuple[R, Sequence[Write]]:
-        """Check the content; return it with the ids of what its formulas name.
-
-        Returns also the writes that guard the calculations it calls.
-        """
-        formulas = self.kind.formulas(resource)
-        if sum(map(len, formulas)) > MAX_FORMULAS:
-            formulas = ()  # the check refuses them by their length, so that nothing need parse them
-        called = await read_callees(self.access, resource, formulas)
-        found = NO_DATASETS
-        # A kind that runs must find its datasets; a calculation may exist before its data.
-        if self.kind.execution_count is not None:
-            found = await resolve_datasets(self.access, called, formulas)
-            noted = [*noted, *await unknown_dataset_problems(formulas, called, found)]
-        await check_resource(self.kind, resource, called, noted)
-        if isinstance(resource, Calculation):
-            found = await find_own_datasets(self.access, called, resource)
-        references = saved_references(resource, called, found)
-        return msgspec.structs.replace(resource, references=references), called.guard_writes()
 
     def _row_writes(self, standing: Standing[R] | None, after: R) -> list[Write]:
         """The writes of the resource's own rows: the latest, and a new version."""

@@ -7,6 +7,8 @@ from typing import Any, Generic, TypeVar
 from penstock.datastore.records import (
     Calculation,
     CalculationVersion,
+    Metric,
+    MetricVersion,
     Pipeline,
     PipelineVersion,
     ReferenceDataset,
@@ -127,7 +129,17 @@ REFERENCE_DATASET = KindDefinition(
     folder="datasets/{id}/",
 )
 
-KINDS: tuple[KindDefinition[Any], ...] = (PIPELINE, CALCULATION, REFERENCE_DATASET)
+METRIC = KindDefinition(
+    letter="M",
+    noun="metric",
+    latest=row("M:{id}", "M"),
+    version=row("M:{id}", "MV:{version.10}"),
+    record=Metric,
+    version_record=MetricVersion,
+    formulas=lambda _: (),
+)
+
+KINDS: tuple[KindDefinition[Any], ...] = (PIPELINE, CALCULATION, REFERENCE_DATASET, METRIC)
 
 LISTED = row("{kind}:{id}", "L", "{kind}")
 GRANT = row("{kind}:{id}", "G:{group}", "G:{group}")
@@ -221,6 +233,8 @@ ROWS = (
     CALCULATION.version,
     REFERENCE_DATASET.latest,
     REFERENCE_DATASET.version,
+    METRIC.latest,
+    METRIC.version,
     NAME,
     GROUP,
     GROUP_COUNT,

@@ -19,10 +19,10 @@ from penstock.datastore.kept_rows.read_totals import (
     MAX_MEASURES,
     Every,
     Measure,
-    MeasureFunction,
     TotalsRequest,
 )
 from penstock.datastore.kept_rows.records import RowValue
+from penstock.datastore.records import MeasureFunction
 from penstock.datastore.roles import GroupPath
 from penstock.schema.core.context import unset_to_none
 from penstock.schema.core.descriptions import describe_values
@@ -156,6 +156,9 @@ EveryArgument = Annotated[
         "one total."
     ),
 ]
+EverySeriesArgument = Annotated[
+    Every, strawberry.argument(description="The length of the time of each point.")
+]
 ZoneArgument = Annotated[
     str | None,
     strawberry.argument(
@@ -196,16 +199,21 @@ def row_filter(
     )
 
 
+def time_zone_name(zone: str | None) -> str:
+    """Return the name of a time zone, UTC if it is left out; raises Invalid for an unknown one."""
+    name = unset_to_none(zone) or "UTC"
+    if name not in available_timezones():
+        raise Invalid([FieldProblem(["zone"], f"there is no time zone {name[:64]!r}")])
+    return name
+
+
 def totals_request(
     every: Every | None, zone: str | None, by: list[str] | None, measures: list[MeasureInput]
 ) -> TotalsRequest:
     """Read the arguments that choose totals; raises Invalid for an unknown time zone."""
-    name = unset_to_none(zone) or "UTC"
-    if name not in available_timezones():
-        raise Invalid([FieldProblem(["zone"], f"there is no time zone {name[:64]!r}")])
     return TotalsRequest(
         every=unset_to_none(every),
-        zone=name,
+        zone=time_zone_name(zone),
         by=tuple(unset_to_none(by) or ()),
         measures=tuple(one.measure() for one in measures),
     )

@@ -44,6 +44,7 @@ describe_values(
         ResourceKind.PIPELINE: "The tags are on pipelines.",
         ResourceKind.CALCULATION: "The tags are on calculations.",
         ResourceKind.REFERENCE_DATASET: "The tags are on reference datasets.",
+        ResourceKind.METRIC: "The tags are on metrics.",
     },
 )
 

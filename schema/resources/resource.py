@@ -74,7 +74,7 @@ DIFF_DESCRIPTION: Final = (
 
 R = TypeVar("R", bound=records.Resource)
 
-RESOURCE_TYPES: Final = ("Pipeline", "Calculation", "ReferenceDataset")
+RESOURCE_TYPES: Final = ("Pipeline", "Calculation", "ReferenceDataset", "Metric")
 
 
 @strawberry.type

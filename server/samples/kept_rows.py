@@ -1,6 +1,10 @@
-"""The sample of kept rows: the energy of twelve plants, one row corrected and one withdrawn."""
+"""The sample of kept rows and metrics: the energy of twelve plants, and the emissions by scope.
+
+One row is corrected and one withdrawn.
+"""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Final
 
 from penstock.datastore.errors import NameTaken
@@ -8,16 +12,20 @@ from penstock.datastore.executions.create import ExecutionRequest
 from penstock.datastore.kept_rows.engine import is_installed
 from penstock.datastore.objects.port import NO_FILES
 from penstock.datastore.records import (
+    MeasureFunction,
+    MetricSource,
     Output,
     Parameter,
     Pipeline,
     RowKeeping,
+    Tag,
     Transform,
     Transformer,
     ValueType,
 )
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.store import Session, Store
+from penstock.datastore.table.layout import METRIC, PIPELINE
 
 NAME: Final = "energy:monthly"
 GROUP: Final = GroupPath("/usa")
@@ -31,6 +39,7 @@ CORRECTED: Final = {
     "Group": "/usa/northwest",
     "Month": "2024-07",
     "kWh": "51220.5",
+    "Gas kWh": "9100",
 }
 WITHDRAWN: Final = ("Ocala", "1672531200000")
 """The plant and the month whose row is withdrawn: January 2023."""
@@ -53,6 +62,30 @@ async def seed_kept_rows(store: Store, session: Session) -> None:
     await _run(session, pipeline, list(_rows()))
     await _run(session, pipeline, [CORRECTED])
     await session.row_withdrawals.by_keys(pipeline, [WITHDRAWN], "The meter was not yet installed.")
+    await _create_metrics(session)
+
+
+async def _create_metrics(session: Session) -> None:
+    """Create a metric for each scope, and one over both."""
+    outputs = {"emissions:scope 1": "gas_co2e", "emissions:scope 2": "co2e"}
+    for name, output in outputs.items():
+        await _create_metric(
+            session, name, MetricSource(kind=PIPELINE.letter, source=NAME, output=output)
+        )
+    scopes = [MetricSource(kind=METRIC.letter, source=name) for name in outputs]
+    await _create_metric(session, "emissions", *scopes)
+
+
+async def _create_metric(session: Session, name: str, *inputs: MetricSource) -> None:
+    content = {
+        "name": name,
+        "tags": (Tag(key="report", value="GHG Protocol"),),
+        "unit": "kg CO2e",
+        "function": MeasureFunction.SUM,
+        "inputs": inputs,
+    }
+    with suppress(NameTaken):  # of somebody else
+        await session.metrics.writing.create(GROUP, content, None)
 
 
 async def _run(session: Session, pipeline: Pipeline, rows: list[dict[str, str]]) -> None:
@@ -67,15 +100,22 @@ def _rows() -> Iterator[dict[str, str]]:
                 winter = abs(month - 7)
                 kwh = 38_000 + 1_900 * n + 2_150 * winter - 640 * (year - YEARS[0]) + month * n % 97
                 stamp = f"{year}-{month:02d}"
-                yield {"Plant": plant, "Group": group, "Month": stamp, "kWh": f"{kwh}.25"}
+                yield {
+                    "Plant": plant,
+                    "Group": group,
+                    "Month": stamp,
+                    "kWh": f"{kwh}.25",
+                    "Gas kWh": f"{1_200 * winter + 350 * n}.5",
+                }
 
 
 def _transformer() -> Transformer:
-    parameters: list[tuple[str, str, ValueType]] = [
-        ("plant", "Plant", ValueType.STRING),
-        ("group", "Group", ValueType.STRING),
-        ("month", "Month", ValueType.TIMESTAMP),
-        ("kwh", "kWh", ValueType.NUMBER),
+    parameters: list[tuple[str, str, ValueType, bool]] = [
+        ("plant", "Plant", ValueType.STRING, True),
+        ("group", "Group", ValueType.STRING, True),
+        ("month", "Month", ValueType.TIMESTAMP, True),
+        ("kwh", "kWh", ValueType.NUMBER, True),
+        ("gas", "Gas kWh", ValueType.NUMBER, False),
     ]
     outputs: list[tuple[str, str, str, ValueType]] = [
         (":plant", "plant", "Plant", ValueType.STRING),
@@ -83,11 +123,12 @@ def _transformer() -> Transformer:
         (":group", "group", "Group", ValueType.STRING),
         (":kwh", "kwh", "kWh", ValueType.NUMBER),
         (":kwh * 0.3712", "co2e", "kg CO2e", ValueType.NUMBER),
+        ("IFNULL(:gas, 0) * 0.18293", "gas_co2e", "kg CO2e of gas", ValueType.NUMBER),
     ]
     return Transformer(
         parameters=tuple(
-            Parameter(index=index, key=key, label=label, type=type, required=True)
-            for index, (key, label, type) in enumerate(parameters)
+            Parameter(index=index, key=key, label=label, type=type, required=required)
+            for index, (key, label, type, required) in enumerate(parameters)
         ),
         transforms=tuple(_transform(index, *output) for index, output in enumerate(outputs)),
         rows=RowKeeping(key=("plant", "month"), time="month", group="group"),

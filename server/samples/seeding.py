@@ -78,6 +78,8 @@ async def purge(store: Store, progress: Progress) -> int:
     """
     session = store.open_session(SEEDER)
     deleted = 0
+    async for metric in _seeded_resources(session.metrics):
+        await session.metrics.deleting.delete(metric.id)
     async for pipeline in _seeded_resources(session.pipelines):
         await session.pipelines.deleting.delete(pipeline.id)
         deleted += 1

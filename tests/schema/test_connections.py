@@ -160,6 +160,20 @@ LISTS = {
         "version",
         [2, 1],
     ),
+    "metrics": Listing(
+        "Query.metrics",
+        ("metrics",),
+        'group: "/usa/west", tags: {all: [{key: "scope", value: "1"}]}',
+        "name",
+        ["c2", "p3", "c0"],
+    ),
+    "versions of a metric": Listing(
+        "Metric.versions",
+        ('metricByName(name: "p3", group: "/usa/west")', "versions"),
+        "",
+        "version",
+        [2, 1],
+    ),
     "children": Listing(
         "Group.children",
         ('group(path: "/usa")', "children"),
@@ -188,12 +202,19 @@ LISTS = {
         "group",
         ["/asia", "/eu"],
     ),
+    "history of a metric": Listing(
+        "Metric.history",
+        ('metricByName(name: "p3", group: "/usa/west")', "history"),
+        "",
+        "group",
+        ["/asia", "/eu"],
+    ),
     "history of a group": Listing(
         "Group.history",
         ('group(path: "/eu")', "history"),
         "",
         "subject",
-        ["p3", "p3", "p3"],
+        ["p3", "p3", "p3", "p3"],
     ),
     "workers": Listing("Query.workers", ("workers",), "", "name", ["a:1", "b", "c"]),
     "tag keys": Listing(

@@ -59,6 +59,9 @@ def resource_cases() -> dict[str, list[NameCase]]:
         change = {"id": noun, "expectedVersion": 1}
         found[f"Create{title}Input.name"] = [NameCase(create, {**made, "name": BAD}, ["name"])]
         found[f"Update{title}Input.name"] = [NameCase(update, {**change, "name": BAD}, ["name"])]
+        if noun == "metric":
+            found["CreateMetricInput.unit"] = [NameCase(create, {**made, "unit": BAD}, ["unit"])]
+            found["UpdateMetricInput.unit"] = [NameCase(update, {**change, "unit": BAD}, ["unit"])]
         for n, field in enumerate(("key", "value")):
             tag = {"key": "k", "value": "v", field: ("a/" * n) + BAD}
             wanted = ["tags", "0", field]
@@ -235,6 +238,9 @@ OTHERS = frozenset(
         "DeleteGroupInput.path",
         "EvaluateInput.name",
         "MeasureInput.as",
+        "MetricInput.metric",
+        "MetricInput.output",
+        "MetricInput.pipeline",
         "MeasureInput.output",
         "RowConditionInput.output",
         "RowsInput.key",

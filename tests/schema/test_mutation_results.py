@@ -52,7 +52,7 @@ BELOW = [f"/usa/g{n}" for n in range(52)]
 LIMIT = {"limit": "operations of a transaction", "maximum": 100}
 NEVER = {
     (f"Revoke{title}Result", "LimitExceeded")
-    for title in ("Pipeline", "Calculation", "ReferenceDataset")
+    for title in ("Pipeline", "Calculation", "ReferenceDataset", "Metric")
 } | {
     (union, "LimitExceeded")
     for union in (
@@ -314,12 +314,13 @@ CASES |= {
 }
 CASES["UpdateCalculationResult", "LimitExceeded"].input.update(outputs=LARGE)
 del CASES["UpdateCalculationResult", "LimitExceeded"].input["attributes"]
-CASES["UpdateReferenceDatasetResult", "LimitExceeded"] = CASES[
-    "CreateReferenceDatasetResult", "LimitExceeded"
-]._replace(
-    field="updateReferenceDataset",
-    input={"id": "one", "expectedVersion": 1, "tags": LONG},
-)
+for title in ("ReferenceDataset", "Metric"):
+    CASES[f"Update{title}Result", "LimitExceeded"] = CASES[
+        f"Create{title}Result", "LimitExceeded"
+    ]._replace(
+        field=f"update{title}",
+        input={"id": "one", "expectedVersion": 1, "tags": LONG},
+    )
 CASES["CreateDatasetUploadResult", "NotFound"] = Case(
     "createDatasetUpload", {"group": "/nowhere"}, "NOT_FOUND", ["group"], {}, USA
 )

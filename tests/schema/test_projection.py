@@ -17,11 +17,17 @@ from tests.support.server_process import EXECUTOR
 
 pytestmark = pytest.mark.skipif(EXECUTOR == "reference", reason="graphql-core asks for the whole")
 
-CONTENTS = {"pipeline": "transformer", "calculation": "formula", "reference dataset": "content"}
+CONTENTS = {
+    "pipeline": "transformer",
+    "calculation": "formula",
+    "reference dataset": "content",
+    "metric": "inputs",
+}
 CONTENT_FIELDS = {
     "pipeline": "transformer { transforms { formula } }",
     "calculation": "formula",
     "reference dataset": "content { keyColumn }",
+    "metric": "inputs { output }",
 }
 KIND_OF = dict(zip(NOUNS, KINDS, strict=True))
 START = """mutation($input: CreateExecutionInput!) { createExecution(input: $input) {

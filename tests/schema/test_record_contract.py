@@ -15,7 +15,7 @@ from penstock.datastore.executions import attempts, inline, state_counts, worker
 from penstock.datastore.executions import records as execution_records
 from penstock.datastore.history.rows import HistoryEntry
 from penstock.datastore.jobs import jobs
-from penstock.datastore.kept_rows import read_totals
+from penstock.datastore.kept_rows import metric_series, read_totals
 from penstock.datastore.kept_rows import records as row_records
 from penstock.datastore.listening import records as listening
 from penstock.datastore.manifest import records as runs
@@ -58,6 +58,12 @@ RECORDS: dict[str, type] = {
     "KeptRow": row_records.KeptRow,
     "RowKeeping": records.RowKeeping,
     "Total": read_totals.Total,
+    "Metric": records.Metric,
+    "MetricPoint": metric_series.Point,
+    "MetricSeries": metric_series.MetricSeries,
+    "MetricSource": records.MetricSource,
+    "MetricVersion": records.MetricVersion,
+    "PointSource": metric_series.PointSource,
     "Group": records.Group,
     "ImportFailure": audio.ImportFailure,
     "Job": jobs.Job,
@@ -212,7 +218,7 @@ def test_the_enums_are_those_of_the_records() -> None:
         "JobState": jobs.JobState,
         "PlaylistFormat": document.PlaylistFormat,
         "Every": read_totals.Every,
-        "MeasureFunction": read_totals.MeasureFunction,
+        "MeasureFunction": records.MeasureFunction,
         "ExecutionState": execution_records.ExecutionState,
         "ExecutionMode": execution_records.ExecutionMode,
         "DownloadStatus": FileStatus,

@@ -53,7 +53,7 @@ Audio libraries, runs and NGSI have their own checks.
 STAGES = {"waiting": "ready", "in_progress": "ready"}
 """The work list of an execution by its state; a finished one is kept for some time."""
 
-LATEST = {"P": "PV:latest", "C": "C", "D": "D"}
+LATEST = {"P": "PV:latest", "C": "C", "D": "D", "M": "M"}
 """The sort key of the latest row of each kind; that of a version begins with the kind and `V:`."""
 
 Rows = dict[Key, Attributes]
@@ -350,7 +350,7 @@ def _compared_attributes(key: Key, item: Mapping[str, Any]) -> dict[str, Any]:
     facts = {name: item[name] for name in names if item.get(name)} | _carried_name(key, item)
     if key.sk not in LATEST.values() and "tags" in item and isinstance(item["tags"], dict):
         facts["tags"] = item["tags"]
-    if key.sk.startswith(("PV:0", "CV:0", "DV:0")) or key.sk in LATEST.values():
+    if key.sk.startswith(("PV:0", "CV:0", "DV:0", "MV:0")) or key.sk in LATEST.values():
         facts["version"] = item["version"]
     if "id" in facts:
         facts["id"] = [facts["id"]]
@@ -371,7 +371,7 @@ def _carried_name(key: Key, item: Mapping[str, Any]) -> dict[str, Any]:
 def _odd_labels(rows: Rows) -> Iterable[str]:
     for (pk, sk), item in rows.items():
         if pk.startswith("TA:"):
-            named = sk in ("TA:P", "TA:C", "TA:D", "TA:PE")
+            named = sk in ("TA:P", "TA:C", "TA:D", "TA:M", "TA:PE")
             name = pk.rpartition(":")[2] if named else sk.rpartition(":")[2]
             name = name.partition("\x01")[0]
             if escape_key(form(str(item["label"]))) != name.rpartition("#")[2]:

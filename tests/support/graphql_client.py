@@ -27,7 +27,7 @@ CONTENT: Mapping[str, Any] = {
 }
 """The content of datasets, in the place of a transformer."""
 
-NOUNS = ("pipeline", "calculation", "reference dataset")
+NOUNS = ("pipeline", "calculation", "reference dataset", "metric")
 
 CREATE_GROUP = """mutation($input: CreateGroupInput!) { createGroup(input: $input) {
   __typename ...on CreateGroupPayload { group { path } } ...on UserError { code message } } }"""
@@ -90,6 +90,8 @@ def content_for(value: Any, noun: str) -> Any:
 def _content(transformer: Any, noun: str) -> dict[str, Any]:
     if noun == "reference dataset":
         return {"content": transformer and CONTENT}
+    if noun == "metric":
+        return {"function": transformer and "SUM", "inputs": transformer and []}
     if transformer is None:
         return {}
     transform = transformer["transforms"][0]

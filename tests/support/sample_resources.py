@@ -11,6 +11,7 @@ from penstock.datastore.access.open_uploads import UploadLimits
 from penstock.datastore.records import (
     DatasetColumn,
     DatasetContent,
+    MeasureFunction,
     Output,
     Pipeline,
     Resource,
@@ -25,6 +26,7 @@ from penstock.datastore.store import Session, Store
 from penstock.datastore.table.layout import (
     CALCULATION,
     KINDS,
+    METRIC,
     OPEN_UPLOAD,
     PIPELINE,
     REFERENCE_DATASET,
@@ -60,6 +62,7 @@ OWN: Mapping[str, Mapping[str, Any]] = {
             row_count=0,
         )
     },
+    METRIC.letter: {"function": MeasureFunction.SUM, "inputs": ()},
 }
 """The fields that only one kind has."""
 

@@ -599,7 +599,9 @@ export type ResourceKind =
   /** The tags are on calculations. */
   | "CALCULATION"
   /** The tags are on reference datasets. */
-  | "REFERENCE_DATASET";
+  | "REFERENCE_DATASET"
+  /** The tags are on metrics. */
+  | "METRIC";
 
 /** The execution to retry. */
 export type RetryExecutionInput = {
@@ -2764,6 +2766,8 @@ export type RowHistoryQuery = {
     | { id: string }
     | { id: string }
     | { id: string }
+    | { id: string }
+    | { id: string }
     | null;
 };
 
@@ -2804,6 +2808,8 @@ export type RowExplanationQuery = {
           }>;
         };
       }
+    | { id: string }
+    | { id: string }
     | { id: string }
     | { id: string }
     | { id: string }

@@ -5,9 +5,10 @@ from typing import Any
 
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.kept_rows.conditions import RowFilter
-from penstock.datastore.kept_rows.read_totals import Measure, MeasureFunction, TotalsRequest
+from penstock.datastore.kept_rows.read_totals import Measure, TotalsRequest
 from penstock.datastore.kept_rows.records import KeptRow
 from penstock.datastore.records import (
+    MeasureFunction,
     Output,
     Parameter,
     Pipeline,

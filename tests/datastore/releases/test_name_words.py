@@ -64,7 +64,7 @@ async def test_the_upgrade_finds_what_earlier_releases_wrote(store: Store) -> No
     await place_marker(store.table)
     await store.upgrade_rows(ignore)
     assert await find_names(store) == [
-        *("pipeline report", "calculation report", "reference dataset report"),
+        *(f"{kind.noun} report" for kind in KINDS),
         *("Report", "Répertoire"),
     ]
     assert (await faults(store.table), await drift(store.table)) == ([], [])
@@ -77,7 +77,7 @@ async def test_an_upgrade_goes_on_behind_each_page_that_it_reached(store: Store)
     await make_old(store)
     access = store._system_access(admin=True)
     pages = [page async for page in find_by_words(access, None)]
-    assert sum(changed for _, _, changed in pages) == 6
+    assert sum(changed for _, _, changed in pages) == len(KINDS) + 3
     wanted = await contents(store.table)
     for cursor, _, _ in pages:
         assert sum([one[2] async for one in find_by_words(access, cursor)]) == 0
@@ -115,7 +115,7 @@ async def test_an_edit_notices_that_an_upgrade_wrote_the_words(store: Store) -> 
     access = store._system_access(admin=True)
 
     async def upgrade() -> None:
-        assert sum([one[2] async for one in find_by_words(access, None)]) == 6
+        assert sum([one[2] async for one in find_by_words(access, None)]) == len(KINDS) + 3
 
     slow = Store(InterruptedTable(store.table, upgrade), files=store.files)
     await listener(slow).editing.edit(track.id, {"title": "Other"})

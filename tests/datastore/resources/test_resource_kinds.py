@@ -50,6 +50,7 @@ async def test_each_kind_has_its_own_repository(store: Store) -> None:
         "Pipeline",
         "Calculation",
         "ReferenceDataset",
+        "Metric",
     ]
 
 
@@ -104,8 +105,8 @@ async def test_deletes_of_every_kind_that_were_cut_short_are_finished(tmp_path: 
                 await stopping.repository(kind).deleting.delete(made.id)
             with pytest.raises(NotFound):
                 await session.repository(kind).reading.one(made.id)
-        assert await store.count_pending_deletes() == 3
-        assert await store.finish_deletes() == 3
+        assert await store.count_pending_deletes() == len(KINDS)
+        assert await store.finish_deletes() == len(KINDS)
         assert await store.count_pending_deletes() == 0
         assert await store.finish_deletes() == 0
 
