@@ -79,6 +79,13 @@ class RowKeeping(StoredRecord, frozen=True, kw_only=True):
     group: str | None = None
 
 
+class ExtraColumns(StrEnum):
+    """The treatment of the columns of an input that no parameter names."""
+
+    REFUSE = "refuse"
+    IGNORE = "ignore"
+
+
 class Transformer(StoredRecord, frozen=True, kw_only=True):
     """The parameters of a pipeline, and the transforms that make an output row of an input row.
 
@@ -88,6 +95,7 @@ class Transformer(StoredRecord, frozen=True, kw_only=True):
     parameters: tuple[Parameter, ...]
     transforms: tuple[Transform, ...]
     rows: RowKeeping | None = None
+    extra_columns: ExtraColumns = ExtraColumns.REFUSE
 
 
 class Reference(StoredRecord, frozen=True, kw_only=True):

@@ -12,6 +12,8 @@ from typing import Final
 
 import msgspec
 
+from penstock.transform.encodings import LETTER_BYTES, encoding_of, first_letter
+
 MAX_RECORD: Final = 1024 * 1024
 """Bytes of a record. A larger one is taken for a quote that is not closed."""
 
@@ -86,16 +88,25 @@ class QuoteCase(msgspec.Struct):
 class PartSurvey:
     """Counts quotes and record ends in one part of a file, fed in order."""
 
-    __slots__ = ("cases", "size", "turns")
+    __slots__ = ("cases", "head", "letter", "size", "turns")
 
     def __init__(self) -> None:
         self.size = 0
+        self.head = b""
+        """The first bytes of the part, which may end a letter of the part before."""
+        self.letter = b""
+        """The first letter beyond ASCII, which the end of the part may cut."""
         self.turns = 0
         """Quotes so far."""
         self.cases = (QuoteCase(), QuoteCase())
         """The case of a part that begins outside quotes, and the case of one that begins inside."""
 
     def feed(self, data: bytes) -> None:
+        if len(self.head) < LETTER_BYTES:
+            self.head = (self.head + data)[:LETTER_BYTES]
+        if len(self.letter) < LETTER_BYTES:
+            rest = data[:LETTER_BYTES] if self.letter else first_letter(data)
+            self.letter = (self.letter + rest)[:LETTER_BYTES]
         offset = self.size
         for segment in data.split(QUOTE):
             # After an even number of quotes, the segment is in the same case as the part's start.
@@ -109,6 +120,15 @@ class PartSurvey:
         if case.first is None and (place := segment.find(NEWLINE)) >= 0:
             case.first = offset + place + 1
         case.ends += segment.count(NEWLINE)
+
+
+def surveyed_encoding(surveys: Sequence[PartSurvey]) -> str:
+    """Return the encoding of a file from surveys of the whole of it, in order; empty for ASCII."""
+    for n, survey in enumerate(surveys):
+        if survey.letter:
+            after = b"".join(one.head for one in surveys[n + 1 : n + LETTER_BYTES])
+            return encoding_of((survey.letter + after)[:LETTER_BYTES])
+    return ""
 
 
 class RecordSpan(msgspec.Struct, frozen=True):

@@ -4,8 +4,11 @@ from collections import deque
 from csv import Error
 from typing import NamedTuple, Protocol
 
+import msgspec
+
 from penstock.transform.csv_records import MAX_RECORD, RecordSplitter
-from penstock.transform.header import NO_FORM, FileForm, read_header, split_fields
+from penstock.transform.encodings import UTF8
+from penstock.transform.header import NO_FORM, FileForm, read_header
 from penstock.transform.outcome import OutputChunk, RowRunner, TransformEnding, headings
 from penstock.transform.problems import InputRefused, TransformCode, TransformProblem
 from penstock.transform.program import Program
@@ -66,7 +69,8 @@ class CsvTransform:
 
     @property
     def ending(self) -> TransformEnding:
-        return self._outcome.ending(self._read)
+        read_as = self._form.describe() if self._form.headings else None
+        return msgspec.structs.replace(self._outcome.ending(self._read), read_as=read_as)
 
     @property
     def form(self) -> FileForm:
@@ -117,34 +121,38 @@ class CsvTransform:
         self._awaits_header, self._row = False, 1
         if problem is not None:
             self._outcome.refuse(problem)
-        return self._outcome.take_output(headings(self._program.headings))
+        return self._outcome.take_output(headings(self._program.headings, self._form.headings))
 
     def _header_problem(self, record: bytes) -> TransformProblem | None:
         try:
-            self._form = read_header(record, self._program.columns)
+            self._form = read_header(
+                record, self._program.columns, ignores_extra=self._program.ignores_extra
+            )
         except InputRefused as refused:
             return refused.problem
         return None
 
     def _process_record(self, record: bytes) -> None:
+        self._form = form = self._form.after(record)
         try:
-            fields = split_fields(record.decode(), self._form.separator)
+            fields = form.split(record)
         except UnicodeDecodeError as error:
-            message = f"byte {error.start + 1} of the row is not UTF-8"
-            self._reject(TransformCode.INVALID_ENCODING, message)
+            message = f"byte {error.start + 1} of the row is not {form.encoding_name}"
+            self._reject(record, TransformCode.INVALID_ENCODING, message)
         except Error as error:
-            self._reject(TransformCode.MALFORMED_ROW, f"the row cannot be read: {error}")
+            self._reject(record, TransformCode.MALFORMED_ROW, f"the row cannot be read: {error}")
         else:
-            places = self._form.places
-            if len(fields) == len(places) or not self._program.columns:
-                entries = [fields[place] for place in places]
-                self._outcome.run_row(self._program, self._row, entries)
+            if len(fields) == len(form.headings) or not self._program.columns:
+                self._outcome.run_row(self._program, self._row, form.entries(fields), fields)
             else:
-                message = f"the row has {len(fields)} fields, the header {len(places)}"
-                self._reject(TransformCode.FIELD_COUNT, message)
+                message = f"the row has {len(fields)} fields, the header {len(form.headings)}"
+                problem = TransformProblem(self._row, "", TransformCode.FIELD_COUNT, message)
+                self._outcome.fail([problem], fields)
 
-    def _reject(self, code: TransformCode, message: str) -> None:
-        self._outcome.fail([TransformProblem(self._row, "", code, message)])
+    def _reject(self, record: bytes, code: TransformCode, message: str) -> None:
+        """Leave out a row that has no fields; its text stands for the first of them."""
+        text = record.decode(self._form.encoding or UTF8, errors="replace").removesuffix("\r")
+        self._outcome.fail([TransformProblem(self._row, "", code, message)], [text])
 
 
 def _overlong_problem(row: int) -> TransformProblem:

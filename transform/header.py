@@ -1,23 +1,51 @@
 """Maps the fields of a record to the declared columns, by the header of the file."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from csv import Error, reader
 from typing import Final, NamedTuple
 
+from penstock.transform.encodings import NAMES, UTF8, encoding_of, first_letter
 from penstock.transform.plan import Column
 from penstock.transform.problems import InputRefused, TransformCode
 
-BOM: Final = b"\xef\xbb\xbf"
-WIDE_BOMS: Final = (b"\xff\xfe", b"\xfe\xff")
-SEPARATORS: Final = (",", ";", "\t", "|")
+BOM: Final = "\ufeff"
+SEPARATORS: Final = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical lines"}
 
 
 class FileForm(NamedTuple):
-    """The form of a file: what separates the fields, and the place of each column among them."""
+    """The form of a file: its separator, its headings, and its encoding.
+
+    `places` has the place of each column among the headings, None for one that is absent. The
+    encoding is empty until a letter beyond ASCII tells.
+    """
 
     separator: str = ","
-    places: tuple[int, ...] = ()
+    places: tuple[int | None, ...] = ()
+    headings: tuple[str, ...] = ()
+    encoding: str = ""
+
+    def after(self, record: bytes) -> "FileForm":
+        """Return the form as it is known after another record."""
+        if self.encoding or record.isascii():
+            return self
+        return self._replace(encoding=encoding_of(first_letter(record)))
+
+    def split(self, record: bytes) -> list[str]:
+        """Return the fields of a record; raises UnicodeDecodeError and csv.Error."""
+        return split_fields(record.decode(self.encoding or UTF8), self.separator)
+
+    def entries(self, fields: Sequence[str]) -> list[str | None]:
+        """Return the fields in the order of the columns; absent columns are null."""
+        return [None if place is None else fields[place] for place in self.places]
+
+    @property
+    def encoding_name(self) -> str:
+        return NAMES[self.encoding or UTF8]
+
+    def describe(self) -> str:
+        """Say for people how the file is read."""
+        return f"{self.encoding_name}, separated by {SEPARATORS[self.separator]}"
 
 
 NO_FORM: Final = FileForm()
@@ -46,20 +74,24 @@ def split_fields(text: str, separator: str = ",") -> list[str]:
     return next(reader((text,), strict=True, delimiter=separator))
 
 
-def read_header(record: bytes, columns: Sequence[Column]) -> FileForm:
+def read_header(
+    record: bytes, columns: Sequence[Column], *, ignores_extra: bool = False
+) -> FileForm:
     """Return the form of the file; InputRefused for missing or unknown columns.
 
     The separator is the one by which most headings name a column: a comma if that does not tell. A
     heading names a column also in other letter case, if it names only this one so. A plan without
     columns reads nothing of a row, so its files may have any.
     """
-    text = _header_text(record)
-    if not columns:
-        return NO_FORM
+    form = NO_FORM.after(record)
+    text = _header_text(record, form)
     names = _ColumnNames(columns)
     forms = [(one, _headings(text, one)) for one in SEPARATORS]
     separator, headings = max(forms, key=lambda form: names.count(form[1]))
-    return FileForm(separator, _places(headings, columns, names))
+    form = form._replace(separator=separator, headings=tuple(headings))
+    if not columns:
+        return form
+    return form._replace(places=_places(headings, columns, names, ignores_extra=ignores_extra))
 
 
 class _ColumnNames:
@@ -84,24 +116,42 @@ class _ColumnNames:
 
 
 def _places(
-    headings: Sequence[str], columns: Sequence[Column], names: _ColumnNames
-) -> tuple[int, ...]:
+    headings: Sequence[str],
+    columns: Sequence[Column],
+    names: _ColumnNames,
+    *,
+    ignores_extra: bool,
+) -> tuple[int | None, ...]:
     places: dict[int, int] = {}
     for place, heading in enumerate(headings):
         column = names.find(heading)
         if column is None:
-            known = ", ".join(_headings_for(range(len(columns)), columns)) or "none"
-            message = f"no parameter is called {heading[:100]!r}; there are {known}"
-            raise InputRefused(TransformCode.UNKNOWN_COLUMN, message, heading[:100])
-        if column in places:
+            if not ignores_extra:
+                raise _unknown_column(heading, columns)
+        elif column in places:
             message = f"the column {columns[column].key!r} is there twice"
             raise InputRefused(TransformCode.DUPLICATE_COLUMN, message, columns[column].key)
-        places[column] = place
-    if missing := [n for n in range(len(columns)) if n not in places]:
+        else:
+            places[column] = place
+    _require_columns(places, headings, columns)
+    return tuple(map(places.get, range(len(columns))))
+
+
+def _unknown_column(heading: str, columns: Sequence[Column]) -> InputRefused:
+    known = ", ".join(_headings_for(range(len(columns)), columns)) or "none"
+    message = f"no parameter is called {heading[:100]!r}; there are {known}"
+    return InputRefused(TransformCode.UNKNOWN_COLUMN, message, heading[:100])
+
+
+def _require_columns(
+    found: Container[int], headings: Sequence[str], columns: Sequence[Column]
+) -> None:
+    """Refuse a header without a required column, or without any column."""
+    absent = [n for n in range(len(columns)) if n not in found]
+    if missing := [n for n in absent if columns[n].required or len(absent) == len(columns)]:
         listed = ", ".join(_headings_for(missing, columns))
         message = f"the header lacks {listed}; it has {', '.join(map(repr, headings))}"
         raise InputRefused(TransformCode.MISSING_COLUMN, message, columns[missing[0]].key)
-    return tuple(places[n] for n in range(len(columns)))
 
 
 def _headings_for(places: Iterable[int], columns: Sequence[Column]) -> Iterator[str]:
@@ -112,15 +162,11 @@ def _headings_for(places: Iterable[int], columns: Sequence[Column]) -> Iterator[
         yield repr(label if names.get(label.strip()) == n else columns[n].key)
 
 
-def _header_text(record: bytes) -> str:
-    if record.startswith(WIDE_BOMS):
-        raise InputRefused(
-            TransformCode.INVALID_ENCODING, "the file is in UTF-16; save it as UTF-8"
-        )
+def _header_text(record: bytes, form: FileForm) -> str:
     try:
-        return record.removeprefix(BOM).decode()
+        return record.decode(form.encoding or UTF8).removeprefix(BOM)
     except UnicodeDecodeError as error:
-        message = f"the header is not UTF-8, from byte {error.start} on"
+        message = f"the header is not {form.encoding_name}, from byte {error.start} on"
         raise InputRefused(TransformCode.INVALID_ENCODING, message) from None
 
 
@@ -128,7 +174,7 @@ def _headings(text: str, separator: str) -> list[str]:
     try:
         return [field.strip() for field in split_fields(text, separator)]
     except Error as error:
-        if separator != SEPARATORS[0]:
+        if separator != NO_FORM.separator:
             return []
         raise InputRefused(
             TransformCode.INVALID_HEADER, f"the header cannot be read: {error}"

@@ -71,7 +71,8 @@ class JsonTransform:
         if self._outcome.refusal is None and self._at < len(rows):
             return OutputChunk()
         self._rows = None
-        return self._outcome.take_output(headings(self._program.headings))
+        keys = [column.key for column in self._program.columns]
+        return self._outcome.take_output(headings(self._program.headings, keys))
 
     def take_spent(self, size: int) -> int:
         """Return how often `size` units of work were spent since the last such call."""
@@ -94,6 +95,8 @@ class JsonTransform:
         problems: list[TransformProblem] = []
         for name, entry in row.items():
             place = self._names.get(name.strip())
+            if place is None and self._program.ignores_extra:
+                continue
             if place is None:
                 message = f"no parameter is called {name[:100]!r}"
                 problems.append(
@@ -109,6 +112,17 @@ class JsonTransform:
                 given.add(place)
                 entries[place] = entry
         if problems:
-            self._outcome.fail(problems)
+            self._outcome.fail(problems, _texts(entries))
         else:
-            self._outcome.run_row(self._program, number, entries)
+            self._outcome.run_row(self._program, number, entries, _texts(entries))
+
+
+def _texts(entries: Sequence[object]) -> list[str]:
+    """Return the entries as the file of errors shows them."""
+    return ["" if entry is None else _text(entry) for entry in entries]
+
+
+def _text(entry: object) -> str:
+    if isinstance(entry, str | Decimal):
+        return str(entry)
+    return msgspec.json.encode(entry).decode()

@@ -42,10 +42,14 @@ NO_OUTPUT: Final = OutputChunk()
 
 
 class TransformEnding(msgspec.Struct, frozen=True):
-    """The end of a transform: its counts, and the refusal if the input could not be used."""
+    """The end of a transform: its counts, and the refusal if the input could not be used.
+
+    `read_as` says for people how a file was read.
+    """
 
     counts: RowCounts
     refusal: TransformProblem | None = None
+    read_as: str | None = None
 
     @property
     def succeeded(self) -> bool:
@@ -67,9 +71,9 @@ PIECE: Final = 256 * 1024
 """Characters of results that are written as CSV in one go, without a turn for other threads."""
 
 
-def headings(names: Sequence[str]) -> OutputChunk:
-    """Return the first lines of both files."""
-    return OutputChunk(csv_lines([names]), csv_lines([ERROR_HEADINGS]))
+def headings(outputs: Sequence[str], inputs: Sequence[str]) -> OutputChunk:
+    """Return the first lines of both files; the input's headings follow those of errors."""
+    return OutputChunk(csv_lines([outputs]), csv_lines([(*ERROR_HEADINGS, *inputs)]))
 
 
 class RowRunner:
@@ -102,7 +106,7 @@ class RowRunner:
         self._failed_above = failed_above
         self._meter = meter
         self._cells: list[Sequence[str]] = []
-        self._problems: list[TransformProblem] = []
+        self._problems: list[Sequence[object]] = []
         self._kept: list[OutputChunk] = []
         self._succeeded = self._failed = self._written = self._kept_bytes = self._waiting = 0
 
@@ -117,22 +121,27 @@ class RowRunner:
         counts = RowCounts(rows, self._succeeded, self._failed, bytes_read, self._written)
         return TransformEnding(counts, self.refusal)
 
-    def run_row(self, program: Program, row: int, entries: Sequence[object]) -> None:
-        """Run a program on a row's entries, which are in the order of its columns."""
+    def run_row(
+        self, program: Program, row: int, entries: Sequence[object], fields: Sequence[str]
+    ) -> None:
+        """Run a program on a row's entries, in the order of its columns; `fields` are the row."""
         problems: list[TransformProblem] = []
         values = program.read_values(row, entries, problems)
         cells = () if problems else program.evaluate_row(row, values, problems, self._meter)
         if problems:
-            self.fail(problems)
+            self.fail(problems, fields)
         else:
             self._cells.append(cells)
             self._keep(sum(map(len, cells)))
 
-    def fail(self, problems: Sequence[TransformProblem]) -> None:
-        """Leave a row out because of one or more problems."""
-        self._problems += problems
+    def fail(self, problems: Sequence[TransformProblem], fields: Sequence[str]) -> None:
+        """Leave a row out because of one or more problems, the first of which has its fields."""
+        nothing = ("",) * len(fields)
+        self._problems.append((*problems[0], *fields))
+        self._problems += [(*problem, *nothing) for problem in problems[1:]]
         self._failed += 1
-        self._keep(sum(len(problem.message) for problem in problems))
+        width = len(fields) * (len(problems) - 1)
+        self._keep(sum(len(one.message) for one in problems) + sum(map(len, fields)) + width)
         if self._max_failed is not None and self._failed_above + self._failed > self._max_failed:
             self.refuse(_over_threshold(problems[0].row, self._max_failed))
 

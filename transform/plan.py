@@ -46,7 +46,8 @@ class PinnedDataset(msgspec.Struct, frozen=True):
 class TransformPlan(msgspec.Struct, frozen=True):
     """Input columns, formulas in order, and the pinned calculations and datasets they reach.
 
-    `rows` is the identity of the rows, if the pipeline keeps them.
+    `rows` is the identity of the rows, if the pipeline keeps them. A plan that `ignores_extra`
+    takes inputs with columns that it does not name.
     """
 
     columns: tuple[Column, ...]
@@ -54,6 +55,7 @@ class TransformPlan(msgspec.Struct, frozen=True):
     calls: tuple[ResolvedCall, ...] = ()
     datasets: tuple[PinnedDataset, ...] = ()
     rows: RowIdentity | None = None
+    ignores_extra: bool = False
 
 
 class PinnedCalculations:

@@ -12,6 +12,8 @@ class TransformCode(StrEnum):
 
     # nothing can be done with the file, or with the rest of it
     EMPTY_INPUT = "EMPTY_INPUT"
+    UNREADABLE_FILE = "UNREADABLE_FILE"
+    INPUT_TOO_LARGE = "INPUT_TOO_LARGE"
     INVALID_HEADER = "INVALID_HEADER"
     MISSING_COLUMN = "MISSING_COLUMN"
     UNKNOWN_COLUMN = "UNKNOWN_COLUMN"

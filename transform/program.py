@@ -73,6 +73,7 @@ class Program:
         parse_group: Callable[[str], str] = str,
     ) -> None:
         self.columns = plan.columns
+        self.ignores_extra = plan.ignores_extra
         self.headings = tuple(step.name for step in plan.steps)
         self._identity: IdentityCheck | None = None
         if plan.rows is not None:

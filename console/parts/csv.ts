@@ -1,3 +1,5 @@
+import type { ExtraColumns } from "../graphql/generated/types";
+
 /** Read the records of a CSV text (RFC 4180), at most so many; the last may lack its line end. */
 export function readCsv(text: string, most: number, separator = ","): string[][] {
   const records: string[][] = [];
@@ -34,6 +36,33 @@ export function readCsv(text: string, most: number, separator = ","): string[][]
 export interface NamedParameter {
   readonly key: string;
   readonly label?: string | null;
+  readonly required?: boolean;
+}
+
+const SIGNATURES = [
+  { bytes: [0x1f, 0x8b], kind: "gzip" },
+  { bytes: [0x50, 0x4b, 0x03, 0x04], kind: "Excel" },
+  { bytes: [0x50, 0x41, 0x52, 0x31], kind: "Parquet" },
+] as const;
+
+/** The kind of a file that only the server reads; null for text. */
+export function packedKind(head: Uint8Array): string | null {
+  return SIGNATURES.find(({ bytes }) => bytes.every((byte, at) => head[at] === byte))?.kind ?? null;
+}
+
+/** The text of the first bytes of a file: UTF-16 if it says so, UTF-8, or else Windows-1252. */
+export function decodeHead(head: Uint8Array): string {
+  const [first = 1, second = 1] = head;
+  if ((first === 0xff && second === 0xfe) || (second === 0 && first !== 0)) {
+    return new TextDecoder("utf-16le").decode(head);
+  }
+  if ((first === 0xfe && second === 0xff) || (first === 0 && second !== 0)) {
+    return new TextDecoder("utf-16be").decode(head);
+  }
+  const at = head.findIndex((byte) => byte > 0x7f);
+  const letter = new TextDecoder().decode(head.subarray(at, at + 4));
+  const isUtf8 = at < 0 || !letter.startsWith("\uFFFD");
+  return new TextDecoder(isUtf8 ? "utf-8" : "windows-1252").decode(head);
 }
 
 const SEPARATORS = [",", ";", "\t", "|"] as const;
@@ -59,18 +88,21 @@ export function readFile(
 export function headerProblems(
   header: readonly string[],
   parameters: readonly NamedParameter[],
+  extraColumns: ExtraColumns = "REFUSE",
 ): string[] {
   if (parameters.length === 0) return [];
   const found: string[] = [];
   const seen = new Set<string>();
   for (const column of header) {
     const parameter = parameterOf(column, parameters);
-    if (parameter === null) found.push(`The pipeline has no parameter “${column}”.`);
-    else if (seen.has(parameter.key)) found.push(`“${column}” stands for a parameter twice.`);
+    if (parameter === null) {
+      if (extraColumns === "REFUSE") found.push(`The pipeline has no parameter “${column}”.`);
+    } else if (seen.has(parameter.key)) found.push(`“${column}” stands for a parameter twice.`);
     else seen.add(parameter.key);
   }
-  for (const { key, label } of parameters) {
-    if (!seen.has(key)) found.push(`The column “${label ?? key}” is missing.`);
+  for (const { key, label, required } of parameters) {
+    if (!seen.has(key) && (required || seen.size === 0))
+      found.push(`The column “${label ?? key}” is missing.`);
   }
   return found;
 }

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { headerProblems, readCsv, readFile, toRows } from "../parts/csv";
+import { decodeHead, headerProblems, packedKind, readCsv, readFile, toRows } from "../parts/csv";
 
 const PARAMETERS = [
-  { key: "date", label: "Date" },
-  { key: "activity", label: "Activity" },
+  { key: "date", label: "Date", required: true },
+  { key: "activity", label: "Activity", required: true },
 ];
 
 test("quoted fields hold commas, line ends and doubled quotes", () => {
@@ -36,7 +36,7 @@ test("a header names every parameter once, by key or by label", () => {
 
 test("a label that several parameters share names none of them", () => {
   const shared = [
-    { key: "a", label: "Same" },
+    { key: "a", label: "Same", required: true },
     { key: "b", label: "Same" },
   ];
   expect(headerProblems(["Same", "b"], shared)).toEqual([
@@ -73,4 +73,31 @@ test("a heading that two parameters have in other letter case names none of them
   expect(headerProblems(["kWh", "kwh"], parameters)).toContain(
     "The pipeline has no parameter “kWh”.",
   );
+});
+
+test("columns that no parameter names may be ignored, and optional ones absent", () => {
+  const parameters = [{ key: "kwh", required: true }, { key: "note" }];
+  expect(headerProblems(["kwh", "plant"], parameters, "IGNORE")).toEqual([]);
+  expect(headerProblems(["plant"], parameters, "IGNORE")).toEqual([
+    "The column “kwh” is missing.",
+    "The column “note” is missing.",
+  ]);
+  expect(headerProblems(["kwh", "plant"], parameters)).toEqual([
+    "The pipeline has no parameter “plant”.",
+  ]);
+});
+
+test("the first bytes of a file tell its encoding", () => {
+  const utf16 = Array.from("é,b").flatMap((letter) => [letter.charCodeAt(0), 0]);
+  expect(decodeHead(new Uint8Array([0xff, 0xfe, ...utf16]))).toBe("é,b");
+  expect(decodeHead(new Uint8Array([0x61, 0x2c, 0xe9]))).toBe("a,é");
+  expect(decodeHead(new TextEncoder().encode("a,é"))).toBe("a,é");
+  expect(decodeHead(new TextEncoder().encode("a,b"))).toBe("a,b");
+});
+
+test("what only the server reads is told by its first bytes", () => {
+  expect(packedKind(new Uint8Array([0x1f, 0x8b, 8]))).toBe("gzip");
+  expect(packedKind(new TextEncoder().encode("PK\u0003\u0004"))).toBe("Excel");
+  expect(packedKind(new TextEncoder().encode("PAR1"))).toBe("Parquet");
+  expect(packedKind(new TextEncoder().encode("a,b"))).toBe(null);
 });

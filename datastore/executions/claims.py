@@ -197,8 +197,9 @@ class Claims:
         event = TransitionEvent(
             event_kinds[ended.state], claimed.worker or "", self.clock.timestamp()
         )
-        # Heartbeats may have changed the counts meanwhile; all final counts are written.
-        before = with_counts(claimed, UNKNOWN_COUNTS)
+        # Heartbeats may have changed the counts meanwhile, and a runner knows its input better than
+        # the table; all final counts are written.
+        before = msgspec.structs.replace(with_counts(claimed, UNKNOWN_COUNTS), table_bytes=-1)
         writes = transition_writes(
             before, ended, event, TransitionGuard(_still_held(claimed), _claim_lost_error)
         )

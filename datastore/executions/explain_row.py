@@ -10,8 +10,9 @@ from penstock.datastore.datasets.table_cache import DatasetTableCache, PaidTable
 from penstock.datastore.errors import IllegalState, NotFound
 from penstock.datastore.evaluation.evaluator import ExplainedFormula, show_explanation
 from penstock.datastore.executions.access import require_full_view
+from penstock.datastore.executions.files import read_key
 from penstock.datastore.executions.input_row import InputRow, find_input_row
-from penstock.datastore.executions.pinned_inputs import find_datasets, find_input, load_rows
+from penstock.datastore.executions.pinned_inputs import find_datasets, load_rows
 from penstock.datastore.executions.reading import ReadExecutions, find_plan
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.kept_rows.records import KeptRow
@@ -61,7 +62,7 @@ class ExplainRows:
         execution = (await ReadExecutions(self.access).one(row.execution_id)).execution
         await require_full_view(self.access, execution)
         plan = await find_plan(self.access.table, execution.id)
-        content = await find_input(self.files, execution)
+        content = await self.files.stat(read_key(execution))
         if plan is None or content is None:
             raise NotFound("The input of the row is gone.")
         self.access.work.spend_more(load_units(content.size))

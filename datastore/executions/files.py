@@ -35,6 +35,16 @@ def input_key(execution: Execution) -> str:
     return f"{_execution_folder(execution)}/input{copy}.txt"
 
 
+def table_key(execution: Execution) -> str:
+    """The key of the input as CSV, for an input of another kind."""
+    return f"{_execution_folder(execution)}/table.csv"
+
+
+def read_key(execution: Execution) -> str:
+    """The key of the CSV whose rows are read: the input, or what was made of it."""
+    return input_key(execution) if execution.table_bytes is None else table_key(execution)
+
+
 def output_key(execution: Execution) -> str:
     return f"{_execution_folder(execution)}/output.txt"
 

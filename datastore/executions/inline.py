@@ -134,7 +134,7 @@ def parse_results(plan: TransformPlan, wrong: bytes, output: bytes) -> InlineOut
     try:
         return InlineOutput(
             tuple(_output_row(plan, line) for line in _csv_rows(output)),
-            tuple(_row_problem(*line) for line in _csv_rows(wrong)),
+            tuple(_row_problem(*line[:4]) for line in _csv_rows(wrong)),
         )
     except (ValueError, TypeError, csv.Error):
         raise Unreadable from None

@@ -11,16 +11,19 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from penstock.datastore.errors import NotFound
-from penstock.datastore.executions.files import errors_key, input_key
+from penstock.datastore.executions.files import errors_key, read_key
 from penstock.datastore.executions.records import Execution, ExecutionMode
 from penstock.datastore.formulas.threads import run_in_formula_thread
 from penstock.datastore.objects.port import Files, regroup_blocks
-from penstock.transform.csv_records import RecordSplitter
+from penstock.transform.csv_records import MAX_RECORD, RecordSplitter
 from penstock.transform.csv_transform import BLANK
-from penstock.transform.header import FileForm, columns_by_heading, read_header, split_fields
+from penstock.transform.header import FileForm, columns_by_heading, read_header
 from penstock.transform.plan import TransformPlan
 
 BLOCK: Final = 256 * 1024
+MAX_ERROR: Final = 8 * MAX_RECORD
+"""Bytes of a rejected row beside its problem, whose quotes and letters may take more there."""
+
 _DECODER: Final = msgspec.json.Decoder(list[dict[str, Any]], float_hook=Decimal)
 
 
@@ -36,7 +39,7 @@ async def find_input_row(
 ) -> InputRow:
     """Find the input row of the output row with a number; NotFound if the files are gone."""
     rejected = await read_rejected(files, execution)
-    data = files.read(input_key(execution))
+    data = files.read(read_key(execution))
     found: InputRow | None
     if execution.mode is ExecutionMode.INLINE:
         text = b"".join([chunk async for chunk in data])
@@ -51,7 +54,7 @@ async def find_input_row(
 
 async def read_rejected(files: Files, execution: Execution) -> frozenset[int]:
     """The numbers of the rejected rows of an execution's input."""
-    splitter, found = RecordSplitter(), set[int]()
+    splitter, found = RecordSplitter(MAX_ERROR), set[int]()
 
     def read(block: bytes) -> None:
         found.update(_row_numbers(splitter.feed(block)))
@@ -82,8 +85,9 @@ def _find_object(
     for n, row in enumerate(_DECODER.decode(data), 1):
         left -= n not in rejected
         if not left:
-            keys = {name: plan.columns[names[name.strip()]].key for name in row}
-            return InputRow(n, {keys[name]: entry for name, entry in row.items()})
+            places = {name: names.get(name.strip()) for name in row}
+            keys = {name: plan.columns[n].key for name, n in places.items() if n is not None}
+            return InputRow(n, {key: row[name] for name, key in keys.items()})
     return None
 
 
@@ -107,9 +111,12 @@ class _RowFinder:
     def _look_through(self, records: Sequence[bytes]) -> InputRow | None:
         for record in records:
             if self._form is None:
-                self._form = read_header(record, self._plan.columns)
+                self._form = read_header(
+                    record, self._plan.columns, ignores_extra=self._plan.ignores_extra
+                )
                 continue
             self._row += 1
+            self._form = self._form.after(record)
             if record in BLANK or self._row in self._rejected:
                 continue
             self._left -= 1
@@ -118,6 +125,5 @@ class _RowFinder:
         return None
 
     def _read(self, record: bytes, form: FileForm) -> InputRow:
-        fields = split_fields(record.decode(), form.separator)
-        pairs = zip(self._plan.columns, form.places, strict=True)
-        return InputRow(self._row, {column.key: fields[place] for column, place in pairs})
+        pairs = zip(self._plan.columns, form.entries(form.split(record)), strict=True)
+        return InputRow(self._row, {column.key: entry for column, entry in pairs})

@@ -13,7 +13,14 @@ from penstock.datastore.executions.records import Pin
 from penstock.datastore.formulas.checks import MAX_FORMULAS
 from penstock.datastore.formulas.threads import run_in_formula_thread
 from penstock.datastore.formulas.transformers import transformer_problems
-from penstock.datastore.records import Output, Pipeline, ReferenceDataset, State, Transformer
+from penstock.datastore.records import (
+    ExtraColumns,
+    Output,
+    Pipeline,
+    ReferenceDataset,
+    State,
+    Transformer,
+)
 from penstock.datastore.resources.calculation_refs import CalledCalculations, read_callees
 from penstock.datastore.resources.dataset_refs import ResolvedDatasets as FoundDatasets
 from penstock.datastore.resources.dataset_refs import resolve_datasets, unknown_dataset_problems
@@ -95,7 +102,8 @@ def build_plan(
         FormulaStep(formula, name, FormulaType(output.type), output.key)
         for name, (formula, output) in zip(names, outputs, strict=True)
     ]
-    return TransformPlan(tuple(columns), tuple(steps), calls, datasets)
+    ignores = transformer.extra_columns is ExtraColumns.IGNORE
+    return TransformPlan(tuple(columns), tuple(steps), calls, datasets, ignores_extra=ignores)
 
 
 def row_identity(pipeline: Pipeline) -> RowIdentity | None:

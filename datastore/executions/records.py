@@ -68,6 +68,8 @@ class Execution(StoredRecord, frozen=True, kw_only=True):
     earlier releases have none. `result_bytes` is the size of the output and the rejected rows that
     are stored; None before, and for results of earlier releases. `listed` says that it is in the
     lists of its group; those of earlier releases are not before the upgrade of the table.
+    `read_as` says for people how its file was read: the encoding, and what separates the fields.
+    `table_bytes` is the size of the CSV that was made of an input of another kind.
     `rows_commit` is the commit that added its rows to those that the pipeline keeps.
     """
 
@@ -117,6 +119,8 @@ class Execution(StoredRecord, frozen=True, kw_only=True):
     shard: int = 0
     listed: bool = False
     rows_commit: int | None = None
+    read_as: str | None = None
+    table_bytes: int | None = None
 
     @property
     def seconds_at_work(self) -> float | None:
@@ -135,12 +139,17 @@ class Execution(StoredRecord, frozen=True, kw_only=True):
         return max(0.0, (until - datetime.fromisoformat(self.started_at)).total_seconds())
 
     @property
+    def bytes_to_read(self) -> int | None:
+        """The bytes of CSV that are read; None until they are known."""
+        return self.bytes_total if self.table_bytes is None else self.table_bytes
+
+    @property
     def seconds_left(self) -> float | None:
         """The estimated seconds to the end at the rate so far; None without an estimate.
 
         A worker elsewhere reports any progress: what would take many years is no estimate.
         """
-        seconds, done, total = self.seconds_at_work, self.bytes_read, self.bytes_total
+        seconds, done, total = self.seconds_at_work, self.bytes_read, self.bytes_to_read
         if not seconds or not done or total is None:
             return None
         left = max(0, total - done) * seconds / done

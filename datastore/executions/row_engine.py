@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, NamedTuple, Protocol, TypeVar
 
-from penstock.datastore.executions.files import input_key
+from penstock.datastore.executions.files import read_key
 from penstock.datastore.executions.records import Execution, ExecutionMode
 from penstock.datastore.objects.port import Files, regroup_blocks
 from penstock.datastore.records import ReferenceDataset
@@ -26,7 +26,7 @@ STEP_BYTES: Final = 256 * 1024
 class RowTask:
     """An execution to process; `program` is its plan, compiled with the rows of the `datasets`.
 
-    `size` is the size of the input in bytes.
+    `size` is the size of the input in bytes, as CSV.
     """
 
     execution: Execution
@@ -63,7 +63,7 @@ class LocalRowEngine:
     """The row engine of this process; it works in a thread."""
 
     def steps(self, files: Files, task: RowTask) -> AsyncGenerator[EngineStep]:
-        return run_transform(task.transform(), files.read(input_key(task.execution)))
+        return run_transform(task.transform(), files.read(read_key(task.execution)))
 
 
 LOCAL_ENGINE: Final = LocalRowEngine()

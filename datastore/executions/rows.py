@@ -240,6 +240,8 @@ def with_counted_files(execution: Execution) -> Execution:
     sizes: list[int] = []
     if execution.ready_at is not None:
         sizes.append(execution.bytes_total or 0)
+    if execution.table_bytes is not None:
+        sizes.append(execution.table_bytes)
     if execution.result_bytes is not None:
         sizes.append(execution.result_bytes)
     elif execution.state is ExecutionState.SUCCESS:

@@ -16,12 +16,24 @@ from msgspec.structs import replace
 from penstock.datastore.clock import Clock
 from penstock.datastore.datasets.table_cache import DatasetTables
 from penstock.datastore.executions.claims import Claims, with_counts, with_end_state
-from penstock.datastore.executions.files import GrowingFile, errors_key, output_key
+from penstock.datastore.executions.files import (
+    GrowingFile,
+    errors_key,
+    input_key,
+    output_key,
+    table_key,
+)
 from penstock.datastore.executions.pinned_inputs import find_datasets, find_input, load_rows
 from penstock.datastore.executions.programs import compile_program
 from penstock.datastore.executions.reading import find_execution, find_plan
-from penstock.datastore.executions.records import Execution, ExecutionRules, ExecutionState
+from penstock.datastore.executions.records import (
+    Execution,
+    ExecutionMode,
+    ExecutionRules,
+    ExecutionState,
+)
 from penstock.datastore.executions.row_engine import RowEngine, RowTask
+from penstock.datastore.input_files.convert import ConvertedInput, InputConversion
 from penstock.datastore.kept_rows.engine import RowsEngine
 from penstock.datastore.kept_rows.records import RowsPart
 from penstock.datastore.kept_rows.write_part import PartWriter, RowsOrigin
@@ -77,6 +89,7 @@ class ExecutionRunner:
     """One execution that this process has claimed; `counts` is its progress.
 
     `result_bytes` is the size of what it stored as the result; None while it stored nothing.
+    `read_as` says how the file was read, which was `converted` first if it was no CSV.
     """
 
     table: Table
@@ -89,6 +102,8 @@ class ExecutionRunner:
     rows_engine: RowsEngine = field(default_factory=RowsEngine)
     counts: RowCounts = field(default_factory=RowCounts)
     result_bytes: int | None = None
+    read_as: str | None = None
+    converted: ConvertedInput | None = None
 
     async def run(self) -> None:
         """Run the execution to its end.
@@ -107,7 +122,8 @@ class ExecutionRunner:
             await self._copy_result(done, digest)
             return
         try:
-            task = await self._prepare_task(plan, content.size)
+            await self._convert_input(content)
+            task = await self._prepare_task(plan)
         except InputRefused as refused:
             await self._fail(refused.problem.code, refused.problem.message)
             return
@@ -124,7 +140,7 @@ class ExecutionRunner:
         """Copy the files of an earlier execution that did the same work."""
         await self.files.copy(errors_key(done), errors_key(self.execution))
         await self.files.copy(output_key(done), output_key(self.execution))
-        self.counts = done.counts
+        self.counts, self.read_as = done.counts, done.read_as
         found = done.result_bytes
         self.result_bytes = done.bytes_written if found is None else found
         message = (
@@ -134,11 +150,22 @@ class ExecutionRunner:
         facts = _EndFacts(digest, message=message, copied_from=done.id)
         await self._end(ExecutionState.SUCCESS, facts)
 
-    async def _prepare_task(self, plan: TransformPlan, size: int) -> RowTask:
+    async def _convert_input(self, content: Stat) -> None:
+        """Make CSV of an input of another kind; raises InputRefused if it cannot be read."""
+        one = self.execution
+        if one.mode is ExecutionMode.INLINE or not content.size:
+            return
+        conversion = InputConversion(self.files, self.rows_engine, self.rules.max_bytes)
+        self.converted = await conversion.convert(input_key(one), table_key(one))
+        if self.converted is not None:
+            self.execution = replace(one, table_bytes=self.converted.size)
+
+    async def _prepare_task(self, plan: TransformPlan) -> RowTask:
         """Compile the plan; raises InputRefused if a formula or a dataset cannot be used."""
         datasets = await find_datasets(self.table, plan)
         data = await load_rows(datasets, self.files, self.dataset_cache)
         program = await asyncio.to_thread(compile_program, plan, data)
+        size = self.execution.bytes_to_read or 0
         return RowTask(self.execution, plan, tuple(datasets.values()), program, size)
 
     async def _process_rows(self, task: RowTask, digest: str) -> None:
@@ -146,7 +173,7 @@ class ExecutionRunner:
         async with self._open_files() as (output, errors):
             async with aclosing(self.engine.steps(self.files, task)) as steps:
                 async for written, ending in steps:
-                    self.counts = ending.counts
+                    self.counts, self.read_as = ending.counts, ending.read_as
                     if self.counts.bytes_written > self.rules.max_bytes:
                         await self._fail_for_size()
                         return
@@ -213,12 +240,16 @@ class ExecutionRunner:
 
     async def _end(self, state: ExecutionState, facts: _EndFacts) -> None:
         ended = with_end_state(self.execution, state, self.clock.now(), self.rules)
+        read_as = self.read_as
+        if self.converted is not None:
+            read_as = self.converted.describe(read_as)
         final = replace(
             with_counts(ended, self.counts),
             digest=facts.digest,
             code=facts.code,
             message=facts.message,
             copied_from=facts.copied_from,
+            read_as=read_as,
         )
         if self.result_bytes is not None:
             final = replace(final, result_bytes=self.result_bytes)

@@ -18,6 +18,7 @@ from penstock.datastore.executions.files import (
     end_staged_uploads,
     errors_key,
     output_key,
+    table_key,
 )
 from penstock.datastore.executions.reading import find_execution
 from penstock.datastore.executions.records import Execution, ExecutionRules, ExecutionState
@@ -102,7 +103,7 @@ class ExecutionWorker:
 
     async def _run_with_heartbeats(self, claimed: Execution) -> None:
         if claimed.attempts > 1:
-            for key in (output_key(claimed), errors_key(claimed)):
+            for key in (output_key(claimed), errors_key(claimed), table_key(claimed)):
                 await self.files.drop_unfinished(key)
         work = ExecutionRunner(
             self.table,

@@ -15,6 +15,10 @@ class ExecutionInput:
     size_bytes: Long | None = strawberry.field(
         description="The size of the input in bytes; null until it is complete."
     )
+    read_as: str | None = strawberry.field(
+        description="The way in which a worker of the server read the file, for people: its "
+        "encoding, and what separates its fields. Null before, and for rows of a request."
+    )
 
 
 strawberry.enum(AttemptOutcome, description="The end of a worker's attempt.")

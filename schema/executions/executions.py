@@ -103,7 +103,7 @@ class ExecutionProgress:
         "rejected rows."
     )
     bytes_total: Long | None = strawberry.field(
-        description="The size of the input in bytes; null until it is known."
+        description="The size of the input in bytes, as CSV; null until it is known."
     )
     rows_per_second: float | None = strawberry.field(
         description="The average number of rows read per second since the worker started; null "
@@ -125,7 +125,7 @@ def current_progress(execution: records.Execution) -> ExecutionProgress:
         rows_failed=Long(counts.failed),
         bytes_read=Long(counts.bytes_read),
         bytes_written=Long(counts.bytes_written),
-        bytes_total=None if execution.bytes_total is None else Long(execution.bytes_total),
+        bytes_total=None if execution.bytes_to_read is None else Long(execution.bytes_to_read),
         # Rows of a copied result were read by another execution, in another time.
         rows_per_second=counts.rows / seconds if seconds and not execution.copied_from else None,
         eta_seconds=eta,
@@ -302,12 +302,14 @@ class Execution(Node):
         return None if execution.ready_at is None else current_progress(execution)
 
     @strawberry.field(graphql_type=ExecutionInput, description="The input of the execution.")
-    @reads_attributes({"Execution": ("input_name", "ready_at", "bytes_total")})
+    @reads_attributes({"Execution": ("input_name", "ready_at", "bytes_total", "read_as")})
     @staticmethod
     def input(execution: strawberry.Parent[records.Execution]) -> ExecutionInput:
         size = execution.bytes_total if execution.ready_at is not None else None
         return ExecutionInput(
-            name=execution.input_name, size_bytes=None if size is None else Long(size)
+            name=execution.input_name,
+            size_bytes=None if size is None else Long(size),
+            read_as=execution.read_as,
         )
 
     @strawberry.field(

@@ -12,8 +12,21 @@ from penstock.datastore.formulas.transformers import (
     MAX_LABEL,
     MAX_ROW_KEY,
 )
-from penstock.datastore.records import ValueType
+from penstock.datastore.records import ExtraColumns, ValueType
 from penstock.schema.core.context import unset_to_none
+from penstock.schema.core.descriptions import describe_values
+
+strawberry.enum(
+    ExtraColumns,
+    description="The treatment of the columns of an input that no parameter names.",
+)
+describe_values(
+    ExtraColumns,
+    {
+        ExtraColumns.REFUSE: "An input with such a column is refused.",
+        ExtraColumns.IGNORE: "Such columns are read over.",
+    },
+)
 
 _POSITION = (
     "The position, counted from 0. The entries of a list are given in the order of their positions."
@@ -85,6 +98,9 @@ class Transformer:
     rows: RowKeeping | None = strawberry.field(
         description="The identity of the rows that the pipeline keeps; null if its outputs are in "
         "files only."
+    )
+    extra_columns: ExtraColumns = strawberry.field(
+        description="The treatment of the columns of an input that no parameter names."
     )
 
 
@@ -182,10 +198,15 @@ class TransformerInput:
         description="The identity of the rows, to keep them: they can then be listed, summed and "
         "corrected. Without it outputs are in files only.",
     )
+    extra_columns: ExtraColumns | None = strawberry.field(
+        default=ExtraColumns.REFUSE,
+        description="The treatment of the columns of an input that no parameter names.",
+    )
 
     def record(self) -> records.Transformer:
         return records.Transformer(
             parameters=tuple(parameter.record() for parameter in self.parameters),
             transforms=tuple(transform.record() for transform in self.transforms),
             rows=self.rows.record() if self.rows else None,
+            extra_columns=self.extra_columns or ExtraColumns.REFUSE,
         )

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from penstock.datastore.datasets.files import key_of_file
 from penstock.datastore.errors import Unavailable
-from penstock.datastore.executions.files import input_key
+from penstock.datastore.executions.files import read_key
 from penstock.datastore.executions.plans import dataset_identity
 from penstock.datastore.executions.records import ExecutionMode
 from penstock.datastore.executions.row_engine import (
@@ -41,8 +41,9 @@ from penstock.server.runtime.dask_transport import (
     pack_call,
     unpack_result,
 )
-from penstock.transform.csv_records import PartSurvey, RecordSpan, record_spans
+from penstock.transform.csv_records import PartSurvey, RecordSpan, record_spans, surveyed_encoding
 from penstock.transform.csv_transform import CsvTransform, PartContext
+from penstock.transform.header import FileForm
 from penstock.transform.outcome import RowCounts, TransformEnding
 
 PART_BYTES: Final = 16 * 1024 * 1024
@@ -102,7 +103,7 @@ class _InputMapping:
     part_bytes: int
 
     async def steps(self) -> AsyncGenerator[EngineStep]:
-        source = await self._source(input_key(self.task.execution))
+        source = await self._source(read_key(self.task.execution))
         cut = range(0, self.task.size, self.part_bytes)
         parts = [(source, start, min(start + self.part_bytes, self.task.size)) for start in cut]
         async with aclosing(self._results_in_order(survey, parts)) as surveys:
@@ -110,24 +111,26 @@ class _InputMapping:
         found = record_spans(surveyed)
         header = CsvTransform(self.task.program, self.task.execution.max_failed_rows)
         top = found[0].start if found else self.task.size
-        data = self.files.read(input_key(self.task.execution), end=top)
+        data = self.files.read(read_key(self.task.execution), end=top)
         async with aclosing(run_transform(header, data)) as steps:
             async for written, ending in steps:
                 yield EngineStep(written, self._ending_so_far(ending.counts, ending))
         if header.ending.refusal is None:
-            async with aclosing(self._data_steps(source, found, header)) as steps:
+            form = header.form._replace(encoding=surveyed_encoding(surveyed))
+            total = header.ending.counts
+            async with aclosing(self._data_steps(source, found, form, total)) as steps:
                 async for step in steps:
                     yield step
 
     async def _data_steps(
-        self, source: SourceUrl, found: Iterable[RecordSpan], header: CsvTransform
+        self, source: SourceUrl, found: Iterable[RecordSpan], form: FileForm, total: RowCounts
     ) -> AsyncGenerator[EngineStep]:
-        """Yield the results of the spans, in order.
+        """Yield the results of the spans, in order; `total` counts what is above them.
 
         The span that ends the execution is computed again with the number of failures above it.
         """
-        recipe, total = await self._recipe(), header.ending.counts
-        calls = [(recipe, source, span, PartContext(header.form, span.row)) for span in found]
+        recipe = await self._recipe()
+        calls = [(recipe, source, span, PartContext(form, span.row)) for span in found]
         async with aclosing(self._results_in_order(transform, calls)) as steps:
             place = 0
             async for step in steps:
@@ -139,7 +142,7 @@ class _InputMapping:
                     return
                 total += step.ending.counts
                 place += 1
-                yield EngineStep(step.written, TransformEnding(total))
+                yield EngineStep(step.written, TransformEnding(total, None, form.describe()))
 
     async def _results_in_order(
         self, function: Callable[..., T], calls: Iterable[tuple[Any, ...]]
@@ -175,7 +178,7 @@ class _InputMapping:
         if ending.refusal is not None:
             read = -(-counts.bytes_read // STEP_BYTES) * STEP_BYTES
             counts = replace(counts, bytes_read=min(read, self.task.size))
-        return TransformEnding(counts, ending.refusal)
+        return TransformEnding(counts, ending.refusal, ending.read_as)
 
     async def _recipe(self) -> ProgramRecipe:
         execution = self.task.execution

@@ -104,7 +104,7 @@ async def test_a_file_whose_header_does_not_fit_is_not_sent(visit: Visit, tmp_pa
     count = """query($p: ID) {
       executionCounts(pipeline: $p, group: "/", includeChildGroups: true) { count } }"""
     before = await ask(page, count, p=id)
-    await page.get_by_label("CSV file").set_input_files(wrong)
+    await page.get_by_label("File to run").set_input_files(wrong)
     alert = page.get_by_role("alert")
     await expect(alert).to_contain_text("The pipeline has no parameter “Amount”.")
     await expect(alert).to_contain_text("The column “Activity” is missing.")
@@ -118,7 +118,7 @@ async def test_a_small_file_runs_at_once_and_shows_its_results(
 ) -> None:
     page = await open_console(visit)
     await go_to(visit, path_of("pipelines", await pipeline_id(page), "/run"))
-    await page.get_by_label("CSV file").set_input_files(write_csv(tmp_path, GOOD_ROW, BAD_ROW))
+    await page.get_by_label("File to run").set_input_files(write_csv(tmp_path, GOOD_ROW, BAD_ROW))
     await expect(page.get_by_role("cell", name="unknown")).to_be_visible()
     await page.get_by_role("button", name="Run at once").click()
     await expect(page).to_have_url(re.compile("/console/executions/"))
@@ -136,7 +136,7 @@ async def test_a_large_file_is_uploaded_and_followed_to_its_end(
     await go_to(visit, path_of("pipelines", id, "/run"))
     rows = [BAD_ROW if row % 1000 == 0 else f"2/2/21,{row},4" for row in range(1, 20_001)]
     file = write_csv(tmp_path, *rows, name="large.csv")
-    await page.get_by_label("CSV file").set_input_files(file)
+    await page.get_by_label("File to run").set_input_files(file)
     await page.get_by_role("button", name="Run this file").click()
     await expect(page).to_have_url(re.compile("/console/executions/"))
     await expect(page.get_by_text("success", exact=True)).to_be_visible()
@@ -167,7 +167,7 @@ async def test_the_same_work_is_linked_to_the_execution_that_did_it(
     urls = []
     for _ in range(2):
         await go_to(visit, run)
-        await page.get_by_label("CSV file").set_input_files(file)
+        await page.get_by_label("File to run").set_input_files(file)
         await page.get_by_role("button", name="Run this file").click()
         await expect(page).to_have_url(re.compile("/console/executions/"))
         await expect(page.get_by_text("success", exact=True)).to_be_visible()
@@ -186,7 +186,7 @@ async def test_an_upload_can_be_cancelled_and_its_execution_is_too(
     rows = [f"2/2/21,{row},4" for row in range(20_000)]
     held = asyncio.Event()
     await page.route("**/files/**", lambda route: asyncio.create_task(_hold(route, held)))
-    await page.get_by_label("CSV file").set_input_files(write_csv(tmp_path, *rows))
+    await page.get_by_label("File to run").set_input_files(write_csv(tmp_path, *rows))
     await page.get_by_role("button", name="Run this file").click()
     await expect(page).to_have_url(re.compile("execution="))
     execution = unquote(page.url.partition("execution=")[2])

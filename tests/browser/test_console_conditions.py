@@ -218,7 +218,7 @@ async def test_the_console_survives_a_server_killed_amid_an_execution(
             page = await open_console(visit)
             await go_to(visit, path_of("pipelines", await pipeline_id(page), "/run"))
             await page.evaluate("() => { window.neverReloaded = true; }")
-            await page.get_by_label("CSV file").set_input_files(file)
+            await page.get_by_label("File to run").set_input_files(file)
             await page.get_by_role("button", name="Run this file").click()
             await expect(page).to_have_url(re.compile("/console/executions/"))
             await expect(page.get_by_text("in progress", exact=True)).to_be_visible()

@@ -62,7 +62,7 @@ async def test_an_uploaded_line_corrects_a_row_and_the_total_moves(
     file = tmp_path / "line.csv"
     file.write_text("Plant,Group,Month,kWh\nBend,/usa/northwest,2024-02,1\n")
     await page.get_by_role("link", name="Add or correct rows").click()
-    await page.get_by_label("CSV file").set_input_files(file)
+    await page.get_by_label("File to run").set_input_files(file)
     await page.get_by_role("button", name="Run at once").click()
     await expect(page.get_by_text("success", exact=True)).to_be_visible()
     await open_rows(visit, FEBRUARY)

@@ -1,6 +1,8 @@
 """Plans and files that the tests of `transform` share, and functions that run them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from csv import reader
+from io import StringIO
 
 from penstock.formula.core.datasets import DatasetRows
 from penstock.formula.core.values import FormulaType
@@ -23,7 +25,7 @@ TRIPS = TransformPlan(
 )
 HEADER = b"distance,Fuel type\n"
 OUTPUT = "there and back,co2\r\n"
-ERRORS = "row,column,code,message\r\n"
+ERRORS = "row,column,code,message"
 
 
 def run_chunks(
@@ -59,10 +61,10 @@ def rows(*lines: str) -> bytes:
     return HEADER + "".join(f"{line}\n" for line in lines).encode()
 
 
-def errors(text: str) -> list[Sequence[str]]:
-    """Split the lines of an errors file whose messages contain no commas."""
+def errors(text: str) -> list[list[str]]:
+    """Read the lines of an errors file; leave the rows out."""
     assert text.startswith(ERRORS)
-    return [line.split(",", 3) for line in text.removeprefix(ERRORS).splitlines()]
+    return [line[:4] for line in reader(StringIO(text, newline=""))][1:]
 
 
 def cut(data: bytes, size: int) -> list[bytes]:

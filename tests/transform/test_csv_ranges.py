@@ -3,7 +3,13 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.transform.csv_records import PartSurvey, RecordSpan, RecordSplitter, record_spans
+from penstock.transform.csv_records import (
+    PartSurvey,
+    RecordSpan,
+    RecordSplitter,
+    record_spans,
+    surveyed_encoding,
+)
 from penstock.transform.csv_transform import CsvTransform, PartContext
 from penstock.transform.header import FileForm, read_header
 from penstock.transform.outcome import OutputChunk
@@ -14,7 +20,9 @@ PROGRAM = Program(TRIPS)
 
 # Rows good and bad, with quotes in place and out of place, of a few bytes each.
 GOOD = (b"1,gas", b"22,wood", b'3,"a,b"', b'4,"two\nlines"', b'5,"""q"""')
-PIECES = st.sampled_from((*GOOD, b"x,gas", b"6,\xff", b'"', b",", b"\n", b"\r\n", b"\n\n"))
+PIECES = st.sampled_from(
+    (*GOOD, b"x,gas", b"6,\xff", "7,ü".encode(), b"8,\x81", b'"', b",", b"\n", b"\r\n", b"\n\n")
+)
 FILES = st.lists(PIECES, max_size=30).map(b"".join)
 
 
@@ -38,11 +46,13 @@ def test_the_size_of_chunks_changes_nothing(body: bytes, size: int) -> None:
 @given(FILES, st.integers(1, 60), st.integers(1, 60))
 def test_parts_give_together_what_the_whole_gives(body: bytes, size: int, chunk: int) -> None:
     data = HEADER + body
-    places = read_header(HEADER.rstrip(), TRIPS.columns)
+    surveys = survey_parts(data, size, chunk)
+    form = read_header(HEADER.rstrip(), TRIPS.columns)
+    form = form._replace(encoding=surveyed_encoding(surveys))
     output, errors, ending = run_chunks(CsvTransform(PROGRAM), [data])
     written, counts = OutputChunk(), None
-    for span in record_spans(survey_parts(data, size, chunk)):
-        part = CsvTransform(PROGRAM, above=PartContext(places, span.row))
+    for span in record_spans(surveys):
+        part = CsvTransform(PROGRAM, above=PartContext(form, span.row))
         written = written.concat(part.feed(data[span.start : span.end])).concat(part.finish())
         counts = part.ending.counts if counts is None else counts + part.ending.counts
     assert output.endswith(written.output.decode())
@@ -71,7 +81,8 @@ def test_a_part_within_quotes_is_cut_where_the_quotes_end() -> None:
 
 
 def test_rows_that_failed_above_count_towards_the_threshold() -> None:
-    part = CsvTransform(PROGRAM, 2, PartContext(FileForm(",", (0, 1)), 7, failed=2))
+    form = FileForm(",", (0, 1), ("distance", "fuel"))
+    part = CsvTransform(PROGRAM, 2, PartContext(form, 7, failed=2))
     _, _, ending = run_chunks(part, [b"1,gas\nx,gas\n2,gas\n"])
     assert ending.refusal is not None
     assert (ending.refusal.row, ending.counts.rows) == (8, 2)

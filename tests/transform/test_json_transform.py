@@ -11,7 +11,7 @@ from penstock.transform.outcome import TransformEnding
 from penstock.transform.plan import FormulaStep, TransformPlan
 from penstock.transform.problems import TransformCode
 from penstock.transform.program import Program
-from tests.transform.sample_files import ERRORS, OUTPUT, TRIPS, cut, errors, run_chunks
+from tests.transform.sample_files import OUTPUT, TRIPS, cut, errors, run_chunks
 
 
 def run_json(text: str, max_failed: int | None = None) -> tuple[str, str, TransformEnding]:
@@ -24,7 +24,7 @@ def test_rows_are_objects_named_by_label_or_key_with_exact_numbers() -> None:
         ' {"distance": 12345678901234567890.1}]'
     )
     assert output == OUTPUT + "25,6.25\r\n0.2,0\r\n24691357802469135780.2,0\r\n"
-    assert wrong == ERRORS
+    assert errors(wrong) == []
     assert ending.counts.succeeded == 3
 
 

@@ -27,7 +27,7 @@ import type {
 } from "./types";
 
 export const EditedPipeline: Operation<EditedPipelineQuery, EditedPipelineQueryVariables> = {
-  id: "33880d2221f61aca2303368e437b9e62c502a6528e58dc0f15a025ba371fd600",
+  id: "ec033e4a530f9cf387a65932b383466787c996892cefdd8c76c6046998467154",
   name: "EditedPipeline",
 };
 export const EditedCalculation: Operation<EditedCalculationQuery, EditedCalculationQueryVariables> =

@@ -15,14 +15,14 @@ import type {
 } from "./types";
 
 export const ExecutionDetails: Operation<ExecutionDetailsQuery, ExecutionDetailsQueryVariables> = {
-  id: "34866dc73d3cb149b44ed77f7633979ae3c15d783b0437afae52bf6e321e3e62",
+  id: "31b0237fd5b143bd06ff60756bb8933bcf8c7579e039aaab507d1108b267ea1c",
   name: "ExecutionDetails",
 };
 export const ExecutionLive: Operation<
   ExecutionLiveSubscription,
   ExecutionLiveSubscriptionVariables
 > = {
-  id: "6a8ae01ba83b7a642645605646cf528a2da3da72fb52ef9d29000254ea656f4f",
+  id: "c987cf806f0552f9714e08285927298c1a666d447d8c5ac27912e761ffdd9446",
   name: "ExecutionLive",
 };
 export const PinnedTransforms: Operation<PinnedTransformsQuery, PinnedTransformsQueryVariables> = {

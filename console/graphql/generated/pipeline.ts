@@ -19,7 +19,7 @@ import type {
 } from "./types";
 
 export const PipelineDetails: Operation<PipelineDetailsQuery, PipelineDetailsQueryVariables> = {
-  id: "f6846ea1db83bd3a14f08b249fef86b404706d0987c12264f9e149e4e2105d54",
+  id: "a3b38b54074d8d838a2f5bb9dd8dc3debc41aa8503efd0855143d5e9e8c17620",
   name: "PipelineDetails",
 };
 export const PipelineVersions: Operation<PipelineVersionsQuery, PipelineVersionsQueryVariables> = {

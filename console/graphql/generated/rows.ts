@@ -25,7 +25,7 @@ export const RowTotals: Operation<RowTotalsQuery, RowTotalsQueryVariables> = {
   name: "RowTotals",
 };
 export const RowPipeline: Operation<RowPipelineQuery, RowPipelineQueryVariables> = {
-  id: "73e3e437205de9df171bd98a0e2d3ea563a17d1845c7f5ca9a06fafb5da82bec",
+  id: "166d18af8739a6eff305b5bc1f1e680e5f79b0ebf2f7fb60ea88775d4f6ba23e",
   name: "RowPipeline",
 };
 export const RowHistory: Operation<RowHistoryQuery, RowHistoryQueryVariables> = {

@@ -13,7 +13,7 @@ import type {
 } from "./types";
 
 export const RunnablePipeline: Operation<RunnablePipelineQuery, RunnablePipelineQueryVariables> = {
-  id: "cb26b9c2786cfbed4fdb8705b2398d6234eaab603544b4f70327ec2bb4aa50cb",
+  id: "064a6d6ba1a076a6ea0825b9d5b1d3a7407cdcca7d45efe4f6582a726e6c5e40",
   name: "RunnablePipeline",
 };
 export const CreateExecution: Operation<CreateExecutionMutation, CreateExecutionMutationVariables> =

@@ -366,6 +366,13 @@ export type ExecutionState =
   /** A user has cancelled the execution. */
   | "CANCELLED";
 
+/** The treatment of the columns of an input that no parameter names. */
+export type ExtraColumns =
+  /** An input with such a column is refused. */
+  | "REFUSE"
+  /** Such columns are read over. */
+  | "IGNORE";
+
 /** The type of a value that a formula gives. */
 export type FormulaValueType =
   /** An exact decimal number. */
@@ -776,6 +783,8 @@ export type TransformerInput = {
   transforms: Array<TransformInput>;
   /** The identity of the rows, to keep them: they can then be listed, summed and corrected. Without it outputs are in files only. */
   rows?: RowsInput | null | undefined;
+  /** The treatment of the columns of an input that no parameter names. */
+  extraColumns?: ExtraColumns | null | undefined;
 };
 
 /** The manifest run to stop skipping. */
@@ -1493,6 +1502,7 @@ export type EditedPipelineQuery = {
     version: number;
     tags: Array<{ key: string; value: string }>;
     transformer: {
+      extraColumns: ExtraColumns;
       parameters: Array<{
         index: number;
         key: string;
@@ -1782,7 +1792,7 @@ export type ExecutionFactsFragment = {
   pipelineVersion: number;
   maxFailedRows: number | null;
   tags: Array<{ key: string; value: string }>;
-  input: { name: string | null; sizeBytes: string | number | null };
+  input: { name: string | null; sizeBytes: string | number | null; readAs: string | null };
   progress: {
     rowsRead: string | number;
     rowsSucceeded: string | number;
@@ -1853,7 +1863,7 @@ export type ExecutionDetailsQuery = {
       }>;
     };
     tags: Array<{ key: string; value: string }>;
-    input: { name: string | null; sizeBytes: string | number | null };
+    input: { name: string | null; sizeBytes: string | number | null; readAs: string | null };
     progress: {
       rowsRead: string | number;
       rowsSucceeded: string | number;
@@ -1901,7 +1911,7 @@ export type ExecutionLiveSubscription = {
     pipelineVersion: number;
     maxFailedRows: number | null;
     tags: Array<{ key: string; value: string }>;
-    input: { name: string | null; sizeBytes: string | number | null };
+    input: { name: string | null; sizeBytes: string | number | null; readAs: string | null };
     progress: {
       rowsRead: string | number;
       rowsSucceeded: string | number;
@@ -2468,6 +2478,7 @@ export type UnskipRunMutation = {
 };
 
 export type TransformerFactsFragment = {
+  extraColumns: ExtraColumns;
   parameters: Array<{
     index: number;
     key: string;
@@ -2510,6 +2521,7 @@ export type PipelineDetailsQuery = {
     groups: Array<string>;
     tags: Array<{ key: string; value: string }>;
     transformer: {
+      extraColumns: ExtraColumns;
       parameters: Array<{
         index: number;
         key: string;
@@ -2706,6 +2718,7 @@ export type RowPipelineQuery = {
     name: string;
     owner: string;
     transformer: {
+      extraColumns: ExtraColumns;
       parameters: Array<{
         index: number;
         key: string;
@@ -2860,6 +2873,7 @@ export type RunnablePipelineQuery = {
     owner: string;
     version: number;
     transformer: {
+      extraColumns: ExtraColumns;
       parameters: Array<{
         index: number;
         key: string;

@@ -101,6 +101,18 @@ export function DraftFields({ kind, draft, problems, onChange }: DraftFieldsProp
             <Plus size={16} aria-hidden /> Parameter
           </button>
         </p>
+        {kind === "pipeline" ? (
+          <label className="check">
+            <input
+              type="checkbox"
+              checked={draft.extraColumns === "IGNORE"}
+              onChange={(event) =>
+                onChange({ extraColumns: event.target.checked ? "IGNORE" : "REFUSE" })
+              }
+            />
+            <span>Ignore other columns of a file</span>
+          </label>
+        ) : null}
       </fieldset>
       {draft.formulas.map((formula, index) => (
         <FormulaFields

@@ -1,6 +1,7 @@
 import type {
   EditedCalculationQuery,
   EditedPipelineQuery,
+  ExtraColumns,
   OutputInput,
   ParameterInput,
   RowsInput,
@@ -44,6 +45,7 @@ export interface Draft {
   readonly formulas: readonly DraftFormula[];
   /** The outputs that identify the rows that a pipeline keeps. */
   readonly rows: RowsInput | null;
+  readonly extraColumns: ExtraColumns;
   /** The version that was read; null for a new one. */
   readonly version: number | null;
 }
@@ -72,6 +74,7 @@ export function newDraft(group: string): Draft {
     parameters: [NEW_PARAMETER],
     formulas: [NEW_FORMULA],
     rows: null,
+    extraColumns: "REFUSE",
     version: null,
   };
 }
@@ -91,7 +94,7 @@ const named = ({ key, label, description, type }: Named) => ({
 });
 
 export function draftOfPipeline(read: NonNullable<EditedPipelineQuery["pipeline"]>): Draft {
-  const { parameters, transforms, rows } = read.transformer;
+  const { parameters, transforms, rows, extraColumns } = read.transformer;
   return {
     name: read.name,
     group: read.owner,
@@ -102,6 +105,7 @@ export function draftOfPipeline(read: NonNullable<EditedPipelineQuery["pipeline"
     parameters: parameters.map((one) => ({ ...named(one), required: one.required })),
     formulas: transforms.map(({ formula, outputs }) => ({ formula, outputs: outputs.map(named) })),
     rows: rows ? { key: rows.key, time: rows.time ?? null, group: rows.group ?? null } : null,
+    extraColumns,
     version: read.version,
   };
 }
@@ -119,6 +123,7 @@ export function draftOfCalculation(
     parameters: read.parameters.map((one) => ({ ...named(one), required: one.required })),
     formulas: [{ formula: read.formula, outputs: read.outputs.map(named) }],
     rows: null,
+    extraColumns: "REFUSE",
     version: read.version,
   };
 }
@@ -158,6 +163,7 @@ export function pipelineContent(draft: Draft) {
         outputs: outputInputs(outputs),
       })),
       rows: draft.rows,
+      extraColumns: draft.extraColumns,
     },
   };
 }
@@ -187,6 +193,7 @@ export function compareDrafts(theirs: Draft, mine: Draft) {
     "parameters",
     "formulas",
     "rows",
+    "extraColumns",
   ] as const;
   return names
     .filter((name) => JSON.stringify(theirs[name]) !== JSON.stringify(mine[name]))

@@ -221,6 +221,9 @@ function Files({ execution }: { execution: Details }) {
         {execution.input.sizeBytes == null ? null : (
           <span className="muted">{formatBytes(execution.input.sizeBytes)}</span>
         )}
+        {execution.input.readAs ? (
+          <span className="muted">, read as {execution.input.readAs}</span>
+        ) : null}
       </p>
       {files.map(([name, file]) =>
         file?.url ? (

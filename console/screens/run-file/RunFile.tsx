@@ -12,7 +12,7 @@ import {
 } from "../../graphql/generated/run-file";
 import type { RunnablePipelineQuery } from "../../graphql/generated/types";
 import { pathOf, useAddress } from "../../parts/address";
-import { headerProblems, readFile, toRows } from "../../parts/csv";
+import { decodeHead, headerProblems, packedKind, readFile, toRows } from "../../parts/csv";
 import { formatBytes } from "../../parts/format";
 import { RowsTable } from "../../parts/RowsTable";
 import { Answered, Missing, Problem } from "../../parts/state";
@@ -31,6 +31,8 @@ interface ChosenFile {
   file: File;
   records: string[][];
   isWhole: boolean;
+  /** What only the server can read, such as Excel; null for text. */
+  kind: string | null;
   problems: string[];
 }
 
@@ -48,13 +50,20 @@ export default function RunFile({ id }: { id: string }) {
 function FileRun({ pipeline }: { pipeline: Pipeline }) {
   const { search } = useAddress();
   const [chosen, setChosen] = useState<ChosenFile | null>(null);
-  const { parameters } = pipeline.transformer;
+  const { parameters, extraColumns } = pipeline.transformer;
   const choose = async (file: File) => {
-    const text = await file.slice(0, HEAD_BYTES).text();
-    const records = readFile(text, INLINE_ROWS + 2, parameters);
+    const head = new Uint8Array(await file.slice(0, HEAD_BYTES).arrayBuffer());
+    const kind = packedKind(head);
+    if (kind) {
+      setChosen({ file, records: [], isWhole: false, kind, problems: [] });
+      return;
+    }
+    const records = readFile(decodeHead(head), INLINE_ROWS + 2, parameters);
     const [header] = records;
-    const problems = header ? headerProblems(header, parameters) : ["The file is empty."];
-    setChosen({ file, records, isWhole: file.size <= INLINE_BYTES, problems });
+    const problems = header
+      ? headerProblems(header, parameters, extraColumns)
+      : ["The file is empty."];
+    setChosen({ file, records, isWhole: file.size <= INLINE_BYTES, kind, problems });
   };
   const waiting = search.get("execution");
   return (
@@ -117,12 +126,12 @@ function DropPlace({ onFile }: { onFile: (file: File) => void }) {
       onDrop={drop}
     >
       <FileUp size={28} aria-hidden />
-      <p>Drop a CSV file here, or choose one.</p>
+      <p>Drop a file here, or choose one: CSV, also compressed (.gz), Excel (.xlsx) or Parquet.</p>
       <label className="field">
-        <span className="visually-hidden">CSV file</span>
+        <span className="visually-hidden">File to run</span>
         <input
           type="file"
-          accept=".csv,.txt,text/csv"
+          accept=".csv,.txt,.gz,.xlsx,.parquet,text/csv"
           onChange={(event) => {
             const file = event.target.files?.[0];
             if (file) onFile(file);
@@ -207,11 +216,17 @@ function ChosenPart({ pipeline, chosen }: { pipeline: Pipeline; chosen: ChosenFi
       <h2>
         {chosen.file.name} <span className="muted">{formatBytes(chosen.file.size)}</span>
       </h2>
-      <RowsTable
-        rows={rows
-          .slice(0, PREVIEW_ROWS)
-          .map((fields) => Object.fromEntries(header.map((name, at) => [name, fields[at] ?? ""])))}
-      />
+      {chosen.kind ? (
+        <p className="muted">{chosen.kind}: the server reads it and checks its columns.</p>
+      ) : (
+        <RowsTable
+          rows={rows
+            .slice(0, PREVIEW_ROWS)
+            .map((fields) =>
+              Object.fromEntries(header.map((name, at) => [name, fields[at] ?? ""])),
+            )}
+        />
+      )}
       {step.name === "uploading" ? (
         <div className="row middle" role="status">
           <progress

@@ -17,7 +17,7 @@ from penstock.server.core.command_output import (
     show_byte_progress,
 )
 
-_FILE_HELP = "CSV file, which may be compressed (`.gz`); `-` is standard input."
+_FILE_HELP = "CSV, also compressed (`.gz`), Excel (`.xlsx`) or Parquet; `-` is standard input."
 _GROUP_HELP = (
     "Group to look for the pipeline's name in. By default that of the profile or the token, then "
     "every group of the caller's roles and those below."
@@ -52,7 +52,7 @@ def run(
     result: ResultOptions = ResultOptions(),
     server: ServerOptions = LOCAL_SERVER,
 ) -> CommandOutput:
-    """Run a pipeline of a running server, given by name or id, on a CSV file.
+    """Run a pipeline of a running server, given by name or id, on a file.
 
     The command uploads the file, follows the execution, and saves output and rejected rows. It
     exits with 1 if the execution did not succeed. Results of an earlier run are removed first.

@@ -1,17 +1,14 @@
-"""The files of a run: an input from a file, from `.gz` or standard input, and whole results."""
+"""The files of a run: an input from a file or from standard input, and whole results."""
 
 import gzip
 import os
 import shutil
 import sys
 import tempfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, BinaryIO
-
-from penstock.server.core.command_output import CommandFailed, ExitCode
+from typing import BinaryIO
 
 STANDARD = Path("-")
 """What stands for standard input, and for standard output."""
@@ -19,30 +16,18 @@ STANDARD = Path("-")
 
 @contextmanager
 def open_input(path: Path) -> Iterator[Path]:
-    """Give the path of the input as plain CSV; it is copied first if it is compressed or a pipe.
+    """Give the path of the input; a pipe is copied first.
 
-    An upload names its size before its content. Raises CommandFailed if the content is not gzip.
+    An upload names its size before its content.
     """
-    if path != STANDARD and path.suffix != ".gz":
+    if path != STANDARD:
         yield path
         return
     with tempfile.TemporaryDirectory(prefix="penstock-run-") as folder:
-        plain = Path(folder) / ("input.csv" if path == STANDARD else path.stem)
+        plain = Path(folder) / "input.csv"
         with plain.open("wb") as copy:
-            if path == STANDARD:
-                shutil.copyfileobj(sys.stdin.buffer, copy)
-            else:
-                _decompress(path, copy)
+            shutil.copyfileobj(sys.stdin.buffer, copy)
         yield plain
-
-
-def _decompress(path: Path, copy: IO[bytes]) -> None:
-    try:
-        with gzip.open(path) as packed:
-            shutil.copyfileobj(packed, copy)
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        words = f"{path} is not a whole gzip file: {error}."
-        raise CommandFailed(words, code=ExitCode.USAGE) from None
 
 
 @contextmanager

@@ -48,8 +48,8 @@ TRIPS = Transformer(
 INPUT = b"distance,Fuel type\n12.5,gas\nfar,gas\n3,wood\n"
 OUTPUT = b"return,co2\r\n25,6.25\r\n6,0\r\n"
 ERRORS = (
-    b"row,column,code,message\r\n"
-    b"2,distance,INVALID_INPUT,\":distance: expected a number, found 'far'\"\r\n"
+    b"row,column,code,message,distance,Fuel type\r\n"
+    b"2,distance,INVALID_INPUT,\":distance: expected a number, found 'far'\",far,gas\r\n"
 )
 
 ANN = caller({USA: Role.ADMIN}, "ann")

@@ -192,7 +192,7 @@ async def test_an_execution_costs_its_formulas_and_inline_rows_their_steps_and_r
     wanted = ExecutionRequest(pipeline_id=other.id)
     over = await executions.inline.run(wanted, [{"x": n} for n in range(1_000)])
     results = over.counts.bytes_written
-    assert results == len("output 0\r\n" + "row,column,code,message\r\n") + sum(
+    assert results == len("output 0\r\n" + "row,column,code,message,x\r\n") + sum(
         len(f"{950 * n}\r\n") for n in range(1_000)
     )
     steps = 949 * 1_000 // STEPS

@@ -43,8 +43,8 @@ from tests.support.sample_resources import EU, NORTHWEST, SUPER, USA, create_gro
 INPUT = b"fuel\ngas\noil\nair\n"
 OUTPUT = b"y\r\n27.5\r\n44\r\n"
 ERRORS = (
-    b"row,column,code,message\r\n"
-    b'3,y,NULL_OPERAND,"line 1, column 1: expected a number, found null"\r\n'
+    b"row,column,code,message,fuel\r\n"
+    b'3,y,NULL_OPERAND,"line 1, column 1: expected a number, found null",air\r\n'
 )
 PROBLEM = "line 1, column 1: there is no dataset 'fuels'"
 

@@ -53,7 +53,7 @@ REPEATED = Transformer(
 )
 """Makes ten times as much of its input, so that a small one gives several parts."""
 LINE = b"x" * 3000
-INPUT = b"text\n" + (LINE + b"\n") * ROWS + b"\xff\n"
+INPUT = b"text\n" + (LINE + b"\n") * ROWS + b"\x81\n"
 OUTPUT = b"tenfold\r\n" + (LINE * 10 + b"\r\n") * ROWS
 
 

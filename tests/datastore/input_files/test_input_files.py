@@ -1,0 +1,236 @@
+"""Inputs that are no CSV: compressed, in UTF-16, of Excel, or Parquet."""
+
+import datetime as dt
+import gzip
+import io
+import zipfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import duckdb
+import pytest
+from openpyxl import Workbook
+
+from penstock.datastore.executions.files import input_key, output_key, table_key
+from penstock.datastore.input_files import excel
+from penstock.datastore.input_files.excel import read_sheet
+from penstock.datastore.kept_rows.engine import RowsEngine
+from penstock.datastore.records import Pipeline
+from penstock.datastore.store import Store
+from penstock.transform.problems import InputRefused
+from tests.datastore.executions.sample_executions import ANN, finished_execution, read_content
+from tests.datastore.kept_rows.plants import read_kwh, read_rows
+from tests.support.consistency_check import faults
+from tests.support.sample_resources import on_sqlite
+
+TEXT = "plant,kwh\nMühle,1.5\nB,x\nC,3\n"
+
+
+def excel_file(*rows: tuple[object, ...], title: str = "Data") -> bytes:
+    book = Workbook()
+    sheet = book.active
+    assert sheet is not None
+    sheet.title = title
+    for row in rows:
+        sheet.append(row)
+    hidden = book.create_sheet("Hidden", 0)
+    hidden.sheet_state = "hidden"
+    file = io.BytesIO()
+    book.save(file)
+    return file.getvalue()
+
+
+def parquet_file(sql: str) -> bytes:
+    engine = RowsEngine()
+    path = engine.folder / "made.parquet"
+    duckdb.connect().execute(f"COPY ({sql}) TO '{path}' (FORMAT parquet)")
+    return path.read_bytes()
+
+
+EXCEL = excel_file(("plant", "kwh"), ("Mühle", 1.5), ("B", "x"), ("C", 3))
+PARQUET = "SELECT * FROM (VALUES ('Mühle', '1.5'), ('B', 'x'), ('C', '3')) t(plant, kwh)"
+
+
+@pytest.mark.parametrize(
+    ("make", "read_as"),
+    [
+        (lambda: gzip.compress(TEXT.encode()), "gzip, UTF-8, separated by commas"),
+        (lambda: gzip.compress(TEXT.encode("cp1252")), "gzip, Windows-1252, separated by commas"),
+        (lambda: gzip.compress(TEXT.encode("utf-16")), "gzip, UTF-16, separated by commas"),
+        (lambda: TEXT.replace(",", ";").encode("utf-16"), "UTF-16, separated by semicolons"),
+        (lambda: TEXT.replace(",", "\t").encode("utf-16-le"), "UTF-16, separated by tabs"),
+        (lambda: b"\xfe\xff" + TEXT.encode("utf-16-be"), "UTF-16, separated by commas"),
+        (lambda: EXCEL, "Excel, the sheet 'Data'"),
+        (lambda: parquet_file(PARQUET), "Parquet"),
+    ],
+    ids=["gzip", "gzip 1252", "gzip 16", "UTF-16", "UTF-16 LE", "UTF-16 BE", "Excel", "Parquet"],
+)
+@on_sqlite
+async def test_a_file_of_another_kind_gives_the_rows_that_its_csv_gives(
+    store: Store, pipeline: Pipeline, make: Callable[[], bytes], read_as: str
+) -> None:
+    data = make()
+    over = await finished_execution(store, pipeline, data)
+    assert (over.state, over.message) == ("success", None)
+    assert (over.succeeded, over.failed, over.read_as) == (2, 1, read_as)
+    assert await read_kwh(store, pipeline) == {"Mühle": "1.5", "C": "3"}
+    assert await read_content(store.files, input_key(over)) == data
+    assert over.bytes_read == over.table_bytes
+    row = next(row for row in await read_rows(store, pipeline) if row.key == ("C",))
+    explained = await store.open_session(ANN).executions.explaining.one(row)
+    assert (explained.input.number, explained.input.entries) == (3, {"plant": "C", "kwh": "3"})
+    assert await faults(store.table) == []
+
+
+async def test_both_stores_keep_and_count_what_was_made_of_an_input(
+    store: Store, pipeline: Pipeline
+) -> None:
+    over = await finished_execution(store, pipeline, EXCEL)
+    table = await read_content(store.files, table_key(over))
+    assert table == "plant,kwh\r\nMühle,1.5\r\nB,x\r\nC,3\r\n".encode()
+    assert over.counted_bytes == len(EXCEL) + len(table) + (over.result_bytes or 0)
+    assert await faults(store.table) == []
+
+
+def archive(**parts: bytes) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as written:
+        for name, content in parts.items():
+            written.writestr(name, content)
+    return file.getvalue()
+
+
+def with_sheet(xml: bytes) -> bytes:
+    """An Excel file with another sheet's XML."""
+    file = io.BytesIO()
+    with (
+        zipfile.ZipFile(io.BytesIO(EXCEL)) as read,
+        zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as written,
+    ):
+        for one in read.infolist():
+            is_sheet = one.filename.startswith("xl/worksheets/sheet")
+            written.writestr(one.filename, xml if is_sheet else read.read(one))
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (gzip.compress(TEXT.encode())[:-9], "it is no whole gzip file"),
+        (gzip.compress(EXCEL), "it is Excel in gzip; send it without gzip"),
+        (gzip.compress(gzip.compress(b"a")), "it is gzip in gzip"),
+        (EXCEL[:-60], "it is no whole Excel file"),
+        (archive(a=b"1"), "it is no whole Excel file"),
+        (b"PAR1 and nothing", "it is no whole Parquet file"),
+        (b"\xd0\xcf\x11\xe0 old", "it is of an old Excel"),
+        (with_sheet(b"<worksheet><sheetData><row>"), "it is no whole Excel file"),
+    ],
+    ids=["cut", "excel", "twice", "cut excel", "zip", "parquet", "xls", "sheet"],
+)
+@on_sqlite
+async def test_a_file_that_cannot_be_read_fails_and_says_why(
+    store: Store, pipeline: Pipeline, data: bytes, words: str
+) -> None:
+    over = await finished_execution(store, pipeline, data)
+    assert (over.state, over.code, over.rows) == ("failed", "UNREADABLE_FILE", 0)
+    assert words in str(over.message)
+    assert await read_content(store.files, table_key(over)) is None
+    assert await read_content(store.files, output_key(over)) is None
+    assert await read_kwh(store, pipeline) == {}
+
+
+@pytest.mark.parametrize("data", [b"\xff\xfea\0\n", b"\xff\xfe\0\0a\0\0\0"], ids=["half", "UTF-32"])
+@on_sqlite
+async def test_wide_text_that_is_no_utf16_fails(
+    store: Store, pipeline: Pipeline, data: bytes
+) -> None:
+    over = await finished_execution(store, pipeline, data)
+    assert (over.state, over.code) == ("failed", "INVALID_ENCODING")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: gzip.compress(b"plant,kwh\n" + b"a,1\n" * 5_000_000),
+        lambda: parquet_file("SELECT 'a' AS plant, 1 AS kwh FROM range(5000000)"),
+    ],
+    ids=["gzip", "Parquet"],
+)
+@on_sqlite
+async def test_a_small_file_that_unpacks_to_more_than_an_upload_fails(
+    store: Store, pipeline: Pipeline, make: Callable[[], bytes]
+) -> None:
+    data = make()
+    most = 1024 * 1024
+    assert len(data) < most
+    narrow = replace(store, execution_rules=replace(store.execution_rules, max_bytes=most))
+    over = await finished_execution(narrow, pipeline, data)
+    assert (over.state, over.code) == ("failed", "INPUT_TOO_LARGE")
+    assert await read_content(store.files, table_key(over)) is None
+
+
+def write(path: Path, data: bytes) -> Path:
+    path.write_bytes(data)
+    return path
+
+
+def sheet_text(path: Path) -> str:
+    return b"".join(read_sheet(path)[1]).decode()
+
+
+def test_cells_are_plain_numbers_iso_times_and_lower_case_booleans(tmp_path: Path) -> None:
+    cells = (
+        0.1 + 0.2,
+        1e-7,
+        12345678901234567890,
+        True,
+        dt.datetime(2026, 1, 31),
+        dt.datetime(2026, 1, 31, 10, 30),
+        None,
+        'a "b"',
+    )
+    data = excel_file(("a", "b", "c", "d", "e", "f", "g", "h"), cells, ("x",), (), ("y",))
+    assert sheet_text(write(tmp_path / "a.xlsx", data)) == (
+        "a,b,c,d,e,f,g,h\r\n"
+        "0.3,0.0000001,12345678901234570000,true,2026-01-31,"
+        '2026-01-31T10:30:00,,"a ""b"""\r\n'
+        "x,,,,,,,\r\n\r\ny,,,,,,,\r\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "xml",
+    [
+        b"<worksheet><sheetData><row>" + b"<c/>" * 2_000 + b"</row></sheetData></worksheet>",
+        b"<worksheet><sheetData>" + b"<row/>" * 200 + b"</sheetData></worksheet>",
+        b"<a>" * 100 + b"</a>" * 100,
+        b"<!DOCTYPE worksheet><worksheet/>",
+    ],
+    ids=["long row", "many rows", "deep", "declaration"],
+)
+def test_a_sheet_that_would_take_memory_is_refused(
+    tmp_path: Path, xml: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(excel, "ROW_BYTES", 1_000)
+    monkeypatch.setattr(excel, "MOST_ROWS", 100)
+    with pytest.raises(InputRefused, match="it is no whole Excel file"):
+        read_sheet(write(tmp_path / "a.xlsx", with_sheet(xml)))
+
+
+def test_a_gap_of_rows_is_no_endless_sheet(tmp_path: Path) -> None:
+    xml = (
+        b'<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>'
+        b'<row r="1"><c t="inlineStr"><is><t>a</t></is></c></row><row r="99999999999"/>'
+        b"</sheetData></worksheet>"
+    )
+    with pytest.raises(InputRefused, match="more than 1048576 rows"):
+        sheet_text(write(tmp_path / "a.xlsx", with_sheet(xml)))
+
+
+def test_a_part_that_is_held_in_memory_is_bounded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(excel, "PART_BYTES", 100)
+    with pytest.raises(InputRefused, match="has more than 100 bytes"):
+        read_sheet(write(tmp_path / "a.xlsx", EXCEL))
