@@ -414,7 +414,7 @@ class Store:
             worker,
             self.dataset_cache,
             engine,
-            rows_engine=self.part_files.engine,
+            part_files=self.part_files,
         )
 
     @property

@@ -6,7 +6,7 @@ ago.
 
 import asyncio
 from asyncio import AbstractEventLoop, Future, get_running_loop
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -17,47 +17,66 @@ T = TypeVar("T")
 
 
 class _ThreadTurns:
-    """The turns at the threads: a free one goes to the caller whose last turn is longest ago."""
+    """The turns at the threads: a free one goes to the caller whose last turn is longest ago.
 
-    __slots__ = ("_free", "_waiting")
+    No caller has more than `most_of_one` turns at the same time.
+    """
 
-    def __init__(self, count: int) -> None:
+    __slots__ = ("_free", "_held", "_most_of_one", "_waiting")
+
+    def __init__(self, count: int, most_of_one: int) -> None:
         self._free = count
+        self._most_of_one = most_of_one
+        self._held: Counter[str] = Counter()
         self._waiting: dict[str, deque[Future[None]]] = {}
 
     async def enter(self, caller: str) -> None:
         """Wait for a turn of the caller, and take it; `leave` must follow."""
-        if self._free and not self._waiting:
-            self._free -= 1
-            return
         place: Future[None] = get_running_loop().create_future()
         self._waiting.setdefault(caller, deque()).append(place)
+        self._give_turns()
         try:
             await place
         except asyncio.CancelledError:
             if not place.cancelled():
-                self.leave()
+                self.leave(caller)
             raise
 
-    def leave(self) -> None:
-        """Give a turn back, to somebody who waits for one if anybody does."""
-        while self._waiting:
-            caller = next(iter(self._waiting))
+    def leave(self, caller: str) -> None:
+        """Give a turn of the caller back, to somebody who waits for one if anybody does."""
+        self._free += 1
+        self._held[caller] -= 1
+        if not self._held[caller]:
+            del self._held[caller]
+        self._give_turns()
+
+    def _give_turns(self) -> None:
+        while self._free:
+            caller = next(filter(self._may_have_more, self._waiting), None)
+            if caller is None:
+                return
             places = self._waiting.pop(caller)
             place = places.popleft()
             if places:
                 self._waiting[caller] = places
             if not place.done():
                 place.set_result(None)
-                return
-        self._free += 1
+                self._free -= 1
+                self._held[caller] += 1
+
+    def _may_have_more(self, caller: str) -> bool:
+        return self._held[caller] < self._most_of_one
 
 
 class TurnThreads:
-    """So many threads, which do the work of all loops of this process."""
+    """So many threads, which do the work of all loops of this process.
 
-    def __init__(self, name: str, count: int) -> None:
+    Work of one user is done by `most_of_one` of them at the same time, or by all.
+    """
+
+    def __init__(self, name: str, count: int, most_of_one: int | None = None) -> None:
         self._count = count
+        self._most_of_one = most_of_one or count
         self._threads = ThreadPoolExecutor(count, name)
         self._turns: WeakKeyDictionary[AbstractEventLoop, _ThreadTurns] = WeakKeyDictionary()
 
@@ -69,13 +88,13 @@ class TurnThreads:
         loop = get_running_loop()
         turns = self._turns.get(loop)
         if turns is None:
-            turns = self._turns[loop] = _ThreadTurns(self._count)
+            turns = self._turns[loop] = _ThreadTurns(self._count, self._most_of_one)
         await turns.enter(user)
         running = self._threads.submit(work)
 
         def end_turn(_: object) -> None:
             with suppress(RuntimeError):  # the loop is closed
-                loop.call_soon_threadsafe(turns.leave)
+                loop.call_soon_threadsafe(turns.leave, user)
 
         running.add_done_callback(end_turn)
         return await asyncio.wrap_future(running)

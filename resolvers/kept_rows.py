@@ -52,7 +52,7 @@ async def load_row(context: Context, key: str) -> KeptRow:
     if not separator:
         raise NotFound("There is no row with this id.", ("id",))
     await context.loaders.of(PIPELINE).latest(pipeline)
-    versions = await context.loaders.row_versions.load((pipeline, digest))
-    if not versions or versions[0].withdrawn:
+    row = await context.loaders.standing_rows.load((pipeline, digest))
+    if row is None:
         raise NotFound("There is no row with this id.", ("id",))
-    return versions[0]
+    return row

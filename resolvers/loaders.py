@@ -208,6 +208,10 @@ class Loaders:
         return loader("row_versions", self._session.watch, self._session.kept_rows.many_versions)
 
     @cached_property
+    def standing_rows(self) -> "DataLoader[tuple[str, str], KeptRow | None]":
+        return loader("standing_rows", self._session.watch, self._session.kept_rows.many_standing)
+
+    @cached_property
     def runs(self) -> "DataLoader[RunName, Run]":
         return loader("runs", self._session.watch, self._session.runs.many, _run_key)
 

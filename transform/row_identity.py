@@ -11,23 +11,48 @@ from penstock.transform.problems import MAX_MESSAGE, TransformCode, TransformPro
 MAX_KEY_VALUE: Final = 256
 """Characters of one value of a key."""
 
-TIMES: Final = range(-62_135_596_800_000, 253_402_300_800_000)
-"""The years 1 to 9999, in epoch milliseconds."""
+TIMES: Final = range(-62_104_060_800_000, 253_339_228_800_000)
+"""The years 2 to 9997, in epoch milliseconds: in every zone they lie in the calendar's years."""
 
 _is_whole: Final = re.compile(r"-?[0-9]{1,15}").fullmatch
+
+
+class RowReach(msgspec.Struct, frozen=True):
+    """The groups whose rows the creator of an execution may write.
+
+    `owner` says it of the group of the pipeline and of those below it, `below` of groups below that
+    for which it is different, and of those below them.
+    """
+
+    owner: bool = True
+    below: dict[str, bool] = {}
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all groups that rows may have are within reach."""
+        return self.owner and all(self.below.values())
+
+    def includes(self, group: str) -> bool:
+        """Whether rows of the group may be written: the nearest group that is named says it."""
+        while group:
+            if group in self.below:
+                return self.below[group]
+            group = group.rpartition("/")[0]
+        return self.owner
 
 
 class RowIdentity(msgspec.Struct, frozen=True):
     """The positions of the outputs that make the key, the time and the group of a row.
 
     Without a position a row has no time, or belongs to the `owner`, the group of the pipeline; no
-    row may belong to a group that is not the owner or below it.
+    row may belong to a group that is not the owner or below it, or not within reach.
     """
 
     key: tuple[int, ...]
     time: int | None
     group: int | None
     owner: str
+    reach: RowReach = RowReach()
 
 
 class IdentityCheck:
@@ -37,7 +62,7 @@ class IdentityCheck:
     a text that is no path.
     """
 
-    __slots__ = ("_below", "_identity", "_names", "_parse_group")
+    __slots__ = ("_below", "_identity", "_is_whole", "_names", "_parse_group")
 
     def __init__(
         self, identity: RowIdentity, names: Sequence[str], parse_group: Callable[[str], str]
@@ -46,6 +71,7 @@ class IdentityCheck:
         self._names = names
         self._parse_group = parse_group
         self._below = identity.owner.rstrip("/") + "/"
+        self._is_whole = identity.reach.is_whole
 
     def problem_of(self, row: int, cells: list[str]) -> TransformProblem | None:
         """The reason why a row of output cells cannot be kept; None if it can."""
@@ -62,7 +88,7 @@ class IdentityCheck:
         place = self._identity.time
         if place is None or (_is_whole(cells[place]) and int(cells[place]) in TIMES):
             return None
-        message = "a row that is kept needs a time in the years 1 to 9999, of whole milliseconds"
+        message = "a row that is kept needs a time in the years 2 to 9997, of whole milliseconds"
         return self._problem(row, place, TransformCode.ROW_WITHOUT_TIME, message)
 
     def _group_problem(self, row: int, cells: list[str]) -> TransformProblem | None:
@@ -75,6 +101,9 @@ class IdentityCheck:
             return self._problem(row, place, TransformCode.GROUP_OUT_OF_REACH, str(error))
         if group != self._identity.owner and not group.startswith(self._below):
             message = f"the group of a row is {self._identity.owner} or below it, not {group}"
+            return self._problem(row, place, TransformCode.GROUP_OUT_OF_REACH, message)
+        if not (self._is_whole or self._identity.reach.includes(group)):
+            message = f"the creator of the execution is no contributor at {group}"
             return self._problem(row, place, TransformCode.GROUP_OUT_OF_REACH, message)
         cells[place] = group
         return None

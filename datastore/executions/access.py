@@ -1,12 +1,16 @@
-"""The permissions to run a pipeline, and to control or claim an execution."""
+"""The permissions to run a pipeline, to keep its rows, and to control or claim an execution."""
+
+from msgspec.structs import replace
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import NotPermitted
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.records import Calculation, Pipeline, ReferenceDataset
-from penstock.datastore.roles import Caller, Role, covers
+from penstock.datastore.roles import ROOT, Caller, Role, covers
 from penstock.datastore.table.items import load, read_rows
 from penstock.datastore.table.layout import CALCULATION, REFERENCE_DATASET, KindDefinition
+from penstock.transform.plan import TransformPlan
+from penstock.transform.row_identity import RowReach
 
 RUN_ROLE = Role.CONTRIBUTOR
 
@@ -35,6 +39,27 @@ def require_control(caller: Caller, pipeline: Pipeline, execution: Execution) ->
         raise NotPermitted(f"This needs the role CONTRIBUTOR at {pipeline.owner}.")
 
 
+def limit_rows(plan: TransformPlan, pipeline: Pipeline, caller: Caller) -> TransformPlan:
+    """Keep a plan's rows within the groups at which the caller is a contributor.
+
+    Raises NotPermitted if all rows would belong to a group at which the caller is none.
+    """
+    if plan.rows is None:
+        return plan
+    owner = pipeline.owner
+    reach = RowReach(
+        caller.has_role(RUN_ROLE, owner),
+        {
+            group: role >= RUN_ROLE
+            for group, role in sorted(caller.roles.items())
+            if group != owner and covers(owner, group)
+        },
+    )
+    if plan.rows.group is None and not reach.owner:
+        raise NotPermitted(f"This needs the role CONTRIBUTOR at {owner}, which keeps the rows.")
+    return replace(plan, rows=replace(plan.rows, reach=reach))
+
+
 async def require_full_view(access: Access, execution: Execution) -> None:
     """Refuse a caller who does not see every calculation and dataset that was pinned.
 
@@ -48,5 +73,8 @@ async def require_full_view(access: Access, execution: Execution) -> None:
         ids = {pin.id for pin in execution.pins if pin.kind == kind.letter}
         keys = {kind.latest.key(id=id): id for id in ids}
         rows = await read_rows(access.table, keys, consistent=True)
-        if not all(access.sees(load(kind.record, row, id=keys[key])) for key, row in rows.items()):
+        seen = (access.sees(load(kind.record, row, id=keys[key])) for key, row in rows.items())
+        # Nothing says any more who saw what was deleted: only those see it who see everything.
+        is_whole = len(rows) == len(keys) or access.caller.has_role(Role.READER, ROOT)
+        if not (is_whole and all(seen)):
             raise NotPermitted("It reaches what you do not see; only workers of the server run it.")

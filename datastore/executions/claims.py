@@ -13,7 +13,6 @@ from typing import Final, NamedTuple
 import msgspec
 
 from penstock.datastore.clock import Clock, iso_timestamp
-from penstock.datastore.errors import Unavailable
 from penstock.datastore.executions.queue import due_executions, sample_queue
 from penstock.datastore.executions.reading import find_execution
 from penstock.datastore.executions.records import (
@@ -35,7 +34,7 @@ from penstock.datastore.executions.rows import (
 )
 from penstock.datastore.kept_rows.part_list import RowsMoved, add_part, read_head
 from penstock.datastore.kept_rows.records import RowsPart
-from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
+from penstock.datastore.table.commit import StaleRead, Write, commit
 from penstock.datastore.table.layout import EXECUTION_RESULT
 from penstock.datastore.table.port import (
     AllOf,
@@ -172,22 +171,23 @@ class Claims:
         except ConditionFailed as failed:
             raise _claim_lost_error(failed.failed[0].item) from None
 
-    async def end(self, claimed: Execution, ended: Execution, part: RowsPart | None = None) -> None:
+    async def end(
+        self,
+        claimed: Execution,
+        ended: Execution,
+        part: RowsPart | None = None,
+        checked_commits: int | None = None,
+    ) -> None:
         """Write the final state of the execution, and add its part of kept rows.
 
-        Raises ClaimLost.
+        Raises ClaimLost, and RowsMoved if another part comes first, or came after the commits
+        among which the part was checked.
         """
-        async for _ in Attempts():
-            try:
-                return await self._write_end(claimed, ended, part)
-            except RowsMoved:
-                continue
-        raise Unavailable("The rows of the pipeline are being written by many at once.")
-
-    async def _write_end(self, claimed: Execution, ended: Execution, part: RowsPart | None) -> None:
         added: Sequence[Write] = ()
         if part is not None:
             head = await read_head(self.table, ended.pipeline_id)
+            if checked_commits not in (None, head.commits):
+                raise RowsMoved
             part, added = add_part(ended.pipeline_id, head, part)
             ended = msgspec.structs.replace(ended, rows_commit=part.commit, due=NEVER)
         event_kinds: Mapping[ExecutionState, EventKind] = {

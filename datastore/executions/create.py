@@ -19,7 +19,7 @@ from penstock.datastore.errors import (
     QuotaExceeded,
     Unavailable,
 )
-from penstock.datastore.executions.access import require_run
+from penstock.datastore.executions.access import limit_rows, require_run
 from penstock.datastore.executions.listed_rows import (
     change_writes,
     epoch_milliseconds,
@@ -143,7 +143,8 @@ class CreateExecutions:
             try:
                 reached = await pin_plan(self.access, pipeline)
                 execution = self._new_execution(id, pipeline, wanted, reached.pins, upload_until)
-                await self._commit(pipeline, execution, reached.plan, wanted, idempotency_key)
+                plan = limit_rows(reached.plan, pipeline, self.access.caller)
+                await self._commit(pipeline, execution, plan, wanted, idempotency_key)
             except StaleRead:
                 continue
             except idempotency.RepeatedCall as earlier:

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from penstock.datastore.clock import Clock
 from penstock.datastore.datasets.table_cache import DatasetTables
+from penstock.datastore.errors import Unavailable
 from penstock.datastore.executions.claims import Claims, with_counts, with_end_state
 from penstock.datastore.executions.files import (
     GrowingFile,
@@ -35,14 +36,19 @@ from penstock.datastore.executions.records import (
 from penstock.datastore.executions.row_engine import RowEngine, RowTask
 from penstock.datastore.input_files.convert import ConvertedInput, InputConversion
 from penstock.datastore.kept_rows.engine import RowsEngine
+from penstock.datastore.kept_rows.part_files import PartFiles
+from penstock.datastore.kept_rows.part_list import RowsMoved
 from penstock.datastore.kept_rows.records import RowsPart
+from penstock.datastore.kept_rows.replaced_rows import ReplacedRows
 from penstock.datastore.kept_rows.write_part import PartWriter, RowsOrigin
 from penstock.datastore.objects.port import Files, Stat
+from penstock.datastore.table.commit import Attempts
 from penstock.datastore.table.layout import EXECUTION_RESULT
 from penstock.datastore.table.port import Table
 from penstock.transform.outcome import RowCounts, TransformEnding
 from penstock.transform.plan import TransformPlan
 from penstock.transform.problems import InputRefused, TransformCode, TransformProblem
+from penstock.transform.row_identity import RowIdentity
 
 
 def work_digest(execution: Execution, plan: TransformPlan, content: Stat) -> str:
@@ -75,13 +81,17 @@ async def find_earlier_result(table: Table, files: Files, execution: Execution) 
 
 
 class _EndFacts(NamedTuple):
-    """The facts about an end: the digest of the work, the reason, and the part of kept rows."""
+    """The facts about an end: the digest of the work, the reason, and the part of kept rows.
+
+    `checked_commits` are the commits of rows among which the part may replace what it replaces.
+    """
 
     digest: str | None = None
     code: str | None = None
     message: str | None = None
     copied_from: str | None = None
     part: RowsPart | None = None
+    checked_commits: int | None = None
 
 
 @dataclass(slots=True)
@@ -99,7 +109,7 @@ class ExecutionRunner:
     dataset_cache: DatasetTables
     engine: RowEngine
     execution: Execution
-    rows_engine: RowsEngine = field(default_factory=RowsEngine)
+    part_files: PartFiles = field(default_factory=lambda: PartFiles(RowsEngine()))
     counts: RowCounts = field(default_factory=RowCounts)
     result_bytes: int | None = None
     read_as: str | None = None
@@ -212,14 +222,32 @@ class ExecutionRunner:
         one = self.execution
         name = f"{one.id}-{one.fence}"
         origin = RowsOrigin(one.pipeline_id, one.id, one.pipeline_version, name)
-        writer = PartWriter(self.rows_engine, self.files, self.clock)
+        writer = PartWriter(self.part_files.engine, self.files, self.clock)
         try:
-            part = await writer.write_output(origin, plan, plan.rows, output_key(one))
+            part = await writer.write_output(
+                origin, plan, plan.rows, output_key(one), one.created_by
+            )
+            await self._add_part(plan.rows, part, digest)
         except InputRefused as refused:
             await self._fail(refused.problem.code, refused.problem.message)
-            return
-        self.result_bytes = (self.result_bytes or 0) + part.size
-        await self._end(ExecutionState.SUCCESS, _EndFacts(digest, part=part))
+
+    async def _add_part(self, identity: RowIdentity, part: RowsPart, digest: str) -> None:
+        """End in success with a part; raises InputRefused for rows that it may not replace."""
+        one, before = self.execution, self.result_bytes
+        replaced = ReplacedRows(self.table, self.files, self.part_files)
+        async for _ in Attempts():
+            try:
+                checked = await replaced.require_reach(
+                    one.pipeline_id, part, identity.reach, one.created_by
+                )
+                self.result_bytes = (before or 0) + part.size
+                facts = _EndFacts(digest, part=part, checked_commits=checked)
+                await self._end(ExecutionState.SUCCESS, facts)
+            except RowsMoved:
+                self.result_bytes = before
+            else:
+                return
+        raise Unavailable("The rows of the pipeline are being written by many at once.")
 
     @asynccontextmanager
     async def _open_files(self) -> AsyncIterator[tuple[GrowingFile, GrowingFile]]:
@@ -253,7 +281,7 @@ class ExecutionRunner:
         )
         if self.result_bytes is not None:
             final = replace(final, result_bytes=self.result_bytes)
-        await self._claims.end(self.execution, final, facts.part)
+        await self._claims.end(self.execution, final, facts.part, facts.checked_commits)
 
     @property
     def _claims(self) -> Claims:

@@ -26,6 +26,7 @@ from penstock.datastore.executions.row_engine import LOCAL_ENGINE, RowEngine
 from penstock.datastore.executions.run_one import ExecutionRunner
 from penstock.datastore.executions.turns import KeptPlace, claimable_in_turn
 from penstock.datastore.kept_rows.engine import RowsEngine
+from penstock.datastore.kept_rows.part_files import PartFiles
 from penstock.datastore.objects.port import Files
 from penstock.datastore.periodic import cancel_tasks, check_cancelled
 from penstock.datastore.table.port import Table
@@ -54,7 +55,7 @@ class ExecutionWorker:
     tables: DatasetTables
     engine: RowEngine = LOCAL_ENGINE
     kept: KeptPlace | None = None
-    rows_engine: RowsEngine = field(default_factory=RowsEngine)
+    part_files: PartFiles = field(default_factory=lambda: PartFiles(RowsEngine()))
 
     async def run_all(self) -> int:
         """Run executions until none is ready; return the number of executions it claimed."""
@@ -113,7 +114,7 @@ class ExecutionWorker:
             self.tables,
             self.engine,
             claimed,
-            self.rows_engine,
+            self.part_files,
         )
         running = asyncio.create_task(work.run())
         beating = asyncio.create_task(self._send_heartbeats(work))

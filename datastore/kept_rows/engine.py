@@ -7,10 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
+from time import thread_time
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeAlias, TypeVar
 from weakref import finalize
 
-from penstock.datastore.errors import LimitExceeded, Unavailable
+from penstock.datastore.access.work import FREE_WORK, WorkAccount, cpu_units
+from penstock.datastore.errors import IllegalState, LimitExceeded, Unavailable
+from penstock.datastore.turn_threads import TurnThreads
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -22,9 +25,12 @@ MEMORY_BYTES: Final = 384_000_000
 """Bytes that one query may hold; the rest it writes to the disk."""
 
 SPILLED: Final = "8GB"
-THREADS: Final = 2
-PLACES: Final = 2
-"""Queries at the same time."""
+
+_READERS: Final = TurnThreads("rows read", 2, most_of_one=1)
+"""One caller's queries leave a thread to others, however long they take."""
+
+_WRITERS: Final = TurnThreads("rows write", 2, most_of_one=1)
+"""The parts of executions are written in threads of their own: they may take minutes."""
 
 MISSING: Final = "This server keeps no rows: install it with the extra `results`."
 
@@ -34,15 +40,28 @@ def is_installed() -> bool:
     return importlib.util.find_spec("duckdb") is not None
 
 
+class QueryPayer(NamedTuple):
+    """The user whose turn a query takes, the account that pays, and the units it paid before."""
+
+    user: str = ""
+    work: WorkAccount = FREE_WORK
+    prepaid: int = 0
+
+    def pay(self, seconds: float) -> None:
+        """Pay for the processor time of a query beyond what was paid before."""
+        self.work.owe(max(0, cpu_units(seconds) - self.prepaid))
+
+
 @dataclass(slots=True, eq=False, weakref_slot=True)
 class RowsEngine:
-    """Runs queries over files below a folder of its own, each with a connection of its own.
+    """Runs queries over files below a folder of its own.
 
-    A query reads and writes no other files, and loads nothing.
+    A query reads and writes no other files, and loads nothing. Each has a connection of its own, to
+    a database in memory that no other query uses at the same time.
     """
 
     _folder: Path | None = None
-    _places: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(PLACES))
+    _databases: list[Connection] = field(default_factory=list)
 
     @property
     def folder(self) -> Path:
@@ -52,28 +71,95 @@ class RowsEngine:
             finalize(self, rmtree, self._folder, ignore_errors=True)
         return self._folder
 
-    async def run(self, work: Callable[[Connection], T]) -> T:
-        """Do work with a connection in a thread, and return its result.
+    async def read(self, work: Callable[[Connection], T], payer: QueryPayer) -> T:
+        """Do work with a connection in a thread at the user's turn, and return its result.
 
-        Raises Unavailable where the engine is not installed, and LimitExceeded for what takes more
-        memory than there is. A caller who is cancelled interrupts the query.
+        The payer owes the processor time of the thread, also of a query that is interrupted because
+        its caller is cancelled. Raises Unavailable where the engine is not installed, LimitExceeded
+        for what takes more memory than there is, and IllegalState for files that it cannot read.
         """
+        return await self._run(work, payer, _READERS)
+
+    async def write(self, work: Callable[[Connection], T], user: str) -> T:
+        """Do work like `read`, in a thread for the server's own work for a user."""
+        return await self._run(work, QueryPayer(user), _WRITERS)
+
+    async def _run(
+        self, work: Callable[[Connection], T], payer: QueryPayer, threads: TurnThreads
+    ) -> T:
         if not is_installed():
             raise Unavailable(MISSING)
-        async with self._places:
-            connection = await asyncio.to_thread(_open_connection, self.folder)
-            running = asyncio.ensure_future(asyncio.to_thread(_run_bounded, work, connection))
+        query = _Query(work, self.folder, self._databases)
+        running = asyncio.ensure_future(threads.run(query.run, payer.user))
+        try:
+            return await asyncio.shield(running)
+        except asyncio.CancelledError:
+            query.interrupt()
+            if not query.has_begun:
+                running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+            raise
+        finally:
+            payer.pay(query.seconds)
+
+
+class _Query(Generic[T]):
+    """Work with a connection, which its thread opens and closes; `seconds` is its processor time.
+
+    The thread of the query is the only one that works on it.
+    """
+
+    def __init__(
+        self, work: Callable[[Connection], T], folder: Path, databases: list[Connection]
+    ) -> None:
+        self._work = work
+        self._folder = folder
+        self._databases = databases
+        self._connection: Connection | None = None
+        self._is_interrupted = False
+        self.has_begun = False
+        self.seconds = 0.0
+
+    def interrupt(self) -> None:
+        """End the query soon; from any thread."""
+        self._is_interrupted = True
+        connection = self._connection
+        if connection is not None:
+            connection.interrupt()
+
+    def run(self) -> T:
+        self.has_begun = True
+        began = thread_time()
+        try:
+            database = self._databases.pop() if self._databases else open_database(self._folder)
+            self._connection = database.cursor()
             try:
-                return await asyncio.shield(running)
-            except asyncio.CancelledError:
-                connection.interrupt()
-                await asyncio.wait([running])
-                raise
+                return self._run_bounded(self._connection)
             finally:
-                connection.close()
+                self._connection.close()
+                self._databases.append(database)
+        finally:
+            self.seconds = thread_time() - began
+
+    def _run_bounded(self, connection: Connection) -> T:
+        import duckdb  # noqa: PLC0415 - it comes with an extra
+
+        if self._is_interrupted:
+            raise Unavailable("The query was cancelled.")
+        try:
+            return self._work(connection)
+        except duckdb.OutOfMemoryException:
+            limit = "bytes of memory of a query over rows"
+            raise LimitExceeded(limit, MEMORY_BYTES, MEMORY_BYTES + 1) from None
+        except (duckdb.BinderException, duckdb.ConversionException, duckdb.OutOfRangeException):
+            raise IllegalState("These rows cannot be read so.", "UNREADABLE_ROWS") from None
 
 
-def _open_connection(folder: Path) -> Connection:
+def open_database(folder: Path) -> Connection:
+    """Open a database in memory that reads and writes files below a folder, and no others.
+
+    It has no threads but that of the query, whose processor time is so that of the query.
+    """
     import duckdb  # noqa: PLC0415 - it comes with an extra
 
     spill = folder / "spill"
@@ -81,7 +167,7 @@ def _open_connection(folder: Path) -> Connection:
         ":memory:",
         config={
             "memory_limit": f"{MEMORY_BYTES}B",
-            "threads": THREADS,
+            "threads": 1,
             "temp_directory": str(spill),
             "max_temp_directory_size": SPILLED,
             "autoinstall_known_extensions": False,
@@ -94,16 +180,6 @@ def _open_connection(folder: Path) -> Connection:
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
     return connection
-
-
-def _run_bounded(work: Callable[[Connection], T], connection: Connection) -> T:
-    import duckdb  # noqa: PLC0415 - it comes with an extra
-
-    try:
-        return work(connection)
-    except duckdb.OutOfMemoryException:
-        limit = "bytes of memory of a query over rows"
-        raise LimitExceeded(limit, MEMORY_BYTES, MEMORY_BYTES + 1) from None
 
 
 def quote_text(text: str) -> str:

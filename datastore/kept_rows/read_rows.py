@@ -1,10 +1,11 @@
 """Queries of single rows: a page of those that stand, and the versions of some of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, Final
 
+from penstock.datastore.errors import LimitExceeded
 from penstock.datastore.kept_rows.columns import EXECUTION, GROUP, KEY, ROW, TIME, VERSION
 from penstock.datastore.kept_rows.conditions import Condition, join_conditions
 from penstock.datastore.kept_rows.engine import Connection, quote_name
@@ -21,6 +22,10 @@ from penstock.datastore.table.pages import Window
 
 MAX_VERSIONS: Final = 200
 """The latest versions of a row that can be listed."""
+
+FETCHED_ROWS: Final = 20
+MAX_CHARACTERS: Final = 32 * 1024 * 1024
+"""Characters of the rows that one query returns; an answer may have half as many bytes."""
 
 _SYSTEM: Final = (KEY, ROW, TIME, GROUP, EXECUTION, VERSION, COMMIT, WITHDRAWN)
 
@@ -66,6 +71,18 @@ def select_versions(
     return _read(connection, selection, sql, where.values)
 
 
+def select_standing(
+    connection: Connection, selection: RowSelection, digests: Sequence[str]
+) -> list[KeptRow]:
+    """Select the rows that stand with these hashes."""
+    snapshot = selection.snapshot
+    marks = ", ".join("?" for _ in digests)
+    chosen = Condition(f"{KEY} IN ({marks})", tuple(digests))
+    where = join_conditions([chosen, *selection.conditions])
+    sql = f"SELECT {_columns(snapshot)} FROM {snapshot.latest()} WHERE {where.sql}"
+    return _read(connection, selection, sql, where.values)
+
+
 def _columns(snapshot: Snapshot) -> str:
     return ", ".join([*_SYSTEM, *map(quote_name, snapshot.types)])
 
@@ -77,8 +94,22 @@ def _read(
     parts = {one.commit: one for one in snapshot.parts}
     made_by: dict[str | None, RowsPart] = {one.execution: one for one in snapshot.parts}
     names = list(snapshot.types)
-    rows = connection.execute(sql, list(values)).fetchall()
-    return [_row_of(selection.pipeline, names, parts[row[6]], made_by, row) for row in rows]
+    connection.execute(sql, list(values))
+    return [
+        _row_of(selection.pipeline, names, parts[row[6]], made_by, row)
+        for row in _fetch_bounded(connection)
+    ]
+
+
+def _fetch_bounded(connection: Connection) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of a query; raises LimitExceeded for more text than any answer holds."""
+    size = 0
+    while rows := connection.fetchmany(FETCHED_ROWS):
+        for row in rows:
+            size += sum(len(cell) for cell in row if isinstance(cell, str))
+            yield row
+        if size > MAX_CHARACTERS:
+            raise LimitExceeded("characters of the rows of a page", MAX_CHARACTERS, size)
 
 
 def _row_of(

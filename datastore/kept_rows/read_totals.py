@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
+from functools import cache
+from importlib import resources
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
@@ -27,6 +29,12 @@ from penstock.datastore.roles import ROOT, GroupPath
 
 MAX_MEASURES: Final = 20
 MAX_BY: Final = 5
+
+
+@cache
+def time_zones() -> frozenset[str]:
+    """The names of time zones that the engine knows: a machine may have more, such as its own."""
+    return frozenset(resources.files("tzdata").joinpath("zones").read_text().split())
 
 
 class Every(StrEnum):

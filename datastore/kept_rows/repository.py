@@ -1,22 +1,20 @@
 """The kept rows of pipelines for one caller: pages, histories, totals and withdrawals."""
 
 from asyncio import Lock, gather
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
-from typing import Final, NamedTuple, TypeVar
+from typing import NamedTuple, TypeAlias
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.access.work import load_units
 from penstock.datastore.clock import iso_timestamp
-from penstock.datastore.errors import InvalidCursor, LimitExceeded, NotFound, Unavailable
+from penstock.datastore.errors import InvalidCursor, LimitExceeded
 from penstock.datastore.kept_rows.conditions import RowFilter, filter_conditions, scope_condition
-from penstock.datastore.kept_rows.engine import Connection
+from penstock.datastore.kept_rows.open_rows import open_rows
 from penstock.datastore.kept_rows.part_files import PartFiles
 from penstock.datastore.kept_rows.part_list import read_parts
-from penstock.datastore.kept_rows.read_rows import select_page, select_versions
+from penstock.datastore.kept_rows.read_rows import select_page, select_standing, select_versions
 from penstock.datastore.kept_rows.read_totals import (
     Total,
     TotalsRequest,
@@ -30,13 +28,8 @@ from penstock.datastore.kept_rows.snapshot import RowSelection, Snapshot
 from penstock.datastore.records import Pipeline
 from penstock.datastore.table.pages import Slice, Window
 
-T = TypeVar("T")
-
-QUERY_UNITS: Final = 100
-"""Units of a query besides those of the files: it takes a thread for some milliseconds."""
-
-PAID_SHARE: Final = 20
-"""Of so many bytes of files a query pays for one: an engine reads columns, not rows."""
+SelectByDigest: TypeAlias = Callable[..., list[KeptRow]]
+"""Selects rows by their hashes, of a connection, a `selection` and `digests`."""
 
 
 class RowPosition(NamedTuple):
@@ -87,10 +80,10 @@ class KeptRows:
         parts = await self._parts(pipeline.id, wanted.as_at, position)
         if not parts:
             return Slice((), more=False, reached=window.after)
-        async with self._open(parts) as snapshot:
-            selection = self._select(pipeline.id, snapshot, wanted)
+        async with open_rows(self.access, self.part_files, parts) as opened:
+            selection = self._select(pipeline.id, opened.snapshot, wanted)
             after = None if position is None else position.rest
-            rows = await self._run(
+            rows = await opened.run(
                 partial(select_page, selection=selection, after=after, window=window)
             )
         commit = parts[-1].commit
@@ -104,23 +97,36 @@ class KeptRows:
 
         The caller must see the pipelines. One query for each pipeline.
         """
+        return await self._many(keys, select_versions)
+
+    async def many_standing(self, keys: Sequence[tuple[str, str]]) -> list[KeptRow | None]:
+        """The rows that stand, by pipeline and hash; None where the caller sees none.
+
+        The caller must see the pipelines. One query for each pipeline.
+        """
+        return [next(iter(rows), None) for rows in await self._many(keys, select_standing)]
+
+    async def _many(
+        self, keys: Sequence[tuple[str, str]], select: SelectByDigest
+    ) -> list[list[KeptRow]]:
         digests: dict[str, list[str]] = {}
         for pipeline, digest in dict.fromkeys(keys):
             digests.setdefault(pipeline, []).append(digest)
-        found = await gather(*(self._versions(*each) for each in digests.items()))
+        found = await gather(*(self._by_digest(*each, select) for each in digests.items()))
         by_pipeline = dict(zip(digests, found, strict=True))
         return [by_pipeline[pipeline].get(digest, []) for pipeline, digest in keys]
 
-    async def _versions(self, pipeline: str, digests: Sequence[str]) -> dict[str, list[KeptRow]]:
+    async def _by_digest(
+        self, pipeline: str, digests: Sequence[str], select: SelectByDigest
+    ) -> dict[str, list[KeptRow]]:
         found: dict[str, list[KeptRow]] = {}
         parts = await self._parts(pipeline, None, None)
         if not parts:
             return found
-        async with self._open(parts) as snapshot:
+        async with open_rows(self.access, self.part_files, parts) as opened:
             seen = [scope_condition(self.access.caller)]
-            selection = RowSelection(pipeline, snapshot, seen)
-            select = partial(select_versions, selection=selection, digests=digests)
-            for row in await self._run(select):
+            selection = RowSelection(pipeline, opened.snapshot, seen)
+            for row in await opened.run(partial(select, selection=selection, digests=digests)):
                 found.setdefault(row.digest, []).append(row)
         return found
 
@@ -135,17 +141,17 @@ class KeptRows:
         parts = await self._parts(pipeline.id, wanted.as_at, position)
         if not parts:
             return Slice((), more=False, reached=window.after)
-        async with self._open(parts) as snapshot:
-            check_request(totals, snapshot)
-            selection = self._select(pipeline.id, snapshot, wanted)
+        async with open_rows(self.access, self.part_files, parts) as opened:
+            check_request(totals, opened.snapshot)
+            selection = self._select(pipeline.id, opened.snapshot, wanted)
             place = _total_place(position)
             if window.backward and position is None:
                 count = partial(count_totals, selection=selection, wanted=totals)
-                place = 1 + await self._run(count)
+                place = 1 + await opened.run(count)
             start = max(0, place - 1 - window.size) if window.backward else place
             limit = place - 1 - start if window.backward else window.size + 1
             select = partial(select_totals, selection=selection, wanted=totals)
-            found = await self._run(partial(select, offset=start, limit=limit))
+            found = await opened.run(partial(select, offset=start, limit=limit))
         commit = parts[-1].commit
         placed = tuple(
             (str(RowPosition(commit, str(start + n + 1))), total)
@@ -167,9 +173,9 @@ class KeptRows:
         parts = await self._parts(pipeline, wanted.as_at, None)
         if not any(one.least is not None for one in parts):
             return SnapshotTotals(None, ())
-        async with self._open(parts) as snapshot:
-            measures = readable_measures(totals.measures, snapshot)
-            selection = self._select(pipeline, snapshot, wanted)
+        async with open_rows(self.access, self.part_files, parts) as opened:
+            measures = readable_measures(totals.measures, opened.snapshot)
+            selection = self._select(pipeline, opened.snapshot, wanted)
             select = partial(
                 select_totals,
                 selection=selection,
@@ -177,7 +183,7 @@ class KeptRows:
                 offset=0,
                 limit=most + 1,
             )
-            found = await self._run(select)
+            found = await opened.run(select)
         if len(found) > most:
             raise LimitExceeded("totals of a pipeline in a series", most, len(found))
         return SnapshotTotals(parts[-1].at, found)
@@ -203,19 +209,6 @@ class KeptRows:
         if as_at is not None:
             found = [one for one in found if one.at <= iso_timestamp(as_at)]
         return found if position is None else found[: position.commit]
-
-    @asynccontextmanager
-    async def _open(self, parts: Sequence[RowsPart]) -> AsyncIterator[Snapshot]:
-        size = sum(one.size for one in parts)
-        self.access.work.spend_more(QUERY_UNITS + load_units(size // PAID_SHARE))
-        try:
-            async with self.part_files.open(self.access.files, parts) as paths:
-                yield Snapshot(parts, paths)
-        except NotFound as missing:
-            raise Unavailable("A file of the rows is gone.") from missing
-
-    async def _run(self, work: Callable[[Connection], T]) -> T:
-        return await self.part_files.engine.run(work)
 
 
 def _total_place(position: RowPosition | None) -> int:

@@ -12,6 +12,7 @@ from penstock.datastore.records import ValueType
 
 COMMIT: Final = "_commit"
 WITHDRAWN: Final = "_withdrawn"
+_FILE: Final = "_file"
 NUMBERS: Final = (ValueType.NUMBER, ValueType.TIMESTAMP)
 
 
@@ -40,15 +41,15 @@ class Snapshot(NamedTuple):
         Numbers whose output has another type in some part are missing there.
         """
         files = ", ".join(quote_text(str(path)) for path in self.paths)
+        read = f"read_parquet([{files}], union_by_name = true, filename = {quote_text(_FILE)})"
         places = ", ".join(
             f"({quote_text(str(path))}, {part.commit}, {part.kind is PartKind.WITHDRAWAL})"
             for part, path in zip(self.parts, self.paths, strict=True)
         )
         return (
-            f"(SELECT files.* EXCLUDE (filename), {COMMIT}, {WITHDRAWN} FROM "
-            f"read_parquet([{files}], union_by_name = true, filename = true) AS files "
-            f"JOIN (VALUES {places}) AS places(filename, {COMMIT}, {WITHDRAWN}) "
-            "ON files.filename = places.filename)"
+            f"(SELECT files.* EXCLUDE ({_FILE}), {COMMIT}, {WITHDRAWN} FROM {read} AS files "
+            f"JOIN (VALUES {places}) AS places({_FILE}, {COMMIT}, {WITHDRAWN}) "
+            f"ON files.{_FILE} = places.{_FILE})"
         )
 
     def latest(self) -> str:

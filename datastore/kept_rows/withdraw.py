@@ -18,14 +18,15 @@ from penstock.datastore.errors import (
 )
 from penstock.datastore.kept_rows.columns import EXECUTION, GROUP, KEY
 from penstock.datastore.kept_rows.conditions import Condition, join_conditions, scope_condition
-from penstock.datastore.kept_rows.engine import Connection
+from penstock.datastore.kept_rows.engine import Connection, QueryPayer
+from penstock.datastore.kept_rows.open_rows import open_rows
 from penstock.datastore.kept_rows.part_files import PartFiles
 from penstock.datastore.kept_rows.part_list import RowsMoved, add_part, read_head, read_parts
 from penstock.datastore.kept_rows.records import RowsPart
-from penstock.datastore.kept_rows.snapshot import COMMIT, WITHDRAWN, Snapshot
+from penstock.datastore.kept_rows.snapshot import COMMIT, WITHDRAWN
 from penstock.datastore.kept_rows.write_part import PartWriter, key_digest
 from penstock.datastore.records import Pipeline, State
-from penstock.datastore.roles import GroupPath, Role
+from penstock.datastore.roles import GroupPath, Role, covers
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
 from penstock.datastore.table.layout import PIPELINE
 from penstock.datastore.table.port import Check, Exists
@@ -33,6 +34,8 @@ from penstock.datastore.text import multiline_problem
 
 MAX_KEYS: Final = 100
 MAX_REASON: Final = 1000
+DIGEST_UNITS: Final = 10
+"""Units of making the hashes of keys."""
 
 
 CheckRows: TypeAlias = Callable[[Mapping[str, GroupPath]], None]
@@ -50,21 +53,22 @@ class WithdrawRows:
         """Withdraw the rows with these keys, all or none.
 
         Raises NotFound with the positions of keys without a row in the caller's sight, and
-        NotPermitted for a group at which the caller is no contributor.
+        NotPermitted for a group at which the caller is no contributor, before any row is read if
+        the caller is none at any group that rows may have.
         """
         if not keys:
             raise Invalid([FieldProblem(["keys"], "must not be empty")])
         if len(keys) > MAX_KEYS:
             raise LimitExceeded("keys of a withdrawal", MAX_KEYS, len(keys), ("keys",))
-        chosen = _keys_condition(keys)
+        self._require_some_role(pipeline)
+        digests = await self._digests(keys)
 
         def require_all(found: Mapping[str, GroupPath]) -> None:
             missing = [n for n, digest in enumerate(digests) if digest not in found]
             if missing:
                 raise NotFound.in_list("row", "keys", missing)
 
-        digests = await self._digests(keys)
-        return await self._withdraw(pipeline, chosen, reason, require_all)
+        return await self._withdraw(pipeline, _keys_condition(digests), reason, require_all)
 
     async def by_execution(self, pipeline: Pipeline, execution: str, reason: str) -> int:
         """Withdraw the rows that stand as an execution made them, all or none.
@@ -76,9 +80,16 @@ class WithdrawRows:
             if not found:
                 raise NotFound("No row stands as this execution made it.", ("executionId",))
 
+        self._require_some_role(pipeline)
         return await self._withdraw(
             pipeline, Condition(f"{EXECUTION} = ?", (execution,)), reason, require_some
         )
+
+    def _require_some_role(self, pipeline: Pipeline) -> None:
+        caller, owner = self.access.caller, pipeline.owner
+        below = [group for group in caller.roles if covers(owner, group)]
+        if not any(caller.has_role(Role.CONTRIBUTOR, group) for group in (owner, *below)):
+            raise NotPermitted(f"This needs the role CONTRIBUTOR at {owner} or below it.")
 
     async def _withdraw(
         self, pipeline: Pipeline, chosen: Condition, reason: str, check: CheckRows
@@ -127,15 +138,15 @@ class WithdrawRows:
     async def _write(
         self, pipeline: Pipeline, parts: Sequence[RowsPart], chosen: Condition, check: CheckRows
     ) -> RowsPart | None:
-        async with self.part_files.open(self.access.files, parts) as paths:
-            snapshot = Snapshot(parts, paths)
+        async with open_rows(self.access, self.part_files, parts) as opened:
+            snapshot = opened.snapshot
             visible = join_conditions([chosen, scope_condition(self.access.caller)])
 
             def select_groups(connection: Connection) -> dict[str, GroupPath]:
                 sql = f"SELECT {KEY}, {GROUP} FROM {snapshot.latest()} WHERE {visible.sql}"
                 return dict(connection.execute(sql, list(visible.values)).fetchall())
 
-            found = await self.part_files.engine.run(select_groups)
+            found = await opened.run(select_groups)
             check(found)
             for group in sorted(set(found.values())):
                 if not self.access.caller.has_role(Role.CONTRIBUTOR, group):
@@ -147,7 +158,8 @@ class WithdrawRows:
             )
             latest = next(one for one in reversed(parts))
             like = replace(latest, types=dict(snapshot.types))
-            return await writer.write_selection(pipeline.id, sql, visible.values, like)
+            user = self.access.caller.user_id
+            return await writer.write_selection(pipeline.id, sql, visible.values, like, user)
 
     async def _digests(self, keys: Sequence[Sequence[str]]) -> list[str]:
         def select(connection: Connection) -> list[str]:
@@ -158,10 +170,11 @@ class WithdrawRows:
                 found.append(str(row[0]) if row else "")
             return found
 
-        return await self.part_files.engine.run(select)
+        work = self.access.work
+        work.spend_more(DIGEST_UNITS)
+        payer = QueryPayer(self.access.caller.user_id, work, DIGEST_UNITS)
+        return await self.part_files.engine.read(select, payer)
 
 
-def _keys_condition(keys: Sequence[Sequence[str]]) -> Condition:
-    digests = [key_digest(", ".join("?" for _ in key) or "''") for key in keys]
-    values = tuple(value for key in keys for value in key)
-    return Condition(f"{KEY} IN ({', '.join(digests)})", values)
+def _keys_condition(digests: Sequence[str]) -> Condition:
+    return Condition(f"{KEY} IN ({', '.join('?' for _ in digests)})", tuple(digests))

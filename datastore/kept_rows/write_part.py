@@ -74,9 +74,11 @@ class PartWriter:
     clock: Clock
 
     async def write_output(
-        self, origin: RowsOrigin, plan: TransformPlan, identity: RowIdentity, output: str
+        self, origin: RowsOrigin, plan: TransformPlan, identity: RowIdentity, output: str, user: str
     ) -> RowsPart:
         """Write the rows of an execution's output file as a part that is not numbered yet.
+
+        It takes a turn of the user.
 
         Raises InputRefused if two rows have the same key.
         """
@@ -84,7 +86,7 @@ class PartWriter:
         async with self._scratch() as (source, target):
             await copy_to_disk(self.files, output, source)
             sql = _output_selection(source, identity, types, origin)
-            facts = await self.engine.run(partial(_write_rows, sql, target))
+            facts = await self.engine.write(partial(_write_rows, sql, target), user)
             await self._store(origin.file, target)
         return RowsPart(
             commit=0,
@@ -98,12 +100,12 @@ class PartWriter:
         )
 
     async def write_selection(
-        self, pipeline: str, sql: str, given: Sequence[Any], like: RowsPart
+        self, pipeline: str, sql: str, given: Sequence[Any], like: RowsPart, user: str
     ) -> RowsPart | None:
         """Write selected rows as a withdrawal of them; None if there are none."""
         file = part_key(pipeline, f"withdrawal-{uuid4()}")
         async with self._scratch() as (_, target):
-            facts = await self.engine.run(partial(_write_rows, sql, target, given=given))
+            facts = await self.engine.write(partial(_write_rows, sql, target, given=given), user)
             if not facts["count"]:
                 return None
             await self._store(file, target)

@@ -2,7 +2,6 @@
 
 from decimal import Decimal
 from typing import Annotated
-from zoneinfo import available_timezones
 
 import strawberry
 from strawberry import UNSET
@@ -20,6 +19,7 @@ from penstock.datastore.kept_rows.read_totals import (
     Every,
     Measure,
     TotalsRequest,
+    time_zones,
 )
 from penstock.datastore.kept_rows.records import RowValue
 from penstock.datastore.records import MeasureFunction
@@ -202,7 +202,7 @@ def row_filter(
 def time_zone_name(zone: str | None) -> str:
     """Return the name of a time zone, UTC if it is left out; raises Invalid for an unknown one."""
     name = unset_to_none(zone) or "UTC"
-    if name not in available_timezones():
+    if name not in time_zones():
         raise Invalid([FieldProblem(["zone"], f"there is no time zone {name[:64]!r}")])
     return name
 

@@ -14,6 +14,7 @@ from penstock.datastore.records import (
     Calculation,
     Output,
     Parameter,
+    RowKeeping,
     State,
     Transform,
     Transformer,
@@ -34,6 +35,7 @@ from tests.datastore.executions.sample_executions import (
     read_content,
     ready_execution,
 )
+from tests.datastore.kept_rows.plants import read_rows
 from tests.support.consistency_check import contents
 from tests.support.sample_resources import EU, SUPER, USA, create_groups, on_sqlite
 
@@ -192,6 +194,29 @@ async def test_what_is_out_of_sight_is_run_and_handed_to_no_worker_elsewhere(sto
     assert len(claimed.datasets) == 1
     over = await finished_execution(store, pipeline, b"fuel\ngas\n")
     assert await read_content(store.files, output_key(over)) == b"y\r\n5\r\n"
+
+
+@on_sqlite
+async def test_what_was_out_of_sight_stays_so_when_it_is_deleted(store: Store) -> None:
+    session = await create_groups(store)
+    hidden = await calculation(store, "hidden", ":n * 4711", EU)
+    within = await calculation(store, "quadruple", "#hidden(:n)", EU)
+    await session.calculations.writing.grant(within.id, USA)
+    keeping = replace(CALLING, rows=RowKeeping(key=("y",)))
+    pipeline = await pipeline_in(store, name="Calling", transformer=keeping)
+    await finished_execution(store, pipeline, b"x\n2\n")
+    claimable = await ready_execution(store, pipeline, b"x\n1\n")
+    reader, everybody = store.open_session(ANN), store.open_session(SUPER)
+    (row, *_) = await read_rows(store, pipeline)
+    for deleted in (None, hidden, within):
+        if deleted is not None:
+            await session.calculations.deleting.delete(deleted.id)
+        with pytest.raises(NotPermitted, match="reaches what you do not see"):
+            await reader.executions.explaining.one(row)
+        with pytest.raises(NotPermitted, match="reaches what you do not see"):
+            await reader.executions.external.claim(claimable.id, "far")
+        explained = await everybody.executions.explaining.one(row)
+        assert explained.outputs[0].formula == "#quadruple(:x)"
 
 
 @on_sqlite

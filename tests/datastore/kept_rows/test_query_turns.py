@@ -1,0 +1,138 @@
+"""Queries over rows take turns, are paid by processor time, and end when nobody waits for them."""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from penstock.datastore.errors import NotPermitted, RateLimited
+from penstock.datastore.executions.records import Execution
+from penstock.datastore.kept_rows.conditions import RowFilter
+from penstock.datastore.kept_rows.engine import QueryPayer, RowsEngine
+from penstock.datastore.kept_rows.open_rows import QUERY_UNITS
+from penstock.datastore.records import Pipeline
+from penstock.datastore.roles import Caller, Role
+from penstock.datastore.store import Session, Store
+from penstock.datastore.table.pages import Window
+from tests.datastore.kept_rows.plants import SUM, run_file
+from tests.support.patience import until
+from tests.support.work_account import Account
+
+LONG = "SELECT sum(a.range * b.range) FROM range(10_000_000) AS a, range(10_000_000) AS b"
+
+
+class HeldWork:
+    """Work that waits in its thread until it is released."""
+
+    def __init__(self) -> None:
+        self.begun: list[str] = []
+        self.released = threading.Event()
+
+    def of(self, user: str) -> Any:
+        def hold(_: object) -> str:
+            self.begun.append(user)
+            self.released.wait()
+            return user
+
+        return hold
+
+
+async def test_one_caller_leaves_a_thread_to_others() -> None:
+    engine, work = RowsEngine(), HeldWork()
+    users = ["eve"] * 8 + ["bob"]
+    running = [asyncio.create_task(engine.read(work.of(u), QueryPayer(u))) for u in users]
+    await until(lambda: len(work.begun) == 2)
+    assert sorted(work.begun) == ["bob", "eve"]
+    work.released.set()
+    assert await asyncio.gather(*running) == users
+
+
+async def test_writing_parts_keeps_no_reader_waiting() -> None:
+    engine, work = RowsEngine(), HeldWork()
+    users = ["ann", "bob", "cid"]
+    writing = [asyncio.create_task(engine.write(work.of(u), u)) for u in users]
+    await until(lambda: len(work.begun) == 2)
+    assert await engine.read(lambda _: "read", QueryPayer("dan")) == "read"
+    work.released.set()
+    assert await asyncio.gather(*writing) == users
+
+
+async def test_a_query_whose_caller_goes_is_interrupted_and_paid() -> None:
+    engine, account = RowsEngine(), Account()
+    begun = threading.Event()
+
+    def work(connection: Any) -> None:
+        begun.set()
+        connection.execute(LONG).fetchall()
+
+    running = asyncio.create_task(engine.read(work, QueryPayer("eve", account)))
+    await until(begun.is_set)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    assert account.owed > 0
+    assert await engine.read(lambda _: 1, QueryPayer("eve")) == 1
+
+
+async def test_a_query_that_waits_for_its_turn_is_cancelled_before_it_begins() -> None:
+    engine, work = RowsEngine(), HeldWork()
+    first = asyncio.create_task(engine.read(work.of("eve"), QueryPayer("eve")))
+    await until(lambda: work.begun)
+    second = asyncio.create_task(engine.read(work.of("eve"), QueryPayer("eve")))
+    await asyncio.sleep(0)
+    second.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await second
+    work.released.set()
+    assert await first == "eve"
+    assert work.begun == ["eve"]
+
+
+async def test_a_query_pays_before_it_reads_and_owes_its_processor_time() -> None:
+    engine, account = RowsEngine(), Account()
+
+    def work(connection: Any) -> Any:
+        return connection.execute("SELECT sum(sqrt(range)) FROM range(5_000_000)").fetchone()
+
+    await engine.read(work, QueryPayer("eve", account, prepaid=0))
+    spent = account.owed
+    assert spent > 100
+    cheap = Account()
+    await engine.read(work, QueryPayer("eve", cheap, prepaid=10**9))
+    assert cheap.owed == 0
+
+
+async def test_rows_totals_and_withdrawals_are_paid_before_they_read(
+    store: Store, pipeline: Pipeline
+) -> None:
+    made = await run_file(store, pipeline, a=1)
+    everybody = Caller("ann", {pipeline.owner: Role.ADMIN})
+    calls: dict[str, Callable[[Session], Awaitable[object]]] = {
+        "page": lambda s: s.kept_rows.page(pipeline, RowFilter(), Window()),
+        "totals": lambda s: s.kept_rows.totals(pipeline, RowFilter(), SUM, Window()),
+        "keys": lambda s: s.row_withdrawals.by_keys(pipeline, [["a"]], "wrong"),
+        "execution": lambda s: s.row_withdrawals.by_execution(pipeline, made.id, "wrong"),
+    }
+    for name, call in calls.items():
+        for most in (0, QUERY_UNITS - 1):
+            account = Account(most)
+            with pytest.raises(RateLimited):
+                await call(store.open_session(everybody, work=account))
+            assert account.taken <= most, name
+    await require_nothing_read(store, pipeline, made)
+
+
+async def require_nothing_read(store: Store, pipeline: Pipeline, made: Execution) -> None:
+    """A caller who is a contributor nowhere is refused before a query is paid."""
+    account = Account(0)
+    reader = Caller("ron", {pipeline.owner: Role.READER})
+    withdrawals = store.open_session(reader, work=account).row_withdrawals
+    for refused in (
+        withdrawals.by_keys(pipeline, [["a"]], "wrong"),
+        withdrawals.by_execution(pipeline, made.id, "wrong"),
+    ):
+        with pytest.raises(NotPermitted):
+            await refused
+    assert (account.taken, account.owed) == (0, 0)

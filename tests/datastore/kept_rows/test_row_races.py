@@ -1,0 +1,64 @@
+"""A row that comes while an execution ends is not replaced if its group is out of reach."""
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from penstock.datastore.executions.records import ExecutionState
+from penstock.datastore.kept_rows.replaced_rows import ReplacedRows
+from penstock.datastore.records import Pipeline, RowKeeping
+from penstock.datastore.roles import Caller, GroupPath, Role
+from penstock.datastore.store import Store
+from tests.datastore.executions.sample_executions import (
+    current_execution,
+    pipeline_in,
+    ready_execution,
+)
+from tests.datastore.kept_rows.plants import PLANTS, plant_file, read_rows
+from tests.support.sample_resources import SUPER, create_groups
+
+EAST, WEST = GroupPath("/usa/east"), GroupPath("/usa/west")
+EASTERN = Caller("eva", {EAST: Role.CONTRIBUTOR})
+WESTERN = Caller("wes", {WEST: Role.CONTRIBUTOR})
+
+
+@pytest.fixture
+async def by_group(store: Store, pipeline: Pipeline) -> Pipeline:
+    """A pipeline whose rows belong to the group that their second output names."""
+    await create_groups(store, EAST, WEST)
+    group = replace(PLANTS.parameters[1], key="kwh", type=PLANTS.parameters[0].type)
+    step = PLANTS.transforms[1]
+    output = replace(step.outputs[0], type=PLANTS.parameters[0].type)
+    transformer = replace(
+        PLANTS,
+        parameters=(PLANTS.parameters[0], group),
+        transforms=(PLANTS.transforms[0], replace(step, outputs=(output,))),
+        rows=RowKeeping(key=("plant",), group="kwh"),
+    )
+    return await pipeline_in(store, name="By group", transformer=transformer)
+
+
+async def test_the_check_is_made_again_when_another_commit_comes_first(
+    store: Store, by_group: Pipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ready = await ready_execution(store, by_group, plant_file([("a", EAST)]), who=EASTERN)
+    other = await ready_execution(store, by_group, plant_file([("a", WEST)]), who=WESTERN)
+    check, checked = ReplacedRows.require_reach, []
+
+    async def check_and_let_another_come_first(*arguments: Any) -> int | None:
+        found = await check(*arguments)
+        checked.append(found)
+        if len(checked) == 1:
+            await store.execution_worker("second").run_one()
+        return found
+
+    monkeypatch.setattr(ReplacedRows, "require_reach", check_and_let_another_come_first)
+    await store.execution_worker("first").run_one()
+    ended = [await current_execution(store, one) for one in (ready, other)]
+    assert sorted(one.state for one in ended) == [ExecutionState.FAILED, ExecutionState.SUCCESS]
+    (lost,) = [one for one in ended if one.state is ExecutionState.FAILED]
+    (won,) = [one for one in ended if one.state is ExecutionState.SUCCESS]
+    assert lost.code == "ROW_OUT_OF_REACH"
+    (row,) = await read_rows(store, by_group, SUPER)
+    assert row.execution_id == won.id

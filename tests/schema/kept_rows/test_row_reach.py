@@ -1,0 +1,108 @@
+"""An execution writes, replaces and moves the rows of its creator's groups, and no others."""
+
+from typing import Any
+
+import pytest
+
+from tests.schema.executions.test_executions import create_execution
+from tests.schema.kept_rows.energy import WITHDRAW, list_rows
+from tests.support.graphql_client import ROOT, Ask, as_caller
+
+TX, CA = "/usa/tx", "/usa/ca"
+READER = as_caller("ron", f"{TX}=reader")
+TEXAN = as_caller("tess", f"{TX}=contributor")
+NODE = "query($id: ID!) { node(id: $id) { ...on KeptRow { group withdrawn values } } }"
+
+
+def transformer(**rows: Any) -> dict[str, Any]:
+    """A number for each name, in the group `at`."""
+    outputs = (("name", "STRING"), ("number", "NUMBER"), ("at", "STRING"))
+    return {
+        "parameters": [
+            {"index": n, "key": key, "type": type} for n, (key, type) in enumerate(outputs)
+        ],
+        "transforms": [
+            {
+                "index": n,
+                "formula": f":{key}",
+                "outputs": [{"index": 0, "key": key, "type": type}],
+            }
+            for n, (key, type) in enumerate(outputs)
+        ],
+        "rows": {"key": ["name"], **rows},
+    }
+
+
+async def keep_numbers(ask: Ask) -> str:
+    """A pipeline of /usa that Texans may run, with a row of each group."""
+    await ask.create_groups()
+    id = await ask.make("/usa", "Numbers", transformer=transformer(group="at"))
+    await run(ask, id, ROOT, ("t", 1, TX), ("c", 2, CA), ("u", 3, "/usa"))
+    return id
+
+
+async def run(ask: Ask, id: str, caller: Any, *rows: tuple[str, object, str]) -> Any:
+    entries = [{"name": name, "number": number, "at": at} for name, number, at in rows]
+    return await create_execution(ask, caller, pipelineId=id, mode="INLINE", rows=entries)
+
+
+async def numbers(ask: Ask, id: str, caller: Any = ROOT) -> dict[str, tuple[str, str]]:
+    found = (await list_rows(ask, id, caller, first=100))["nodes"]
+    return {one["key"][0]: (str(one["values"]["number"]), one["group"]) for one in found}
+
+
+ALL = {"t": ("1", TX), "c": ("2", CA), "u": ("3", "/usa")}
+
+
+async def test_a_row_of_a_group_out_of_reach_is_rejected(ask: Ask) -> None:
+    id = await keep_numbers(ask)
+    made = await run(ask, id, TEXAN, ("x", 9, CA), ("y", 9, "/usa"), ("z", 9, TX), ("w", 9, TX))
+    problems = [(one["row"], one["code"]) for one in made["results"]["problems"]]
+    assert problems == [(1, "GROUP_OUT_OF_REACH"), (2, "GROUP_OUT_OF_REACH")]
+    assert await numbers(ask, id) == {**ALL, "z": ("9", TX), "w": ("9", TX)}
+
+
+async def test_a_row_of_a_group_out_of_reach_is_not_replaced(ask: Ask) -> None:
+    id = await keep_numbers(ask)
+    for name in ("c", "u"):
+        made = await run(ask, id, TEXAN, ("t", 9, TX), (name, 9, TX))
+        assert (made["state"], made["code"]) == ("FAILED", "ROW_OUT_OF_REACH")
+        assert await numbers(ask, id) == ALL
+    await run(ask, id, TEXAN, ("t", 9, TX))
+    assert await numbers(ask, id) == {**ALL, "t": ("9", TX)}
+
+
+async def test_a_narrower_role_counts_below_its_group(ask: Ask) -> None:
+    id = await keep_numbers(ask)
+    mixed = as_caller("max", "/usa=contributor", f"{CA}=reader")
+    made = await run(ask, id, mixed, ("x", 9, CA), ("y", 9, TX))
+    assert [one["code"] for one in made["results"]["problems"]] == ["GROUP_OUT_OF_REACH"]
+    assert (await run(ask, id, mixed, ("c", 9, TX)))["code"] == "ROW_OUT_OF_REACH"
+    assert await numbers(ask, id) == {**ALL, "y": ("9", TX)}
+
+
+async def test_a_row_that_was_withdrawn_is_free_for_other_groups(ask: Ask) -> None:
+    id = await keep_numbers(ask)
+    await ask.input(WITHDRAW, ROOT, pipelineId=id, keys=[["c"]], reason="moved")
+    assert (await run(ask, id, TEXAN, ("c", 9, TX)))["state"] == "SUCCESS"
+    assert await numbers(ask, id) == {**ALL, "c": ("9", TX)}
+
+
+async def test_rows_of_the_owner_are_kept_for_its_contributors_alone(ask: Ask) -> None:
+    await ask.create_groups()
+    id = await ask.make("/usa", "Numbers", transformer=transformer())
+    with pytest.raises(AssertionError, match="FORBIDDEN"):
+        await run(ask, id, TEXAN, ("t", 1, TX))
+    assert await numbers(ask, id) == {}
+    assert (await run(ask, id, ROOT, ("t", 1, TX)))["state"] == "SUCCESS"
+
+
+async def test_a_row_that_moved_out_of_sight_is_no_row_any_more(ask: Ask) -> None:
+    id = await keep_numbers(ask)
+    (row,) = (await list_rows(ask, id, READER))["nodes"]
+    seen = (await ask(NODE, {"id": row["id"]}, READER)).value
+    assert (seen["group"], seen["withdrawn"]) == (TX, False)
+    await run(ask, id, ROOT, ("t", 5, CA))
+    assert (await ask(NODE, {"id": row["id"]}, READER)).data == {"node": None}
+    assert (await ask(NODE, {"id": row["id"]}, ROOT)).value["group"] == CA
+    assert await numbers(ask, id, READER) == {}
