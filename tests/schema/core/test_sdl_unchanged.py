@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "0221fe44c005a82e306afcbb4a53bf3f53846080ac5d06e03919142fda9eed8a"
+STRUCTURE = "220a8ef47ce055953b980e6fc9125cb65b9c4442acf7834acf56d56792c011bd"
 SMALL = '''
 """The fields that read data."""
 type Query {
