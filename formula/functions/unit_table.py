@@ -1,5 +1,7 @@
 """The units that CONVERT knows. A line is: labels | symbols | size in the kind's first unit.
 
+All others come from the registry of pint, by `tests/formula/functions/make_unit_registry.py`.
+
 Sizes are exact by definition, as fractions where no decimal is exact. A temperature also has the
 offset of its zero. Symbols are written as they stand, because `Mg` and `mg` are two units; labels
 may have any case. A label shared by two units is ambiguous on purpose: `gallon` alone does not say
@@ -8,7 +10,9 @@ which one.
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Final
+from functools import cache
+from importlib.resources import files
+from typing import Final, TypeAlias
 
 import msgspec
 
@@ -126,22 +130,56 @@ _TABLE: Final[Mapping[str, str]] = {
 }
 
 
-class Unit(msgspec.Struct, frozen=True):
-    """A unit: a value `v` of it is `(v + offset) * size` of the kind's first unit, exactly."""
+DIMENSIONS: Final = (
+    *("length", "mass", "time", "temperature"),
+    *("current", "substance", "luminosity"),
+)
+"""The dimensions of SI; a kind's first unit is the product of their units with its exponents."""
 
-    kind: str
+Exponents: TypeAlias = tuple[int, ...]
+_KIND_EXPONENTS: Final[Mapping[str, Exponents]] = {
+    "Length": (1, 0, 0, 0, 0, 0, 0),
+    "Mass": (0, 1, 0, 0, 0, 0, 0),
+    "Volume": (3, 0, 0, 0, 0, 0, 0),
+    "Energy": (2, 1, -2, 0, 0, 0, 0),
+    "Temperature": (0, 0, 0, 1, 0, 0, 0),
+    "Time": (0, 0, 1, 0, 0, 0, 0),
+    "Area": (2, 0, 0, 0, 0, 0, 0),
+    "Power": (2, 1, -3, 0, 0, 0, 0),
+    "Pressure": (-1, 1, -2, 0, 0, 0, 0),
+    "Velocity": (1, 0, -1, 0, 0, 0, 0),
+}
+
+
+class Unit(msgspec.Struct, frozen=True):
+    """A unit: a value `v` of it is `(v + offset) * size` in units of SI, exactly."""
+
     labels: tuple[str, ...]
     symbols: tuple[str, ...]
+    exponents: Exponents
     size: Fraction
-    offset: Fraction
+    offset: Fraction = Fraction(0)
+
+    @property
+    def kind(self) -> str:
+        """The kind of quantity, or its dimensions if they have no name here."""
+        return name_kind(self.exponents)
+
+
+def name_kind(exponents: Exponents) -> str:
+    """Return the name of the kind with these dimensions, or else the dimensions."""
+    named = next((one for one, found in _KIND_EXPONENTS.items() if found == exponents), None)
+    powers = zip(DIMENSIONS, exponents, strict=True)
+    parts = [name if n == 1 else f"{name}^{n}" for name, n in powers if n]
+    return named or " ".join(parts) or "ratio"
 
 
 def _unit(kind: str, line: str) -> Unit:
     labels, symbols, size, *offset = (cell.strip() for cell in line.split("|"))
     return Unit(
-        kind,
         tuple(labels.split(", ")),
         tuple(symbols.split(", ")),
+        _KIND_EXPONENTS[kind],
         Fraction(size),
         Fraction(offset[0] if offset else 0),
     )
@@ -151,3 +189,20 @@ UNITS: Final = tuple(
     _unit(kind, line) for kind, lines in _TABLE.items() for line in lines.strip().split("\n")
 )
 KINDS: Final = tuple(_TABLE)
+
+
+@cache
+def registry_units() -> tuple[Unit, ...]:
+    """Return the units of pint's registry that the table does not have, with exact sizes."""
+    text = files(__package__ or "").joinpath("unit_registry.txt").read_text("utf-8")
+    return tuple(map(_registry_unit, text.splitlines()))
+
+
+def _registry_unit(line: str) -> Unit:
+    labels, symbols, exponents, size = (cell.strip() for cell in line.split("|"))
+    return Unit(
+        tuple(filter(None, labels.split(", "))),
+        tuple(filter(None, symbols.split(", "))),
+        tuple(map(int, exponents.split())),
+        Fraction(size),
+    )

@@ -1,6 +1,5 @@
 """CONVERT: exact conversion between units of one kind."""
 
-from collections import defaultdict
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -11,13 +10,9 @@ import msgspec
 
 from penstock.formula.core.errors import Fault, FormulaCode
 from penstock.formula.core.numbers import EXACT, ONE, QUOTIENT, add, multiply
-from penstock.formula.functions.unit_table import KINDS, UNITS, Unit
+from penstock.formula.functions.unit_names import find_units, require_one
+from penstock.formula.functions.unit_table import KINDS, Unit
 
-_BY_SYMBOL: Final = {symbol: unit for unit in UNITS for symbol in unit.symbols}
-_BY_LABEL: Final[defaultdict[str, list[Unit]]] = defaultdict(list)
-for _unit in UNITS:
-    for _label in _unit.labels:
-        _BY_LABEL[_label].append(_unit)
 _KINDS: Final = {kind.lower(): kind for kind in KINDS}
 
 
@@ -38,7 +33,8 @@ def convert(
 ) -> Decimal:
     """Convert a number between units, each given by symbol (`kWh`) or label (`kilowatt hour`).
 
-    A symbol is written as it stands, because `Mg` is not `mg`; a label may have any case.
+    A symbol is written as it stands, because `Mg` is not `mg`; a label may have any case. Compounds
+    of both, and codes of QUDT, are units too.
 
     Exact where the conversion has finitely many decimals, otherwise to 34 digits, half-even.
     """
@@ -56,7 +52,7 @@ def _line(source: str, target: str, quality_kind: str | None, quantity_kind: str
         )
     kind = kinds.pop() if kinds else None
     from_, to = _unit_named(source, kind), _unit_named(target, kind)
-    if from_.kind != to.kind:
+    if from_.exponents != to.exponents:
         message = f"{source!r} is of {from_.kind}, {target!r} of {to.kind}"
         raise Fault(FormulaCode.INCOMPATIBLE_UNITS, message)
     slope = from_.size / to.size
@@ -90,13 +86,5 @@ def _kind(name: str) -> str:
 
 
 def _unit_named(name: str, kind: str | None) -> Unit:
-    by_symbol = _BY_SYMBOL.get(name)
-    found = _BY_LABEL.get(name.lower(), []) if by_symbol is None else [by_symbol]
-    fitting = [unit for unit in found if kind in {None, unit.kind}]
-    if not fitting:
-        of = f" of {kind}" if kind else ""
-        raise Fault(FormulaCode.UNKNOWN_UNIT, f"the unit {name[:40]!r}{of} is not known")
-    if len(fitting) > 1:
-        choices = " or ".join(repr(unit.symbols[0]) for unit in fitting)
-        raise Fault(FormulaCode.AMBIGUOUS_UNIT, f"the unit {name[:40]!r} may be {choices}")
-    return fitting[0]
+    fitting = [unit for unit in find_units(name) if kind in {None, unit.kind}]
+    return require_one(name, fitting, f" of {kind}" if kind else "")
