@@ -86,9 +86,14 @@ def check_cancelled() -> None:
     When an awaited call ends or fails at the moment of the cancellation, asyncio's `gather`,
     `wait_for` and `TaskGroup` report that instead.
     """
-    task = asyncio.current_task()
-    if task is not None and task.cancelling():
+    if is_cancelled():
         raise asyncio.CancelledError
+
+
+def is_cancelled() -> bool:
+    """Whether somebody cancelled the running task; else it awaited something that was cancelled."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 async def cancel_tasks(tasks: Iterable["asyncio.Task[Any]"]) -> None:

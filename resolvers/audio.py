@@ -5,8 +5,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from aiodataloader import DataLoader
-
 from penstock.datastore.audio.names import album_place, artist_place
 from penstock.datastore.audio.records import Album, Artist, Audio, AudioLink
 from penstock.datastore.audio.uploads import UploadTicket
@@ -15,6 +13,7 @@ from penstock.datastore.name_search.words import NameFilter
 from penstock.datastore.objects.port import Download
 from penstock.datastore.table.items import Projection
 from penstock.datastore.table.pages import Slice, Window, read_existing
+from penstock.resolvers.batch_loader import BatchLoader
 from penstock.resolvers.context import Context
 from penstock.resolvers.loaders import prime_page
 
@@ -100,7 +99,7 @@ async def _load_artist(context: Context, place: str) -> Artist | None:
     return await _load_if_present(context.loaders.audio.artists, place)
 
 
-async def _load_if_present(loader: "DataLoader[str, T]", key: str) -> "T | None":
+async def _load_if_present(loader: "BatchLoader[str, T]", key: str) -> "T | None":
     try:
         return await loader.load(key)
     except NotFound:

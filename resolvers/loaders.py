@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, Generic, TypeVar
 
-from aiodataloader import DataLoader
-
 from penstock.datastore.audio.records import Album, Artist, Audio, BucketConnection, LibraryTotals
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.jobs.jobs import Job
@@ -27,6 +25,7 @@ from penstock.datastore.table.instrumentation import WatchBatch
 from penstock.datastore.table.items import Projection
 from penstock.datastore.table.layout import KindDefinition
 from penstock.datastore.table.pages import Slice, Window
+from penstock.resolvers.batch_loader import BatchLoader
 
 K = TypeVar("K")
 T = TypeVar("T")
@@ -47,7 +46,7 @@ def loader(
     watch: WatchBatch,
     read: Callable[[Sequence[K]], Awaitable[Sequence[T | Exception]]],
     cache_key: Callable[[K], Any] | None = None,
-) -> "DataLoader[K, T]":
+) -> "BatchLoader[K, T]":
     """Make a loader over a read that answers in the order of its keys.
 
     An exception in the answer fails its own key only.
@@ -60,7 +59,7 @@ def loader(
         finally:
             ended()
 
-    return DataLoader(batch, max_batch_size=MAX_BATCH, get_cache_key=cache_key)
+    return BatchLoader(batch, MAX_BATCH, cache_key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +69,12 @@ class AudioLoaders:
     A stream is read by its track and by whether it is to be saved, the totals by the caller.
     """
 
-    tracks: "DataLoader[str, Audio]"
-    artists: "DataLoader[str, Artist]"
-    albums: "DataLoader[str, Album]"
-    storages: "DataLoader[str, BucketConnection]"
-    streams: "DataLoader[tuple[Audio, bool], Download]"
-    totals: "DataLoader[str, LibraryTotals]"
+    tracks: "BatchLoader[str, Audio]"
+    artists: "BatchLoader[str, Artist]"
+    albums: "BatchLoader[str, Album]"
+    storages: "BatchLoader[str, BucketConnection]"
+    streams: "BatchLoader[tuple[Audio, bool], Download]"
+    totals: "BatchLoader[str, LibraryTotals]"
 
     @classmethod
     def over(cls, session: Session) -> "AudioLoaders":
@@ -102,10 +101,10 @@ def _stream_key(key: tuple[Audio, bool]) -> tuple[str, int, bool]:
 class ListenerLoaders:
     """The loaders of playlists by id, annotations by object, and pages, read concurrently."""
 
-    playlists: "DataLoader[str, Playlist]"
-    entries: "DataLoader[tuple[Playlist, Window], Slice[Entry]]"
-    holding: "DataLoader[tuple[Audio, Window], Slice[Playlist]]"
-    annotations: "DataLoader[ThingKey, Annotation]"
+    playlists: "BatchLoader[str, Playlist]"
+    entries: "BatchLoader[tuple[Playlist, Window], Slice[Entry]]"
+    holding: "BatchLoader[tuple[Audio, Window], Slice[Playlist]]"
+    annotations: "BatchLoader[ThingKey, Annotation]"
 
     @classmethod
     def over(cls, session: Session) -> "ListenerLoaders":
@@ -158,21 +157,21 @@ class KindLoaders(Generic[R]):
         self.prime(resource)
 
     @cached_property
-    def _found(self) -> "DataLoader[str, LazyResource[R]]":
+    def _found(self) -> "BatchLoader[str, LazyResource[R]]":
         return loader(f"{self._name}s", self._watch, self.repository.reading.lazy_many)
 
     @cached_property
-    def versions(self) -> "DataLoader[tuple[R, int], R]":
+    def versions(self) -> "BatchLoader[tuple[R, int], R]":
         read = self.repository.versions.by_number
         return loader(f"{self._name}_versions", self._watch, read, _version_key)
 
     @cached_property
-    def versions_by_id(self) -> "DataLoader[tuple[str, int], R]":
+    def versions_by_id(self) -> "BatchLoader[tuple[str, int], R]":
         read = self.repository.versions.many
         return loader(f"{self._name}_versions_by_id", self._watch, read)
 
     @cached_property
-    def version_pages(self) -> "DataLoader[tuple[R, VersionsRequest], Slice[R]]":
+    def version_pages(self) -> "BatchLoader[tuple[R, VersionsRequest], Slice[R]]":
         read = self.repository.versions.pages
         return loader(f"{self._name}_version_pages", self._watch, read, _version_key)
 
@@ -192,35 +191,35 @@ class Loaders:
         return found
 
     @cached_property
-    def groups(self) -> "DataLoader[GroupPath, Group]":
+    def groups(self) -> "BatchLoader[GroupPath, Group]":
         return loader("groups", self._session.watch, self._session.groups.many)
 
     @cached_property
-    def jobs(self) -> "DataLoader[str, Job]":
+    def jobs(self) -> "BatchLoader[str, Job]":
         return loader("jobs", self._session.watch, self._session.jobs.many)
 
     @cached_property
-    def executions(self) -> "DataLoader[str, Execution]":
+    def executions(self) -> "BatchLoader[str, Execution]":
         return loader("executions", self._session.watch, self._session.executions.reading.many)
 
     @cached_property
-    def row_versions(self) -> "DataLoader[tuple[str, str], list[KeptRow]]":
+    def row_versions(self) -> "BatchLoader[tuple[str, str], list[KeptRow]]":
         return loader("row_versions", self._session.watch, self._session.kept_rows.many_versions)
 
     @cached_property
-    def standing_rows(self) -> "DataLoader[tuple[str, str], KeptRow | None]":
+    def standing_rows(self) -> "BatchLoader[tuple[str, str], KeptRow | None]":
         return loader("standing_rows", self._session.watch, self._session.kept_rows.many_standing)
 
     @cached_property
-    def runs(self) -> "DataLoader[RunName, Run]":
+    def runs(self) -> "BatchLoader[RunName, Run]":
         return loader("runs", self._session.watch, self._session.runs.many, _run_key)
 
     @cached_property
-    def manifests(self) -> "DataLoader[ManifestName, Manifest]":
+    def manifests(self) -> "BatchLoader[ManifestName, Manifest]":
         return loader("manifests", self._session.watch, self._session.manifests.many)
 
     @cached_property
-    def previews(self) -> "DataLoader[PreviewRequest, list[Preview]]":
+    def previews(self) -> "BatchLoader[PreviewRequest, list[Preview]]":
         return loader("ngsi_previews", self._session.watch, self._session.notifications.previews)
 
     @cached_property

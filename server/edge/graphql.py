@@ -45,13 +45,13 @@ from penstock.server.edge.response import (
     MalformedRequest,
     Statuses,
     cacheable_response,
+    cancelled_problem,
     encode_headers,
     encode_json,
     graphql_response,
     internal_problem,
     refusal_problem,
     status_of,
-    stopping_problem,
 )
 from penstock.server.telemetry.operation import MeasuredUnits, OperationRecord
 
@@ -211,9 +211,10 @@ class GraphQLApp:
             return
         except HttpProblem as problem:
             response = self.refusal_response(problem, incoming)
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as error:
             # A stopping server cancels slow requests, and nothing else would answer them.
-            response = self.refusal_response(stopping_problem(), incoming)
+            ending = cancelled_problem(error, incoming.request_id)
+            response = self.refusal_response(ending, incoming)
         except Exception as error:
             response = self.refusal_response(internal_problem(error, incoming.request_id), incoming)
         incoming.record.note_answer(response.status)

@@ -41,11 +41,11 @@ from penstock.server.edge.request import ClientGone, read_body
 from penstock.server.edge.response import (
     HttpProblem,
     HttpResponse,
+    cancelled_problem,
     encode_headers,
     encode_json,
     internal_problem,
     refusal_problem,
-    stopping_problem,
 )
 from penstock.server.telemetry.work_log import NotificationLog
 
@@ -82,8 +82,8 @@ class NotifyApp:
             return
         except HttpProblem as problem:
             response = _refusal_response(problem, request_id)
-        except asyncio.CancelledError:
-            response = _refusal_response(stopping_problem(), request_id)
+        except asyncio.CancelledError as error:
+            response = _refusal_response(cancelled_problem(error, request_id), request_id)
         except Exception as error:
             response = _refusal_response(internal_problem(error, request_id), request_id)
         if self.log is not None:

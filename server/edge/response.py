@@ -1,5 +1,6 @@
 """HTTP answers: JSON encoding, error problems with their statuses, and GraphQL responses."""
 
+from asyncio import CancelledError
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
 from decimal import Decimal
@@ -12,6 +13,7 @@ import orjson
 from starlette.types import Send
 
 from penstock.datastore.errors import ErrorCode, NotAuthenticated, PenstockError
+from penstock.datastore.periodic import is_cancelled
 from penstock.schema.core.errors import (
     FormattedError,
     add_details,
@@ -99,13 +101,22 @@ def refusal_problem(error: PenstockError, *, with_token: bool) -> HttpProblem:
     return problem
 
 
+def cancelled_problem(error: CancelledError, request_id: str) -> HttpProblem:
+    """Build the problem for a request that a cancel ended.
+
+    Only a stopping server cancels requests. Otherwise the request awaited something that was
+    cancelled, which is a fault.
+    """
+    return stopping_problem() if is_cancelled() else internal_problem(error, request_id)
+
+
 def stopping_problem() -> HttpProblem:
     """Build the problem for a request that a stopping server cannot finish or start."""
     headers = {"retry-after": "1", "connection": "close"}
     return HttpProblem(ErrorCode.SERVICE_UNAVAILABLE, "The server is stopping.", headers=headers)
 
 
-def internal_problem(error: Exception, request_id: str) -> HttpProblem:
+def internal_problem(error: BaseException, request_id: str) -> HttpProblem:
     """Log an unexpected exception; its answer reveals only the request id."""
     problem = HttpProblem(ErrorCode.INTERNAL_SERVER_ERROR, "Internal error")
     problem.error = mask_internal_error(error, request_id)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from penstock.datastore.errors import ErrorCode, PenstockError
 from penstock.datastore.formulas.threads import formula_caller
+from penstock.datastore.periodic import is_cancelled
 from penstock.datastore.roles import Caller
 from penstock.datastore.table.instrumentation import Units
 from penstock.schema.core.errors import (
@@ -222,6 +223,10 @@ class StreamedOperation:
             await self._fail(sink, refused.errors)
         except PenstockError as error:
             await self._fail(sink, [format_known_error(error)])
+        except asyncio.CancelledError as error:
+            if is_cancelled():
+                raise
+            await self._fail(sink, [mask_internal_error(error, self._record.request_id)])
         except Exception as error:
             await self._fail(sink, [mask_internal_error(error, self._record.request_id)])
         finally:

@@ -1,5 +1,6 @@
 """Authentication, origins and deadlines of GraphQL over HTTP, and the safety of its errors."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -136,6 +137,24 @@ async def test_a_timeout_inside_is_not_taken_for_the_deadline(
     monkeypatch.setattr(edge.app, "_authenticate", late)
     reply = await client.post(HELLO)
     assert (reply.status, reply.code) == (500, "INTERNAL_SERVER_ERROR")
+
+
+async def test_a_cancel_inside_is_not_taken_for_the_end_of_the_server(
+    edge: Edge, client: Client, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def await_cancelled(_headers: object) -> Any:
+        lost = asyncio.get_running_loop().create_future()
+        asyncio.get_running_loop().call_soon(lost.cancel)
+        await lost
+
+    with monkeypatch.context() as patch:
+        patch.setattr(edge.app, "_authenticate", await_cancelled)
+        reply = await client.post(HELLO)
+    assert (reply.status, reply.code) == (500, "INTERNAL_SERVER_ERROR")
+    assert "retry-after" not in reply.headers
+    assert "CancelledError" in caplog.text
+    assert await client.is_served()
+    assert client.connections == 1
 
 
 @pytest.mark.parametrize(

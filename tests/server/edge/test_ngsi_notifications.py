@@ -1,5 +1,6 @@
 """`POST /notify` and `/v2/notify`: the permissions, and every answer."""
 
+import asyncio
 import gzip
 import json
 import random
@@ -24,6 +25,7 @@ from penstock.datastore.table.port import Table
 from penstock.server.app import Runtime, open_app, streams_of
 from penstock.server.auth.claims import roles_from
 from penstock.server.auth.dev_tokens import DEV_TOKEN_LIFETIME, dev_key, sign_dev_token
+from penstock.server.edge.ngsi_notifications import NotifyApp
 from penstock.server.runtime.stores import build_store
 from penstock.server.settings.settings import Settings
 from tests.datastore.ngsi.failing_destinations import FaultInjector
@@ -201,6 +203,17 @@ async def test_a_store_that_fails_is_said_to_fail(table: Table, tmp_path: Path) 
     async with open_notify_client(broken, tmp_path) as notified:
         answer = await notified.send()
         assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+
+
+async def test_a_cancel_inside_is_not_taken_for_the_end_of_the_server(
+    notified: NotifyClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def await_cancelled(*_request: object) -> None:
+        raise asyncio.CancelledError
+
+    monkeypatch.setattr(NotifyApp, "_accept_notification", await_cancelled)
+    assert await notified.refusal(500, "INTERNAL_SERVER_ERROR") == "Internal error"
+    assert "CancelledError" in caplog.text
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH"])

@@ -1,10 +1,12 @@
 """The limits of a connection's operations, and the end of operations and connection."""
 
+import asyncio
 import time
 from dataclasses import replace
 
 import pytest
 
+from penstock.schema.engine.engine import GraphQLEngine
 from penstock.schema.engine.limits import Limits
 from tests.server.streams.stream_client import QUICK, StreamHouse, accepted_client, connected_client
 from tests.support.error_details import extensions_of
@@ -235,6 +237,26 @@ async def test_what_crashes_is_masked_and_named_by_its_request(
         assert error["extensions"] == extensions_of("INTERNAL_SERVER_ERROR", request)
         assert await talk.is_served()
     assert "secret of the house" in caplog.text
+
+
+@pytest.mark.parametrize("method", ["run", "run_event"])
+async def test_a_cancel_inside_is_told_and_leaves_the_connection(
+    method: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def await_cancelled(*_operation: object, **_named: object) -> None:
+        raise asyncio.CancelledError
+
+    document = {"run": WRITE, "run_event": SILENCE}[method]
+    async with connected_client(StreamHouse()) as talk:
+        with monkeypatch.context() as patch:
+            patch.setattr(GraphQLEngine, method, await_cancelled)
+            talk.ask("1", document)
+            (told,) = await talk.all_messages("1")
+        (error,) = told["payload"]
+        assert (told["type"], error["message"]) == ("error", "Internal error")
+        assert error["extensions"]["code"] == "INTERNAL_SERVER_ERROR"
+        assert "CancelledError" in caplog.text
+        assert await talk.is_served()
 
 
 async def test_a_slow_reader_holds_up_the_source_and_nobody_else() -> None:
