@@ -165,8 +165,8 @@ class ExecutionRunner:
         one = self.execution
         if one.mode is ExecutionMode.INLINE or not content.size:
             return
-        conversion = InputConversion(self.files, self.rows_engine, self.rules.max_bytes)
-        self.converted = await conversion.convert(input_key(one), table_key(one))
+        conversion = InputConversion(self.files, self.part_files.engine, self.rules.max_bytes)
+        self.converted = await conversion.convert(input_key(one), table_key(one), one.created_by)
         if self.converted is not None:
             self.execution = replace(one, table_bytes=self.converted.size)
 

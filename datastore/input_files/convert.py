@@ -54,8 +54,8 @@ class InputConversion:
     engine: RowsEngine
     most_bytes: int
 
-    async def convert(self, source: str, target: str) -> ConvertedInput | None:
-        """Convert a stored input to a stored table; None for one that is CSV already.
+    async def convert(self, source: str, target: str, user: str) -> ConvertedInput | None:
+        """Convert a stored input of a user to a stored table; None for one that is CSV already.
 
         Raises InputRefused for what cannot be read or is too large, and Unavailable.
         """
@@ -70,17 +70,19 @@ class InputConversion:
         packed, table = stem.with_suffix(".xlsx"), stem.with_suffix(".csv")
         try:
             await copy_to_disk(self.files, source, packed)
-            converted = await self._write_table(kind, packed, table)
+            converted = await self._write_table(kind, packed, table, user)
             await self.files.write(target, read_local(table), content_type=CSV_TYPE)
         finally:
             for path in (packed, table, packed.with_suffix(".draft")):
                 path.unlink(missing_ok=True)
         return converted
 
-    async def _write_table(self, kind: InputKind, packed: Path, table: Path) -> ConvertedInput:
+    async def _write_table(
+        self, kind: InputKind, packed: Path, table: Path, user: str
+    ) -> ConvertedInput:
         write = partial(_write_table, kind, packed, table, self.most_bytes)
         if kind is InputKind.PARQUET:
-            return await self.engine.run(write)
+            return await self.engine.write(write, user)
         return await asyncio.to_thread(write)
 
 
