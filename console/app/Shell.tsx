@@ -41,8 +41,27 @@ interface ShellProps {
   children: ReactNode;
 }
 
+let wasBack = false;
+window.addEventListener("popstate", () => (wasBack = true));
+
+/** A new screen begins at its top and with the focus; the browser restores the place of an old one. */
+function useNewScreen() {
+  const [location] = useLocation();
+  const shown = useRef(location);
+  const screen = useRef<HTMLElement>(null);
+  useEffect(() => {
+    if (shown.current === location) return;
+    shown.current = location;
+    screen.current?.focus({ preventScroll: true });
+    if (!wasBack) window.scrollTo(0, 0);
+    wasBack = false;
+  }, [location]);
+  return screen;
+}
+
 /** What is around every screen: the places, who is there, and whether the server is. */
 export function Shell({ settings, onSignOut, onCaller, children }: ShellProps) {
+  const screen = useNewScreen();
   return (
     <div className="shell">
       <a className="skip" href="#screen">
@@ -62,7 +81,7 @@ export function Shell({ settings, onSignOut, onCaller, children }: ShellProps) {
           </button>
         </div>
       </header>
-      <main className="screen" id="screen" tabIndex={-1}>
+      <main className="screen" id="screen" ref={screen} tabIndex={-1}>
         {children}
       </main>
       <PlayerPlace />

@@ -78,8 +78,9 @@ export function usePages<Data, Variables, Node>(
   { enabled = true, keep = true, every }: AskOptions = {},
 ) {
   const { api } = useServices();
+  const key = [operation.name, variables, "pages"];
   const query = useInfiniteQuery({
-    queryKey: [operation.name, variables, "pages"],
+    queryKey: key,
     queryFn: ({ pageParam, signal }) =>
       api.run(operation, { ...variables, after: pageParam } as Variables, signal),
     initialPageParam: null as string | null,
@@ -92,7 +93,7 @@ export function usePages<Data, Variables, Node>(
     ...(every ? { refetchInterval: every } : {}),
   });
   const nodes = query.data?.pages.flatMap((page) => connectionOf(page)?.nodes ?? []);
-  return { ...query, nodes };
+  return { ...query, nodes, key };
 }
 
 /** A mutation; when it is done the named queries are asked again, all if none are named. */

@@ -1,26 +1,58 @@
+import { Link } from "wouter";
+import { Digits } from "./marks";
+
+interface RowsTableProps {
+  rows: readonly unknown[];
+  /** Where the explanation of a row is, by its number from 1 on. */
+  whyAt?: (row: number) => string;
+}
+
 /** Rows that are objects, as a table; nested values are shown as JSON. */
-export function RowsTable({ rows }: { rows: readonly unknown[] }) {
+export function RowsTable({ rows, whyAt }: RowsTableProps) {
   const objects = rows.filter(isObject);
   const columns = [...new Set(objects.flatMap((row) => Object.keys(row)))];
   if (columns.length === 0) return <p className="muted">No rows.</p>;
+  const numeric = new Set(
+    columns.filter((column) => objects.every((row) => isNumeric(row[column]))),
+  );
   return (
     <div className="card flush scroller" tabIndex={0} role="region" aria-label="Rows">
       <table>
         <thead>
           <tr>
+            {whyAt ? (
+              <th scope="col" className="number">
+                Row
+              </th>
+            ) : null}
             {columns.map((column) => (
-              <th key={column} scope="col">
+              <th key={column} scope="col" className={numeric.has(column) ? "number" : ""}>
                 {column}
               </th>
             ))}
+            {whyAt ? (
+              <th scope="col">
+                <span className="visually-hidden">Why</span>
+              </th>
+            ) : null}
           </tr>
         </thead>
         <tbody>
           {objects.map((row, index) => (
             <tr key={index}>
+              {whyAt ? <td className="number muted">{index + 1}</td> : null}
               {columns.map((column) => (
-                <td key={column}>{show(row[column])}</td>
+                <td key={column} className={numeric.has(column) ? "number" : ""}>
+                  <Shown value={row[column]} />
+                </td>
               ))}
+              {whyAt ? (
+                <td>
+                  <Link href={whyAt(index + 1)} aria-label={`Why row ${index + 1}`}>
+                    Why
+                  </Link>
+                </td>
+              ) : null}
             </tr>
           ))}
         </tbody>
@@ -33,7 +65,14 @@ function isObject(row: unknown): row is Record<string, unknown> {
   return typeof row === "object" && row !== null;
 }
 
-function show(value: unknown): string {
-  if (value === null || value === undefined) return "";
+/** Whether a value is a number, also one that a file spells out, or none. */
+function isNumeric(value: unknown): boolean {
+  if (typeof value === "string") return value === "" || /^-?\d+(\.\d+)?$/.test(value);
+  return typeof value === "number" || value === null || value === undefined;
+}
+
+function Shown({ value }: { value: unknown }) {
+  if (value === null || value === undefined) return null;
+  if (typeof value === "number") return <Digits value={value} />;
   return typeof value === "string" ? value : JSON.stringify(value);
 }

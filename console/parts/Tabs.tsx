@@ -1,5 +1,5 @@
 import { Link } from "wouter";
-import { useAddress } from "./address";
+import { hereWith, useAddress } from "./address";
 
 /** Parts of a screen, of which the address names one. */
 export function Tabs({ names, label }: { names: readonly string[]; label: string }) {
@@ -10,7 +10,7 @@ export function Tabs({ names, label }: { names: readonly string[]; label: string
       {names.map((name) => (
         <Link
           key={name}
-          href={`?${new URLSearchParams({ tab: name.toLowerCase() }).toString()}`}
+          href={hereWith({ tab: name.toLowerCase() })}
           aria-current={name === present ? "page" : undefined}
         >
           {name}

@@ -1,6 +1,12 @@
 import type { TransformerFactsFragment } from "../graphql/generated/types";
+import { useAddress } from "./address";
 import { Formula } from "./Formula";
 import { formatName } from "./format";
+
+/** Bring the transform that the address names into view. */
+function showNamed(row: HTMLElement | null) {
+  row?.scrollIntoView({ block: "center" });
+}
 
 /** The parameters of a pipeline and its transforms, each with its formula. */
 export function TransformerTable({
@@ -10,6 +16,8 @@ export function TransformerTable({
   transformer: TransformerFactsFragment;
   group: string;
 }) {
+  const { search } = useAddress();
+  const named = search.get("transform");
   return (
     <>
       <section className="stack tight" aria-label="Parameters">
@@ -54,7 +62,11 @@ export function TransformerTable({
             </thead>
             <tbody>
               {transformer.transforms.map(({ index, formula, outputs }) => (
-                <tr key={index}>
+                <tr
+                  key={index}
+                  ref={String(index) === named ? showNamed : null}
+                  className={String(index) === named ? "chosen" : ""}
+                >
                   <td>
                     {outputs.map((output) => (
                       <p key={output.index}>

@@ -23,6 +23,11 @@ export function useAddress() {
 
 export type ChangeAddress = ReturnType<typeof useAddress>["change"];
 
+/** The address of the present screen with other parameters, as a link of wouter takes it. */
+export function hereWith(parameters: Readonly<Record<string, string>>): string {
+  return `~${location.pathname}?${new URLSearchParams(parameters).toString()}`;
+}
+
 /** The path of a screen about one thing. */
 export function pathOf(screen: string, id: string): string {
   return `/${screen}/${encodeURIComponent(id)}`;

@@ -12,6 +12,21 @@ export function Time({ at }: { at: string | null | undefined }) {
   );
 }
 
+/** A number: space sets its digits apart in threes, and it is copied as it is. */
+export function Digits({ value }: { value: number | string }) {
+  const [, before = "", whole = "", after = ""] = /^(\D*)(\d*)(.*)$/.exec(String(value)) ?? [];
+  const groups = whole.match(/\d{1,3}(?=(\d{3})*$)/g) ?? [];
+  return (
+    <span className="digits">
+      {before}
+      {groups.map((group, index) => (
+        <span key={index}>{group}</span>
+      ))}
+      {after}
+    </span>
+  );
+}
+
 interface TagValue {
   key: string;
   value: string;

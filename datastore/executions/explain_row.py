@@ -1,4 +1,4 @@
-"""Explanations of kept rows: their formulas run again, with what the execution had pinned."""
+"""Explanations of output rows: their formulas run again, with what the execution had pinned."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -14,7 +14,7 @@ from penstock.datastore.executions.files import read_key
 from penstock.datastore.executions.input_row import InputRow, find_input_row
 from penstock.datastore.executions.pinned_inputs import find_datasets, load_rows
 from penstock.datastore.executions.reading import ReadExecutions, find_plan
-from penstock.datastore.executions.records import Execution
+from penstock.datastore.executions.records import Execution, ExecutionState
 from penstock.datastore.kept_rows.records import KeptRow
 from penstock.datastore.objects.port import Files
 from penstock.formula.checking.check import Surroundings
@@ -54,19 +54,29 @@ class ExplainRows:
     tables: DatasetTableCache
 
     async def one(self, row: KeptRow) -> ExplainedRow:
-        """Explain a row in hand.
+        """Explain a kept row in hand; raises what `of_output` does."""
+        read = await ReadExecutions(self.access).one(row.execution_id)
+        return await self.of_output(read.execution, row.number)
 
-        Raises NotPermitted if the formulas use what the caller does not see, NotFound if a file is
-        gone, IllegalState if a dataset was deleted, and RateLimited.
+    async def of_output(self, execution: Execution, number: int) -> ExplainedRow:
+        """Explain the row with a number, counted from 1, in the output of an execution in hand.
+
+        Raises IllegalState if there is no output or a dataset was deleted, NotFound if there is no
+        such row or a file is gone, NotPermitted if the formulas use what the caller does not see,
+        and RateLimited.
         """
-        execution = (await ReadExecutions(self.access).one(row.execution_id)).execution
+        if execution.state is not ExecutionState.SUCCESS:
+            message = f"It is {execution.state.value}: there is no output."
+            raise IllegalState(message, execution.state.name)
+        if not 1 <= number <= execution.succeeded:
+            raise NotFound(f"The output has {execution.succeeded} rows, and no row {number}.")
         await require_full_view(self.access, execution)
         plan = await find_plan(self.access.table, execution.id)
         content = await self.files.stat(read_key(execution))
         if plan is None or content is None:
             raise NotFound("The input of the row is gone.")
         self.access.work.spend_more(load_units(content.size))
-        found = await find_input_row(self.files, execution, plan, row.number)
+        found = await find_input_row(self.files, execution, plan, number)
         try:
             datasets = await find_datasets(self.access.table, plan)
             tables = PaidTables(self.tables, self.access.work)

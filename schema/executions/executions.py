@@ -30,6 +30,7 @@ from penstock.schema.core.relay import (
 from penstock.schema.core.scalars import JSON, DateTime, Long
 from penstock.schema.engine.cost import price_metadata
 from penstock.schema.executions.attempts import ExecutionAttempt, ExecutionInput
+from penstock.schema.executions.row_explanations import RowExplanation, show_row
 
 strawberry.enum(records.ExecutionState, description="The state of an execution.")
 describe_values(
@@ -411,6 +412,26 @@ class Execution(Node):
     ) -> InlineResults | None:
         found = await info.context.session.executions.inline_output.one(execution)
         return None if found is None else inline_results(found)
+
+    @strawberry.field(
+        metadata=price_metadata(100),
+        description="The steps by which a row of the output comes to its values, from its input "
+        "row on. The caller must see the calculations and reference datasets that they use.",
+    )
+    @staticmethod
+    async def explanation(
+        execution: strawberry.Parent[records.Execution],
+        info: Info,
+        row: Annotated[
+            int,
+            strawberry.argument(
+                description="The number of the row in the output, counted from 1; rejected rows "
+                "are in no output."
+            ),
+        ],
+    ) -> RowExplanation:
+        explaining = info.context.session.executions.explaining
+        return show_row(await explaining.of_output(execution, row))
 
     @strawberry.field(
         graphql_type=Connection[ExecutionEvent],

@@ -14,7 +14,6 @@ from penstock.datastore.kept_rows import read_totals
 from penstock.datastore.kept_rows import records as row_records
 from penstock.datastore.roles import GroupPath
 from penstock.resolvers import kept_rows
-from penstock.schema.calculations.formula_values import Explanation
 from penstock.schema.core.context import After, Before, First, Info, Last
 from penstock.schema.core.relay import (
     Connection,
@@ -26,6 +25,7 @@ from penstock.schema.core.relay import (
 from penstock.schema.core.scalars import JSON, DateTime
 from penstock.schema.engine.cost import price_metadata
 from penstock.schema.executions.executions import Execution
+from penstock.schema.executions.row_explanations import RowExplanation, show_row
 from penstock.schema.kept_rows.inputs import (
     ByArgument,
     EveryArgument,
@@ -44,31 +44,6 @@ from penstock.schema.kept_rows.inputs import (
 
 def shown_time(moment: Any) -> DateTime | None:
     return None if moment is None else DateTime(iso_timestamp(moment))
-
-
-@strawberry.type(description="An output of a row, and how its formula comes to the value.")
-class ExplainedOutput:
-    key: str = strawberry.field(description="The key of the output.")
-    formula: str = strawberry.field(
-        description="The formula in the version of the pipeline that made the row."
-    )
-    explanation: Explanation = strawberry.field(description="The steps of the formula.")
-
-
-@strawberry.type(
-    description="The way from an input row to a kept row, with the versions of calculations and "
-    "reference datasets that the execution had pinned."
-)
-class RowExplanation:
-    row: int = strawberry.field(
-        description="The number of the row in the input file, counted from 1."
-    )
-    input: JSON = strawberry.field(
-        description="An object with the entries of the input row by the keys of the parameters."
-    )
-    outputs: list[ExplainedOutput] = strawberry.field(
-        description="The outputs of the row, in their order."
-    )
 
 
 @strawberry.type(
@@ -146,18 +121,7 @@ class KeptRow(Node):
     async def explanation(
         row: strawberry.Parent[row_records.KeptRow], info: Info
     ) -> RowExplanation:
-        found = await info.context.session.executions.explaining.one(row)
-        outputs = [
-            ExplainedOutput(
-                key=one.key,
-                formula=one.formula,
-                explanation=Explanation.from_explained(found.input.number, one.explained),
-            )
-            for one in found.outputs
-        ]
-        return RowExplanation(
-            row=found.input.number, input=JSON(found.input.entries), outputs=outputs
-        )
+        return show_row(await info.context.session.executions.explaining.one(row))
 
 
 @strawberry.type(description="A result of a function over the rows of a total.")

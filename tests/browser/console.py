@@ -2,14 +2,16 @@
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from playwright.async_api import Download, Page, expect
+from playwright.async_api import Browser, Download, Page, expect
 
 from penstock.server.auth.dev_sessions import issue_code
-from tests.browser.conftest import LOCAL, Visit
+from tests.browser.conftest import LOCAL, PATIENCE, REPORT_VIOLATIONS, Visit
 from tests.install import ROOT
 
 AXE = ROOT / "console" / "node_modules" / "axe-core" / "axe.min.js"
@@ -32,6 +34,21 @@ CONCRETE = "sap:concrete:00144"
 HEADER = "Date,Activity,Emission factor"
 GOOD_ROW = "2/2/21,2.5,4"
 BAD_ROW = "2/2/21,unknown,4"
+
+
+@asynccontextmanager
+async def visit_of(browser: Browser, url: str, data_dir: Path) -> AsyncIterator[Visit]:
+    """Open a fresh profile for another server."""
+    context = await browser.new_context(viewport={"width": 1400, "height": 900})
+    context.set_default_timeout(PATIENCE)
+    expect.set_options(timeout=PATIENCE)
+    await context.add_init_script(REPORT_VIOLATIONS)
+    visit = Visit(await context.new_page(), context, url, data_dir)
+    visit.watch()
+    try:
+        yield visit
+    finally:
+        await context.close()
 
 
 async def open_console(visit: Visit, path: str = "/") -> Page:

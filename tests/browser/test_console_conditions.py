@@ -2,8 +2,6 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Literal
 
@@ -11,7 +9,7 @@ import pytest
 from playwright.async_api import Browser, Page, Route, expect
 
 from penstock.server.auth.dev_sessions import issue_code
-from tests.browser.conftest import LOCAL, REPORT_VIOLATIONS, Visit
+from tests.browser.conftest import LOCAL, Visit
 from tests.browser.console import (
     CONCRETE,
     ask,
@@ -22,6 +20,7 @@ from tests.browser.console import (
     path_of,
     pipeline_id,
     run_rows,
+    visit_of,
     write_csv,
 )
 from tests.install import skip_reason
@@ -131,19 +130,6 @@ async def test_the_keyboard_alone_finds_a_pipeline_and_opens_it(visit: Visit) ->
     assert_quiet(visit)
 
 
-@asynccontextmanager
-async def visit_of(browser: Browser, url: str, data_dir: Path) -> AsyncIterator[Visit]:
-    """Open a fresh profile for another server."""
-    context = await browser.new_context(viewport={"width": 1400, "height": 900})
-    await context.add_init_script(REPORT_VIOLATIONS)
-    visit = Visit(await context.new_page(), context, url, data_dir)
-    visit.watch()
-    try:
-        yield visit
-    finally:
-        await context.close()
-
-
 async def test_every_list_of_an_empty_server_says_so(browser: Browser, tmp_path: Path) -> None:
     with running_server(tmp_path / "data", ("--no-seed",)) as server:
         async with visit_of(browser, server.url, server.data_dir) as visit:
@@ -230,7 +216,7 @@ async def test_the_console_survives_a_server_killed_amid_an_execution(
             with running_server(data_dir, port=port):
                 await expect(note).to_have_count(0)
                 await expect(page.get_by_text("success", exact=True)).to_be_visible()
-                await expect(page.get_by_text("300,000")).to_be_visible()
+                await expect(page.get_by_text("300000", exact=True)).to_be_visible()
                 assert await page.evaluate("() => window.neverReloaded")
                 assert visit.hosts <= set(LOCAL)
 

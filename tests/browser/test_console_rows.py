@@ -57,10 +57,12 @@ async def test_an_uploaded_line_corrects_a_row_and_the_total_moves(
     await expect(page.get_by_text("1 total", exact=True)).to_be_visible()
     before = float(await read_total(page))
     await page.get_by_role("button", name="Why Bend, 2024-02-01 00:00").click()
-    held = page.get_by_role("region", name="Explanation").get_by_text("kwh").locator("..")
+    held = (
+        page.get_by_role("region", name="Explanation").get_by_text("kwh", exact=True).locator("..")
+    )
     old = float(await held.first.get_by_role("definition").inner_text())
     file = tmp_path / "line.csv"
-    file.write_text("Plant,Group,Month,kWh\nBend,/usa/northwest,2024-02,1\n")
+    file.write_text("Plant,Group,Month,kWh,Gas kWh\nBend,/usa/northwest,2024-02,1,\n")
     await page.get_by_role("link", name="Add or correct rows").click()
     await page.get_by_label("File to run").set_input_files(file)
     await page.get_by_role("button", name="Run at once").click()

@@ -346,7 +346,7 @@ async def test_withdraw_kept_rows(world: Store, pipeline: Pipeline) -> None:
 
 
 async def test_explain_a_kept_row(world: Store, pipeline: Pipeline) -> None:
-    """explain a kept row"""
+    """explain a kept row, or a row of an output in hand"""
     kept = await keep_plants(world)
     await finished_execution(world, kept, b"KWH;plant\n\nnone;x\n\n1;a\r\n2;b\n")
     _, row = await read_rows(world, kept)

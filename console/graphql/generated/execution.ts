@@ -12,6 +12,8 @@ import type {
   CancelExecutionMutationVariables,
   RetryExecutionMutation,
   RetryExecutionMutationVariables,
+  OutputRowExplanationQuery,
+  OutputRowExplanationQueryVariables,
 } from "./types";
 
 export const ExecutionDetails: Operation<ExecutionDetailsQuery, ExecutionDetailsQueryVariables> = {
@@ -37,4 +39,11 @@ export const CancelExecution: Operation<CancelExecutionMutation, CancelExecution
 export const RetryExecution: Operation<RetryExecutionMutation, RetryExecutionMutationVariables> = {
   id: "1dc380d8caf48a1381784cd87fc1893c23a81722120d7c216edad6b89b3a4dac",
   name: "RetryExecution",
+};
+export const OutputRowExplanation: Operation<
+  OutputRowExplanationQuery,
+  OutputRowExplanationQueryVariables
+> = {
+  id: "97460308040837eb197ba5b7d51e11206a626b44dbd9bdbd265ed2419275a3e8",
+  name: "OutputRowExplanation",
 };

@@ -8,10 +8,14 @@ import type {
   ExecutionTotalsQueryVariables,
   ExecutionsLiveSubscription,
   ExecutionsLiveSubscriptionVariables,
+  PipelineChoicesQuery,
+  PipelineChoicesQueryVariables,
+  ChosenPipelineQuery,
+  ChosenPipelineQueryVariables,
 } from "./types";
 
 export const Executions: Operation<ExecutionsQuery, ExecutionsQueryVariables> = {
-  id: "0c34b766814f41cef30fbe68b3deff44728ee623145800d340127ea60cd94d62",
+  id: "183f496baadb1fda03f87dfc19f2caecd8d7d6156807604f077fb2d83e5f90dd",
   name: "Executions",
 };
 export const ExecutionTotals: Operation<ExecutionTotalsQuery, ExecutionTotalsQueryVariables> = {
@@ -24,4 +28,12 @@ export const ExecutionsLive: Operation<
 > = {
   id: "5268a4138308faa787e83fedd10bb2153c6c2dc8f942883a831d612ccbd19f88",
   name: "ExecutionsLive",
+};
+export const PipelineChoices: Operation<PipelineChoicesQuery, PipelineChoicesQueryVariables> = {
+  id: "89f2ba41312042fec14e4d72395b023c50e877f7b9065484e3179322ffa71274",
+  name: "PipelineChoices",
+};
+export const ChosenPipeline: Operation<ChosenPipelineQuery, ChosenPipelineQueryVariables> = {
+  id: "2cb74419df6216038329fd9fe850255d46bc47084ac7e7a7788a4bcfb4425685",
+  name: "ChosenPipeline",
 };

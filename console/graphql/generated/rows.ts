@@ -21,7 +21,7 @@ export const KeptRows: Operation<KeptRowsQuery, KeptRowsQueryVariables> = {
   name: "KeptRows",
 };
 export const RowTotals: Operation<RowTotalsQuery, RowTotalsQueryVariables> = {
-  id: "21cc0db67b1de951d5be1e78ae597e6dbb91529ff3938695f307cdb36b9c895d",
+  id: "90e4e78a74f4ecf39b2ef9afa65dae1d332ca4bed7366a10f6d64a91001de82b",
   name: "RowTotals",
 };
 export const RowPipeline: Operation<RowPipelineQuery, RowPipelineQueryVariables> = {
@@ -33,7 +33,7 @@ export const RowHistory: Operation<RowHistoryQuery, RowHistoryQueryVariables> = 
   name: "RowHistory",
 };
 export const RowExplanation: Operation<RowExplanationQuery, RowExplanationQueryVariables> = {
-  id: "36d84a78669a597e859a051f875bba087d98b94b2a8e28c2559ef48056e8b8cb",
+  id: "a5891fbe72fd32328c2a3228a0b952432e42ed5f75a4953afb61cd5d600099e2",
   name: "RowExplanation",
 };
 export const WithdrawRow: Operation<WithdrawRowMutation, WithdrawRowMutationVariables> = {

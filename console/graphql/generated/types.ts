@@ -901,6 +901,26 @@ export type FindDatasetQuery = {
   referenceDatasetByName: { id: string; name: string; owner: string; version: number } | null;
 };
 
+export type ExplainedRowFragment = {
+  row: number;
+  input: unknown;
+  outputs: Array<{
+    key: string;
+    formula: string;
+    explanation: {
+      value: { type: FormulaValueType; text: string | null };
+      parts: Array<{
+        depth: number;
+        parent: number | null;
+        called: boolean;
+        text: string;
+        evaluated: boolean;
+        value: { type: FormulaValueType; text: string | null } | null;
+      }>;
+    };
+  }>;
+};
+
 export type TrackUrlQueryVariables = Exact<{
   id: string;
 }>;
@@ -1982,6 +2002,36 @@ export type RetryExecutionMutation = {
     | { __typename: "QuotaExceeded"; message: string; code: ErrorCode; path: Array<string> | null };
 };
 
+export type OutputRowExplanationQueryVariables = Exact<{
+  id: string;
+  row: number;
+}>;
+
+export type OutputRowExplanationQuery = {
+  execution: {
+    id: string;
+    explanation: {
+      row: number;
+      input: unknown;
+      outputs: Array<{
+        key: string;
+        formula: string;
+        explanation: {
+          value: { type: FormulaValueType; text: string | null };
+          parts: Array<{
+            depth: number;
+            parent: number | null;
+            called: boolean;
+            text: string;
+            evaluated: boolean;
+            value: { type: FormulaValueType; text: string | null } | null;
+          }>;
+        };
+      }>;
+    };
+  } | null;
+};
+
 export type ExecutionRowFragment = {
   id: string;
   state: ExecutionState;
@@ -2069,6 +2119,21 @@ export type ExecutionsLiveSubscription = {
     } | null;
   };
 };
+
+export type PipelineChoicesQueryVariables = Exact<{
+  group?: string | null | undefined;
+  name?: NameFilter | null | undefined;
+}>;
+
+export type PipelineChoicesQuery = {
+  pipelines: { nodes: Array<{ id: string; name: string; owner: string }> };
+};
+
+export type ChosenPipelineQueryVariables = Exact<{
+  id: string;
+}>;
+
+export type ChosenPipelineQuery = { pipeline: { id: string; name: string } | null };
 
 export type GroupDetailsQueryVariables = Exact<{
   path: string;
@@ -2686,6 +2751,7 @@ export type RowTotalsQueryVariables = Exact<{
   group?: string | null | undefined;
   from?: string | null | undefined;
   to?: string | null | undefined;
+  where?: Array<RowConditionInput> | RowConditionInput | null | undefined;
   asAt?: string | null | undefined;
   every?: Every | null | undefined;
   by?: Array<string> | string | null | undefined;
@@ -2808,7 +2874,6 @@ export type RowExplanationQuery = {
             formula: string;
             explanation: {
               value: { type: FormulaValueType; text: string | null };
-              error: { message: string } | null;
               parts: Array<{
                 depth: number;
                 parent: number | null;

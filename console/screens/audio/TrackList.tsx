@@ -27,6 +27,11 @@ export function TrackList({ filter, playlists }: TrackListProps) {
   const add = useAction(AddToPlaylist, (data) => payloadOf(data.addPlaylistEntries));
   const star = useAction(SetFavourite, (data) => payloadOf(data.setFavourite));
   const { nodes } = pages;
+  // A star shows at once what it will be; a refusal takes it back.
+  const isStarred = ({ id, favouriteAt }: TrackFactsFragment) =>
+    star.isPending && star.variables.input.id === id
+      ? star.variables.input.favourite
+      : favouriteAt !== null;
   if (!nodes) return pages.error ? <Problem error={pages.error} /> : <Loading what="tracks" />;
   if (nodes.length === 0) {
     return (
@@ -75,12 +80,10 @@ export function TrackList({ filter, playlists }: TrackListProps) {
               type="button"
               className="button icon"
               aria-label={`Star ${track.title}`}
-              aria-pressed={track.favouriteAt !== null}
-              onClick={() =>
-                star.mutate({ input: { id: track.id, favourite: track.favouriteAt === null } })
-              }
+              aria-pressed={isStarred(track)}
+              onClick={() => star.mutate({ input: { id: track.id, favourite: !isStarred(track) } })}
             >
-              <Heart size={16} fill={track.favouriteAt ? "currentColor" : "none"} aria-hidden />
+              <Heart size={16} fill={isStarred(track) ? "currentColor" : "none"} aria-hidden />
             </button>
             {playlists.length > 0 ? (
               <select

@@ -26,7 +26,9 @@ export default function Calculation({ id }: { id: string }) {
         calculation ? (
           <>
             <Head calculation={calculation} />
-            <TimeField label="As it was at" value={asAt} onChange={(at) => change({ at })} />
+            <div className="row">
+              <TimeField label="As it was at" value={asAt} onChange={(at) => change({ at })} />
+            </div>
             <Formula formula={calculation.formula} group={calculation.owner} />
             <p className="muted">
               Gives {calculation.outputs.map(({ key, label }) => label ?? key).join(", ")}.

@@ -6,7 +6,7 @@ import type { EvaluateInput, EvaluateQuery } from "../../graphql/generated/types
 import { readForm } from "../../parts/forms";
 import { Field } from "../../parts/fields";
 import { Problem } from "../../parts/state";
-import { ExplanationTree } from "./ExplanationTree";
+import { ExplanationTree } from "../../parts/ExplanationTree";
 
 type Evaluated = Extract<EvaluateQuery["evaluate"], { __typename: "EvaluatePayload" }>;
 

@@ -18,6 +18,7 @@ import { useTitle } from "../../parts/title";
 import { ExecutionDots, type DottedExecution } from "./ExecutionDots";
 import { Facets } from "./Facets";
 import {
+  excludeKey,
   type Filter,
   type Mode,
   MODES,
@@ -93,6 +94,8 @@ export default function Catalogue({ kind }: { kind: Kind }) {
   useLive(CatalogueChanges, scope, () => void pages.refetch(), kind === "PIPELINE");
   const filterBy = (mode: Mode, tag: { key: string; value: string }) =>
     change(written(toggleTag(filter, mode, tag)));
+  const exclude = (key: string, values: readonly string[]) =>
+    change(written(excludeKey(filter, key, values)));
   return (
     <>
       <header>
@@ -142,9 +145,13 @@ export default function Catalogue({ kind }: { kind: Kind }) {
           </select>
         </Field>
       </search>
-      <FilterPills filter={filter} onRemove={filterBy} />
+      <FilterPills
+        filter={filter}
+        onRemove={filterBy}
+        onClear={() => change({ all: null, any: null, none: null })}
+      />
       <div className="split">
-        <Facets kind={kind} scope={scope} filter={filter} onChoose={filterBy} />
+        <Facets kind={kind} scope={scope} filter={filter} onChoose={filterBy} onExclude={exclude} />
         <section aria-label={title} className="stack">
           {pages.error && !pages.nodes ? (
             <Problem error={pages.error} onRetry={() => void pages.refetch()} />
@@ -186,22 +193,30 @@ const WORDS: Readonly<Record<Mode, string>> = { all: "", any: "any of: ", none: 
 interface FilterPillsProps {
   filter: Filter;
   onRemove: (mode: Mode, tag: { key: string; value: string }) => void;
+  onClear: () => void;
 }
 
-function FilterPills({ filter, onRemove }: FilterPillsProps) {
+function FilterPills({ filter, onRemove, onClear }: FilterPillsProps) {
   const chosen = MODES.flatMap((mode) => filter[mode].map((tag) => ({ mode, tag })));
   if (chosen.length === 0) return null;
   return (
-    <ul className="pills" aria-label="Filter">
-      {chosen.map(({ mode, tag }) => (
-        <li key={`${mode} ${writeTag(tag)}`}>
-          <RemovablePill
-            label={`${WORDS[mode]}${tag.key} ${tag.value}`}
-            onRemove={() => onRemove(mode, tag)}
-          />
-        </li>
-      ))}
-    </ul>
+    <div className="row middle">
+      <ul className="pills" aria-label="Filter">
+        {chosen.map(({ mode, tag }) => (
+          <li key={`${mode} ${writeTag(tag)}`}>
+            <RemovablePill
+              label={`${WORDS[mode]}${tag.key} ${tag.value}`}
+              onRemove={() => onRemove(mode, tag)}
+            />
+          </li>
+        ))}
+      </ul>
+      {chosen.length > 1 ? (
+        <button type="button" className="button quiet" onClick={onClear}>
+          Remove all
+        </button>
+      ) : null}
+    </div>
   );
 }
 

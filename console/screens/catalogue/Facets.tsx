@@ -12,6 +12,8 @@ interface FacetsProps {
   scope: { group: string | null; below: boolean };
   filter: Filter;
   onChoose: (mode: Mode, tag: FilterTag) => void;
+  /** Leave out what carries any of the values of a key. */
+  onExclude: (key: string, values: readonly string[]) => void;
 }
 
 /** The tags of what is found, by key and level, with how many carry each under the filter. */
@@ -71,7 +73,7 @@ function FacetKey({ label, count, ...props }: FacetKeyProps) {
       <summary>
         {label} <span className="muted small">{count ?? ""}</span>
       </summary>
-      {isOpen ? <FacetLevel {...props} parent={null} /> : null}
+      {isOpen ? <FacetLevel {...props} label={label} parent={null} /> : null}
     </details>
   );
 }
@@ -79,11 +81,13 @@ function FacetKey({ label, count, ...props }: FacetKeyProps) {
 interface FacetLevelProps extends FacetsProps {
   mode: Mode;
   tagKey: string;
+  /** The words for the key, on its first level. */
+  label?: string | undefined;
   parent: string | null;
 }
 
 function FacetLevel(props: FacetLevelProps) {
-  const { kind, scope, filter, mode, tagKey, parent, onChoose } = props;
+  const { kind, scope, filter, mode, tagKey, label, parent, onChoose, onExclude } = props;
   const [opened, setOpened] = useState<string | null>(null);
   const variables = { kind, ...scope, tags: toInput(filter), key: tagKey, parent };
   const pages = usePages(FacetValues, variables, (page) => page.tagValues);
@@ -92,7 +96,7 @@ function FacetLevel(props: FacetLevelProps) {
   }
   return (
     <ul>
-      {pages.nodes.map(({ value, label, count, hasChildren }) => {
+      {pages.nodes.map(({ value, label: words, count, hasChildren }) => {
         const tag = { key: tagKey, value };
         const isOpen = opened === value;
         return (
@@ -104,7 +108,7 @@ function FacetLevel(props: FacetLevelProps) {
                 aria-pressed={modeOf(filter, tag) !== null}
                 onClick={() => onChoose(modeOf(filter, tag) ?? mode, tag)}
               >
-                <span>{label}</span>
+                <span>{words}</span>
                 <span className="muted">{count ?? ""}</span>
               </button>
               {hasChildren ? (
@@ -112,7 +116,7 @@ function FacetLevel(props: FacetLevelProps) {
                   type="button"
                   className="button quiet icon"
                   aria-expanded={isOpen}
-                  aria-label={`Below ${label}`}
+                  aria-label={`Below ${words}`}
                   onClick={() => setOpened(isOpen ? null : value)}
                 >
                   {isOpen ? (
@@ -123,10 +127,26 @@ function FacetLevel(props: FacetLevelProps) {
                 </button>
               ) : null}
             </div>
-            {isOpen ? <FacetLevel {...props} parent={value} /> : null}
+            {isOpen ? <FacetLevel {...props} label={undefined} parent={value} /> : null}
           </li>
         );
       })}
+      {label !== undefined && pages.nodes.length > 0 && !pages.hasNextPage ? (
+        <li>
+          <button
+            type="button"
+            className="choose"
+            onClick={() =>
+              onExclude(
+                tagKey,
+                (pages.nodes ?? []).map(({ value }) => value),
+              )
+            }
+          >
+            without {label}
+          </button>
+        </li>
+      ) : null}
       <More pages={pages} what="values" />
     </ul>
   );

@@ -46,6 +46,17 @@ export function modeOf(filter: Filter, tag: FilterTag): Mode | null {
   return MODES.find((mode) => filter[mode].some((one) => writeTag(one) === written)) ?? null;
 }
 
+/** The filter that excludes every value of a key: what carries the key at all is left out. */
+export function excludeKey(filter: Filter, key: string, values: readonly string[]): Filter {
+  const without = (tags: readonly FilterTag[]) => tags.filter((one) => one.key !== key);
+  const excluded = values.map((value) => ({ key, value }));
+  return {
+    all: without(filter.all),
+    any: without(filter.any),
+    none: [...without(filter.none), ...excluded],
+  };
+}
+
 /** The filter with a tag in a mode, or without it if it has it there. */
 export function toggleTag(filter: Filter, mode: Mode, tag: FilterTag): Filter {
   const written = writeTag(tag);

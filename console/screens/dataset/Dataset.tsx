@@ -3,8 +3,8 @@ import { Link } from "wouter";
 import { useAnswer } from "../../app/queries";
 import { DatasetDetails } from "../../graphql/generated/dataset";
 import { useAddress } from "../../parts/address";
-import { formatBytes, formatName, formatNumber } from "../../parts/format";
-import { CopyButton, StateBadge, TagPills, Time } from "../../parts/marks";
+import { formatBytes, formatName } from "../../parts/format";
+import { CopyButton, Digits, StateBadge, TagPills, Time } from "../../parts/marks";
 import { Answered, Missing } from "../../parts/state";
 import { TimeField } from "../../parts/TimeRange";
 import { useTitle } from "../../parts/title";
@@ -40,9 +40,11 @@ export default function Dataset({ id }: { id: string }) {
                 </a>
               ) : null}
             </header>
-            <TimeField label="As it was at" value={asAt} onChange={(at) => change({ at })} />
+            <div className="row">
+              <TimeField label="As it was at" value={asAt} onChange={(at) => change({ at })} />
+            </div>
             <p>
-              {formatNumber(dataset.content.rowCount)} rows,{" "}
+              <Digits value={dataset.content.rowCount} /> rows,{" "}
               {formatBytes(dataset.content.sizeBytes)}, found by{" "}
               <code>{dataset.content.keyColumn}</code>
             </p>

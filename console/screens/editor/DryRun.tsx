@@ -9,7 +9,7 @@ import { Field } from "../../parts/fields";
 import { parametersOf } from "../../parts/formulas";
 import { RowsTable } from "../../parts/RowsTable";
 import { Problem } from "../../parts/state";
-import { ExplanationTree } from "../calculation/ExplanationTree";
+import { ExplanationTree } from "../../parts/ExplanationTree";
 import {
   type Draft,
   type DraftFormula,

@@ -1,5 +1,6 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { Download, Play, Square } from "lucide-react";
+import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { payloadOf } from "../../app/failure";
 import { useAction, useAnswer, useLive } from "../../app/queries";
@@ -11,13 +12,15 @@ import {
 } from "../../graphql/generated/execution";
 import type { ExecutionDetailsQuery, ExecutionFactsFragment } from "../../graphql/generated/types";
 import { pathOf } from "../../parts/address";
-import { formatBytes, formatDuration, formatName, formatNumber } from "../../parts/format";
-import { CopyButton, StateBadge, TagPills, Time } from "../../parts/marks";
+import { formatBytes, formatDuration, formatName } from "../../parts/format";
+import { CopyButton, Digits, StateBadge, TagPills, Time } from "../../parts/marks";
 import { RowsTable } from "../../parts/RowsTable";
 import { Answered, Missing, Problem } from "../../parts/state";
 import { useTitle } from "../../parts/title";
 import { OutputPreview } from "./OutputPreview";
 import { RejectedRows } from "./RejectedRows";
+import { whyAt } from "./whyAt";
+import { WhyRow } from "./WhyRow";
 
 type Details = NonNullable<ExecutionDetailsQuery["execution"]>;
 
@@ -84,11 +87,15 @@ function Shown({ execution }: { execution: Details }) {
       {execution.mode === "JOB" && execution.outputDownload?.url ? (
         <OutputPreview url={execution.outputDownload.url} />
       ) : null}
+      {execution.state === "SUCCESS" && Number(execution.progress?.rowsSucceeded ?? 0) > 0 ? (
+        <WhyRow execution={execution.id} rows={Number(execution.progress?.rowsSucceeded)} />
+      ) : null}
       {Number(execution.progress?.rowsFailed ?? 0) > 0 && execution.errorsDownload?.url ? (
         <RejectedRows
           url={execution.errorsDownload.url}
           pipeline={pipeline.id}
           version={execution.pipelineVersion}
+          at={execution.createdAt}
         />
       ) : null}
       <Pins execution={execution} />
@@ -152,10 +159,13 @@ function Progress({ execution }: { execution: ExecutionFactsFragment }) {
         />
       ) : null}
       <dl className="figures">
-        <Figure name="Rows done" value={formatNumber(progress?.rowsSucceeded ?? 0)} />
-        <Figure name="Rejected rows" value={formatNumber(progress?.rowsFailed ?? 0)} />
+        <Figure name="Rows done" value={<Digits value={progress?.rowsSucceeded ?? 0} />} />
+        <Figure name="Rejected rows" value={<Digits value={progress?.rowsFailed ?? 0} />} />
         {progress?.rowsPerSecond ? (
-          <Figure name="Rows a second" value={formatNumber(Math.round(progress.rowsPerSecond))} />
+          <Figure
+            name="Rows a second"
+            value={<Digits value={Math.round(progress.rowsPerSecond)} />}
+          />
         ) : null}
         {execution.state === "IN_PROGRESS" && progress?.etaSeconds != null ? (
           <Figure name="Time left" value={formatDuration(progress.etaSeconds)} />
@@ -168,7 +178,7 @@ function Progress({ execution }: { execution: ExecutionFactsFragment }) {
   );
 }
 
-function Figure({ name, value }: { name: string; value: string }) {
+function Figure({ name, value }: { name: string; value: ReactNode }) {
   return (
     <div>
       <dt>{name}</dt>
@@ -189,7 +199,7 @@ function Facts({ execution }: { execution: Details }) {
       <h2>Times</h2>
       <dl className="facts">
         {facts.map(([name, at, by]) => (
-          <div key={name} style={{ display: "contents" }}>
+          <div key={name}>
             <dt>{name}</dt>
             <dd>
               <Time at={at} /> {at && by ? <span className="muted">by {by}</span> : null}
@@ -227,7 +237,7 @@ function Files({ execution }: { execution: Details }) {
       </p>
       {files.map(([name, file]) =>
         file?.url ? (
-          <a key={name} className="button" href={file.url} download>
+          <a key={name} className="button start" href={file.url} download>
             <Download size={16} aria-hidden /> {name}
             {file.sizeBytes == null ? null : (
               <span className="muted">{formatBytes(file.sizeBytes)}</span>
@@ -247,7 +257,7 @@ function InlineResults({ results }: { results: NonNullable<Details["results"]> }
   return (
     <section className="stack tight" aria-label="Results">
       <h2>Results</h2>
-      <RowsTable rows={results.rows} />
+      <RowsTable rows={results.rows} whyAt={whyAt} />
       {results.problems.length > 0 ? (
         <ul>
           {results.problems.map((problem, index) => (

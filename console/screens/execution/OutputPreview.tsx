@@ -2,6 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { fileOf, readFileStart } from "../../parts/fileStart";
 import { RowsTable } from "../../parts/RowsTable";
 import { Answered } from "../../parts/state";
+import { whyAt } from "./whyAt";
 
 const ROWS = 20;
 
@@ -17,6 +18,7 @@ export function OutputPreview({ url }: { url: string }) {
       <Answered query={query} what="the output">
         {([header = [], ...rows]) => (
           <RowsTable
+            whyAt={whyAt}
             rows={rows.map((row) =>
               Object.fromEntries(header.map((column, index) => [column, row[index] ?? ""])),
             )}

@@ -13,10 +13,12 @@ interface RejectedRowsProps {
   url: string;
   pipeline: string;
   version: number;
+  /** When the execution was created: the pipeline is shown as it was then. */
+  at: string;
 }
 
 /** The first rejected rows, read by a range of the file, each with the formula that rejected it. */
-export function RejectedRows({ url, pipeline, version }: RejectedRowsProps) {
+export function RejectedRows({ url, pipeline, version, at }: RejectedRowsProps) {
   const query = useQuery({
     queryKey: ["rejected rows", pipeline, version, fileOf(url)],
     queryFn: async () => (await readFileStart(url, MOST_ROWS + 1)).slice(1),
@@ -24,12 +26,12 @@ export function RejectedRows({ url, pipeline, version }: RejectedRowsProps) {
   const { data } = useAnswer(PinnedTransforms, { id: pipeline, version });
   const transforms = data?.pipeline?.versionNumbered?.transformer.transforms ?? [];
   // A row is rejected in an output, or in a parameter that a formula reads.
-  const formulaOf = (column: string) =>
-    (
-      transforms.find(({ index, outputs }) =>
-        [`output ${index}`, ...outputs.map(({ key }) => key)].includes(column),
-      ) ?? transforms.find(({ formula }) => parametersOf(formula).includes(column))
-    )?.formula;
+  const transformOf = (column: string) =>
+    transforms.find(({ index, outputs }) =>
+      [`output ${index}`, ...outputs.map(({ key }) => key)].includes(column),
+    ) ?? transforms.find(({ formula }) => parametersOf(formula).includes(column));
+  const placeOf = (transform: number) =>
+    `${pathOf("pipelines", pipeline)}?${new URLSearchParams({ at, transform: String(transform) }).toString()}`;
   return (
     <section className="stack tight" aria-label="Rejected rows">
       <h2>Rejected rows</h2>
@@ -53,24 +55,27 @@ export function RejectedRows({ url, pipeline, version }: RejectedRowsProps) {
                 </tr>
               </thead>
               <tbody>
-                {rows.map(([row = "", column = "", code = "", message = ""], index) => (
-                  <tr key={index}>
-                    <td className="number">{row}</td>
-                    <td>{column}</td>
-                    <td>
-                      {message} <code className="muted">{code}</code>
-                    </td>
-                    <td>
-                      {formulaOf(column) ? (
-                        <Link href={pathOf("pipelines", pipeline)}>
-                          <code>{formulaOf(column)}</code>
-                        </Link>
-                      ) : (
-                        <span className="muted">–</span>
-                      )}
-                    </td>
-                  </tr>
-                ))}
+                {rows.map(([row = "", column = "", code = "", message = ""], index) => {
+                  const transform = transformOf(column);
+                  return (
+                    <tr key={index}>
+                      <td className="number">{row}</td>
+                      <td>{column}</td>
+                      <td>
+                        {message} <code className="muted">{code}</code>
+                      </td>
+                      <td>
+                        {transform ? (
+                          <Link href={placeOf(transform.index)}>
+                            <code>{transform.formula}</code>
+                          </Link>
+                        ) : (
+                          <span className="muted">–</span>
+                        )}
+                      </td>
+                    </tr>
+                  );
+                })}
               </tbody>
             </table>
           </div>

@@ -2,8 +2,8 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef } from "react";
 import { Link } from "wouter";
 import { pathOf } from "../../parts/address";
-import { formatDuration, formatNumber } from "../../parts/format";
-import { StateBadge, Time } from "../../parts/marks";
+import { formatDuration } from "../../parts/format";
+import { Digits, StateBadge, Time } from "../../parts/marks";
 import type { Row } from "./Executions";
 
 interface ExecutionTableProps {
@@ -102,8 +102,8 @@ function ExecutionRow({ row, index }: { row: Row; index: number }) {
         <span className="small muted">{row.createdBy}</span>
       </td>
       <td className="number">{durationSeconds == null ? "–" : formatDuration(durationSeconds)}</td>
-      <td className="number">{progress ? formatNumber(progress.rowsSucceeded) : "–"}</td>
-      <td className="number">{progress ? formatNumber(progress.rowsFailed) : "–"}</td>
+      <td className="number">{progress ? <Digits value={progress.rowsSucceeded} /> : "–"}</td>
+      <td className="number">{progress ? <Digits value={progress.rowsFailed} /> : "–"}</td>
     </tr>
   );
 }

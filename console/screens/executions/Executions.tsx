@@ -1,4 +1,4 @@
-import { useQueryClient } from "@tanstack/react-query";
+import { type InfiniteData, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 import { useAnswer, useLive, usePages } from "../../app/queries";
 import {
@@ -9,13 +9,14 @@ import {
 import type { ExecutionState, ExecutionsQuery } from "../../graphql/generated/types";
 import { useAddress } from "../../parts/address";
 import { Field, GroupField } from "../../parts/fields";
-import { formatName } from "../../parts/format";
 import { StateBadge } from "../../parts/marks";
 import { Empty, Loading, Problem } from "../../parts/state";
 import { TimeField } from "../../parts/TimeRange";
 import { useTitle } from "../../parts/title";
 import { readTag } from "../catalogue/tagFilter";
 import { ExecutionTable } from "./ExecutionTable";
+import { fits, withChange } from "./liveRows";
+import { PipelineField } from "./PipelineField";
 import { Timeline } from "./Timeline";
 
 const STATES: readonly ExecutionState[] = [
@@ -58,7 +59,25 @@ export default function Executions() {
     void client.invalidateQueries({ queryKey: [ExecutionsPage.name] });
     void client.invalidateQueries({ queryKey: [ExecutionTotals.name] });
   });
-  useLive(ExecutionsLive, scope, refresh);
+  const recount = useBatched(
+    () => void client.invalidateQueries({ queryKey: [ExecutionTotals.name] }),
+  );
+  useLive(
+    ExecutionsLive,
+    scope,
+    ({ executionsChanged: { change: kind, executionId, execution } }) => {
+      if (kind === "RESET" || !executionId) {
+        refresh();
+        return;
+      }
+      // A long list is not read again for one row of it.
+      const row = execution && fits(execution, variables) ? execution : null;
+      client.setQueryData<InfiniteData<ExecutionsQuery>>(pages.key, (before) =>
+        before ? { ...before, pages: withChange(before.pages, executionId, row) } : before,
+      );
+      recount();
+    },
+  );
   const toggle = (state: ExecutionState) =>
     change({
       state: states.includes(state) ? states.filter((one) => one !== state) : [...states, state],
@@ -69,22 +88,19 @@ export default function Executions() {
         <h1>Executions</h1>
       </header>
       <search className="stack tight">
-        <div className="row">
+        <div className="filters">
           <GroupField
             value={scope.group ?? ""}
             placeholder="all of your group"
             onChange={(path) => change({ group: path || null })}
           />
-          <label className="check">
-            <input
-              type="checkbox"
-              checked={scope.below}
-              onChange={(event) => change({ below: event.target.checked ? null : "no" })}
-            />
-            with groups below
-          </label>
-          <AddressField label="Created by" name="by" />
-          <AddressField label="Tag (key=value)" name="tag" />
+          <PipelineField
+            group={scope.group}
+            value={variables.pipeline}
+            onChange={(pipeline) => change({ pipeline })}
+          />
+          <AddressField label="Created by" name="by" placeholder="a user's id" />
+          <AddressField label="Tag" name="tag" placeholder="key=value" />
           <TimeField
             label="Created from"
             value={variables.from}
@@ -96,6 +112,14 @@ export default function Executions() {
             onChange={(to) => change({ to })}
           />
         </div>
+        <label className="check">
+          <input
+            type="checkbox"
+            checked={scope.below}
+            onChange={(event) => change({ below: event.target.checked ? null : "no" })}
+          />
+          with groups below
+        </label>
         <fieldset className="row middle">
           <legend className="visually-hidden">States</legend>
           {STATES.map((state) => (
@@ -118,14 +142,12 @@ export default function Executions() {
       ) : null}
       {pages.nodes || pages.error ? null : <Loading what="executions" />}
       {pages.nodes?.length === 0 ? (
-        <Empty
-          title={
-            states.length > 0
-              ? `None is ${states.map(formatName).join(" or ")}`
-              : "No executions yet"
-          }
-        >
-          <p>Open a pipeline and run a file through it.</p>
+        <Empty title={isFiltered(search) ? "No execution fits this search" : "No executions yet"}>
+          <p>
+            {isFiltered(search)
+              ? "Remove a part of the search above."
+              : "Open a pipeline and run a file through it."}
+          </p>
         </Empty>
       ) : null}
       {pages.nodes && pages.nodes.length > 0 ? (
@@ -138,12 +160,25 @@ export default function Executions() {
   );
 }
 
-function AddressField({ label, name }: { label: string; name: string }) {
+const NARROWING = ["state", "pipeline", "by", "tag", "from", "to"];
+
+function isFiltered(search: URLSearchParams): boolean {
+  return NARROWING.some((name) => search.has(name));
+}
+
+interface AddressFieldProps {
+  label: string;
+  name: string;
+  placeholder: string;
+}
+
+function AddressField({ label, name, placeholder }: AddressFieldProps) {
   const { search, change } = useAddress();
   return (
     <Field label={label}>
       <input
         defaultValue={search.get(name) ?? ""}
+        placeholder={placeholder}
         onBlur={(event) => change({ [name]: event.target.value || null })}
         onKeyDown={(event) => {
           if (event.key === "Enter") change({ [name]: event.currentTarget.value || null });

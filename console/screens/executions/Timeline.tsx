@@ -1,3 +1,5 @@
+import { useLocation } from "wouter";
+import { pathOf } from "../../parts/address";
 import { formatName, formatTime } from "../../parts/format";
 import type { Row } from "./Executions";
 
@@ -7,6 +9,7 @@ const BAR = 7;
 
 /** When the newest executions ran, as bars over time. */
 export function Timeline({ rows }: { rows: readonly Row[] }) {
+  const [, navigate] = useLocation();
   const newest = rows.slice(0, MOST).map((row) => ({
     row,
     start: Date.parse(row.startedAt ?? row.createdAt),
@@ -42,6 +45,8 @@ export function Timeline({ rows }: { rows: readonly Row[] }) {
             y={index * BAR}
             width={Math.max(x(end) - x(start), 4)}
             height={BAR - 2}
+            // The table below has the same links for the keyboard.
+            onClick={() => navigate(pathOf("executions", row.id))}
           >
             <title>{`${row.pipeline.name}: ${formatName(row.state)}, ${formatTime(row.createdAt)}`}</title>
           </rect>

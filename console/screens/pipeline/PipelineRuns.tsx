@@ -2,8 +2,8 @@ import { Link } from "wouter";
 import { usePages } from "../../app/queries";
 import { PipelineExecutions } from "../../graphql/generated/pipeline";
 import { pathOf } from "../../parts/address";
-import { formatDuration, formatNumber } from "../../parts/format";
-import { StateBadge, Time } from "../../parts/marks";
+import { formatDuration } from "../../parts/format";
+import { Digits, StateBadge, Time } from "../../parts/marks";
 import { Empty, Loading, More, Problem } from "../../parts/state";
 
 /** The executions of a pipeline, newest first. */
@@ -58,14 +58,23 @@ export function PipelineRuns({ id }: { id: string }) {
                 <td className="number">
                   {row.durationSeconds == null ? "–" : formatDuration(row.durationSeconds)}
                 </td>
-                <td className="number">{formatNumber(row.progress?.rowsSucceeded ?? 0)}</td>
-                <td className="number">{formatNumber(row.progress?.rowsFailed ?? 0)}</td>
+                <td className="number">
+                  <Digits value={row.progress?.rowsSucceeded ?? 0} />
+                </td>
+                <td className="number">
+                  <Digits value={row.progress?.rowsFailed ?? 0} />
+                </td>
               </tr>
             ))}
           </tbody>
         </table>
       </div>
-      <More pages={pages} what="executions" />
+      <p className="row middle">
+        <More pages={pages} what="executions" />
+        <Link href={`/executions?${new URLSearchParams({ pipeline: id }).toString()}`}>
+          Over time, and by state
+        </Link>
+      </p>
     </>
   );
 }

@@ -4,11 +4,11 @@ import { payloadOf } from "../../app/failure";
 import { useAction, useAnswer } from "../../app/queries";
 import { RowExplanation, RowHistory, WithdrawRow } from "../../graphql/generated/rows";
 import { pathOf } from "../../parts/address";
+import { ExplainedRow } from "../../parts/ExplainedRow";
 import { Field } from "../../parts/fields";
 import { readForm } from "../../parts/forms";
 import { Time } from "../../parts/marks";
 import { Answered, Problem } from "../../parts/state";
-import { ExplanationTree } from "../calculation/ExplanationTree";
 import type { ShownRow } from "./RowTable";
 
 interface RowDetailsProps {
@@ -39,28 +39,7 @@ function Explained({ id, names }: Pick<RowDetailsProps, "names"> & { id: string 
       <Answered query={query} what="the explanation">
         {({ node }) => {
           if (!node || !("explanation" in node)) return <p className="muted">It is gone.</p>;
-          const { row, input, outputs } = node.explanation;
-          return (
-            <>
-              <h3>From row {row} of the input</h3>
-              <dl className="facts">
-                {Object.entries(input as Record<string, unknown>).map(([key, value]) => (
-                  <div key={key}>
-                    <dt>{key}</dt>
-                    <dd>{String(value)}</dd>
-                  </div>
-                ))}
-              </dl>
-              {outputs.map(({ key, explanation }) => (
-                <section key={key}>
-                  <h4>
-                    {names.get(key) ?? key} = {explanation.value.text ?? "null"}
-                  </h4>
-                  <ExplanationTree parts={explanation.parts} />
-                </section>
-              ))}
-            </>
-          );
+          return <ExplainedRow explanation={node.explanation} names={names} />;
         }}
       </Answered>
     </section>

@@ -1,9 +1,11 @@
-import { Fragment, useState } from "react";
+import { Fragment } from "react";
 import { usePages } from "../../app/queries";
 import { KeptRows } from "../../graphql/generated/rows";
 import type { KeptRowsQuery } from "../../graphql/generated/types";
-import { formatNumber, formatUtc } from "../../parts/format";
-import { Answered, Empty } from "../../parts/state";
+import { useAddress } from "../../parts/address";
+import { formatUtc } from "../../parts/format";
+import { Digits } from "../../parts/marks";
+import { Answered, Empty, More } from "../../parts/state";
 import { RowDetails } from "./RowDetails";
 import type { RowOutput } from "./Rows";
 import type { RowFilter } from "./Totals";
@@ -19,8 +21,10 @@ interface RowTableProps {
 
 /** The rows that stand; each opens to its explanation and its history. */
 export function RowTable({ id, filter, outputs, keys }: RowTableProps) {
-  const query = usePages(KeptRows, { id, ...filter, where: [] }, ({ pipeline }) => pipeline?.rows);
-  const [open, setOpen] = useState<string | null>(null);
+  const query = usePages(KeptRows, { id, ...filter }, ({ pipeline }) => pipeline?.rows);
+  const { search, change } = useAddress();
+  const open = search.get("row");
+  const setOpen = (row: string | null) => change({ row });
   const names = new Map(outputs.map(({ key, label }) => [key, label]));
   return (
     <section className="stack tight">
@@ -33,8 +37,8 @@ export function RowTable({ id, filter, outputs, keys }: RowTableProps) {
                 <table className="one-line">
                   <thead>
                     <tr>
-                      {outputs.map(({ key, label }) => (
-                        <th key={key} scope="col">
+                      {outputs.map(({ key, label, type }) => (
+                        <th key={key} scope="col" className={type === "NUMBER" ? "number" : ""}>
                           {label}
                         </th>
                       ))}
@@ -48,7 +52,16 @@ export function RowTable({ id, filter, outputs, keys }: RowTableProps) {
                       <Fragment key={row.id}>
                         <tr>
                           {outputs.map((output) => (
-                            <td key={output.key}>{shownValue(row, output)}</td>
+                            <td
+                              key={output.key}
+                              className={output.type === "NUMBER" ? "number" : ""}
+                            >
+                              {output.type === "NUMBER" ? (
+                                <Digits value={textOf(row, output)} />
+                              ) : (
+                                textOf(row, output)
+                              )}
+                            </td>
                           ))}
                           <td>
                             <button
@@ -79,18 +92,9 @@ export function RowTable({ id, filter, outputs, keys }: RowTableProps) {
                   </tbody>
                 </table>
               </div>
-              {query.hasNextPage ? (
-                <p>
-                  <button
-                    type="button"
-                    className="button"
-                    disabled={query.isFetchingNextPage}
-                    onClick={() => void query.fetchNextPage()}
-                  >
-                    More rows
-                  </button>
-                </p>
-              ) : null}
+              <p>
+                <More pages={query} what="rows" />
+              </p>
             </>
           ) : (
             <Empty title="No rows" />
@@ -101,15 +105,14 @@ export function RowTable({ id, filter, outputs, keys }: RowTableProps) {
   );
 }
 
-function shownValue({ values }: ShownRow, { key, type }: RowOutput): string {
+function textOf({ values }: ShownRow, { key, type }: RowOutput): string {
   const value = (values as Record<string, unknown>)[key];
   if (value === null || value === undefined) return "";
   if (type === "TIMESTAMP") return formatUtc(new Date(Number(value)).toISOString()).slice(0, 16);
-  if (typeof value === "number") return formatNumber(value);
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 function nameOf(row: ShownRow, keys: readonly string[], outputs: readonly RowOutput[]): string {
   const named = outputs.filter(({ key }) => keys.includes(key));
-  return named.map((output) => shownValue(row, output)).join(", ");
+  return named.map((output) => textOf(row, output)).join(", ");
 }

@@ -9,6 +9,7 @@ import { formatName } from "../../parts/format";
 import { Answered, Empty, Missing } from "../../parts/state";
 import { TimeField } from "../../parts/TimeRange";
 import { useTitle } from "../../parts/title";
+import { readConditions, RowConditions } from "./RowConditions";
 import { RowTable } from "./RowTable";
 import { Totals } from "./Totals";
 
@@ -81,10 +82,15 @@ function KeptRowsOf({ pipeline, keys }: { pipeline: Keeper; keys: readonly strin
     from: search.get("from"),
     to: search.get("to"),
     asAt: search.get("at"),
+    where: readConditions(search, outputs),
   };
   return (
     <>
-      <form className="row" aria-label="Which rows" onSubmit={(event) => event.preventDefault()}>
+      <form
+        className="filters"
+        aria-label="Which rows"
+        onSubmit={(event) => event.preventDefault()}
+      >
         <GroupField value={filter.group ?? ""} onChange={(group) => change({ group })} />
         {hasTime ? (
           <>
@@ -114,6 +120,7 @@ function KeptRowsOf({ pipeline, keys }: { pipeline: Keeper; keys: readonly strin
           <Choice label="For each" options={texts} value={by?.key} name="by" none="all together" />
         ) : null}
       </form>
+      <RowConditions outputs={outputs} />
       {sum ? <Totals id={pipeline.id} filter={filter} sum={sum} every={every} by={by} /> : null}
       <RowTable id={pipeline.id} filter={filter} outputs={outputs} keys={keys} />
     </>

@@ -1,9 +1,11 @@
 import { useAnswer } from "../../app/queries";
 import { RowTotals } from "../../graphql/generated/rows";
-import type { Every, RowTotalsQuery } from "../../graphql/generated/types";
+import type { Every, RowConditionInput, RowTotalsQuery } from "../../graphql/generated/types";
 import { useAddress } from "../../parts/address";
 import { formatNumber } from "../../parts/format";
+import { Digits } from "../../parts/marks";
 import { Answered, Empty } from "../../parts/state";
+import { writeTag } from "../catalogue/tagFilter";
 import { groupByStart, type TimeTotal } from "./groupByStart";
 import type { RowOutput } from "./Rows";
 
@@ -12,6 +14,7 @@ export interface RowFilter {
   readonly from: string | null;
   readonly to: string | null;
   readonly asAt: string | null;
+  readonly where: RowConditionInput[];
 }
 
 type TotalNode = NonNullable<RowTotalsQuery["pipeline"]>["totals"]["nodes"][number];
@@ -114,7 +117,15 @@ function TotalTable({
   every,
   by,
 }: Pick<TotalsProps, "sum" | "every" | "by"> & { nodes: readonly TotalNode[] }) {
-  const { change } = useAddress();
+  const { search, change } = useAddress();
+  const drill = ({ start, end, by: values }: TotalNode) => {
+    const value = values[0]?.value;
+    const where = by && value != null ? [writeTag({ key: by.key, value })] : [];
+    change({
+      ...(every ? { from: start ?? null, to: end ?? null } : {}),
+      where: [...new Set([...search.getAll("where"), ...where])],
+    });
+  };
   return (
     <details className="card flush" open={nodes.length <= 12}>
       <summary>
@@ -126,29 +137,43 @@ function TotalTable({
             <tr>
               {every ? <th scope="col">Time</th> : null}
               {by ? <th scope="col">{by.label}</th> : null}
-              <th scope="col">{sum.label}</th>
-              <th scope="col">Rows</th>
+              <th scope="col" className="number">
+                {sum.label}
+              </th>
+              <th scope="col" className="number">
+                Rows
+              </th>
             </tr>
           </thead>
           <tbody>
-            {nodes.map(({ start, end, rows, by: values, measures }) => (
-              <tr key={`${start ?? ""} ${values[0]?.value ?? ""}`}>
-                {every ? (
-                  <td>
-                    <button
-                      type="button"
-                      className="button quiet"
-                      onClick={() => change({ from: start ?? null, to: end ?? null })}
-                    >
-                      {start ? formatStart(start, every) : ""}
-                    </button>
+            {nodes.map((total) => {
+              const { start, rows, by: values, measures } = total;
+              const words = [
+                ...(every && start ? [formatStart(start, every)] : []),
+                ...(by ? [values[0]?.value ?? ""] : []),
+              ];
+              return (
+                <tr key={words.join(" ")}>
+                  {words.map((text, index) => (
+                    <td key={index}>
+                      {index === 0 ? (
+                        <button type="button" className="button quiet" onClick={() => drill(total)}>
+                          {text}
+                        </button>
+                      ) : (
+                        text
+                      )}
+                    </td>
+                  ))}
+                  <td className="number">
+                    <Digits value={measures[0]?.value ?? ""} />
                   </td>
-                ) : null}
-                {by ? <td>{values[0]?.value ?? ""}</td> : null}
-                <td>{measures[0]?.value ?? ""}</td>
-                <td>{formatNumber(rows)}</td>
-              </tr>
-            ))}
+                  <td className="number">
+                    <Digits value={rows} />
+                  </td>
+                </tr>
+              );
+            })}
           </tbody>
         </table>
       </div>

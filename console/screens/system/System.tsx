@@ -1,9 +1,10 @@
 import { CircleCheck, TriangleAlert } from "lucide-react";
+import type { ReactNode } from "react";
 import { useAnswer, useServices } from "../../app/queries";
 import { SystemState } from "../../graphql/generated/system";
 import type { SystemStateQuery } from "../../graphql/generated/types";
-import { formatBytes, formatDuration, formatName, formatNumber } from "../../parts/format";
-import { Time } from "../../parts/marks";
+import { formatBytes, formatDuration, formatName } from "../../parts/format";
+import { Digits, Time } from "../../parts/marks";
 import { Answered } from "../../parts/state";
 import { useTitle } from "../../parts/title";
 
@@ -65,17 +66,17 @@ function State({ system }: { system: NonNullable<SystemStateQuery["system"]> }) 
         <dl className="figures">
           <Figure name="Release" value={version} />
           <Figure name="Store" value={formatName(store)} />
-          <Figure name="Executions that wait" value={formatNumber(executions.waiting)} />
-          <Figure name="Executions that run" value={formatNumber(executions.running)} />
+          <Figure name="Executions that wait" value={<Digits value={executions.waiting} />} />
+          <Figure name="Executions that run" value={<Digits value={executions.running} />} />
           <Figure name="Longest wait" value={formatDuration(executions.oldestSeconds)} />
-          <Figure name="Jobs to do" value={formatNumber(jobs.unfinished)} />
+          <Figure name="Jobs to do" value={<Digits value={jobs.unfinished} />} />
           {sink ? (
             <>
-              <Figure name="Pending events" value={formatNumber(sink.events)} />
+              <Figure name="Pending events" value={<Digits value={sink.events} />} />
               <Figure name="Their size" value={formatBytes(sink.size)} />
               <Figure
                 name="Troubled destinations"
-                value={formatNumber(sink.troubledDestinations)}
+                value={<Digits value={sink.troubledDestinations} />}
               />
             </>
           ) : null}
@@ -85,7 +86,7 @@ function State({ system }: { system: NonNullable<SystemStateQuery["system"]> }) 
   );
 }
 
-function Figure({ name, value }: { name: string; value: string }) {
+function Figure({ name, value }: { name: string; value: ReactNode }) {
   return (
     <div>
       <dt>{name}</dt>
@@ -208,8 +209,12 @@ function Costs() {
               <tr key={index}>
                 <td>{name}</td>
                 <td className="number">{requested}</td>
-                <td className="number">{formatNumber(rcu)}</td>
-                <td className="number">{formatNumber(wcu)}</td>
+                <td className="number">
+                  <Digits value={rcu} />
+                </td>
+                <td className="number">
+                  <Digits value={wcu} />
+                </td>
                 <td>
                   <Time at={new Date(at).toISOString()} />
                 </td>

@@ -39,6 +39,8 @@ CANCEL = """mutation($input: CancelExecutionInput!) { cancelExecution(input: $in
   ...on CancelExecutionPayload { execution { startedBy cancelledBy } } } }"""
 RETRY = """mutation($input: RetryExecutionInput!) { retryExecution(input: $input) {
   ...on RetryExecutionPayload { execution { startedBy cancelledBy } } } }"""
+EXPLAIN = """query($id: ID!, $row: Int!) { execution(id: $id) { explanation(row: $row) {
+  row input outputs { key formula explanation { value { text } } } } } }"""
 ADA, CARL = (as_caller(user, "/usa=admin") for user in ("ada", "carl"))
 EPOCH = "1970-01-01T00:00:00.000Z"
 STRANGER = as_caller("sven", "/europe=admin")
@@ -240,3 +242,55 @@ async def test_results_that_a_worker_elsewhere_wrote_in_another_form_are_unreada
     answer = await ask(shown, {"id": made["id"]}, CARL)
     assert [error["extensions"]["code"] for error in answer.errors] == ["UNREADABLE"]
     assert answer.data == {"execution": {"state": "SUCCESS", "results": None}}
+
+
+async def test_a_row_of_the_output_is_explained_from_its_input_row(ask: Ask, store: Store) -> None:
+    pipeline = await create_pipeline(ask)
+    id = await create_uploaded_execution(ask, pipeline)
+    told = await ask(EXPLAIN, {"id": id, "row": 1})
+    assert (told.code, told.data) == ("ILLEGAL_STATE", {"execution": None})
+    assert await store.execution_worker("w").run_all() == 1
+    # The second row of the file is rejected, so the third is the second of the output.
+    for row, number, trip, values in (
+        (1, 1, {"distance": "12.5", "fuel": "gas"}, ["25", "true"]),
+        (2, 3, {"distance": "3", "fuel": "wood"}, ["6", "false"]),
+    ):
+        found = (await ask(EXPLAIN, {"id": id, "row": row})).value["explanation"]
+        assert (found["row"], found["input"]) == (number, trip)
+        assert [(one["key"], one["formula"]) for one in found["outputs"]] == [
+            ("return", ":distance * 2"),
+            ("far", "REF('return') > 10"),
+        ]
+        shown = [one["explanation"]["value"]["text"] for one in found["outputs"]]
+        assert shown == values
+    for row in (0, 3):
+        assert (await ask(EXPLAIN, {"id": id, "row": row})).code == "NOT_FOUND"
+    assert (await ask(EXPLAIN, {"id": id, "row": 1}, STRANGER)).data == {"execution": None}
+
+
+async def test_a_row_is_explained_only_to_those_who_see_what_its_formulas_call(ask: Ask) -> None:
+    await ask.create_groups("/usa", "/usa/northwest", "/eu")
+    formula = {"formula": ":x * 3", "outputs": [{"index": 0, "key": "y", "type": "NUMBER"}]}
+    parameters = [{"index": 0, "key": "x", "type": "NUMBER"}]
+    made = await ask.input(
+        """mutation($input: CreateCalculationInput!) { createCalculation(input: $input) {
+        ...on CreateCalculationPayload { calculation { id } } ...on UserError { message } } }""",
+        group="/usa",
+        name="secret",
+        parameters=parameters,
+        **formula,
+    )
+    assert "calculation" in made, made
+    call = {**formula, "index": 0, "formula": "#secret(:x)"}
+    transformer = {"parameters": parameters, "transforms": [call]}
+    pipeline = await ask.make("/usa", "Calls", transformer=transformer)
+    share = """mutation($input: GrantPipelineInput!) { grantPipeline(input: $input) {
+      __typename } }"""
+    await ask.input(share, id=pipeline, group="/eu")
+    run = await create_execution(ask, pipelineId=pipeline, mode="INLINE", rows=[{"x": 2}])
+    seen = (await ask(EXPLAIN, {"id": run["id"], "row": 1}, ADA)).value["explanation"]
+    assert seen["outputs"][0]["explanation"]["value"] == {"text": "6"}
+    guest = as_caller("eve", "/eu=admin")
+    assert (await ask(DETAILS, {"id": run["id"]}, guest)).value["state"] == "SUCCESS"
+    told = await ask(EXPLAIN, {"id": run["id"], "row": 1}, guest)
+    assert (told.code, told.data) == ("FORBIDDEN", {"execution": None})
