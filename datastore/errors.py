@@ -8,6 +8,7 @@ PenstockError
 │   ├── Invalid             the input breaks rules; all of them are reported at once
 │   ├── NameTaken           another resource holds the name on the same line of groups
 │   ├── ObjectTaken         the object of a bucket is in the caller's library already
+│   ├── InUse               other resources use the one that is to be deleted
 │   ├── VersionConflict     somebody wrote the resource since the caller read it
 │   ├── LimitExceeded       a documented limit would be passed
 │   ├── QuotaExceeded       a group or a user would keep more than it may
@@ -35,7 +36,7 @@ RequestRejected   the GraphQL server does not run an operation; the HTTP server 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 import msgspec
 
@@ -58,6 +59,7 @@ class ErrorCode(StrEnum):
     ILLEGAL_STATE = "ILLEGAL_STATE"
     INTERNAL_SERVER_ERROR = "INTERNAL_SERVER_ERROR"
     INTROSPECTION_DISABLED = "INTROSPECTION_DISABLED"
+    IN_USE = "IN_USE"
     LEASE_HELD = "LEASE_HELD"
     LEASE_LOST = "LEASE_LOST"
     LIMIT_EXCEEDED = "LIMIT_EXCEEDED"
@@ -242,6 +244,21 @@ class VersionConflict(ExpectedFailure):
     def __init__(self, current_version: int) -> None:
         super().__init__(f"The current version is {current_version}.", ("expectedVersion",))
         self.current_version = current_version
+
+
+class InUse(ExpectedFailure):
+    """Other resources use the one that is to be deleted.
+
+    `users` are the first of those that the caller sees; `more` says that there are others, seen or
+    not.
+    """
+
+    code = ErrorCode.IN_USE
+
+    def __init__(self, message: str, users: Sequence[Any], more: bool) -> None:
+        super().__init__(message, ("id",))
+        self.users = tuple(users)
+        self.more = more
 
 
 class LimitExceeded(ExpectedFailure):

@@ -121,8 +121,8 @@ class Resource(StoredRecord, frozen=True, kw_only=True):
     counters count it, 0 for a resource of an earlier release; it never leaves the datastore.
     `stepped` says that the latest write was too large for one transaction: rows behind it may still
     be on their way. `counted_versions` are the versions by which quotas count it, 0 for a resource
-    that an earlier release wrote last. `named` says that rows find it by the words of its name; an
-    earlier release wrote none.
+    that an earlier release wrote last. `named` says that rows find it by the words of its name, and
+    `linked` that rows list it under what it uses; an earlier release wrote none.
     """
 
     id: str
@@ -143,12 +143,14 @@ class Resource(StoredRecord, frozen=True, kw_only=True):
     stepped: bool = False
     counted_versions: int = 0
     named: bool = False
+    linked: bool = False
 
 
 class Footprint(StoredRecord, frozen=True, kw_only=True):
     """The part of a resource from which its postings and counts follow; its id is in the key.
 
-    The name is there only if rows find the resource by its words.
+    The name is there only if rows find the resource by its words. `uses` are the texts of the keys
+    of what lists the resource as its user.
     """
 
     id: str = ""
@@ -158,6 +160,7 @@ class Footprint(StoredRecord, frozen=True, kw_only=True):
     tags: tuple[Tag, ...]
     shard: int = 0
     named: bool = False
+    uses: tuple[str, ...] = ()
 
 
 class Pipeline(Resource, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""A recount of the counts of groups, quotas, tags, executions and runs, from what they count."""
+"""A recount of the counts of groups, quotas, tags, users, executions and runs."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
@@ -16,6 +16,7 @@ from penstock.datastore.manifest.records import ManifestName
 from penstock.datastore.quotas.usage import kept_counter
 from penstock.datastore.records import Tag
 from penstock.datastore.resources.derived_rows import derive_rows, tag_counters
+from penstock.datastore.resources.use_rows import use_counters
 from penstock.datastore.roles import ROOT, GroupPath
 from penstock.datastore.table.counters import Counter as RowCounter
 from penstock.datastore.table.items import load, resource_id
@@ -31,6 +32,7 @@ from penstock.datastore.table.layout import (
     MANIFEST_COUNT,
     RUN,
     TAG_KEY_COUNT,
+    USE_COUNT,
     KindDefinition,
 )
 from penstock.datastore.table.port import Attributes, Key, key_of
@@ -78,8 +80,9 @@ class Recount:
         elif leader == GROUP_COUNT.pk.leader:
             self._stand(key, item)
             self._count_in_group(unescape(GROUP_COUNT.pk.parse(key.pk)["group"]), "shards")
-        elif (
-            leader in (TAG_KEY_COUNT.pk.leader, KEPT.pk.leader) or key.sk == EXECUTION_COUNT.sk.text
+        elif leader in (TAG_KEY_COUNT.pk.leader, KEPT.pk.leader) or key.sk in (
+            EXECUTION_COUNT.sk.text,
+            USE_COUNT.sk.text,
         ):
             self._stand(key, item)
         else:
@@ -105,7 +108,7 @@ class Recount:
                 self._wanted[GROUP_COUNT.key(group=home, shard=resource.shard)]["grants"] += 1
             else:
                 self._count_in_group(home, "grants")
-        self._add(derived.counters.values())
+        self._add([*derived.counters.values(), *use_counters(resource)])
         if (kept := kept_counter(resource)) is not None:
             self._add([kept])
 

@@ -73,6 +73,7 @@ from penstock.datastore.resources.reading import Listing, ResourceReader
 from penstock.datastore.resources.steps import RemainingSteps
 from penstock.datastore.resources.tag_counts import TagCounter
 from penstock.datastore.resources.tags_in_use import TagLists
+from penstock.datastore.resources.users import Uses
 from penstock.datastore.resources.versions import Versions
 from penstock.datastore.resources.write import ResourceWriter
 from penstock.datastore.roles import ROOT, Caller, Role
@@ -194,6 +195,10 @@ class Session:
     @property
     def metrics(self) -> ResourceRepository[Metric]:
         return self.repository(METRIC)
+
+    @cached_property
+    def uses(self) -> Uses:
+        return Uses(self._access)
 
     @cached_property
     def groups(self) -> Groups:

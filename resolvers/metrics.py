@@ -1,17 +1,10 @@
 """Reads of metrics for a request: their series, and the names of their inputs."""
 
-from collections.abc import Mapping
-from typing import Any, Final
-
 from penstock.datastore.errors import NotFound
 from penstock.datastore.kept_rows.metric_series import MetricSeries, SeriesRequest
 from penstock.datastore.records import Metric, MetricSource
-from penstock.datastore.table.layout import METRIC, PIPELINE, KindDefinition
+from penstock.datastore.table.layout import KIND_OF_LETTER
 from penstock.resolvers.context import Context
-
-_KINDS: Final[Mapping[str, KindDefinition[Any]]] = {
-    kind.letter: kind for kind in (PIPELINE, METRIC)
-}
 
 
 async def read_series(context: Context, metric: Metric, wanted: SeriesRequest) -> MetricSeries:
@@ -21,7 +14,7 @@ async def read_series(context: Context, metric: Metric, wanted: SeriesRequest) -
 
 async def current_name(context: Context, source: MetricSource) -> str:
     """The name that an input has now, or that of the save if the caller does not see it."""
-    loaders = context.loaders.of(_KINDS[source.kind])
+    loaders = context.loaders.of(KIND_OF_LETTER[source.kind])
     try:
         found = await loaders.latest(source.id, frozenset(("name",)))
     except NotFound:

@@ -3,7 +3,7 @@
 from asyncio import gather, to_thread
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from penstock.datastore.datasets.staged_files import Attachment
 from penstock.datastore.errors import FieldProblem, Invalid, NotFound, blame_field
@@ -20,7 +20,7 @@ from penstock.datastore.records import (
 from penstock.datastore.resources.reading import ListRequest
 from penstock.datastore.resources.version_diff import ValueChange, diff_versions
 from penstock.datastore.roles import GroupPath, Role, covers
-from penstock.datastore.table.layout import KINDS, KindDefinition
+from penstock.datastore.table.layout import KIND_OF_LETTER, KindDefinition
 from penstock.datastore.table.pages import Slice, Window
 from penstock.resolvers.context import Context
 from penstock.resolvers.formula_names import with_current_names
@@ -38,8 +38,6 @@ class ResourceKind(StrEnum):
 
 P = TypeVar("P")
 
-_KINDS: Final[Mapping[str, KindDefinition[Any]]] = {kind.letter: kind for kind in KINDS}
-
 
 class TagPage(NamedTuple, Generic[P]):
     """A page of tags in use, and whether all resources that have them were counted."""
@@ -52,7 +50,7 @@ async def list_tag_keys(
     context: Context, kind: ResourceKind, listed: ListRequest, window: Window
 ) -> TagPage[TagKey]:
     """List the tag keys of a group from its counters, or of the matches of a filter."""
-    repository = context.session.repository(_KINDS[kind])
+    repository = context.session.repository(KIND_OF_LETTER[kind])
     if not _is_counted(listed):
         return TagPage(await repository.tags.keys(listed.group, window))
     counted = await repository.tag_counter.count_keys(listed)
@@ -68,7 +66,7 @@ async def list_tag_values(
     window: Window,
 ) -> TagPage[TagValue]:
     """List the values of a tag key, below `parent` if it is given."""
-    repository = context.session.repository(_KINDS[kind])
+    repository = context.session.repository(KIND_OF_LETTER[kind])
     if not _is_counted(listed):
         return TagPage(await repository.tags.values(key, parent, listed.group, window))
     counted = await repository.tag_counter.count_values(listed, key, parent)
@@ -200,8 +198,11 @@ async def update(
     )
 
 
-async def delete(loaders: KindLoaders[R], id: str, expected_version: int | None) -> R:
-    return _renew_resource(loaders, await loaders.repository.deleting.delete(id, expected_version))
+async def delete(
+    loaders: KindLoaders[R], id: str, expected_version: int | None, *, force: bool
+) -> R:
+    deleting = loaders.repository.deleting
+    return _renew_resource(loaders, await deleting.delete(id, expected_version, force=force))
 
 
 async def grant(loaders: KindLoaders[R], id: str, group: GroupPath) -> tuple[R, bool]:

@@ -259,7 +259,8 @@ class _SubtreeDeletion:
         """Delete a resource of the subtree; for one owned elsewhere, revoke the group's grant."""
         with suppress(NotFound):
             if covers(self.top, resource.owner):
-                await ResourceDeleter(kind, self.access).delete(resource.id)
+                # Whoever may delete a group decides about all that its resources are used by.
+                await ResourceDeleter(kind, self.access).delete(resource.id, force=True)
                 homes = {*resource.groups, resource.owner}
                 await self.lease.advance(sum(covers(self.top, home) for home in homes))
             else:

@@ -34,7 +34,7 @@ from penstock.datastore.table.layout import (
     EXECUTION_LISTED,
     GENRE,
     GRANT,
-    KINDS,
+    KIND_OF_LETTER,
     LIBRARY,
     LISTED,
     NAME,
@@ -43,6 +43,7 @@ from penstock.datastore.table.layout import (
     PIPELINE,
     SHARED_PIPELINE,
     TAG,
+    USED_BY,
     KindDefinition,
     Row,
 )
@@ -52,7 +53,6 @@ from penstock.datastore.text import unescape
 REVISIONS: Final = ("revision", "version")
 """The attribute that each write of a source raises; a track has only a version."""
 
-KIND_OF_LETTER: Final[Mapping[str, KindDefinition[Any]]] = {kind.letter: kind for kind in KINDS}
 _TRACK_LISTS: Final[Mapping[str, Template]] = {
     row.sk.leader: row.sk
     for row in (
@@ -71,7 +71,7 @@ _NAMING_AT_END: Final[Mapping[str, Row]] = {
     SHARED_PIPELINE.pk.leader: PIPELINE.latest,
 }
 """The rows of the sources that other rows name at the end of their sort keys, by their leaders."""
-_LISTS: Final = frozenset((LISTED.sk.leader, GRANT.sk.leader, OWNED.sk.leader))
+_LISTS: Final = frozenset(row.sk.leader for row in (LISTED, GRANT, OWNED, USED_BY))
 
 
 class Derivation(NamedTuple):
@@ -129,6 +129,7 @@ def _derive_from_resource(kind: KindDefinition[Any], item: Attributes) -> Deriva
             *derived.shared.values(),
             *derived.items.values(),
             *derived.words.values(),
+            *derived.uses.values(),
             *claims,
         ),
         counters,
@@ -170,11 +171,14 @@ def source_of(item: Attributes) -> Key:
             return _source_of_posting({**row.pk.parse(key.pk), **row.sk.parse(key.sk)})
     if leader == NAME.pk.leader:
         return KIND_OF_LETTER[NAME.pk.parse(key.pk)["kind"]].latest.key(id=str(item["id"]))
+    if sort_leader == USED_BY.sk.leader:
+        user = USED_BY.sk.parse(key.sk)
+        return KIND_OF_LETTER[user["by_kind"]].latest.key(id=user["by"])
     if leader in KIND_OF_LETTER:
         return KIND_OF_LETTER[leader].latest.key(id=resource_id(item))
-    user = unescape(AUDIO.pk.parse(key.pk)["user"])
+    listener = unescape(AUDIO.pk.parse(key.pk)["user"])
     track = item.get("audioId") or _TRACK_LISTS[sort_leader].parse(key.sk)["audio"]
-    return AUDIO.key(user=user, audio=str(track))
+    return AUDIO.key(user=listener, audio=str(track))
 
 
 def _source_of_posting(parts: Mapping[str, str]) -> Key:

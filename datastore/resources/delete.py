@@ -22,7 +22,7 @@ from penstock.datastore.history.rows import Action, entry_of, resource_writes
 from penstock.datastore.periodic import finish_all
 from penstock.datastore.quotas.usage import kept_writes
 from penstock.datastore.records import Resource
-from penstock.datastore.resources.derived_rows import derive_rows, removal_writes
+from penstock.datastore.resources.derived_rows import derive_rows, item_writes, removal_writes
 from penstock.datastore.resources.execution_guard import (
     ResourceInUse,
     closing_writes,
@@ -31,6 +31,15 @@ from penstock.datastore.resources.execution_guard import (
 from penstock.datastore.resources.logged_changes import change_writes
 from penstock.datastore.resources.reading import ResourceReader
 from penstock.datastore.resources.steps import MAX_OPERATIONS, RemainingSteps
+from penstock.datastore.resources.use_rows import (
+    ResourceKey,
+    StillUsed,
+    forced_write,
+    unused_write,
+    use_rows,
+    use_writes,
+)
+from penstock.datastore.resources.users import describe_users
 from penstock.datastore.roles import Role
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
 from penstock.datastore.table.items import latest_item, load, resource_id
@@ -57,19 +66,27 @@ class ResourceDeleter(Generic[R]):
     kind: KindDefinition[R]
     access: Access
 
-    async def delete(self, id: str, expected_version: int | None = None) -> R:
+    async def delete(
+        self, id: str, expected_version: int | None = None, *, force: bool = False
+    ) -> R:
         """Delete: one read and one transaction, or a tombstone and as many as it takes.
 
-        The name is free and the resource invisible from the first transaction on.
+        The name is free and the resource invisible from the first transaction on. Raises InUse for
+        a resource that others use; `force` deletes it all the same.
         """
         async for _ in Attempts():
             current = await ResourceReader(self.kind, self.access).one(id)
             self.access.require_owner(Role.ADMIN, current)
             if expected_version not in (None, current.version):
                 raise VersionConflict(current.version)
+            key = ResourceKey.of(current)
             try:
-                await self._remove(current)
+                await self._remove(current, forced_write(key) if force else unused_write(key))
             except StaleRead:
+                continue
+            except StillUsed:
+                if (refusal := await describe_users(self.access, current)) is not None:
+                    raise refusal from None
                 continue
             return current
         raise Unavailable(f"The {self.kind.noun} is being written by many at once.")
@@ -94,7 +111,8 @@ class ResourceDeleter(Generic[R]):
         query = Query(partition=TOMBSTONE.fill({"kind": self.kind.letter}), index=True)
         return (await self.access.table.query(query)).items
 
-    async def _remove(self, current: R) -> None:
+    async def _remove(self, current: R, free: Write) -> None:
+        """Delete a resource, or leave a tombstone; `free` is the write about its users."""
         everything = [
             self._latest_row_delete(current),
             *(Write(Delete(key)) for key in self._version_keys(current)),
@@ -102,7 +120,7 @@ class ResourceDeleter(Generic[R]):
         ]
         entry = entry_of(self.access, Action.DELETED, current, self.kind.letter)
         logged = change_writes(self.kind, current, None, self.access.clock.now())
-        logged += resource_writes(self.access, entry)
+        logged += [*resource_writes(self.access, entry), free]
         unused, has_run = [*unused_writes(self.kind, current), *logged], False
         pending = current.stepped and await RemainingSteps(self.kind, self.access).are_pending(
             current.id
@@ -179,8 +197,10 @@ class ResourceDeleter(Generic[R]):
 
     def _derived_row_deletes(self, resource: R) -> list[Write]:
         derived = removal_writes(derive_rows(self.kind.letter, resource))
-        # Last, because a tombstone of an earlier release has taken from the front without it.
-        return [*derived, *kept_writes(resource, None)]
+        # Last, because a tombstone of an earlier release has taken from the front without them.
+        kept = kept_writes(resource, None)
+        unlinked = item_writes(use_rows(self.kind.letter, resource), {})
+        return [*derived, *kept, *unlinked, *use_writes(resource, None)]
 
     def _latest_row_delete(self, resource: R) -> Write:
         key = self.kind.latest.key(id=resource.id)

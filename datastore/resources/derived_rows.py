@@ -11,6 +11,7 @@ from penstock.datastore.name_search.word_rows import name_attributes, word_rows
 from penstock.datastore.name_search.words import name_words, search_form
 from penstock.datastore.records import Footprint, Resource, Tag
 from penstock.datastore.resources.names import NameHolder, NameHolding
+from penstock.datastore.resources.use_rows import use_rows
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table import counters
 from penstock.datastore.table import counters as row_counters
@@ -78,8 +79,8 @@ class DerivedRows:
     again. Until then a row `O:<group>` lists the resource at its owner. `grants` are the keys of
     these rows and of grants; the other items are postings. A grant carries all tags of the
     resource, and its name; its postings carry the tags where they fit. `shared` are the rows that
-    tell groups of pipelines of other groups, and `words` those that find the resource by words of
-    its name.
+    tell groups of pipelines of other groups, `words` those that find the resource by words of its
+    name, and `uses` those that list it under what it uses.
     """
 
     kind: str
@@ -91,6 +92,7 @@ class DerivedRows:
     listed: Mapping[Key, Item]
     shared: Mapping[Key, Item]
     words: Mapping[Key, Item]
+    uses: Mapping[Key, Item]
     items: dict[Key, Item]
     grants: frozenset[Key]
     counters: dict[Key, row_counters.Counter]
@@ -138,6 +140,7 @@ def derive_rows(kind: str, resource: Resource | Footprint) -> DerivedRows:
         {key_of(listed): listed},
         _shared_items(kind, resource),
         words,
+        use_rows(kind, resource),
         items,
         frozenset(grants),
         counters,
@@ -158,9 +161,9 @@ class Difference:
     """The writes that turn one resource's old rows into its new ones, always in the same order.
 
     What decides who sees the resource, and under which name, is in `first`, which is one
-    transaction. The `rest` may follow in others: postings, words of names and counts of tags, and
-    the counts of the groups that the resource leaves, so that no group goes before the rows in it
-    are gone.
+    transaction. The `rest` may follow in others: postings, words of names, lists of users, counts
+    of tags, and the counts of the groups that the resource leaves, so that no group goes before
+    the rows in it are gone.
     """
 
     first: list[Write]
@@ -176,6 +179,7 @@ def difference(old: DerivedRows | None, new: DerivedRows | None) -> Difference:
     removed, put = _item_changes(old.items if old else {}, new.items if new else {})
     grants = (old.grants if old else frozenset()) | (new.grants if new else frozenset())
     forgotten, found = _item_changes(old.words if old else {}, new.words if new else {})
+    unlinked, linked = _item_changes(old.uses if old else {}, new.uses if new else {})
     left, joined = _group_writes(old, new)
     return Difference(
         [
@@ -189,6 +193,8 @@ def difference(old: DerivedRows | None, new: DerivedRows | None) -> Difference:
             *(write for write in put + removed if write.operation.key not in grants),
             *found,
             *forgotten,
+            *linked,
+            *unlinked,
             *counter_writes(old.counters if old else {}, new.counters if new else {}),
             *left,
         ],

@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 from penstock.datastore.records import Resource, State
 from penstock.datastore.table.commit import Write
 from penstock.datastore.table.layout import KindDefinition
-from penstock.datastore.table.port import AnyOf, Compare, Delete, Exists, Item, Missing, Update
+from penstock.datastore.table.port import AnyOf, Compare, Delete, Exists, Item, Key, Missing, Update
 
 R = TypeVar("R", bound=Resource)
 
@@ -52,7 +52,14 @@ def _guard_writes(
 ) -> list[Write]:
     if kind.execution_count is None:
         return []
-    key = kind.execution_count.key(id=resource.id)
+    return [guard_write(kind.execution_count.key(id=resource.id), reason, likely=likely)]
+
+
+def guard_write(key: Key, reason: str | None, *, likely: bool) -> Write:
+    """The write that closes the guard under a key, or opens it without a reason, if there is one.
+
+    If it is `likely` that there is one, that is tried first.
+    """
 
     def change(_: Item | None) -> Write:
         changed = Update(
@@ -67,4 +74,4 @@ def _guard_writes(
         # A delete without effect: ConditionCheck would need a permission of its own.
         return Write(Delete(key, Missing()), change)
 
-    return [change(None) if likely else leave(None)]
+    return change(None) if likely else leave(None)

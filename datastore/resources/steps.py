@@ -24,6 +24,7 @@ from penstock.datastore.errors import PenstockError, Unavailable
 from penstock.datastore.periodic import finish_all
 from penstock.datastore.records import Footprint, Resource, StoredRecord
 from penstock.datastore.resources.derived_rows import derive_rows, difference
+from penstock.datastore.resources.use_rows import listed_uses
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, commit
 from penstock.datastore.table.counters import CounterDrift
 from penstock.datastore.table.items import attributes_of, load, resource_id
@@ -161,4 +162,5 @@ def _footprint(resource: Resource) -> Footprint:
         tags=resource.tags,
         shard=resource.shard,
         named=resource.named,
+        uses=tuple(used.text for used in listed_uses(resource)),
     )

@@ -39,6 +39,7 @@ from penstock.datastore.resources.logged_changes import change_writes
 from penstock.datastore.resources.names import describe_conflict
 from penstock.datastore.resources.reading import ResourceReader, Standing
 from penstock.datastore.resources.steps import MAX_OPERATIONS, RemainingSteps
+from penstock.datastore.resources.use_rows import find_gone, use_writes
 from penstock.datastore.roles import GroupPath, Role
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, already_done, commit
 from penstock.datastore.table.counters import choose_shard
@@ -211,18 +212,18 @@ class ResourceWriter(Generic[R]):
         entry = msgspec.structs.replace(entry, state=changed.state.value)
         return resource_writes(self.access, entry)
 
-    async def write_words(self, id: str) -> bool:
-        """Write the rows that find a resource of an earlier release by words of its name.
+    async def write_missing_rows(self, id: str) -> bool:
+        """Write the rows that an earlier release did not write, such as words of the name.
 
-        Every write of this release does so; return whether none had. Raises NotFound.
+        Every write of this release writes them; return whether none had. Raises NotFound.
         """
 
-        def name_it(current: R) -> R:
-            if current.named:
+        def write_again(current: R) -> R:
+            if current.named and (current.linked or not current.references):
                 return current
             return msgspec.structs.replace(current, revision=current.revision + 1)
 
-        before, after = await self._rewrite(id, name_it)
+        before, after = await self._rewrite(id, write_again)
         return after is not before
 
     async def _read_repeated(self, id: str) -> R:
@@ -349,7 +350,9 @@ class ResourceWriter(Generic[R]):
         """Write the new state, if the guards hold; return the state as it was written."""
         letter = self.kind.letter
         before = standing.resource if standing else None
-        after = msgspec.structs.replace(count_kept(before, after), named=True)
+        # What uses nothing is not marked: an earlier release may give it references yet.
+        linked = bool(after.references)
+        after = msgspec.structs.replace(count_kept(before, after), named=True, linked=linked)
         admitted = await self._admit(before, after)
         old = derive_rows(letter, before) if before else None
         if old is not None and standing is not None and standing.lists_itself:
@@ -358,8 +361,10 @@ class ResourceWriter(Generic[R]):
         steps = RemainingSteps(self.kind, self.access)
         # The receipt stands before the name, so that a repeated call is not a NameTaken.
         kept = [*kept_writes(before, after), *admitted]
+        gone = await find_gone(self.access.table, before, after)
+        used = use_writes(before, after, gone)
         logged = change_writes(self.kind, before, after, self.access.clock.now())
-        fixed = [*extras.receipt, *changes.first, *logged, *kept, *extras.guards]
+        fixed = [*extras.receipt, *changes.first, *logged, *kept, *used, *extras.guards]
         own_rows = 1 + _is_new_version(before, after)
         stepped = own_rows + len(fixed) + len(changes.rest) > MAX_OPERATIONS or (
             before is not None and before.stepped and await steps.are_pending(before.id)
@@ -371,7 +376,8 @@ class ResourceWriter(Generic[R]):
             behind = [steps.marker_write(before, after)]
         writes = [*self._row_writes(standing, after), *fixed, *behind]
         if len(writes) > MAX_OPERATIONS:
-            widest = place or ("formula" if len(extras.guards) > len(changes.first) else "name")
+            named = len(extras.guards) + len(used)
+            widest = place or ("formula" if named > len(changes.first) else "name")
             limit = "operations of a transaction"
             raise LimitExceeded(limit, MAX_OPERATIONS, len(writes), (widest,))
         await self._transact(writes, after.id, place)
@@ -404,7 +410,9 @@ def _require_room(resource: Resource) -> None:
 
 def _as_version(resource: R) -> R:
     """The resource without what only its latest row says."""
-    plain = msgspec.structs.replace(resource, stepped=False, counted_versions=0, named=False)
+    plain = msgspec.structs.replace(
+        resource, stepped=False, counted_versions=0, named=False, linked=False
+    )
     if isinstance(plain, ReferenceDataset):
         return msgspec.structs.replace(plain, counted_files=0, counted_bytes=0)
     return plain

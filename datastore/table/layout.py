@@ -1,8 +1,8 @@
 """The single table: each row is declared here once; docs/data-model.md describes them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from penstock.datastore.records import (
     Calculation,
@@ -140,10 +140,13 @@ METRIC = KindDefinition(
 )
 
 KINDS: tuple[KindDefinition[Any], ...] = (PIPELINE, CALCULATION, REFERENCE_DATASET, METRIC)
+KIND_OF_LETTER: Final[Mapping[str, KindDefinition[Any]]] = {kind.letter: kind for kind in KINDS}
 
 LISTED = row("{kind}:{id}", "L", "{kind}")
 GRANT = row("{kind}:{id}", "G:{group}", "G:{group}")
 OWNED = row("{kind}:{id}", "O:{group}", "O:{group}")
+USED_BY = row("{kind}:{id}", "UB:{group}:{by_kind}:{by}")
+USE_COUNT = row("{kind}:{id}", "UC")
 UNFINISHED = row("{kind}:{id}", "W:{revision.10}", "W:{kind}")
 NAME = row("AID:{kind}:{name}", "G:{group}")
 GROUP = row("G:{parent}", "G:{group}")

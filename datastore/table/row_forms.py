@@ -21,6 +21,8 @@ from penstock.datastore.table.layout import (
     SHARED_PIPELINE,
     TAG,
     UNFINISHED,
+    USE_COUNT,
+    USED_BY,
 )
 from penstock.datastore.table.port import Check, Delete, Operation, Put, Update
 
@@ -83,6 +85,10 @@ def _finds_by_word(operation: Operation) -> bool:
     return _leads(NAME_WORD.pk.leader, key.pk) or _leads(AUDIO_WORD.sk.leader, key.sk)
 
 
+def _lists_user(operation: Operation) -> bool:
+    return operation.key.sk == USE_COUNT.sk.text or _leads(USED_BY.sk.leader, operation.key.sk)
+
+
 def _leads(leader: str, text: str) -> bool:
     return text.startswith(leader + SEPARATOR)
 
@@ -97,6 +103,7 @@ FORMS: Final[Sequence[RowForm]] = (
     RowForm(9, "Counts of notifications name the segments to be stored.", _names_open_segment),
     RowForm(10, "Small rows list the executions of a group.", _lists_execution),
     RowForm(11, "Rows find things by the words of their names.", _finds_by_word),
+    RowForm(12, "Rows list resources under what they use.", _lists_user),
 )
 
 

@@ -43,7 +43,7 @@ async def _find_resource(access: Access, kind: KindDefinition[Any], row: Attribu
         return False
     # Who deletes it meanwhile needs no words.
     with suppress(NotFound):
-        return await ResourceWriter(kind, access).write_words(resource_id(row))
+        return await ResourceWriter(kind, access).write_missing_rows(resource_id(row))
     return False
 
 

@@ -26,6 +26,7 @@ from penstock.datastore.upgrades.formula_ids import keep_formula_ids
 from penstock.datastore.upgrades.kept_amounts import count_resources
 from penstock.datastore.upgrades.name_words import find_by_words
 from penstock.datastore.upgrades.small_rows import list_by_small_rows
+from penstock.datastore.upgrades.use_rows import list_users
 
 
 class Page(NamedTuple):
@@ -80,6 +81,13 @@ STEPS: Final[Sequence[Step]] = (
         find_by_words,
         minimum_reader=11,
         minimum_writer=11,
+    ),
+    Step(
+        12,
+        "Listing resources under what they use",
+        list_users,
+        minimum_reader=12,
+        minimum_writer=12,
     ),
 )
 

@@ -49,6 +49,7 @@ from penstock.schema.resources.resource import (
     list_versions,
 )
 from penstock.schema.resources.transformers import Output, Parameter
+from penstock.schema.resources.uses import HasUsers, HasUses
 
 _FORMULA_ATTRIBUTES: Final = ("formula", "references")
 
@@ -62,7 +63,7 @@ def current_formula(
 
 
 @strawberry.type(description="A formula with its parameters and outputs, in its latest version.")
-class Calculation(Resource):
+class Calculation(Resource, HasUses, HasUsers):
     summary: str | None = strawberry.field(
         description="A short text for people that says which value the calculation gives."
     )

@@ -16,6 +16,7 @@ from penstock.schema.core.context import Info
 from penstock.schema.core.descriptions import InputOf
 from penstock.schema.core.failures import (
     IllegalState,
+    InUse,
     LimitExceeded,
     NameTaken,
     NotFound,
@@ -27,6 +28,7 @@ from penstock.schema.core.failures import (
 from penstock.schema.resources.inputs import (
     ContentReader,
     CreateResourceInput,
+    DeleteResourceInput,
     UpdateResourceInput,
     id_field,
     idempotency_key_field,
@@ -35,7 +37,6 @@ from penstock.schema.resources.inputs import (
 )
 from penstock.schema.resources.mutations import (
     CHANGED_DESCRIPTION,
-    EXPECTED_VERSION_DESCRIPTION,
     GRANT_RULES,
     REVOKE_RULES,
     create_resource,
@@ -98,11 +99,8 @@ _CONTENT_READER = ContentReader(
 
 
 @strawberry.input(description="The calculation to delete.")
-class DeleteCalculationInput:
+class DeleteCalculationInput(DeleteResourceInput):
     id: strawberry.ID = id_field("calculation")
-    expected_version: int | None = strawberry.field(
-        default=UNSET, description=EXPECTED_VERSION_DESCRIPTION
-    )
 
 
 @strawberry.input(description="The calculation to share and the group to share it with.")
@@ -189,7 +187,7 @@ UpdateCalculationResult = Annotated[
     ),
 ]
 DeleteCalculationResult = Annotated[
-    DeleteCalculationPayload | NotFound | NotPermitted | VersionConflict,
+    DeleteCalculationPayload | NotFound | NotPermitted | InUse | VersionConflict,
     strawberry.union(
         "DeleteCalculationResult",
         description="The deleted calculation, or the reason why it was not deleted.",
@@ -242,15 +240,15 @@ class CalculationMutation:
     @strawberry.mutation(
         graphql_type=DeleteCalculationResult,
         description=(
-            "Delete a calculation with all its versions. The caller must be an admin at the "
-            "group that owns the calculation."
+            "Delete a calculation with all its versions, unless others use it. The caller must be "
+            "an admin at the group that owns the calculation."
         ),
     )
     @staticmethod
     async def delete_calculation(
         info: Info, input: InputOf[DeleteCalculationInput]
     ) -> DeleteCalculationPayload:
-        deleted = await delete_resource(info, CALCULATION, input.id, input.expected_version)
+        deleted = await delete_resource(info, CALCULATION, input, input.id)
         return DeleteCalculationPayload(calculation=deleted)
 
     @strawberry.mutation(

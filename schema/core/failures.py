@@ -13,6 +13,7 @@ from penstock.datastore.access.quota_report import may_know_amounts
 from penstock.datastore.errors import ErrorCode
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.layout import KINDS
+from penstock.schema.core.any_resource import AnyResource
 from penstock.schema.core.descriptions import describe_values
 from penstock.schema.core.quotas import QuotaKind
 from penstock.schema.core.relay import GlobalId
@@ -46,6 +47,7 @@ describe_values(
         ErrorCode.ILLEGAL_STATE: "The state of the object does not allow the change.",
         ErrorCode.INTERNAL_SERVER_ERROR: "An unexpected error happened in the server.",
         ErrorCode.INTROSPECTION_DISABLED: "The server does not let the caller read its schema.",
+        ErrorCode.IN_USE: "Other resources use the one that is to be deleted.",
         ErrorCode.LEASE_HELD: "Another worker holds a lease of the manifest run.",
         ErrorCode.LEASE_LOST: "The worker no longer holds the lease of the manifest run.",
         ErrorCode.LIMIT_EXCEEDED: "The change would exceed a documented limit.",
@@ -190,6 +192,16 @@ class VersionConflict(UserError):
     )
 
 
+@strawberry.type(description="Other resources use the one that is to be deleted.")
+class InUse(UserError):
+    used_by: list[AnyResource] = strawberry.field(
+        description="The first of those that the caller sees."
+    )
+    more: bool = strawberry.field(
+        description="Whether others use it as well; the caller may not see them."
+    )
+
+
 @strawberry.type(description="The change would exceed a documented limit.")
 class LimitExceeded(UserError):
     limit: str = strawberry.field(description="The name of the limit.")
@@ -290,6 +302,19 @@ class _VersionConflict(strawberry.ExceptionHandler[errors.VersionConflict, Versi
         )
 
 
+class _InUse(strawberry.ExceptionHandler[errors.InUse, InUse]):
+    def handle(
+        self, exception: errors.InUse, *, field: StrawberryField, info: strawberry.Info
+    ) -> InUse:
+        return InUse(
+            message=exception.message,
+            code=exception.code,
+            path=exception.path,
+            used_by=list(exception.users),
+            more=exception.more,
+        )
+
+
 class _LimitExceeded(strawberry.ExceptionHandler[errors.LimitExceeded, LimitExceeded]):
     def handle(
         self, exception: errors.LimitExceeded, *, field: StrawberryField, info: strawberry.Info
@@ -339,6 +364,7 @@ HANDLERS = (
     _NameTaken(),
     _DuplicateObject(),
     _VersionConflict(),
+    _InUse(),
     _LimitExceeded(),
     _QuotaExceeded(),
     _IllegalState(),

@@ -51,6 +51,7 @@ from penstock.schema.resources.resource import (
     find_version,
     list_versions,
 )
+from penstock.schema.resources.uses import HasUsers
 
 
 @strawberry.type(description="A column of a reference dataset.")
@@ -110,7 +111,7 @@ class _WithContent:
         "key, in its latest version."
     )
 )
-class ReferenceDataset(_WithContent, Resource):
+class ReferenceDataset(_WithContent, Resource, HasUsers):
     is_type_of = record_type_check(records.ReferenceDataset)
 
     @strawberry.field(

@@ -26,6 +26,7 @@ from penstock.schema.core.context import Info, unset_to_none
 from penstock.schema.core.descriptions import InputOf
 from penstock.schema.core.failures import (
     IllegalState,
+    InUse,
     LimitExceeded,
     NameTaken,
     NotFound,
@@ -39,13 +40,13 @@ from penstock.schema.datasets.datasets import ReferenceDataset
 from penstock.schema.resources.inputs import (
     ContentReader,
     CreateResourceInput,
+    DeleteResourceInput,
     UpdateResourceInput,
     id_field,
     idempotency_key_field,
 )
 from penstock.schema.resources.mutations import (
     CHANGED_DESCRIPTION,
-    EXPECTED_VERSION_DESCRIPTION,
     GRANT_RULES,
     REVOKE_RULES,
     create_resource,
@@ -183,11 +184,8 @@ CreateDatasetUploadResult = Annotated[
 
 
 @strawberry.input(description="The reference dataset to delete.")
-class DeleteReferenceDatasetInput:
+class DeleteReferenceDatasetInput(DeleteResourceInput):
     id: strawberry.ID = id_field("reference dataset")
-    expected_version: int | None = strawberry.field(
-        default=UNSET, description=EXPECTED_VERSION_DESCRIPTION
-    )
 
 
 @strawberry.input(description="The reference dataset to share and the group to share it with.")
@@ -282,7 +280,7 @@ UpdateReferenceDatasetResult = Annotated[
     ),
 ]
 DeleteReferenceDatasetResult = Annotated[
-    DeleteReferenceDatasetPayload | NotFound | NotPermitted | VersionConflict,
+    DeleteReferenceDatasetPayload | NotFound | NotPermitted | InUse | VersionConflict,
     strawberry.union(
         "DeleteReferenceDatasetResult",
         description="The deleted reference dataset, or the reason why it was not deleted.",
@@ -335,15 +333,15 @@ class ReferenceDatasetMutation:
     @strawberry.mutation(
         graphql_type=DeleteReferenceDatasetResult,
         description=(
-            "Delete a reference dataset with all its versions. The caller must be an admin "
-            "at the group that owns the reference dataset."
+            "Delete a reference dataset with all its versions, unless others use it. The caller "
+            "must be an admin at the group that owns the reference dataset."
         ),
     )
     @staticmethod
     async def delete_reference_dataset(
         info: Info, input: InputOf[DeleteReferenceDatasetInput]
     ) -> DeleteReferenceDatasetPayload:
-        deleted = await delete_resource(info, REFERENCE_DATASET, input.id, input.expected_version)
+        deleted = await delete_resource(info, REFERENCE_DATASET, input, input.id)
         return DeleteReferenceDatasetPayload(reference_dataset=deleted)
 
     @strawberry.mutation(

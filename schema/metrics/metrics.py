@@ -58,6 +58,7 @@ from penstock.schema.resources.resource import (
     find_version,
     list_versions,
 )
+from penstock.schema.resources.uses import HasUsers, HasUses
 
 
 @strawberry.type(
@@ -98,7 +99,7 @@ class MetricSource:
     description="A function over the values of its inputs, in its latest version: over all rows of "
     "an output, and over the one value that another metric has in the same time and group."
 )
-class Metric(Resource):
+class Metric(Resource, HasUses, HasUsers):
     unit: str | None = strawberry.field(description="The unit of the values, for people.")
     function: MeasureFunction = strawberry.field(
         description="The function over the values of the inputs."

@@ -14,6 +14,7 @@ from penstock.schema.core.context import Info, unset_to_none
 from penstock.schema.core.descriptions import InputOf
 from penstock.schema.core.failures import (
     IllegalState,
+    InUse,
     LimitExceeded,
     NameTaken,
     NotFound,
@@ -27,6 +28,7 @@ from penstock.schema.metrics.metrics import Metric
 from penstock.schema.resources.inputs import (
     ContentReader,
     CreateResourceInput,
+    DeleteResourceInput,
     UpdateResourceInput,
     id_field,
     idempotency_key_field,
@@ -35,7 +37,6 @@ from penstock.schema.resources.inputs import (
 )
 from penstock.schema.resources.mutations import (
     CHANGED_DESCRIPTION,
-    EXPECTED_VERSION_DESCRIPTION,
     GRANT_RULES,
     REVOKE_RULES,
     create_resource,
@@ -126,11 +127,8 @@ _CONTENT_READER = ContentReader(
 
 
 @strawberry.input(description="The metric to delete.")
-class DeleteMetricInput:
+class DeleteMetricInput(DeleteResourceInput):
     id: strawberry.ID = id_field("metric")
-    expected_version: int | None = strawberry.field(
-        default=UNSET, description=EXPECTED_VERSION_DESCRIPTION
-    )
 
 
 @strawberry.input(description="The metric to share and the group to share it with.")
@@ -217,7 +215,7 @@ UpdateMetricResult = Annotated[
     ),
 ]
 DeleteMetricResult = Annotated[
-    DeleteMetricPayload | NotFound | NotPermitted | VersionConflict,
+    DeleteMetricPayload | NotFound | NotPermitted | InUse | VersionConflict,
     strawberry.union(
         "DeleteMetricResult",
         description="The deleted metric, or the reason why it was not deleted.",
@@ -266,13 +264,13 @@ class MetricMutation:
     @strawberry.mutation(
         graphql_type=DeleteMetricResult,
         description=(
-            "Delete a metric with all its versions. The caller must be an admin at the "
-            "group that owns the metric."
+            "Delete a metric with all its versions, unless others use it. The caller must be an "
+            "admin at the group that owns the metric."
         ),
     )
     @staticmethod
     async def delete_metric(info: Info, input: InputOf[DeleteMetricInput]) -> DeleteMetricPayload:
-        deleted = await delete_resource(info, METRIC, input.id, input.expected_version)
+        deleted = await delete_resource(info, METRIC, input, input.id)
         return DeleteMetricPayload(metric=deleted)
 
     @strawberry.mutation(

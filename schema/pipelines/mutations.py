@@ -12,6 +12,7 @@ from penstock.schema.core.context import Info
 from penstock.schema.core.descriptions import InputOf
 from penstock.schema.core.failures import (
     IllegalState,
+    InUse,
     LimitExceeded,
     NameTaken,
     NotFound,
@@ -27,13 +28,13 @@ from penstock.schema.pipelines.pipelines import Pipeline
 from penstock.schema.resources.inputs import (
     ContentReader,
     CreateResourceInput,
+    DeleteResourceInput,
     UpdateResourceInput,
     id_field,
     idempotency_key_field,
 )
 from penstock.schema.resources.mutations import (
     CHANGED_DESCRIPTION,
-    EXPECTED_VERSION_DESCRIPTION,
     GRANT_RULES,
     REVOKE_RULES,
     create_resource,
@@ -85,11 +86,8 @@ _CONTENT_READER = ContentReader(
 
 
 @strawberry.input(description="The pipeline to delete.")
-class DeletePipelineInput:
+class DeletePipelineInput(DeleteResourceInput):
     id: strawberry.ID = id_field("pipeline")
-    expected_version: int | None = strawberry.field(
-        default=UNSET, description=EXPECTED_VERSION_DESCRIPTION
-    )
 
 
 @strawberry.input(description="The pipeline to share and the group to share it with.")
@@ -177,7 +175,7 @@ UpdatePipelineResult = Annotated[
     ),
 ]
 DeletePipelineResult = Annotated[
-    DeletePipelinePayload | NotFound | NotPermitted | VersionConflict,
+    DeletePipelinePayload | NotFound | NotPermitted | InUse | VersionConflict,
     strawberry.union(
         "DeletePipelineResult",
         description="The deleted pipeline, or the reason why it was not deleted.",
@@ -257,15 +255,15 @@ class PipelineMutation:
     @strawberry.mutation(
         graphql_type=DeletePipelineResult,
         description=(
-            "Delete a pipeline with all its versions. The caller must be an admin at the "
-            "group that owns the pipeline."
+            "Delete a pipeline with all its versions, unless others use it. The caller must be an "
+            "admin at the group that owns the pipeline."
         ),
     )
     @staticmethod
     async def delete_pipeline(
         info: Info, input: InputOf[DeletePipelineInput]
     ) -> DeletePipelinePayload:
-        deleted = await delete_resource(info, PIPELINE, input.id, input.expected_version)
+        deleted = await delete_resource(info, PIPELINE, input, input.id)
         return DeletePipelinePayload(pipeline=deleted)
 
     @strawberry.mutation(

@@ -68,6 +68,7 @@ from penstock.schema.resources.resource import (
     list_versions,
 )
 from penstock.schema.resources.transformers import Transformer
+from penstock.schema.resources.uses import HasUsers, HasUses
 
 FromTimeArgument = Annotated[
     DateTime | None,
@@ -198,7 +199,7 @@ def current_transformer(
 @strawberry.type(
     description="A pipeline, which turns input rows into output rows, in its latest version."
 )
-class Pipeline(Resource, HasExecutions, HasRows):
+class Pipeline(Resource, HasUses, HasUsers, HasExecutions, HasRows):
     attributes: JSON | None = strawberry.field(
         description="A JSON object with further values that users keep with the pipeline."
     )

@@ -76,6 +76,26 @@ class UpdateResourceInput:
     )
 
 
+@strawberry.input
+class DeleteResourceInput:
+    """The common fields of inputs that delete a resource; not a type of the schema itself."""
+
+    expected_version: int | None = strawberry.field(
+        default=UNSET,
+        description=(
+            "The number of the current version. If another number is given, nothing "
+            "changes. The default is not to check."
+        ),
+    )
+    force: bool | None = strawberry.field(
+        default=False,
+        description=(
+            "Whether to delete it though others use it. Their formulas and inputs then name what "
+            "is gone: they cannot run until they are changed."
+        ),
+    )
+
+
 def id_field(noun: str) -> Any:
     """Make the field with the global id of a resource."""
     return strawberry.field(description=f"The global id of the {noun}.")

@@ -11,7 +11,12 @@ from penstock.datastore.table.layout import KindDefinition
 from penstock.resolvers import resources
 from penstock.schema.core.context import Info, unset_to_none
 from penstock.schema.core.relay import parse_key
-from penstock.schema.resources.inputs import ContentReader, CreateResourceInput, UpdateResourceInput
+from penstock.schema.resources.inputs import (
+    ContentReader,
+    CreateResourceInput,
+    DeleteResourceInput,
+    UpdateResourceInput,
+)
 
 R = TypeVar("R", bound=Resource)
 
@@ -19,10 +24,6 @@ MAX_INPUTS: Final = 100
 CREATES_AT_ONCE: Final = 16
 """The creates of one call that run at once, so that the store can write them together."""
 
-EXPECTED_VERSION_DESCRIPTION: Final = (
-    "The number of the current version. If another number is given, nothing "
-    "changes. The default is not to check."
-)
 GRANT_RULES: Final = (
     "The caller must be an admin at the group that owns it and at the group that "
     "gains access. A grant to a group replaces the grants of the groups below it."
@@ -86,11 +87,15 @@ async def update_resource(
 
 
 async def delete_resource(
-    info: Info, kind: KindDefinition[R], id: str, expected_version: int | None
+    info: Info, kind: KindDefinition[R], input: DeleteResourceInput, id: str
 ) -> R:
-    """Delete a resource with all its versions, and return it as it was."""
-    key, expected = parse_key(kind.title, id), unset_to_none(expected_version)
-    return await resources.delete(info.context.loaders.of(kind), key, expected)
+    """Delete a resource with all its versions, and return it as it was.
+
+    What others use is deleted only with `force`.
+    """
+    key, expected = parse_key(kind.title, id), unset_to_none(input.expected_version)
+    loaders = info.context.loaders.of(kind)
+    return await resources.delete(loaders, key, expected, force=bool(input.force))
 
 
 async def grant_resource(

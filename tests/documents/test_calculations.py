@@ -82,7 +82,13 @@ EVALUATE = """query($input: EvaluateInput!) { evaluate(input: $input) { __typena
 DATASET = """mutation($input: CreateReferenceDatasetInput!) {
   createReferenceDataset(input: $input) { __typename } }"""
 DELETE = """mutation($input: DeleteCalculationInput!) { deleteCalculation(input: $input) {
-  ...on DeleteCalculationPayload { calculation { name version } } } }"""
+  ...on DeleteCalculationPayload { calculation { name version } }
+  ...on InUse { code more usedBy { ...on Calculation { name } } } } }"""
+USED_BY = """query($id: ID!, $first: Int!, $after: String) { calculation(id: $id) {
+  usedBy(first: $first, after: $after) {
+    nodes { ...on Calculation { name } } pageInfo { hasNextPage endCursor } } } }"""
+USES = """query($id: ID!) { calculation(id: $id) { uses {
+  nodes { __typename ...on Calculation { name } } pageInfo { hasNextPage hasPreviousPage } } } }"""
 LATEST = f"query($id: ID!) {{ calculation(id: $id) {{ id owner {CONTENT} }} }}"
 SHOWN = "query($id: ID!) { calculation(id: $id) { formula } }"
 AS_AT = "query($id: ID!, $at: DateTime) { calculation(id: $id, asAt: $at) { id version name } }"
@@ -343,6 +349,41 @@ async def test_evaluate_a_calculation_that_is_not_saved(ask: Ask) -> None:
     told = (await ask(EVALUATE, {"input": wrong}, NORTHWEST)).value
     assert told["problems"] == [{"path": ["draft", "formula"], "code": "SYNTAX"}]
     assert await names(ask, "/usa/northwest") == ["vehicle_emissions"]
+
+
+async def test_list_the_users_of_a_calculation(ask: Ask) -> None:
+    """list the users of a calculation"""
+    id = await vehicle(ask)
+    calls: dict[str, Any] = {"parameters": [], "formula": "#vehicle_emissions('car', 'co2e', 1, 0)"}
+    for group in ("/usa", "/usa/northwest"):
+        await create(ask, group, name=f"calls {group}", **calls)
+    users = [f"calls {group}" for group in ("/usa/northwest", "/usa")]
+    for size in (1, 2, 100):
+        found, after = [], None
+        while True:
+            page = (await ask(USED_BY, {"id": id, "first": size, "after": after})).value["usedBy"]
+            found += [one["name"] for one in page["nodes"]]
+            assert len(page["nodes"]) <= size
+            if not page["pageInfo"]["hasNextPage"]:
+                break
+            after = page["pageInfo"]["endCursor"]
+        assert found == users
+    told = await ask(USED_BY, {"id": id, "first": 5}, as_caller("sue", "/usa/southeast=reader"))
+    assert [one["name"] for one in told.value["usedBy"]["nodes"]] == ["calls /usa"]
+    assert (await ask(USED_BY, {"id": id, "first": 5}, STRANGER)).code == "NOT_FOUND"
+    gone = await ask.input(DELETE, id=id)
+    assert gone == {"code": "IN_USE", "usedBy": [{"name": name} for name in users], "more": False}
+
+
+async def test_list_what_a_calculation_uses(ask: Ask) -> None:
+    """list what a calculation uses"""
+    await vehicle(ask)
+    calls: dict[str, Any] = {"parameters": [], "formula": "#vehicle_emissions('car', 'co2e', 1, 0)"}
+    made = await create(ask, "/usa", name="caller", **calls)
+    id = made["calculation"]["id"]
+    told = (await ask(USES, {"id": id})).value["uses"]
+    assert told["nodes"] == [{"__typename": "Calculation", "name": "vehicle_emissions"}]
+    assert told["pageInfo"] == {"hasNextPage": False, "hasPreviousPage": False}
 
 
 async def test_delete_a_calculation(ask: Ask) -> None:

@@ -23,9 +23,11 @@ from tests.schema.audio.sample_playlists import (
     global_id,
     with_counted_ids,
 )
+from tests.schema.metrics.sample_metrics import make_metric
 from tests.support.graphql_client import (
     NOUNS,
     ROOT,
+    TRANSFORMER,
     Answer,
     Ask,
     as_caller,
@@ -122,7 +124,7 @@ LISTS = {
         ("pipelines",),
         'group: "/", includeChildGroups: true, order: OLDEST_FIRST',
         "name",
-        ["p0", "p1", "p2", "p3", "p4", "p5", "keeper"],
+        ["p0", "p1", "p2", "p3", "p4", "p5", "keeper", "reader", "timed"],
     ),
     "versions": Listing("Pipeline.versions", (NAMED, "versions"), "", "version", [3, 2, 1]),
     "kept rows": Listing("Pipeline.rows", (KEEPER, "rows"), "", "key", [["a"], ["b"], ["c"]]),
@@ -135,6 +137,55 @@ LISTS = {
     ),
     "versions of a row": Listing(
         "KeptRow.history", (KEEPER, "rows(first: 1)", "nodes", "history"), "", "number", [2, 3, 1]
+    ),
+    "users of a calculation": Listing(
+        "Calculation.usedBy",
+        ('calculationByName(name: "base", group: "/eu")', "usedBy"),
+        "",
+        "... on Calculation { name } ... on Pipeline { name }",
+        ["user0", "user1", "reader"],
+    ),
+    "users of a dataset": Listing(
+        "ReferenceDataset.usedBy",
+        ('referenceDatasetByName(name: "factors", group: "/eu")', "usedBy"),
+        "",
+        "... on Calculation { name } ... on Pipeline { name }",
+        ["user0", "user1", "reader"],
+    ),
+    "users of a pipeline": Listing(
+        "Pipeline.usedBy",
+        ('pipelineByName(name: "timed", group: "/eu")', "usedBy"),
+        "",
+        "... on Metric { name }",
+        ["energy", "half"],
+    ),
+    "users of a metric": Listing(
+        "Metric.usedBy",
+        ('metricByName(name: "energy", group: "/eu")', "usedBy"),
+        "",
+        "... on Metric { name }",
+        ["all", "most"],
+    ),
+    "what a metric uses": Listing(
+        "Metric.uses",
+        ('metricByName(name: "all", group: "/eu")', "uses"),
+        "",
+        "... on Metric { name }",
+        ["energy", "half"],
+    ),
+    "what a calculation uses": Listing(
+        "Calculation.uses",
+        ('calculationByName(name: "user1", group: "/eu")', "uses"),
+        "",
+        "... on Calculation { name } ... on ReferenceDataset { name }",
+        ["base", "factors"],
+    ),
+    "what a pipeline uses": Listing(
+        "Pipeline.uses",
+        ('pipelineByName(name: "reader", group: "/eu")', "uses"),
+        "",
+        "... on Calculation { name } ... on ReferenceDataset { name }",
+        ["base", "factors"],
     ),
     "calculations": Listing(
         "Query.calculations", ("calculations",), 'group: "/usa/west"', "name", ["c2", "p3", "c0"]
@@ -414,6 +465,7 @@ async def catalogue(ask: Ask) -> None:
         await of.change(made[1], 1, description="changed")
     await share_p3(ask)
     await keep_rows(ask)
+    await use(ask)
     await discover(ask)
     await announce_workers(ask.store)
     for n, tag in enumerate(TAGS):
@@ -433,6 +485,34 @@ async def catalogue(ask: Ask) -> None:
         await ask.input(CREATE_API_KEY, name=f"k{n}", roles=roles, expiresAt=until)
     await audio_catalogue(with_counted_ids(ask.store, 0))
     await listen(ask)
+
+
+async def use(ask: Ask) -> None:
+    """Make a calculation and a dataset, two calculations and a pipeline that use both."""
+    calculations = Ask(ask.store, "calculation")
+    await calculations.make("/eu", "base")
+    await Ask(ask.store, "reference dataset").make("/eu", "factors")
+    formula = {**TRANSFORMER["transforms"][0], "formula": "#base(:x) + LOOKUP('factors', 'a')"}
+    using = {**TRANSFORMER, "transforms": [formula]}
+    for n in range(2):
+        await calculations.make("/eu", f"user{n}", transformer=using)
+    await ask.make("/eu", "reader", transformer=using)
+    time = {"index": 1, "key": "t", "type": "TIMESTAMP"}
+    number = {**TRANSFORMER["parameters"][0]}
+    timed = {
+        "parameters": [number, time],
+        "transforms": [
+            {"index": 0, "formula": ":x", "outputs": [number]},
+            {"index": 1, "formula": ":t", "outputs": [{**time, "index": 0}]},
+        ],
+        "rows": {"key": ["x"], "time": "t"},
+    }
+    await ask.make("/eu", "timed", transformer=timed)
+    output = {"pipeline": "timed", "output": "x"}
+    for name in ("energy", "half"):
+        await make_metric(ask, name, output, group="/eu")
+    for name in ("all", "most"):
+        await make_metric(ask, name, {"metric": "energy"}, {"metric": "half"}, group="/eu")
 
 
 async def announce_workers(store: Store) -> None:

@@ -27,6 +27,7 @@ from tests.schema.audio.mutation_failures import AUDIO_CASES
 from tests.schema.executions.execution_failures import execution_failures
 from tests.schema.failure_case import ABSENT, READER, Case
 from tests.schema.manifest.run_failures import FOLDER, RUN, run_failures
+from tests.schema.metrics.sample_metrics import make_metric
 from tests.support.consistency_check import contents
 from tests.support.graphql_client import (
     NOUNS,
@@ -70,6 +71,7 @@ DETAILS = {
     "LimitExceeded": "limit maximum actual",
     "QuotaExceeded": "quota maximum used group",
     "IllegalState": "state",
+    "InUse": "more usedBy { ... on Pipeline { name } ... on Metric { name } }",
 }
 FULL = GroupPath("/full")
 """A group that may keep no more than it does."""
@@ -338,6 +340,18 @@ CASES["CreateDatasetUploadResult", "NotPermitted"] = Case(
 
 
 CASES |= {
+    (f"Delete{title_of(noun)}Result", "InUse"): Case(
+        f"delete{title_of(noun)}",
+        {"id": "used"},
+        "IN_USE",
+        ["id"],
+        {"more": False, "usedBy": [{"name": "user"}]},
+    )
+    for noun in NOUNS
+}
+
+
+CASES |= {
     ("EvaluateResult", "NotFound"): Case(
         "evaluate", {"name": "nothing", "group": "/usa", "rows": []}, "NOT_FOUND", ["name"]
     ),
@@ -469,6 +483,7 @@ async def resources(ask: Ask) -> dict[str, str]:
         made[name] = told["execution"]["id"]
     cancel = "mutation($input: CancelExecutionInput!) { cancelExecution(input: $input) { %s } }"
     await Ask(ask.store).input(cancel % "__typename", id=made["cancelled"])
+    made["used"] = await use(ask)
     await runs(Ask(ask.store))
     for start in range(0, 100, 25):
         rows = [API_KEY.item(id=f"{n}", user="cora") for n in range(start, start + 25)]
@@ -479,6 +494,28 @@ async def resources(ask: Ask) -> dict[str, str]:
     await ask.make("/gone", "going")
     made["deletion"] = (await ask(DELETE_GONE)).value["job"]["id"]
     return made
+
+
+async def use(ask: Ask) -> str:
+    """Make a resource that a pipeline or a metric uses, and return its id."""
+    transform = {**TRANSFORMER["transforms"][0], "outputs": [KEYED]}
+    uses = {"calculation": "#used(:x)", "reference dataset": "LOOKUP('used', 'a')"}
+    if ask.noun in uses:
+        id = await ask.make("/usa", "used")
+        using = {**TRANSFORMER, "transforms": [{**transform, "formula": uses[ask.noun]}]}
+        await Ask(ask.store).make("/usa", "user", transformer=using)
+        return id
+    time = {"index": 1, "key": "t", "type": "TIMESTAMP"}
+    timed = {"index": 1, "formula": ":t", "outputs": [{**time, "index": 0}]}
+    keeping = {
+        "parameters": [KEYED, time],
+        "transforms": [transform, timed],
+        "rows": {"key": ["x"], "time": "t"},
+    }
+    id = await ask.make("/usa", "used", transformer=keeping)
+    source = {"metric": "used"} if ask.noun == "metric" else {"pipeline": "used", "output": "x"}
+    await make_metric(Ask(ask.store), "user", source)
+    return id
 
 
 async def runs(ask: Ask) -> None:
@@ -498,7 +535,8 @@ async def runs(ask: Ask) -> None:
 
 def members() -> set[tuple[str, str]]:
     unions = [t for t in core_schema(schema).type_map.values() if isinstance(t, GraphQLUnionType)]
-    named = {(union.name, member.name) for union in unions for member in union.types}
+    results = [union for union in unions if union.name.endswith("Result")]
+    named = {(union.name, member.name) for union in results for member in union.types}
     return {(union, member) for union, member in named if not member.endswith("Payload")}
 
 

@@ -87,6 +87,7 @@ const VALUES = [
 const FAILURES = [
   "DuplicateObject",
   "IllegalState",
+  "InUse",
   "LimitExceeded",
   "NameTaken",
   "NotFound",

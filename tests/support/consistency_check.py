@@ -227,6 +227,18 @@ def _resource(
         _name(id, f"AID:{kind}:{escape_key(form(item['name']))}", group, wanted, counters)
         for key, levels in values.items():
             _tag(kind, id, group, key, levels, plain, item.get("shard", 0), wanted, counters)
+    _uses(f"{kind}:{id}", item, wanted, counters)
+
+
+def _uses(
+    user: str, item: Mapping[str, Any], wanted: Facts, counters: dict[Key, Counter[str]]
+) -> None:
+    """A resource is listed under each that it uses, for each of its grants, and counted once."""
+    named = item["references"] if item.get("linked") else ()
+    for used in {f"{one['kind']}:{one['id']}" for one in named}:
+        counters[Key(used, "UC")]["count"] += 1
+        listed = [f"UB:{escape_key(group)}:{user}" for group in item["groups"]]
+        wanted |= {Key(used, sk): {"empty": True} for sk in listed}
 
 
 def _kept_key(group: str, user: str, shard: int) -> Key:
@@ -333,8 +345,12 @@ def _standing_rows(rows: Rows) -> Facts:
         if facts != {}
         and not key.pk.startswith(OWN_FACTS)
         and not key.sk.startswith(("PER:", "PKR"))
-        if key.sk != "PEC" or "count" in facts or Key(key.pk, LATEST["P"]) not in rows
+        if key.sk not in ("PEC", "UC") or "count" in facts or not _is_there(key.pk, rows)
     }
+
+
+def _is_there(pk: str, rows: Rows) -> bool:
+    return Key(pk, LATEST[pk.partition(":")[0]]) in rows
 
 
 def _compared_attributes(key: Key, item: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,8 @@ from penstock.datastore.executions.records import Execution
 from penstock.datastore.executions.rows import key_of_execution
 from penstock.datastore.records import Resource
 from penstock.datastore.resources.derived_rows import derive_rows
+from penstock.datastore.resources.use_rows import use_rows, use_writes
+from penstock.datastore.table.commit import Write, commit
 from penstock.datastore.table.layout import LISTED, KindDefinition
 from penstock.datastore.table.port import INDEX_HASH, Delete, Exists, Operation, Table, Update
 
@@ -20,12 +22,20 @@ R = TypeVar("R", bound=Resource)
 
 async def forget_references(table: Table, kind: KindDefinition[R], resource: R) -> None:
     """Remove the ids that were kept beside the formulas of a resource and of its latest version."""
+    await forget_uses(table, kind, resource)
     keys = (
         kind.latest.key(id=resource.id),
         kind.version.key(id=resource.id, version=resource.version),
     )
     for key in keys:
         await table.transact([Update(key=key, remove=("references",), condition=Exists())])
+
+
+async def forget_uses(table: Table, kind: KindDefinition[R], resource: R) -> None:
+    """Remove what lists a resource under what it uses, which releases before did not write."""
+    plain = Update(key=kind.latest.key(id=resource.id), remove=("linked",), condition=Exists())
+    rows = map(Delete, use_rows(kind.letter, resource))
+    await commit(table, [Write(plain), *map(Write, rows), *use_writes(resource, None)])
 
 
 async def list_whole_row(

@@ -157,10 +157,12 @@ export type CreatePlaylistInput = {
 
 /** The calculation to delete. */
 export type DeleteCalculationInput = {
-  /** The global id of the calculation. */
-  id: string;
   /** The number of the current version. If another number is given, nothing changes. The default is not to check. */
   expectedVersion?: number | null | undefined;
+  /** Whether to delete it though others use it. Their formulas and inputs then name what is gone: they cannot run until they are changed. */
+  force?: boolean | null | undefined;
+  /** The global id of the calculation. */
+  id: string;
 };
 
 /** The group to delete. */
@@ -173,10 +175,12 @@ export type DeleteGroupInput = {
 
 /** The pipeline to delete. */
 export type DeletePipelineInput = {
-  /** The global id of the pipeline. */
-  id: string;
   /** The number of the current version. If another number is given, nothing changes. The default is not to check. */
   expectedVersion?: number | null | undefined;
+  /** Whether to delete it though others use it. Their formulas and inputs then name what is gone: they cannot run until they are changed. */
+  force?: boolean | null | undefined;
+  /** The global id of the pipeline. */
+  id: string;
 };
 
 /** The status of a file that can be downloaded. */
@@ -226,6 +230,8 @@ export type ErrorCode =
   | "INTERNAL_SERVER_ERROR"
   /** The server does not let the caller read its schema. */
   | "INTROSPECTION_DISABLED"
+  /** Other resources use the one that is to be deleted. */
+  | "IN_USE"
   /** Another worker holds a lease of the manifest run. */
   | "LEASE_HELD"
   /** The worker no longer holds the lease of the manifest run. */
@@ -941,6 +947,8 @@ type Refusal_IllegalState_Fragment = {
   path: Array<string> | null;
 };
 
+type Refusal_InUse_Fragment = { message: string; code: ErrorCode; path: Array<string> | null };
+
 type Refusal_LimitExceeded_Fragment = {
   message: string;
   code: ErrorCode;
@@ -987,6 +995,7 @@ type Refusal_VersionConflict_Fragment = {
 export type RefusalFragment =
   | Refusal_DuplicateObject_Fragment
   | Refusal_IllegalState_Fragment
+  | Refusal_InUse_Fragment
   | Refusal_LimitExceeded_Fragment
   | Refusal_NameTaken_Fragment
   | Refusal_NotFound_Fragment
@@ -1717,6 +1726,7 @@ export type DeletePipelineMutation = {
     | { __typename: "DeletePipelinePayload" }
     | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
     | { __typename: "NotPermitted"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "InUse"; message: string; code: ErrorCode; path: Array<string> | null }
     | {
         __typename: "VersionConflict";
         currentVersion: number;
@@ -1735,6 +1745,7 @@ export type DeleteCalculationMutation = {
     | { __typename: "DeleteCalculationPayload" }
     | { __typename: "NotFound"; message: string; code: ErrorCode; path: Array<string> | null }
     | { __typename: "NotPermitted"; message: string; code: ErrorCode; path: Array<string> | null }
+    | { __typename: "InUse"; message: string; code: ErrorCode; path: Array<string> | null }
     | {
         __typename: "VersionConflict";
         currentVersion: number;

@@ -49,6 +49,7 @@ def damages(rows: Rows) -> dict[Key, Operation]:
         first(rows, "U:ann", "AUL:"),
         first(rows, "EL:", "EL:"),
         first(rows, "U:ann", "AR:"),
+        first(rows, "C:", "UB:"),
     ]
     posting = rows[first(rows, "T:", "T:")]
     needless: list[Item] = [
@@ -64,6 +65,7 @@ def damages(rows: Rows) -> dict[Key, Operation]:
         Update(key=first(rows, "G:/", "G:/usa", "children"), add={"children": 2}),
         Update(key=first(rows, "TA:", "TA:P", "siKey1"), add={"count": -1}),
         Update(key=first(rows, "P:", "PEC"), add={"count": 5}),
+        Update(key=first(rows, "D:", "UC"), add={"count": 1}),
         Update(key=first(rows, "AID:P:", "G:/", "below"), add={"below": 1}),
         Update(key=first(rows, "RC:", "RC:"), add={"runs": 2}),
         Update(key=first(rows, "U:ann", "U"), add={"size": 10}),

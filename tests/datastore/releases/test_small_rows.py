@@ -130,7 +130,7 @@ async def test_the_upgrade_replaces_every_whole_row_and_changes_nothing_else(
         found.append(page)
 
     marker = await store.upgrade_rows(note)
-    assert marker == SchemaMarker(schema=11, minimum_reader=11, minimum_writer=11)
+    assert marker == SchemaMarker(schema=12, minimum_reader=12, minimum_writer=12)
     # Five rows list the four pipelines.
     assert [(page.examined, page.changed) for page in found[2:4]] == [(5, 2), (1, 1)]
     assert await faults(store.table) == []

@@ -57,6 +57,7 @@ async def test_a_table_of_an_earlier_release_is_marked_as_such(store: Store) -> 
         "Counting what groups and users keep",
         "Listing executions by group and state",
         "Finding things by the words of their names",
+        "Listing resources under what they use",
     ]
 
 
@@ -79,13 +80,14 @@ async def test_the_upgrade_keeps_the_ids_of_what_formulas_mean(store: Store) -> 
     await place_marker(store.table)
     found: list[Page] = []
     marker = await store.upgrade_rows(lambda _, page: found.append(page))
-    assert marker == SchemaMarker(schema=11, minimum_reader=11, minimum_writer=11)
+    assert marker == SchemaMarker(schema=12, minimum_reader=12, minimum_writer=12)
     assert [(page.examined, page.changed) for page in found] == [
         *((1, 0), (3, 2)),
         *((3, 0), (1, 0)),
         *((3, 0), (1, 0)),
         (0, 0),
         *((3, 0), (1, 0)),
+        *((3, 2), (1, 0)),
     ]
     rows = await contents(store.table)
     for each in made:
@@ -97,7 +99,7 @@ async def test_the_upgrade_keeps_the_ids_of_what_formulas_mean(store: Store) -> 
             assert [one["id"] for one in references] == [rate.id]
     assert "references" not in rows[PIPELINE.latest.key(id=plain.id)]
     kept = await session.pipelines.reading.one(made[0].id)
-    assert kept == msgspec.structs.replace(made[0], revision=2)
+    assert kept == msgspec.structs.replace(made[0], revision=3)
     await store.upgrade_rows(ignore)
     assert await contents(store.table) == rows
     assert await names_in(store.open_session(SUPER), USA) == ["one", "two", "plain"]

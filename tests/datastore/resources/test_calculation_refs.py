@@ -217,7 +217,7 @@ async def test_what_calls_something_that_is_gone_can_be_disabled_and_not_changed
 ) -> None:
     one = await save(session, USA, "one", "1")
     two = await save(session, USA, "two", "#one()")
-    await session.calculations.deleting.delete(one.id)
+    await session.calculations.deleting.delete(one.id, force=True)
     update = session.calculations.writing.update
     with pytest.raises(Invalid) as refused:
         await update(two.id, 1, {"description": "new"})

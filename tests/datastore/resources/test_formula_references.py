@@ -88,7 +88,7 @@ async def test_a_deleted_dataset_is_not_replaced_by_another_of_its_name(store: S
     formula = "LOOKUP('fuels', 'gas')"
     caller = await save(session, USA, "caller", formula)
     assert await value_of(session, caller) == 2
-    await session.datasets.deleting.delete(fuels.id)
+    await session.datasets.deleting.delete(fuels.id, force=True)
     changed = await session.calculations.writing.update(caller.id, 1, {"description": "new"})
     assert changed.references == caller.references
     await lookup_dataset(session, USA, "fuels", gas="1000")

@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "220a8ef47ce055953b980e6fc9125cb65b9c4442acf7834acf56d56792c011bd"
+STRUCTURE = "1be77f9a33e04da84e458ea06beb9282a0fa0a581c4805c07ebd3f06dca17716"
 SMALL = '''
 """The fields that read data."""
 type Query {

@@ -323,7 +323,7 @@ async def test_a_dataset_that_is_gone_is_a_problem_of_the_pipeline(ask: Ask) -> 
     pipeline = await ask.make("/usa", "looking", transformer=formula)
     delete = """mutation($input: DeletePipelineInput!) { deletePipeline(input: $input) {
       __typename } }"""
-    await datasets.input(delete, id=dataset)
+    await datasets.input(delete, id=dataset, force=True)
     create = """mutation($input: CreateExecutionInput!) { createExecution(input: $input) {
       ...on ValidationProblem { problems { path code message } } } }"""
     refused = await ask.input(create, pipelineId=pipeline)

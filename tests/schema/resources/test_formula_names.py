@@ -13,7 +13,9 @@ CREATE = """mutation($input: CreateCalculationInput!) { createCalculation(input:
 UPDATE = """mutation($input: UpdateCalculationInput!) { updateCalculation(input: $input) {
   ...on UpdateCalculationPayload { calculation { id version formula } }
   ...on UserError { message } ...on ValidationProblem { problems { code } } } }"""
-DELETE = """mutation($id: ID!) { deleteCalculation(input: {id: $id}) { __typename } }"""
+DELETE = (
+    """mutation($id: ID!) { deleteCalculation(input: {id: $id, force: true}) { __typename } }"""
+)
 PIPELINE = """mutation($input: CreatePipelineInput!) { createPipeline(input: $input) {
   ...on CreatePipelinePayload { pipeline { id } } ...on UserError { message } } }"""
 CHANGE = """mutation($input: UpdatePipelineInput!) { updatePipeline(input: $input) {
