@@ -1,5 +1,6 @@
 """Explains one row: the tree of a formula with the value of every part that was evaluated."""
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
@@ -23,6 +24,10 @@ from penstock.formula.syntax.tree import Assign, CalculationCall, Chain, Express
 _MAX_TEXT: Final = 200
 _NO_DATA: Final = NoDatasets()
 _NOTHING: Final[Mapping[str, Scalar]] = {}
+
+
+class TooManyParts(Exception):
+    """An explanation has more parts than its reader wants."""
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -51,23 +56,39 @@ class Explanation(msgspec.Struct, frozen=True):
     failure: FormulaFailure | None
 
 
-def explain(
+def explain(  # noqa: PLR0913 - all but two have defaults
     text: str,
     surroundings: Surroundings,
     row: Row,
     datasets: Datasets = _NO_DATA,
     earlier: Mapping[str, Scalar] = _NOTHING,
+    *,
+    most_parts: int = sys.maxsize,
 ) -> Explanation:
     """Evaluate a formula for one row and return every intermediate value.
 
-    Raises FormulaInvalid for a formula that cannot be used; a failure of the row is part of the
-    result.
+    Raises FormulaInvalid for a formula that cannot be used, and TooManyParts as soon as there are
+    more than `most_parts`; a failure of the row is part of the result.
     """
     linked = link(parse(text), surroundings)
     environment = (datasets.lookup, datasets.impact, earlier.get, WorkMeter())
-    return _explain_linked(
-        linked, generator.routine_for_rows(linked, traced=True), (row.get,), environment
-    )
+    routine = generator.routine_for_rows(linked, traced=True)
+    return _explain_linked(linked, routine, (row.get,), environment, _PartBudget(most_parts))
+
+
+class _PartBudget:
+    """The parts that an explanation may still have, called calculations included."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self, most: int) -> None:
+        self._left = most
+
+    def take(self) -> None:
+        """Take one part; raises TooManyParts."""
+        self._left -= 1
+        if self._left < 0:
+            raise TooManyParts
 
 
 def _explain_linked(
@@ -75,6 +96,7 @@ def _explain_linked(
     routine: Routine,
     arguments: Sequence[object],
     environment: Sequence[object],
+    budget: _PartBudget,
 ) -> Explanation:
     seen: dict[int, Value] = {}
     value, failure = None, None
@@ -82,7 +104,7 @@ def _explain_linked(
         value = routine.run(*arguments, *environment, seen)
     except FAULTS as error:
         failure = failure_of(error, routine)
-    tree = _ExplanationBuilder(linked, seen, environment)
+    tree = _ExplanationBuilder(linked, seen, environment, budget)
     return Explanation(tuple(map(tree.line, linked.formula.lines)), value, failure)
 
 
@@ -90,19 +112,26 @@ class _ExplanationBuilder:
     """Combines the recorded values with the parts of the formula."""
 
     def __init__(
-        self, linked: LinkedFormula, seen: Mapping[int, Value], environment: Sequence[object]
+        self,
+        linked: LinkedFormula,
+        seen: Mapping[int, Value],
+        environment: Sequence[object],
+        budget: _PartBudget,
     ) -> None:
         self._linked = linked
         self._seen = seen
         self._environment = environment
+        self._budget = budget
 
     def line(self, line: Line) -> Part:
         if isinstance(line, Assign):
+            self._budget.take()
             value = self.part(line.value)
             return Part(_cut(render(line)), line.at, value.evaluated, value.value, parts=(value,))
         return self.part(line)
 
     def part(self, node: Expression) -> Part:
+        self._budget.take()
         body = self._body(node) if isinstance(node, CalculationCall) else ()
         parts = self._chain(node) if isinstance(node, Chain) else map(self.part, children(node))
         text, value = _cut(render(node)), self._seen.get(id(node))
@@ -128,7 +157,8 @@ class _ExplanationBuilder:
             return ()
         arguments = [*given, *([None] * (len(parameters) - len(given)))]
         routine = generator.routine_for_calls(linked, traced=True)
-        return _explain_linked(linked, routine, arguments, self._environment).lines
+        budget = self._budget
+        return _explain_linked(linked, routine, arguments, self._environment, budget).lines
 
 
 def _cut(text: str) -> str:

@@ -6,11 +6,13 @@ The calculations that it calls and the datasets that it looks up are read before
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from time import thread_time
 from typing import NamedTuple, TypeVar
 
 from penstock.datastore.access.work import (
     TEXT_WORK,
     WorkAccount,
+    cpu_units,
     formula_units,
     step_units,
     text_units,
@@ -24,7 +26,7 @@ from penstock.formula.core.errors import Fault, FormulaFailure, FormulaInvalid
 from penstock.formula.core.limits import MAX_BATCH_STEPS, WorkMeter
 from penstock.formula.core.values import Value, text_of
 from penstock.formula.evaluate import CompiledFormula, Results, RowError, compile_formula, steps_of
-from penstock.formula.explain import Explanation, Part, explain
+from penstock.formula.explain import Explanation, Part, TooManyParts, explain
 
 MAX_ROWS = 1_000
 MAX_TEXT = 2_000_000
@@ -102,7 +104,9 @@ class PreparedFormula:
     async def explain(self, row: Row) -> ExplainedFormula:
         """Evaluate one row and return every intermediate value; the result also holds a failure."""
         self.work.owe(formula_units(self.length))
-        explained = partial(explain, self.text, self.surroundings, row, self.lookups)
+        explained = partial(
+            explain, self.text, self.surroundings, row, self.lookups, most_parts=MAX_PARTS
+        )
         return await self._repeat_with_missing_data(
             lambda: self._with_input_problems(show_explanation(explained, self.work))
         )
@@ -202,13 +206,25 @@ async def show_explanation(
 ) -> ExplainedFormula:
     """Explain a formula in a thread, and return its parts with their values as text.
 
-    Raises LimitExceeded for too many of them, and what `explained` raises.
+    `explained` makes the explanation with at most MAX_PARTS parts; the processor time of the thread
+    is owed. Raises LimitExceeded for too many parts, and what `explained` raises.
     """
-    texts = _Texts()
+    seconds = 0.0
+
+    def run() -> ExplainedFormula:
+        nonlocal seconds
+        began = thread_time()
+        try:
+            return _flatten_explanation(explained(), _Texts())
+        except TooManyParts:
+            raise LimitExceeded("parts of an explanation", MAX_PARTS, MAX_PARTS + 1) from None
+        finally:
+            seconds = thread_time() - began
+
     try:
-        return await run_in_formula_thread(lambda: _flatten_explanation(explained(), texts))
+        return await run_in_formula_thread(run)
     finally:
-        work.owe(text_units(texts.length))
+        work.owe(cpu_units(seconds))
 
 
 def _flatten_explanation(explanation: Explanation, texts: _Texts) -> ExplainedFormula:
@@ -222,15 +238,14 @@ def _flatten_explanation(explanation: Explanation, texts: _Texts) -> ExplainedFo
 
 @dataclass(frozen=True, slots=True)
 class _ShownParts:
-    """The parts of one explanation, counted while they are written."""
+    """The parts of one explanation, in order."""
 
     texts: _Texts
     parts: list[ShownPart]
 
     def append(self, part: Part, depth: int, parent: int | None, *, called: bool) -> None:
-        """Append a part and all that it contains; raises LimitExceeded for too many."""
+        """Append a part and all that it contains."""
         place = len(self.parts)
-        _require_limit("parts of an explanation", MAX_PARTS, place + 1)
         text = self.texts.write_if_short(part.value)
         so_far = self.texts.write_if_short(part.so_far)
         self.parts.append(ShownPart(part, depth, parent, called, text, so_far))

@@ -60,6 +60,24 @@ def limit_rows(plan: TransformPlan, pipeline: Pipeline, caller: Caller) -> Trans
     return replace(plan, rows=replace(plan.rows, reach=reach))
 
 
+def keeps_rows_by_group(pipeline: Pipeline) -> bool:
+    """Whether the rows that the pipeline keeps belong to the groups that an output names."""
+    rows = pipeline.transformer.rows
+    return rows is not None and rows.group is not None
+
+
+def require_whole_files(caller: Caller, execution: Execution) -> None:
+    """Refuse the files of an execution, which hold rows of all groups, to whoever reads only some.
+
+    Its creator brought these rows.
+    """
+    owner = execution.owner
+    if not execution.rows_by_group or owner is None or execution.created_by == caller.user_id:
+        return
+    if not caller.has_role(Role.READER, owner):
+        raise NotPermitted(f"These hold rows of all groups, and need the role READER at {owner}.")
+
+
 async def require_full_view(access: Access, execution: Execution) -> None:
     """Refuse a caller who does not see every calculation and dataset that was pinned.
 

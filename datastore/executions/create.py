@@ -19,7 +19,7 @@ from penstock.datastore.errors import (
     QuotaExceeded,
     Unavailable,
 )
-from penstock.datastore.executions.access import limit_rows, require_run
+from penstock.datastore.executions.access import keeps_rows_by_group, limit_rows, require_run
 from penstock.datastore.executions.listed_rows import (
     change_writes,
     epoch_milliseconds,
@@ -179,6 +179,7 @@ class CreateExecutions:
             input_name=wanted.input_name,
             started_by=self.access.caller.user_id if inline else None,
             owner=pipeline.owner,
+            rows_by_group=keeps_rows_by_group(pipeline),
             listed=True,
             upload_until=None if upload_until is None else iso_timestamp(upload_until),
             events=1,

@@ -8,9 +8,9 @@ from penstock.datastore.access.access import Access
 from penstock.datastore.access.work import formula_units, load_units
 from penstock.datastore.datasets.table_cache import DatasetTableCache, PaidTables
 from penstock.datastore.errors import IllegalState, NotFound
-from penstock.datastore.evaluation.evaluator import ExplainedFormula, show_explanation
-from penstock.datastore.executions.access import require_full_view
-from penstock.datastore.executions.files import read_key
+from penstock.datastore.evaluation.evaluator import MAX_PARTS, ExplainedFormula, show_explanation
+from penstock.datastore.executions.access import require_full_view, require_whole_files
+from penstock.datastore.executions.files import errors_key, read_key
 from penstock.datastore.executions.input_row import InputRow, find_input_row
 from penstock.datastore.executions.pinned_inputs import find_datasets, load_rows
 from penstock.datastore.executions.reading import ReadExecutions, find_plan
@@ -56,15 +56,19 @@ class ExplainRows:
     async def one(self, row: KeptRow) -> ExplainedRow:
         """Explain a kept row in hand; raises what `of_output` does."""
         read = await ReadExecutions(self.access).one(row.execution_id)
-        return await self.of_output(read.execution, row.number)
+        return await self._explain(read.execution, row.number)
 
     async def of_output(self, execution: Execution, number: int) -> ExplainedRow:
         """Explain the row with a number, counted from 1, in the output of an execution in hand.
 
         Raises IllegalState if there is no output or a dataset was deleted, NotFound if there is no
-        such row or a file is gone, NotPermitted if the formulas use what the caller does not see,
-        and RateLimited.
+        such row or a file is gone, NotPermitted if the formulas use what the caller does not see or
+        the rows belong to groups of which the caller does not read all, and RateLimited.
         """
+        require_whole_files(self.access.caller, execution)
+        return await self._explain(execution, number)
+
+    async def _explain(self, execution: Execution, number: int) -> ExplainedRow:
         if execution.state is not ExecutionState.SUCCESS:
             message = f"It is {execution.state.value}: there is no output."
             raise IllegalState(message, execution.state.name)
@@ -73,9 +77,10 @@ class ExplainRows:
         await require_full_view(self.access, execution)
         plan = await find_plan(self.access.table, execution.id)
         content = await self.files.stat(read_key(execution))
-        if plan is None or content is None:
+        rejected = await self.files.stat(errors_key(execution))
+        if plan is None or content is None or rejected is None:
             raise NotFound("The input of the row is gone.")
-        self.access.work.spend_more(load_units(content.size))
+        self.access.work.spend_more(load_units(content.size + rejected.size))
         found = await find_input_row(self.files, execution, plan, number)
         try:
             datasets = await find_datasets(self.access.table, plan)
@@ -93,11 +98,17 @@ class ExplainRows:
         library, earlier = PinnedCalculations(plan.calls), dict[str, Scalar]()
         found: list[ExplainedOutput] = []
         for step in plan.steps:
-            self.access.work.owe(formula_units(len(step.formula)))
+            self.access.work.spend_more(formula_units(len(step.formula)))
             keys = frozenset(earlier)
             around = Surroundings(parameters, step.type, library, None, keys)
             explained = partial(
-                explain, step.formula, around, input.entries, datasets, dict(earlier)
+                explain,
+                step.formula,
+                around,
+                input.entries,
+                datasets,
+                dict(earlier),
+                most_parts=MAX_PARTS,
             )
             shown = await show_explanation(explained, self.access.work)
             found.append(ExplainedOutput(step.name, step.formula, shown))

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from penstock.datastore.access.access import Access
+from penstock.datastore.executions.access import require_whole_files
 from penstock.datastore.executions.records import Execution, ExecutionRules, ExecutionState
 from penstock.datastore.objects.port import Download, Files, FileStatus
 
@@ -178,8 +179,10 @@ class ExecutionDownloads:
     ) -> FileDownload:
         """The download of a file, with a URL that is valid for `expires_in` seconds.
 
-        There is an output only after a success, and rejected rows also after a failure.
+        There is an output only after a success, and rejected rows also after a failure. Raises
+        NotPermitted for rows of groups that the caller does not read.
         """
+        require_whole_files(self.access.caller, execution)
         if not execution.state.is_over:
             return FileDownload(FileStatus.NOT_READY)
         wanted = {ExecutionState.SUCCESS} | ({ExecutionState.FAILED} if kind == "errors" else set())

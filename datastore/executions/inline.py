@@ -27,6 +27,7 @@ from penstock.datastore.access.access import Access
 from penstock.datastore.access.work import TEXT_WORK, WorkAccount, file_units, step_units
 from penstock.datastore.datasets.table_cache import DatasetTableCache, PaidTables
 from penstock.datastore.errors import FieldProblem, LimitExceeded, Unreadable
+from penstock.datastore.executions.access import require_whole_files
 from penstock.datastore.executions.claims import Claims
 from penstock.datastore.executions.create import CreateExecutions, ExecutionRequest
 from penstock.datastore.executions.files import errors_key, input_key, output_key
@@ -103,12 +104,14 @@ class ReadInlineOutput:
     async def one(self, execution: Execution) -> InlineOutput | None:
         """The result; None for an execution of a file, and for one without a result.
 
-        Raises LimitExceeded for more than MAX_RESULT_BYTES, RateLimited, and Unreadable for what a
-        worker elsewhere wrote in another form.
+        Raises LimitExceeded for more than MAX_RESULT_BYTES, RateLimited, NotPermitted for rows of
+        groups that the caller does not read, and Unreadable for what a worker elsewhere wrote in
+        another form.
         """
         ended = execution.state in (ExecutionState.SUCCESS, ExecutionState.FAILED)
         if execution.mode is not ExecutionMode.INLINE or not ended:
             return None
+        require_whole_files(self.access.caller, execution)
         plan = await find_plan(self.access.table, execution.id)
         made = execution.state is ExecutionState.SUCCESS
         keys = [errors_key(execution), *([output_key(execution)] if made else [])]

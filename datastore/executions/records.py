@@ -70,7 +70,8 @@ class Execution(StoredRecord, frozen=True, kw_only=True):
     lists of its group; those of earlier releases are not before the upgrade of the table.
     `read_as` says for people how its file was read: the encoding, and what separates the fields.
     `table_bytes` is the size of the CSV that was made of an input of another kind.
-    `rows_commit` is the commit that added its rows to those that the pipeline keeps.
+    `rows_commit` is the commit that added its rows to those that the pipeline keeps;
+    `rows_by_group` says that these belong to the groups that an output names.
     """
 
     id: str
@@ -119,6 +120,7 @@ class Execution(StoredRecord, frozen=True, kw_only=True):
     shard: int = 0
     listed: bool = False
     rows_commit: int | None = None
+    rows_by_group: bool = False
     read_as: str | None = None
     table_bytes: int | None = None
 

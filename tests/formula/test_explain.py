@@ -1,11 +1,16 @@
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
 from penstock.formula.checking.check import Surroundings
+from penstock.formula.checking.linker import LinkedFormula
+from penstock.formula.codegen import generator
+from penstock.formula.codegen.emitter import Routine
 from penstock.formula.core.errors import FormulaCode, FormulaInvalid, Position
 from penstock.formula.core.values import FormulaParameter
-from penstock.formula.explain import Part, explain
+from penstock.formula.explain import Part, TooManyParts, explain
+from penstock.formula.syntax.render import render
 from tests.formula.formula_values import (
     FACTORS,
     NUMBER,
@@ -108,6 +113,32 @@ def test_the_body_of_a_calculation_that_failed_is_shown_up_to_the_failure() -> N
     assert (set_line.value, set_line.evaluated, last.evaluated) == (Decimal(1), True, False)
     assert explained.failure is not None
     assert explained.failure.message == "in #f, line 2, column 3: division by zero"
+
+
+def test_an_explanation_ends_at_the_part_that_is_too_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    levels = {"c0": ((FormulaParameter("x", NUMBER),), ":x")}
+    for n in range(1, 12):
+        levels[f"c{n}"] = ((FormulaParameter("x", NUMBER),), f"#c{n - 1}(:x) + #c{n - 1}(:x)")
+    around = Surroundings(N, library=SampleCalculations(**levels))
+    bodies: list[str] = []
+    routine_for_calls = generator.routine_for_calls
+
+    def note_body(linked: LinkedFormula, **more: Any) -> Routine:
+        if more.get("traced"):
+            bodies.append(render(linked.formula.lines[0]))
+        return routine_for_calls(linked, **more)
+
+    monkeypatch.setattr(generator, "routine_for_calls", note_body)
+    with pytest.raises(TooManyParts):
+        explain("#c11(:n)", around, {"n": 3}, most_parts=100)
+    # Nothing is run for a part that is not shown: nested calculations would be 4,095 bodies.
+    assert len(bodies) < 100
+    whole = explain("#c2(:n)", around, {"n": 3}, most_parts=21)
+    assert whole.value == 12
+    with pytest.raises(TooManyParts):
+        explain("#c2(:n)", around, {"n": 3}, most_parts=20)
 
 
 def test_a_call_refused_for_its_argument_has_no_body() -> None:

@@ -3,6 +3,7 @@
 import time
 from asyncio import gather
 from collections.abc import Mapping
+from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
@@ -29,6 +30,7 @@ from tests.support.sample_resources import (
     create_groups,
     on_sqlite,
 )
+from tests.support.work_account import Account
 
 pytestmark = on_sqlite
 
@@ -442,3 +444,22 @@ async def test_a_stranger_evaluates_nothing(store: Store) -> None:
         with pytest.raises(NotFound):
             await eve.evaluations.prepare_by_name("one", USA, None)
     assert session.caller is SUPER
+
+
+async def test_an_explanation_owes_the_processor_time_of_what_it_calls(store: Store) -> None:
+    session = await create_groups(store)
+    await save(session, USA, "c0", ":x", *parameters(x=ValueType.NUMBER))
+    for n in range(1, 10):
+        twice = f"#c{n - 1}(:x) + #c{n - 1}(:x)"
+        await save(session, USA, f"c{n}", twice, *parameters(x=ValueType.NUMBER))
+    owed = []
+    for name in ("c0", "c9"):
+        account = Account()
+        paying = store.open_session(SUPER, work=account)
+        found = await paying.calculations.reading.by_name(name, USA)
+        _, prepared = await paying.evaluations.prepare_by_id(found.id, None)
+        account.owed = 0
+        with suppress(LimitExceeded):
+            await prepared.explain({"x": 1})
+        owed.append(account.owed)
+    assert owed[1] > owed[0] + 100

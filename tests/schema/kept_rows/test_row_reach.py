@@ -97,6 +97,30 @@ async def test_rows_of_the_owner_are_kept_for_its_contributors_alone(ask: Ask) -
     assert (await run(ask, id, ROOT, ("t", 1, TX)))["state"] == "SUCCESS"
 
 
+FILES = """query($id: ID!) { pipeline(id: $id) { executions(first: 1) { nodes {
+  results { rows problems { row } } outputDownload { status } errorsDownload { status } } } } }"""
+EXPLAIN = """query($id: ID!) { pipeline(id: $id) { executions(first: 1) { nodes {
+  explanation(row: 1) { row } } } } }"""
+
+
+async def test_the_files_of_an_execution_are_for_those_who_read_all_groups(ask: Ask) -> None:
+    id = await keep_numbers(ask)
+    whole = as_caller("will", "/usa=reader")
+    for caller in (ROOT, whole):
+        (made,) = (await ask(FILES, {"id": id}, caller)).value["executions"]["nodes"]
+        assert len(made["results"]["rows"]) == 3
+        assert made["outputDownload"]["status"] == made["errorsDownload"]["status"] == "READY"
+    for caller in (READER, TEXAN):
+        found = await ask(FILES, {"id": id}, caller)
+        (made,) = (found.data or {})["pipeline"]["executions"]["nodes"]
+        assert made == {"results": None, "outputDownload": None, "errorsDownload": None}
+        assert {one["extensions"]["code"] for one in found.errors} == {"FORBIDDEN"}
+        assert (await ask(EXPLAIN, {"id": id}, caller)).code == "FORBIDDEN"
+    await run(ask, id, TEXAN, ("t", 9, TX))
+    (made,) = (await ask(FILES, {"id": id}, TEXAN)).value["executions"]["nodes"]
+    assert [one["name"] for one in made["results"]["rows"]] == ["t"]
+
+
 async def test_a_row_that_moved_out_of_sight_is_no_row_any_more(ask: Ask) -> None:
     id = await keep_numbers(ask)
     (row,) = (await list_rows(ask, id, READER))["nodes"]
