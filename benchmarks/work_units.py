@@ -18,6 +18,7 @@ from penstock.datastore.access.work import (
     formula_units,
     notification_units,
     renaming_units,
+    sample_units,
     step_units,
 )
 from penstock.datastore.datasets.csv import read_table
@@ -26,9 +27,13 @@ from penstock.datastore.ngsi.notification import (
     read_headers,
     read_notification,
 )
+from penstock.datastore.ngsi.reading.charts import MAX_POINTS
+from penstock.datastore.ngsi.reading.series import ALL_TIMES
+from penstock.datastore.ngsi.repository import SinkAccess
 from penstock.datastore.records import DatasetColumn, DatasetContent, ValueType
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
+from penstock.datastore.table.pages import Window
 from penstock.formula.checking.check import Surroundings
 from penstock.formula.checking.linker import examine
 from penstock.formula.checking.renaming import rename
@@ -37,8 +42,13 @@ from penstock.formula.evaluate import compile_formula
 from penstock.schema import schema
 from penstock.schema.engine.cost import BODY_BYTES, document_cost
 from penstock.schema.engine.engine import GraphQLEngine, OperationRequest, RequestRejected
+from tests.datastore.ngsi.sample_destinations import open_destinations
+from tests.datastore.ngsi.sample_sinks import open_world
+from tests.datastore.ngsi.stored_samples import store_samples
+from tests.datastore.ngsi.test_repository import reader, speed
 from tests.support.application import open_application
 from tests.support.sample_resources import NORTHWEST, USA, create_groups, make
+from tests.support.stores import open_table
 
 ROUNDS = 5
 OBJECTS = 100
@@ -141,6 +151,23 @@ async def work_of_objects() -> dict[str, float]:
     return {"object of a list": (many - one) / (OBJECTS - 1)}
 
 
+async def work_of_samples() -> dict[str, float]:
+    """Measure a long page of samples; reading does not depend on what the table holds besides."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        async with (
+            open_table("sqlite", folder) as table,
+            open_destinations("sqlite", folder) as destinations,
+            open_world(table, destinations, folder) as world,
+        ):
+            store = Store(table, ngsi_access=SinkAccess(destinations))
+            await store_samples(store, samples=MAX_POINTS)
+            of, charts = await speed(world), reader(world).charts
+            window = Window(size=MAX_POINTS)
+            taken = await least_of(lambda: charts.points(of, ALL_TIMES, window))
+    return {"samples of a chart": taken / sample_units(MAX_POINTS)}
+
+
 async def least_of(ask: Callable[[], Awaitable[object]]) -> float:
     times = []
     for _ in range(10 * ROUNDS):
@@ -152,6 +179,7 @@ async def least_of(ask: Callable[[], Awaitable[object]]) -> float:
 
 def main() -> None:
     measured = asyncio.run(work_of_objects())
+    measured |= asyncio.run(work_of_samples())
     measured |= work_of_documents() | work_of_formulas() | work_of_bodies()
     print(f"{'microseconds of a unit':<32}{'least':>8}")
     for name, microseconds in measured.items():

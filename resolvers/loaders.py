@@ -13,6 +13,7 @@ from penstock.datastore.listening.annotations import ThingKey
 from penstock.datastore.listening.records import Annotation
 from penstock.datastore.manifest.records import Manifest, ManifestName, Run, RunName
 from penstock.datastore.manifest.rules import short_problem
+from penstock.datastore.ngsi.directory import Attribute, Entity
 from penstock.datastore.ngsi.repository import Preview, PreviewRequest
 from penstock.datastore.objects.port import Download
 from penstock.datastore.playlists.records import Entry, Playlist
@@ -221,6 +222,11 @@ class Loaders:
     @cached_property
     def previews(self) -> "BatchLoader[PreviewRequest, list[Preview]]":
         return loader("ngsi_previews", self._session.watch, self._session.notifications.previews)
+
+    @cached_property
+    def ngsi_attributes(self) -> "BatchLoader[tuple[Entity, str], Attribute | None]":
+        read = self._session.notifications.directory.named_attributes
+        return loader("ngsi_attributes", self._session.watch, read)
 
     @cached_property
     def audio(self) -> AudioLoaders:

@@ -2,6 +2,10 @@
 
 from collections.abc import AsyncIterator
 from datetime import datetime
+from decimal import Decimal
+from typing import Final
+
+import msgspec
 
 from penstock.datastore.errors import BadArgument, NotFound
 from penstock.datastore.ngsi.directory import Attribute, Entity, Service, ServicePath
@@ -10,16 +14,44 @@ from penstock.datastore.ngsi.naming_rules import NamingDocuments
 from penstock.datastore.ngsi.notification import check_path
 from penstock.datastore.ngsi.reading.aggregates import (
     AggregateBucket,
+    Aggregation,
     Method,
     Period,
+    Width,
     aggregate_samples,
+)
+from penstock.datastore.ngsi.reading.charts import MAX_POINTS
+from penstock.datastore.ngsi.reading.downsampling import (
+    MIN_POINTS,
+    Downsampling,
+    downsample,
 )
 from penstock.datastore.ngsi.reading.followers import follow_series
 from penstock.datastore.ngsi.reading.series import Sample, TimeSpan
+from penstock.datastore.ngsi.rows import recv_time
 from penstock.datastore.table.pages import Slice, Window
 from penstock.resolvers.context import Context
+from penstock.resolvers.cursors import digest_of_list
 
 MAX_TEXT = 2000
+MAX_WIDTH: Final = 366 * 86_400
+MAX_PERCENTILE: Final = 100
+
+
+class PointPage(msgspec.Struct, frozen=True):
+    """A page of points in columns of equal length; `end_cursor` is None on the last page."""
+
+    times: tuple[str, ...]
+    values: tuple[Decimal | None, ...]
+    texts: tuple[str | None, ...]
+    end_cursor: str | None
+
+
+class Chart(msgspec.Struct, frozen=True):
+    """Points that were chosen for a chart, in columns of equal length."""
+
+    times: tuple[str, ...]
+    values: tuple[Decimal, ...]
 
 
 async def load_path(context: Context, of: Service, path: str) -> ServicePath:
@@ -42,14 +74,63 @@ async def find_entity(context: Context, of: ServicePath, id: str, type: str) -> 
 
 async def find_attribute(context: Context, of: Entity, name: str) -> Attribute | None:
     _check_length(name)
-    return await context.session.notifications.directory.attribute(of, name)
+    return await context.loaders.ngsi_attributes.load((of, name))
 
 
 async def aggregate(
-    context: Context, of: Attribute, span: TimeSpan, method: Method, period: Period, *, fill: bool
+    context: Context, of: Attribute, span: TimeSpan, how: Aggregation, *, fill: bool
 ) -> list[AggregateBucket]:
-    samples = context.session.notifications.series.walk_samples(of, span)
-    return await aggregate_samples(samples, method, period, fill=fill)
+    samples = context.session.notifications.charts.walk(of, span)
+    return await aggregate_samples(samples, how, fill=fill)
+
+
+def build_aggregation(
+    method: Method, period: Period | Width, percentile: Decimal | None
+) -> Aggregation:
+    """Build what the arguments of an aggregate mean, the median by default; raises BadArgument."""
+    if percentile is None:
+        return Aggregation(method, period)
+    if not 0 <= percentile <= MAX_PERCENTILE:
+        raise BadArgument(f"`percentile` is 0 to {MAX_PERCENTILE}.", ("percentile",))
+    return Aggregation(method, period, percentile)
+
+
+def check_width(seconds: int) -> Width:
+    """Return the period of so many seconds; raises BadArgument."""
+    if not 1 <= seconds <= MAX_WIDTH:
+        raise BadArgument(f"`widthSeconds` is 1 to {MAX_WIDTH}.", ("widthSeconds",))
+    return Width(seconds)
+
+
+async def list_points(
+    context: Context, of: Attribute, span: TimeSpan, limit: int, after: str | None
+) -> PointPage:
+    """List the samples of a span, up to MAX_POINTS a page; raises BadArgument, InvalidCursor."""
+    if not 1 <= limit <= MAX_POINTS:
+        raise BadArgument(f"`limit` is 1 to {MAX_POINTS}, not {limit}.", ("limit",))
+    digest = digest_of_list(context.caller.user_id, ("points", of.entity, of.name, span))
+    start = None if after is None else context.cursors.open(digest, after)
+    page = await context.session.notifications.charts.points(
+        of, span, Window(size=limit, after=start)
+    )
+    more = page.more and page.reached is not None
+    return PointPage(
+        times=tuple(sample.time for _, sample in page.entries),
+        values=tuple(sample.number for _, sample in page.entries),
+        texts=tuple(sample.text for _, sample in page.entries),
+        end_cursor=context.cursors.seal(digest, page.reached or "") if more else None,
+    )
+
+
+async def downsample_series(
+    context: Context, of: Attribute, span: TimeSpan, points: int, method: Downsampling
+) -> Chart:
+    """Reduce the samples of a span to some points; raises BadArgument, LimitExceeded."""
+    if not MIN_POINTS <= points <= MAX_POINTS:
+        raise BadArgument(f"`points` is {MIN_POINTS} to {MAX_POINTS}, not {points}.", ("points",))
+    samples = context.session.notifications.charts.walk(of, span)
+    found = await downsample(samples, points, method)
+    return Chart(tuple(recv_time(at) for at, _ in found), tuple(number for _, number in found))
 
 
 def encode_name(context: Context, text: str, encoding: Encoding | None) -> str:

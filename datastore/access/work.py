@@ -39,6 +39,9 @@ LOADED_BYTES: Final = 400
 NOTIFIED_BYTES: Final = 200
 """Bytes of a notification that are read in one unit, whether to be stored or to be previewed."""
 
+READ_SAMPLES: Final = 2
+"""Samples that are read for a chart or an aggregate in one unit."""
+
 INCLUDED_CALLS: Final = 20
 """Calls of the store that an operation may make beyond one for each unit of its cost."""
 
@@ -120,6 +123,11 @@ def file_units(size: int) -> int:
 def load_units(size: int) -> int:
     """Return the units of reading a stored dataset of this many bytes into memory."""
     return size // LOADED_BYTES
+
+
+def sample_units(samples: int) -> int:
+    """Return the units of reading so many samples for a chart."""
+    return samples // READ_SAMPLES
 
 
 def notification_units(size: int) -> int:

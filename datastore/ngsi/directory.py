@@ -28,7 +28,7 @@ from penstock.datastore.ngsi.options import Persistence
 from penstock.datastore.ngsi.rows import Event
 from penstock.datastore.roles import ROOT, Caller, GroupPath, Role, ancestors, covers
 from penstock.datastore.table import limits
-from penstock.datastore.table.items import read_or_report
+from penstock.datastore.table.items import read_or_report, read_rows
 from penstock.datastore.table.keys import Template
 from penstock.datastore.table.layout import ATTRIBUTE, ENTITY, SERVICE, SERVICE_PATH
 from penstock.datastore.table.pages import (
@@ -346,15 +346,23 @@ class Directory:
         read = partial(_read_attribute, of)
         return await self._list_rows(partition, ATTRIBUTE.sk, [""], window, read=read)
 
+    async def named_attributes(
+        self, wanted: Sequence[tuple[Entity, str]]
+    ) -> list[Attribute | None | Unreadable]:
+        """Get attributes of entities by name: `sk = NA:<name>` of their partitions, in one call."""
+        keys = [ATTRIBUTE.key(**_entity_values(of), attribute=name) for of, name in wanted]
+        rows = await read_rows(self.access.table, keys, consistent=True)
+        return [
+            read_or_report(partial(_read_attribute, of), rows[key]) if key in rows else None
+            for (of, _), key in zip(wanted, keys, strict=True)
+        ]
+
     async def attribute(self, of: Entity, name: str) -> Attribute | None:
-        """Get an attribute of the same partition: `sk = NA:<name>`."""
-        found = await self._get_item(ATTRIBUTE.key(**_entity_values(of), attribute=name))
-        if found is None:
-            return None
-        attribute = read_or_report(partial(_read_attribute, of), found)
-        if isinstance(attribute, Unreadable):
-            raise attribute
-        return attribute
+        """Get one attribute as `named_attributes` does; raises Unreadable."""
+        (found,) = await self.named_attributes([(of, name)])
+        if isinstance(found, Unreadable):
+            raise found
+        return found
 
     async def _list_rows(  # noqa: PLR0913 - all of it describes one page
         self,

@@ -37,6 +37,7 @@ from penstock.datastore.ngsi.notification import (
     split_paths,
 )
 from penstock.datastore.ngsi.options import NamingOptions, SinkOptions
+from penstock.datastore.ngsi.reading.charts import ChartReader
 from penstock.datastore.ngsi.reading.series import SeriesReader
 from penstock.datastore.ngsi.table_names import (
     Destination,
@@ -123,6 +124,10 @@ class IngestRepository:
         return SeriesReader(
             self.ingest.destinations, self.access.budget.rounds, self.units, self.access.clock
         )
+
+    @property
+    def charts(self) -> ChartReader:
+        return ChartReader(self.series, self.access.work)
 
     @property
     def rules(self) -> NamingRules:

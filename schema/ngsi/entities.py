@@ -9,6 +9,7 @@ from strawberry import UNSET
 from penstock.datastore.ngsi import directory
 from penstock.datastore.ngsi.reading import aggregates as aggregate_records
 from penstock.datastore.ngsi.reading.aggregates import Method, Period
+from penstock.datastore.ngsi.reading.downsampling import Downsampling
 from penstock.datastore.ngsi.reading.series import Sample
 from penstock.resolvers import ngsi
 from penstock.schema.core.context import After, Before, First, Info, Last, Order, unset_to_none
@@ -18,6 +19,8 @@ from penstock.schema.core.scalars import DateTime
 from penstock.schema.engine.cost import price_metadata
 
 AGGREGATE_COST = 50
+POINTS_COST = 20
+DEFAULT_POINTS = 1000
 
 FromArgument = Annotated[
     DateTime | None,
@@ -47,6 +50,9 @@ describe_values(
         Method.AVG: "The average of the numbers.",
         Method.MIN: "The smallest of the numbers.",
         Method.MAX: "The largest of the numbers.",
+        Method.FIRST: "The first of the numbers.",
+        Method.LAST: "The last of the numbers.",
+        Method.PERCENTILE: "The percentile of the numbers that `percentile` names.",
     },
 )
 strawberry.enum(Period, name="NgsiPeriod", description="The length of a calendar period, in UTC.")
@@ -103,6 +109,61 @@ class NgsiBucket:
     )
 
 
+MethodArgument = Annotated[
+    Method,
+    strawberry.argument(
+        description="The method that reduces the samples of a period to one value."
+    ),
+]
+PercentileArgument = Annotated[
+    Decimal | None,
+    strawberry.argument(
+        description="The percentile of the method PERCENTILE, 0 to 100; 50 by default, which is "
+        "the median."
+    ),
+]
+FillArgument = Annotated[
+    bool | None,
+    strawberry.argument(description="True to include periods without samples; false by default."),
+]
+
+strawberry.enum(
+    Downsampling,
+    name="NgsiDownsampling",
+    description="The choice of a few points from many samples.",
+)
+describe_values(
+    Downsampling,
+    {
+        Downsampling.LTTB: "The samples that span the largest triangles (largest triangle three "
+        "buckets): the shape stays, with its peaks.",
+        Downsampling.MIN: "The smallest sample of each stretch of time.",
+        Downsampling.MAX: "The largest sample of each stretch of time.",
+        Downsampling.AVG: "The average of each stretch of time, at its first sample.",
+    },
+)
+
+
+@strawberry.type(description="Samples as lists of equal length, oldest first.")
+class NgsiPointPage:
+    times: list[DateTime] = strawberry.field(description="The times of the events, in UTC.")
+    values: list[Decimal | None] = strawberry.field(
+        description="The exact numbers; null for a value that is not a number."
+    )
+    texts: list[str | None] = strawberry.field(
+        description="The values as text, with numbers and objects as JSON; null for the value null."
+    )
+    end_cursor: str | None = strawberry.field(
+        description="The cursor to give as `after` to read on; null if this page is the last one."
+    )
+
+
+@strawberry.type(description="Chosen points as lists of equal length, oldest first.")
+class NgsiChart:
+    times: list[DateTime] = strawberry.field(description="The times of the points, in UTC.")
+    values: list[Decimal] = strawberry.field(description="The numbers of the points.")
+
+
 @strawberry.type(description="An attribute of an entity with its values over time.")
 class NgsiAttribute:
     name: str = strawberry.field(
@@ -157,35 +218,100 @@ class NgsiAttribute:
         )
 
     @strawberry.field(
+        graphql_type=NgsiPointPage | None,
+        description="The samples in a time span as lists of equal length, oldest first: up to "
+        "10,000 a page, for a chart. Each two samples that are read cost a unit.",
+        metadata=price_metadata(POINTS_COST),
+    )
+    @staticmethod
+    async def points(
+        attribute: strawberry.Parent[directory.Attribute],
+        info: Info,
+        start: FromArgument = UNSET,
+        end: ToArgument = UNSET,
+        limit: Annotated[
+            int | None,
+            strawberry.argument(description="The longest page, 1 to 10,000; 1,000 by default."),
+        ] = 1000,
+        after: After = UNSET,
+    ) -> ngsi.PointPage:
+        span = ngsi.parse_span(unset_to_none(start), unset_to_none(end))
+        size = DEFAULT_POINTS if limit is None else limit
+        return await ngsi.list_points(info.context, attribute, span, size, unset_to_none(after))
+
+    @strawberry.field(
+        graphql_type=NgsiChart | None,
+        description="A few points that look like the numbers in a time span, which has at most "
+        "100,000 samples. Each two samples that are read cost a unit.",
+        metadata=price_metadata(AGGREGATE_COST),
+    )
+    @staticmethod
+    async def downsample(
+        attribute: strawberry.Parent[directory.Attribute],
+        info: Info,
+        points: Annotated[
+            int, strawberry.argument(description="The largest number of points, 3 to 10,000.")
+        ],
+        method: Annotated[
+            Downsampling | None,
+            strawberry.argument(description="The choice of the points; LTTB by default."),
+        ] = Downsampling.LTTB,
+        start: FromArgument = UNSET,
+        end: ToArgument = UNSET,
+    ) -> ngsi.Chart:
+        span = ngsi.parse_span(unset_to_none(start), unset_to_none(end))
+        chosen = Downsampling.LTTB if method is None else method
+        return await ngsi.downsample_series(info.context, attribute, span, points, chosen)
+
+    @strawberry.field(
         graphql_type=list[NgsiBucket] | None,
         description="The samples in a time span, aggregated by period, oldest first; at most "
-        "100,000 samples and 10,000 periods.",
+        "100,000 samples and 10,000 periods. Each two samples that are read cost a unit.",
         metadata=price_metadata(AGGREGATE_COST),
     )
     @staticmethod
     async def aggregate(
         attribute: strawberry.Parent[directory.Attribute],
         info: Info,
-        method: Annotated[
-            Method,
-            strawberry.argument(
-                description="The method that reduces the samples of a period to one value."
-            ),
-        ],
+        method: MethodArgument,
         period: Annotated[
             Period, strawberry.argument(description="The length of the calendar periods.")
         ],
         start: FromArgument = UNSET,
         end: ToArgument = UNSET,
-        fill: Annotated[
-            bool | None,
-            strawberry.argument(
-                description="True to include periods without samples; false by default."
-            ),
-        ] = False,
+        fill: FillArgument = False,
+        percentile: PercentileArgument = UNSET,
     ) -> list[aggregate_records.AggregateBucket]:
         span = ngsi.parse_span(unset_to_none(start), unset_to_none(end))
-        return await ngsi.aggregate(info.context, attribute, span, method, period, fill=bool(fill))
+        how = ngsi.build_aggregation(method, period, unset_to_none(percentile))
+        return await ngsi.aggregate(info.context, attribute, span, how, fill=bool(fill))
+
+    @strawberry.field(
+        graphql_type=list[NgsiBucket] | None,
+        description="The samples in a time span, aggregated by periods of any length, as "
+        "`aggregate` does by the calendar.",
+        metadata=price_metadata(AGGREGATE_COST),
+    )
+    @staticmethod
+    async def buckets(
+        attribute: strawberry.Parent[directory.Attribute],
+        info: Info,
+        method: MethodArgument,
+        width_seconds: Annotated[
+            int,
+            strawberry.argument(
+                description="The length of the periods in seconds, 1 to 31,622,400, counted from "
+                "1970."
+            ),
+        ],
+        start: FromArgument = UNSET,
+        end: ToArgument = UNSET,
+        fill: FillArgument = False,
+        percentile: PercentileArgument = UNSET,
+    ) -> list[aggregate_records.AggregateBucket]:
+        span, width = ngsi.parse_span(unset_to_none(start), unset_to_none(end)), width_seconds
+        how = ngsi.build_aggregation(method, ngsi.check_width(width), unset_to_none(percentile))
+        return await ngsi.aggregate(info.context, attribute, span, how, fill=bool(fill))
 
 
 @strawberry.type(description="An NGSI entity of a service path.")

@@ -34,6 +34,7 @@ from penstock.datastore.playlists.formats import document
 from penstock.datastore.playlists.formats.files import PlaylistFile
 from penstock.datastore.playlists.import_playlist import UnmatchedEntry
 from penstock.datastore.resources import version_diff
+from penstock.resolvers import ngsi as chart_records
 from penstock.schema import schema
 from penstock.schema.engine.documents import core_schema
 
@@ -70,6 +71,8 @@ RECORDS: dict[str, type] = {
     "Manifest": runs.Manifest,
     "NgsiAttribute": directory.Attribute,
     "NgsiBucket": aggregates.AggregateBucket,
+    "NgsiChart": chart_records.Chart,
+    "NgsiPointPage": chart_records.PointPage,
     "NgsiCounts": counts.IngestCounts,
     "NgsiDeadEntity": dead_letters.DeadEvent,
     "NgsiDeadLetter": dead_letters.DeadLetter,

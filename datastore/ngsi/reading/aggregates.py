@@ -1,7 +1,7 @@
-"""Aggregates of samples by period of calendar time."""
+"""Aggregates of samples by period: of calendar time, or of any length."""
 
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Context, Decimal
 from enum import StrEnum
@@ -13,7 +13,6 @@ from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import LimitExceeded
 from penstock.datastore.ngsi.reading.series import Sample
 
-MAX_SAMPLES: Final = 100_000
 MAX_BUCKETS: Final = 10_000
 
 _DECIMAL_CONTEXT = Context(prec=38)
@@ -27,6 +26,9 @@ class Method(StrEnum):
     AVG = "avg"
     MIN = "min"
     MAX = "max"
+    FIRST = "first"
+    LAST = "last"
+    PERCENTILE = "percentile"
 
 
 class Period(StrEnum):
@@ -65,6 +67,32 @@ _LENGTHS: Mapping[Period, timedelta] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Width:
+    """A period of any number of seconds, counted from 1970."""
+
+    seconds: int
+
+    def start(self, moment: datetime) -> datetime:
+        """The start of the period that contains a moment."""
+        return moment.replace(microsecond=0) - timedelta(
+            seconds=int(moment.timestamp()) % self.seconds
+        )
+
+    def next_start(self, start: datetime) -> datetime:
+        """The start of the next period."""
+        return start + timedelta(seconds=self.seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregation:
+    """The method for the samples of each period; `percentile` is that of the method PERCENTILE."""
+
+    method: Method
+    period: Period | Width
+    percentile: Decimal = Decimal(50)
+
+
 class AggregateBucket(msgspec.Struct, frozen=True):
     """The samples of a period; `value` is None if the method has no result for them."""
 
@@ -83,18 +111,41 @@ class _RunningBucket:
     total: Decimal = Decimal(0)
     least: Decimal | None = None
     greatest: Decimal | None = None
+    first: Decimal | None = None
+    last: Decimal | None = None
+    ranked: list[Decimal] = field(default_factory=list)
 
-    def add(self, number: Decimal | None) -> None:
+    def add(self, number: Decimal | None, *, ranked: bool) -> None:
+        """Add a sample; its number is kept only if numbers will be `ranked`."""
         self.samples += 1
         if number is None:
             return
+        self.first, self.last = number if self.first is None else self.first, number
+        if ranked:
+            self.ranked.append(number)
         self.numbers += 1
         self.total = _DECIMAL_CONTEXT.add(self.total, number)
         self.least = number if self.least is None else min(self.least, number)
         self.greatest = number if self.greatest is None else max(self.greatest, number)
 
-    def bucket(self, method: Method) -> AggregateBucket:
-        return AggregateBucket(iso_timestamp(self.start), self.samples, _VALUES[method](self))
+    def bucket(self, of: Aggregation) -> AggregateBucket:
+        if of.method is Method.PERCENTILE:
+            value = percentile_of(self.ranked, of.percentile)
+        else:
+            value = _VALUES[of.method](self)
+        return AggregateBucket(iso_timestamp(self.start), self.samples, value)
+
+
+def percentile_of(numbers: Iterable[Decimal], percentile: Decimal) -> Decimal | None:
+    """The percentile of numbers, between the two nearest ones; None without numbers."""
+    ranked = sorted(numbers)
+    if not ranked:
+        return None
+    place = (len(ranked) - 1) * percentile / 100
+    below = int(place)
+    low, high = ranked[below], ranked[min(below + 1, len(ranked) - 1)]
+    step = _DECIMAL_CONTEXT.multiply(_DECIMAL_CONTEXT.subtract(high, low), place - below)
+    return _DECIMAL_CONTEXT.add(low, step)
 
 
 _VALUES: Mapping[Method, Callable[[_RunningBucket], Decimal | None]] = {
@@ -105,37 +156,37 @@ _VALUES: Mapping[Method, Callable[[_RunningBucket], Decimal | None]] = {
     ),
     Method.MIN: lambda found: found.least,
     Method.MAX: lambda found: found.greatest,
+    Method.FIRST: lambda found: found.first,
+    Method.LAST: lambda found: found.last,
 }
 
 
 async def aggregate_samples(
-    samples: AsyncIterator[Sample], method: Method, period: Period, *, fill: bool = False
+    samples: AsyncIterator[Sample], of: Aggregation, *, fill: bool = False
 ) -> list[AggregateBucket]:
     """Aggregate samples that come oldest first; with `fill`, include empty buckets between.
 
-    Raises LimitExceeded beyond 100,000 samples or 10,000 buckets.
+    Raises LimitExceeded beyond 10,000 buckets.
     """
     found: list[AggregateBucket] = []
     running: _RunningBucket | None = None
-    count = 0
+    ranked = of.method is Method.PERCENTILE
     async for sample in samples:
-        count += 1
-        if count > MAX_SAMPLES:
-            raise LimitExceeded("samples of an aggregate", MAX_SAMPLES, count)
-        start = period.start(datetime.fromtimestamp(sample.at // 1000, UTC))
+        start = of.period.start(datetime.fromtimestamp(sample.at // 1000, UTC))
         if running is None or start != running.start:
             if running is not None:
-                _close_bucket(
-                    found, running, method, _empty_starts(running, start, period) if fill else ()
-                )
+                empty = _empty_starts(running, start, of.period) if fill else ()
+                _close_bucket(found, running, of, empty)
             running = _RunningBucket(start)
-        running.add(sample.number)
+        running.add(sample.number, ranked=ranked)
     if running is not None:
-        _close_bucket(found, running, method, ())
+        _close_bucket(found, running, of, ())
     return found
 
 
-def _empty_starts(running: _RunningBucket, start: datetime, period: Period) -> Iterator[datetime]:
+def _empty_starts(
+    running: _RunningBucket, start: datetime, period: Period | Width
+) -> Iterator[datetime]:
     empty = period.next_start(running.start)
     while empty < start:
         yield empty
@@ -143,10 +194,13 @@ def _empty_starts(running: _RunningBucket, start: datetime, period: Period) -> I
 
 
 def _close_bucket(
-    found: list[AggregateBucket], running: _RunningBucket, method: Method, empty: Iterable[datetime]
+    found: list[AggregateBucket],
+    running: _RunningBucket,
+    of: Aggregation,
+    empty: Iterable[datetime],
 ) -> None:
-    found.append(running.bucket(method))
+    found.append(running.bucket(of))
     for start in empty:
-        found.append(_RunningBucket(start).bucket(method))
+        found.append(_RunningBucket(start).bucket(of))
         if len(found) > MAX_BUCKETS:
             raise LimitExceeded("buckets of an aggregate", MAX_BUCKETS, len(found))

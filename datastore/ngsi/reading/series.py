@@ -1,7 +1,7 @@
 """Samples read back: a series between two times, and its latest sample."""
 
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -31,7 +31,6 @@ from penstock.datastore.table.pages import (
     Slice,
     Window,
     read_merged_page,
-    walk_pages,
 )
 from penstock.datastore.table.port import TTL, Attributes, Query, Range, Value
 
@@ -117,11 +116,6 @@ class SeriesReader:
         """The newest sample with its sort key."""
         found = await self.page(of, ALL_TIMES, Window(size=1), newest_first=True)
         return found.entries[0] if found.entries else None
-
-    async def walk_samples(self, of: Attribute, span: TimeSpan) -> AsyncIterator[Sample]:
-        """Yield every sample between two times, oldest first."""
-        async for sample in walk_pages(partial(self.page, of, span), WHOLE_PAGE):
-            yield sample
 
     def _table_lanes(self, of: Attribute, span: TimeSpan, *, descending: bool) -> list[QueryRange]:
         bounds = span.bounds

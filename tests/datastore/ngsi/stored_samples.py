@@ -22,18 +22,22 @@ async def store_samples(
     path: str = "/4wheels",
     entities: Sequence[str] = ("car1",),
     samples: int = 2,
+    values: Sequence[int] = (),
 ) -> None:
-    """Store `samples` samples of `speed` and `oil_level` for each entity, a second apart."""
+    """Store samples of `speed` and `oil_level` for each entity, a second apart.
+
+    They have the `values`, or as many numbers as `samples` says.
+    """
     events = []
     registry, now = TableNameRegistry(store.table), store.clock.timestamp()
     for entity in entities:
         table = await registry.name_table(
             service, NamingPlace(service, path, entity, "car"), NamingOptions(), now
         )
-        for n in range(samples):
+        for n, value in enumerate(values or range(samples)):
             attributes = (
-                NotifiedAttribute("speed", "float", n),
-                NotifiedAttribute("oil_level", "float", -n),
+                NotifiedAttribute("speed", "float", value),
+                NotifiedAttribute("oil_level", "float", -value),
             )
             update = EntityUpdate(entity, "car", attributes)
             mark = f"{service} {path} {entity} {n}"

@@ -13,8 +13,10 @@ from penstock.datastore.errors import LimitExceeded
 from penstock.datastore.ngsi.reading.aggregates import (
     MAX_BUCKETS,
     AggregateBucket,
+    Aggregation,
     Method,
     Period,
+    Width,
     aggregate_samples,
 )
 from penstock.datastore.ngsi.reading.series import Sample
@@ -38,13 +40,15 @@ async def stream(*samples: Sample) -> AsyncIterator[Sample]:
         (Method.AVG, [Decimal("2.5"), None]),
         (Method.MIN, [2, None]),
         (Method.MAX, [3, None]),
+        (Method.FIRST, [2, None]),
+        (Method.LAST, [3, None]),
+        (Method.PERCENTILE, [Decimal("2.5"), None]),
     ],
 )
 async def test_samples_are_aggregated_by_period(method: Method, values: list[Any]) -> None:
     found = await aggregate_samples(
         stream(sample(0, 2), sample(1, 3), sample(999, None), sample(3000, None)),
-        method,
-        Period.SECOND,
+        Aggregation(method, Period.SECOND),
     )
     assert found == [
         AggregateBucket("1970-01-01T00:00:00.000Z", 3, values[0]),
@@ -54,7 +58,7 @@ async def test_samples_are_aggregated_by_period(method: Method, values: list[Any
 
 async def test_empty_periods_are_filled_up_to_a_limit() -> None:
     found = await aggregate_samples(
-        stream(sample(0, 2), sample(3000, 1)), Method.COUNT, Period.SECOND, fill=True
+        stream(sample(0, 2), sample(3000, 1)), Aggregation(Method.COUNT, Period.SECOND), fill=True
     )
     assert [(bucket.start[17:19], bucket.value) for bucket in found] == [
         ("00", Decimal(1)),
@@ -64,7 +68,9 @@ async def test_empty_periods_are_filled_up_to_a_limit() -> None:
     ]
     with pytest.raises(LimitExceeded) as refused:
         await aggregate_samples(
-            stream(sample(0, 2), sample(10**9, 1)), Method.COUNT, Period.SECOND, fill=True
+            stream(sample(0, 2), sample(10**9, 1)),
+            Aggregation(Method.COUNT, Period.SECOND),
+            fill=True,
         )
     assert refused.value.maximum == MAX_BUCKETS
 
@@ -93,3 +99,29 @@ def test_every_moment_lies_in_its_period(moment: datetime, period: Period) -> No
     assert start <= moment
     if moment.year < 9999:
         assert moment < period.next_start(start)
+
+
+@given(
+    st.datetimes(datetime(1970, 1, 1), datetime(9000, 1, 1), timezones=st.just(UTC)),
+    st.integers(1, 366 * 86_400),
+)
+def test_every_moment_lies_in_its_period_of_any_length(moment: datetime, seconds: int) -> None:
+    width = Width(seconds)
+    start = width.start(moment)
+    assert start <= moment < width.next_start(start)
+    assert int(start.timestamp()) % seconds == 0
+
+
+async def test_samples_are_aggregated_by_a_quarter_of_an_hour() -> None:
+    quarter = 15 * 60_000
+    found = await aggregate_samples(
+        stream(sample(0, 1), sample(quarter - 1, 2), sample(quarter, 3), sample(3 * quarter, 4)),
+        Aggregation(Method.LAST, Width(900)),
+        fill=True,
+    )
+    assert [(each.start[11:16], each.value) for each in found] == [
+        ("00:00", 2),
+        ("00:15", 3),
+        ("00:30", None),
+        ("00:45", 4),
+    ]

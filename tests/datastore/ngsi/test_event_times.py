@@ -17,7 +17,12 @@ from penstock.datastore.ngsi.counts import IngestCounts
 from penstock.datastore.ngsi.event_times import attribute_times, read_time, update_time
 from penstock.datastore.ngsi.events import EntityUpdate, Metadata, NotifiedAttribute
 from penstock.datastore.ngsi.options import ItemLayout, Persistence
-from penstock.datastore.ngsi.reading.aggregates import Method, Period, aggregate_samples
+from penstock.datastore.ngsi.reading.aggregates import (
+    Aggregation,
+    Method,
+    Period,
+    aggregate_samples,
+)
 from penstock.datastore.ngsi.reading.followers import follow_series
 from penstock.datastore.ngsi.reading.series import ALL_TIMES, Sample, TimeSpan
 from penstock.datastore.ngsi.rows import items_of
@@ -208,7 +213,8 @@ async def test_buffered_samples_land_where_they_belong(
     span = TimeSpan(hours[2], START)
     assert [each.text for each in await samples(world, span)] == ["2", "0"]
     series, of = reader(world).series, await speed(world)
-    buckets = await aggregate_samples(series.walk_samples(of, ALL_TIMES), Method.SUM, Period.HOUR)
+    walk_hours = reader(world).charts.walk(of, ALL_TIMES)
+    buckets = await aggregate_samples(walk_hours, Aggregation(Method.SUM, Period.HOUR))
     assert [(each.start, int(each.value or 0)) for each in buckets] == [
         ("2022-08-10T09:00:00.000Z", 1),
         ("2022-08-10T10:00:00.000Z", 2),

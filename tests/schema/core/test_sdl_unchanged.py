@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "1be77f9a33e04da84e458ea06beb9282a0fa0a581c4805c07ebd3f06dca17716"
+STRUCTURE = "1348144b2e4f20f082326194b7bca047b7e5b3f0ea5e9b2a8f9697d11d59068a"
 SMALL = '''
 """The fields that read data."""
 type Query {

@@ -79,9 +79,10 @@ async def read(world: SinkWorld, later: timedelta) -> list[str | None]:
     clock = Clock(lambda: datetime.now(UTC) + later)
     access = reader(world).ingest
     store = Store(world.context.table, clock, files=world.context.files, ngsi_access=access)
-    series, of = store.open_session(SUPER).notifications.series, await speed(world)
+    notified, of = store.open_session(SUPER).notifications, await speed(world)
+    series = notified.series
     found: list[Any] = await walk(lambda window: series.page(of, ALL_TIMES, window))
-    assert [each async for each in series.walk_samples(of, ALL_TIMES)] == found
+    assert [each async for each in notified.charts.walk(of, ALL_TIMES)] == found
     newest = await series.page(of, ALL_TIMES, Window(size=10), newest_first=True)
     assert [sample for _, sample in newest.entries] == found[::-1]
     assert await series.latest(of) == (found[-1] if found else None)

@@ -1,0 +1,105 @@
+"""Downsampling: a few points that look like many samples."""
+
+from asyncio import to_thread
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from decimal import Context, Decimal
+from enum import StrEnum
+from typing import Final, TypeAlias
+
+from penstock.datastore.ngsi.reading.series import Sample
+
+MIN_POINTS: Final = 3
+THREADED_SAMPLES: Final = 2_000
+
+_DECIMAL_CONTEXT = Context(prec=38)
+
+Point: TypeAlias = tuple[int, Decimal]
+"""A time in milliseconds since 1970, and a number."""
+
+
+class Downsampling(StrEnum):
+    """The choice of points: by the triangles that they span, or one for each stretch of time."""
+
+    LTTB = "lttb"
+    MIN = "min"
+    MAX = "max"
+    AVG = "avg"
+
+
+async def downsample(
+    samples: AsyncIterator[Sample], points: int, method: Downsampling
+) -> list[Point]:
+    """Reduce the numbers of samples, which come oldest first, to at most so many points."""
+    found = [(each.at, each.number) async for each in samples if each.number is not None]
+    if len(found) <= points:
+        return found
+    if len(found) <= THREADED_SAMPLES:
+        return reduce_points(found, points, method)
+    return await to_thread(reduce_points, found, points, method)
+
+
+def reduce_points(found: Sequence[Point], points: int, method: Downsampling) -> list[Point]:
+    """Reduce more points than `points` to so many, or less where stretches are empty."""
+    if method is Downsampling.LTTB:
+        return _largest_triangles(found, points)
+    return [_REDUCTIONS[method](part) for part in _stretches(found, points)]
+
+
+def _largest_triangles(found: Sequence[Point], points: int) -> list[Point]:
+    """Choose the first and the last point, and one of each bucket between them.
+
+    It is the point whose triangle with the one chosen before and with the average of the bucket
+    behind is the largest (Steinarsson, Downsampling Time Series for Visual Representation, 2013).
+    """
+    places = [(float(at - found[0][0]), float(number)) for at, number in found]
+    width = (len(found) - 2) / (points - 2)
+    edges = [int(number * width) + 1 for number in range(points - 1)] + [len(found)]
+    kept = [0]
+    for first, last, end in zip(edges, edges[1:], edges[2:], strict=False):
+        x, y = _average_place(places[last:end])
+        kept.append(_largest_triangle(places, range(first, last), places[kept[-1]], (x, y)))
+    return [found[number] for number in (*kept, len(found) - 1)]
+
+
+def _average_place(places: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    count = len(places)
+    return sum(x for x, _ in places) / count, sum(y for _, y in places) / count
+
+
+def _largest_triangle(
+    places: Sequence[tuple[float, float]],
+    candidates: Iterable[int],
+    left: tuple[float, float],
+    right: tuple[float, float],
+) -> int:
+    wide, high = left[0] - right[0], right[1] - left[1]
+    return max(
+        candidates,
+        key=lambda number: abs(
+            wide * (places[number][1] - left[1]) - (left[0] - places[number][0]) * high
+        ),
+    )
+
+
+def _stretches(found: Sequence[Point], points: int) -> list[list[Point]]:
+    """Divide points by equal stretches of time, without those that are empty."""
+    begin, length = found[0][0], found[-1][0] - found[0][0] + 1
+    parts: dict[int, list[Point]] = {}
+    for point in found:
+        parts.setdefault((point[0] - begin) * points // length, []).append(point)
+    return list(parts.values())
+
+
+def _average_point(part: Sequence[Point]) -> Point:
+    """The average number, at the time of the first point."""
+    total = Decimal(0)
+    for _, number in part:
+        total = _DECIMAL_CONTEXT.add(total, number)
+    return part[0][0], _DECIMAL_CONTEXT.divide(total, Decimal(len(part)))
+
+
+_REDUCTIONS: Mapping[Downsampling, Callable[[Sequence[Point]], Point]] = {
+    Downsampling.MIN: lambda part: min(part, key=lambda point: point[1]),
+    Downsampling.MAX: lambda part: max(part, key=lambda point: point[1]),
+    Downsampling.AVG: _average_point,
+}
