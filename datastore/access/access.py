@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from penstock.datastore.access.open_uploads import OpenUploads, UploadLimits
-from penstock.datastore.access.work import FREE_WORK, INCLUDED_CALLS, WorkAccount
+from penstock.datastore.access.work import FREE_WORK, INCLUDED_CALLS, WorkAccount, matching_units
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import BadArgument, NotFound, NotPermitted
 from penstock.datastore.objects.port import NO_FILES, Files
@@ -121,6 +121,10 @@ class Access(msgspec.Struct, frozen=True):
     def open_uploads(self) -> OpenUploads:
         """The uploads that the caller has open."""
         return OpenUploads(self.table, self.clock, self.caller.user_id, self.upload_limits)
+
+    def owe_matching(self, rows: int) -> None:
+        """Owe the comparison of so many rows with a part of names."""
+        self.work.owe(matching_units(rows))
 
     def group_or_default(self, group: GroupPath | None) -> GroupPath:
         """Return the given group, or the caller's default; BadArgument if there is neither."""

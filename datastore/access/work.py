@@ -48,6 +48,9 @@ INCLUDED_CALLS: Final = 20
 CALL_UNITS: Final = {StoreKind.EMBEDDED: 2, StoreKind.DYNAMODB: 8}
 """Units of one call more of a store."""
 
+MATCHED_ROWS: Final = 2
+"""Rows of words that are read and compared with a part of a name, in one unit."""
+
 CPU_SECONDS: Final = 0.000_04
 """Seconds of CPU time in one unit, for work whose time nothing but a clock tells."""
 
@@ -108,6 +111,11 @@ def step_units(steps: int) -> int:
 def text_units(work: int) -> int:
     """Return the units of what text functions of formulas did, as `WorkMeter` counts it."""
     return work // TEXT_WORK
+
+
+def matching_units(rows: int) -> int:
+    """Return the units of comparing this many rows of words with a part of a name."""
+    return rows // MATCHED_ROWS
 
 
 def cpu_units(seconds: float) -> int:

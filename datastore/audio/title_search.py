@@ -8,7 +8,7 @@ from penstock.datastore.access.access import Access
 from penstock.datastore.audio.names import title_words
 from penstock.datastore.audio.records import Audio
 from penstock.datastore.audio.tracks import audio_key, audio_of
-from penstock.datastore.name_search.word_rows import find_candidates, ids_beyond
+from penstock.datastore.name_search.word_rows import WordList, find_candidates, ids_beyond
 from penstock.datastore.name_search.words import NameTerm, search_form
 from penstock.datastore.table.items import Projection, read_all, read_rows
 from penstock.datastore.table.layout import AUDIO_WORD
@@ -32,7 +32,8 @@ class TitleSearch:
         """Find the tracks whose titles may match; None where all words of the term are common."""
         place = {"user": self.access.caller.user_id}
         most = self.access.budget.candidates
-        return await find_candidates(self.access.table, AUDIO_WORD, place, self.term, most)
+        words = WordList(self.access.table, AUDIO_WORD, place, self.access.owe_matching)
+        return await find_candidates(words, self.term, most)
 
     async def read_ids(self, ids: Sequence[str], descending: bool, window: Window) -> Slice[str]:
         """One page of the ids that were found."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from penstock.datastore.name_search.words import NameTerm, carried_form
 from penstock.datastore.table.items import read_all
@@ -29,13 +29,16 @@ def name_attributes(form: str) -> Item:
     return {"name": carried} if carried else {}
 
 
-async def find_candidates(
-    table: Queryable,
-    row: Row,
-    place: Mapping[str, KeyPart],
-    term: NameTerm,
-    limit: int,
-) -> list[str] | None:
+class WordList(NamedTuple):
+    """The rows by words of one list; `note_rows` is told how many of them are compared."""
+
+    table: Queryable
+    row: Row
+    place: Mapping[str, KeyPart]
+    note_rows: Callable[[int], None]
+
+
+async def find_candidates(words: WordList, term: NameTerm, limit: int) -> list[str] | None:
     """List the ids of all things in one list whose names may match, in the order of ids.
 
     None where the list itself is read sooner: each word of the term begins more than `limit` rows,
@@ -43,12 +46,13 @@ async def find_candidates(
 
     Find by word: `pk = <partition of the list>`, `sk` begins with `<word>`.
     """
-    partition, fixed = row.pk.fill(place), row.sk.prefix(place)
+    partition, fixed = words.row.pk.fill(words.place), words.row.sk.prefix(words.place)
     read_id = _matching_id(term)
     common: list[tuple[Query, list[str]]] = []
     for word in term.longest_first:
         query = Query(partition=partition, range=Range(fixed + word), limit=limit)
-        page = await table.query(query)
+        page = await words.table.query(query)
+        words.note_rows(len(page.items))
         found = _ids_of(page, read_id)
         if page.last is None:
             return sorted(found)
@@ -56,7 +60,8 @@ async def find_candidates(
             rest = replace(query, after=page.last, limit=(_LONGEST - 1) * limit)
             common.append((rest, found))
     for query, found in common:
-        page = await table.query(query)
+        page = await words.table.query(query)
+        words.note_rows(len(page.items))
         if page.last is None:
             return sorted({*found, *_ids_of(page, read_id)})
     return None

@@ -35,6 +35,7 @@ from penstock.datastore.tag_search.postings import (
     GroupPostings,
     NamedPostings,
     ScanParams,
+    WantedName,
 )
 from penstock.datastore.tag_search.search import PostingSource, SearchBudget, SearchPage, search
 from penstock.datastore.tag_search.tags import TagFilter, TagTerm, TermFilter
@@ -344,7 +345,8 @@ class Listing(Generic[R]):
         most = self.access.budget.candidates
         limit = min(most, 10 * most // len(scope))
         self.access.payments.promise_calls(len(scope))
-        found = await gather(*(NamedPostings.find(params, group, name, limit) for group in scope))
+        wanted = WantedName(name, limit, self.access.owe_matching)
+        found = await gather(*(NamedPostings.find(params, group, wanted) for group in scope))
         rest = [group for group, named in zip(scope, found, strict=True) if named is None]
         named = [one for one in found if one is not None]
         return [GroupPostings(params, group) for group in rest], named

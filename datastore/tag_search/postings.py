@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from sys import maxsize
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
-from penstock.datastore.name_search.word_rows import find_candidates, ids_beyond
+from penstock.datastore.name_search.word_rows import WordList, find_candidates, ids_beyond
 from penstock.datastore.name_search.words import NameTerm, search_form
 from penstock.datastore.records import Tag
 from penstock.datastore.roles import GroupPath
@@ -183,6 +183,14 @@ class TagPostings:
         )
 
 
+class WantedName(NamedTuple):
+    """A part of names, and the most rows of a word to read; `note_rows` is told of their number."""
+
+    term: NameTerm
+    limit: int
+    note_rows: Callable[[int], None]
+
+
 @dataclass(frozen=True, slots=True)
 class NamedPostings:
     """The postings of resources of one group that are known by their `ids`, in either order.
@@ -196,14 +204,15 @@ class NamedPostings:
 
     @classmethod
     async def find(
-        cls, params: ScanParams, group: GroupPath, name: NameTerm, limit: int
+        cls, params: ScanParams, group: GroupPath, name: WantedName
     ) -> "NamedPostings | None":
         """Find by word: `pk = NW:<group>:<kind>`, `sk` begins with `NW:<word>`.
 
         None where each word of the name begins more than `limit` rows.
         """
         place = {"group": group, "kind": params.letter}
-        ids = await find_candidates(params.table, NAME_WORD, place, name, limit)
+        words = WordList(params.table, NAME_WORD, place, name.note_rows)
+        ids = await find_candidates(words, name.term, name.limit)
         return None if ids is None else cls(params, group, ids)
 
     @property

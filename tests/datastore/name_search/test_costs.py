@@ -13,6 +13,7 @@ from penstock.datastore.table.pages import Window
 from penstock.datastore.tag_search.tags import TagFilter
 from tests.support.sample_resources import EU, SUPER, USA, create_groups, make, on_sqlite, tags
 from tests.support.table_interceptors import TracedTable
+from tests.support.work_account import Account
 
 pytestmark = on_sqlite
 
@@ -53,3 +54,14 @@ async def test_words_that_seldom_meet_are_read_to_the_end(store: Store) -> None:
     await fill(store, 60)
     few = replace(store, list_budget=Budget(candidates=10))
     assert await cost(few, "even odd") == (0, 3.0, 4)
+
+
+async def test_rows_that_are_compared_with_a_name_are_owed(store: Store) -> None:
+    await fill(store, 60)
+    few = replace(store, list_budget=Budget(candidates=10))
+    account = Account()
+    session = few.open_session(SUPER, account)
+    wanted = ListRequest(group=USA, name=NameFilter(contains="even odd"))
+    await session.pipelines.listing.page(wanted, Window(size=20))
+    # Ten rows of each word, then the rest of one of them, in the group and in the root.
+    assert account.owed == 10 // 2 + 10 // 2 + 20 // 2
