@@ -67,9 +67,10 @@ ToVersionArgument: TypeAlias = Annotated[
 
 DIFF_DESCRIPTION: Final = (
     "The changes that turn the content of the version `from` into that of the "
-    "version `to`, in the order of the fields. List entries are compared index "
-    f"by index. A field with more than {MAX_CHANGES} changes is given as one "
-    "change."
+    "version `to`, in the order of the fields. List entries are compared by "
+    "their keys: that of a transform is the key of its output. Without keys they are "
+    "compared by their content, and in `attributes` by their positions. A field with "
+    f"more than {MAX_CHANGES} changes is given as one change."
 )
 
 R = TypeVar("R", bound=records.Resource)

@@ -8,11 +8,22 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.datastore.records import Pipeline, State, Tag
+from penstock.datastore.records import (
+    DatasetColumn,
+    Output,
+    Pipeline,
+    RowKeeping,
+    State,
+    Tag,
+    Transform,
+    Transformer,
+    ValueType,
+)
 from penstock.datastore.resources.version_diff import (
     MAX_CHANGES,
     ChangeOperation,
     ValueChange,
+    _content,
     diff_versions,
 )
 from penstock.datastore.table.layout import KINDS
@@ -123,17 +134,92 @@ def test_a_field_with_very_many_changes_is_told_as_one() -> None:
     ]
 
 
-def test_transforms_are_compared_by_their_places() -> None:
-    transform = TRANSFORMER.transforms[0]
-    twice = msgspec.structs.replace(
-        TRANSFORMER, transforms=(transform, msgspec.structs.replace(transform, index=1))
+def number(index: int, key: str | None, label: str | None = None) -> Output:
+    return Output(index=index, key=key, label=label, type=ValueType.NUMBER)
+
+
+def transformer(*entries: tuple[str | None, str]) -> Transformer:
+    """A transformer whose transforms have these keys of outputs and formulas."""
+    transforms = tuple(
+        Transform(index=n, formula=formula, outputs=(number(0, key),))
+        for n, (key, formula) in enumerate(entries)
     )
-    (change,) = diff_versions(of_kind("P"), of_kind("P", transformer=twice))
-    assert (change.op, change.path) == (ChangeOperation.ADD, "/transformer/transforms/1")
+    return Transformer(parameters=(), transforms=transforms)
+
+
+def paths(before: Transformer, after: Transformer) -> list[str]:
+    found = diff_versions(of_kind("P", transformer=before), of_kind("P", transformer=after))
+    return [f"{one.op} {one.path.removeprefix('/transformer/transforms')}" for one in found]
+
+
+FIVE = [(key, f":{key}") for key in "abcde"]
+
+
+def test_a_transform_in_front_of_five_is_one_change() -> None:
+    after = transformer(("new", "1"), *FIVE)
+    (change,) = diff_versions(
+        of_kind("P", transformer=transformer(*FIVE)), of_kind("P", transformer=after)
+    )
+    assert (change.op, change.path) == (ChangeOperation.ADD, "/transformer/transforms/0")
     assert change.after == {
-        "index": 1,
         "formula": "1",
-        "outputs": [
-            {"index": 0, "key": None, "label": None, "description": None, "type": "NUMBER"}
-        ],
+        "outputs": [{"key": "new", "label": None, "description": None, "type": "NUMBER"}],
     }
+    assert paths(after, transformer(*FIVE)) == ["remove /0"]
+
+
+def test_entries_are_found_again_by_their_keys() -> None:
+    five = transformer(*FIVE)
+    changed = [("a", "1"), ("x", ":x"), ("c", ":c"), ("e", "2")]
+    assert paths(five, transformer(*changed)) == [
+        "replace /0/formula",
+        "replace /1/formula",
+        "replace /1/outputs/0/key",
+        "remove /3",
+        "replace /3/formula",
+    ]
+    assert paths(five, transformer(*FIVE[1:], FIVE[0])) == ["remove /0", "add /4"]
+    assert paths(five, transformer(("A", ":a"), *FIVE[1:])) == ["replace /0/outputs/0/key"]
+
+
+def test_entries_without_keys_are_found_again_by_what_they_hold() -> None:
+    bare = [(None, str(n)) for n in range(5)]
+    assert paths(transformer(*bare), transformer((None, "9"), *bare)) == ["add /0"]
+    assert paths(transformer(*bare), transformer(*bare[:2], (None, "9"), *bare[3:])) == [
+        "replace /2/formula"
+    ]
+
+
+def test_tags_and_columns_and_lists_of_names_are_compared_by_key() -> None:
+    tags = tuple(Tag(key=key, value="1") for key in "abc")
+    assert diff_versions(of_kind("P", tags=tags), of_kind("P", tags=tags[1:])) == [
+        (ChangeOperation.REMOVE, "/tags/0", {"key": "a", "value": "1"}, None)
+    ]
+    column = DatasetColumn(name="new", type=ValueType.NUMBER)
+    before = of_kind("D")
+    wider = msgspec.structs.replace(
+        before.content, columns=(column, *before.content.columns), key_column="k"
+    )
+    (change,) = diff_versions(before, msgspec.structs.replace(before, content=wider))
+    assert (change.op, change.path) == (ChangeOperation.ADD, "/content/columns/0")
+    keeping = [RowKeeping(key=tuple(names)) for names in ("bc", "abc")]
+    kept = [msgspec.structs.replace(TRANSFORMER, rows=rows) for rows in keeping]
+    found = diff_versions(*(of_kind("P", transformer=one) for one in kept))
+    assert found == [(ChangeOperation.ADD, "/transformer/rows/key/0", None, "a")]
+
+
+ENTRIES = st.lists(
+    st.tuples(st.none() | st.sampled_from("abAé"), st.sampled_from(["1", "2"])), max_size=6
+)
+
+
+@given(ENTRIES, ENTRIES)
+def test_changes_of_entries_done_one_after_another_turn_one_list_into_the_other(
+    before: list[tuple[str | None, str]], after: list[tuple[str | None, str]]
+) -> None:
+    one, other = [of_kind("P", transformer=transformer(*each)) for each in (before, after)]
+    document = deepcopy(_content(one))
+    for change in diff_versions(one, other):
+        document = apply_patch(document, change)
+    assert document == _content(other)
+    assert diff_versions(one, one) == []
