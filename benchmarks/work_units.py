@@ -14,6 +14,7 @@ from time import process_time
 import orjson
 
 from penstock.datastore.access.work import (
+    change_units,
     file_units,
     formula_units,
     notification_units,
@@ -21,6 +22,7 @@ from penstock.datastore.access.work import (
     sample_units,
     step_units,
 )
+from penstock.datastore.change_log.rows import Change, ChangeKind, change_of, change_write
 from penstock.datastore.datasets.csv import read_table
 from penstock.datastore.ngsi.notification import (
     NotificationDefaults,
@@ -33,7 +35,9 @@ from penstock.datastore.ngsi.repository import SinkAccess
 from penstock.datastore.records import DatasetColumn, DatasetContent, ValueType
 from penstock.datastore.sqlite.table import SqliteTable
 from penstock.datastore.store import Store
+from penstock.datastore.table.items import read_all
 from penstock.datastore.table.pages import Window
+from penstock.datastore.table.port import Put
 from penstock.formula.checking.check import Surroundings
 from penstock.formula.checking.linker import examine
 from penstock.formula.checking.renaming import rename
@@ -132,6 +136,19 @@ def work_of_bodies() -> dict[str, float]:
     }
 
 
+def work_of_changes() -> dict[str, float]:
+    """Measure the reading of rows of the log of changes, without the store."""
+    rows = []
+    for number in range(5_000):
+        id = f"01a1fd33-4531-77f0-8555-{number:012x}"
+        operation = change_write(
+            ChangeKind.PIPELINE, Change(id=id, at=number, step=1, groups=(NORTHWEST,))
+        ).operation
+        if isinstance(operation, Put):
+            rows.append(dict(operation.item))
+    return {"changes of a log": least(lambda _: read_all(change_of, rows), change_units(len(rows)))}
+
+
 async def work_of_objects() -> dict[str, float]:
     """Measure a list of many objects, and subtract one of a single object."""
     with TemporaryDirectory() as folder:
@@ -180,7 +197,7 @@ async def least_of(ask: Callable[[], Awaitable[object]]) -> float:
 def main() -> None:
     measured = asyncio.run(work_of_objects())
     measured |= asyncio.run(work_of_samples())
-    measured |= work_of_documents() | work_of_formulas() | work_of_bodies()
+    measured |= work_of_documents() | work_of_formulas() | work_of_bodies() | work_of_changes()
     print(f"{'microseconds of a unit':<32}{'least':>8}")
     for name, microseconds in measured.items():
         print(f"{name:<32}{microseconds:>8.1f}")

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from penstock.datastore.access.access import known_grants
 from penstock.datastore.datasets.staged_files import Attachment
 from penstock.datastore.errors import FieldProblem, Invalid, NotFound, blame_field
 from penstock.datastore.evaluation.evaluator import PreparedFormula
@@ -19,7 +20,7 @@ from penstock.datastore.records import (
 )
 from penstock.datastore.resources.reading import ListRequest
 from penstock.datastore.resources.version_diff import ValueChange, diff_versions
-from penstock.datastore.roles import GroupPath, Role, covers
+from penstock.datastore.roles import GroupPath, covers
 from penstock.datastore.table.layout import KIND_OF_LETTER, KindDefinition
 from penstock.datastore.table.pages import Slice, Window
 from penstock.resolvers.context import Context
@@ -150,15 +151,8 @@ async def find_granting_group(
 
 
 def known_groups(context: Context, resource: Resource) -> list[GroupPath]:
-    """Return the groups with a grant that the caller may know of.
-
-    Readers of the owner group know all of them; others know those on one line with a group of
-    theirs, since the paths of other groups are not for them.
-    """
-    caller = context.caller
-    if caller.has_role(Role.READER, resource.owner):
-        return list(resource.groups)
-    return [group for group in resource.groups if caller.sees(group)]
+    """Return the groups with a grant that the caller may know of."""
+    return known_grants(context.caller, resource.owner, resource.groups)
 
 
 async def load_owner_group(context: Context, resource: Resource) -> Group | None:

@@ -1,6 +1,6 @@
 """The access of one caller: table, files, clock, limits, and the checks of roles and grants."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
@@ -163,6 +163,16 @@ class Access(msgspec.Struct, frozen=True):
         """Raise NotPermitted if the caller does not have the role at the owner group."""
         if not self.caller.has_role(role, resource.owner):
             raise NotPermitted(f"This needs the role {role.name} at {resource.owner}.")
+
+
+def known_grants(caller: Caller, owner: GroupPath, groups: Iterable[GroupPath]) -> list[GroupPath]:
+    """Return the groups with a grant of a resource that the caller may know of.
+
+    Readers of the owner group know all of them; others know those on one line with a group of
+    theirs, since the paths of other groups are not for them.
+    """
+    knows_all = caller.has_role(Role.READER, owner)
+    return [group for group in groups if knows_all or caller.sees(group)]
 
 
 def not_found_error(noun: str) -> NotFound:

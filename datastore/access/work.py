@@ -36,6 +36,9 @@ FILE_BYTES: Final = 200
 LOADED_BYTES: Final = 400
 """Bytes of a stored dataset that are read into memory in one unit."""
 
+LOGGED_CHANGES: Final = 6
+"""Changes of other lists that are read from the log of changes in one unit."""
+
 NOTIFIED_BYTES: Final = 200
 """Bytes of a notification that are read in one unit, whether to be stored or to be previewed."""
 
@@ -136,6 +139,11 @@ def load_units(size: int) -> int:
 def sample_units(samples: int) -> int:
     """Return the units of reading so many samples for a chart."""
     return samples // READ_SAMPLES
+
+
+def change_units(count: int) -> int:
+    """Return the units of reading so many changes from their log."""
+    return count // LOGGED_CHANGES
 
 
 def notification_units(size: int) -> int:

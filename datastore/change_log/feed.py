@@ -7,29 +7,25 @@ then more of it.
 """
 
 import asyncio
-import dataclasses
 import logging
-from asyncio import gather
 from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from typing import Final, NoReturn
 
 from msgspec import structs
 
+from penstock.datastore.access.access import Access
+from penstock.datastore.change_log.log_reader import LogReader
 from penstock.datastore.change_log.rows import (
     RETENTION,
-    SHARDS,
     Change,
     ChangeKind,
-    change_of,
     groups_of,
     moment_of,
 )
 from penstock.datastore.clock import Clock
 from penstock.datastore.periodic import try_once
-from penstock.datastore.table.items import read_all
-from penstock.datastore.table.layout import CHANGE
-from penstock.datastore.table.port import Attributes, Query, Range, Table
+from penstock.datastore.table.port import Table
 
 LATE: Final = 30_000
 """Milliseconds by which a change may be committed after the moment in its key."""
@@ -42,18 +38,21 @@ DEEP_EVERY: Final = 5
 MOST_PENDING: Final = 1_000
 """The objects with changes that wait for one follower; with more it has to read its list anew."""
 
+MOST_REPLAYED: Final = 8 * MOST_PENDING
+"""The changes of all lists that are read for a follower who resumes; the hour may have more."""
+
 logger = logging.getLogger("penstock.changes")
 
 
 class Follower:
     """The changes that wait for one follower: of each object the latest, with all its groups."""
 
-    __slots__ = ("_arrived", "_lost", "_pending")
+    __slots__ = ("_arrived", "_pending", "has_lost")
 
     def __init__(self) -> None:
         self._pending: dict[str, Change] = {}
         self._arrived = asyncio.Event()
-        self._lost = False
+        self.has_lost = False
 
     def offer(self, changes: Iterable[Change]) -> None:
         """Add changes; of too many none is kept, and the follower learns of that instead."""
@@ -61,19 +60,24 @@ class Follower:
             waiting = self._pending.pop(change.id, None)
             self._pending[change.id] = _join(waiting, change)
             if len(self._pending) > MOST_PENDING:
-                self._pending.clear()
-                self._lost = True
+                self.lose()
                 break
-        if self._pending or self._lost:
+        if self._pending:
             self._arrived.set()
+
+    def lose(self) -> None:
+        """Keep none of the changes; the follower learns that there were too many."""
+        self._pending.clear()
+        self.has_lost = True
+        self._arrived.set()
 
     async def take(self) -> Change | None:
         """Wait for a change and take it; None if some were lost."""
-        while not (self._pending or self._lost):
+        while not (self._pending or self.has_lost):
             await self._arrived.wait()
             self._arrived.clear()
-        if self._lost:
-            self._lost = False
+        if self.has_lost:
+            self.has_lost = False
             return None
         return self._pending.pop(next(iter(self._pending)))
 
@@ -87,7 +91,9 @@ def _join(earlier: Change | None, later: Change) -> Change:
         return later
     states = tuple(dict.fromkeys((*earlier.states, *later.states)))
     at, groups = max(earlier.at, later.at), groups_of(earlier.groups, later.groups)
-    return structs.replace(later, at=at, groups=groups, states=states)
+    only_grants = earlier.grants and later.grants
+    grants = groups_of(earlier.grants, later.grants) if only_grants else ()
+    return structs.replace(later, at=at, groups=groups, states=states, grants=grants)
 
 
 class _FollowedKind:
@@ -132,10 +138,13 @@ class ChangeFeed:
         self._wanted = asyncio.Event()
 
     @asynccontextmanager
-    async def follow(self, kind: ChangeKind) -> AsyncIterator[Follower]:
-        """Follow all changes of a kind that can be read from now on.
+    async def follow(
+        self, kind: ChangeKind, access: Access | None = None
+    ) -> AsyncIterator[Follower]:
+        """Follow all changes of a kind that can be read from now on, and perhaps the latest before.
 
-        What can be read already is known to whoever reads the list after this.
+        What can be read already is known to whoever reads the list after this. Only the first
+        followers read anything: they pay by their `access` for learning what is there.
         """
         followed = self._kinds.get(kind)
         if followed is None:
@@ -144,7 +153,8 @@ class ChangeFeed:
         followed.waiting.add(follower)
         self._wanted.set()
         try:
-            await self._read(kind, followed, LATE)
+            if not followed.followers:
+                await self._read(followed, LATE, self._reading(kind, access))
             followed.waiting.discard(follower)
             followed.followers.add(follower)
             yield follower
@@ -164,24 +174,45 @@ class ChangeFeed:
         """Whether the log still has everything since a position."""
         return position - LATE >= moment_of(self._clock.now() - RETENTION)
 
-    async def replay(self, kind: ChangeKind, position: int, follower: Follower) -> None:
-        """Offer a follower the changes since a position, some of them perhaps again."""
-        follower.offer(await self._read_since(kind, position - LATE))
+    async def replay(
+        self, kind: ChangeKind, position: int, follower: Follower, access: Access | None = None
+    ) -> None:
+        """Offer a follower the changes since a position, some of them perhaps again.
+
+        It ends where the follower has lost some, or would read too many of other lists.
+        """
+        count = 0
+        async with aclosing(self._reading(kind, access).pages(position - LATE)) as pages:
+            async for changes in pages:
+                count += len(changes)
+                follower.offer(changes)
+                if count > MOST_REPLAYED:
+                    follower.lose()
+                if follower.has_lost:
+                    return
 
     async def poll(self) -> None:
         """Read what is new of each followed kind, and offer it to the followers."""
         for kind, followed in list(self._kinds.items()):
             followed.polls += 1
             is_deep = followed.polls % DEEP_EVERY == 0
-            await self._read(kind, followed, LATE if is_deep else RECENT)
+            past = LATE if is_deep else RECENT
+            await self._read(followed, past, self._reading(kind))
             if is_deep:
                 followed.forget_old()
 
-    async def _read(self, kind: ChangeKind, followed: _FollowedKind, past: int) -> None:
+    async def _read(self, followed: _FollowedKind, past: int, reading: LogReader) -> None:
         """Read the log from so many milliseconds before the latest read on."""
         start, now = followed.read_at - past, self._now()
-        followed.offer_new(await self._read_since(kind, start))
+        found = [change async for page in reading.pages(start) for change in page]
+        followed.offer_new(sorted(found, key=lambda change: change.at))
         followed.read_at = max(followed.read_at, now)
+
+    def _reading(self, kind: ChangeKind, access: Access | None = None) -> LogReader:
+        """Read with the access of a caller, or else for all followers."""
+        if access is None:
+            return LogReader(self._table, kind)
+        return LogReader(access.table, kind, access.work)
 
     async def run(self, seconds: float) -> NoReturn:
         """Poll at this interval while any kind is followed."""
@@ -189,25 +220,6 @@ class ChangeFeed:
             await self._wanted.wait()
             await asyncio.sleep(seconds)
             await try_once(self.poll, logger, "the log of changes could not be read")
-
-    async def _read_since(self, kind: ChangeKind, start: int) -> list[Change]:
-        """Read the log: `pk = CL:<kind>:<shard>, sk` from `CL:<changed>` on, for each shard."""
-        shards = await gather(*(self._read_shard(kind, shard, start) for shard in range(SHARDS)))
-        found = [change for changes in shards for change in changes]
-        return sorted(found, key=lambda change: change.at)
-
-    async def _read_shard(self, kind: ChangeKind, shard: int, start: int) -> list[Change]:
-        prefix, rows = CHANGE.sk.prefix({}), list[Attributes]()
-        query = Query(
-            partition=CHANGE.pk.fill({"kind": kind.value, "shard": shard}),
-            range=Range(prefix, f"{prefix}{max(start, 0):013}", f"{prefix}~"),
-        )
-        while True:
-            page = await self._table.query(query)
-            rows += page.items
-            if page.last is None:
-                return read_all(change_of, rows)
-            query = dataclasses.replace(query, after=page.last)
 
     def _now(self) -> int:
         return moment_of(self._clock.now())

@@ -1,6 +1,6 @@
 """The events of a followed list: what changed, what left it, and when to read it anew."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -60,31 +60,29 @@ class FollowedGroup:
         await access.require_group(visible)
         return cls(access, visible, below)
 
-    def lists(self, owner: GroupPath) -> bool:
-        """Whether the list has the objects of a group."""
+    def lists_any(self, groups: Iterable[GroupPath]) -> bool:
+        """Whether the list has the objects of one of these groups, as far as the caller sees."""
+        return any(self._lists(group) and self.access.caller.sees(group) for group in groups)
+
+    def _lists(self, owner: GroupPath) -> bool:
         return covers(owner, self.group) or (self.below and covers(self.group, owner))
-
-    def lists_any(self, change: Change) -> bool:
-        return any(map(self.lists, change.groups))
-
-    def may_know(self, change: Change) -> bool:
-        """Whether the caller may know that an object left the list."""
-        return any(self.lists(group) and self.access.caller.sees(group) for group in change.groups)
 
 
 async def follow_changes(
-    feed: ChangeFeed, kind: ChangeKind, after: int | None, read: ReadOutcome
+    feed: ChangeFeed, kind: ChangeKind, access: Access, after: int | None, read: ReadOutcome
 ) -> AsyncIterator[ListEvent]:
     """Yield the events of a list from now on, or from the position `after`, without an end.
+
+    What has to be read of the log to begin is read with the access of the caller, who pays for it.
 
     `read` says what a change means for this follower, whose access it checks, just before the event
     is sent. Of several changes of an object that wait, one event tells the latest state.
     """
-    async with feed.follow(kind) as follower:
+    async with feed.follow(kind, access) as follower:
         if after is None or not feed.keeps(after):
             yield ListEvent(ListChange.RESET, feed.position(kind))
         else:
-            await feed.replay(kind, after, follower)
+            await feed.replay(kind, after, follower, access)
         while True:
             change = await follower.take()
             if change is None:

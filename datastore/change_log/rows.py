@@ -34,6 +34,7 @@ class Change(StoredRecord, frozen=True, kw_only=True):
 
     `step` counts the changes of the object. `groups` are the groups that list it before the change
     or after it. An execution has the id of its pipeline, and its `states` before and after.
+    `grants` are the groups whose grants came or went, if nothing else changed.
     """
 
     id: str
@@ -42,6 +43,7 @@ class Change(StoredRecord, frozen=True, kw_only=True):
     groups: tuple[GroupPath, ...]
     pipeline_id: str | None = None
     states: tuple[str, ...] = ()
+    grants: tuple[GroupPath, ...] = ()
 
     @property
     def key(self) -> tuple[int, str, int]:

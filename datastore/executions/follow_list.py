@@ -41,14 +41,15 @@ class _FollowedExecutions:
             return None
         (found,) = await ReadExecutions(self.group.access).many([change.id])
         if isinstance(found, NotFound):
-            return REMOVED if self.group.may_know(change) else None
+            return REMOVED if self.group.lists_any(change.groups) else None
         if not self.states or found.state in self.states:
             return Outcome(ListChange.CHANGED, found)
         had = any(ExecutionState(state) in self.states for state in change.states)
         return REMOVED if had else None
 
     async def _lists(self, change: Change) -> bool:
-        return self.group.lists_any(change) or change.pipeline_id in await self._find_shared()
+        is_own = self.group.lists_any(change.groups)
+        return is_own or change.pipeline_id in await self._find_shared()
 
     async def _find_shared(self) -> frozenset[str]:
         access = self.group.access
@@ -82,5 +83,5 @@ class ExecutionEvents:
         """
         followed = await FollowedGroup.of(self.access, group, below=below)
         read = _FollowedExecutions(followed, states).read
-        async for event in follow_changes(feed, ChangeKind.EXECUTION, after, read):
+        async for event in follow_changes(feed, ChangeKind.EXECUTION, self.access, after, read):
             yield event

@@ -10,12 +10,14 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Final, NoReturn, TypeVar
 
+from penstock.datastore.access.access import known_grants
 from penstock.datastore.change_log.feed import ChangeFeed
 from penstock.datastore.clock import Clock
 from penstock.datastore.errors import NotFound
 from penstock.datastore.periodic import cancel_tasks, try_once
 from penstock.datastore.records import Resource
 from penstock.datastore.resources.reading import ResourceReader
+from penstock.datastore.roles import Caller
 from penstock.datastore.table.items import read_rows
 from penstock.datastore.table.port import Attributes, Key, Table
 
@@ -131,16 +133,26 @@ async def open_changes(
 async def follow_resource(
     reading: ResourceReader[R], changes: RowChanges, id: str
 ) -> AsyncIterator[R]:
-    """Yield a resource as it is now, then its latest state after each write.
+    """Yield a resource as it is now, then its latest state after each write that the caller sees.
 
-    A slow follower misses states, never the latest. Ends when the resource is deleted or the caller
-    no longer sees it. Raises NotFound where the caller does not see it at first.
+    A grant to a group that the caller may not know of is no event. A slow follower misses states,
+    never the latest. Ends when the resource is deleted or the caller no longer sees it. Raises
+    NotFound where the caller does not see it at first.
     """
     resource = await reading.one(id)
     yield resource
+    shown = _shown_state(reading.access.caller, resource)
     with changes.watch(reading.kind.latest.key(id=id), resource.revision) as watch:
         while True:
             found = reading.admit(await watch.next())
             if isinstance(found, NotFound):
                 return
-            yield found
+            before, shown = shown, _shown_state(reading.access.caller, found)
+            if shown != before:
+                yield found
+
+
+    """Return a value that differs after every write of which the caller may know."""
+    """What changes with every write of which the caller may know."""
+    known = known_grants(caller, resource.owner, resource.groups)
+    return resource.version, resource.state, known

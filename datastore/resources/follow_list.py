@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from functools import partial
 
-from penstock.datastore.access.access import Access
+from penstock.datastore.access.access import Access, known_grants
 from penstock.datastore.change_log.feed import ChangeFeed
 from penstock.datastore.change_log.follow import (
     REMOVED,
@@ -36,13 +36,15 @@ class PipelineEvents:
         """
         followed = await FollowedGroup.of(self.access, group, below=below)
         read = partial(self._read, followed)
-        async for event in follow_changes(feed, ChangeKind.PIPELINE, after, read):
+        async for event in follow_changes(feed, ChangeKind.PIPELINE, self.access, after, read):
             yield event
 
     async def _read(self, followed: FollowedGroup, change: Change) -> Outcome | None:
-        if not followed.lists_any(change):
+        if not followed.lists_any(change.groups):
             return None
         (pipeline,) = await ResourceReader(PIPELINE, self.access).many([change.id])
-        if not isinstance(pipeline, NotFound) and any(map(followed.lists, pipeline.groups)):
-            return Outcome(ListChange.CHANGED, pipeline)
-        return REMOVED if followed.may_know(change) else None
+        if isinstance(pipeline, NotFound) or not followed.lists_any(pipeline.groups):
+            return REMOVED
+        if change.grants and not known_grants(self.access.caller, pipeline.owner, change.grants):
+            return None
+        return Outcome(ListChange.CHANGED, pipeline)

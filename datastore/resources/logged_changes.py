@@ -11,6 +11,7 @@ from penstock.datastore.change_log.rows import (
     moment_of,
 )
 from penstock.datastore.records import Resource
+from penstock.datastore.roles import GroupPath
 from penstock.datastore.table.commit import Write
 from penstock.datastore.table.layout import PIPELINE, KindDefinition
 
@@ -24,5 +25,13 @@ def change_writes(
         return []
     groups = groups_of(*(one.groups for one in (before, after) if one is not None))
     step = some.revision if after is not None else some.revision + 1
-    change = Change(id=some.id, at=moment_of(now), step=step, groups=groups)
+    grants = _changed_grants(before, after) if before is not None and after is not None else ()
+    change = Change(id=some.id, at=moment_of(now), step=step, groups=groups, grants=grants)
     return [change_write(ChangeKind.PIPELINE, change)]
+
+
+def _changed_grants(before: Resource, after: Resource) -> tuple[GroupPath, ...]:
+    """The groups whose grants came or went, if that is all that happened."""
+    if (before.version, before.state) != (after.version, after.state):
+        return ()
+    return tuple(sorted({*before.groups} ^ {*after.groups}))

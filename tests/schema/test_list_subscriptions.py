@@ -152,6 +152,85 @@ async def test_a_stranger_hears_nothing_and_learns_of_no_group(ask: Ask) -> None
         assert await client.poll() == ("CHANGED", own, "own")
 
 
+TWO = as_caller("two", "/eu=reader", "/usa/southeast=reader")
+"""Sees what is granted to /eu, and some groups below /usa."""
+
+
+async def test_grants_to_groups_out_of_sight_are_no_events(ask: Ask) -> None:
+    await ask.create_groups()
+    await ask.create_groups("/asia")
+    id = await ask.make("/asia", "shared")
+    await ask.input(GRANT, id=id, group="/eu")
+    async with (
+        subscribe(ask.store, PIPELINES, TWO, group="/usa", below=True) as usa,
+        subscribe(ask.store, PIPELINES, TWO, group="/", below=True) as everywhere,
+        subscribe(ask.store, EXECUTIONS, TWO, group="/usa", below=True) as executions,
+        subscribe(ask.store, PIPELINES, as_caller("asia", "/asia=reader"), group="/asia") as owner,
+    ):
+        clients = (usa, everywhere, executions, owner)
+        for client in clients:
+            assert (await client.next())[0] == "RESET"
+        await ask.input(GRANT, id=id, group="/usa/northwest")
+        await ask.input(CREATE, pipelineId=id)
+        assert await owner.poll() == ("CHANGED", id, "shared")
+        await ask.input(REVOKE, id=id, group="/usa/northwest")
+        assert await owner.poll() == ("CHANGED", id, "shared")
+        own = await ask.make("/usa/southeast", "own")
+        begun = (await ask.input(CREATE, pipelineId=own))["execution"]["id"]
+        assert await usa.poll() == ("CHANGED", own, "own")
+        assert await everywhere.poll() == ("CHANGED", own, "own")
+        assert await executions.poll() == ("CHANGED", begun, "WAITING")
+
+
+async def test_what_another_group_owns_out_of_sight_is_in_no_list_of_executions(ask: Ask) -> None:
+    await ask.create_groups()
+    id = await ask.make("/usa/northwest", "theirs")
+    await ask.input(GRANT, id=id, group="/eu")
+    async with (
+        subscribe(ask.store, EXECUTIONS, TWO, group="/usa", below=True) as usa,
+        subscribe(ask.store, EXECUTIONS, TWO, group="/eu") as eu,
+    ):
+        for client in (usa, eu):
+            assert (await client.next())[0] == "RESET"
+        shared = (await ask.input(CREATE, pipelineId=id))["execution"]["id"]
+        own = await ask.make("/usa/southeast", "own")
+        begun = (await ask.input(CREATE, pipelineId=own))["execution"]["id"]
+        assert await eu.poll() == ("CHANGED", shared, "WAITING")
+        assert await usa.poll() == ("CHANGED", begun, "WAITING")
+
+
+async def test_a_pipeline_is_told_again_only_if_the_follower_sees_a_change(ask: Ask) -> None:
+    await ask.create_groups()
+    id = await ask.make("/usa", "one")
+    await ask.input(GRANT, id=id, group="/eu")
+    changes = RowChanges(ask.store.table)
+    query = "subscription($id: ID!) { pipelineChanged(id: $id) { version groups } }"
+
+    async def grant_and_poll(group: str, mutation: str = GRANT) -> None:
+        await ask.input(mutation, id=id, group=group)
+        await changes.poll()
+
+    async with (
+        aclosing(read_answers(ask.store, changes, EVE, query, {"id": id})) as eve,
+        aclosing(read_answers(ask.store, changes, ROOT, query, {"id": id})) as root,
+    ):
+        assert await anext(eve) == {"version": 1, "groups": ["/eu"]}
+        assert len((await anext(root))["groups"]) == 2
+        told, all_told = (asyncio.ensure_future(anext(one)) for one in (eve, root))
+        await asyncio.sleep(0)
+        await ask.create_groups("/asia")
+        await grant_and_poll("/asia")
+        async with asyncio.timeout(HUNG_SECONDS):
+            assert len((await all_told)["groups"]) == 3
+        await grant_and_poll("/eu/france", GRANT)
+        await grant_and_poll("/asia", REVOKE)
+        assert not told.done()
+        await ask.change(id, 1, description="new")
+        await changes.poll()
+        async with asyncio.timeout(HUNG_SECONDS):
+            assert await told == {"version": 2, "groups": ["/eu"]}
+
+
 async def test_access_is_looked_at_just_before_each_event(ask: Ask) -> None:
     await ask.create_groups()
     one, two = [await ask.make("/usa", name) for name in ("one", "two")]

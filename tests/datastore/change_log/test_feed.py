@@ -1,18 +1,24 @@
 """The log of changes: what a change writes, what a poll reads, and what followers get of it."""
 
+import asyncio
+from contextlib import aclosing
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from penstock.datastore.access.work import LOGGED_CHANGES
 from penstock.datastore.change_log.feed import (
     DEEP_EVERY,
     LATE,
     MOST_PENDING,
+    MOST_REPLAYED,
     RECENT,
     ChangeFeed,
     Follower,
 )
+from penstock.datastore.change_log.log_reader import LogReader
 from penstock.datastore.change_log.rows import (
     RETENTION,
     SHARDS,
@@ -22,12 +28,14 @@ from penstock.datastore.change_log.rows import (
     moment_of,
 )
 from penstock.datastore.clock import Clock
+from penstock.datastore.errors import RateLimited
 from penstock.datastore.roles import GroupPath
 from penstock.datastore.store import Store
 from penstock.datastore.table.commit import commit
 from penstock.datastore.table.instrumentation import MeteredTable
 from penstock.datastore.table.port import TTL, Put, Table
-from tests.support.sample_resources import USA, Watch, create_groups, make, on_sqlite
+from tests.support.sample_resources import SUPER, USA, Watch, create_groups, make, on_sqlite
+from tests.support.work_account import Account
 
 PIPELINE = ChangeKind.PIPELINE
 
@@ -62,7 +70,7 @@ class Reader:
 async def take_all(follower: Follower) -> list[Change]:
     """Take what waits for a follower, which has lost nothing."""
     found = []
-    while follower._pending or follower._lost:
+    while follower._pending or follower.has_lost:
         change = await follower.take()
         assert change is not None
         found.append(change)
@@ -114,7 +122,8 @@ async def test_who_follows_later_hears_of_what_is_committed_later(table: Table) 
         known = change(1, reader.now - 1)
         await write(table, known)
         async with reader.feed.follow(PIPELINE) as second:
-            assert await take_all(first) == [known]
+            assert await reader.poll(first) == [known]
+            assert await take_all(second) == [known]
             slow = change(2, reader.now - 3_000)
             await write(table, slow)
             found = [await reader.poll(second) for _ in range(DEEP_EVERY)]
@@ -158,11 +167,143 @@ async def test_a_replay_offers_what_came_since_a_position(table: Table) -> None:
     assert reader.feed.keeps(at + LATE)
 
 
+@pytest.mark.parametrize("page", [1, 3, 500])
+@on_sqlite
+async def test_a_replay_reads_every_page_and_gives_way_between_them(
+    table: Table, page: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("penstock.datastore.change_log.log_reader.PAGE", page)
+    reader = Reader(table)
+    written = [change(n % 12, reader.now + n, n) for n in range(24)]
+    await write(table, *written)
+    turns = 0
+
+    async def count_turns() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    counting = asyncio.create_task(count_turns())
+    pages = LogReader(table, PIPELINE).pages(reader.now)
+    found, seen = [], []
+    async with aclosing(pages):
+        async for some in pages:
+            found += some
+            seen.append(turns)
+    counting.cancel()
+    assert sorted(found, key=lambda one: one.at) == written
+    assert max(map(len, by_object(found))) == 2
+    assert all(one == sorted(one, key=lambda each: each.step) for one in by_object(found))
+    assert len({*seen}) == len(seen) >= 24 / (page * SHARDS)
+
+
+def by_object(changes: list[Change]) -> list[list[Change]]:
+    """The changes of each object, in the order in which they were read."""
+    ids = dict.fromkeys(one.id for one in changes)
+    return [[one for one in changes if one.id == id] for id in ids]
+
+
+@pytest.mark.parametrize(
+    ("objects", "each", "is_lost"), [(10, 1, False), (11, 1, True), (1, 80, False), (1, 81, True)]
+)
+@on_sqlite
+async def test_a_replay_ends_where_too_much_waits_or_would_be_read(
+    table: Table, objects: int, each: int, is_lost: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert MOST_REPLAYED == 8 * MOST_PENDING
+    for name, most in (
+        ("feed.MOST_PENDING", 10),
+        ("feed.MOST_REPLAYED", 80),
+        ("log_reader.PAGE", 8),
+    ):
+        monkeypatch.setattr(f"penstock.datastore.change_log.{name}", most)
+    reader = Reader(table)
+    count = objects * each
+    await write(table, *(change(n % objects, reader.now + n, n) for n in range(count)))
+    async with reader.feed.follow(PIPELINE) as follower:
+        await reader.feed.replay(PIPELINE, reader.now + LATE, follower)
+        assert follower.has_lost is is_lost
+        assert len(follower._pending) == (0 if is_lost else objects)
+
+
+@on_sqlite
+async def test_no_more_is_read_of_a_log_than_a_follower_gets(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("penstock.datastore.change_log.feed.MOST_PENDING", 10)
+    monkeypatch.setattr("penstock.datastore.change_log.log_reader.PAGE", 8)
+    reader = Reader(store.table)
+    await write(store.table, *(change(n, reader.now + n) for n in range(400)))
+    session = store.open_session(SUPER)
+    async with reader.feed.follow(PIPELINE) as follower:
+        await reader.feed.replay(PIPELINE, reader.now + LATE, follower, session._access)
+        assert await follower.take() is None
+    assert session.units.calls == SHARDS
+
+
+@on_sqlite
+async def test_who_begins_to_follow_pays_for_what_is_read(store: Store) -> None:
+    reader = Reader(store.table)
+    await write(store.table, *(change(n, reader.now - n) for n in range(120)))
+    for resumes in (False, True):
+        account = Account()
+        session = store.open_session(SUPER, account)
+        async with reader.feed.follow(PIPELINE, session._access) as follower:
+            if resumes:
+                await reader.feed.replay(PIPELINE, reader.now, follower, session._access)
+        assert session.units.calls == SHARDS * (2 if resumes else 1)
+        assert account.taken == sum(30 // LOGGED_CHANGES for _ in range(SHARDS)) * (1 + resumes)
+
+
+@on_sqlite
+async def test_a_caller_in_debt_cannot_resume(store: Store) -> None:
+    reader = Reader(store.table)
+    await write(store.table, *(change(n, reader.now - n) for n in range(120)))
+    session = store.open_session(SUPER, Account(most=19))
+    async with reader.feed.follow(PIPELINE) as follower:
+        with pytest.raises(RateLimited):
+            await reader.feed.replay(PIPELINE, reader.now, follower, session._access)
+    with pytest.raises(RateLimited):
+        async with reader.feed.follow(PIPELINE, store.open_session(SUPER, Account(19))._access):
+            pass
+    assert reader.feed._kinds == {}
+
+
+@on_sqlite
+async def test_who_follows_what_others_follow_reads_nothing(store: Store) -> None:
+    reader = Reader(store.table)
+    session = store.open_session(SUPER)
+    async with (
+        reader.feed.follow(PIPELINE),
+        reader.feed.follow(PIPELINE, session._access) as second,
+    ):
+        assert session.units.calls == 0
+        new = change(1, reader.now)
+        await write(store.table, new)
+        assert await reader.poll(second) == [new]
+
+
+def test_changes_of_grants_alone_are_told_apart_from_others() -> None:
+    eu, usa = GroupPath("/eu"), GroupPath("/usa")
+    to_eu, to_usa = (replace(change(1, n, n), grants=(one,)) for n, one in ((1, eu), (2, usa)))
+    content = change(1, 3, 3)
+    for offered, grants in (
+        ([to_eu, to_usa], (eu, usa)),
+        ([to_eu, content], ()),
+        ([content, to_usa], ()),
+    ):
+        follower = Follower()
+        follower.offer(offered)
+        (waiting,) = follower._pending.values()
+        assert waiting.grants == grants
+
+
 def test_a_follower_that_takes_nothing_learns_that_changes_were_lost() -> None:
     follower = Follower()
     follower.offer(change(n, n) for n in range(MOST_PENDING + 1))
     assert follower._pending == {}
-    assert follower._lost
+    assert follower.has_lost
 
 
 async def test_after_a_loss_new_changes_are_offered_again() -> None:
@@ -240,6 +381,7 @@ async def test_each_change_of_a_pipeline_is_in_the_log_with_the_groups_of_both_s
         (found,) = await reader.poll(follower)
         groups = {USA, eu} if kind in ("grant", "revoke") else {USA}
         assert (found.id, set(found.groups)) == (made.id, groups)
+        assert found.grants == ((eu,) if kind in ("grant", "revoke") else ())
 
 
 @on_sqlite
