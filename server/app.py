@@ -65,6 +65,7 @@ from penstock.server.edge.s3_events import S3Events
 from penstock.server.edge.schema_document import schema_route
 from penstock.server.error_pages import error_page_routes
 from penstock.server.front_pages import find_file_origins, page_routes
+from penstock.server.opensubsonic.app import OpenSubsonicApp
 from penstock.server.settings.invalid_settings import InvalidSettings
 from penstock.server.settings.settings import Settings
 from penstock.server.settings.shown_settings import show_settings
@@ -247,6 +248,7 @@ async def open_app(
                 *audio_stream_routes(store, authenticator.caller_of, limiter),
                 WebSocketRoute(GRAPHQL_PATH, over_socket),
                 *_notify_routes(settings, authenticator, limiter, runtime.sink),
+                *_player_routes(settings, store, authenticator, runner.reader.limits),
                 *page_routes(settings, identity, limits_of(settings), file_origins),
             ],
             middleware=list(_middleware(settings)),
@@ -396,6 +398,14 @@ def _notify_routes(
     log = NotificationLog(settings.log_format) if settings.access_log else None
     app = NotifyApp(sink, authenticator.caller_of, limiter, limits_of(settings), defaults, log)
     return ngsi_notifications.notify_routes(app)
+
+
+def _player_routes(
+    settings: Settings, store: Store, authenticator: Authenticator, callers: CallerLimits
+) -> list[Route]:
+    if not settings.opensubsonic:
+        return []
+    return [OpenSubsonicApp(store, authenticator, limits_of(settings), callers).route()]
 
 
 def _middleware(settings: Settings) -> Iterator[Middleware]:

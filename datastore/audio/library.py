@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from penstock.datastore.access.access import Access
 from penstock.datastore.access.vault import NO_VAULT, Vault
 from penstock.datastore.audio.add_tracks import TrackAdder
+from penstock.datastore.audio.browsing import LibraryBrowser
 from penstock.datastore.audio.buckets import BucketPool
 from penstock.datastore.audio.connections import BucketConnections
 from penstock.datastore.audio.edit_tracks import TrackEditor, TrackRemover
@@ -43,6 +44,7 @@ class AudioLibrary:
 
     reading: TrackReader
     lists: LibraryLists
+    browsing: LibraryBrowser
     adding: TrackAdder
     editing: TrackEditor
     removing: TrackRemover
@@ -65,6 +67,7 @@ class AudioLibrary:
         return cls(
             TrackReader(access),
             LibraryLists(access),
+            LibraryBrowser(access),
             TrackAdder(access),
             TrackEditor(access),
             TrackRemover(access),

@@ -125,6 +125,11 @@ def album_place_of(album: Album) -> str:
     return f"{escape(sort_name(album.name))}:{album.id}"
 
 
+def place_of_album(name: str | None, id: str) -> str:
+    """The position of an album in the list of albums, from its id and the tag of a track."""
+    return f"{escape(sort_name(name or UNKNOWN_ALBUM))}:{id}"
+
+
 def object_hash(key: str) -> str:
     """A digest of an object's key, as the key may be too long to be part of a row's key."""
     return _digest("object", key, letters=OBJECT_LETTERS)

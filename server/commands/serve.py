@@ -21,6 +21,7 @@ from penstock.server.settings.unknown_variables import describe_unknown_variable
 from penstock.server.telemetry.logs import configure_logging
 
 _NO_SEED_HELP = "Leave an empty store empty."
+_PLAYERS_HELP = "Let music players in, by the OpenSubsonic API."
 _NO_CONSOLE_HELP = "Do not serve the console."
 
 
@@ -30,6 +31,7 @@ def serve(
     port: Annotated[int | None, setting_option("port")] = None,
     admin_port: Annotated[int | None, setting_option("admin_port")] = None,
     workers: Annotated[int | None, setting_option("workers")] = None,
+    opensubsonic: Annotated[bool, Parameter(help=_PLAYERS_HELP, negative=())] = False,
     no_seed: Annotated[bool, Parameter(help=_NO_SEED_HELP)] = False,
     no_console: Annotated[bool, Parameter(help=_NO_CONSOLE_HELP)] = False,
     options: StoreOptions = StoreOptions(),  # noqa: B008 - frozen
@@ -43,6 +45,7 @@ def serve(
         port=port,
         admin_port=admin_port,
         workers=workers,
+        opensubsonic=True if opensubsonic else None,
         seed=False if no_seed else None,
         console=False if no_console else None,
     )
@@ -91,6 +94,8 @@ def _announce(
         lines.insert(0, f"Console   {page}")
     if settings.takes_notifications:
         lines.append(f"NGSI      {url}/v2/notify")
+    if settings.opensubsonic:
+        lines.append(f"Players   {url}  (OpenSubsonic)")
     if admin_url is not None:
         lines.append(f"Admin     {admin_url}/healthz  {admin_url}/readyz  {admin_url}/metrics")
     if identity is not None:

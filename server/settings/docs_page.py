@@ -38,6 +38,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "Quotas": ("quota_",),
     "Logs and metrics": ("metrics", "access_log", "log_"),
+    "Music players": ("opensubsonic",),
     "NGSI": ("ngsi",),
 }  # fmt: skip
 """The groups of settings, by the beginnings of their names."""

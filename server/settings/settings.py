@@ -302,6 +302,11 @@ class Settings(WorkerSettings, NgsiSettings, QuotaSettings, LimitSettings):
         description="Executor of operations: one that compiles repeated operations (`compiled`), "
         "or graphql-core (`reference`), which is much slower.",
     )
+    opensubsonic: bool = Field(
+        False,
+        description="Whether music players may read and play audio libraries by the OpenSubsonic "
+        "API at `/rest`. Players send API keys in URLs, which proxies may log.",
+    )
     metrics: bool = Field(
         True,
         description="Whether `/metrics` is served, to every client that can connect. It holds "

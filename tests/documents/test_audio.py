@@ -175,6 +175,62 @@ async def test_title(store: Store) -> None:
     assert [track.title for track in await walk(read)] == ["Nightwish", "Good Night"]
 
 
+async def test_getting_albums(store: Store) -> None:
+    """get albums by id"""
+    library = await shelf(store)
+    albums = await walk(library.lists.get_album_by_user_id)
+    traced = TracedTable(store.table)
+    browsing = listener(replace(store, table=traced)).browsing
+    assert await browsing.albums([album.id for album in albums]) == albums
+    assert traced.seen == (3, 0, 2)
+    theirs = listener(store, BOB).browsing
+    assert await theirs.album(albums[1].id) != albums[1]
+    for id in (albums[0].id, "a" * 32, "nonsense"):
+        with pytest.raises(NotFound):
+            await theirs.album(id)
+
+
+async def test_getting_artists(store: Store) -> None:
+    """get artists by id"""
+    library = await shelf(store)
+    await library.adding.add(*draft("z", "t", "Zoë", album="Live"))
+    artists = await walk(library.lists.get_artists_by_user_id)
+    traced = TracedTable(store.table)
+    browsing = listener(replace(store, table=traced)).browsing
+    assert await browsing.artists([artist.id for artist in artists]) == artists
+    assert traced.seen == (4, 0, 3)
+    for id in (artists[1].id, "a" * 16, "nonsense"):
+        with pytest.raises(NotFound):
+            await listener(store, BOB).browsing.artist(id)
+
+
+async def test_albums_of_an_artist(store: Store) -> None:
+    """list the albums of an artist"""
+    library = await shelf(store)
+    (artist,) = await walk(library.lists.get_artists_by_user_id)
+    traced = TracedTable(store.table)
+    browsing = listener(replace(store, table=traced)).browsing
+    albums = await browsing.albums_of(artist.id)
+    assert albums == await walk(library.lists.get_album_by_user_id)
+    assert traced.seen == (2, 0, 2)
+    assert await browsing.albums_of("a" * 16) == []
+    (theirs,) = await listener(store, BOB).browsing.albums_of(artist.id)
+    assert (theirs.name, theirs.count) == ("Live", 1)
+
+
+async def test_times_of_albums(store: Store) -> None:
+    """find when albums came"""
+    library = await shelf(store)
+    albums = await walk(library.lists.get_album_by_user_id)
+    traced = TracedTable(store.table)
+    browsing = listener(replace(store, table=traced)).browsing
+    found = await browsing.first_tracks([*(album.id for album in albums), "nonsense"])
+    assert traced.seen == (2, 0, 1)
+    tracks = await library.reading.many([id for id in found if id is not None])
+    assert [track.title for track in tracks if not isinstance(track, NotFound)] == ["t1", "t0"]
+    assert found[2] is None
+
+
 async def test_importing(store: Store, tmp_path: Path) -> None:
     """import audio below a prefix"""
     async with open_files("local", tmp_path) as files:

@@ -21,6 +21,8 @@ from tests.support.stores import skip_reason
 
 pytestmark = pytest.mark.xdist_group("pages")
 PAGES = pages_with_blocks()
+OPTIONS = {"docs/opensubsonic.md": ("--opensubsonic",)}
+"""The options with which the server of a page runs."""
 
 
 def name_of(page: Path) -> str:
@@ -45,7 +47,7 @@ def test_every_block_of_a_page_does_what_the_page_says(
     shutil.copytree(sample_data, clone / "data")
     (clone / "examples").symlink_to(ROOT / "examples")
     shutil.copy(ROOT / "schema.graphql", clone)
-    with running_server(clone / "data") as server:
+    with running_server(clone / "data", OPTIONS.get(name_of(page), ())) as server:
         page_run = PageRun(server, tmp_path, emulate_aws() if uses_aws(page) else {})
         for step in read_steps(page):
             try:

@@ -28,6 +28,14 @@ class RunningServer:
     process: Program
     url: str
     data_dir: Path
+    log: IO[bytes]
+
+    def stop(self) -> str:
+        """Stop the server, and return what it logged."""
+        self.process.terminate()
+        self.process.wait(timeout=HUNG_SECONDS)
+        self.log.seek(0)
+        return self.log.read().decode()
 
 
 @contextmanager
@@ -45,7 +53,7 @@ def running_server(
     try:
         url = f"http://127.0.0.1:{port}"
         _wait_until_ready(process, url, log)
-        yield RunningServer(process, url, data_dir)
+        yield RunningServer(process, url, data_dir, log)
     finally:
         if process.poll() is None:
             process.terminate()

@@ -1,0 +1,149 @@
+"""Albums and artists of the caller's library by their ids, and the albums of an artist.
+
+The rows of albums and artists are sorted by name, so an id is found through one of its tracks.
+"""
+
+from asyncio import gather
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from penstock.datastore.access.access import Access, not_found_error
+from penstock.datastore.audio import names
+from penstock.datastore.audio.names import AlbumKey
+from penstock.datastore.audio.records import Album, Artist, AudioLink
+from penstock.datastore.audio.tracks import TrackReader, link_of
+from penstock.datastore.errors import NotFound
+from penstock.datastore.table.layout import AUDIO, AUDIO_BY_ALBUM, AUDIO_BY_ARTIST, Row
+from penstock.datastore.table.pages import read_records
+from penstock.datastore.table.port import Attributes, Key, Query, Range
+
+LINKS: Final = 1_000
+"""The rows of an artist that are read at once."""
+
+_AT_ONCE: Final = 32
+"""The albums whose first rows are read at once."""
+
+
+class _ArtistRow(NamedTuple):
+    """A row of an artist's track: the place of its album in the list of albums, and its key."""
+
+    album: str
+    key: Key
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryBrowser:
+    """Reads of the caller's albums and artists by id."""
+
+    access: Access
+
+    async def albums(self, ids: Sequence[str]) -> list[Album | NotFound]:
+        """Get albums: the first row under `AUL:<title>:<album>:`, then `AL:<place>`; aligned."""
+        links = await self._first_links(ids)
+        places = {
+            id: names.place_of_album(link.album, id)
+            for id, link in zip(ids, links, strict=True)
+            if link is not None
+        }
+        found = await self._reading.albums(list(places.values()))
+        by_id = dict(zip(places, found, strict=True))
+        return [by_id.get(id) or not_found_error("album") for id in ids]
+
+    async def album(self, id: str) -> Album:
+        """Get an album; raises NotFound."""
+        (found,) = await self.albums([id])
+        if isinstance(found, NotFound):
+            raise found
+        return found
+
+    async def artists(self, ids: Sequence[str]) -> list[Artist | NotFound]:
+        """Get artists: the first row under `AUR:<artist>:`, its track, then `AR:<place>`; aligned.
+
+        The row has no name of the artist, so the track tells it.
+        """
+        links = await self._gather_links([(AUDIO_BY_ARTIST, {"artist": id}) for id in ids])
+        known = {id: link.audio_id for id, link in zip(ids, links, strict=True) if link is not None}
+        tracks = await self._reading.many(list(known.values()))
+        places = {
+            id: names.artist_place(name)
+            for id, track in zip(known, tracks, strict=True)
+            if not isinstance(track, NotFound) and (name := names.artists_of(track).get(id))
+        }
+        found = await self._reading.artists(list(places.values()))
+        by_id = dict(zip(places, found, strict=True))
+        return [by_id.get(id) or not_found_error("artist") for id in ids]
+
+    async def artist(self, id: str) -> Artist:
+        """Get an artist; raises NotFound."""
+        (found,) = await self.artists([id])
+        if isinstance(found, NotFound):
+            raise found
+        return found
+
+    async def albums_of(self, artist_id: str) -> list[Album]:
+        """List the albums of an artist's tracks: rows under `AUR:<artist>:`, then a BatchGet.
+
+        In the order of years and names. The rows are read in pages of LINKS.
+        """
+        rows = self._artist_rows(artist_id)
+        places = list(dict.fromkeys([row.album async for row in rows]))
+        found = await self._reading.albums(places)
+        albums = [album for album in found if isinstance(album, Album)]
+        return sorted(albums, key=lambda album: (album.year, names.album_place_of(album)))
+
+    async def first_tracks(self, album_ids: Sequence[str]) -> list[str | None]:
+        """Get the id of the first track of each album, by disc and number; None without one."""
+        links = await self._first_links(album_ids)
+        return [None if link is None else link.audio_id for link in links]
+
+    async def _first_links(self, album_ids: Sequence[str]) -> list[AudioLink | None]:
+        keys = {id: AlbumKey.parse(id) for id in album_ids}
+        known = {id: key for id, key in keys.items() if key is not None}
+        wanted = [(AUDIO_BY_ALBUM, key._asdict()) for key in known.values()]
+        found = dict(zip(known, await self._gather_links(wanted), strict=True))
+        return [found.get(id) for id in album_ids]
+
+    async def _gather_links(
+        self, wanted: Sequence[tuple[Row, dict[str, str]]]
+    ) -> list[AudioLink | None]:
+        """Read the first row of each list, a few lists at once."""
+        self.access.payments.promise_calls(len(wanted))
+        found: list[AudioLink | None] = []
+        for start in range(0, len(wanted), _AT_ONCE):
+            part = wanted[start : start + _AT_ONCE]
+            found += await gather(*(self._first_link(row, values) for row, values in part))
+        return found
+
+    async def _first_link(self, row: Row, values: dict[str, str]) -> AudioLink | None:
+        query = Query(partition=self._partition, range=Range(row.sk.prefix(values)), limit=1)
+        found = await read_records(self.access.table, query, link_of)
+        return found.records[0] if found.records else None
+
+    async def _artist_rows(self, artist_id: str) -> AsyncIterator[_ArtistRow]:
+        prefix = AUDIO_BY_ARTIST.sk.prefix({"artist": artist_id})
+        after: Key | None = None
+        more = True
+        while more:
+            query = Query(partition=self._partition, range=Range(prefix), after=after, limit=LINKS)
+            page = await read_records(self.access.table, query, _artist_row)
+            for row in page.records:
+                yield row
+            more = page.more and bool(page.records)
+            after = page.records[-1].key if page.records else None
+
+    @property
+    def _reading(self) -> TrackReader:
+        return TrackReader(self.access)
+
+    @property
+    def _partition(self) -> str:
+        return AUDIO.pk.fill({"user": self.access.caller.user_id})
+
+
+def _artist_row(item: Attributes) -> _ArtistRow:
+    key = Key(str(item["pk"]), str(item["sk"]))
+    album = AUDIO_BY_ARTIST.sk.parse(key.sk)["album"]
+    name = link_of(item).album
+    id = AlbumKey(names.album_title(name or names.UNKNOWN_ALBUM), album).id
+    return _ArtistRow(names.place_of_album(name, id), key)

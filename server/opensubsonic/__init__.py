@@ -1,0 +1,1 @@
+"""The OpenSubsonic API under `/rest`, for music players."""

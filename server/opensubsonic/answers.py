@@ -1,0 +1,155 @@
+"""Answers of the OpenSubsonic API, as JSON and as XML, and its error codes."""
+
+import re
+from asyncio import to_thread
+from collections.abc import Mapping, Sequence
+from enum import IntEnum
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import Final, TypeAlias
+from xml.etree.ElementTree import Element, SubElement, tostring
+
+from starlette.responses import Response
+
+from penstock.datastore.errors import (
+    NotAuthenticated,
+    NotFound,
+    NotPermitted,
+    PenstockError,
+    TryAgain,
+)
+from penstock.server.edge.response import encode_json
+
+API_VERSION: Final = "1.16.1"
+
+Fields: TypeAlias = Mapping[str, object]
+"""An element: its attributes, and its children as further elements or lists of them."""
+
+_NAMESPACE: Final = "http://subsonic.org/restapi"
+_TEXT: Final = "value"
+"""The field that is the text of an element in XML."""
+
+_NOT_IN_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_HEADERS: Final = {
+    "cache-control": "no-store",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+}
+
+
+class SubsonicCode(IntEnum):
+    """The error codes of the specification that the server uses."""
+
+    GENERIC = 0
+    MISSING_PARAMETER = 10
+    CLIENT_MUST_UPGRADE = 20
+    SERVER_MUST_UPGRADE = 30
+    WRONG_PASSWORD = 40
+    NO_TOKEN_AUTHENTICATION = 41
+    CONFLICTING_AUTHENTICATION = 43
+    INVALID_API_KEY = 44
+    NOT_AUTHORIZED = 50
+    NOT_FOUND = 70
+
+
+class SubsonicError(Exception):
+    """A failure that is answered with a code of the specification."""
+
+    def __init__(
+        self, code: SubsonicCode, message: str, *, status: int = 200, retry_after: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.status = status
+        self.retry_after = retry_after
+
+    @classmethod
+    def of(cls, error: PenstockError) -> "SubsonicError":
+        """Give a failure of the store its code in the specification."""
+        retry_after = error.retry_after if isinstance(error, TryAgain) else None
+        return cls(_code_of(error), error.message, retry_after=retry_after)
+
+
+def _code_of(error: PenstockError) -> SubsonicCode:
+    match error:
+        case NotFound():
+            return SubsonicCode.NOT_FOUND
+        case NotPermitted():
+            return SubsonicCode.NOT_AUTHORIZED
+        case NotAuthenticated():
+            return SubsonicCode.INVALID_API_KEY
+    return SubsonicCode.GENERIC
+
+
+async def answer_response(fields: Fields, *, as_json: bool) -> Response:
+    """Answer a call that succeeded."""
+    return await _response({"status": "ok", **_envelope(), **fields}, as_json=as_json)
+
+
+async def error_response(error: SubsonicError, *, as_json: bool) -> Response:
+    """Answer a call that failed, mostly with the status 200, as the specification demands."""
+    failure = {"code": int(error.code), "message": error.message}
+    body = {"status": "failed", **_envelope(), "error": failure}
+    response = await _response(body, as_json=as_json)
+    response.status_code = error.status
+    if error.retry_after is not None:
+        response.headers["retry-after"] = str(error.retry_after)
+    return response
+
+
+async def _response(body: Fields, *, as_json: bool) -> Response:
+    if as_json:
+        content, media = encode_json({"subsonic-response": body}), "application/json"
+    else:
+        content, media = await to_thread(encode_xml, body), "application/xml"
+    return Response(content, media_type=media, headers=_HEADERS)
+
+
+@cache
+def _envelope() -> Fields:
+    try:
+        release = version("penstock")
+    except PackageNotFoundError:
+        release = "unknown"
+    return {
+        "version": API_VERSION,
+        "type": "penstock",
+        "serverVersion": release,
+        "openSubsonic": True,
+    }
+
+
+def encode_xml(body: Fields) -> bytes:
+    """Write an answer as XML: plain values are attributes, all else are children."""
+    root = Element("subsonic-response", {"xmlns": _NAMESPACE})
+    _fill(root, body)
+    content: bytes = tostring(root, encoding="utf-8", xml_declaration=True)
+    return content
+
+
+def _fill(element: Element, fields: Fields) -> None:
+    for name, value in fields.items():
+        if isinstance(value, Mapping):
+            _fill(SubElement(element, name), value)
+        elif isinstance(value, Sequence) and not isinstance(value, str):
+            for each in value:
+                _add_child(element, name, each)
+        elif name == _TEXT:
+            element.text = _xml_text(value)
+        else:
+            element.set(name, _xml_text(value))
+
+
+def _add_child(element: Element, name: str, value: object) -> None:
+    child = SubElement(element, name)
+    if isinstance(value, Mapping):
+        _fill(child, value)
+    else:
+        child.text = _xml_text(value)
+
+
+def _xml_text(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return _NOT_IN_XML.sub(" ", str(value))

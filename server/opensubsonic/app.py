@@ -1,0 +1,131 @@
+"""`/rest/<call>`: reads a call, authenticates its caller, lets them pay, and runs it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from penstock.datastore.errors import PenstockError, Unavailable
+from penstock.datastore.store import Store
+from penstock.schema.engine.cost import BODY_BYTES
+from penstock.schema.engine.limits import Limits
+from penstock.server.auth.tokens import Authenticator
+from penstock.server.core.headers import request_headers, request_id_of
+from penstock.server.edge.deadline import Deadline
+from penstock.server.edge.rate_limit import CallerAccount, CallerLimits
+from penstock.server.edge.request import ClientGone, read_body
+from penstock.server.edge.response import HttpProblem, internal_problem
+from penstock.server.opensubsonic import browsing, media, system
+from penstock.server.opensubsonic.answers import (
+    Fields,
+    SubsonicCode,
+    SubsonicError,
+    answer_response,
+    error_response,
+)
+from penstock.server.opensubsonic.authentication import authenticate
+from penstock.server.opensubsonic.call import Call, Handler
+from penstock.server.opensubsonic.parameters import Parameters
+
+COST: Final = 2
+"""What a call costs that reads little; what it reads beyond is paid as it is read."""
+
+_PREFIX: Final = "/rest/"
+_VIEW: Final = ".view"
+_EXTENSIONS: Final = "getOpenSubsonicExtensions"
+
+HANDLERS: Final[Mapping[str, Handler]] = {
+    "download": media.download,
+    "getAlbum": browsing.get_album,
+    "getArtist": browsing.get_artist,
+    "getArtists": browsing.get_artists,
+    "getCoverArt": media.get_cover_art,
+    "getGenres": browsing.get_genres,
+    "getIndexes": browsing.get_indexes,
+    "getLicense": system.get_license,
+    "getMusicFolders": browsing.get_music_folders,
+    "getSong": browsing.get_song,
+    "getUser": system.get_user,
+    "ping": system.ping,
+    "stream": media.stream,
+    "tokenInfo": system.token_info,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSubsonicApp:
+    """Answers calls of music players, each with the sessions and repositories of GraphQL."""
+
+    store: Store
+    authenticator: Authenticator
+    limits: Limits
+    callers: CallerLimits
+
+    def route(self) -> Route:
+        return Route(f"{_PREFIX}{{call}}", self._answer, methods=["GET", "POST"])
+
+    async def _answer(self, request: Request) -> Response:
+        """Answer in the wanted form; nothing of the parameters reaches a log or an error."""
+        as_json = False
+        try:
+            parameters = await self._read_parameters(request)
+            as_json = parameters.get("f") == "json"
+            found = await self._run(request.path_params["call"].removesuffix(_VIEW), parameters)
+            if isinstance(found, Response):
+                return found
+            return await answer_response(found, as_json=as_json)
+        except ClientGone:
+            return Response(status_code=400)
+        except SubsonicError as error:
+            failure = error
+        except PenstockError as error:
+            failure = SubsonicError.of(error)
+        except HttpProblem as problem:
+            failure = SubsonicError(SubsonicCode.GENERIC, problem.error["message"])
+        except Exception as error:
+            internal_problem(error, request_id_of(request_headers(request.scope)))
+            failure = SubsonicError(SubsonicCode.GENERIC, "Internal error.")
+        return await error_response(failure, as_json=as_json)
+
+    async def _read_parameters(self, request: Request) -> Parameters:
+        headers = request_headers(request.scope)
+        body = b""
+        if request.method == "POST":
+            body = await read_body(headers, request.receive, self.limits)
+        return Parameters.parse(request.scope["query_string"], body)
+
+    async def _run(self, name: str, parameters: Parameters) -> Fields | Response:
+        if name == _EXTENSIONS:
+            return {"openSubsonicExtensions": system.EXTENSIONS}
+        handler = HANDLERS.get(name)
+        if handler is None:
+            message = "The server does not have this call."
+            raise SubsonicError(SubsonicCode.GENERIC, message, status=404)
+        _check_version(parameters)
+        caller = await authenticate(parameters, self.authenticator)
+        paid = COST + parameters.size // BODY_BYTES
+        self.callers.rate.spend(caller.user_id, paid)
+        await self.callers.running.enter(caller.user_id)
+        try:
+            account = CallerAccount(self.callers.rate, caller.user_id, paid)
+            session = self.store.open_session(caller, account)
+            call = Call(session, parameters, self.store.clock)
+            return await Deadline(self.limits.deadline_seconds, handler(call), _too_late)
+        finally:
+            self.callers.running.leave(caller.user_id)
+
+
+def _check_version(parameters: Parameters) -> None:
+    """Raise SubsonicError for a client of another major version of the API."""
+    major = (parameters.get("v") or "1").partition(".")[0]
+    if major != "1":
+        older = major.isdecimal() and int(major[:9]) < 1
+        code = SubsonicCode.CLIENT_MUST_UPGRADE if older else SubsonicCode.SERVER_MUST_UPGRADE
+        raise SubsonicError(code, "The server speaks version 1.16.1 of the API.")
+
+
+def _too_late() -> Exception:
+    return Unavailable("The call took too long.")

@@ -1,0 +1,142 @@
+"""The elements of answers: tracks, albums and artists with the caller's stars and ratings."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+from penstock.datastore.audio import names
+from penstock.datastore.audio.records import Album, Artist, Audio
+from penstock.datastore.clock import iso_timestamp
+from penstock.datastore.listening.records import Annotation, Kind
+from penstock.datastore.store import Session
+
+ALBUM: Final = "al-"
+ARTIST: Final = "ar-"
+"""The beginnings of the ids of albums and artists; those of tracks and playlists are UUIDs."""
+
+Fields = dict[str, object]
+
+
+def album_id(id: str) -> str:
+    return ALBUM + id
+
+
+def artist_id(name: str) -> str:
+    return ARTIST + names.artist_id(name)
+
+
+def named_artists(artists: Sequence[str]) -> list[Fields]:
+    return [{"id": artist_id(name), "name": name} for name in artists]
+
+
+async def song_elements(session: Session, tracks: Sequence[Audio]) -> list[Fields]:
+    """Describe tracks, with one batch of reads of their annotations."""
+    keys = [(Kind.AUDIO, track.id) for track in tracks]
+    kept = await session.listening.annotations.many(keys)
+    return [song_element(track, note) for track, note in zip(tracks, kept, strict=True)]
+
+
+def song_element(track: Audio, note: Annotation) -> Fields:
+    """Describe a track as a `Child` of the specification."""
+    album, artist = album_id(names.album_key(track).id), names.album_artist(track)
+    return _without_empty(
+        {
+            "id": track.id,
+            "parent": album,
+            "isDir": False,
+            "title": track.title,
+            "album": track.album,
+            "artist": ", ".join(track.artists) or artist,
+            "track": track.track or None,
+            "year": track.year or None,
+            "genre": track.genres[0] if track.genres else None,
+            "coverArt": track.artwork,
+            "size": track.size,
+            "contentType": track.format.media_type,
+            "suffix": track.format.value,
+            "duration": track.duration_ms // 1000,
+            "bitRate": track.bitrate,
+            "samplingRate": track.sample_rate,
+            "path": track.file_name,
+            "isVideo": False,
+            "discNumber": track.disc or None,
+            "created": track.created_at,
+            "albumId": album,
+            "artistId": artist_id(track.artists[0] if track.artists else artist),
+            "type": "music",
+            "mediaType": "song",
+            "musicBrainzId": track.recording_mbid,
+            "genres": [{"name": name} for name in track.genres],
+            "artists": named_artists(track.artists or (artist,)),
+            "displayArtist": ", ".join(track.artists) or artist,
+            "albumArtists": named_artists((artist,)),
+            "displayAlbumArtist": artist,
+            "bookmarkPosition": note.position_ms,
+            **_listening_fields(note),
+        }
+    )
+
+
+def _listening_fields(note: Annotation) -> Fields:
+    return {
+        "starred": note.favourite_at,
+        "userRating": note.rating,
+        "playCount": note.play_count or None,
+        "played": note.last_played_at,
+    }
+
+
+async def album_elements(session: Session, albums: Sequence[Album]) -> list[Fields]:
+    """Describe albums; the first track of each tells when the album came."""
+    first = await session.audio.browsing.first_tracks([album.id for album in albums])
+    return [
+        album_element(album, "" if track is None else time_of_id(track))
+        for album, track in zip(albums, first, strict=True)
+    ]
+
+
+def album_element(album: Album, created: str) -> Fields:
+    """Describe an album as an `AlbumID3` of the specification."""
+    return _without_empty(
+        {
+            "id": album_id(album.id),
+            "name": album.name,
+            "artist": album.album_artist,
+            "artistId": artist_id(album.album_artist),
+            "artists": named_artists((album.album_artist,)),
+            "displayArtist": album.album_artist,
+            "coverArt": album.artwork,
+            "songCount": album.count,
+            "duration": album.duration_ms // 1000,
+            "created": created,
+            "year": album.year or None,
+        }
+    )
+
+
+def artist_element(artist: Artist) -> Fields:
+    """Describe an artist as an `ArtistID3` of the specification."""
+    return {
+        "id": ARTIST + artist.id,
+        "name": artist.name,
+        "sortName": names.sort_name(artist.name),
+    }
+
+
+def time_of_id(id: str) -> str:
+    """Return the time at which an id was made, which a UUID of version 7 begins with."""
+    milliseconds = int(id[:8] + id[9:13], 16)
+    return iso_timestamp(datetime.fromtimestamp(milliseconds / 1000, UTC))
+
+
+def index_by_letter(artists: Sequence[Artist]) -> list[Fields]:
+    """Put artists, who are sorted by name, under their first letters."""
+    found: dict[str, list[Fields]] = {}
+    for artist in artists:
+        first = names.sort_name(artist.name)[:1].upper()
+        found.setdefault(first if first.isalpha() else "#", []).append(artist_element(artist))
+    return [{"name": letter, "artist": under} for letter, under in found.items()]
+
+
+def _without_empty(fields: Mapping[str, object]) -> Fields:
+    return {name: value for name, value in fields.items() if value is not None}

@@ -1,0 +1,48 @@
+"""Answers in XML and JSON say the same, and any text can be written in XML."""
+
+from collections.abc import Mapping
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from penstock.server.opensubsonic.answers import encode_xml
+from tests.server.opensubsonic.players import NAMESPACE, Player, as_xml_shows, read_xml
+from tests.server.opensubsonic.test_browsing import artists_of
+
+
+@pytest.mark.usefixtures("library")
+async def test_each_answer_says_the_same_in_both_forms(player: Player) -> None:
+    ids = await artists_of(player)
+    albums = (await player.ask("getArtist", id=ids["The Mill"]))["artist"]["album"]
+    calls: Mapping[str, dict[str, Any]] = {
+        "ping": {},
+        "getLicense": {},
+        "getOpenSubsonicExtensions": {},
+        "getUser": {},
+        "getMusicFolders": {},
+        "getArtists": {},
+        "getArtist": {"id": ids["Zoë"]},
+        "getAlbum": {"id": albums[1]["id"]},
+        "getGenres": {},
+        "getSong": {"id": "nonsense"},
+    }
+    for call, parameters in calls.items():
+        said = await player.ask(call, **parameters)
+        answer = await player.send(call, **parameters)
+        assert answer.headers["content-type"] == "application/xml"
+        assert read_xml(answer.content) == as_xml_shows(said)
+
+
+@given(text=st.text())
+def test_any_text_is_written_as_well_formed_xml(text: str) -> None:
+    root = ET.fromstring(encode_xml({"name": text, "child": [{"value": text}, text]}))
+    kept = "".join(" " if ord(one) < 32 and one not in "\t\n\r" else one for one in text)
+    kept = "".join(
+        " " if one in "\ufffe\uffff" or "\ud800" <= one <= "\udfff" else one for one in kept
+    )
+    assert root.get("name") == kept
+    first, second = root.findall(f"{NAMESPACE}child")
+    assert (first.text or "", second.text or "") == (kept, kept) or "\r" in text

@@ -1,0 +1,119 @@
+"""The callers of the OpenSubsonic API: an API key, and every refusal of what is none."""
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.datastore.store import Store
+from tests.datastore.audio.sample_library import BOB, add, listener
+from tests.server.opensubsonic.players import Player, key_of, open_players, player_of
+
+
+async def test_a_key_is_accepted_alone_or_as_the_password_of_its_user(
+    any_store: Store, player: Player
+) -> None:
+    key = player.parameters["apiKey"]
+    hexadecimal = f"enc:{key.encode().hex()}"
+    for given in ({"apiKey": key}, {"u": "ann", "p": key}, {"u": "ann", "p": hexadecimal}):
+        stranger = Player(player.client, given)
+        assert (await stranger.ask("ping"))["status"] == "ok"
+        said = await stranger.ask("getUser", username="bob")
+        assert said["user"]["username"] == "ann"
+    assert (await player.ask("tokenInfo"))["tokenInfo"] == {"username": "ann"}
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        ({}, 10),
+        ({"u": "ann"}, 10),
+        ({"p": "KEY"}, 10),
+        ({"u": "bob", "p": "KEY"}, 40),
+        ({"u": "ann", "p": "sesame"}, 40),
+        ({"u": "ann", "p": "enc:zz"}, 40),
+        ({"u": "ann", "p": "enc:ff"}, 40),
+        ({"u": "ann", "t": "0" * 32, "s": "salt"}, 41),
+        ({"u": "ann", "s": "salt"}, 41),
+        ({"u": "ann", "p": "KEY", "t": "0" * 32, "s": "salt"}, 43),
+        ({"apiKey": "KEY", "u": "ann"}, 43),
+        ({"apiKey": "KEY", "p": "KEY"}, 43),
+        ({"apiKey": "KEY", "t": "0" * 32}, 43),
+        ({"apiKey": "KEYx"}, 44),
+        ({"apiKey": "penstock_é"}, 44),
+        ({"apiKey": "eyJhbGciOiJub25lIn0.e30.AA"}, 44),
+        ({"apiKey": "KEY", "v": "2.0.0"}, 30),
+        ({"apiKey": "KEY", "v": "0.9"}, 20),
+        ({"apiKey": "KEY", "v": "²"}, 30),
+    ],
+)
+async def test_every_other_caller_gets_the_code_of_the_specification(
+    any_store: Store,
+    player: Player,
+    given: dict[str, Any],
+    code: int,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    key = player.parameters["apiKey"]
+    sent = {name: value.replace("KEY", key) for name, value in given.items()}
+    with caplog.at_level(logging.DEBUG):
+        found, message = await Player(player.client, sent).fail("getArtists")
+    assert found == code
+    assert key not in message
+    own = [record for record in caplog.records if record.name != "httpx"]
+    assert key not in "".join(record.getMessage() for record in own)
+
+
+async def test_the_extensions_are_told_to_everybody(player: Player) -> None:
+    said = await Player(player.client).ask("getOpenSubsonicExtensions")
+    assert {each["name"] for each in said["openSubsonicExtensions"]} == {
+        "apiKeyAuthentication",
+        "formPost",
+    }
+
+
+async def test_a_call_may_be_a_form_and_may_end_in_view(player: Player) -> None:
+    answer = await player.client.post("/rest/ping.view", data={**player.parameters, "f": "json"})
+    assert answer.json()["subsonic-response"]["status"] == "ok"
+
+
+async def test_an_unknown_call_is_not_found_and_a_form_without_end_is_refused(
+    player: Player,
+) -> None:
+    unknown = await player.send("hls", f="json")
+    assert (unknown.status_code, unknown.json()["subsonic-response"]["error"]["code"]) == (404, 0)
+    large = await player.client.post("/rest/ping", params={"f": "json"}, content=b"x" * 1_000_001)
+    assert (large.status_code, large.headers["content-type"]) == (200, "application/xml")
+    many = await player.client.post(
+        "/rest/ping", content="&".join(["id=1"] * 10_101).encode(), params=player.parameters
+    )
+    assert 'code="0"' in many.text
+
+
+async def test_the_library_of_another_user_does_not_exist(any_store: Store, player: Player) -> None:
+    foreign = await add(listener(any_store, BOB), "b", "Secret", "Bo", album="Hidden")
+    bob = await player_of(any_store, player.client, "bob")
+    (letter,) = (await bob.ask("getArtists"))["artists"]["index"]
+    artist = (await bob.ask("getArtist", id=letter["artist"][0]["id"]))["artist"]
+    assert (await player.ask("getArtists"))["artists"]["index"] == []
+    assert (await player.fail("getArtist", id=artist["id"]))[0] == 70
+    assert (await player.fail("getAlbum", id=artist["album"][0]["id"]))[0] == 70
+    for call in ("getSong", "stream", "download", "getCoverArt"):
+        assert (await player.fail(call, id=foreign.id))[0] == 70
+
+
+async def test_without_the_setting_there_is_no_such_path(any_store: Store, tmp_path: Path) -> None:
+    async with open_players(any_store, tmp_path / "off", opensubsonic=False) as client:
+        key = await key_of(any_store, "ann")
+        assert (await client.get("/rest/ping", params={"apiKey": key})).status_code == 404
+
+
+async def test_calls_count_for_the_rate_limit(any_store: Store, tmp_path: Path) -> None:
+    limits = {"rate_limit_per_second": 0.001, "rate_limit_burst": 4}
+    async with open_players(any_store, tmp_path / "slow", **limits) as client:
+        player = await player_of(any_store, client, "ann")
+        assert [(await player.ask("ping"))["status"] for _ in range(2)] == ["ok", "ok"]
+        answer = await player.send("ping", f="json")
+    assert answer.json()["subsonic-response"]["error"]["code"] == 0
+    assert int(answer.headers["retry-after"]) > 1000
