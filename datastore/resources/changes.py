@@ -152,7 +152,7 @@ async def follow_resource(
                 yield found
 
 
+def _shown_state(caller: Caller, resource: Resource) -> tuple[object, ...]:
     """Return a value that differs after every write of which the caller may know."""
-    """What changes with every write of which the caller may know."""
     known = known_grants(caller, resource.owner, resource.groups)
     return resource.version, resource.state, known
