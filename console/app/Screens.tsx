@@ -12,6 +12,7 @@ const Executions = lazy(() => import("../screens/executions/Executions"));
 const Execution = lazy(() => import("../screens/execution/Execution"));
 const Calculation = lazy(() => import("../screens/calculation/Calculation"));
 const Dataset = lazy(() => import("../screens/dataset/Dataset"));
+const Metric = lazy(() => import("../screens/metric/Metric"));
 const Editor = lazy(() => import("../screens/editor/Editor"));
 const Groups = lazy(() => import("../screens/groups/Groups"));
 const Manifests = lazy(() => import("../screens/manifest/Manifests"));
@@ -25,11 +26,13 @@ function paths(): readonly (readonly [string, (id: string) => ReactNode])[] {
     ["/", () => <Catalogue kind="PIPELINE" />],
     ["/calculations", () => <Catalogue kind="CALCULATION" />],
     ["/datasets", () => <Catalogue kind="REFERENCE_DATASET" />],
+    ["/metrics", () => <Catalogue kind="METRIC" />],
     ["/pipelines/:id", (id) => <Pipeline id={id} />],
     ["/pipelines/:id/run", (id) => <RunFile id={id} />],
     ["/pipelines/:id/rows", (id) => <Rows id={id} />],
     ["/calculations/:id", (id) => <Calculation id={id} />],
     ["/datasets/:id", (id) => <Dataset id={id} />],
+    ["/metrics/:id", (id) => <Metric id={id} />],
     ["/executions", () => <Executions />],
     ["/executions/:id", (id) => <Execution id={id} />],
     ["/new/pipeline", () => <Editor key="new pipeline" kind="pipeline" id={null} />],

@@ -1,6 +1,7 @@
 import {
   Activity,
   Calculator,
+  ChartColumn,
   Database,
   Droplets,
   FolderTree,
@@ -26,6 +27,7 @@ const PLACES = [
   { path: "/", name: "Pipelines", icon: Workflow, also: "/pipelines" },
   { path: "/calculations", name: "Calculations", icon: Calculator },
   { path: "/datasets", name: "Datasets", icon: Table2 },
+  { path: "/metrics", name: "Metrics", icon: ChartColumn },
   { path: "/executions", name: "Executions", icon: Activity },
   { path: "/groups", name: "Groups and access", icon: FolderTree },
   { path: "/runs", name: "Manifest runs", icon: Database },

@@ -37,7 +37,7 @@ FOCUSED = """() => {
   return element.matches("a, button, summary") ? element.textContent || element.ariaLabel : "";
 }"""
 OVERFLOWS = "() => document.documentElement.scrollWidth > document.documentElement.clientWidth"
-LISTS = ("/", "/calculations", "/datasets", "/executions?group=%2F")
+LISTS = ("/", "/calculations", "/datasets", "/metrics", "/executions?group=%2F")
 
 
 async def paths_of_all_screens(page: Page) -> tuple[str, ...]:
@@ -49,6 +49,8 @@ async def paths_of_all_screens(page: Page) -> tuple[str, ...]:
     (calculation,) = (await ask(page, query))["nodes"]
     query = "{ referenceDatasets(first: 1, includeChildGroups: true) { nodes { id } } }"
     (dataset,) = (await ask(page, query))["nodes"]
+    query = '{ metricByName(name: "emissions", group: "/usa") { id } }'
+    metric = path_of("metrics", (await ask(page, query))["id"])
     tabs = ("transforms", "versions", "executions", "access", "lineage")
     return (
         *LISTS,
@@ -59,6 +61,8 @@ async def paths_of_all_screens(page: Page) -> tuple[str, ...]:
         path_of("executions", execution),
         path_of("calculations", calculation["id"]),
         path_of("datasets", dataset["id"]),
+        metric,
+        f"{metric}?by=GROUP&group=%2Fusa&every=YEAR",
         path_of("pipelines", pipeline, "/edit"),
         path_of("calculations", calculation["id"], "/edit"),
         "/new/pipeline",
@@ -139,6 +143,7 @@ async def test_every_list_of_an_empty_server_says_so(browser: Browser, tmp_path:
             for path, words in (
                 ("/calculations", "No calculations yet"),
                 ("/datasets", "No datasets yet"),
+                ("/metrics", "No metrics yet"),
                 ("/executions", "No executions yet"),
                 ("/runs", "No manifests in this group"),
                 ("/sensors", "No notifications yet"),

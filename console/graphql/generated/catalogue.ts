@@ -8,6 +8,8 @@ import type {
   CatalogueCalculationsQueryVariables,
   CatalogueDatasetsQuery,
   CatalogueDatasetsQueryVariables,
+  CatalogueMetricsQuery,
+  CatalogueMetricsQueryVariables,
   FacetKeysQuery,
   FacetKeysQueryVariables,
   FacetValuesQuery,
@@ -35,6 +37,10 @@ export const CatalogueDatasets: Operation<CatalogueDatasetsQuery, CatalogueDatas
     id: "694b2453b9aeba0731f85d8094434aa826e2f6ddd4dfb6c8614fe5bfe2945ed3",
     name: "CatalogueDatasets",
   };
+export const CatalogueMetrics: Operation<CatalogueMetricsQuery, CatalogueMetricsQueryVariables> = {
+  id: "9dd39fc4de13b422025e461344581e12bc6116489ed8ca87de29a99bc5d5d3c1",
+  name: "CatalogueMetrics",
+};
 export const FacetKeys: Operation<FacetKeysQuery, FacetKeysQueryVariables> = {
   id: "9098a07b1f6c310a9180d6f635d4329e377217613907276224723bfe0475aa13",
   name: "FacetKeys",

@@ -17,11 +17,11 @@ import type {
 } from "./types";
 
 export const KeptRows: Operation<KeptRowsQuery, KeptRowsQueryVariables> = {
-  id: "d3a30d891bbcd3f1cc8a8cae02209bf10c2de2e8c0e8265b2966350b964a8b0e",
+  id: "042f3d43bafbb22308eb522ee0df2a11568406748d276f14b9342ba26e891371",
   name: "KeptRows",
 };
 export const RowTotals: Operation<RowTotalsQuery, RowTotalsQueryVariables> = {
-  id: "90e4e78a74f4ecf39b2ef9afa65dae1d332ca4bed7366a10f6d64a91001de82b",
+  id: "4f6ed21d063bd80ad10424c54aa36ef023f63c1c4412f4c0002e4190d2fce0fc",
   name: "RowTotals",
 };
 export const RowPipeline: Operation<RowPipelineQuery, RowPipelineQueryVariables> = {

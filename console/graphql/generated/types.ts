@@ -477,6 +477,15 @@ export type MeasureInput = {
   as?: string | null | undefined;
 };
 
+/** By what the points of a series are separate, besides time. */
+export type MetricBreakdown =
+  /** One point for each time. */
+  | "NONE"
+  /** A point for the group itself, and one for each group directly below it with all groups below that one. */
+  | "GROUP"
+  /** A point for each input of the metric, from its values alone. */
+  | "INPUT";
+
 /** The entries of a playlist to move, and their new position. */
 export type MovePlaylistEntriesInput = {
   /** The global id of the playlist. */
@@ -1433,6 +1442,30 @@ export type CatalogueDatasetsQueryVariables = Exact<{
 }>;
 
 export type CatalogueDatasetsQuery = {
+  list: {
+    nodes: Array<{
+      id: string;
+      name: string;
+      description: string | null;
+      state: State;
+      owner: string;
+      updatedAt: string;
+      tags: Array<{ key: string; value: string }>;
+    }>;
+    pageInfo: { hasNextPage: boolean; endCursor: string | null };
+  };
+};
+
+export type CatalogueMetricsQueryVariables = Exact<{
+  group?: string | null | undefined;
+  below?: boolean | null | undefined;
+  tags?: TagFilter | null | undefined;
+  name?: NameFilter | null | undefined;
+  order?: Order | null | undefined;
+  after?: string | null | undefined;
+}>;
+
+export type CatalogueMetricsQuery = {
   list: {
     nodes: Array<{
       id: string;
@@ -2553,6 +2586,72 @@ export type UnskipRunMutation = {
     | { __typename: "IllegalState"; message: string; code: ErrorCode; path: Array<string> | null };
 };
 
+export type MetricDetailsQueryVariables = Exact<{
+  id: string;
+  asAt?: string | null | undefined;
+}>;
+
+export type MetricDetailsQuery = {
+  metric: {
+    id: string;
+    name: string;
+    description: string | null;
+    state: State;
+    owner: string;
+    version: number;
+    updatedAt: string;
+    updatedBy: string;
+    unit: string | null;
+    function: MeasureFunction;
+    tags: Array<{ key: string; value: string }>;
+    inputs: Array<{
+      name: string;
+      output: string | null;
+      pipelineId: string | null;
+      metricId: string | null;
+    }>;
+    versions: {
+      nodes: Array<{ id: string; version: number; updatedAt: string; updatedBy: string }>;
+    };
+  } | null;
+};
+
+export type MetricSeriesQueryVariables = Exact<{
+  id: string;
+  group?: string | null | undefined;
+  from: string;
+  to: string;
+  every: Every;
+  breakdown: MetricBreakdown;
+}>;
+
+export type MetricSeriesQuery = {
+  metric: {
+    id: string;
+    series: {
+      isComplete: boolean;
+      points: Array<{
+        start: string;
+        end: string;
+        group: string | null;
+        input: number | null;
+        value: string | null;
+        sources: Array<{
+          pipelineId: string;
+          output: string;
+          group: string | null;
+          includeChildGroups: boolean;
+          from: string;
+          to: string;
+          asAt: string;
+          rows: number;
+          value: string | null;
+        }>;
+      }>;
+    };
+  } | null;
+};
+
 export type TransformerFactsFragment = {
   extraColumns: ExtraColumns;
   parameters: Array<{
@@ -2732,6 +2831,7 @@ export type PipelineExecutionsQuery = {
 export type KeptRowsQueryVariables = Exact<{
   id: string;
   group?: string | null | undefined;
+  below: boolean;
   from?: string | null | undefined;
   to?: string | null | undefined;
   where?: Array<RowConditionInput> | RowConditionInput | null | undefined;
@@ -2760,6 +2860,7 @@ export type KeptRowsQuery = {
 export type RowTotalsQueryVariables = Exact<{
   id: string;
   group?: string | null | undefined;
+  below: boolean;
   from?: string | null | undefined;
   to?: string | null | undefined;
   where?: Array<RowConditionInput> | RowConditionInput | null | undefined;

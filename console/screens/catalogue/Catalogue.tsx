@@ -6,6 +6,7 @@ import {
   CatalogueCalculations,
   CatalogueChanges,
   CatalogueDatasets,
+  CatalogueMetrics,
   CataloguePipelines,
 } from "../../graphql/generated/catalogue";
 import type { Order } from "../../graphql/generated/types";
@@ -48,6 +49,13 @@ const KINDS = {
     one: "dataset",
     path: "datasets",
     operation: CatalogueDatasets,
+    command: "penstock seed",
+  },
+  METRIC: {
+    title: "Metrics",
+    one: "metric",
+    path: "metrics",
+    operation: CatalogueMetrics,
     command: "penstock seed",
   },
 } as const;
@@ -103,7 +111,7 @@ export default function Catalogue({ kind }: { kind: Kind }) {
           <h1>{title}</h1>
           <SearchCost name={operation.name} key={pages.dataUpdatedAt} />
         </div>
-        {kind === "REFERENCE_DATASET" ? null : (
+        {kind === "REFERENCE_DATASET" || kind === "METRIC" ? null : (
           <Link className="button primary" href={`/new/${one}`}>
             <Plus size={18} aria-hidden /> New {one}
           </Link>

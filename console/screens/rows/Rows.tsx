@@ -2,10 +2,10 @@ import { FileUp } from "lucide-react";
 import { Link } from "wouter";
 import { useAnswer } from "../../app/queries";
 import { RowPipeline } from "../../graphql/generated/rows";
-import type { Every, RowPipelineQuery } from "../../graphql/generated/types";
+import type { RowPipelineQuery } from "../../graphql/generated/types";
 import { pathOf, useAddress } from "../../parts/address";
+import { EveryField, readEvery } from "../../parts/EveryField";
 import { Field, GroupField } from "../../parts/fields";
-import { formatName } from "../../parts/format";
 import { Answered, Empty, Missing } from "../../parts/state";
 import { TimeField } from "../../parts/TimeRange";
 import { useTitle } from "../../parts/title";
@@ -14,8 +14,6 @@ import { RowTable } from "./RowTable";
 import { Totals } from "./Totals";
 
 type Keeper = NonNullable<RowPipelineQuery["pipeline"]>;
-
-const LENGTHS: readonly Every[] = ["HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR"];
 
 /** An output of a row, by its key, with the words that people read. */
 export interface RowOutput {
@@ -76,12 +74,13 @@ function KeptRowsOf({ pipeline, keys }: { pipeline: Keeper; keys: readonly strin
   const hasTime = Boolean(pipeline.transformer.rows?.time);
   const sum = numbers.find(({ key }) => key === search.get("sum")) ?? numbers[0];
   const by = texts.find(({ key }) => key === search.get("by"));
-  const every = hasTime ? (LENGTHS.find((one) => one === search.get("every")) ?? "MONTH") : null;
+  const every = hasTime ? readEvery(search) : null;
   const filter = {
     group: search.get("group"),
     from: search.get("from"),
     to: search.get("to"),
     asAt: search.get("at"),
+    below: search.get("below") !== "no",
     where: readConditions(search, outputs),
   };
   return (
@@ -92,6 +91,14 @@ function KeptRowsOf({ pipeline, keys }: { pipeline: Keeper; keys: readonly strin
         onSubmit={(event) => event.preventDefault()}
       >
         <GroupField value={filter.group ?? ""} onChange={(group) => change({ group })} />
+        <label className="check">
+          <input
+            type="checkbox"
+            checked={filter.below}
+            onChange={(event) => change({ below: event.target.checked ? null : "no" })}
+          />
+          with groups below
+        </label>
         {hasTime ? (
           <>
             <TimeField label="From" value={filter.from} onChange={(from) => change({ from })} />
@@ -102,20 +109,7 @@ function KeptRowsOf({ pipeline, keys }: { pipeline: Keeper; keys: readonly strin
         {numbers.length > 1 ? (
           <Choice label="Sum of" options={numbers} value={sum?.key} name="sum" />
         ) : null}
-        {hasTime ? (
-          <Field label="Every">
-            <select
-              value={every ?? "MONTH"}
-              onChange={(event) => change({ every: event.target.value })}
-            >
-              {LENGTHS.map((one) => (
-                <option key={one} value={one}>
-                  {formatName(one)}
-                </option>
-              ))}
-            </select>
-          </Field>
-        ) : null}
+        {every ? <EveryField value={every} /> : null}
         {texts.length > 0 ? (
           <Choice label="For each" options={texts} value={by?.key} name="by" none="all together" />
         ) : null}

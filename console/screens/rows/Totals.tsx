@@ -2,11 +2,11 @@ import { useAnswer } from "../../app/queries";
 import { RowTotals } from "../../graphql/generated/rows";
 import type { Every, RowConditionInput, RowTotalsQuery } from "../../graphql/generated/types";
 import { useAddress } from "../../parts/address";
-import { formatNumber } from "../../parts/format";
 import { Digits } from "../../parts/marks";
 import { Answered, Empty } from "../../parts/state";
+import { sumByStart } from "../../parts/sumByStart";
+import { formatStart, TimeBars } from "../../parts/TimeBars";
 import { writeTag } from "../catalogue/tagFilter";
-import { groupByStart, type TimeTotal } from "./groupByStart";
 import type { RowOutput } from "./Rows";
 
 export interface RowFilter {
@@ -14,6 +14,8 @@ export interface RowFilter {
   readonly from: string | null;
   readonly to: string | null;
   readonly asAt: string | null;
+  /** Whether rows of groups below the group are meant too. */
+  readonly below: boolean;
   readonly where: RowConditionInput[];
 }
 
@@ -44,9 +46,14 @@ export function Totals({ id, filter, sum, every, by }: TotalsProps) {
               </Empty>
             );
           }
+          const sums = sumByStart(
+            nodes.map(({ start, measures: [first] }) => ({ start, value: first?.value })),
+          );
           return (
             <>
-              {every ? <Bars times={groupByStart(nodes)} sum={sum} every={every} /> : null}
+              {every ? (
+                <TimeBars label={sum.label} every={every} series={[{ name: "", values: sums }]} />
+              ) : null}
               <TotalTable nodes={nodes} sum={sum} every={every} by={by} />
               {pipeline?.totals.pageInfo.hasNextPage ? (
                 <p className="small muted">
@@ -58,56 +65,6 @@ export function Totals({ id, filter, sum, every, by }: TotalsProps) {
         }}
       </Answered>
     </section>
-  );
-}
-
-const WIDTH = 1000;
-const HEIGHT = 200;
-
-function Bars({
-  times,
-  sum,
-  every,
-}: {
-  times: readonly TimeTotal[];
-  sum: RowOutput;
-  every: Every;
-}) {
-  const most = Math.max(...times.map(({ total }) => total), 0);
-  const step = WIDTH / times.length;
-  const height = (total: number) => (most > 0 ? (Math.max(total, 0) / most) * HEIGHT : 0);
-  const [first, last] = [times[0], times.at(-1)];
-  return (
-    <figure className="card stack tight">
-      <figcaption>
-        <strong>{sum.label}</strong>{" "}
-        <span className="muted">up to {formatNumber(most)} in one time</span>
-      </figcaption>
-      <svg
-        className="bars total-bars"
-        role="img"
-        aria-label={`${sum.label} of ${times.length} times`}
-        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
-        preserveAspectRatio="none"
-        height={HEIGHT}
-      >
-        {times.map(({ start, total }, index) => (
-          <rect
-            key={start}
-            x={index * step + step * 0.1}
-            y={HEIGHT - height(total)}
-            width={step * 0.8}
-            height={height(total)}
-          >
-            <title>{`${formatStart(start, every)}: ${formatNumber(total)}`}</title>
-          </rect>
-        ))}
-      </svg>
-      <p className="row small muted">
-        <span className="grow">{first ? formatStart(first.start, every) : ""}</span>
-        <span>{last ? formatStart(last.start, every) : ""}</span>
-      </p>
-    </figure>
   );
 }
 
@@ -179,11 +136,4 @@ function TotalTable({
       </div>
     </details>
   );
-}
-
-/** The start of a time in UTC, as far as its length needs. */
-export function formatStart(start: string, every: Every): string {
-  if (every === "HOUR") return start.slice(0, 16).replace("T", " ");
-  if (every === "YEAR") return start.slice(0, 4);
-  return every === "MONTH" || every === "QUARTER" ? start.slice(0, 7) : start.slice(0, 10);
 }

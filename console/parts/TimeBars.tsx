@@ -1,0 +1,85 @@
+import type { Every } from "../graphql/generated/types";
+import { formatNumber } from "./format";
+import type { TimeValue } from "./sumByStart";
+
+const WIDTH = 1000;
+const HEIGHT = 200;
+/** The number of colours of bars. */
+const COLOURS = 6;
+
+interface TimeSeries {
+  readonly name: string;
+  readonly values: readonly TimeValue[];
+}
+
+interface TimeBarsProps {
+  label: string;
+  every: Every;
+  series: readonly TimeSeries[];
+}
+
+/** Values over time as bars; those of several series stand side by side, with their names below. */
+export function TimeBars({ label, every, series }: TimeBarsProps) {
+  const starts = [...new Set(series.flatMap(({ values }) => values.map(({ start }) => start)))];
+  starts.sort();
+  const all = series.flatMap(({ values }) => values.map(({ value }) => value));
+  const most = Math.max(...all, 0);
+  const step = WIDTH / starts.length;
+  const width = (step * 0.8) / series.length;
+  const height = (value: number) => (most > 0 ? (Math.max(value, 0) / most) * HEIGHT : 0);
+  const [first, last] = [starts[0], starts.at(-1)];
+  return (
+    <figure className="card stack tight">
+      <figcaption>
+        <strong>{label}</strong>{" "}
+        <span className="muted">up to {formatNumber(most)} in one time</span>
+      </figcaption>
+      <svg
+        className="bars total-bars"
+        role="img"
+        aria-label={`${label} of ${starts.length} times`}
+        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+        preserveAspectRatio="none"
+        height={HEIGHT}
+      >
+        {series.flatMap(({ name, values }, place) =>
+          values.map(({ start, value }) => (
+            <rect
+              key={`${name} ${start}`}
+              className={`series-${place % COLOURS}`}
+              x={starts.indexOf(start) * step + step * 0.1 + place * width}
+              y={HEIGHT - height(value)}
+              width={width}
+              height={height(value)}
+            >
+              <title>{`${name} ${formatStart(start, every)}: ${formatNumber(value)}`.trim()}</title>
+            </rect>
+          )),
+        )}
+      </svg>
+      <p className="row small muted">
+        <span className="grow">{first ? formatStart(first, every) : ""}</span>
+        <span>{last ? formatStart(last, every) : ""}</span>
+      </p>
+      {series.length > 1 ? (
+        <ul className="pills" aria-label="Colours">
+          {series.map(({ name }, place) => (
+            <li key={name} className="row middle small">
+              <svg className="swatch" width="12" height="12" aria-hidden>
+                <rect className={`series-${place % COLOURS}`} width="12" height="12" />
+              </svg>
+              {name}
+            </li>
+          ))}
+        </ul>
+      ) : null}
+    </figure>
+  );
+}
+
+/** The start of a time in UTC, as far as its length needs. */
+export function formatStart(start: string, every: Every): string {
+  if (every === "HOUR") return start.slice(0, 16).replace("T", " ");
+  if (every === "YEAR") return start.slice(0, 4);
+  return every === "MONTH" || every === "QUARTER" ? start.slice(0, 7) : start.slice(0, 10);
+}

@@ -1,0 +1,93 @@
+import { Link } from "wouter";
+import { useAnswer } from "../../app/queries";
+import { MetricDetails } from "../../graphql/generated/metric";
+import type { MetricDetailsQuery } from "../../graphql/generated/types";
+import { pathOf } from "../../parts/address";
+import { formatName } from "../../parts/format";
+import { CopyButton, StateBadge, TagPills, Time } from "../../parts/marks";
+import { Answered, Missing } from "../../parts/state";
+import { useTitle } from "../../parts/title";
+import { Series } from "./Series";
+
+export type ShownMetric = NonNullable<MetricDetailsQuery["metric"]>;
+
+/** A metric: its values over time and groups, what they are made of, and its versions. */
+export default function Metric({ id }: { id: string }) {
+  const query = useAnswer(MetricDetails, { id, asAt: null });
+  useTitle(query.data?.metric?.name);
+  return (
+    <Answered query={query} what="the metric">
+      {({ metric }) =>
+        metric ? (
+          <>
+            <header>
+              <div className="stack tight grow">
+                <p className="crumbs">
+                  <Link href="/metrics">Metrics</Link> · {metric.owner}
+                </p>
+                <h1>{metric.name}</h1>
+                {metric.description ? <p>{metric.description}</p> : null}
+                <p className="row middle">
+                  <StateBadge state={metric.state} />
+                  <span className="muted">version {metric.version}</span>
+                  <CopyButton text={metric.id} what="the id" />
+                </p>
+                <TagPills tags={metric.tags} />
+              </div>
+            </header>
+            <Inputs metric={metric} />
+            <Series metric={metric} />
+            <Versions metric={metric} />
+          </>
+        ) : (
+          <Missing what="metric" />
+        )
+      }
+    </Answered>
+  );
+}
+
+/** The name of an input: a pipeline with its output, or a metric. */
+export function nameOfInput({ name, output }: ShownMetric["inputs"][number]): string {
+  return output ? `${name} ${output}` : name;
+}
+
+function Inputs({ metric }: { metric: ShownMetric }) {
+  return (
+    <section className="stack tight" aria-label="Inputs">
+      <p>
+        {formatName(metric.function)} of {metric.inputs.length === 0 ? "nothing yet" : null}
+        {metric.inputs.map((input, place) => (
+          <span key={`${input.pipelineId ?? input.metricId ?? ""} ${input.output ?? ""}`}>
+            {place > 0 ? ", " : ""}
+            <Link
+              href={
+                input.metricId
+                  ? pathOf("metrics", input.metricId)
+                  : `${pathOf("pipelines", input.pipelineId ?? "")}/rows`
+              }
+            >
+              {nameOfInput(input)}
+            </Link>
+          </span>
+        ))}
+        {metric.unit ? <span className="muted">, in {metric.unit}</span> : null}
+      </p>
+    </section>
+  );
+}
+
+function Versions({ metric }: { metric: ShownMetric }) {
+  return (
+    <section className="stack tight" aria-label="Versions">
+      <h2>Versions</h2>
+      <ul className="cards">
+        {metric.versions.nodes.map(({ id, version, updatedAt, updatedBy }) => (
+          <li key={id} className="card">
+            {version}, <Time at={updatedAt} /> <span className="muted">by {updatedBy}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

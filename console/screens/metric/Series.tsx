@@ -1,0 +1,89 @@
+import { useAnswer } from "../../app/queries";
+import { MetricSeries } from "../../graphql/generated/metric";
+import type { MetricBreakdown, MetricSeriesQuery } from "../../graphql/generated/types";
+import { useAddress } from "../../parts/address";
+import { EveryField, readEvery } from "../../parts/EveryField";
+import { Field, GroupField } from "../../parts/fields";
+import { Answered, Empty } from "../../parts/state";
+import { sumByStart } from "../../parts/sumByStart";
+import { TimeBars } from "../../parts/TimeBars";
+import { TimeField } from "../../parts/TimeRange";
+import { nameOfInput, type ShownMetric } from "./Metric";
+import { PointTable } from "./PointTable";
+
+export type Point = NonNullable<MetricSeriesQuery["metric"]>["series"]["points"][number];
+
+const BREAKDOWNS: readonly (readonly [MetricBreakdown, string])[] = [
+  ["NONE", "all together"],
+  ["GROUP", "group"],
+  ["INPUT", "input"],
+];
+
+/** The values of a metric as bars and as a table, each of which leads to its rows. */
+export function Series({ metric }: { metric: ShownMetric }) {
+  const { search, change } = useAddress();
+  const year = new Date().getUTCFullYear();
+  const every = readEvery(search);
+  const [breakdown] = BREAKDOWNS.find(([one]) => one === search.get("by")) ?? ["NONE" as const];
+  const filter = {
+    group: search.get("group"),
+    from: search.get("from") ?? `${year - 3}-01-01T00:00:00.000Z`,
+    to: search.get("to") ?? `${year + 1}-01-01T00:00:00.000Z`,
+  };
+  const variables = { id: metric.id, ...filter, every, breakdown };
+  const query = useAnswer(MetricSeries, variables, { keep: true });
+  const nameOf = ({ group, input }: Point) => {
+    const source = typeof input === "number" ? metric.inputs[input] : undefined;
+    return source ? nameOfInput(source) : (group ?? "");
+  };
+  const unit = metric.unit ? `${metric.name}, ${metric.unit}` : metric.name;
+  return (
+    <section className="stack" aria-label="Values">
+      <form
+        className="filters"
+        aria-label="Which values"
+        onSubmit={(event) => event.preventDefault()}
+      >
+        <GroupField value={filter.group ?? ""} onChange={(group) => change({ group })} />
+        <TimeField label="From" value={filter.from} onChange={(from) => change({ from })} />
+        <TimeField label="Before" value={filter.to} onChange={(to) => change({ to })} />
+        <EveryField value={every} />
+        <Field label="For each">
+          <select value={breakdown} onChange={(event) => change({ by: event.target.value })}>
+            {BREAKDOWNS.map(([one, words]) => (
+              <option key={one} value={one}>
+                {words}
+              </option>
+            ))}
+          </select>
+        </Field>
+      </form>
+      <Answered query={query} what="the values">
+        {({ metric: found }) => {
+          const points = found?.series.points ?? [];
+          if (points.length === 0) {
+            return (
+              <Empty title="No values here">
+                <p>Choose another group or time, or run a file of a pipeline that is an input.</p>
+              </Empty>
+            );
+          }
+          const names = [...new Set(points.map(nameOf))];
+          const series = names.map((name) => ({
+            name,
+            values: sumByStart(points.filter((point) => nameOf(point) === name)),
+          }));
+          return (
+            <>
+              {found?.series.isComplete ? null : (
+                <p className="muted">You do not see all inputs. The others do not count.</p>
+              )}
+              <TimeBars label={unit} every={every} series={series} />
+              <PointTable points={points} nameOf={nameOf} every={every} metric={metric} />
+            </>
+          );
+        }}
+      </Answered>
+    </section>
+  );
+}
