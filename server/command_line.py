@@ -72,6 +72,7 @@ for path, purpose in {
     "backup:restore": "Write a backup of the embedded store to its folder.",
     "table:table": "Create or check the table that holds all data.",
     "manifest:manifest": "Show manifest runs, work on them and release stuck ones.",
+    "results:results": "Show the files of kept rows to other engines.",
     "ngsi:ngsi": "Take over tables that other programs filled with samples.",
     "doctor:doctor": "Check everything the server depends on.",
     "iam:iam": "Print the permissions that the server needs on AWS.",

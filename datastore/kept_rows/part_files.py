@@ -67,6 +67,15 @@ class PartFiles:
             path.unlink(missing_ok=True)
 
 
+async def copy_parts(files: Files, parts: Sequence[RowsPart], folder: Path) -> None:
+    """Copy the files of parts below a local folder, under their keys; what is there stays."""
+    for key in dict.fromkeys(part.file for part in parts):
+        path = folder / key
+        if not await asyncio.to_thread(path.exists):
+            await asyncio.to_thread(path.parent.mkdir, parents=True, exist_ok=True)
+            await copy_to_disk(files, key, path)
+
+
 async def copy_to_disk(files: Files, key: str, path: Path) -> None:
     """Copy a stored file to a local one; the local one appears as a whole."""
     draft = path.with_suffix(".draft")

@@ -1,0 +1,131 @@
+"""Statements by which other engines read the files of kept rows: a table, and a view of the rows.
+
+The view has the latest version of each row, without those that were withdrawn, as of the commits
+that are listed when the statements are made. Files of other commits lie in the same folder.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from penstock.datastore.kept_rows.columns import EXECUTION, GROUP, KEY, ROW, TIME, VERSION
+from penstock.datastore.kept_rows.engine import quote_name, quote_text
+from penstock.datastore.kept_rows.records import PartKind, RowsPart
+from penstock.datastore.kept_rows.write_part import rows_folder
+
+
+class ExternalEngine(StrEnum):
+    """An engine that reads the files."""
+
+    ATHENA = "athena"
+    TRINO = "trino"
+    SPARK = "spark"
+    DUCKDB = "duckdb"
+
+
+class _Dialect(NamedTuple):
+    """The words of an engine for names, types, a table over a folder, and the file of a row."""
+
+    quote: Callable[[str], str]
+    text: str
+    time: str
+    table: str
+    file_name: str
+
+
+def _in_backticks(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+_FILE_OF_PATH: Final = """regexp_extract("$path", '[^/]+$')"""
+_DIALECTS: Final[Mapping[ExternalEngine, _Dialect]] = {
+    ExternalEngine.ATHENA: _Dialect(
+        _in_backticks,
+        "string",
+        "timestamp",
+        "CREATE EXTERNAL TABLE {name} (\n  {columns}\n)\nSTORED AS PARQUET\nLOCATION {folder}",
+        _FILE_OF_PATH,
+    ),
+    ExternalEngine.TRINO: _Dialect(
+        quote_name,
+        "varchar",
+        "timestamp(6)",
+        "CREATE TABLE {name} (\n  {columns}\n)\n"
+        "WITH (format = 'PARQUET', external_location = {folder})",
+        _FILE_OF_PATH,
+    ),
+    ExternalEngine.SPARK: _Dialect(
+        _in_backticks,
+        "STRING",
+        "TIMESTAMP_NTZ",
+        "CREATE TABLE {name} (\n  {columns}\n)\nUSING PARQUET\nLOCATION {folder}",
+        "_metadata.file_name",
+    ),
+    ExternalEngine.DUCKDB: _Dialect(
+        quote_name,
+        "VARCHAR",
+        "TIMESTAMP",
+        "CREATE OR REPLACE VIEW {name} AS\nSELECT * FROM read_parquet({pattern},\n"
+        "  union_by_name = true, filename = '_file')",
+        "parse_filename(_file)",
+    ),
+}
+
+
+def write_statements(
+    engine: ExternalEngine, name: str, location: str, pipeline: str, parts: Sequence[RowsPart]
+) -> str:
+    """Write the statements for the rows of a pipeline, whose folders lie in a location.
+
+    The table has the name, and the view `<name>_latest`.
+    """
+    dialect = _DIALECTS[engine]
+    folder = f"{location.rstrip('/')}/{rows_folder(pipeline)}"
+    outputs = list({key: None for part in parts for key in part.types})
+    columns = _columns(dialect, outputs)
+    table = dialect.table.format(
+        name=dialect.quote(name),
+        columns=",\n  ".join(f"{dialect.quote(key)} {type}" for key, type in columns.items()),
+        folder=quote_text(folder),
+        pattern=quote_text(f"{folder}*.parquet"),
+    )
+    return f"{table};\n\n{_view(engine, name, list(columns), parts)};\n"
+
+
+def _columns(dialect: _Dialect, outputs: Sequence[str]) -> dict[str, str]:
+    """The columns of the table with their types: outputs as texts, and what identifies a row."""
+    return {
+        **dict.fromkeys(outputs, dialect.text),
+        KEY: dialect.text,
+        TIME: dialect.time,
+        GROUP: dialect.text,
+        EXECUTION: dialect.text,
+        ROW: "bigint",
+        VERSION: "int",
+    }
+
+
+def _view(
+    engine: ExternalEngine, name: str, columns: Sequence[str], parts: Sequence[RowsPart]
+) -> str:
+    dialect = _DIALECTS[engine]
+    # Athena writes names in backticks where it makes tables, and in quotes where it reads them.
+    quote = quote_name if engine is ExternalEngine.ATHENA else dialect.quote
+    shown = ", ".join(map(quote, columns))
+    listed = ",\n      ".join(
+        f"({quote_text(part.file.rpartition('/')[2])}, {part.commit}, "
+        f"{str(part.kind is PartKind.WITHDRAWAL).lower()})"
+        for part in parts
+    )
+    return f"""CREATE OR REPLACE VIEW {quote(name + "_latest")} AS
+SELECT {shown}
+FROM (
+  SELECT {shown}, withdrawn, row_number() OVER (
+      PARTITION BY {quote(KEY)} ORDER BY commit_number DESC) AS place
+  FROM (SELECT *, {dialect.file_name} AS file_name FROM {quote(name)}) files
+  JOIN (VALUES
+      {listed}
+    ) AS commits (part_file, commit_number, withdrawn)
+    ON part_file = file_name
+) versions
+WHERE place = 1 AND NOT withdrawn"""

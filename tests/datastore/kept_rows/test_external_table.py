@@ -1,0 +1,63 @@
+"""Statements for other engines show the rows that the product shows."""
+
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from penstock.datastore.kept_rows.external_table import ExternalEngine, write_statements
+from penstock.datastore.kept_rows.part_files import copy_parts
+from penstock.datastore.kept_rows.part_list import read_parts
+from penstock.datastore.records import Pipeline
+from penstock.datastore.store import Store
+from tests.datastore.executions.sample_executions import ANN
+from tests.datastore.kept_rows.plants import read_kwh, run_file
+
+
+async def keep_some(store: Store, pipeline: Pipeline) -> None:
+    """Keep three rows; one is corrected, one withdrawn, and one withdrawn and made again."""
+    await run_file(store, pipeline, Bend="1.5", Ocala=2, Selma=3)
+    await run_file(store, pipeline, Bend="12345678901234567890123456789.012345")
+    withdrawals = store.open_session(ANN).row_withdrawals
+    await withdrawals.by_keys(pipeline, [["Ocala"], ["Selma"]], "broken")
+    await run_file(store, pipeline, Selma=4)
+
+
+async def test_duckdb_reads_the_rows_that_stand_from_the_files(
+    store: Store, pipeline: Pipeline, tmp_path: Path
+) -> None:
+    await keep_some(store, pipeline)
+    parts = await read_parts(store.table, pipeline.id)
+    await copy_parts(store.files, parts, tmp_path)
+    # The file of an execution that did not end is no part of the rows.
+    lost = tmp_path / f"results/pipeline={pipeline.id}/lost-0.parquet"
+    lost.write_bytes((tmp_path / parts[0].file).read_bytes())
+    sql = write_statements(ExternalEngine.DUCKDB, "plants", str(tmp_path), pipeline.id, parts)
+    with duckdb.connect(":memory:") as connection:
+        connection.execute(sql)
+        found = connection.execute("SELECT plant, kwh FROM plants_latest").fetchall()
+    assert dict(found) == await read_kwh(store, pipeline)
+    assert sorted(dict(found)) == ["Bend", "Selma"]
+
+
+@pytest.mark.parametrize(
+    ("engine", "made", "read"),
+    [
+        (ExternalEngine.ATHENA, "CREATE EXTERNAL TABLE `plants` (", 'FROM "plants") files'),
+        (ExternalEngine.TRINO, 'CREATE TABLE "plants" (', 'FROM "plants") files'),
+        (ExternalEngine.SPARK, "USING PARQUET", "_metadata.file_name AS file_name"),
+    ],
+)
+async def test_each_engine_gets_a_table_and_a_view_in_its_own_words(
+    store: Store, pipeline: Pipeline, engine: ExternalEngine, made: str, read: str
+) -> None:
+    await keep_some(store, pipeline)
+    parts = await read_parts(store.table, pipeline.id)
+    sql = write_statements(engine, "plants", "s3://bucket/", pipeline.id, parts)
+    first, second, rest = sql.split(";\n")
+    assert rest == ""
+    assert made in first
+    assert f"'s3://bucket/results/pipeline={pipeline.id}/'" in first
+    assert read in second
+    assert second.count(", true)") == 1
+    assert second.count(", false)") == 3
