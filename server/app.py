@@ -63,6 +63,7 @@ from penstock.server.edge.request import (
 )
 from penstock.server.edge.s3_events import S3Events
 from penstock.server.edge.schema_document import schema_route
+from penstock.server.edge.sensor_charts import SensorCharts
 from penstock.server.error_pages import error_page_routes
 from penstock.server.front_pages import find_file_origins, page_routes
 from penstock.server.opensubsonic.app import OpenSubsonicApp
@@ -249,6 +250,7 @@ async def open_app(
                 WebSocketRoute(GRAPHQL_PATH, over_socket),
                 *_notify_routes(settings, authenticator, limiter, runtime.sink),
                 *_player_routes(settings, store, authenticator, runner.reader.limits),
+                SensorCharts(store, authenticator.caller_of, limiter, limits_of(settings)).route(),
                 *page_routes(settings, identity, limits_of(settings), file_origins),
             ],
             middleware=list(_middleware(settings)),
