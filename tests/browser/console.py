@@ -18,6 +18,8 @@ AXE = ROOT / "console" / "node_modules" / "axe-core" / "axe.min.js"
 RUN_AXE = """async () => {
   const found = await axe.run(document, {
     runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+    resultTypes: ["violations"],
+    selectors: false,
   });
   return found.violations.map(
     ({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" | ")}`,

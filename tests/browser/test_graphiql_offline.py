@@ -54,6 +54,11 @@ async def token_of(page: Page) -> str:
     return token
 
 
+async def set_session(page: Page, session: dict[str, Any]) -> None:
+    text = json.dumps(session)
+    await page.evaluate("text => sessionStorage.setItem('penstock:session', text)", text)
+
+
 async def run(page: Page) -> None:
     await page.get_by_role("button", name="Execute query").click()
 
@@ -102,32 +107,20 @@ def assert_quiet(visit: Visit) -> None:
     assert visit.hosts <= set(LOCAL)
 
 
-async def test_the_first_example_runs_and_shows_its_answer(visit: Visit) -> None:
-    page = await sign_in(visit)
-    await run(page)
-    await expect(page.locator(ANSWER)).to_contain_text('"nodes"')
-    await expect(page.locator(ANSWER)).not_to_contain_text('"errors"')
-    assert_quiet(visit)
-
-
-async def test_the_picture_of_the_readme_shows_the_first_example(
+async def test_the_first_example_runs_with_the_token_and_is_the_picture_of_the_readme(
     visit: Visit, tmp_path: Path
 ) -> None:
     page = await sign_in(visit)
     await page.set_viewport_size({"width": 1280, "height": 720})
     await run(page)
+    await expect(page.locator(ANSWER)).to_contain_text('"nodes"')
     await expect(page.locator(ANSWER)).to_contain_text("sap:concrete:00144")
+    await expect(page.locator(ANSWER)).not_to_contain_text('"errors"')
     await page.mouse.move(0, 0)
     folder = Path(os.environ.get("PICTURES", tmp_path))
     picture = await page.screenshot(path=folder / "graphiql.png")
     shown = (PROJECT / "docs" / "images" / "graphiql.png").read_bytes()
     assert picture[:24] == shown[:24]  # the same form and size
-
-
-async def test_requests_carry_the_token_and_the_name_of_the_page(visit: Visit) -> None:
-    page = await sign_in(visit)
-    await run(page)
-    await expect(page.locator(ANSWER)).to_contain_text('"nodes"')
     token = await token_of(page)
     assert len(visit.queries) >= 2  # the introspection, the example
     for query in visit.queries:
@@ -136,44 +129,32 @@ async def test_requests_carry_the_token_and_the_name_of_the_page(visit: Visit) -
         assert headers["content-type"] == "application/json"
         assert headers["x-penstock-request"] == "graphiql"
         assert headers["authorization"] == f"Bearer {token}"
-
-
-async def test_the_documentation_the_explorer_and_the_history_open(visit: Visit) -> None:
-    page = await sign_in(visit)
-    await page.get_by_role("button", name="Show Documentation Explorer").click()
-    await page.get_by_role("link", name="Query", exact=True).click()
-    await expect(page.locator(".graphiql-doc-explorer")).to_contain_text("viewer")
-    await page.get_by_role("button", name="Show GraphiQL Explorer").click()
-    await expect(page.locator(".graphiql-explorer-root")).to_contain_text("viewer")
-    await page.get_by_role("button", name="Show History").click()
-    await expect(page.locator(".graphiql-history")).to_be_visible()
     assert_quiet(visit)
 
 
-async def test_completion_offers_a_field(visit: Visit) -> None:
+async def test_the_page_completes_marks_makes_pretty_and_opens_its_documentation(
+    visit: Visit,
+) -> None:
     page = await sign_in(visit)
     await page.get_by_role("button", name="Show Documentation Explorer").click()
     await page.get_by_role("link", name="Query", exact=True).wait_for()  # the schema is there
     await write(page, "{ vie")
     await page.keyboard.press("Control+Space")
     await expect(page.locator(".suggest-widget.visible")).to_contain_text("viewer")
-    assert_quiet(visit)
-
-
-async def test_a_wrong_field_is_marked(visit: Visit) -> None:
-    page = await sign_in(visit)
+    await page.keyboard.press("Escape")
     await write(page, "query Wrong { nothingLikeThat }")
     await expect(page.locator(f"{EDITOR} .squiggly-error")).to_be_visible()
-    assert_quiet(visit)
-
-
-async def test_a_query_is_made_pretty(visit: Visit) -> None:
-    page = await sign_in(visit)
     await write(page, "query   Untidy{viewer{userId}}")
     await page.get_by_role("button", name="Prettify query").click()
     await expect(page.locator(f"{EDITOR} .view-line").first).to_have_text(
         "query\u00a0Untidy\u00a0{"
     )
+    await page.get_by_role("link", name="Query", exact=True).click()
+    await expect(page.locator(".graphiql-doc-explorer")).to_contain_text("viewer")
+    await page.get_by_role("button", name="Show GraphiQL Explorer").click()
+    await expect(page.locator(".graphiql-explorer-root")).to_contain_text("viewer")
+    await page.get_by_role("button", name="Show History").click()
+    await expect(page.locator(".graphiql-history")).to_be_visible()
     assert_quiet(visit)
 
 
@@ -192,9 +173,10 @@ async def test_every_example_opens_in_a_tab_with_its_variables(visit: Visit) -> 
     assert_quiet(visit)
 
 
-async def test_a_reload_finds_the_same_tabs_and_the_token(visit: Visit) -> None:
+async def test_a_reload_finds_the_tabs_and_the_session_and_renews_it_while_it_can(
+    visit: Visit,
+) -> None:
     page = await sign_in(visit)
-    token = await token_of(page)
     tabs = page.locator(".graphiql-tab-button")
     count = await tabs.count()
     await tabs.nth(count - 1).click()
@@ -202,12 +184,25 @@ async def test_a_reload_finds_the_same_tabs_and_the_token(visit: Visit) -> None:
         "n => JSON.parse(localStorage.getItem('graphiql:tabState'))?.activeTabIndex === n",
         arg=count - 1,
     )
+    await set_session(page, {**await session_of(page), "token": "expired.token", "renewAt": 0})
     await open_page(visit)
     await expect(tabs).to_have_count(count)
     await expect(page.get_by_label("Token")).to_have_count(0)
-    assert await token_of(page) == token
-    assert token not in await page.evaluate("() => JSON.stringify(localStorage)")
+    renewed = await session_of(page)
+    assert (renewed["token"] != "expired.token", renewed["renewAt"] > 0) == (True, True)
+    await tabs.first.click()
+    await run(page)
+    await expect(page.locator(ANSWER)).to_contain_text('"nodes"')
     assert_quiet(visit)
+    await open_page(visit, "?code=used")  # which leaves an open session alone
+    await expect(tabs).to_have_count(count)
+    await expect(page.get_by_label("Token")).to_have_count(0)
+    assert await token_of(page) == renewed["token"]
+    assert renewed["token"] not in await page.evaluate("() => JSON.stringify(localStorage)")
+    await set_session(page, {"token": "expired.token", "renewal": "none", "renewAt": 0})
+    await open_page(visit)
+    await expect(page.locator(".sign-in")).to_contain_text("To sign in")
+    assert await page.evaluate("() => sessionStorage.getItem('penstock:session')") is None
 
 
 async def test_the_code_leaves_the_address_and_works_once(visit: Visit) -> None:
@@ -222,14 +217,6 @@ async def test_the_code_leaves_the_address_and_works_once(visit: Visit) -> None:
     assert page.url == f"{visit.base_url}/graphiql"
 
 
-async def test_a_code_that_was_used_leaves_an_open_session_alone(visit: Visit) -> None:
-    page = await sign_in(visit)
-    token = await token_of(page)
-    await open_page(visit, "?code=used")
-    await expect(page.get_by_label("Token")).to_have_count(0)
-    assert await token_of(page) == token
-
-
 async def test_without_a_code_the_page_asks_for_a_token(visit: Visit) -> None:
     page = await open_page(visit)
     await expect(page.locator(".sign-in")).to_contain_text("penstock graphiql-url")
@@ -242,28 +229,6 @@ async def test_without_a_code_the_page_asks_for_a_token(visit: Visit) -> None:
     await run(page)
     await expect(page.locator(ANSWER)).to_contain_text('"ana"')
     assert visit.hosts <= set(LOCAL)
-
-
-async def test_a_token_that_is_due_is_renewed_before_the_next_request(visit: Visit) -> None:
-    page = await sign_in(visit)
-    session = await session_of(page)
-    overdue = json.dumps({**session, "token": "expired.token", "renewAt": 0})
-    await page.evaluate("text => sessionStorage.setItem('penstock:session', text)", overdue)
-    await open_page(visit)
-    renewed = await session_of(page)
-    assert (renewed["token"] != "expired.token", renewed["renewAt"] > 0) == (True, True)
-    await run(page)
-    await expect(page.locator(ANSWER)).to_contain_text('"nodes"')
-    assert_quiet(visit)
-
-
-async def test_a_session_that_cannot_be_renewed_ends(visit: Visit) -> None:
-    page = await sign_in(visit)
-    ended = json.dumps({"token": "expired.token", "renewal": "none", "renewAt": 0})
-    await page.evaluate("text => sessionStorage.setItem('penstock:session', text)", ended)
-    await open_page(visit)
-    await expect(page.locator(".sign-in")).to_contain_text("To sign in")
-    assert await page.evaluate("() => sessionStorage.getItem('penstock:session')") is None
 
 
 async def test_a_typed_authorization_wins(visit: Visit) -> None:
@@ -295,9 +260,19 @@ async def test_a_subscription_runs_over_the_socket_with_the_token_of_the_page(
     assert_quiet(visit)
 
 
-async def test_on_a_narrow_screen_the_answer_is_below_the_editors(visit: Visit) -> None:
+async def test_on_a_narrow_screen_the_caller_the_tabs_the_editors_and_the_answer_are_in_turn(
+    visit: Visit,
+) -> None:
     await visit.page.set_viewport_size({"width": 390, "height": 844})
     page = await sign_in(visit)
+    choice = await page.get_by_label("Act as").bounding_box()
+    tabs = await page.locator(".graphiql-tab-button").first.bounding_box()
+    add = await page.get_by_role("button", name="New tab").bounding_box()
+    assert choice is not None
+    assert tabs is not None
+    assert add is not None
+    assert choice["y"] + choice["height"] <= tabs["y"]
+    assert tabs["y"] <= add["y"] < tabs["y"] + tabs["height"]
     await run(page)
     await expect(page.locator(ANSWER)).to_contain_text("sap:concrete:00144")
     editor = await page.locator(EDITOR).bounding_box()
@@ -371,18 +346,4 @@ async def test_the_page_acts_as_another_caller(visit: Visit) -> None:
     async with page.expect_navigation():
         await choice.select_option("dev@localhost")
     await expect(choice).to_have_value("dev@localhost")
-    assert_quiet(visit)
-
-
-async def test_on_a_narrow_screen_the_caller_can_be_chosen_above_the_tabs(visit: Visit) -> None:
-    await visit.page.set_viewport_size({"width": 390, "height": 844})
-    page = await sign_in(visit)
-    choice = await page.get_by_label("Act as").bounding_box()
-    tabs = await page.locator(".graphiql-tab-button").first.bounding_box()
-    add = await page.get_by_role("button", name="New tab").bounding_box()
-    assert choice is not None
-    assert tabs is not None
-    assert add is not None
-    assert choice["y"] + choice["height"] <= tabs["y"]
-    assert tabs["y"] <= add["y"] < tabs["y"] + tabs["height"]
     assert_quiet(visit)

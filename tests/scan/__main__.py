@@ -94,7 +94,7 @@ def clairvoyance(at: Target, directory: Path) -> str | None:
         "--output", str(learnt),
         "--profile", "fast",
     ]  # fmt: skip
-    done = subprocess.run(command, check=False, timeout=600)
+    done = subprocess.run(command, check=False, timeout=HUNG_SECONDS)
     if done.returncode:
         return f"clairvoyance ended with {done.returncode}"
     types = json.loads(learnt.read_text())["data"]["__schema"]["types"]

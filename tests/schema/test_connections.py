@@ -1,6 +1,7 @@
 """Every list of the schema, read one node at a time in both directions, with all its arguments."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -516,9 +517,12 @@ async def use(ask: Ask) -> None:
 
 
 async def announce_workers(store: Store) -> None:
+    """Announce them tomorrow: a list forgets a worker after a minute, and the store serves long."""
+    tomorrow = Clock(lambda: datetime.now(UTC) + timedelta(days=1))
+    registry = replace(store.workers, clock=tomorrow)
     for name in ("c", "a:1", "b"):
-        described = store.workers.describe_process(name, WorkerKind.SERVER, 2, "1.2")
-        await store.workers.announce(described, 0)
+        described = registry.describe_process(name, WorkerKind.SERVER, 2, "1.2")
+        await registry.announce(described, 0)
 
 
 async def keep_rows(ask: Ask) -> None:

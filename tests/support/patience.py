@@ -5,8 +5,8 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-HUNG_SECONDS: Final = 300.0
-"""The time after which a test counts as hung; a busy machine takes ten times longer than usual."""
+HUNG_SECONDS: Final = 600.0
+"""The time after which a test counts as hung; a busy machine takes twenty times longer."""
 
 PAUSE_SECONDS: Final = 0.01
 

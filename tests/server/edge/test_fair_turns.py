@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from penstock.server.edge.rate_limit import FairTurns
+from tests.support.patience import HUNG_SECONDS
 
 MANY = 360
 MOST = 8
@@ -125,7 +126,7 @@ async def test_an_operation_whose_turn_and_end_come_together_gives_the_turn_back
     asyncio.get_running_loop().call_soon(second.cancel)
     with pytest.raises(asyncio.CancelledError):
         await second
-    await asyncio.wait_for(turns.enter("ann"), 300)
+    await asyncio.wait_for(turns.enter("ann"), HUNG_SECONDS)
     turns.leave("ann")
     await asyncio.sleep(0)
     assert len(turns) == 0
