@@ -66,7 +66,7 @@ for path, purpose in {
     "sample_rows:sample_rows": "Print an input file for the sample pipelines.",
     "seed:seed": "Fill the store with a sample catalogue of groups and pipelines.",
     "export:export": "Write everything of a store to an archive.",
-    "import_:import_": "Fill a store from an archive.",
+    "import_:import_": "Fill a store from an archive, or a server from an export of AWS SIF.",
     "history:history": "Print who changed rights, states and keys, as JSON lines.",
     "backup:backup": "Copy the embedded store while its server runs.",
     "backup:restore": "Write a backup of the embedded store to its folder.",

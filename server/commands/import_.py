@@ -1,16 +1,21 @@
-"""`penstock import`: fills a store from an archive."""
+"""`penstock import`: fills a store from an archive, or a server from an export of AWS SIF."""
 
 import asyncio
 from pathlib import Path
 from typing import Annotated
 
-from cyclopts import Parameter
+from cyclopts import App, Parameter
 
 from penstock.datastore.moving.archive import Archive
 from penstock.datastore.moving.import_ import Import, ImportResult
 from penstock.resolvers.findings import Severity
 from penstock.server.commands.checks.recount import RecountReport, recount
+from penstock.server.commands.client.server_options import LOCAL_SERVER, ServerOptions
 from penstock.server.commands.options import StoreOptions
+from penstock.server.commands.sif.export_files import SifExport
+from penstock.server.commands.sif.import_run import SifImport
+from penstock.server.commands.sif.report import SifReport
+from penstock.server.commands.sif.target import ImportTarget
 from penstock.server.core.command_output import (
     CommandFailed,
     CommandOutput,
@@ -26,7 +31,11 @@ _INTO_EXISTING = (
 )
 
 
-def import_(
+import_ = App(name="import", help="Fill a store from an archive, or a server from another system.")
+
+
+@import_.default
+def import_archive(
     source: Annotated[Path, Parameter(help=_SOURCE)],
     /,
     *,
@@ -63,3 +72,29 @@ async def _import(
         with show_progress("Recounting", None) as progress:
             report = await recount(store.table, store.segments, progress, repair=into_existing)
         return done, report
+
+
+_SIF_SOURCE = "Folder of an export of AWS SIF, with the folders tables, files and activities."
+_DRY_RUN = "Make nothing, and say what would be made and what cannot be."
+
+
+@import_.command
+def sif(
+    source: Annotated[Path, Parameter(help=_SIF_SOURCE)],
+    /,
+    *,
+    dry_run: Annotated[bool, Parameter(help=_DRY_RUN)] = False,
+    server: ServerOptions = LOCAL_SERVER,
+) -> CommandOutput:
+    """Make of an export of AWS SIF what a running server does not have yet, and report the rest.
+
+    Repeat the command after an interruption, or with a later export: what is there stays.
+    """
+    export = SifExport(source)
+    report = asyncio.run(_import_sif(server, export, is_dry=dry_run))
+    return CommandOutput(report.text(is_dry=dry_run), report.data())
+
+
+async def _import_sif(server: ServerOptions, export: SifExport, *, is_dry: bool) -> SifReport:
+    async with server.client() as client:
+        return await SifImport(ImportTarget(client), export, is_dry).run()

@@ -80,16 +80,40 @@ async def run_file(
     }
     with open_input(file_run.file) as file:
         size = file.stat().st_size
-        execution = (await client.execute(CREATE, input=arguments))["execution"]
-        report_progress("Uploading", 0, size)
-        await client.upload(execution["upload"], file)
-    id: str = execution["id"]
-    await client.execute(START, input={"id": id})
+        id = await _begin(client, arguments, file, size, report_progress)
     try:
         await follow_execution(client, id, size, report_progress)
     except (asyncio.CancelledError, KeyboardInterrupt):
         raise ExecutionLeft(id) from None
     return await _download_results(client, file_run, id)
+
+
+async def run_input(
+    client: GraphQLClient, pipeline: str, file: Path, name: str, tags: list[dict[str, str]]
+) -> Any:
+    """Run a pipeline, given by its global id, on a file; return the finished execution."""
+    arguments = {"pipelineId": pipeline, "inputName": name, "tags": tags}
+    id = await _begin(client, arguments, file, 0, _ignore_progress)
+    await follow_execution(client, id, None, _ignore_progress)
+    execution = await client.execute(RESULT, id=id)
+    if execution["state"] not in FINAL_STATES:
+        raise CommandFailed("The server closed the progress stream; the execution continues.")
+    return execution
+
+
+def _ignore_progress(_state: str, _done: int, _total: int | None) -> None:
+    """Show nothing."""
+
+
+async def _begin(
+    client: GraphQLClient, arguments: Any, file: Path, size: int, report_progress: ReportProgress
+) -> str:
+    """Create an execution, upload its input and start it; return its id."""
+    execution = (await client.execute(CREATE, input=arguments))["execution"]
+    report_progress("Uploading", 0, size)
+    await client.upload(execution["upload"], file)
+    await client.execute(START, input={"id": execution["id"]})
+    return str(execution["id"])
 
 
 async def follow_execution(
