@@ -235,10 +235,11 @@ class ExecutionRunner:
         """End in success with a part; raises InputRefused for rows that it may not replace."""
         one, before = self.execution, self.result_bytes
         replaced = ReplacedRows(self.table, self.files, self.part_files)
+        checked: int | None = None
         async for _ in Attempts():
             try:
                 checked = await replaced.require_reach(
-                    one.pipeline_id, part, identity.reach, one.created_by
+                    one.pipeline_id, part, identity.reach, one.created_by, checked or 0
                 )
                 self.result_bytes = (before or 0) + part.size
                 facts = _EndFacts(digest, part=part, checked_commits=checked)

@@ -29,20 +29,22 @@ async def read_head(table: Table, pipeline: str) -> RowsHead:
     return RowsHead() if row is None else load(RowsHead, row)
 
 
-async def read_parts(table: Table, pipeline: str) -> Sequence[RowsPart]:
+async def read_parts(table: Table, pipeline: str, after: int = 0) -> Sequence[RowsPart]:
     """List the parts of a pipeline's rows by commit: `pk = KR:<id>, sk begins with KR:`.
 
-    They are those of one moment: commits that come while they are read are left out.
+    They are those of one moment: commits that come while they are read are left out. With `after`
+    they are those behind so many commits.
     """
     listed = Query(
         partition=ROWS_PART.pk.fill({"id": pipeline}),
         range=Range(ROWS_PART.sk.prefix({})),
+        after=ROWS_PART.key(id=pipeline, commit=after) if after else None,
         consistent=True,
     )
     found: list[RowsPart] = []
     async for item in query_items(table, listed):
         part = load(RowsPart, item)
-        if part.commit != len(found) + 1:
+        if part.commit != after + len(found) + 1:
             break
         found.append(part)
     return found

@@ -27,18 +27,18 @@ class ReplacedRows:
     part_files: PartFiles
 
     async def require_reach(
-        self, pipeline: str, part: RowsPart, reach: RowReach, user: str
+        self, pipeline: str, part: RowsPart, reach: RowReach, user: str, checked: int = 0
     ) -> int | None:
         """Return the number of commits that were checked; None if nothing need be checked.
 
-        Raises InputRefused if a row that would be replaced belongs to a group out of reach, and
-        RowsMoved if a commit comes meanwhile.
+        The first `checked` commits are not checked again. Raises InputRefused if a row that would
+        be replaced belongs to a group out of reach, and RowsMoved if a commit comes meanwhile.
         """
         if reach.is_whole:
             return None
         head = await read_head(self.table, pipeline)
-        standing = await read_parts(self.table, pipeline)
-        if len(standing) != head.commits:
+        standing = await read_parts(self.table, pipeline, checked)
+        if checked + len(standing) != head.commits:
             raise RowsMoved
         if standing:
             groups = await self._replaced_groups(standing, part, user)

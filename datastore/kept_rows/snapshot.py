@@ -28,8 +28,7 @@ class Snapshot(NamedTuple):
 
     @property
     def types(self) -> Mapping[str, ValueType]:
-        """The type of each output, as the latest part that has it says."""
-        return {key: type for one in self.parts for key, type in one.types.items()}
+        return types_of(self.parts)
 
     @property
     def has_time(self) -> bool:
@@ -70,6 +69,11 @@ class Snapshot(NamedTuple):
 
     def has_number(self, output: str) -> bool:
         return any(one.types.get(output) in NUMBERS for one in self.parts)
+
+
+def types_of(parts: Sequence[RowsPart]) -> dict[str, ValueType]:
+    """The type of each output, as the latest part that has it says."""
+    return {key: type for one in parts for key, type in one.types.items()}
 
 
 class RowSelection(NamedTuple):

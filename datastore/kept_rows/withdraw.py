@@ -14,6 +14,7 @@ from penstock.datastore.errors import (
     LimitExceeded,
     NotFound,
     NotPermitted,
+    PenstockError,
     Unavailable,
 )
 from penstock.datastore.kept_rows.columns import EXECUTION, GROUP, KEY
@@ -23,7 +24,7 @@ from penstock.datastore.kept_rows.open_rows import open_rows
 from penstock.datastore.kept_rows.part_files import PartFiles
 from penstock.datastore.kept_rows.part_list import RowsMoved, add_part, read_head, read_parts
 from penstock.datastore.kept_rows.records import RowsPart
-from penstock.datastore.kept_rows.snapshot import COMMIT, WITHDRAWN
+from penstock.datastore.kept_rows.snapshot import COMMIT, WITHDRAWN, Snapshot, types_of
 from penstock.datastore.kept_rows.write_part import PartWriter, key_digest
 from penstock.datastore.records import Pipeline, State
 from penstock.datastore.roles import GroupPath, Role, covers
@@ -34,6 +35,7 @@ from penstock.datastore.text import multiline_problem
 
 MAX_KEYS: Final = 100
 MAX_REASON: Final = 1000
+MANY_AT_ONCE: Final = "The rows are being written by many at once."
 DIGEST_UNITS: Final = 10
 """Units of making the hashes of keys."""
 
@@ -108,32 +110,58 @@ class WithdrawRows:
                 continue
             except StaleRead:
                 raise NotFound("There is no pipeline with this id.", ("pipelineId",)) from None
-        raise Unavailable("The rows are being written by many at once.")
+        raise Unavailable(MANY_AT_ONCE)
 
     async def _attempt(
         self, pipeline: Pipeline, chosen: Condition, reason: str, check: CheckRows
     ) -> int:
-        access = self.access
-        head = await read_head(access.table, pipeline.id)
-        parts = await read_parts(access.table, pipeline.id)
-        if len(parts) != head.commits:
-            raise RowsMoved
+        parts = await read_parts(self.access.table, pipeline.id)
         part = None
         if parts:
             part = await self._write(pipeline, parts, chosen, check)
         if part is None:
             check({})
             raise RowsMoved
-        part, writes = add_part(
-            pipeline.id, head, replace(part, by=access.caller.user_id, reason=reason)
-        )
-        standing = Check(PIPELINE.latest.key(id=pipeline.id), Exists())
+        part = replace(part, by=self.access.caller.user_id, reason=reason)
+        return await self._add(pipeline.id, part, parts)
+
+    async def _add(self, pipeline: str, part: RowsPart, seen: Sequence[RowsPart]) -> int:
+        """Add a part whose rows stand after the commits that were seen; return their number.
+
+        A commit that comes first is no matter if it has none of these rows. Otherwise the part is
+        of no use: raises RowsMoved.
+        """
+        access = self.access
+        exists = Write(Check(PIPELINE.latest.key(id=pipeline), Exists()))
+        async for _ in Attempts():
+            head = await read_head(access.table, pipeline)
+            if head.commits > len(seen):
+                seen = [*seen, *await self._read_others(pipeline, part, len(seen))]
+                part = replace(part, types=types_of(seen), key=seen[-1].key)
+            if len(seen) == head.commits or not head.commits:
+                try:
+                    await commit(access.table, [*add_part(pipeline, head, part)[1], exists])
+                except RowsMoved:
+                    continue
+                except StaleRead:
+                    await access.files.delete(part.file)
+                    raise
+                return part.count
+        await access.files.delete(part.file)
+        raise Unavailable(MANY_AT_ONCE)
+
+    async def _read_others(self, pipeline: str, part: RowsPart, seen: int) -> Sequence[RowsPart]:
+        """Return the parts behind the commits that were seen; RowsMoved if they have its rows."""
+        others = await read_parts(self.access.table, pipeline, seen)
         try:
-            await commit(access.table, [*writes, Write(standing)])
-        except (RowsMoved, StaleRead):
-            await access.files.delete(part.file)
+            async with open_rows(self.access, self.part_files, [part, *others]) as opened:
+                snapshot = opened.snapshot
+                if await opened.run(lambda connection: _has_rows_of_first(connection, snapshot)):
+                    raise RowsMoved
+        except (RowsMoved, PenstockError):
+            await self.access.files.delete(part.file)
             raise
-        return part.count
+        return others
 
     async def _write(
         self, pipeline: Pipeline, parts: Sequence[RowsPart], chosen: Condition, check: CheckRows
@@ -174,6 +202,14 @@ class WithdrawRows:
         work.spend_more(DIGEST_UNITS)
         payer = QueryPayer(self.access.caller.user_id, work, DIGEST_UNITS)
         return await self.part_files.engine.read(select, payer)
+
+
+def _has_rows_of_first(connection: Connection, snapshot: Snapshot) -> bool:
+    """Whether a part behind the first has one of its rows."""
+    versions, first = snapshot.all_versions(), snapshot.parts[0].commit
+    keys = f"SELECT {KEY} FROM {versions} WHERE {COMMIT} = {first}"
+    sql = f"SELECT 1 FROM {versions} WHERE {COMMIT} > {first} AND {KEY} IN ({keys}) LIMIT 1"
+    return connection.execute(sql).fetchone() is not None
 
 
 def _keys_condition(digests: Sequence[str]) -> Condition:
