@@ -199,6 +199,11 @@ async def delete(
     return _renew_resource(loaders, await deleting.delete(id, expected_version, force=force))
 
 
+async def restore(loaders: KindLoaders[R], id: str, version: int, expected_version: int) -> R:
+    writing = loaders.repository.writing
+    return _renew_resource(loaders, await writing.restore(id, version, expected_version))
+
+
 async def grant(loaders: KindLoaders[R], id: str, group: GroupPath) -> tuple[R, bool]:
     granted, changed = await loaders.repository.writing.grant(id, group)
     return _renew_resource(loaders, granted), changed

@@ -47,6 +47,7 @@ from penstock.schema.pipelines.mutations import PipelineMutation
 from penstock.schema.pipelines.pipelines import Pipeline, PipelineQuery, PipelineVersion
 from penstock.schema.pipelines.withdraw_rows import KeptRowMutation
 from penstock.schema.resources.queries import TagQuery
+from penstock.schema.resources.restore import RestoreMutation
 from penstock.schema.subscriptions import Subscription
 from penstock.schema.system.system import SystemQuery
 
@@ -87,6 +88,7 @@ class Mutation(
     CalculationMutation,
     ReferenceDatasetMutation,
     MetricMutation,
+    RestoreMutation,
     ExecutionMutation,
     ExecutionWorkerMutation,
     PlaylistMutation,

@@ -49,8 +49,10 @@ _USER_BYTES: Final = 16
 """The bytes of the digest of a user's id, which could be too long for a sort key."""
 
 
-def count_kept(before: R | None, after: R) -> R:
+def count_kept(before: R | None, after: R, *, restores: bool = False) -> R:
     """The new state of a resource, with the amounts by which it counts.
+
+    A write that `restores` an earlier version brings no file that is not counted.
 
     A resource that an earlier release made counts from its next write on: by all its versions, and
     by the file that it has.
@@ -61,7 +63,7 @@ def count_kept(before: R | None, after: R) -> R:
     changes: dict[str, Any] = {"counted_versions": versions}
     if isinstance(after, ReferenceDataset):
         had = before.content.file if counted and isinstance(before, ReferenceDataset) else None
-        adds_file = after.content.file != had
+        adds_file = after.content.file != had and not (counted and restores)
         changes |= {
             "counted_files": after.counted_files + adds_file,
             "counted_bytes": after.counted_bytes + adds_file * after.content.size_bytes,

@@ -112,17 +112,19 @@ def use_writes(
 
 
 async def find_gone(
-    table: Table, before: Resource | None, after: Resource
+    table: Table, before: Resource | None, after: Resource, *, restores: bool
 ) -> frozenset[ResourceKey]:
-    """Find the deleted resources among those that one of an earlier release goes on using.
+    """Find the deleted resources among those that another one begins to use.
 
-    What is saved names only what is there, so nothing else can be gone.
+    What a user saves names only what is there. What one of an earlier release goes on using can be
+    gone, and so can what a version uses that a write `restores`.
     """
-    if before is None or before.linked:
+    if before is None or (before.linked and not restores):
         return frozenset()
-    kept = {*uses_of(before)} & {*uses_of(after)}
-    rows = await read_rows(table, [used.latest for used in kept], consistent=True)
-    return frozenset(used for used in kept if "deletedAt" in rows.get(used.latest, {"deletedAt"}))
+    added = {*uses_of(after)} - {*listed_uses(before)}
+    unsure = added if restores else added & {*uses_of(before)}
+    rows = await read_rows(table, [used.latest for used in unsure], consistent=True)
+    return frozenset(one for one in unsure if "deletedAt" in rows.get(one.latest, {"deletedAt"}))
 
 
 def unused_write(resource: ResourceKey) -> Write:

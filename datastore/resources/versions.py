@@ -4,13 +4,13 @@ from asyncio import gather
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 import msgspec
 
 from penstock.datastore.access.access import Access, not_found_error
 from penstock.datastore.errors import NotFound
-from penstock.datastore.records import Resource
+from penstock.datastore.records import Metric, Resource
 from penstock.datastore.resources.reading import ACCESS_FIELDS, ResourceReader
 from penstock.datastore.table.items import (
     Projection,
@@ -29,6 +29,9 @@ R = TypeVar("R", bound=Resource)
 
 _VERSION_FIELDS: Projection = frozenset(("id", "version"))
 """The fields that identify a version."""
+
+_COMMON_CONTENT: Final = ("name", "description", "tags", "references")
+_COUNTED: Final = frozenset(("counted_files", "counted_bytes"))
 
 MAX_VERSION = 9_999_999_999
 SHORT_PAGE = 5
@@ -178,6 +181,19 @@ class Versions(Generic[R]):
 
     def _absent(self) -> NotFound:
         return not_found_error(self.kind.noun)
+
+
+def restored_content(kind: KindDefinition[R], version: R) -> dict[str, Any]:
+    """The content of a version, by its fields, to be saved again.
+
+    The inputs of a metric are looked up by their ids alone, so that they are checked again.
+    """
+    common = {field.name for field in msgspec.structs.fields(Resource)}
+    own = {field.name for field in msgspec.structs.fields(kind.record)} - common - _COUNTED
+    content = {name: getattr(version, name) for name in (*_COMMON_CONTENT, *sorted(own))}
+    if isinstance(version, Metric):
+        content["inputs"] = tuple(msgspec.structs.replace(one, source="") for one in version.inputs)
+    return content
 
 
 def _position(record: Resource) -> str:

@@ -40,6 +40,7 @@ from penstock.datastore.resources.names import describe_conflict
 from penstock.datastore.resources.reading import ResourceReader, Standing
 from penstock.datastore.resources.steps import MAX_OPERATIONS, RemainingSteps
 from penstock.datastore.resources.use_rows import find_gone, use_writes
+from penstock.datastore.resources.versions import Versions, restored_content
 from penstock.datastore.roles import GroupPath, Role
 from penstock.datastore.table.commit import Attempts, StaleRead, Write, already_done, commit
 from penstock.datastore.table.counters import choose_shard
@@ -61,11 +62,13 @@ RESERVED_BYTES = 1024
 class _Extras(NamedTuple):
     """The parts of a write beside the resource's own rows and those that derive from it.
 
-    The receipt of an idempotency key, and the guards that must hold.
+    The receipt of an idempotency key, the guards that must hold, and whether the write brings back
+    an earlier version.
     """
 
     receipt: Sequence[Write] = ()
     guards: Sequence[Write] = ()
+    restores: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +159,30 @@ class ResourceWriter(Generic[R]):
         async with self._settle_attachment():
             return (await self._rewrite(id, apply_changes, checked=check_changed))[1]
 
+    async def restore(self, id: str, number: int, expected_version: int) -> R:
+        """Make the content of an earlier version the newest version, as `update` does.
+
+        Its names mean what they meant in that version. State and grants stay.
+        """
+        known = await ResourceReader(self.kind, self.access).one(id)
+        (version,) = await Versions(self.kind, self.access).by_number([(known, number)])
+        if isinstance(version, NotFound):
+            raise version
+        content = restored_content(self.kind, version)
+
+        def apply_version(current: R) -> R:
+            self.access.require_owner(Role.CONTRIBUTOR, current)
+            if current.version != expected_version:
+                raise VersionConflict(current.version)
+            _require_state_allows(current, content)
+            return self._with_stamp(current, {**content, "version": current.version + 1})
+
+        async def check_restored(changed: R) -> tuple[R, Sequence[Write]]:
+            return await check_content(self.kind, self.access, changed, ())
+
+        done = await self._rewrite(id, apply_version, checked=check_restored, restores=True)
+        return done[1]
+
     async def grant(self, id: str, group: GroupPath) -> tuple[R, bool]:
         """Grant a group access; it and every group below see the resource at once.
 
@@ -240,11 +267,14 @@ class ResourceWriter(Generic[R]):
         change: Callable[[R], R],
         place: str | None = None,
         checked: CheckChange[R] | None = None,
+        *,
+        restores: bool = False,
     ) -> tuple[R, R]:
         """Read, change and write, until no other write comes between; return both states.
 
         `place` is the field of the input that failures refer to, where it is not the content.
-        `checked` checks and completes the content, and may add writes to the transaction.
+        `checked` checks and completes the content, and may add writes to the transaction. A change
+        that `restores` brings back an earlier version.
         """
 
         async def rewrite_once() -> tuple[R, R]:
@@ -259,7 +289,7 @@ class ResourceWriter(Generic[R]):
                 _require_room(changed)
             changed, taken = await self._place_attachment(changed)
             guards = [*state_writes(self.kind, current, changed), *taken, *called]
-            extras = _Extras(guards=guards)
+            extras = _Extras(guards=guards, restores=restores)
             return current, await self._commit(standing, changed, extras, place)
 
         return await self._retry_on_conflict(rewrite_once)
@@ -352,7 +382,8 @@ class ResourceWriter(Generic[R]):
         before = standing.resource if standing else None
         # What uses nothing is not marked: an earlier release may give it references yet.
         linked = bool(after.references)
-        after = msgspec.structs.replace(count_kept(before, after), named=True, linked=linked)
+        counted = count_kept(before, after, restores=extras.restores)
+        after = msgspec.structs.replace(counted, named=True, linked=linked)
         admitted = await self._admit(before, after)
         old = derive_rows(letter, before) if before else None
         if old is not None and standing is not None and standing.lists_itself:
@@ -361,7 +392,7 @@ class ResourceWriter(Generic[R]):
         steps = RemainingSteps(self.kind, self.access)
         # The receipt stands before the name, so that a repeated call is not a NameTaken.
         kept = [*kept_writes(before, after), *admitted]
-        gone = await find_gone(self.access.table, before, after)
+        gone = await find_gone(self.access.table, before, after, restores=extras.restores)
         used = use_writes(before, after, gone)
         logged = change_writes(self.kind, before, after, self.access.clock.now())
         fixed = [*extras.receipt, *changes.first, *logged, *kept, *used, *extras.guards]

@@ -19,6 +19,10 @@ KEYS = """query($group: GroupPath!) {
 VALUES = """query($group: GroupPath!, $parent: String) {
   tagValues(kind: PIPELINE, key: "material", group: $group, parent: $parent) {
     nodes { value label count hasChildren } } }"""
+RESTORE = """mutation($input: RestoreVersionInput!) { restoreVersion(input: $input) {
+  ...on RestoreVersionPayload { resource { ...on Pipeline {
+    name version tags { key value } diff(from: 1, to: 3) { path } } } }
+  ...on UserError { code } } }"""
 DELETE = """mutation($input: DeletePipelineInput!) { deletePipeline(input: $input) {
   __typename ...on DeletePipelinePayload { pipeline { name version } } } }"""
 COUNTED_KEYS = """query($group: GroupPath, $tags: TagFilter, $below: Boolean, $after: String) {
@@ -199,6 +203,25 @@ async def test_list_pipelines_by_tags(ask: Ask) -> None:
         "none": tag_inputs("material=metal/steel"),
     }
     assert await ask.names("/usa/northwest", tags=other) == ["copper", "wood"]
+
+
+async def test_restore_an_earlier_version_of_a_pipeline(ask: Ask) -> None:
+    """restore an earlier version of a pipeline"""
+    await ask.create_groups()
+    id = await ask.make("/usa", "one", "scope=1")
+    await ask.change(id, 1, name="two", tags=tag_inputs("scope=2"))
+    reader = as_caller("rita", "/usa=reader")
+    refused = await ask.input(RESTORE, reader, id=id, version=1, expectedVersion=2)
+    assert refused == {"code": "FORBIDDEN"}
+    assert await ask.names("/usa") == ["two"]
+    restored = await ask.input(RESTORE, id=id, version=1, expectedVersion=2)
+    assert restored["resource"] == {
+        "name": "one",
+        "version": 3,
+        "tags": tag_inputs("scope=1"),
+        "diff": [],
+    }
+    assert await ask.names("/usa") == ["one"]
 
 
 async def test_delete_a_pipeline(ask: Ask) -> None:

@@ -403,6 +403,40 @@ CASES |= {
 }
 
 
+CASES |= {
+    ("RestoreVersionResult", member): Case(
+        "restoreVersion", {"version": 1, "expectedVersion": 2, **input}, *told
+    )
+    for member, input, *told in (
+        ("NotFound", {"id": "was", "version": 3}, "NOT_FOUND", ["version"]),
+        ("NotPermitted", {"id": "was"}, "FORBIDDEN", None, {}, READER),
+        (
+            "ValidationProblem",
+            {"id": "calling"},
+            "BAD_USER_INPUT",
+            ["transformer", "transforms", "0", "formula"],
+        ),
+        ("NameTaken", {"id": "was"}, "NAME_TAKEN", ["name"], {"group": "/usa", "holder": "is"}),
+        (
+            "VersionConflict",
+            {"id": "was", "expectedVersion": 1},
+            "CONFLICT",
+            ["expectedVersion"],
+            {"currentVersion": 2},
+        ),
+        ("LimitExceeded", {"id": "heavy"}, "LIMIT_EXCEEDED", ["name"], LIMIT),
+        (
+            "QuotaExceeded",
+            {"id": "kept", "expectedVersion": 1},
+            "QUOTA_EXCEEDED",
+            None,
+            {"quota": "VERSIONS", "maximum": 1, "used": 1, "group": FULL},
+        ),
+        ("IllegalState", {"id": "cold"}, "ILLEGAL_STATE", None, {"state": "FROZEN"}),
+    )
+}
+
+
 WITHDRAWN: dict[str, Any] = {"keys": [["a"]], "reason": "wrong"}
 CASES |= {
     ("WithdrawRowsResult", "NotFound"): Case(
@@ -467,7 +501,8 @@ async def resources(ask: Ask) -> dict[str, str]:
     made["other same"] = await ask.make("/eu", "same")
     await ask.create_groups(*BELOW, FULL)
     made["kept"] = await ask.make(FULL, "kept")
-    made["heavy"] = await ask.make(BELOW[0], "heavy")
+    made["heavy"] = await ask.make(BELOW[0], "light")
+    await ask.change(made["heavy"], 1, name="heavy")
     grant = "mutation($input: GrantPipelineInput!) { grantPipeline(input: $input) { __typename } }"
     for group in BELOW[1:]:
         await ask.input(grant, id=made["heavy"], group=group)
@@ -484,6 +519,10 @@ async def resources(ask: Ask) -> dict[str, str]:
     cancel = "mutation($input: CancelExecutionInput!) { cancelExecution(input: $input) { %s } }"
     await Ask(ask.store).input(cancel % "__typename", id=made["cancelled"])
     made["used"] = await use(ask)
+    made["was"] = await ask.make("/usa", "was")
+    await ask.change(made["was"], 1, name="other name")
+    made["is"] = await ask.make("/usa", "was")
+    made["calling"] = await call_what_is_gone(Ask(ask.store))
     await runs(Ask(ask.store))
     for start in range(0, 100, 25):
         rows = [API_KEY.item(id=f"{n}", user="cora") for n in range(start, start + 25)]
@@ -494,6 +533,19 @@ async def resources(ask: Ask) -> dict[str, str]:
     await ask.make("/gone", "going")
     made["deletion"] = (await ask(DELETE_GONE)).value["job"]["id"]
     return made
+
+
+async def call_what_is_gone(ask: Ask) -> str:
+    """Make a pipeline whose first version calls a calculation that is deleted; return its id."""
+    called = await Ask(ask.store, "calculation").make("/usa", "going")
+    formula = {**TRANSFORMER["transforms"][0], "formula": "#going(:x)"}
+    calling = {**TRANSFORMER, "transforms": [formula]}
+    id = await ask.make("/usa", "calling", transformer=calling)
+    await ask.change(id, 1, transformer=TRANSFORMER)
+    delete = "mutation($input: DeleteCalculationInput!) { deleteCalculation(input: $input) { %s } }"
+    gone = await ask.input(delete % "__typename", id=called)
+    assert gone["__typename"] == "DeleteCalculationPayload"
+    return id
 
 
 async def use(ask: Ask) -> str:

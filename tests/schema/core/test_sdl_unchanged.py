@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "1348144b2e4f20f082326194b7bca047b7e5b3f0ea5e9b2a8f9697d11d59068a"
+STRUCTURE = "2a6145bc606f5c1b6f11b6d72820a3bbf55218224134d4afa27b7a5ae7403395"
 SMALL = '''
 """The fields that read data."""
 type Query {

@@ -1,0 +1,83 @@
+"""The mutation that makes an earlier version of any resource the newest."""
+
+from typing import Annotated
+
+import strawberry
+
+from penstock.datastore import records
+from penstock.datastore.errors import NotFound as NotFoundError
+from penstock.datastore.table.layout import KINDS
+from penstock.resolvers import resources
+from penstock.schema.core.any_resource import AnyResource
+from penstock.schema.core.context import Info
+from penstock.schema.core.descriptions import InputOf
+from penstock.schema.core.failures import (
+    IllegalState,
+    LimitExceeded,
+    NameTaken,
+    NotFound,
+    NotPermitted,
+    QuotaExceeded,
+    ValidationProblem,
+    VersionConflict,
+)
+from penstock.schema.core.relay import parse_global_id
+
+
+@strawberry.input(description="The version to restore.")
+class RestoreVersionInput:
+    id: strawberry.ID = strawberry.field(
+        description="The global id of a pipeline, calculation, reference dataset or metric."
+    )
+    version: int = strawberry.field(description="The number of the version to restore.")
+    expected_version: int = strawberry.field(
+        description="The number of the current version. If another number is given, nothing "
+        "changes."
+    )
+
+
+@strawberry.type(description="A new version was created with the content of an earlier one.")
+class RestoreVersionPayload:
+    resource: records.Resource = strawberry.field(
+        graphql_type=AnyResource, description="The resource with its new version."
+    )
+
+
+RestoreVersionResult = Annotated[
+    RestoreVersionPayload
+    | NotFound
+    | NotPermitted
+    | ValidationProblem
+    | NameTaken
+    | VersionConflict
+    | LimitExceeded
+    | QuotaExceeded
+    | IllegalState,
+    strawberry.union(
+        "RestoreVersionResult",
+        description="The resource with its new version, or the reason why nothing changed.",
+    ),
+]
+
+
+@strawberry.type
+class RestoreMutation:
+    @strawberry.mutation(
+        graphql_type=RestoreVersionResult,
+        description=(
+            "Create a new version of a resource with the name, description, tags and content of an "
+            "earlier one. What it names is what that version named. State and grants stay. The "
+            "caller must be a contributor at the group that owns the resource."
+        ),
+    )
+    @staticmethod
+    async def restore_version(
+        info: Info, input: InputOf[RestoreVersionInput]
+    ) -> RestoreVersionPayload:
+        id = parse_global_id(input.id)
+        kind = next((one for one in KINDS if id is not None and one.title == id.type), None)
+        if id is None or kind is None:
+            raise NotFoundError("There is no resource with this id.", ("id",))
+        loaders = info.context.loaders.of(kind)
+        restored = await resources.restore(loaders, id.key, input.version, input.expected_version)
+        return RestoreVersionPayload(resource=restored)
