@@ -209,7 +209,7 @@ async def test_what_is_called_and_no_longer_fits_is_told(store: Store) -> None:
     changes = {"formula": "1", "parameters": ()}
     await session.calculations.writing.update(inner.id, 1, changes)
     assert await refusal_codes(session, outer) == ["WRONG_ARITY"]
-    await session.calculations.deleting.delete(inner.id)
+    await session.calculations.deleting.delete(inner.id, force=True)
     assert await refusal_codes(session, outer) == ["UNKNOWN_CALCULATION"]
 
 

@@ -37,7 +37,7 @@ async def rename(session: Session, one: Calculation, name: str = "a new name") -
 
 
 async def remove(session: Session, one: Calculation) -> None:
-    await session.calculations.deleting.delete(one.id)
+    await session.calculations.deleting.delete(one.id, force=True)
 
 
 async def add_parameter(session: Session, one: Calculation) -> None:
@@ -127,7 +127,7 @@ async def test_a_dataset_keeps_its_meaning_under_another_name(store: Store) -> N
     await lookup_dataset(session, USA, "fuels", gas="1000")
     over = await finished_execution(store, pipeline, b"fuel\ngas\n")
     assert await read_content(store.files, output_key(over)) == b"y\r\n22\r\n"
-    await session.datasets.deleting.delete(fuels.id)
+    await session.datasets.deleting.delete(fuels.id, force=True)
     with pytest.raises(Invalid, match="there is no dataset 'fuels'") as refused:
         await begin_execution(store, pipeline)
     assert [problem.code for problem in refused.value.problems] == ["UNKNOWN_DATASET"] * 2

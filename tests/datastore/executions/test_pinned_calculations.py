@@ -99,7 +99,7 @@ async def test_a_calculation_that_is_deleted_is_still_pinned(store: Store) -> No
     made = await begin_execution(
         store, await pipeline_in(store, name="Calling", transformer=CALLING)
     )
-    await store.open_session(SUPER).calculations.deleting.delete(quadruple.id)
+    await store.open_session(SUPER).calculations.deleting.delete(quadruple.id, force=True)
     await put_file(store.files, ingest_key(made), b"x\n2\n")
     await store.confirm_uploads()
     await store.execution_worker("w").run_all()
@@ -210,7 +210,7 @@ async def test_what_was_out_of_sight_stays_so_when_it_is_deleted(store: Store) -
     (row, *_) = await read_rows(store, pipeline)
     for deleted in (None, hidden, within):
         if deleted is not None:
-            await session.calculations.deleting.delete(deleted.id)
+            await session.calculations.deleting.delete(deleted.id, force=True)
         with pytest.raises(NotPermitted, match="reaches what you do not see"):
             await reader.executions.explaining.one(row)
         with pytest.raises(NotPermitted, match="reaches what you do not see"):

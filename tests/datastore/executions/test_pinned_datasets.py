@@ -103,7 +103,7 @@ async def test_the_same_data_is_not_looked_up_twice(store: Store) -> None:
     pipeline = await lookup_pipeline(store)
     first = await finished_execution(store, pipeline, INPUT)
     second = await begin_execution(store, pipeline)
-    await store.open_session(SUPER).datasets.deleting.delete(second.pins[1].id)
+    await store.open_session(SUPER).datasets.deleting.delete(second.pins[1].id, force=True)
     over = await run_to_end(store, second)
     assert (over.state, over.message) == ("success", copied_message(first.id))
     assert await read_content(store.files, output_key(over)) == OUTPUT
@@ -112,7 +112,7 @@ async def test_the_same_data_is_not_looked_up_twice(store: Store) -> None:
 @on_sqlite
 async def test_a_dataset_that_is_deleted_ends_what_was_begun_with_a_code(store: Store) -> None:
     made = await begin_execution(store, await lookup_pipeline(store))
-    await store.open_session(SUPER).datasets.deleting.delete(made.pins[1].id)
+    await store.open_session(SUPER).datasets.deleting.delete(made.pins[1].id, force=True)
     over = await run_to_end(store, made)
     assert (over.state, over.code) == ("failed", "DATASET_GONE")
     assert over.message == "The reference dataset 'fuels' was deleted."
@@ -162,7 +162,7 @@ async def test_nothing_begins_with_a_dataset_that_is_gone_by_now(store: Store) -
     pipeline = await lookup_pipeline(store)
     session = store.open_session(SUPER)
     fuels = await session.datasets.reading.by_name("fuels", USA)
-    await session.datasets.deleting.delete(fuels.id)
+    await session.datasets.deleting.delete(fuels.id, force=True)
     before = await contents(store.table)
     for begin in (
         begin_execution(store, pipeline),
@@ -268,7 +268,7 @@ async def test_a_worker_elsewhere_is_told_of_the_datasets(store: Store) -> None:
 @on_sqlite
 async def test_a_worker_elsewhere_is_told_that_a_dataset_is_gone(store: Store) -> None:
     made = await ready_execution(store, await lookup_pipeline(store), INPUT)
-    await store.open_session(SUPER).datasets.deleting.delete(made.pins[1].id)
+    await store.open_session(SUPER).datasets.deleting.delete(made.pins[1].id, force=True)
     with pytest.raises(IllegalState) as refused:
         await store.open_session(SUPER).executions.external.claim(made.id, "far")
     assert refused.value.state == "FAILED"

@@ -201,8 +201,8 @@ async def test_an_archive_never_lowers_what_its_rows_demand_of_a_release(tmp_pat
         guarded = replace(second, table=GuardedTable(second.table))
         await guarded.table.create()
         await import_of(guarded, tmp_path / "archive").run()
-        # The newest form of the furnished rows: names are found by their words.
-        newest = 11
+        # The newest form of the furnished rows: users are listed under what they use.
+        newest = 12
         assert await read_marker(second.table) == SchemaMarker(
             schema=2, minimum_reader=newest, minimum_writer=newest
         )
