@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from penstock.datastore.errors import IllegalState, NameTaken, NotFound
+from penstock.datastore.errors import IllegalState, InUse, NameTaken, NotFound
 from penstock.datastore.objects.port import NO_FILES
 from penstock.datastore.records import Resource
 from penstock.datastore.resources.reading import ListRequest
@@ -72,21 +72,25 @@ async def seed(store: Store, size: int, progress: Progress) -> SeedCounts:
 
 
 async def purge(store: Store, progress: Progress) -> int:
-    """Delete all seeded data, and the sample groups that are then empty.
+    """Delete the seeded data that nothing else uses, and the sample groups that are then empty.
 
     Returns the number of deleted pipelines.
     """
     session = store.open_session(SEEDER)
     deleted = 0
-    async for metric in _seeded_resources(session.metrics):
-        await session.metrics.deleting.delete(metric.id)
-    async for pipeline in _seeded_resources(session.pipelines):
-        await session.pipelines.deleting.delete(pipeline.id)
-        deleted += 1
-        progress()
-    for repository in (session.calculations, session.datasets):
+    for repository in (
+        session.metrics,
+        session.pipelines,
+        session.calculations,
+        session.datasets,
+    ):
+        # The newest first, because what uses another one is newer.
         async for resource in _seeded_resources(repository):
-            await repository.deleting.delete(resource.id)
+            with suppress(InUse):
+                await repository.deleting.delete(resource.id)
+                if repository is session.pipelines:
+                    deleted += 1
+                    progress()
     await purge_runs(session)
     # A pipeline is gone after its executions and the rows that it keeps.
     await store.finish_deletes()

@@ -17,7 +17,7 @@ from penstock.server.samples.manifest_runs import MANIFEST
 from penstock.server.samples.seeding import SEEDER, purge, seed
 from tests.datastore.manifest.sample_runs import run_faults
 from tests.support.consistency_check import contents, faults
-from tests.support.graphql_client import Ask, as_caller, tag_inputs
+from tests.support.graphql_client import TRANSFORMER, Ask, as_caller, tag_inputs
 
 
 def ignore_progress() -> None:
@@ -108,6 +108,16 @@ async def test_calculations_are_seeded_and_call_each_other(store: Store, ask: As
     assert await calculations.names("/", below=True) == named
     await purge(store, ignore_progress)
     assert await calculations.names("/", below=True) == []
+
+
+async def test_samples_that_somebody_uses_stay_when_the_others_go(store: Store) -> None:
+    await seed(store, 1, ignore_progress)
+    calculations = Ask(store, "calculation")
+    calling = {**TRANSFORMER["transforms"][0], "formula": "#miles_to_kilometres(:x)"}
+    await Ask(store).make("/usa", "mine", transformer={**TRANSFORMER, "transforms": [calling]})
+    await purge(store, ignore_progress)
+    assert await calculations.names("/", below=True) == ["miles_to_kilometres"]
+    assert await faults(store.table) == []
 
 
 async def test_runs_are_seeded_in_several_states_none_of_them_stuck(store: Store, ask: Ask) -> None:
