@@ -25,6 +25,11 @@ LOADED = (
     "penstock.server.commands.seed",
     "penstock.server.commands.serve",
     "penstock.server.commands.client.run",
+    # These load when they are used for the first time, as most programs do.
+    "aioboto3",
+    "anyio._backends._asyncio",
+    "duckdb",
+    "httpcore",
 )
 
 
@@ -139,8 +144,9 @@ def main() -> None:
     gc.collect()
     gc.freeze()
     order = Forks(socket.socket(fileno=int(sys.argv[1]))).take_orders()
-    if order is not None:
-        run(order)
+    if order is None:
+        os._exit(0)  # without taking apart what is loaded, as its forks end
+    run(order)
 
 
 if __name__ == "__main__":
