@@ -117,12 +117,13 @@ def test_decisions_are_numbered_without_gaps() -> None:
 
 
 def commands(of: App = app, path: str = "") -> dict[str, App]:
-    """Return every command as its words, with the subcommands of groups."""
+    """Return every command as its words: subcommands, and groups that are commands themselves."""
     names = [name for name in of if not name.startswith("-")]
     found: dict[str, App] = {}
     for name in names:
         found |= commands(of[name], f"{path}{name} ")
-    return found or {path.strip(): of}
+    is_command = bool(path) and of.default_command is not None
+    return found | {path.strip(): of} if is_command or not found else found
 
 
 def test_every_command_is_told_of() -> None:
