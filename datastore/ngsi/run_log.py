@@ -6,6 +6,7 @@ run. The history of a run begins with the first event that is out of the ordinar
 """
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -18,6 +19,7 @@ from penstock.datastore.errors import IllegalState, NotFound, Unreadable
 from penstock.datastore.manifest.insert import insert_run
 from penstock.datastore.manifest.lists import RunListFilter, RunLists
 from penstock.datastore.manifest.records import ManifestName, Run, RunName, RunState, Stage
+from penstock.datastore.manifest.rules import MAX_NAME
 from penstock.datastore.manifest.runs import Runs
 from penstock.datastore.manifest.transitions import Changes, Claim, Fail, Heartbeat, MarkLoaded
 from penstock.datastore.ngsi.events import LineFiles
@@ -35,10 +37,16 @@ LEASE_SECONDS: Final = 60
 EVENTS: Final = "events"
 PERSISTED: Final = "persisted"
 DEAD: Final = "deadLettered"
-ITEMS: Final = "items"
 
 _SEGMENT: Final = re.compile(r"events\.ndjson\.gz|[\w-]+\.\d\d\.ndjson\.gz", re.ASCII)
 
+ITEMS: Final = "items"
+"""The name of the count of stored items; `items:<table>` is that of the items of a table."""
+
+MAX_COUNTED: Final = 40
+"""The tables whose items a run counts one by one: a run has few counts, with short names."""
+
+_ELSEWHERE = ""
 _MAX_TYPES = 1000
 _MAX_CLAIMED = 20
 
@@ -192,6 +200,22 @@ class RunLog:
         marked = RunListFilter(state=RunState.PROCESSED, to_skip=False)
         found = [await lists.page(MANIFEST, marked, window), await lists.stale(MANIFEST, window)]
         return [run for part in found for _, run in part.entries]
+
+
+def item_counts(items: Mapping[str, int]) -> dict[str, int]:
+    """The counts of stored items as a run shows them: of all tables, and of each."""
+    named = {f"{ITEMS}:{table}": items[table] for table in sorted(items) if table != _ELSEWHERE}
+    short = [name for name in named if len(name) <= MAX_NAME][:MAX_COUNTED]
+    each = {name: named[name] for name in short}
+    return {ITEMS: sum(items.values()), **each}
+
+
+def items_in(counts: Mapping[str, int]) -> Counter[str]:
+    """The stored items of each table that the counts of a run name."""
+    start = f"{ITEMS}:"
+    named = {n.removeprefix(start): count for n, count in counts.items() if n.startswith(start)}
+    elsewhere = counts.get(ITEMS, 0) - sum(named.values())
+    return Counter({**named, _ELSEWHERE: elsewhere} if elsewhere else named)
 
 
 def run_mark(run: Run) -> str:

@@ -19,8 +19,8 @@ class OpenRun:
     """A segment that this process is storing, with the number of its unsettled events.
 
     `loads` are what each service still holds of the sink's limit by this run, `shares` what one
-    event of the service does.
-    `lost` is set if another worker holds the run; then this process does not change it any more.
+    event of the service does, and `items` the stored items of each table. `lost` is set if another
+    worker holds the run; then this process does not change it any more.
     """
 
     segment: Segment
@@ -33,6 +33,7 @@ class OpenRun:
     dead: list[DeadEvent] = field(default_factory=list)
     attempts: int = 0
     lost: bool = False
+    items: Counter[str] = field(default_factory=Counter)
 
     @classmethod
     def of(cls, segment: Segment, events: Sequence[Event], sizes: Mapping[str, int]) -> "OpenRun":
@@ -66,7 +67,9 @@ class OpenRun:
             self.tally.add(at, IngestCounts(pending=-1, dead_lettered=1))
             self.dead.append(DeadEvent.from_event(event, refusal))
             return EventAmount()
-        self.tally.add(at, IngestCounts(pending=-1, persisted=1, items=item_count(event)))
+        items = item_count(event)
+        self.items[event.table] += items
+        self.tally.add(at, IngestCounts(pending=-1, persisted=1, items=items))
         share = self.shares[event.service]
         self.loads.add(event.service, share.negated)
         return share

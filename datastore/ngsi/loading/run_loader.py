@@ -23,7 +23,7 @@ from penstock.datastore.ngsi.loading.open_runs import OpenRun, PendingEvent, Pen
 from penstock.datastore.ngsi.loading.sample_writer import SampleWriter, WriteResult
 from penstock.datastore.ngsi.options import BatchingOptions
 from penstock.datastore.ngsi.rows import Event
-from penstock.datastore.ngsi.run_log import DEAD, PERSISTED
+from penstock.datastore.ngsi.run_log import DEAD, PERSISTED, item_counts
 from penstock.datastore.ngsi.segments.shared_runs import Segment, SharedRun
 from penstock.datastore.table.commit import commit
 
@@ -279,6 +279,7 @@ class RunLoader:
         shared.events += opened.events
         shared.dead += len(opened.dead)
         shared.tables |= opened.tables
+        shared.items += opened.items
 
     async def _join_commit(self, opened: OpenRun, settlement: Settlement) -> bool:
         """Wait for a commit to the same rows of counts; False if none makes the settlement."""
@@ -297,7 +298,8 @@ class RunLoader:
             await ledger.mark_loaded(run, {}, [])
         else:
             letters = await self.committer.write_dead_letters(opened.dead, attempts=opened.attempts)
-            counts = {PERSISTED: opened.events - len(opened.dead), DEAD: len(opened.dead)}
+            stored = opened.events - len(opened.dead)
+            counts = {PERSISTED: stored, DEAD: len(opened.dead), **item_counts(opened.items)}
             writes = [*letters, *opened.tally.writes(self.committer.segments.shard)]
             await ledger.mark_loaded(run, counts, writes)
             self.committer.totals.count(opened.tally)

@@ -1,18 +1,27 @@
 """Segments that share a run: a process enters one run for all that it writes in some minutes."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from penstock.datastore.manifest.records import Run
 from penstock.datastore.ngsi.counts import OpenSegment
-from penstock.datastore.ngsi.run_log import DEAD, EVENTS, PERSISTED, run_mark
+from penstock.datastore.ngsi.run_log import (
+    DEAD,
+    EVENTS,
+    PERSISTED,
+    item_counts,
+    items_in,
+    run_mark,
+)
 
 
 @dataclass(slots=True, eq=False)
 class SharedRun:
     """A run of several segments: `open` are not settled, `written` are all so far.
 
-    `held_events` is the number of events in the latter. A sealed run gets no more segments. `lost`
+    `held_events` is the number of events in the latter, `items` that of the stored items of each
+    table. A sealed run gets no more segments. `lost`
     is set if another worker may hold the run; then this process neither renews its lease nor marks
     it. `failure` says why a segment could not be read, or a settled one not be stored again.
     `idle_rounds` counts the renewals of its lease since the last segment.
@@ -22,6 +31,7 @@ class SharedRun:
     tables: dict[str, None] = field(default_factory=dict)
     events: int = 0
     dead: int = 0
+    items: Counter[str] = field(default_factory=Counter)
     open: int = 0
     written: int = 0
     held_events: int = 0
@@ -36,7 +46,8 @@ class SharedRun:
         """A run that another worker began, with what the manifest tells of it."""
         counts = run.counts or {}
         tables = dict.fromkeys(run.shred_types or ())
-        return cls(run, tables, counts.get(EVENTS, 0), counts.get(DEAD, 0), sealed=True)
+        events, dead = counts.get(EVENTS, 0), counts.get(DEAD, 0)
+        return cls(run, tables, events, dead, items_in(counts), sealed=True)
 
     @property
     def is_done(self) -> bool:
@@ -49,7 +60,9 @@ class SharedRun:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        return {EVENTS: self.events, PERSISTED: self.events - self.dead, DEAD: self.dead}
+        stored = self.events - self.dead
+        own = {EVENTS: self.events, PERSISTED: stored, DEAD: self.dead}
+        return {**own, **item_counts(self.items)}
 
     def note_renewal(self, run: Run) -> None:
         """Note that the lease was renewed."""

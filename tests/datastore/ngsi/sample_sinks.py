@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from penstock.datastore.clock import Clock
+from penstock.datastore.manifest.records import Run
 from penstock.datastore.ngsi.counts import IngestCounts, read_counts, sum_counts
 from penstock.datastore.ngsi.dead_letters import DeadLetter, list_letters
 from penstock.datastore.ngsi.destinations import Destinations
@@ -20,6 +21,7 @@ from penstock.datastore.ngsi.notification import (
 )
 from penstock.datastore.ngsi.options import BatchingOptions, SinkOptions
 from penstock.datastore.ngsi.repository import SinkAccess
+from penstock.datastore.ngsi.run_log import ITEMS
 from penstock.datastore.ngsi.sink import NotificationSink, SinkContext, open_sink
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.roles import Caller
@@ -137,6 +139,12 @@ async def open_world(
         )
     finally:
         await files.close()
+
+
+def event_counts(run: Run) -> dict[str, int]:
+    """The counts of a run's events, without those of its items."""
+    counts = run.counts or {}
+    return {name: count for name, count in counts.items() if name.partition(":")[0] != ITEMS}
 
 
 def notification(*entities: Any, correlator: str | None = None, **headers: str) -> Notification:
