@@ -33,6 +33,7 @@ from penstock.datastore.executions.records import (
     ExecutionMode,
     ExecutionRules,
     ExecutionState,
+    OutputFormat,
     Pin,
 )
 from penstock.datastore.executions.rows import (
@@ -42,6 +43,7 @@ from penstock.datastore.executions.rows import (
     execution_item,
     report_transition,
 )
+from penstock.datastore.kept_rows.engine import is_installed
 from penstock.datastore.objects.port import NO_FILES, Files, files_unavailable
 from penstock.datastore.quotas.amounts import Amounts
 from penstock.datastore.records import Pipeline, State, Tag
@@ -91,6 +93,7 @@ class ExecutionRequest:
     max_failed_rows: int | None = None
     rows: str | None = None
     input_name: str | None = None
+    output_format: OutputFormat = OutputFormat.CSV
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +180,7 @@ class CreateExecutions:
             created_at=iso_timestamp(now),
             created_by=self.access.caller.user_id,
             input_name=wanted.input_name,
+            output_format=wanted.output_format,
             started_by=self.access.caller.user_id if inline else None,
             owner=pipeline.owner,
             rows_by_group=keeps_rows_by_group(pipeline),
@@ -329,6 +333,8 @@ def _receipt_content(wanted: ExecutionRequest) -> dict[str, Any]:
         "maxFailedRows": wanted.max_failed_rows,
         "rows": wanted.rows,
     }
+    if wanted.output_format is not OutputFormat.CSV:
+        content["outputFormat"] = wanted.output_format
     # A call that names no input has the content that earlier releases gave it.
     return content if wanted.input_name is None else {**content, "inputName": wanted.input_name}
 
@@ -341,4 +347,9 @@ def _request_problems(wanted: ExecutionRequest) -> list[FieldProblem]:
         problem := name_problem(wanted.input_name, INPUT_NAME_CHARACTERS)
     ):
         problems.append(FieldProblem(["inputName"], problem))
+    if wanted.output_format is OutputFormat.PARQUET:
+        if wanted.mode is ExecutionMode.INLINE:
+            problems.append(FieldProblem(["outputFormat"], "must be CSV with INLINE"))
+        elif not is_installed():
+            problems.append(FieldProblem(["outputFormat"], "needs the extra `results`"))
     return problems

@@ -27,7 +27,12 @@ from penstock.datastore.executions.files import (
 )
 from penstock.datastore.executions.pinned_inputs import find_datasets, find_input
 from penstock.datastore.executions.reading import ReadExecutions, find_plan
-from penstock.datastore.executions.records import Execution, ExecutionRules, ExecutionState
+from penstock.datastore.executions.records import (
+    Execution,
+    ExecutionRules,
+    ExecutionState,
+    OutputFormat,
+)
 from penstock.datastore.objects.port import Download, Files, UploadForm
 from penstock.datastore.records import DatasetContent
 from penstock.datastore.text import multiline_problem, name_problem
@@ -94,7 +99,7 @@ class ExternalWorkers:
             raise Invalid([FieldProblem(["worker"], message)])
         execution = await self._read_permitted(id)
         await require_full_view(self.access, execution)
-        await self._require_no_rows(execution)
+        await self._require_csv_alone(execution)
         name = f"{self.access.caller.user_id}: {worker}"
         claimed = await self._claims.claim(execution, name)
         if claimed is None:
@@ -103,11 +108,14 @@ class ExternalWorkers:
             await end_staged_uploads(self.files, execution)
         return await self._prepare_claim(claimed)
 
-    async def _require_no_rows(self, execution: Execution) -> None:
-        """Refuse an execution whose rows are kept: only workers of the server number them."""
+    async def _require_csv_alone(self, execution: Execution) -> None:
+        """Refuse what only workers of the server make: rows that are kept, and Parquet."""
         plan = await find_plan(self.access.table, execution.id)
         if plan is not None and plan.rows is not None:
             message = "Its rows are kept: only workers of the server run it."
+            raise IllegalState(message, execution.state.name)
+        if execution.output_format is OutputFormat.PARQUET:
+            message = "Its output is Parquet: only workers of the server run it."
             raise IllegalState(message, execution.state.name)
 
     async def heartbeat(self, id: str, fence: int, counts: RowCounts) -> Execution:

@@ -8,7 +8,12 @@ from typing import Final, NamedTuple
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.executions.access import require_whole_files
-from penstock.datastore.executions.records import Execution, ExecutionRules, ExecutionState
+from penstock.datastore.executions.records import (
+    Execution,
+    ExecutionRules,
+    ExecutionState,
+    OutputFormat,
+)
 from penstock.datastore.objects.port import Download, Files, FileStatus
 
 AGAIN: Final = "_"
@@ -50,9 +55,20 @@ def output_key(execution: Execution) -> str:
     return f"{_execution_folder(execution)}/output.txt"
 
 
+def parquet_key(execution: Execution) -> str:
+    """The key of the output as Parquet, where that was asked for."""
+    return f"{_execution_folder(execution)}/output.parquet"
+
+
 def errors_key(execution: Execution) -> str:
     """The key of the rejected rows."""
     return f"{_execution_folder(execution)}/errors.csv"
+
+
+def written_keys(execution: Execution) -> tuple[str, ...]:
+    """The keys of all files that workers of the server write."""
+    output, errors = output_key(execution), errors_key(execution)
+    return output, errors, table_key(execution), parquet_key(execution)
 
 
 def staged_key(key: str, fence: int) -> str:
@@ -158,6 +174,15 @@ class FileKind(StrEnum):
     ERRORS = "errors"
 
 
+def _shown_file(execution: Execution, kind: FileKind) -> tuple[str, str]:
+    """The key of a file that users get, and the extension of its name."""
+    if kind is FileKind.ERRORS:
+        return errors_key(execution), "csv"
+    if execution.output_format is OutputFormat.PARQUET:
+        return parquet_key(execution), "parquet"
+    return output_key(execution), "csv"
+
+
 class FileDownload(NamedTuple):
     """The status of a file, and the download URL of one that exists; `size` is in bytes."""
 
@@ -186,7 +211,7 @@ class ExecutionDownloads:
         if not execution.state.is_over:
             return FileDownload(FileStatus.NOT_READY)
         wanted = {ExecutionState.SUCCESS} | ({ExecutionState.FAILED} if kind == "errors" else set())
-        key = output_key(execution) if kind is FileKind.OUTPUT else errors_key(execution)
+        key, extension = _shown_file(execution, kind)
         stat = await self.files.stat(key) if execution.state in wanted else None
         if stat is None:
             return FileDownload(FileStatus.GONE)
@@ -194,6 +219,6 @@ class ExecutionDownloads:
         if seconds is None:
             seconds = int(self.rules.download_time.total_seconds())
         download = await self.files.presign_download(
-            key, expires_in=seconds, filename=f"{execution.id}-{kind.value}.csv"
+            key, expires_in=seconds, filename=f"{execution.id}-{kind.value}.{extension}"
         )
         return FileDownload(FileStatus.READY, download, stat.size)

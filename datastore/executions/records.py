@@ -38,6 +38,13 @@ class ExecutionMode(StrEnum):
     INLINE = "inline"
 
 
+class OutputFormat(StrEnum):
+    """The format of an output file."""
+
+    CSV = "csv"
+    PARQUET = "parquet"
+
+
 class Pin(StoredRecord, frozen=True, kw_only=True):
     """A calculation or dataset that an execution uses, pinned to a version.
 
@@ -123,6 +130,7 @@ class Execution(StoredRecord, frozen=True, kw_only=True):
     rows_by_group: bool = False
     read_as: str | None = None
     table_bytes: int | None = None
+    output_format: OutputFormat = OutputFormat.CSV
 
     @property
     def seconds_at_work(self) -> float | None:

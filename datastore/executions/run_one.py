@@ -22,6 +22,7 @@ from penstock.datastore.executions.files import (
     errors_key,
     input_key,
     output_key,
+    parquet_key,
     table_key,
 )
 from penstock.datastore.executions.pinned_inputs import find_datasets, find_input, load_rows
@@ -32,10 +33,12 @@ from penstock.datastore.executions.records import (
     ExecutionMode,
     ExecutionRules,
     ExecutionState,
+    OutputFormat,
 )
 from penstock.datastore.executions.row_engine import RowEngine, RowTask
 from penstock.datastore.input_files.convert import ConvertedInput, InputConversion
 from penstock.datastore.kept_rows.engine import RowsEngine
+from penstock.datastore.kept_rows.parquet_output import ParquetOutput
 from penstock.datastore.kept_rows.part_files import PartFiles
 from penstock.datastore.kept_rows.part_list import RowsMoved
 from penstock.datastore.kept_rows.records import RowsPart
@@ -129,7 +132,7 @@ class ExecutionRunner:
         self.execution = replace(self.execution, bytes_total=content.size)
         digest = work_digest(self.execution, plan, content)
         if done := await self._find_same_work(plan, digest):
-            await self._copy_result(done, digest)
+            await self._copy_result(done, plan, digest)
             return
         try:
             await self._convert_input(content)
@@ -146,7 +149,7 @@ class ExecutionRunner:
         execution = replace(self.execution, digest=digest)
         return await find_earlier_result(self.table, self.files, execution)
 
-    async def _copy_result(self, done: Execution, digest: str) -> None:
+    async def _copy_result(self, done: Execution, plan: TransformPlan, digest: str) -> None:
         """Copy the files of an earlier execution that did the same work."""
         await self.files.copy(errors_key(done), errors_key(self.execution))
         await self.files.copy(output_key(done), output_key(self.execution))
@@ -157,6 +160,7 @@ class ExecutionRunner:
             f"The result was copied from the execution {done.id}, which read the same input with "
             "the same formulas."
         )
+        await self._write_parquet(plan)
         facts = _EndFacts(digest, message=message, copied_from=done.id)
         await self._end(ExecutionState.SUCCESS, facts)
 
@@ -206,6 +210,7 @@ class ExecutionRunner:
         if ending.succeeded:
             await output.publish()
             self.result_bytes += output.size
+            await self._write_parquet(plan)
             await self._end_in_success(plan, digest)
         else:
             problem = ending.refusal or TransformProblem(
@@ -213,6 +218,14 @@ class ExecutionRunner:
             )
             where = f"Row {problem.row}: " if problem.row else ""
             await self._fail(problem.code, where + problem.message)
+
+    async def _write_parquet(self, plan: TransformPlan) -> None:
+        """Write the output as Parquet too, if its creator asked for that."""
+        one = self.execution
+        if one.output_format is OutputFormat.PARQUET:
+            writer = ParquetOutput(self.part_files.engine, self.files)
+            size = await writer.write(plan, output_key(one), parquet_key(one), one.created_by)
+            self.result_bytes = (self.result_bytes or 0) + size
 
     async def _end_in_success(self, plan: TransformPlan, digest: str) -> None:
         """End in success, together with the rows that the pipeline keeps."""

@@ -16,9 +16,7 @@ from penstock.datastore.executions.claims import ClaimLost, Claims, with_end_sta
 from penstock.datastore.executions.files import (
     delete_files,
     end_staged_uploads,
-    errors_key,
-    output_key,
-    table_key,
+    written_keys,
 )
 from penstock.datastore.executions.reading import find_execution
 from penstock.datastore.executions.records import Execution, ExecutionRules, ExecutionState
@@ -104,7 +102,7 @@ class ExecutionWorker:
 
     async def _run_with_heartbeats(self, claimed: Execution) -> None:
         if claimed.attempts > 1:
-            for key in (output_key(claimed), errors_key(claimed), table_key(claimed)):
+            for key in written_keys(claimed):
                 await self.files.drop_unfinished(key)
         work = ExecutionRunner(
             self.table,

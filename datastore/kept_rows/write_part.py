@@ -142,7 +142,6 @@ def _output_selection(
     source: Path, identity: RowIdentity, types: Mapping[str, ValueType], origin: RowsOrigin
 ) -> str:
     names = list(types)
-    columns = ", ".join(f"{quote_text(name)}: 'VARCHAR'" for name in names)
     keys = ", ".join(quote_name(names[place]) for place in identity.key)
     time = "CAST(NULL AS TIMESTAMP)"
     if identity.time is not None:
@@ -160,11 +159,7 @@ def _output_selection(
         EXECUTION: quote_text(origin.execution),
         VERSION: str(origin.version),
     }
-    read = (
-        f"read_csv({quote_text(str(source))}, header = true, auto_detect = false, "
-        f"columns = {{{columns}}}, delim = ',', quote = '\"', escape = '\"', "
-        f"new_line = '\\r\\n', max_line_size = {LONGEST_LINE})"
-    )
+    read = read_csv_file(source, names)
     inner = [
         *map(quote_name, names),
         *(one for name in numbers for one in text_selection(name)),
@@ -176,6 +171,16 @@ def _output_selection(
         *system,
     ]
     return f"SELECT {', '.join(outer)} FROM (SELECT {', '.join(inner)} FROM {read})"
+
+
+def read_csv_file(path: Path, names: Sequence[str]) -> str:
+    """The expression of an output file, whose columns are texts."""
+    columns = ", ".join(f"{quote_text(name)}: 'VARCHAR'" for name in names)
+    return (
+        f"read_csv({quote_text(str(path))}, header = true, auto_detect = false, "
+        f"columns = {{{columns}}}, delim = ',', quote = '\"', escape = '\"', "
+        f"new_line = '\\r\\n', max_line_size = {LONGEST_LINE})"
+    )
 
 
 def key_digest(values: str) -> str:

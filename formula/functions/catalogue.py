@@ -193,6 +193,8 @@ FUNCTIONS: Final[Mapping[str, Function]] = {function.name: function for function
 UNSUPPORTED: Final[Mapping[str, str]] = {
     "ASSIGN_TO_GROUP": "a formula answers a value and cannot move rows between groups",
     "CAML": "matching products by machine learning needs a service that Penstock does not have",
+    "EMISSION_FACTOR": "it is called IMPACT(activity, impact, component)",
+    "GET": "GET_VALUE(json, path) takes a value out of JSON, and REF('key') an earlier output",
 }
 
 

@@ -61,6 +61,16 @@ describe_values(
         ),
     },
 )
+strawberry.enum(records.OutputFormat, description="The format of an output file.")
+describe_values(
+    records.OutputFormat,
+    {
+        records.OutputFormat.CSV: "The output is CSV in UTF-8.",
+        records.OutputFormat.PARQUET: (
+            "The output is Parquet: numbers are decimals, times are in UTC."
+        ),
+    },
+)
 strawberry.enum(
     records.EventKind,
     name="ExecutionHappening",
@@ -243,6 +253,9 @@ class Execution(Node):
     max_failed_rows: int | None = strawberry.field(
         description="The largest number of failed rows with which the execution can still "
         "succeed; null if there is no limit."
+    )
+    output_format: records.OutputFormat = strawberry.field(
+        description="The format of the output file."
     )
     created_at: DateTime = strawberry.field(
         description="The time when the execution was created, in UTC."

@@ -9,7 +9,7 @@ from strawberry import UNSET
 from penstock.datastore.errors import FieldProblem, Invalid, blame_field
 from penstock.datastore.executions.create import ExecutionRequest
 from penstock.datastore.executions.records import Execution as Record
-from penstock.datastore.executions.records import ExecutionMode
+from penstock.datastore.executions.records import ExecutionMode, OutputFormat
 from penstock.datastore.records import DatasetContent as ContentRecord
 from penstock.resolvers import executions
 from penstock.schema.core.context import Info, TagInput, unset_to_none
@@ -211,6 +211,11 @@ class CreateExecutionInput:
         description="The execution fails if more rows than this fail; there is no limit if left "
         "out.",
     )
+    output_format: OutputFormat | None = strawberry.field(
+        default=OutputFormat.CSV,
+        description="The format of the output file. PARQUET is for the mode JOB, and needs a "
+        "server with the extra `results`.",
+    )
     input_name: str | None = strawberry.field(
         default=UNSET,
         description="The name of the input, such as that of its file, for people: 1 to 255 "
@@ -257,6 +262,7 @@ class ExecutionMutation:
                 tags=input_records(unset_to_none(input.tags)),
                 max_failed_rows=unset_to_none(input.max_failed_rows),
                 input_name=unset_to_none(input.input_name),
+                output_format=input.output_format or OutputFormat.CSV,
             )
             if mode is ExecutionMode.INLINE:
                 objects = _require_rows(rows)

@@ -115,6 +115,8 @@ export type CreateExecutionInput = {
   tags?: Array<TagInput> | null | undefined;
   /** The execution fails if more rows than this fail; there is no limit if left out. */
   maxFailedRows?: number | null | undefined;
+  /** The format of the output file. PARQUET is for the mode JOB, and needs a server with the extra `results`. */
+  outputFormat?: OutputFormat | null | undefined;
   /** The name of the input, such as that of its file, for people: 1 to 255 characters. */
   inputName?: string | null | undefined;
   /** A key that makes it safe to send the request again: the same key with the same input gives the same execution for a day. */
@@ -514,6 +516,13 @@ export type Order =
   | "NEWEST_FIRST"
   /** The entries that were created first come first. */
   | "OLDEST_FIRST";
+
+/** The format of an output file. */
+export type OutputFormat =
+  /** The output is CSV in UTF-8. */
+  | "CSV"
+  /** The output is Parquet: numbers are decimals, times are in UTC. */
+  | "PARQUET";
 
 /** A column of the output. */
 export type OutputInput = {

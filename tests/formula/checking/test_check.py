@@ -48,6 +48,8 @@ PROBLEMS = [
     ("#f(1)", "line 1, column 1: no calculation #f can be seen from here"),
     ("REF('a')", "line 1, column 1: REF reads earlier outputs of a pipeline; there are none here"),
     ("CAML('x')", "line 1, column 1: CAML is not supported: matching products by machine learning needs a service that Penstock does not have"),
+    ("EMISSION_FACTOR('a', 'b', 'c')", "line 1, column 1: EMISSION_FACTOR is not supported: it is called IMPACT(activity, impact, component)"),
+    ("GET('{}', '$')", "line 1, column 1: GET is not supported: GET_VALUE(json, path) takes a value out of JSON, and REF('key') an earlier output"),
     ("ASSIGN_TO_GROUP('/a')", "line 1, column 1: ASSIGN_TO_GROUP is not supported: a formula answers a value and cannot move rows between groups"),
     ("SPLIT('a', '(')", "line 1, column 1: the regular expression is invalid: a group is not closed"),
     ("AS_TIMESTAMP('a', 'QQ')", "line 1, column 1: the date pattern is invalid: `QQ` is not understood"),

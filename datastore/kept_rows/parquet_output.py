@@ -1,0 +1,84 @@
+"""The output of an execution as a Parquet file, for those who asked for one."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final
+from uuid import uuid4
+
+from penstock.datastore.kept_rows.engine import Connection, RowsEngine, quote_name, quote_text
+from penstock.datastore.kept_rows.part_files import copy_to_disk
+from penstock.datastore.kept_rows.write_part import PARQUET, read_csv_file, read_local
+from penstock.datastore.objects.port import Files
+from penstock.datastore.records import ValueType
+from penstock.transform.plan import TransformPlan
+
+MOST_DIGITS: Final = 38
+"""Digits of a decimal in Parquet; a column with a number of more has texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetOutput:
+    """Writes outputs as Parquet, by way of the disk of this machine."""
+
+    engine: RowsEngine
+    files: Files
+
+    async def write(self, plan: TransformPlan, source: str, target: str, user: str) -> int:
+        """Write a stored output as a stored Parquet file, at a turn of the user; return its bytes.
+
+        Raises Unavailable.
+        """
+        types = {step.name: ValueType(step.type.value) for step in plan.steps}
+        stem = self.engine.folder / str(uuid4())
+        text, made = stem.with_suffix(".csv"), stem.with_suffix(".parquet")
+        try:
+            await copy_to_disk(self.files, source, text)
+            await self.engine.write(partial(_write_file, types, text, made), user)
+            await self.files.write(target, read_local(made), content_type=PARQUET)
+            return made.stat().st_size
+        finally:
+            for path in (text, made, text.with_suffix(".draft")):
+                path.unlink(missing_ok=True)
+
+
+def _write_file(
+    types: Mapping[str, ValueType], text: Path, made: Path, connection: Connection
+) -> None:
+    source = read_csv_file(text, list(types))
+    numbers = [name for name, type in types.items() if type is ValueType.NUMBER]
+    scales = _find_scales(connection, source, numbers)
+    columns = [_column(name, type, scales.get(name)) for name, type in types.items()]
+    target = quote_text(str(made))
+    connection.execute(
+        f"COPY (SELECT {', '.join(columns)} FROM {source}) TO {target} "
+        "(FORMAT parquet, COMPRESSION zstd)"
+    )
+
+
+def _find_scales(connection: Connection, source: str, names: list[str]) -> dict[str, int]:
+    """Return the decimals of each column whose numbers all fit a decimal of Parquet."""
+    if not names:
+        return {}
+    texts = [f"ltrim({quote_name(name)}, '-')" for name in names]
+    lengths = [f"max(length(split_part({text}, '.', {part})))" for text in texts for part in (1, 2)]
+    found = connection.execute(f"SELECT {', '.join(lengths)} FROM {source}").fetchone() or ()
+    pairs = zip(names, found[::2], found[1::2], strict=True)
+    return {
+        name: decimals or 0
+        for name, whole, decimals in pairs
+        if (whole or 0) + (decimals or 0) <= MOST_DIGITS
+    }
+
+
+def _column(name: str, type: ValueType, scale: int | None) -> str:
+    column = quote_name(name)
+    if type is ValueType.BOOLEAN:
+        return f"CAST({column} AS BOOLEAN) AS {column}"
+    if type is ValueType.TIMESTAMP:
+        moment = f"make_timestamp(CAST({column} AS BIGINT) * 1000)"
+        return f"CAST({moment} AS TIMESTAMP WITH TIME ZONE) AS {column}"
+    if type is ValueType.NUMBER and scale is not None:
+        return f"CAST({column} AS DECIMAL({MOST_DIGITS}, {scale})) AS {column}"
+    return column
