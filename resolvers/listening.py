@@ -6,7 +6,7 @@ from functools import partial
 
 from penstock.datastore.audio.records import Audio
 from penstock.datastore.errors import NotFound
-from penstock.datastore.listening.annotations import AnnotatedThing, ThingKey
+from penstock.datastore.listening.annotations import AnnotatedThing, Thing, ThingKey
 from penstock.datastore.listening.records import Favourite, Kind, Play
 from penstock.datastore.playlists.records import Playlist
 from penstock.datastore.table.pages import Slice, Window, read_existing
@@ -49,32 +49,30 @@ async def load_tracks(context: Context, ids: Sequence[str]) -> list[Audio | None
     return [each if isinstance(each, Audio) else None for each in found]
 
 
-async def set_favourite(context: Context, thing: ThingKey, favourite: bool) -> Audio | Playlist:
+async def set_favourite(context: Context, thing: ThingKey, favourite: bool) -> Thing:
     favourites = context.session.listening.favourites
     return _renew_annotation(
         context, await (favourites.mark if favourite else favourites.unmark)(thing)
     )
 
 
-async def rate(context: Context, thing: ThingKey, rating: int | None) -> Audio | Playlist:
+async def rate(context: Context, thing: ThingKey, rating: int | None) -> Thing:
     return _renew_annotation(
         context, await context.session.listening.annotations.rate(thing, rating)
     )
 
 
-async def set_play_position(
-    context: Context, audio_id: str, position_ms: int | None
-) -> Audio | Playlist:
+async def set_play_position(context: Context, audio_id: str, position_ms: int | None) -> Thing:
     annotations = context.session.listening.annotations
     return _renew_annotation(context, await annotations.set_position(audio_id, position_ms))
 
 
-async def record_play(context: Context, play: Play) -> tuple[Audio | Playlist, bool]:
+async def record_play(context: Context, play: Play) -> tuple[Thing, bool]:
     audio, kept, counts = await context.session.listening.plays.record(play)
     return _renew_annotation(context, (audio, kept)), counts
 
 
-def _renew_annotation(context: Context, written: AnnotatedThing) -> Audio | Playlist:
+def _renew_annotation(context: Context, written: AnnotatedThing) -> Thing:
     """Return the annotated object, and let later fields of the request see the annotation."""
     thing, kept = written
     key = (kept.kind, kept.id)

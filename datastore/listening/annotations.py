@@ -1,4 +1,4 @@
-"""Annotations: ratings and positions that a listener keeps for tracks and playlists.
+"""Annotations: ratings and positions that a listener keeps for things of the library.
 
 Also the query that lists rows of the caller's partition under a prefix, latest first.
 """
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
 from penstock.datastore.access.access import Access
-from penstock.datastore.audio.records import Audio
+from penstock.datastore.audio.records import Album, Artist, Audio
 from penstock.datastore.audio.tracks import TrackReader as AudioReading
-from penstock.datastore.errors import FieldProblem, Invalid, Unreadable
+from penstock.datastore.errors import FieldProblem, Invalid, NotFound, Unreadable
 from penstock.datastore.listening.records import Annotation, Kind
 from penstock.datastore.playlists.reading import PlaylistReader as PlaylistReading
 from penstock.datastore.playlists.records import Playlist
@@ -28,7 +28,7 @@ from penstock.datastore.table.port import (
     Update,
     Value,
 )
-from penstock.datastore.text import is_id
+from penstock.datastore.text import is_id, multiline_problem, unescape
 
 T = TypeVar("T")
 
@@ -53,15 +53,17 @@ async def list_latest(
 
 
 ThingKey: TypeAlias = tuple[Kind, str]
-AnnotatedThing: TypeAlias = tuple[Audio | Playlist, Annotation]
-"""A track or playlist, with its annotation."""
+Thing: TypeAlias = Audio | Playlist | Album | Artist
+AnnotatedThing: TypeAlias = tuple[Thing, Annotation]
+"""A thing of the library, with its annotation."""
 
 MAX_RATING = 5
+MAX_COMMENT = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Annotations:
-    """The caller's annotations of their tracks and playlists."""
+    """The caller's annotations of their tracks, playlists, albums and artists."""
 
     access: Access
 
@@ -70,10 +72,18 @@ class Annotations:
 
         It does not check that the things exist.
         """
-        keys = {thing: self.key(thing) for thing in things if is_id(thing[1])}
+        keys = {thing: self.key(thing) for thing in things if _has_row(thing)}
         rows = await read_rows(self.access.table, keys.values(), consistent=True)
         items = [rows.get(keys[thing], {}) if thing in keys else {} for thing in things]
         return [_read_annotation(thing, item) for thing, item in zip(things, items, strict=True)]
+
+    async def page(self, kind: Kind, window: Window) -> Slice[Annotation]:
+        """List annotations of a kind: `pk = U:<user>`, `sk` begins with `AN:<kind>:`.
+
+        In no order that means anything.
+        """
+        prefix = ANNOTATION.sk.prefix({"kind": kind})
+        return await list_latest(self.access, prefix, window, _read_listed)
 
     async def one(self, thing: ThingKey) -> Annotation:
         """Read the annotation of a thing, consistently."""
@@ -88,15 +98,20 @@ class Annotations:
         await self.write_fields(thing, {"rating": rating})
         return rated, await self.one(thing)
 
-    async def set_position(self, audio_id: str, position_ms: int | None) -> AnnotatedThing:
+    async def set_position(
+        self, audio_id: str, position_ms: int | None, comment: str | None = None
+    ) -> AnnotatedThing:
         """Set the position in milliseconds at which to resume a track, or clear it."""
         thing = (Kind.AUDIO, audio_id)
         track = await self.require_track(audio_id)
         if position_ms is not None and not 0 <= position_ms <= track.duration_ms:
             words = f"must be 0 to the length of the track, {track.duration_ms}"
             raise Invalid([FieldProblem(["positionMs"], words)])
+        if comment is not None and (problem := multiline_problem(comment, MAX_COMMENT)):
+            raise Invalid([FieldProblem(["comment"], problem)])
         at = None if position_ms is None else self.access.clock.timestamp()
-        await self.write_fields(thing, {"positionMs": position_ms, "positionAt": at})
+        position: dict[str, Value] = {"positionMs": position_ms, "positionAt": at}
+        await self.write_fields(thing, {**position, "positionComment": comment or None})
         return track, await self.one(thing)
 
     async def write_fields(self, thing: ThingKey, facts: dict[str, Value]) -> None:
@@ -111,14 +126,18 @@ class Annotations:
             forget = Update(key=self.key(thing), remove=_cleared_names(facts), condition=Exists())
             await self.access.table.transact([forget])
 
-    async def require_thing(self, thing: ThingKey) -> Audio | Playlist:
-        """Read the track or playlist itself; raises NotFound if the caller has no such thing."""
+    async def require_thing(self, thing: ThingKey) -> Thing:
+        """Read the thing itself; raises NotFound if the caller has no such thing."""
         kind, id = thing
         match kind:
             case Kind.AUDIO:
                 return await self.require_track(id)
             case Kind.PLAYLIST:
                 return await PlaylistReading(self.access).one(id)
+            case Kind.ALBUM:
+                return _require((await AudioReading(self.access).albums([id]))[0])
+            case Kind.ARTIST:
+                return _require((await AudioReading(self.access).artists([id]))[0])
 
     async def require_track(self, id: str) -> Audio:
         """Read a track of the caller; raises NotFound."""
@@ -127,6 +146,23 @@ class Annotations:
     def key(self, thing: ThingKey) -> Key:
         kind, id = thing
         return ANNOTATION.key(user=self.access.caller.user_id, kind=kind, id=id)
+
+
+def _require(found: T | NotFound) -> T:
+    if isinstance(found, NotFound):
+        raise found
+    return found
+
+
+def _has_row(thing: ThingKey) -> bool:
+    """Whether the thing can have an annotation: by an id, or by a place that its reader checks."""
+    kind, id = thing
+    return is_id(id) or kind in (Kind.ALBUM, Kind.ARTIST)
+
+
+def _read_listed(item: Attributes) -> Annotation:
+    found = ANNOTATION.sk.parse(str(item["sk"]))
+    return load(Annotation, item, kind=Kind(found["kind"]), id=unescape(found["id"]))
 
 
 def _read_annotation(thing: ThingKey, item: Attributes) -> Annotation:

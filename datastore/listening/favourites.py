@@ -31,7 +31,7 @@ FAVOURITE_AT = "favouriteAt"
 
 @dataclass(frozen=True, slots=True)
 class Favourites:
-    """The caller's favourite tracks and playlists."""
+    """The caller's favourite tracks, playlists, albums and artists."""
 
     access: Access
 
@@ -88,4 +88,4 @@ class Favourites:
 
 def _read_favourite(item: Attributes) -> Favourite:
     found = FAVOURITE.sk.parse(str(item["sk"]))
-    return Favourite(kind=Kind(found["kind"]), id=found["id"], at=unescape(found["at"]))
+    return Favourite(kind=Kind(found["kind"]), id=unescape(found["id"]), at=unescape(found["at"]))

@@ -1,7 +1,8 @@
 """The sweep of a library: it deletes covers without a track, and annotations of deleted things.
 
 Ids are never used again. So a thing that is missing when its annotation has been read is gone for
-good, and the annotation can be deleted without a condition.
+good, and the annotation can be deleted without a condition. Albums and artists do come back, with
+a track that names them: their annotations stay.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -127,7 +128,8 @@ class LibrarySweep:
         swept = 0
         for row in (ANNOTATION, FAVOURITE, PLAY):
             async for page in query_pages(self.access.table, self._query(row.sk.prefix({}))):
-                swept += await self._sweep_page([self._reference(row, item) for item in page])
+                references = [self._reference(row, item) for item in page]
+                swept += await self._sweep_page([each for each in references if each is not None])
         return swept
 
     async def _sweep_page(self, references: Sequence[_Reference]) -> int:
@@ -138,8 +140,11 @@ class LibrarySweep:
             await self.access.table.write(gone[start : start + WRITE_OPERATIONS])
         return len(gone)
 
-    def _reference(self, row: Row, item: Attributes) -> _Reference:
+    def _reference(self, row: Row, item: Attributes) -> _Reference | None:
+        """Return what the row refers to; None for albums and artists, which may come back."""
         parts = row.sk.parse(str(item["sk"]))
+        if parts.get("kind") in (Kind.ALBUM, Kind.ARTIST):
+            return None
         if row is PLAY or parts["kind"] == Kind.AUDIO:
             thing = AUDIO.key(user=self._user, audio=parts["audio" if row is PLAY else "id"])
         else:

@@ -9,9 +9,10 @@ from penstock.datastore.listening.records import PlayQueue
 from penstock.datastore.table.items import load, overwrite
 from penstock.datastore.table.layout import PLAY_QUEUE
 from penstock.datastore.table.port import Item, Key
-from penstock.datastore.text import is_id
+from penstock.datastore.text import is_id, line_problem
 
 MAX_QUEUED = 1_000
+MAX_PLAYER_NAME = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,13 @@ class QueueRepository:
         item = (await self.access.table.get([self._key], consistent=True)).items.get(self._key, {})
         return load(PlayQueue, item)
 
-    async def save(self, audio_ids: Sequence[str], index: int, position_ms: int) -> PlayQueue:
+    async def save(
+        self,
+        audio_ids: Sequence[str],
+        index: int,
+        position_ms: int,
+        changed_by: str | None = None,
+    ) -> PlayQueue:
         """Replace the queue; `index` is the current track, `position_ms` the position in it.
 
         It does not check that the tracks exist: a read does, because a queue may outlive
@@ -33,13 +40,17 @@ class QueueRepository:
         """
         if len(audio_ids) > MAX_QUEUED:
             raise LimitExceeded("tracks in a queue", MAX_QUEUED, len(audio_ids), ("audioIds",))
-        if problems := _problems(audio_ids, index, position_ms):
+        problems = _problems(audio_ids, index, position_ms)
+        if changed_by is not None and (words := line_problem(changed_by, MAX_PLAYER_NAME)):
+            problems.append(FieldProblem(["changedBy"], words))
+        if problems:
             raise Invalid(problems)
         queue = PlayQueue(
             audio_ids=tuple(audio_ids),
             index=index,
             position_ms=position_ms,
             updated_at=self.access.clock.timestamp(),
+            changed_by=changed_by,
         )
         item: Item = {
             **self._key._asdict(),
@@ -48,6 +59,8 @@ class QueueRepository:
             "positionMs": position_ms,
             "updatedAt": queue.updated_at,
         }
+        if changed_by is not None:
+            item["changedBy"] = changed_by
         await self.access.table.transact([overwrite(PlayQueue, item)])
         return queue
 

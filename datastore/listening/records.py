@@ -10,14 +10,16 @@ class Kind(StrEnum):
 
     AUDIO = "AU"
     PLAYLIST = "PL"
+    ALBUM = "AL"
+    ARTIST = "AR"
 
 
 class Annotation(StoredRecord, frozen=True, kw_only=True):
     """The caller's annotation of one thing: `pk = U:<user>, sk = AN:<kind>:<id>`.
 
-    `rating` is 1 to 5. `position_ms` is the position at which to resume a track, in
-    milliseconds. A thing without an annotation has no row; it was never a favourite, played or
-    rated.
+    Albums and artists stand under their places in their lists. `rating` is 1 to 5. `position_ms` is
+    the position at which to resume a track, in milliseconds, `position_comment` a note on it. A
+    thing without an annotation has no row; it was never a favourite, played or rated.
     """
 
     kind: Kind
@@ -28,6 +30,7 @@ class Annotation(StoredRecord, frozen=True, kw_only=True):
     last_played_at: str | None = None
     position_ms: int | None = None
     position_at: str | None = None
+    position_comment: str | None = None
 
 
 class Favourite(StoredRecord, frozen=True, kw_only=True):
@@ -54,9 +57,11 @@ class PlayQueue(StoredRecord, frozen=True, kw_only=True):
 
     `index` counts from 0 in `audio_ids`, which may contain a track several times; `position_ms`
     is the position in the current track, in milliseconds. Without tracks both are 0.
+    `changed_by` is the player that saved the queue, if it told its name.
     """
 
     audio_ids: tuple[str, ...] = ()
     index: int = 0
     position_ms: int = 0
     updated_at: str | None = None
+    changed_by: str | None = None

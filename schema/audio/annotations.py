@@ -1,12 +1,14 @@
 """The fields that tracks and playlists share: favourites, ratings, plays and positions."""
 
-from typing import Annotated, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any
 
 import strawberry
 from strawberry import UNSET
 
-from penstock.datastore.audio.records import Audio
-from penstock.datastore.listening.annotations import ThingKey
+from penstock.datastore.audio.names import album_place_of, artist_place
+from penstock.datastore.audio.records import Album, Artist, Audio
+from penstock.datastore.listening.annotations import Thing, ThingKey
 from penstock.datastore.listening.records import Annotation, Kind
 from penstock.datastore.playlists.records import Playlist
 from penstock.datastore.table.items import record_type
@@ -14,21 +16,27 @@ from penstock.schema.core.context import After, Before, First, Info, Last
 from penstock.schema.core.relay import Connection, page_from_arguments, read_connection
 from penstock.schema.core.scalars import DateTime
 
-Markable: TypeAlias = Audio | Playlist
+_KINDS_AND_IDS: Mapping[type, tuple[Kind, Callable[[Any], str]]] = {
+    Audio: (Kind.AUDIO, lambda audio: audio.id),
+    Playlist: (Kind.PLAYLIST, lambda playlist: playlist.id),
+    Album: (Kind.ALBUM, album_place_of),
+    Artist: (Kind.ARTIST, lambda artist: artist_place(artist.name)),
+}
 
 
-def annotation_key(record: Markable) -> ThingKey:
+def annotation_key(record: Thing) -> ThingKey:
     """The kind and the id of a record, which together identify its annotation."""
-    return (Kind.AUDIO if record_type(record) is Audio else Kind.PLAYLIST), record.id
+    kind, read_id = _KINDS_AND_IDS[record_type(record)]
+    return kind, read_id(record)
 
 
-async def _load_annotation(info: Info, record: Markable) -> Annotation:
+async def _load_annotation(info: Info, record: Thing) -> Annotation:
     return await info.context.loaders.listener.annotations.load(annotation_key(record))
 
 
 @strawberry.type
 class AnnotationFields:
-    """The favourite and rating fields of a track or playlist; a base, not a type of the schema."""
+    """The favourite and rating fields of things of a library; a base, not a type of the schema."""
 
     @strawberry.field(
         graphql_type=DateTime | None,
@@ -36,14 +44,14 @@ class AnnotationFields:
         "favourite.",
     )
     @staticmethod
-    async def favourite_at(thing: strawberry.Parent[Markable], info: Info) -> str | None:
+    async def favourite_at(thing: strawberry.Parent[Thing], info: Info) -> str | None:
         return (await _load_annotation(info, thing)).favourite_at
 
     @strawberry.field(
         description="The caller's rating, from 1 to 5; null if the caller has not rated it."
     )
     @staticmethod
-    async def rating(thing: strawberry.Parent[Markable], info: Info) -> int | None:
+    async def rating(thing: strawberry.Parent[Thing], info: Info) -> int | None:
         return (await _load_annotation(info, thing)).rating
 
 

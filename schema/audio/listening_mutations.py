@@ -7,11 +7,10 @@ from strawberry import UNSET
 
 from penstock.datastore.errors import NotFound as Absent
 from penstock.datastore.listening import records
-from penstock.datastore.listening.annotations import MAX_RATING, ThingKey
+from penstock.datastore.listening.annotations import MAX_RATING, Thing, ThingKey
 from penstock.datastore.listening.play_queue import MAX_QUEUED
 from penstock.datastore.listening.records import Kind
 from penstock.resolvers import listening
-from penstock.schema.audio.annotations import Markable
 from penstock.schema.audio.listening import PlayQueue
 from penstock.schema.audio.tracks import Audio
 from penstock.schema.core.context import Info, unset_to_none
@@ -20,22 +19,28 @@ from penstock.schema.core.failures import LimitExceeded, NotFound, ValidationPro
 from penstock.schema.core.relay import Node, parse_global_id, parse_key, parse_keys
 from penstock.schema.core.scalars import DateTime
 
-_KINDS = {"Audio": Kind.AUDIO, "Playlist": Kind.PLAYLIST}
-_MARKABLE_ID = "The global id of a track or a playlist."
+_KINDS = {
+    "Audio": Kind.AUDIO,
+    "Playlist": Kind.PLAYLIST,
+    "Album": Kind.ALBUM,
+    "Artist": Kind.ARTIST,
+}
+_MARKABLE_ID = "The global id of a track, a playlist, an album or an artist."
 _AUDIO_ID = "The global id of the track."
 
 
 @strawberry.type(description="The result of marking or unmarking a favourite.")
 class SetFavouritePayload:
-    node: Markable = strawberry.field(
-        graphql_type=Node, description="The track or playlist that was marked or unmarked."
+    node: Thing = strawberry.field(
+        graphql_type=Node,
+        description="The track, playlist, album or artist that was marked or unmarked.",
     )
 
 
-@strawberry.type(description="The result of rating a track or a playlist.")
+@strawberry.type(description="The result of rating a track, a playlist, an album or an artist.")
 class SetRatingPayload:
-    node: Markable = strawberry.field(
-        graphql_type=Node, description="The track or playlist with its new rating."
+    node: Thing = strawberry.field(
+        graphql_type=Node, description="The track, playlist, album or artist with its new rating."
     )
 
 
@@ -43,7 +48,7 @@ class SetRatingPayload:
     description="The result of recording a play; a play that is sent again is not counted again."
 )
 class RecordPlayPayload:
-    audio: Markable = strawberry.field(graphql_type=Audio, description="The track that was played.")
+    audio: Thing = strawberry.field(graphql_type=Audio, description="The track that was played.")
     counts: bool = strawberry.field(
         description="Whether the play was long enough to be counted: at least half of the track, "
         "or four minutes."
@@ -52,7 +57,7 @@ class RecordPlayPayload:
 
 @strawberry.type(description="The result of saving a playback position.")
 class SetPlayPositionPayload:
-    audio: Markable = strawberry.field(
+    audio: Thing = strawberry.field(
         graphql_type=Audio, description="The track with the saved playback position."
     )
 
@@ -154,10 +159,10 @@ class SavePlayQueueInput:
 
 
 def _load_markable(text: str) -> ThingKey:
-    """Load the track or playlist with a global id; raises NotFound for any other text."""
+    """Return the key of a thing with a global id; raises NotFound for any other text."""
     id = parse_global_id(text)
     if id is None or id.type not in _KINDS:
-        raise Absent("There is no track or playlist with this id.", ("id",))
+        raise Absent("There is no track, playlist, album or artist with this id.", ("id",))
     return _KINDS[id.type], id.key
 
 
@@ -165,8 +170,8 @@ def _load_markable(text: str) -> ThingKey:
 class ListeningMutation:
     @strawberry.mutation(
         graphql_type=SetFavouriteResult,
-        description="Make a track or a playlist a favourite of the caller, or remove it from the "
-        "favourites.",
+        description="Make a track, a playlist, an album or an artist a favourite of the caller, or "
+        "remove it from the favourites.",
     )
     @staticmethod
     async def set_favourite(info: Info, input: InputOf[SetFavouriteInput]) -> SetFavouritePayload:

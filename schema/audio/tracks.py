@@ -11,7 +11,7 @@ from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.objects import port
 from penstock.graphql_jit import reads_attributes
 from penstock.resolvers import audio
-from penstock.schema.audio.annotations import ListeningFields
+from penstock.schema.audio.annotations import AnnotationFields, ListeningFields
 from penstock.schema.core.context import After, Before, First, Info, Last
 from penstock.schema.core.descriptions import describe_values
 from penstock.schema.core.relay import (
@@ -187,7 +187,7 @@ class Audio(Node, ListeningFields):
 
 
 @strawberry.type(description="An artist of the caller's library, identified by name.")
-class Artist(Node):
+class Artist(Node, AnnotationFields):
     name: str = strawberry.field(
         description="The name of the artist, as it was first written or last corrected by an "
         "edit of one of its tracks."
@@ -226,7 +226,7 @@ class Artist(Node):
 @strawberry.type(
     description="An album of the caller's library, identified by its artist and its name."
 )
-class Album(Node):
+class Album(Node, AnnotationFields):
     name: str = strawberry.field(
         description="The name of the album, as it was first written or last corrected by an "
         "edit of one of its tracks."

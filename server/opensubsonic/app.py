@@ -18,7 +18,16 @@ from penstock.server.edge.deadline import Deadline
 from penstock.server.edge.rate_limit import CallerAccount, CallerLimits
 from penstock.server.edge.request import ClientGone, read_body
 from penstock.server.edge.response import HttpProblem, internal_problem
-from penstock.server.opensubsonic import browsing, media, system
+from penstock.server.opensubsonic import (
+    annotations,
+    browsing,
+    lists,
+    media,
+    playlists,
+    queue,
+    search,
+    system,
+)
 from penstock.server.opensubsonic.answers import (
     Fields,
     SubsonicCode,
@@ -38,20 +47,41 @@ _VIEW: Final = ".view"
 _EXTENSIONS: Final = "getOpenSubsonicExtensions"
 
 HANDLERS: Final[Mapping[str, Handler]] = {
+    "createBookmark": annotations.create_bookmark,
+    "createPlaylist": playlists.create_playlist,
+    "deleteBookmark": annotations.delete_bookmark,
+    "deletePlaylist": playlists.delete_playlist,
     "download": media.download,
     "getAlbum": browsing.get_album,
+    "getAlbumList2": lists.get_album_list2,
     "getArtist": browsing.get_artist,
     "getArtists": browsing.get_artists,
+    "getBookmarks": annotations.get_bookmarks,
     "getCoverArt": media.get_cover_art,
     "getGenres": browsing.get_genres,
     "getIndexes": browsing.get_indexes,
     "getLicense": system.get_license,
     "getMusicFolders": browsing.get_music_folders,
+    "getPlayQueue": queue.get_play_queue,
+    "getPlayQueueByIndex": queue.get_play_queue_by_index,
+    "getPlaylist": playlists.get_playlist,
+    "getPlaylists": playlists.get_playlists,
+    "getRandomSongs": lists.get_random_songs,
     "getSong": browsing.get_song,
+    "getSongsByGenre": lists.get_songs_by_genre,
+    "getStarred2": annotations.get_starred2,
     "getUser": system.get_user,
     "ping": system.ping,
+    "savePlayQueue": queue.save_play_queue,
+    "savePlayQueueByIndex": queue.save_play_queue_by_index,
+    "scrobble": annotations.scrobble,
+    "search3": search.search3,
+    "setRating": annotations.set_rating,
+    "star": annotations.star,
     "stream": media.stream,
     "tokenInfo": system.token_info,
+    "unstar": annotations.unstar,
+    "updatePlaylist": playlists.update_playlist,
 }
 
 

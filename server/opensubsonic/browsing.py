@@ -1,10 +1,12 @@
 """Calls that browse the library: artists, albums, tracks and genres."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, TypeVar
 
 from penstock.datastore.audio import names
 from penstock.datastore.audio.records import Album, Artist, Audio
+from penstock.datastore.errors import NotFound
+from penstock.datastore.listening.records import Kind
 from penstock.datastore.table.pages import Slice, Window, walk_pages
 from penstock.server.opensubsonic.answers import Fields
 from penstock.server.opensubsonic.call import (
@@ -17,7 +19,8 @@ from penstock.server.opensubsonic.call import (
 from penstock.server.opensubsonic.elements import (
     album_element,
     album_elements,
-    artist_element,
+    annotations_of,
+    artist_elements,
     index_by_letter,
     song_elements,
 )
@@ -32,6 +35,8 @@ async def read_up_to(
 ) -> list[T]:
     """Read the first `most` records of a list."""
     found: list[T] = []
+    if most == 0:
+        return found
     async for each in walk_pages(read_page, min(page, most)):
         found.append(each)
         if len(found) == most:
@@ -44,18 +49,18 @@ async def get_music_folders(_: Call) -> Fields:
     return {"musicFolders": {"musicFolder": [{"id": 0, "name": "Library"}]}}
 
 
-async def _read_artists(call: Call) -> list[Artist]:
+async def read_artists(call: Call) -> list[Artist]:
     return await read_up_to(MAX_NAMES, call.session.audio.lists.get_artists_by_user_id)
 
 
 async def get_artists(call: Call) -> Fields:
-    index = index_by_letter(await _read_artists(call))
+    index = index_by_letter(await read_artists(call))
     return {"artists": {"ignoredArticles": _ARTICLES, "index": index}}
 
 
 async def get_indexes(call: Call) -> Fields:
     """List the artists, as changed right now: nothing tells when a library changed last."""
-    index = index_by_letter(await _read_artists(call))
+    index = index_by_letter(await read_artists(call))
     now = int(call.clock.now().timestamp() * 1000)
     indexes = {"ignoredArticles": _ARTICLES, "lastModified": now, "index": index}
     return {"indexes": indexes}
@@ -66,7 +71,8 @@ async def get_artist(call: Call) -> Fields:
     browsing = call.session.audio.browsing
     artist = await browsing.artist(id)
     albums = await album_elements(call.session, await browsing.albums_of(id))
-    return {"artist": {**artist_element(artist), "albumCount": len(albums), "album": albums}}
+    (shown,) = await artist_elements(call.session, [artist])
+    return {"artist": {**shown, "albumCount": len(albums), "album": albums}}
 
 
 async def get_album(call: Call) -> Fields:
@@ -75,7 +81,8 @@ async def get_album(call: Call) -> Fields:
     tracks = await tracks_of_album(call, album)
     created = min((track.created_at for track in tracks), default="")
     songs = await song_elements(call.session, tracks)
-    return {"album": {**album_element(album, created), "song": songs}}
+    (note,) = await annotations_of(call.session, [(Kind.ALBUM, names.album_place_of(album))])
+    return {"album": {**album_element(album, created, note), "song": songs}}
 
 
 async def tracks_of_album(call: Call, album: Album) -> list[Audio]:
@@ -88,6 +95,15 @@ async def tracks_of_album(call: Call, album: Album) -> list[Audio]:
 async def read_tracks(call: Call, ids: list[str]) -> list[Audio]:
     """Read the tracks that still exist, in the order of the ids."""
     found = await call.session.audio.reading.many(ids)
+    return [track for track in found if isinstance(track, Audio)]
+
+
+async def require_tracks(call: Call, ids: Sequence[str]) -> list[Audio]:
+    """Read tracks; raises NotFound if one does not exist."""
+    found = await call.session.audio.reading.many(ids)
+    for track in found:
+        if isinstance(track, NotFound):
+            raise track
     return [track for track in found if isinstance(track, Audio)]
 
 

@@ -7,6 +7,7 @@ from typing import Final
 from penstock.datastore.audio import names
 from penstock.datastore.audio.records import Album, Artist, Audio
 from penstock.datastore.clock import iso_timestamp
+from penstock.datastore.listening.annotations import ThingKey
 from penstock.datastore.listening.records import Annotation, Kind
 from penstock.datastore.store import Session
 
@@ -29,10 +30,13 @@ def named_artists(artists: Sequence[str]) -> list[Fields]:
     return [{"id": artist_id(name), "name": name} for name in artists]
 
 
+async def annotations_of(session: Session, things: Sequence[ThingKey]) -> list[Annotation]:
+    return await session.listening.annotations.many(things)
+
+
 async def song_elements(session: Session, tracks: Sequence[Audio]) -> list[Fields]:
     """Describe tracks, with one batch of reads of their annotations."""
-    keys = [(Kind.AUDIO, track.id) for track in tracks]
-    kept = await session.listening.annotations.many(keys)
+    kept = await annotations_of(session, [(Kind.AUDIO, track.id) for track in tracks])
     return [song_element(track, note) for track, note in zip(tracks, kept, strict=True)]
 
 
@@ -89,13 +93,15 @@ def _listening_fields(note: Annotation) -> Fields:
 async def album_elements(session: Session, albums: Sequence[Album]) -> list[Fields]:
     """Describe albums; the first track of each tells when the album came."""
     first = await session.audio.browsing.first_tracks([album.id for album in albums])
+    keys = [(Kind.ALBUM, names.album_place_of(album)) for album in albums]
+    kept = await annotations_of(session, keys)
     return [
-        album_element(album, "" if track is None else time_of_id(track))
-        for album, track in zip(albums, first, strict=True)
+        album_element(album, "" if track is None else time_of_id(track), note)
+        for album, track, note in zip(albums, first, kept, strict=True)
     ]
 
 
-def album_element(album: Album, created: str) -> Fields:
+def album_element(album: Album, created: str, note: Annotation) -> Fields:
     """Describe an album as an `AlbumID3` of the specification."""
     return _without_empty(
         {
@@ -110,8 +116,26 @@ def album_element(album: Album, created: str) -> Fields:
             "duration": album.duration_ms // 1000,
             "created": created,
             "year": album.year or None,
+            "starred": note.favourite_at,
+            "userRating": note.rating,
         }
     )
+
+
+async def artist_elements(session: Session, artists: Sequence[Artist]) -> list[Fields]:
+    """Describe artists, with one batch of reads of their annotations."""
+    keys = [(Kind.ARTIST, names.artist_place(artist.name)) for artist in artists]
+    kept = await annotations_of(session, keys)
+    return [
+        _without_empty(
+            {
+                **artist_element(artist),
+                "starred": note.favourite_at,
+                "userRating": note.rating,
+            }
+        )
+        for artist, note in zip(artists, kept, strict=True)
+    ]
 
 
 def artist_element(artist: Artist) -> Fields:

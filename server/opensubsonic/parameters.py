@@ -59,6 +59,10 @@ class Parameters:
         found = self._parse(name, text)
         return found if most is None else min(found, most)
 
+    def required_number(self, name: str) -> int:
+        """Return a whole number; raises a missing parameter for none."""
+        return self._parse(name, self.require(name))
+
     def optional_number(self, name: str) -> int | None:
         """Return a whole number; None without one."""
         return self._parse(name, text) if (text := self.get(name)) else None

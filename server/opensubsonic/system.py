@@ -8,6 +8,7 @@ from penstock.server.opensubsonic.call import Call
 EXTENSIONS: Final = [
     {"name": "apiKeyAuthentication", "versions": [1]},
     {"name": "formPost", "versions": [1]},
+    {"name": "indexBasedQueue", "versions": [1]},
 ]
 
 _RIGHTS: Final = {

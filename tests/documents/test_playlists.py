@@ -2,7 +2,11 @@
 
 from typing import Any
 
+from penstock.datastore.audio.names import album_place
+from penstock.datastore.listening.records import Kind
+from penstock.datastore.store import Store
 from penstock.schema.core.relay import parse_key
+from tests.datastore.audio.sample_library import ANN, BOB, add
 from tests.datastore.playlists.sample_playlists import drift
 from tests.schema.audio.sample_playlists import (
     ADD_ENTRIES,
@@ -13,6 +17,7 @@ from tests.schema.audio.sample_playlists import (
     titles_of,
 )
 from tests.support.graphql_client import ROOT, Ask, as_caller
+from tests.support.sample_resources import walk
 
 EVE = as_caller("eve", "/=admin")
 LIST = "query($order: Order) { playlists(order: $order) { nodes { name entryCount version } } }"
@@ -189,6 +194,23 @@ async def test_rate_a_track_or_a_playlist(ask: Ask) -> None:
         await change(ask, "setRating", id=id, rating=5)
     assert (await ask(ONE, {"id": made["id"]})).value["rating"] == 5
     assert (await read_annotations(ask, made["audio"][0]))["rating"] == 5
+
+
+async def test_listing_annotations(store: Store) -> None:
+    """list annotations"""
+    session = store.open_session(ANN)
+    tracks = [await add(session.audio, f"{n}", "t", "A") for n in range(3)]
+    annotations = session.listening.annotations
+    for track in tracks:
+        await annotations.rate((Kind.AUDIO, track.id), 4)
+    album = album_place(tracks[0])
+    await annotations.rate((Kind.ALBUM, album), 2)
+    found = await walk(lambda window: annotations.page(Kind.AUDIO, window))
+    assert {(note.id, note.rating) for note in found} == {(track.id, 4) for track in tracks}
+    (kept,) = await walk(lambda window: annotations.page(Kind.ALBUM, window))
+    assert (kept.id, kept.rating) == (album, 2)
+    theirs = store.open_session(BOB).listening.annotations
+    assert await walk(lambda window: theirs.page(Kind.AUDIO, window)) == []
 
 
 async def test_count_a_play(ask: Ask) -> None:

@@ -731,7 +731,7 @@ export type RunState =
 
 /** The track or playlist to mark or unmark as a favourite. */
 export type SetFavouriteInput = {
-  /** The global id of a track or a playlist. */
+  /** The global id of a track, a playlist, an album or an artist. */
   id: string;
   /** True to make it a favourite, false to remove it from the favourites. */
   favourite: boolean;

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from penstock.datastore.audio.names import album_place, artist_place
 from penstock.datastore.audio.object_keys import artwork_key
 from penstock.datastore.audio.upkeep import covers
 from penstock.datastore.audio.upkeep.covers import YOUNG, CoverStore
 from penstock.datastore.clock import Clock
-from penstock.datastore.errors import Unavailable
+from penstock.datastore.errors import NotFound, Unavailable
 from penstock.datastore.listening.annotations import ThingKey
 from penstock.datastore.listening.library_sweep import REST
 from penstock.datastore.listening.records import Kind, Play
@@ -97,6 +98,24 @@ async def test_annotations_of_deleted_things_go_and_all_others_stay(store: Store
     assert {id: len(rows) for id, rows in (await annotations_of(store)).items()} == kept
     assert await later(store).sweep_files() == 0
     assert not [key for key in await contents(store.table) if key.pk.startswith("LU:")]
+
+
+async def test_albums_and_artists_keep_their_annotations_until_they_come_back(
+    store: Store,
+) -> None:
+    ann = store.open_session(ANN)
+    track = await add(ann.audio, "1.mp3", "t", "A", album="Grain")
+    things = [(Kind.ALBUM, album_place(track)), (Kind.ARTIST, artist_place("A"))]
+    for thing in things:
+        await annotate(ann, thing)
+    await ann.audio.removing.delete(track.id)
+    await later(store).sweep_files()
+    for thing in things:
+        with pytest.raises(NotFound):
+            await ann.listening.favourites.mark(thing)
+    await add(ann.audio, "2.mp3", "t", "A", album="Grain")
+    kept = await ann.listening.annotations.many(things)
+    assert [(note.favourite_at is not None, note.rating) for note in kept] == [(True, 3)] * 2
 
 
 async def test_an_annotation_that_came_after_the_delete_is_swept_by_the_next_reason(

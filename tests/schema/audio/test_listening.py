@@ -8,7 +8,8 @@ from tests.support.graphql_client import Ask
 KEPT = "favouriteAt rating playCount lastPlayedAt positionMs"
 FAVOURITE = f"""mutation($input: SetFavouriteInput!) {{ setFavourite(input: $input) {{
   ...on SetFavouritePayload {{ node {{ id ...on Audio {{ {KEPT} }}
-    ...on Playlist {{ favouriteAt rating }} }} }} }} }}"""
+    ...on Playlist {{ favouriteAt rating }} ...on Album {{ favouriteAt rating }}
+    ...on Artist {{ favouriteAt rating }} }} }} }} }}"""
 RATE = FAVOURITE.replace("Favourite", "Rating")
 PLAY = f"""mutation($input: RecordPlayInput!) {{ recordPlay(input: $input) {{
   ...on RecordPlayPayload {{ counts audio {{ {KEPT} }} }} }} }}"""
@@ -46,6 +47,18 @@ async def test_marks_are_set_seen_and_taken_away(ask: Ask) -> None:
     assert await read_annotations(ask, song) == {**NOTHING, "playCount": 0}
     seen = (await ask(VIEWER)).value
     assert (seen["favouriteAudio"], seen["favouritePlaylists"]) == ({"nodes": []}, {"nodes": []})
+
+
+async def test_albums_and_artists_are_marked_and_rated(ask: Ask) -> None:
+    (song,) = await add_songs(ask, "a")
+    question = "query($id: ID!) { audio(id: $id) { album { id } artists { id } } }"
+    found = (await ask(question, {"id": song})).value
+    for id in (found["album"]["id"], found["artists"][0]["id"]):
+        marked = (await ask.input(FAVOURITE, id=id, favourite=True))["node"]
+        assert (marked["id"], marked["favouriteAt"] is not None) == (id, True)
+        assert (await ask.input(RATE, id=id, rating=2))["node"]["rating"] == 2
+        unmarked = (await ask.input(FAVOURITE, id=id, favourite=False))["node"]
+        assert (unmarked["favouriteAt"], unmarked["rating"]) == (None, 2)
 
 
 async def test_a_play_told_twice_counts_once_and_a_short_one_not(ask: Ask) -> None:

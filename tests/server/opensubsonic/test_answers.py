@@ -17,6 +17,11 @@ from tests.server.opensubsonic.test_browsing import artists_of
 async def test_each_answer_says_the_same_in_both_forms(player: Player) -> None:
     ids = await artists_of(player)
     albums = (await player.ask("getArtist", id=ids["The Mill"]))["artist"]["album"]
+    (_, song) = (await player.ask("getAlbum", id=albums[1]["id"]))["album"]["song"]
+    await player.ask("star", id=[song["id"], ids["Zoë"]])
+    await player.ask("createPlaylist", name="A & B", songId=song["id"])
+    await player.ask("savePlayQueue", id=song["id"], current=song["id"])
+    await player.ask("createBookmark", id=song["id"], position=5)
     calls: Mapping[str, dict[str, Any]] = {
         "ping": {},
         "getLicense": {},
@@ -28,6 +33,13 @@ async def test_each_answer_says_the_same_in_both_forms(player: Player) -> None:
         "getAlbum": {"id": albums[1]["id"]},
         "getGenres": {},
         "getSong": {"id": "nonsense"},
+        "getAlbumList2": {"type": "newest"},
+        "getSongsByGenre": {"genre": "Folk"},
+        "search3": {"query": ""},
+        "getStarred2": {},
+        "getPlaylists": {},
+        "getPlayQueue": {},
+        "getBookmarks": {},
     }
     for call, parameters in calls.items():
         said = await player.ask(call, **parameters)

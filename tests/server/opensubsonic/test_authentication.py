@@ -70,6 +70,7 @@ async def test_the_extensions_are_told_to_everybody(player: Player) -> None:
     assert {each["name"] for each in said["openSubsonicExtensions"]} == {
         "apiKeyAuthentication",
         "formPost",
+        "indexBasedQueue",
     }
 
 

@@ -88,12 +88,38 @@ async def test_a_client_library_finds_an_album_and_plays_it_from_any_place(
         assert (answer.status, len(whole)) == (200, song.size)
         sought = await connection.stream(song.id, byte_range="bytes=1000-1999")
         assert (sought.status, await sought.read()) == (206, whole[1000:2000])
+    await play_a_playlist(connection, [song.id for song in album.song or []])
     cover = await (await connection.get_cover_art(str(album.cover_art))).read()
     assert cover.startswith(b"\x89PNG")
     stranger = connect(listener.server, "penstock_wrong")
     with pytest.raises(errors.SonicError):
         await stranger.ping()
     await stranger.cleanup()
+
+
+async def play_a_playlist(connection: AsyncConnection, songs: list[str]) -> None:
+    """Make a playlist, play each entry from its middle on, and keep the place in the queue."""
+    await connection.create_playlist(name="Road", song_ids=[*songs, songs[0]])
+    (listed,) = await connection.get_playlists()
+    playlist = await connection.get_playlist(listed.id)
+    entries = playlist.entry or []
+    assert [song.id for song in entries] == [*songs, songs[0]]
+    for song in entries:
+        size = int(song.size or 0)
+        sought = await connection.stream(song.id, byte_range=f"bytes={size // 2}-")
+        assert (sought.status, len(await sought.read())) == (206, size - size // 2)
+        await connection.scrobble(song.id)
+    await connection.update_playlist(playlist.id, song_indices_to_remove=[0])
+    playlist = await connection.get_playlist(playlist.id)
+    assert [song.id for song in playlist.entry or []] == [*songs[1:], songs[0]]
+    await connection.star(sids=[songs[0]])
+    starred = await connection.get_starred2()
+    assert [song.id for song in starred.song or []] == [songs[0]]
+    await connection.save_play_queue(songs, songs[1], 4_000)
+    queue = await connection.get_play_queue()
+    assert (queue.current, queue.position, queue.changed_by) == (songs[1], 4_000, "tests")
+    found = await connection.search3("regn")
+    assert [song.title for song in found.song or []] == ["Regn"]
 
 
 async def test_the_log_of_a_server_has_no_key(listener: Listener) -> None:

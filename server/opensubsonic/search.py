@@ -1,0 +1,65 @@
+"""Search for artists, albums and tracks by parts of their names; without a query it lists all."""
+
+from functools import partial
+from typing import Final
+
+from penstock.datastore.audio.records import Album, Artist, Audio
+from penstock.datastore.name_search.words import NameFilter, search_form
+from penstock.server.opensubsonic.answers import Fields
+from penstock.server.opensubsonic.browsing import read_artists, read_tracks, read_up_to
+from penstock.server.opensubsonic.call import Call
+from penstock.server.opensubsonic.elements import album_elements, artist_elements, song_elements
+from penstock.server.opensubsonic.lists import Part, all_albums
+
+_EMPTY: Final = ("", '""')
+"""The queries that ask for everything: players send the second one, too."""
+
+_DEFAULT: Final = 20
+
+
+async def search3(call: Call) -> Fields:
+    text = (call.parameters.get("query") or "").strip()
+    query = None if text in _EMPTY else NameFilter(contains=text)
+    artists = await _artists(call, query)
+    albums = await _albums(call, query)
+    tracks = await _tracks(call, query)
+    return {
+        "searchResult3": {
+            "artist": await artist_elements(call.session, artists),
+            "album": await album_elements(call.session, albums),
+            "song": await song_elements(call.session, tracks),
+        }
+    }
+
+
+async def _artists(call: Call, query: NameFilter | None) -> list[Artist]:
+    part = Part.of(call, "artistCount", _DEFAULT, "artistOffset")
+    if part.size == 0:
+        return []
+    found = [each for each in await read_artists(call) if _matches(query, each.name)]
+    return found[part.offset : part.end]
+
+
+async def _albums(call: Call, query: NameFilter | None) -> list[Album]:
+    part = Part.of(call, "albumCount", _DEFAULT, "albumOffset")
+    if part.size == 0:
+        return []
+    found = [each for each in await all_albums(call) if _matches(query, each.name)]
+    return found[part.offset : part.end]
+
+
+async def _tracks(call: Call, query: NameFilter | None) -> list[Audio]:
+    """Read tracks; all of them in the order of their smallest rows, which are passed quickly."""
+    part = Part.of(call, "songCount", _DEFAULT, "songOffset")
+    lists = call.session.audio.lists
+    if part.size == 0:
+        return []
+    if query is not None:
+        found = await read_up_to(part.end, partial(lists.by_title, query), part.size)
+        return found[part.offset :]
+    links = await read_up_to(part.end, lists.get_audio_id_by_user_id)
+    return await read_tracks(call, [link.audio_id for link in links[part.offset :]])
+
+
+def _matches(query: NameFilter | None, name: str) -> bool:
+    return query is None or query.term("query").matches(search_form(name))
