@@ -43,6 +43,7 @@ from penstock.datastore.jobs.leases import JobLease
 from penstock.datastore.jobs.repository import Jobs
 from penstock.datastore.jobs.runner import JobWorker
 from penstock.datastore.kept_rows.engine import RowsEngine
+from penstock.datastore.kept_rows.merge_parts import PartMerger
 from penstock.datastore.kept_rows.metric_series import MetricSeriesReader
 from penstock.datastore.kept_rows.part_files import PartFiles
 from penstock.datastore.kept_rows.repository import KeptRows
@@ -404,6 +405,10 @@ class Store:
             return 0
 
         return await finish_all([remove_executions, *(each.sweep for each in self._finishers())])
+
+    async def merge_rows(self) -> int:
+        """Merge small files of kept rows; return the number of merged files."""
+        return await PartMerger(self._system_access(), self.part_files).merge_all()
 
     async def confirm_uploads(self) -> int:
         """Make executions ready whose input is uploaded; return the number of them."""

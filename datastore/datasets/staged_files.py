@@ -67,14 +67,17 @@ class StagedFile:
     id: str
     key: str
 
-    async def put(self, data: bytes, content_type: str) -> None:
-        """Write the row, then the file."""
-        item: Item = {
+    def row(self) -> Item:
+        """The row without which nothing removes the file."""
+        return {
             **STAGED.item(id=self.id),
             "key": self.key,
             "createdAt": self.access.clock.timestamp(),
         }
-        await self.access.table.transact([Put(item)])
+
+    async def put(self, data: bytes, content_type: str) -> None:
+        """Write the row, then the file."""
+        await self.access.table.transact([Put(self.row())])
         await self.access.files.write(self.key, single_chunk(data), content_type=content_type)
 
     def adoption_write(self) -> Write:

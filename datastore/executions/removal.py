@@ -23,6 +23,7 @@ from penstock.datastore.executions.rows import (
     kept_counter,
     key_of_execution,
 )
+from penstock.datastore.kept_rows.merge_parts import MERGED
 from penstock.datastore.kept_rows.records import RowsPart
 from penstock.datastore.kept_rows.write_part import delete_parts_of
 from penstock.datastore.objects.port import Files
@@ -83,6 +84,7 @@ class ExecutionRemoval:
 
     async def _remove_all(self, pipeline: str) -> int:
         await self._remove_withdrawals(pipeline)
+        await delete_parts_of(self.files, pipeline, MERGED)
         executions = self._pipeline_executions(pipeline)
         return sum([await self.remove(execution) async for execution in executions])
 

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 from penstock.datastore.kept_rows.columns import EXECUTION, GROUP, KEY, ROW, TIME, VERSION
 from penstock.datastore.kept_rows.engine import quote_name, quote_text
 from penstock.datastore.kept_rows.records import PartKind, RowsPart
+from penstock.datastore.kept_rows.snapshot import COMMIT, WITHDRAWN
 from penstock.datastore.kept_rows.write_part import rows_folder
 
 
@@ -83,9 +84,12 @@ def write_statements(
     folder = f"{location.rstrip('/')}/{rows_folder(pipeline)}"
     outputs = list({key: None for part in parts for key in part.types})
     columns = _columns(dialect, outputs)
+    made = dict(columns)
+    if any(part.merged for part in parts):
+        made |= {COMMIT: "bigint", WITHDRAWN: "boolean"}
     table = dialect.table.format(
         name=dialect.quote(name),
-        columns=",\n  ".join(f"{dialect.quote(key)} {type}" for key, type in columns.items()),
+        columns=",\n  ".join(f"{dialect.quote(key)} {type}" for key, type in made.items()),
         folder=quote_text(folder),
         pattern=quote_text(f"{folder}*.parquet"),
     )
@@ -112,20 +116,31 @@ def _view(
     # Athena writes names in backticks where it makes tables, and in quotes where it reads them.
     quote = quote_name if engine is ExternalEngine.ATHENA else dialect.quote
     shown = ", ".join(map(quote, columns))
-    listed = ",\n      ".join(
-        f"({quote_text(part.file.rpartition('/')[2])}, {part.commit}, "
-        f"{str(part.kind is PartKind.WITHDRAWAL).lower()})"
-        for part in parts
-    )
+    listed = ",\n      ".join(_listed_files(parts))
+    number, withdrawn = "commit_number", "withdrawn"
+    if any(part.merged for part in parts):  # whose rows have their own
+        number = f"coalesce({quote(COMMIT)}, commit_number)"
+        withdrawn = f"coalesce({quote(WITHDRAWN)}, withdrawn)"
     return f"""CREATE OR REPLACE VIEW {quote(name + "_latest")} AS
 SELECT {shown}
 FROM (
-  SELECT {shown}, withdrawn, row_number() OVER (
-      PARTITION BY {quote(KEY)} ORDER BY commit_number DESC) AS place
+  SELECT {shown}, {withdrawn} AS is_withdrawn, row_number() OVER (
+      PARTITION BY {quote(KEY)} ORDER BY {number} DESC) AS place
   FROM (SELECT *, {dialect.file_name} AS file_name FROM {quote(name)}) files
   JOIN (VALUES
       {listed}
     ) AS commits (part_file, commit_number, withdrawn)
     ON part_file = file_name
 ) versions
-WHERE place = 1 AND NOT withdrawn"""
+WHERE place = 1 AND NOT is_withdrawn"""
+
+
+def _listed_files(parts: Sequence[RowsPart]) -> list[str]:
+    """Each file with its commit and whether it withdraws; null where rows have these."""
+    found: dict[str, str] = {}
+    for part in parts:
+        name = quote_text(part.file.rpartition("/")[2])
+        own = f"{part.commit}, {str(part.kind is PartKind.WITHDRAWAL).lower()}"
+        unknown = "CAST(NULL AS bigint), CAST(NULL AS boolean)"
+        found[part.file] = f"({name}, {unknown if part.merged else own})"
+    return list(found.values())

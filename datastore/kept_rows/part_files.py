@@ -42,19 +42,21 @@ class PartFiles:
         folder = self.engine.folder
         paths = [folder / f"{sha256(one.file.encode()).hexdigest()}.parquet" for one in parts]
         self._in_use.update(paths)
+        sizes = Counter[tuple[str, Path]]()
+        for one, path in zip(parts, paths, strict=True):
+            sizes[one.file, path] += one.size
         try:
-            pairs = zip(parts, paths, strict=True)
-            await asyncio.gather(*(self._load(files, part, path) for part, path in pairs))
+            await asyncio.gather(*(self._load(files, *each, size) for each, size in sizes.items()))
             yield paths
         finally:
             self._in_use.subtract(paths)
             self._remove_oldest()
 
-    async def _load(self, files: Files, part: RowsPart, path: Path) -> None:
+    async def _load(self, files: Files, key: str, path: Path, size: int) -> None:
         async with self._loading.setdefault(path, asyncio.Lock()), self._readers:
             if path not in self._sizes:
-                await copy_to_disk(files, part.file, path)
-                self._sizes[path] = part.size
+                await copy_to_disk(files, key, path)
+                self._sizes[path] = size
             self._sizes.move_to_end(path)
 
     def _remove_oldest(self) -> None:

@@ -35,6 +35,8 @@ class RowsPart(StoredRecord, frozen=True, kw_only=True):
     is the number of rows, `size` that of bytes, `least` and `most` are the limits of their times.
     Rows have the execution and the version of the pipeline that made them; a withdrawal has none of
     its own, because its rows keep theirs. `by` is the user who withdrew, for a `reason`.
+    The file of a `merged` part has the rows of other commits too, each with its commit; `size` is a
+    share of it.
     """
 
     commit: int
@@ -51,6 +53,7 @@ class RowsPart(StoredRecord, frozen=True, kw_only=True):
     at: str
     by: str | None = None
     reason: str | None = None
+    merged: bool = False
 
 
 class KeptRow(msgspec.Struct, frozen=True, kw_only=True):

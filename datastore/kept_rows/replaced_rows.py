@@ -53,17 +53,17 @@ class ReplacedRows:
         try:
             async with self.part_files.open(self.files, [*standing, part]) as paths:
                 return await self.part_files.engine.write(
-                    lambda connection: _select_groups(connection, standing, paths), user
+                    lambda connection: _select_groups(connection, [*standing, part], paths), user
                 )
         except NotFound as missing:
             raise Unavailable("A file of the rows is gone.") from missing
 
 
 def _select_groups(
-    connection: Connection, standing: Sequence[RowsPart], paths: Sequence[Path]
+    connection: Connection, parts: Sequence[RowsPart], paths: Sequence[Path]
 ) -> list[GroupPath]:
-    """The groups of rows that stand under a key of the last file."""
-    latest = Snapshot(standing, paths[:-1]).latest()
-    added = Snapshot([standing[-1]], paths[-1:]).all_versions()
+    """The groups of rows that stand under a key of the last part."""
+    latest = Snapshot(parts[:-1], paths[:-1]).latest()
+    added = Snapshot(parts[-1:], paths[-1:]).all_versions()
     sql = f"SELECT DISTINCT {GROUP} FROM {latest} WHERE {KEY} IN (SELECT {KEY} FROM {added})"
     return [group for (group,) in connection.execute(sql).fetchall()]

@@ -39,17 +39,29 @@ class Snapshot(NamedTuple):
 
         Numbers whose output has another type in some part are missing there.
         """
-        files = ", ".join(quote_text(str(path)) for path in self.paths)
+        files = ", ".join(quote_text(str(path)) for path in dict.fromkeys(self.paths))
         read = f"read_parquet([{files}], union_by_name = true, filename = {quote_text(_FILE)})"
-        places = ", ".join(
-            f"({quote_text(str(path))}, {part.commit}, {part.kind is PartKind.WITHDRAWAL})"
-            for part, path in zip(self.parts, self.paths, strict=True)
+        joined = (
+            f"FROM {read} AS files JOIN (VALUES {', '.join(self._places())}) "
+            f"AS places({_FILE}, {COMMIT}, {WITHDRAWN}) ON files.{_FILE} = places.{_FILE}"
         )
+        if not any(part.merged for part in self.parts):
+            return f"(SELECT files.* EXCLUDE ({_FILE}), {COMMIT}, {WITHDRAWN} {joined})"
+        own = [f"coalesce(files.{name}, places.{name}) AS {name}" for name in (COMMIT, WITHDRAWN)]
+        # A merged file may have commits behind the snapshot.
         return (
-            f"(SELECT files.* EXCLUDE ({_FILE}), {COMMIT}, {WITHDRAWN} FROM {read} AS files "
-            f"JOIN (VALUES {places}) AS places({_FILE}, {COMMIT}, {WITHDRAWN}) "
-            f"ON files.{_FILE} = places.{_FILE})"
+            f"(SELECT * FROM (SELECT files.* EXCLUDE ({_FILE}, {COMMIT}, {WITHDRAWN}), "
+            f"{', '.join(own)} {joined}) WHERE {COMMIT} <= {self.commit})"
         )
+
+    def _places(self) -> list[str]:
+        """Each file with its commit, and whether it withdraws; null where rows have these."""
+        found: dict[Path, str] = {}
+        for part, path in zip(self.parts, self.paths, strict=True):
+            own = f"{part.commit}, {part.kind is PartKind.WITHDRAWAL}"
+            commit = "CAST(NULL AS BIGINT), CAST(NULL AS BOOLEAN)" if part.merged else own
+            found[path] = f"({quote_text(str(path))}, {commit})"
+        return list(found.values())
 
     def latest(self) -> str:
         """The relation of the rows that stand: the latest version of each, if not withdrawn."""

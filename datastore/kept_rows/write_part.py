@@ -24,6 +24,7 @@ from penstock.datastore.kept_rows.columns import (
 from penstock.datastore.kept_rows.engine import Connection, RowsEngine, quote_name, quote_text
 from penstock.datastore.kept_rows.part_files import copy_to_disk
 from penstock.datastore.kept_rows.records import PartKind, RowsPart
+from penstock.datastore.kept_rows.snapshot import COMMIT, Snapshot
 from penstock.datastore.objects.port import Chunks, Files
 from penstock.datastore.records import ValueType
 from penstock.transform.plan import TransformPlan
@@ -115,6 +116,14 @@ class PartWriter:
             commit=0, kind=withdrawn, file=file, types=like.types, key=like.key, at=at, **facts
         )
 
+    async def write_merged(self, key: str, snapshot: Snapshot) -> int:
+        """Write all versions of a snapshot's rows into one file; return its size."""
+        async with self._scratch() as (_, target):
+            sql = f"SELECT * FROM {snapshot.all_versions()} ORDER BY {COMMIT}, {ROW}"
+            await self.engine.write(partial(_copy_rows, sql, target), "")
+            await self._store(key, target)
+            return target.stat().st_size
+
     async def _store(self, key: str, local: Path) -> None:
         async with aclosing(read_local(local)) as chunks:
             await self.files.write(key, chunks, content_type=PARQUET)
@@ -188,12 +197,17 @@ def key_digest(values: str) -> str:
     return f"substr(sha256(CAST(to_json([{values}]) AS VARCHAR)), 1, 32)"
 
 
+def _copy_rows(sql: str, target: Path, connection: Connection, given: Sequence[Any] = ()) -> None:
+    path = quote_text(str(target))
+    connection.execute(f"COPY ({sql}) TO {path} (FORMAT parquet, COMPRESSION zstd)", list(given))
+
+
 def _write_rows(
     sql: str, target: Path, connection: Connection, given: Sequence[Any] = ()
 ) -> dict[str, Any]:
     """Write the selected rows to a file; return the facts of the part about them."""
+    _copy_rows(sql, target, connection, given)
     path = quote_text(str(target))
-    connection.execute(f"COPY ({sql}) TO {path} (FORMAT parquet, COMPRESSION zstd)", list(given))
     written = f"read_parquet({path})"
     twice = connection.execute(
         f"SELECT min({ROW}), max({ROW}) FROM {written} GROUP BY {KEY} HAVING count(*) > 1 "

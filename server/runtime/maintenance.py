@@ -91,4 +91,7 @@ def maintain_executions(store: Store, settings: Settings) -> AbstractAsyncContex
             start_uploaded, settings.upload_poll_seconds, execution_logger, trouble, at_once=True
         ),
         PeriodicTask(store.finish_deletes, CLEARING_SECONDS, execution_logger, trouble),
+        PeriodicTask(
+            store.merge_rows, CLEARING_SECONDS, execution_logger, "files could not be merged"
+        ),
     )

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from penstock.datastore.clock import Clock
+from penstock.datastore.kept_rows.merge_parts import PartMerger
 from penstock.datastore.objects.directory import LocalFiles
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store
@@ -28,14 +29,14 @@ from tests.support.stores import open_table
 
 EXACT = Context(prec=60)
 PLANTS = "abcd"
-Step: TypeAlias = dict[str, str] | str
-"""A file with these numbers by plant, or the plant whose row is withdrawn."""
+Step: TypeAlias = dict[str, str] | str | None
+"""A file with these numbers by plant, the plant whose row is withdrawn, or a merge of files."""
 
 numbers = st.decimals(
     allow_nan=False, allow_infinity=False, min_value=-(10**20), max_value=10**20, places=12
 ).map("{:f}".format)
 files = st.dictionaries(st.sampled_from(PLANTS), numbers, min_size=1)
-steps = st.lists(files | st.sampled_from(PLANTS), min_size=1, max_size=6)
+steps = st.lists(files | st.sampled_from(PLANTS) | st.none(), min_size=1, max_size=8)
 
 
 @dataclass(slots=True)
@@ -55,7 +56,9 @@ class Model:
 
 
 async def take_step(store: Store, pipeline: Pipeline, model: Model, step: Step) -> None:
-    if isinstance(step, dict):
+    if step is None:
+        await PartMerger(store._system_access(), store.part_files, least=2).merge(pipeline.id)
+    elif isinstance(step, dict):
         await run_file(store, pipeline, **step)
         for plant, kwh in step.items():
             model.put(plant, short_text(Decimal(kwh)))
@@ -92,6 +95,9 @@ async def test_rows_totals_and_history_are_those_of_a_dictionary(history: list[S
                 assert await read_kwh(store, pipeline, as_at=at) == held
                 assert await read_sum(store, pipeline, as_at=at) == sum_of(held)
             await check_versions(store, pipeline, model)
+            watch.move(timedelta(hours=2))
+            await store.sweep_files()
+            assert await read_kwh(store, pipeline) == model.present
             assert await faults(table) == []
         await files.close()
 

@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from penstock.datastore.executions.records import ExecutionState
+from penstock.datastore.kept_rows.merge_parts import PartMerger
 from penstock.datastore.kept_rows.replaced_rows import ReplacedRows
 from penstock.datastore.records import Pipeline, RowKeeping
 from penstock.datastore.roles import Caller, GroupPath, Role
@@ -62,3 +63,18 @@ async def test_the_check_is_made_again_when_another_commit_comes_first(
     assert lost.code == "ROW_OUT_OF_REACH"
     (row,) = await read_rows(store, by_group, SUPER)
     assert row.execution_id == won.id
+
+
+async def test_rows_of_merged_files_are_not_replaced_from_out_of_reach(
+    store: Store, by_group: Pipeline
+) -> None:
+    for plant in ("a", "b"):
+        await ready_execution(store, by_group, plant_file([(plant, EAST)]), who=EASTERN)
+    await store.execution_worker("first").run_all()
+    merger = PartMerger(store._system_access(), store.part_files, least=2)
+    assert await merger.merge(by_group.id) == 1
+    refused = await ready_execution(store, by_group, plant_file([("a", WEST)]), who=WESTERN)
+    taken = await ready_execution(store, by_group, plant_file([("c", WEST)]), who=WESTERN)
+    await store.execution_worker("second").run_all()
+    ended = [(await current_execution(store, one)).state for one in (refused, taken)]
+    assert ended == [ExecutionState.FAILED, ExecutionState.SUCCESS]

@@ -180,7 +180,7 @@ OWN = {"user": "ann", "audio": ID}
         (EXECUTION_EVENT, {"id": ID, "seq": 12}, f"PE:{ID}", "PEH:0000000012", None),
         (EXECUTION_COUNT, {"id": ID}, f"P:{ID}", "PEC", None),
         (EXECUTION_RESULT, {"id": ID, "digest": "d"}, f"P:{ID}", "PER:d", None),
-        (ROWS_HEAD, {"id": ID}, f"P:{ID}", "PKR", None),
+        (ROWS_HEAD, {"id": ID}, f"P:{ID}", "PKR", "PKR"),
         (ROWS_PART, {"id": ID, "commit": 12}, f"KR:{ID}", "KR:0000000012", None),
         (
             EXECUTION_DUE,
