@@ -33,15 +33,36 @@ ASK = """async ([query, variables]) => {
   return answer.json();
 }"""
 CONCRETE = "sap:concrete:00144"
+LISTS = ("/", "/calculations", "/datasets", "/metrics", "/executions?group=%2F")
 HEADER = "Date,Activity,Emission factor"
 GOOD_ROW = "2/2/21,2.5,4"
 BAD_ROW = "2/2/21,unknown,4"
 
 
+FOCUSED_NAME = """() => {
+  const { activeElement: element } = document;
+  const named = element.matches("a, button, summary, input, select, textarea");
+  const label = element.labels?.[0]?.textContent;
+  return named ? (element.ariaLabel ?? label ?? element.textContent).trim() : "";
+}"""
+
+
+async def tab_to(page: Page, name: str) -> None:
+    """Press Tab until a control whose name begins so has the focus."""
+    for _ in range(120):
+        await page.keyboard.press("Tab")
+        if (await page.evaluate(FOCUSED_NAME)).startswith(name):
+            return
+    raise AssertionError(f"Tab never reaches {name!r}")
+
+
 @asynccontextmanager
-async def visit_of(browser: Browser, url: str, data_dir: Path) -> AsyncIterator[Visit]:
-    """Open a fresh profile for another server."""
-    context = await browser.new_context(viewport={"width": 1400, "height": 900})
+async def visit_of(
+    browser: Browser, url: str, data_dir: Path, **options: Any
+) -> AsyncIterator[Visit]:
+    """Open a fresh profile for a server, with options of the context."""
+    size = {"width": 1400, "height": 900}
+    context = await browser.new_context(**{"viewport": size, **options})
     context.set_default_timeout(PATIENCE)
     expect.set_options(timeout=PATIENCE)
     await context.add_init_script(REPORT_VIOLATIONS)
@@ -101,6 +122,42 @@ async def run_rows(page: Page, rows: int = 1, name: str = "rows.csv") -> str:
     made = await ask(page, mutation, input=given)
     found: str = made["execution"]["id"]
     return found
+
+
+async def paths_of_all_screens(page: Page) -> tuple[str, ...]:
+    """Return the paths of every screen, those about one thing with a thing of the sample."""
+    pipeline = await pipeline_id(page)
+    keeper = await pipeline_id(page, "energy:monthly")
+    execution = await run_rows(page, rows=2)
+    query = "{ calculations(first: 1, includeChildGroups: true) { nodes { id } } }"
+    (calculation,) = (await ask(page, query))["nodes"]
+    query = "{ referenceDatasets(first: 1, includeChildGroups: true) { nodes { id } } }"
+    (dataset,) = (await ask(page, query))["nodes"]
+    query = '{ metricByName(name: "emissions", group: "/usa") { id } }'
+    metric = path_of("metrics", (await ask(page, query))["id"])
+    tabs = ("transforms", "versions", "executions", "access", "lineage")
+    return (
+        *LISTS,
+        *(path_of("pipelines", pipeline, f"?tab={tab}") for tab in tabs),
+        path_of("pipelines", pipeline, "/run"),
+        path_of("pipelines", pipeline, "/rows"),
+        path_of("pipelines", keeper, "/rows"),
+        path_of("executions", execution),
+        path_of("calculations", calculation["id"]),
+        path_of("datasets", dataset["id"]),
+        metric,
+        f"{metric}?by=GROUP&group=%2Fusa&every=YEAR",
+        path_of("pipelines", pipeline, "/edit"),
+        path_of("calculations", calculation["id"], "/edit"),
+        "/new/pipeline",
+        "/groups",
+        "/groups?tab=keys",
+        "/runs",
+        "/sensors",
+        "/audio",
+        "/system",
+        "/nowhere",
+    )
 
 
 async def find_faults(page: Page) -> list[str]:

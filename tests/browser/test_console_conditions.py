@@ -18,8 +18,8 @@ from tests.browser.console import (
     go_to,
     open_console,
     path_of,
+    paths_of_all_screens,
     pipeline_id,
-    run_rows,
     visit_of,
     write_csv,
 )
@@ -38,43 +38,6 @@ FOCUSED = """() => {
   return element.matches("a, button, summary") ? element.textContent || element.ariaLabel : "";
 }"""
 OVERFLOWS = "() => document.documentElement.scrollWidth > document.documentElement.clientWidth"
-LISTS = ("/", "/calculations", "/datasets", "/metrics", "/executions?group=%2F")
-
-
-async def paths_of_all_screens(page: Page) -> tuple[str, ...]:
-    """Return the paths of every screen, those about one thing with a thing of the sample."""
-    pipeline = await pipeline_id(page)
-    keeper = await pipeline_id(page, "energy:monthly")
-    execution = await run_rows(page, rows=2)
-    query = "{ calculations(first: 1, includeChildGroups: true) { nodes { id } } }"
-    (calculation,) = (await ask(page, query))["nodes"]
-    query = "{ referenceDatasets(first: 1, includeChildGroups: true) { nodes { id } } }"
-    (dataset,) = (await ask(page, query))["nodes"]
-    query = '{ metricByName(name: "emissions", group: "/usa") { id } }'
-    metric = path_of("metrics", (await ask(page, query))["id"])
-    tabs = ("transforms", "versions", "executions", "access", "lineage")
-    return (
-        *LISTS,
-        *(path_of("pipelines", pipeline, f"?tab={tab}") for tab in tabs),
-        path_of("pipelines", pipeline, "/run"),
-        path_of("pipelines", pipeline, "/rows"),
-        path_of("pipelines", keeper, "/rows"),
-        path_of("executions", execution),
-        path_of("calculations", calculation["id"]),
-        path_of("datasets", dataset["id"]),
-        metric,
-        f"{metric}?by=GROUP&group=%2Fusa&every=YEAR",
-        path_of("pipelines", pipeline, "/edit"),
-        path_of("calculations", calculation["id"], "/edit"),
-        "/new/pipeline",
-        "/groups",
-        "/groups?tab=keys",
-        "/runs",
-        "/sensors",
-        "/audio",
-        "/system",
-        "/nowhere",
-    )
 
 
 async def test_axe_finds_nothing_on_any_screen_at_any_width_in_any_theme(visit: Visit) -> None:
