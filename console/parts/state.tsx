@@ -86,15 +86,18 @@ interface Query<Data> {
 export function Answered<Data>({
   query,
   what,
+  isPart = false,
   children,
 }: {
   query: Query<Data>;
   what: string;
+  /** Whether it is a part of a screen that has a heading of its own. */
+  isPart?: boolean;
   children: (data: Data) => ReactNode;
 }) {
   if (query.error && query.data === undefined) {
     if (failureOf(query.error).code === "NOT_FOUND") {
-      return <Missing what={what.replace(/^the /, "")} />;
+      return <Missing what={what.replace(/^the /, "")} isPart={isPart} />;
     }
     return <Problem error={query.error} onRetry={() => void query.refetch()} />;
   }
@@ -103,9 +106,9 @@ export function Answered<Data>({
 }
 
 /** What stands in place of something that is not there, or not for this caller. */
-export function Missing({ what }: { what: string }) {
+export function Missing({ what, isPart = false }: { what: string; isPart?: boolean }) {
   return (
-    <Empty title={`There is no such ${what}`} isScreen>
+    <Empty title={`There is no such ${what}`} isScreen={!isPart}>
       <p>It was deleted, or you have no role in a group that sees it.</p>
     </Empty>
   );

@@ -275,8 +275,12 @@ async def test_the_lineage_of_a_pipeline_is_one_hop_in_and_out(visit: Visit) -> 
     id = await pipeline_id(page, "sap:emissions:pipeline")
     await go_to(visit, path_of("pipelines", id, "?tab=lineage"))
     datasets = page.get_by_role("region", name="Datasets")
-    await expect(datasets.get_by_role("link", name="vehicle_type")).to_be_visible()
     await expect(page.get_by_role("region", name="Outputs")).to_contain_text("vehicle")
+    await expect(page.get_by_role("region", name="Used by")).to_contain_text("Nothing that you see")
+    await datasets.get_by_role("link", name="vehicle_type").click()
+    users = page.get_by_role("region", name="Used by")
+    await users.get_by_role("link", name="sap:emissions:pipeline").click()
+    await expect(page.get_by_role("heading", name="sap:emissions:pipeline")).to_be_visible()
     assert_quiet(visit)
 
 

@@ -200,7 +200,8 @@ async def test_a_stranger_s_token_shows_nothing_and_says_so(visit: Visit) -> Non
     found: dict[str, str] = {}
     for path in paths:
         await visit_inside(page, path)
-        await page.wait_for_load_state("networkidle")
+        await expect(page.get_by_role("heading", level=1)).to_be_visible()
+        await expect(page.get_by_text(re.compile("^Loading"))).to_have_count(0)
         text = await page.get_by_role("main").inner_text()
         found[path] = text if CONCRETE in text or "penstock-seed" in text or not text else ""
         assert await find_faults(page) == [], path

@@ -69,7 +69,7 @@ async def test_the_task_sheet_is_done_with_the_keyboard_alone(visit: Visit, tmp_
     await expect(page.get_by_role("heading", name="trips:wanted")).to_be_visible()
     await choose(page, "Run a file")
     await expect(page.get_by_role("heading", name="Run a file")).to_be_visible()
-    await tab_to(page, "CSV file")
+    await tab_to(page, "File to run")
     async with page.expect_file_chooser() as chooser:
         await page.keyboard.press("Enter")
     await (await chooser.value).set_files(file)

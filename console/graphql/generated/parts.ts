@@ -8,6 +8,8 @@ import type {
   FindCalculationQueryVariables,
   FindDatasetQuery,
   FindDatasetQueryVariables,
+  UsedByQuery,
+  UsedByQueryVariables,
 } from "./types";
 
 export const GroupChoices: Operation<GroupChoicesQuery, GroupChoicesQueryVariables> = {
@@ -21,4 +23,8 @@ export const FindCalculation: Operation<FindCalculationQuery, FindCalculationQue
 export const FindDataset: Operation<FindDatasetQuery, FindDatasetQueryVariables> = {
   id: "ad16b8f96c5a59cbd0292ad8dab06b0e3e6bc8312f84f115304619ebe3b18999",
   name: "FindDataset",
+};
+export const UsedBy: Operation<UsedByQuery, UsedByQueryVariables> = {
+  id: "c890001214244bfdbed441e7e21ca8aa9d7d9f3ef2069fdd46f7c984efed5dc2",
+  name: "UsedBy",
 };

@@ -945,6 +945,92 @@ export type ExplainedRowFragment = {
   }>;
 };
 
+type User_Pipeline_Fragment = { __typename: "Pipeline"; id: string; name: string; owner: string };
+
+type User_Calculation_Fragment = {
+  __typename: "Calculation";
+  id: string;
+  name: string;
+  owner: string;
+};
+
+type User_ReferenceDataset_Fragment = {
+  __typename: "ReferenceDataset";
+  id: string;
+  name: string;
+  owner: string;
+};
+
+type User_Metric_Fragment = { __typename: "Metric"; id: string; name: string; owner: string };
+
+export type UserFragment =
+  | User_Pipeline_Fragment
+  | User_Calculation_Fragment
+  | User_ReferenceDataset_Fragment
+  | User_Metric_Fragment;
+
+export type UsedByQueryVariables = Exact<{
+  id: string;
+  after?: string | null | undefined;
+}>;
+
+export type UsedByQuery = {
+  node:
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | {
+        id: string;
+        usedBy: {
+          nodes: Array<
+            | { __typename: "Pipeline"; id: string; name: string; owner: string }
+            | { __typename: "Calculation"; id: string; name: string; owner: string }
+            | { __typename: "ReferenceDataset"; id: string; name: string; owner: string }
+            | { __typename: "Metric"; id: string; name: string; owner: string }
+          >;
+          pageInfo: { hasNextPage: boolean; endCursor: string | null };
+        };
+      }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | {
+        id: string;
+        usedBy: {
+          nodes: Array<
+            | { __typename: "Pipeline"; id: string; name: string; owner: string }
+            | { __typename: "Calculation"; id: string; name: string; owner: string }
+            | { __typename: "ReferenceDataset"; id: string; name: string; owner: string }
+            | { __typename: "Metric"; id: string; name: string; owner: string }
+          >;
+          pageInfo: { hasNextPage: boolean; endCursor: string | null };
+        };
+      }
+    | { id: string }
+    | { id: string }
+    | {
+        id: string;
+        usedBy: {
+          nodes: Array<
+            | { __typename: "Pipeline"; id: string; name: string; owner: string }
+            | { __typename: "Calculation"; id: string; name: string; owner: string }
+            | { __typename: "ReferenceDataset"; id: string; name: string; owner: string }
+            | { __typename: "Metric"; id: string; name: string; owner: string }
+          >;
+          pageInfo: { hasNextPage: boolean; endCursor: string | null };
+        };
+      }
+    | { id: string }
+    | { id: string }
+    | { id: string }
+    | null;
+};
+
 export type TrackUrlQueryVariables = Exact<{
   id: string;
 }>;

@@ -47,7 +47,7 @@ export function PlaylistEntries({ id }: { id: string }) {
   };
   const playable = entries.flatMap(({ audio }) => (audio ? [toQueued(audio)] : []));
   return (
-    <Answered query={head} what="the playlist">
+    <Answered query={head} what="the playlist" isPart>
       {({ playlist }) =>
         playlist ? (
           <section className="stack" aria-label="Playlist">
@@ -109,7 +109,7 @@ export function PlaylistEntries({ id }: { id: string }) {
             <More pages={pages} what="entries" />
           </section>
         ) : (
-          <Missing what="playlist" />
+          <Missing what="playlist" isPart />
         )
       }
     </Answered>

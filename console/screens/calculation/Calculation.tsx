@@ -5,11 +5,11 @@ import { CalculationDetails } from "../../graphql/generated/calculation";
 import type { CalculationDetailsQuery } from "../../graphql/generated/types";
 import { pathOf, useAddress } from "../../parts/address";
 import { Formula } from "../../parts/Formula";
-import { formatName } from "../../parts/format";
 import { CopyButton, StateBadge, TagPills, Time } from "../../parts/marks";
 import { Answered, Missing } from "../../parts/state";
 import { TimeField } from "../../parts/TimeRange";
 import { useTitle } from "../../parts/title";
+import { UsedBy } from "../../parts/UsedBy";
 import { TryOut } from "./TryOut";
 
 type Shown = NonNullable<CalculationDetailsQuery["calculation"]>;
@@ -37,6 +37,7 @@ export default function Calculation({ id }: { id: string }) {
               input={{ id, version: calculation.version }}
               parameters={calculation.parameters}
             />
+            <UsedBy id={id} />
             <Versions calculation={calculation} />
           </>
         ) : (
@@ -93,9 +94,6 @@ function Versions({ calculation }: { calculation: Shown }) {
           </tbody>
         </table>
       </div>
-      <p className="small muted">
-        {formatName(calculation.state)}; changed by {calculation.updatedBy}
-      </p>
     </section>
   );
 }

@@ -8,6 +8,7 @@ import { CopyButton, Digits, StateBadge, TagPills, Time } from "../../parts/mark
 import { Answered, Missing } from "../../parts/state";
 import { TimeField } from "../../parts/TimeRange";
 import { useTitle } from "../../parts/title";
+import { UsedBy } from "../../parts/UsedBy";
 
 /** A reference dataset: its columns, its versions and its file. */
 export default function Dataset({ id }: { id: string }) {
@@ -70,6 +71,7 @@ export default function Dataset({ id }: { id: string }) {
                 </tbody>
               </table>
             </div>
+            <UsedBy id={id} />
             <section className="stack tight" aria-label="Versions">
               <h2>Versions</h2>
               <ul className="cards">

@@ -1,3 +1,4 @@
+import { Link } from "wouter";
 import { useAnswer } from "../../app/queries";
 import { GroupDetails } from "../../graphql/generated/groups";
 import { Viewer } from "../../graphql/generated/shell";
@@ -54,7 +55,7 @@ function ChosenGroup({ path, roles }: { path: string; roles: readonly HeldRole[]
   const role = effectiveRole(roles, path);
   return (
     <section className="stack" aria-label="Chosen group">
-      <Answered query={query} what="the group">
+      <Answered query={query} what="the group" isPart>
         {({ group }) =>
           group ? (
             <>
@@ -76,6 +77,14 @@ function ChosenGroup({ path, roles }: { path: string; roles: readonly HeldRole[]
                   ? `You are ${formatName(role.role)} here, because of your role at ${role.group}.`
                   : "You have no role here."}
               </p>
+              <p className="row middle">
+                <Link href={`/?${new URLSearchParams({ group: group.path }).toString()}`}>
+                  What this group sees
+                </Link>
+                <Link href={`/executions?${new URLSearchParams({ group: group.path }).toString()}`}>
+                  Its executions
+                </Link>
+              </p>
               <Quotas quotas={group.quotas ?? []} />
               <GroupActions
                 path={group.path}
@@ -87,7 +96,7 @@ function ChosenGroup({ path, roles }: { path: string; roles: readonly HeldRole[]
               <History entries={group.history?.nodes ?? []} />
             </>
           ) : (
-            <Missing what="group" />
+            <Missing what="group" isPart />
           )
         }
       </Answered>

@@ -1,31 +1,43 @@
+import { ArrowRight } from "lucide-react";
 import type { ReactNode } from "react";
 import { CalculationLink, DatasetLink } from "../../parts/Formula";
 import { callsOf } from "../../parts/formulas";
+import { UsedBy } from "../../parts/UsedBy";
 import type { ShownPipeline } from "./Pipeline";
 
-/** One hop of what a pipeline is made of: datasets and calculations in, outputs out. */
+/** One hop of what a pipeline is made of and what it is used for, from left to right. */
 export function Lineage({ pipeline }: { pipeline: ShownPipeline }) {
   const { transforms, parameters } = pipeline.transformer;
   const { calculations, datasets } = callsOf(transforms.map(({ formula }) => formula));
   const group = pipeline.owner;
   const outputs = transforms.flatMap((transform) => transform.outputs);
   return (
-    <div className="halves">
-      <Hop title="Parameters" names={parameters.map(({ key, label }) => label ?? key)} />
-      <Hop
-        title="Calculations"
-        names={calculations}
-        show={(name) => <CalculationLink name={name} group={group} />}
-      />
-      <Hop
-        title="Datasets"
-        names={datasets}
-        show={(name) => <DatasetLink name={name} group={group} />}
-      />
-      <Hop
-        title="Outputs"
-        names={outputs.map(({ key, label, index }) => key ?? label ?? `output ${index}`)}
-      />
+    <div className="flow">
+      <div className="stack tight">
+        <Hop title="Parameters" names={parameters.map(({ key, label }) => label ?? key)} />
+        <Hop
+          title="Calculations"
+          names={calculations}
+          show={(name) => <CalculationLink name={name} group={group} />}
+        />
+        <Hop
+          title="Datasets"
+          names={datasets}
+          show={(name) => <DatasetLink name={name} group={group} />}
+        />
+      </div>
+      <ArrowRight className="arrow" aria-label="go into" />
+      <p className="card here">
+        <strong>{pipeline.name}</strong>
+      </p>
+      <ArrowRight className="arrow" aria-label="which gives" />
+      <div className="stack tight">
+        <Hop
+          title="Outputs"
+          names={outputs.map(({ key, label, index }) => key ?? label ?? `output ${index}`)}
+        />
+        <UsedBy id={pipeline.id} />
+      </div>
     </div>
   );
 }

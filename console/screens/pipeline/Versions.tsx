@@ -18,34 +18,38 @@ export function Versions({ id, newest }: { id: string; newest: number }) {
   const numbers = Array.from({ length: newest }, (_, index) => newest - index);
   return (
     <>
-      <section className="stack tight" aria-label="Difference">
-        <h2>Difference of two versions</h2>
-        <div className="row">
-          {(
-            [
-              ["From version", "from", from],
-              ["To version", "to", to],
-            ] as const
-          ).map(([label, name, value]) => (
-            <Field key={name} label={label}>
-              <select value={value} onChange={(event) => change({ [name]: event.target.value })}>
-                {numbers.map((number) => (
-                  <option key={number} value={number}>
-                    {number}
-                  </option>
-                ))}
-              </select>
-            </Field>
-          ))}
-        </div>
-        {from === to ? (
-          <p className="muted">Choose two different versions.</p>
-        ) : (
-          <Answered query={diff} what="the difference">
-            {(data) => <Differences changes={data.pipeline?.diff ?? []} />}
-          </Answered>
-        )}
-      </section>
+      {newest > 1 ? (
+        <section className="stack tight" aria-label="Difference">
+          <h2>Difference of two versions</h2>
+          <div className="row">
+            {(
+              [
+                ["From version", "from", from],
+                ["To version", "to", to],
+              ] as const
+            ).map(([label, name, value]) => (
+              <Field key={name} label={label}>
+                <select value={value} onChange={(event) => change({ [name]: event.target.value })}>
+                  {numbers.map((number) => (
+                    <option key={number} value={number}>
+                      {number}
+                    </option>
+                  ))}
+                </select>
+              </Field>
+            ))}
+          </div>
+          {from === to ? (
+            <p className="muted">Choose two different versions.</p>
+          ) : (
+            <Answered query={diff} what="the difference">
+              {(data) => <Differences changes={data.pipeline?.diff ?? []} />}
+            </Answered>
+          )}
+        </section>
+      ) : (
+        <p className="muted">There is one version so far, so there is nothing to compare.</p>
+      )}
       <section className="stack tight" aria-label="Versions">
         <h2>Versions</h2>
         <div className="card flush">
