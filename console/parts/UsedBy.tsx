@@ -9,6 +9,7 @@ const SCREENS: Readonly<Record<string, string>> = {
   Pipeline: "pipelines",
   Calculation: "calculations",
   ReferenceDataset: "datasets",
+  Metric: "metrics",
 };
 const WORDS: Readonly<Record<string, string>> = { ReferenceDataset: "dataset" };
 
