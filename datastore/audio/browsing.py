@@ -15,7 +15,7 @@ from penstock.datastore.audio.records import Album, Artist, AudioLink
 from penstock.datastore.audio.tracks import TrackReader, link_of
 from penstock.datastore.errors import NotFound
 from penstock.datastore.table.layout import AUDIO, AUDIO_BY_ALBUM, AUDIO_BY_ARTIST, Row
-from penstock.datastore.table.pages import read_records
+from penstock.datastore.table.pages import Slice, Window, make_slice, read_records
 from penstock.datastore.table.port import Attributes, Key, Query, Range
 
 LINKS: Final = 1_000
@@ -90,7 +90,21 @@ class LibraryBrowser:
         places = list(dict.fromkeys([row.album async for row in rows]))
         found = await self._reading.albums(places)
         albums = [album for album in found if isinstance(album, Album)]
-        return sorted(albums, key=lambda album: (album.year, names.album_place_of(album)))
+        return sorted(albums, key=_position)
+
+    async def page_of_albums(self, artist_id: str, window: Window) -> Slice[Album]:
+        """List a page of `albums_of`; each page reads all rows of the artist."""
+        albums = await self.albums_of(artist_id)
+        if window.backward:
+            albums.reverse()
+        if window.after is not None:
+            after = window.after
+            albums = [
+                album
+                for album in albums
+                if (_position(album) < after if window.backward else _position(album) > after)
+            ]
+        return make_slice(albums, window, _position, more=False)
 
     async def first_tracks(self, album_ids: Sequence[str]) -> list[str | None]:
         """Get the id of the first track of each album, by disc and number; None without one."""
@@ -139,6 +153,11 @@ class LibraryBrowser:
     @property
     def _partition(self) -> str:
         return AUDIO.pk.fill({"user": self.access.caller.user_id})
+
+
+def _position(album: Album) -> str:
+    """The position of an album among those of an artist: by year and name."""
+    return f"{album.year:04}:{names.album_place_of(album)}"
 
 
 def _artist_row(item: Attributes) -> _ArtistRow:

@@ -103,7 +103,7 @@ SavePlayQueueResult = Annotated[
 ]
 
 
-@strawberry.input(description="The track or playlist to mark or unmark as a favourite.")
+@strawberry.input(description="The thing to mark or unmark as a favourite.")
 class SetFavouriteInput:
     id: strawberry.ID = strawberry.field(description=_MARKABLE_ID)
     favourite: bool = strawberry.field(

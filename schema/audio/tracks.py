@@ -222,6 +222,28 @@ class Artist(Node, AnnotationFields):
             ),
         )
 
+    @strawberry.field(
+        graphql_type=Connection["Album"],
+        description="The albums with tracks of the artist, sorted by year and name. Each page "
+        "reads the rows of all tracks of the artist.",
+    )
+    @staticmethod
+    async def albums(
+        artist: strawberry.Parent[records.Artist],
+        info: Info,
+        first: First = UNSET,
+        after: After = UNSET,
+        last: Last = UNSET,
+        before: Before = UNSET,
+    ) -> Connection[records.Album]:
+        browsing = info.context.session.audio.browsing
+        return await read_connection(
+            info,
+            ("albums of artist", artist.id),
+            page_from_arguments(first, after, last, before),
+            lambda window: browsing.page_of_albums(artist.id, window),
+        )
+
 
 @strawberry.type(
     description="An album of the caller's library, identified by its artist and its name."

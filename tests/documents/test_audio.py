@@ -214,6 +214,10 @@ async def test_albums_of_an_artist(store: Store) -> None:
     assert albums == await walk(library.lists.get_album_by_user_id)
     assert traced.seen == (2, 0, 2)
     assert await browsing.albums_of("a" * 16) == []
+    for backward in (False, True):
+        page = partial(browsing.page_of_albums, artist.id)
+        for size in (1, 2):
+            assert await walk(page, size, backward=backward) == albums
     (theirs,) = await listener(store, BOB).browsing.albums_of(artist.id)
     assert (theirs.name, theirs.count) == ("Live", 1)
 

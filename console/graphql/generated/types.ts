@@ -729,7 +729,7 @@ export type RunState =
   /** A Transformer or a Loader failed to process the run. */
   | "FAILED";
 
-/** The track or playlist to mark or unmark as a favourite. */
+/** The thing to mark or unmark as a favourite. */
 export type SetFavouriteInput = {
   /** The global id of a track, a playlist, an album or an artist. */
   id: string;
