@@ -1,15 +1,14 @@
 """The conversion of an input to CSV in UTF-8, which is stored beside it and read from then on."""
 
-import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, NamedTuple
 from uuid import uuid4
 
 from penstock.datastore.input_files.excel import read_sheet
+from penstock.datastore.input_files.interruptible_work import InterruptibleWork
 from penstock.datastore.input_files.kinds import (
     HEAD_BYTES,
     InputKind,
@@ -22,8 +21,11 @@ from penstock.datastore.kept_rows.engine import Connection, RowsEngine
 from penstock.datastore.kept_rows.part_files import copy_to_disk
 from penstock.datastore.kept_rows.write_part import read_local
 from penstock.datastore.objects.port import Files
+from penstock.datastore.turn_threads import TurnThreads
 from penstock.transform.encodings import NAMES, UTF8
 from penstock.transform.problems import InputRefused, TransformCode
+
+_THREADS: Final = TurnThreads("inputs", 2, most_of_one=1)
 
 CSV_TYPE: Final = "text/csv; charset=utf-8"
 _LIBRARIES: Final = {InputKind.EXCEL: "openpyxl", InputKind.PARQUET: "duckdb"}
@@ -68,51 +70,56 @@ class InputConversion:
         stem = self.engine.folder / str(uuid4())
         # openpyxl opens no file of another name.
         packed, table = stem.with_suffix(".xlsx"), stem.with_suffix(".csv")
+        work = InterruptibleWork()
         try:
             await copy_to_disk(self.files, source, packed)
-            converted = await self._write_table(kind, packed, table, user)
+            writing = _TableWriter(kind, packed, table, self.most_bytes, work)
+            if kind is InputKind.PARQUET:
+                converted = await self.engine.write(writing.run, user)
+            else:
+                converted = await _THREADS.run(writing.run, user)
             await self.files.write(target, read_local(table), content_type=CSV_TYPE)
         finally:
+            work.interrupt()
             for path in (packed, table, packed.with_suffix(".draft")):
                 path.unlink(missing_ok=True)
         return converted
 
-    async def _write_table(
-        self, kind: InputKind, packed: Path, table: Path, user: str
-    ) -> ConvertedInput:
-        write = partial(_write_table, kind, packed, table, self.most_bytes)
-        if kind is InputKind.PARQUET:
-            return await self.engine.write(write, user)
-        return await asyncio.to_thread(write)
 
+@dataclass(frozen=True, slots=True)
+class _TableWriter:
+    """Writes a local file as CSV of at most so many bytes, until the work is interrupted."""
 
-def _write_table(
-    kind: InputKind, packed: Path, table: Path, most: int, connection: "Connection | None" = None
-) -> ConvertedInput:
-    """Write a local file as CSV; raises InputRefused as soon as that is larger than it may be."""
-    inner, chunks = _read(kind, packed, connection)
-    size = 0
-    with table.open("wb") as file:
-        for chunk in chunks:
-            size += len(chunk)
-            if size > most:
-                message = f"the file has more than {most} bytes as CSV"
-                raise InputRefused(TransformCode.INPUT_TOO_LARGE, message)
-            file.write(chunk)
-    return ConvertedInput(kind, size, inner)
+    kind: InputKind
+    packed: Path
+    table: Path
+    most_bytes: int
+    work: InterruptibleWork
 
+    def run(self, connection: "Connection | None" = None) -> ConvertedInput:
+        """Write the table; raises InputRefused as soon as it is larger than it may be."""
+        self.work.require_wanted()
+        inner, chunks = self._read(connection)
+        size = 0
+        with self.table.open("wb") as file:
+            for chunk in chunks:
+                self.work.require_wanted()
+                size += len(chunk)
+                if size > self.most_bytes:
+                    message = f"the file has more than {self.most_bytes} bytes as CSV"
+                    raise InputRefused(TransformCode.INPUT_TOO_LARGE, message)
+                file.write(chunk)
+        return ConvertedInput(self.kind, size, inner)
 
-def _read(
-    kind: InputKind, packed: Path, connection: "Connection | None"
-) -> tuple[str, Iterator[bytes]]:
-    match kind:
-        case InputKind.GZIP:
-            is_wide, chunks = unpack_text(packed)
-            return InputKind.UTF_16 if is_wide else "", chunks
-        case InputKind.UTF_16:
-            return InputKind.UTF_16, decode_wide(read_chunks(packed))
-        case InputKind.EXCEL:
-            return read_sheet(packed)
-    if connection is None:
-        raise TypeError("a Parquet file is read by a connection")
-    return "", read_parquet(connection, packed)
+    def _read(self, connection: "Connection | None") -> tuple[str, Iterator[bytes]]:
+        match self.kind:
+            case InputKind.GZIP:
+                is_wide, chunks = unpack_text(self.packed)
+                return InputKind.UTF_16 if is_wide else "", chunks
+            case InputKind.UTF_16:
+                return InputKind.UTF_16, decode_wide(read_chunks(self.packed))
+            case InputKind.EXCEL:
+                return read_sheet(self.packed, self.work)
+        if connection is None:
+            raise TypeError("a Parquet file is read by a connection")
+        return "", read_parquet(connection, self.packed)

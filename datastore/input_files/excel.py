@@ -4,22 +4,30 @@ openpyxl reads a sheet as a stream but trusts the file, so what it would hold in
 before: the parts of the archive by their sizes, the rows of a sheet by a first pass over its XML.
 """
 
+import sys
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 from xml.parsers.expat import ParserCreate
-from zipfile import ZipFile
+from zipfile import ZipFile, ZipInfo
 
+from penstock.datastore.input_files.interruptible_work import InterruptibleWork, WorkInterrupted
 from penstock.datastore.input_files.kinds import unreadable_file
 from penstock.transform.outcome import csv_lines
 
 if TYPE_CHECKING:
     from openpyxl.worksheet._read_only import ReadOnlyWorksheet
 
-PART_BYTES: Final = 32 * 1024 * 1024
-"""Bytes of a part that is held in memory, such as the texts that cells share."""
+TEXTS_BYTES: Final = 32 * 1024 * 1024
+"""Bytes of the texts that cells share, which are held in memory."""
+
+HEAD_BYTES: Final = 8 * 1024 * 1024
+"""Bytes of all parts beside sheets and texts, such as styles, which are held in memory."""
+
+HEAD_ELEMENTS: Final = 50_000
+"""Elements of these parts; an object of some 650 bytes is made of one, however short it is."""
 
 SHEETS_BYTES: Final = 2 * 1024**3
 MOST_ROWS: Final = 1_048_576
@@ -29,91 +37,147 @@ ROW_BYTES: Final = 4 * 1024 * 1024
 """Bytes of XML from the end of one row to that of the next."""
 
 MOST_DEPTH: Final = 32
+MOST_CELLS: Final = 16_384
+"""Cells of a row, as Excel itself has it."""
+
+MOST_RATIO: Final = 400
+"""Bytes of sheets to one packed byte; those that people fill have 10 to 100."""
+
 CHUNK: Final = 64 * 1024
 BATCH: Final = 1_000
 _SHEETS: Final = "xl/worksheets/"
+_TEXTS: Final = "xl/sharedStrings.xml"
 
 
-def read_sheet(path: Path) -> tuple[str, Iterator[bytes]]:
+def read_sheet(path: Path, work: InterruptibleWork) -> tuple[str, Iterator[bytes]]:
     """Return the name of the first visible sheet and its rows as CSV; raises InputRefused."""
     from openpyxl import load_workbook  # noqa: PLC0415 - it comes with an extra
 
     try:
-        _require_bounded(path)
-        book = load_workbook(path, read_only=True, data_only=True)
+        _require_bounded(path, work)
+        book = load_workbook(path, read_only=True, data_only=True, keep_links=False)
         shown = [sheet for sheet in book.worksheets if sheet.sheet_state == "visible"]
         sheet: ReadOnlyWorksheet = (shown or book.worksheets)[0]
+    except WorkInterrupted:
+        raise
     except Exception as error:  # the library may raise anything for a file that is no Excel
         raise unreadable_file(f"it is no whole Excel file: {error}"[:300]) from None
-    return sheet.title, _lines_of(sheet)
+    return sheet.title, _lines_of(sheet, work)
 
 
-def _require_bounded(path: Path) -> None:
+def _require_bounded(path: Path, work: InterruptibleWork) -> None:
     """Refuse an archive that takes more memory than a sheet needs."""
     with ZipFile(path) as archive:
-        parts = archive.infolist()
+        parts = [one for one in archive.infolist() if one.filename.endswith((".xml", ".rels"))]
         sheets = [one for one in parts if one.filename.startswith(_SHEETS)]
-        if any(one.file_size > PART_BYTES for one in parts if one not in sheets):
-            raise ValueError(f"a part beside its sheets has more than {PART_BYTES} bytes")
-        if sum(one.file_size for one in sheets) > SHEETS_BYTES:
-            raise ValueError(f"its sheets have more than {SHEETS_BYTES} bytes")
+        texts = [one for one in parts if one.filename == _TEXTS]
+        head = [one for one in parts if one not in sheets and one not in texts]
+        _require_small("sheets", sheets, SHEETS_BYTES)
+        _require_small("shared texts", texts, TEXTS_BYTES)
+        _require_small("other parts", head, HEAD_BYTES)
+        if sum(one.file_size - MOST_RATIO * one.compress_size for one in sheets) > 0:
+            raise ValueError(f"its sheets have over {MOST_RATIO} bytes to one packed byte")
+        elements = 0
+        for one in head:
+            with archive.open(one) as xml:
+                elements += _PartCheck(xml, work, HEAD_ELEMENTS - elements).run()
         for one in sheets:
             with archive.open(one) as xml:
-                _SheetCheck(xml).run()
+                _SheetCheck(xml, work).run()
 
 
-class _SheetCheck:
-    """A pass over the XML of a sheet, in which no row may be larger than rows are."""
+def _require_small(name: str, parts: Sequence[ZipInfo], most: int) -> None:
+    if sum(one.file_size for one in parts) > most:
+        raise ValueError(f"its {name} have more than {most} bytes")
 
-    def __init__(self, xml: IO[bytes]) -> None:
+
+class _PartCheck:
+    """A pass over the XML of a part, which may have so many elements."""
+
+    def __init__(
+        self, xml: IO[bytes], work: InterruptibleWork, most_elements: int = sys.maxsize
+    ) -> None:
         self._xml = xml
+        self._work = work
+        self._most_elements = most_elements
         self._parser = ParserCreate()
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
         self._parser.StartDoctypeDeclHandler = self._refuse_declaration
-        self._depth = self._rows = self._row_end = 0
+        self._depth = self._elements = 0
 
-    def run(self) -> None:
-        """Raise ValueError, or an error of the parser, for what openpyxl should not read."""
+    def run(self) -> int:
+        """Count the elements.
+
+        Raises ValueError, or an error of the parser, for what openpyxl should not read.
+        """
         while chunk := self._xml.read(CHUNK):
+            self._work.require_wanted()
             self._parser.Parse(chunk)
-            self._require_small_row()
+            self._require_small_piece()
         self._parser.Parse(b"", True)
+        return self._elements
 
-    def _start(self, name: str, _attributes: object) -> None:
+    def _start(self, _name: str, _attributes: object) -> None:
         self._depth += 1
+        self._elements += 1
         if self._depth > MOST_DEPTH:
-            raise ValueError("its sheet is nested too deeply")
-        if _is_row(name):
+            raise ValueError("a part of it is nested too deeply")
+        if self._elements > self._most_elements:
+            raise ValueError(f"the parts beside its sheets have over {HEAD_ELEMENTS} elements")
+
+    def _end(self, _name: str) -> None:
+        self._depth -= 1
+
+    def _require_small_piece(self) -> None:
+        """Refuse a piece that is too large to be held."""
+
+    def _refuse_declaration(self, *_: object) -> None:
+        raise ValueError("a part of it declares a type of document")
+
+
+class _SheetCheck(_PartCheck):
+    """A pass over the XML of a sheet, in which no row may be larger than rows are."""
+
+    def __init__(self, xml: IO[bytes], work: InterruptibleWork) -> None:
+        super().__init__(xml, work)
+        self._rows = self._row_end = self._cells = 0
+
+    def _start(self, name: str, attributes: object) -> None:
+        super()._start(name, attributes)
+        if _is_named(name, "row"):
             self._rows += 1
             if self._rows > MOST_ROWS:
                 raise ValueError(f"its sheet has more than {MOST_ROWS} rows")
+            self._cells = 0
+        elif _is_named(name, "c"):
+            self._cells += 1
+            if self._cells > MOST_CELLS:
+                raise ValueError(f"row {self._rows} has more than {MOST_CELLS} cells")
 
     def _end(self, name: str) -> None:
-        self._depth -= 1
-        if _is_row(name):
-            self._require_small_row()
+        super()._end(name)
+        if _is_named(name, "row"):
+            self._require_small_piece()
             self._row_end = self._parser.CurrentByteIndex
 
-    def _require_small_row(self) -> None:
+    def _require_small_piece(self) -> None:
         if self._parser.CurrentByteIndex - self._row_end > ROW_BYTES:
             raise ValueError(f"row {self._rows} has more than {ROW_BYTES} bytes")
 
-    def _refuse_declaration(self, *_: object) -> None:
-        raise ValueError("its sheet declares a type of document")
+
+def _is_named(name: str, local: str) -> bool:
+    return name == local or name.endswith(f":{local}")
 
 
-def _is_row(name: str) -> bool:
-    return name == "row" or name.endswith(":row")
-
-
-def _lines_of(sheet: "ReadOnlyWorksheet") -> Iterator[bytes]:
+def _lines_of(sheet: "ReadOnlyWorksheet", work: InterruptibleWork) -> Iterator[bytes]:
     """Yield the rows from the first that is not empty; all have as many fields as that one."""
     sheet.reset_dimensions()
     lines: list[Sequence[str]] = []
     width = 0
     try:
         for n, cells in enumerate(sheet.iter_rows(values_only=True)):
+            work.require_wanted()
             if n >= MOST_ROWS:
                 raise ValueError(f"the sheet has more than {MOST_ROWS} rows")
             texts = _without_empty_end([_text_of(cell) for cell in cells])
@@ -123,6 +187,8 @@ def _lines_of(sheet: "ReadOnlyWorksheet") -> Iterator[bytes]:
             if len(lines) >= BATCH:
                 yield csv_lines(lines)
                 lines.clear()
+    except WorkInterrupted:
+        raise
     except Exception as error:  # the library may raise anything for a damaged sheet
         raise unreadable_file(f"it is no whole Excel file: {error}"[:300]) from None
     yield csv_lines(lines)

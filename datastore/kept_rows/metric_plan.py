@@ -17,6 +17,9 @@ from penstock.datastore.table.layout import METRIC
 MAX_LEAVES: Final = 200
 """The outputs of which a metric is made, each as often as metrics use it."""
 
+MAX_VISITS: Final = 2_000
+"""The inputs of metrics that are visited to list the outputs, also those that lead to none."""
+
 
 class Leaf(NamedTuple):
     """An output of a pipeline of which a metric is made, and the function over its rows.
@@ -52,9 +55,14 @@ class MetricPlan:
     def leaves(self) -> list[Leaf]:
         """List the outputs; raises LimitExceeded for too many of them."""
         found: list[Leaf] = []
+        visits = 0
         for number, one in enumerate(self.metric.inputs):
-            for leaf in self._leaves_below(number, self.metric, one, ()):
-                found.append(leaf)
+            for leaf in self._visit(number, self.metric, one, ()):
+                visits += 1
+                if visits > MAX_VISITS:
+                    raise LimitExceeded("inputs of metrics below a metric", MAX_VISITS, visits)
+                if leaf is not None:
+                    found.append(leaf)
                 if len(found) > MAX_LEAVES:
                     raise LimitExceeded("outputs of a metric", MAX_LEAVES, len(found))
         return found
@@ -65,17 +73,20 @@ class MetricPlan:
         chosen = [parts if n is None else [parts[n]] for n in numbers]
         return [combine(self.metric.function, one) for one in chosen]
 
-    def _leaves_below(
+    def _visit(
         self, number: int, metric: Metric, one: MetricSource, above: tuple[str, ...]
-    ) -> Iterator[Leaf]:
+    ) -> Iterator[Leaf | None]:
+        """Yield the output of an input, or None and then what is below the metric that it is."""
         if one.kind != METRIC.letter:
             yield Leaf(number, one.id, one.output or "", metric.function)
         elif one.id in above:
             # The metrics were read one after another, while others saved them.
             raise Unavailable("The metrics are being changed.")
-        elif inner := self.reached.get(one.id):
-            for below in inner.inputs:
-                yield from self._leaves_below(number, inner, below, (*above, one.id))
+        else:
+            yield None
+            if inner := self.reached.get(one.id):
+                for below in inner.inputs:
+                    yield from self._visit(number, inner, below, (*above, one.id))
 
     def _parts(self, metric: Metric, find: FindPart, known: dict[str, Part]) -> Iterator[Part]:
         for number, one in enumerate(metric.inputs):

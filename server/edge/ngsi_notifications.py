@@ -5,14 +5,14 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import Final
 
 from starlette.datastructures import Headers
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from penstock.datastore.access.work import notification_units
+from penstock.datastore.access.work import cpu_units, notification_units
 from penstock.datastore.errors import ErrorCode, NotFound, PenstockError, Unavailable
 from penstock.datastore.ngsi.directory import require_role
 from penstock.datastore.ngsi.inbox import IntakeResult
@@ -138,9 +138,20 @@ class NotifyApp:
         account.spend_more(notification_units(len(body)))
         if encoding is Encoding.IDENTITY:
             return body
-        unpacked = await run_in_notification_thread(
-            partial(unpack_gzip, body, self.limits.body_bytes)
-        )
+        seconds = 0.0
+
+        def unpack() -> bytes:
+            nonlocal seconds
+            began = thread_time()
+            try:
+                return unpack_gzip(body, self.limits.body_bytes)
+            finally:
+                seconds = thread_time() - began
+
+        try:
+            unpacked = await run_in_notification_thread(unpack)
+        finally:
+            account.owe(cpu_units(seconds))
         account.spend_more(notification_units(max(len(unpacked) - len(body), 0)))
         return unpacked
 

@@ -1,4 +1,4 @@
-"""What is true of every screen: words while it waits, motion, times, numbers, errors, the place."""
+"""Every screen says what it waits for, moves little if asked to, and keeps times and places."""
 
 import asyncio
 import re

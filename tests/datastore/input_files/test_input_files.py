@@ -1,10 +1,12 @@
 """Inputs that are no CSV: compressed, in UTF-16, of Excel, or Parquet."""
 
+import asyncio
 import datetime as dt
 import gzip
 import io
+import threading
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,15 +15,19 @@ import pytest
 from openpyxl import Workbook
 
 from penstock.datastore.executions.files import input_key, output_key, table_key
-from penstock.datastore.input_files import excel
+from penstock.datastore.input_files import convert, excel
+from penstock.datastore.input_files.convert import InputConversion
 from penstock.datastore.input_files.excel import read_sheet
+from penstock.datastore.input_files.interruptible_work import InterruptibleWork, WorkInterrupted
 from penstock.datastore.kept_rows.engine import RowsEngine
 from penstock.datastore.records import Pipeline
 from penstock.datastore.store import Store
 from penstock.transform.problems import InputRefused
 from tests.datastore.executions.sample_executions import ANN, finished_execution, read_content
 from tests.datastore.kept_rows.plants import read_kwh, read_rows
+from tests.datastore.objects.conftest import stream
 from tests.support.consistency_check import faults
+from tests.support.patience import until
 from tests.support.sample_resources import on_sqlite
 
 TEXT = "plant,kwh\nMühle,1.5\nB,x\nC,3\n"
@@ -176,7 +182,7 @@ def write(path: Path, data: bytes) -> Path:
 
 
 def sheet_text(path: Path) -> str:
-    return b"".join(read_sheet(path)[1]).decode()
+    return b"".join(read_sheet(path, InterruptibleWork())[1]).decode()
 
 
 def test_cells_are_plain_numbers_iso_times_and_lower_case_booleans(tmp_path: Path) -> None:
@@ -215,7 +221,7 @@ def test_a_sheet_that_would_take_memory_is_refused(
     monkeypatch.setattr(excel, "ROW_BYTES", 1_000)
     monkeypatch.setattr(excel, "MOST_ROWS", 100)
     with pytest.raises(InputRefused, match="it is no whole Excel file"):
-        read_sheet(write(tmp_path / "a.xlsx", with_sheet(xml)))
+        read_sheet(write(tmp_path / "a.xlsx", with_sheet(xml)), InterruptibleWork())
 
 
 def test_a_gap_of_rows_is_no_endless_sheet(tmp_path: Path) -> None:
@@ -228,9 +234,88 @@ def test_a_gap_of_rows_is_no_endless_sheet(tmp_path: Path) -> None:
         sheet_text(write(tmp_path / "a.xlsx", with_sheet(xml)))
 
 
-def test_a_part_that_is_held_in_memory_is_bounded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("HEAD_BYTES", 100, "its other parts have more than 100 bytes"),
+        ("TEXTS_BYTES", 100, "its shared texts have more than 100 bytes"),
+        ("SHEETS_BYTES", 100, "its sheets have more than 100 bytes"),
+    ],
+)
+def test_parts_that_are_held_in_memory_are_bounded_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: int, words: str
 ) -> None:
-    monkeypatch.setattr(excel, "PART_BYTES", 100)
-    with pytest.raises(InputRefused, match="has more than 100 bytes"):
-        read_sheet(write(tmp_path / "a.xlsx", EXCEL))
+    monkeypatch.setattr(excel, name, value)
+    path = write(tmp_path / "a.xlsx", EXCEL)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("xl/sharedStrings.xml", b"<sst>" + b"<si/>" * 100 + b"</sst>")
+    with pytest.raises(InputRefused, match=words):
+        read_sheet(path, InterruptibleWork())
+
+
+@pytest.mark.parametrize("element", ["xf", "font", "fill", "border", "numFmt", "dxf"])
+@pytest.mark.parametrize("part", ["xl/styles.xml", "xl/theme/theme1.xml"])
+def test_short_elements_from_which_objects_are_made_are_counted(
+    tmp_path: Path, part: str, element: str
+) -> None:
+    path = tmp_path / "a.xlsx"
+    many = f"<x>{f'<{element}/>' * (excel.HEAD_ELEMENTS + 1)}</x>"
+    with (
+        zipfile.ZipFile(io.BytesIO(EXCEL)) as whole,
+        zipfile.ZipFile(tmp_path / "a.xlsx", "w") as archive,
+    ):
+        for one in whole.namelist():
+            archive.writestr(one, many if one == part else whole.read(one))
+    with pytest.raises(InputRefused, match="have over 50000 elements"):
+        read_sheet(path, InterruptibleWork())
+
+
+def test_a_sheet_that_unpacks_far_beyond_what_people_write_is_refused(tmp_path: Path) -> None:
+    rows = b"<row>" + b"<c/>" * 10_000 + b"</row>"
+    path = tmp_path / "a.xlsx"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        with zipfile.ZipFile(io.BytesIO(EXCEL)) as whole:
+            for one in whole.namelist():
+                archive.writestr(one, whole.read(one))
+        archive.writestr("xl/worksheets/sheet9.xml", b"<sheetData>" + rows * 200 + b"</sheetData>")
+    with pytest.raises(InputRefused, match="over 400 bytes to one packed byte"):
+        read_sheet(path, InterruptibleWork())
+
+
+def test_a_conversion_ends_when_nobody_wants_it(tmp_path: Path) -> None:
+    work = InterruptibleWork()
+    _, lines = read_sheet(write(tmp_path / "a.xlsx", EXCEL), work)
+    work.interrupt()
+    with pytest.raises(WorkInterrupted):
+        list(lines)
+    with pytest.raises(WorkInterrupted):
+        read_sheet(tmp_path / "a.xlsx", work)
+
+
+@on_sqlite
+async def test_a_cancelled_conversion_gives_its_thread_back(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = threading.Event()
+
+    def endless(path: Path, work: InterruptibleWork) -> tuple[str, Iterator[bytes]]:
+        def lines() -> Iterator[bytes]:
+            while True:
+                begun.set()
+                work.require_wanted()
+                yield b""
+
+        return path.name, lines()
+
+    monkeypatch.setattr(convert, "read_sheet", endless)
+    await store.files.write("in", stream(EXCEL), content_type="text/csv")
+    conversion = InputConversion(store.files, RowsEngine(), 1_000)
+    running = asyncio.create_task(conversion.convert("in", "out", "eve"))
+    await until(begun.is_set)
+    running.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    monkeypatch.undo()
+    # The one thread of this user is free again.
+    converted = await conversion.convert("in", "out", "eve")
+    assert converted is not None
