@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from penstock.datastore.clock import Clock
 from penstock.datastore.datasets.table_cache import DatasetTables
-from penstock.datastore.errors import Unavailable
+from penstock.datastore.errors import IllegalState, LimitExceeded, Unavailable
 from penstock.datastore.executions.claims import Claims, with_counts, with_end_state
 from penstock.datastore.executions.files import (
     GrowingFile,
@@ -124,6 +124,13 @@ class ExecutionRunner:
         Raises ClaimLost if the claim is lost, and Unavailable if a store does not answer; the next
         worker then starts from the beginning.
         """
+        try:
+            await self._run_to_end()
+        except (LimitExceeded, IllegalState) as error:
+            # What the rows or a file take, or hold, is more than they may.
+            await self._fail(str(error.code), str(error))
+
+    async def _run_to_end(self) -> None:
         plan = await find_plan(self.table, self.execution.id)
         content = await find_input(self.files, self.execution)
         if plan is None or content is None:

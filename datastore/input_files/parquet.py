@@ -1,6 +1,6 @@
 """Parquet as CSV, read by DuckDB."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -8,7 +8,10 @@ from penstock.datastore.input_files.kinds import unreadable_file
 from penstock.datastore.kept_rows.engine import Connection, quote_name, quote_text
 from penstock.transform.outcome import csv_lines
 
-BATCH: Final = 5_000
+BATCH: Final = 200
+
+ROW_BYTES: Final = 64 * 1024
+"""Bytes of a row; the engine reads 2,048 of them at a time, however long they are."""
 
 
 def read_parquet(connection: Connection, path: Path) -> Iterator[bytes]:
@@ -19,15 +22,29 @@ def read_parquet(connection: Connection, path: Path) -> Iterator[bytes]:
     try:
         found = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
         types = {str(name): str(type) for name, type, *_ in found}
-        columns = ", ".join(_text_of(quote_name(name), type) for name, type in types.items())
         yield csv_lines([list(types)])
-        connection.execute(f"SELECT {columns} FROM {source}")
+        connection.execute(_bounded_rows(source, types))
         while rows := connection.fetchmany(BATCH):
             yield csv_lines(rows)
     except duckdb.OutOfMemoryException:
         raise
     except duckdb.Error as error:
         raise unreadable_file(f"it is no whole Parquet file: {error}"[:300]) from None
+
+
+def _bounded_rows(source: str, types: Mapping[str, str]) -> str:
+    """The query of all rows as texts; it fails at a row that is too long to be fetched."""
+    texts = [
+        f"{_text_of(quote_name(name), type)} AS c{n}"
+        for n, (name, type) in enumerate(types.items())
+    ]
+    names = [f"c{n}" for n in range(len(types))]
+    length = " + ".join(f"coalesce(strlen({name}), 0)" for name in names)
+    refusal = quote_text(f"a row has more than {ROW_BYTES} bytes")
+    return (
+        f"SELECT {', '.join(names)} FROM (SELECT {', '.join(texts)} FROM {source}) "
+        f"WHERE CASE WHEN {length} > {ROW_BYTES} THEN error({refusal}) ELSE true END"
+    )
 
 
 def _text_of(column: str, type: str) -> str:

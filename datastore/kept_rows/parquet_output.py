@@ -17,6 +17,9 @@ from penstock.transform.plan import TransformPlan
 MOST_DIGITS: Final = 38
 """Digits of a decimal in Parquet; a column with a number of more has texts."""
 
+_FIRST_MOMENT: Final = -62_135_596_800_000
+_LAST_MOMENT: Final = 253_402_300_799_999
+
 
 @dataclass(frozen=True, slots=True)
 class ParquetOutput:
@@ -49,7 +52,12 @@ def _write_file(
     source = read_csv_file(text, list(types))
     numbers = [name for name, type in types.items() if type is ValueType.NUMBER]
     scales = _find_scales(connection, source, numbers)
-    columns = [_column(name, type, scales.get(name)) for name, type in types.items()]
+    moments = [name for name, type in types.items() if type is ValueType.TIMESTAMP]
+    texts = _find_strange_moments(connection, source, moments)
+    columns = [
+        quote_name(name) if name in texts else _column(name, type, scales.get(name))
+        for name, type in types.items()
+    ]
     target = quote_text(str(made))
     connection.execute(
         f"COPY (SELECT {', '.join(columns)} FROM {source}) TO {target} "
@@ -70,6 +78,20 @@ def _find_scales(connection: Connection, source: str, names: list[str]) -> dict[
         for name, whole, decimals in pairs
         if (whole or 0) + (decimals or 0) <= MOST_DIGITS
     }
+
+
+def _find_strange_moments(connection: Connection, source: str, names: list[str]) -> set[str]:
+    """Return the columns with a number that is no moment of the years 1 to 9999."""
+    if not names:
+        return set()
+    limits = f"BETWEEN {_FIRST_MOMENT} AND {_LAST_MOMENT}"
+    checks = [
+        f"bool_and(coalesce(TRY_CAST({quote_name(name)} AS BIGINT) {limits}, false)) "
+        f"FILTER ({quote_name(name)} IS NOT NULL)"
+        for name in names
+    ]
+    found = connection.execute(f"SELECT {', '.join(checks)} FROM {source}").fetchone() or ()
+    return {name for name, is_usual in zip(names, found, strict=True) if is_usual is False}
 
 
 def _column(name: str, type: ValueType, scale: int | None) -> str:

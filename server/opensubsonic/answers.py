@@ -82,6 +82,24 @@ def _code_of(error: PenstockError) -> SubsonicCode:
     return SubsonicCode.GENERIC
 
 
+def measure_answer(fields: Fields, most: int) -> int:
+    """Count the characters of an answer, roughly, until they are more than `most`."""
+    size, waiting = 0, list[object]([fields])
+    while waiting and size <= most:
+        one = waiting.pop()
+        if isinstance(one, str):
+            size += len(one)
+        elif isinstance(one, Mapping):
+            size += sum(map(len, one)) + _MARKS * len(one)
+            waiting += one.values()
+        elif isinstance(one, Sequence):
+            size += _MARKS * len(one)
+            waiting += one
+        else:
+            size += _MARKS
+    return size
+
+
 async def answer_response(fields: Fields, *, as_json: bool) -> Response:
     """Answer a call that succeeded."""
     return await _response({"status": "ok", **_envelope(), **fields}, as_json=as_json)
@@ -104,6 +122,10 @@ async def _response(body: Fields, *, as_json: bool) -> Response:
     else:
         content, media = await to_thread(encode_xml, body), "application/xml"
     return Response(content, media_type=media, headers=_HEADERS)
+
+
+_MARKS: Final = 6
+"""The characters around a value, roughly, and those of a number."""
 
 
 @cache

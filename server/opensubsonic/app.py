@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 from penstock.datastore.errors import PenstockError, Unavailable
 from penstock.datastore.store import Store
-from penstock.schema.engine.cost import BODY_BYTES
+from penstock.schema.engine.cost import ANSWER_BYTES, BODY_BYTES
 from penstock.schema.engine.limits import Limits
 from penstock.server.auth.tokens import Authenticator
 from penstock.server.core.headers import request_headers, request_id_of
@@ -34,6 +34,7 @@ from penstock.server.opensubsonic.answers import (
     SubsonicError,
     answer_response,
     error_response,
+    measure_answer,
 )
 from penstock.server.opensubsonic.authentication import authenticate
 from penstock.server.opensubsonic.call import Call, Handler
@@ -85,6 +86,13 @@ HANDLERS: Final[Mapping[str, Handler]] = {
 }
 
 
+MAX_ANSWER: Final = 8 * 1024 * 1024
+"""Characters of an answer; of some letters each takes four bytes."""
+
+STRANGER_BYTES: Final = 4_096
+"""Bytes of a form that is decoded before its caller is known."""
+
+
 @dataclass(frozen=True, slots=True)
 class OpenSubsonicApp:
     """Answers calls of music players, each with the sessions and repositories of GraphQL."""
@@ -121,11 +129,15 @@ class OpenSubsonicApp:
         return await error_response(failure, as_json=as_json)
 
     async def _read_parameters(self, request: Request) -> Parameters:
+        query = request.scope["query_string"]
+        if request.method != "POST":
+            return Parameters.parse(query)
         headers = request_headers(request.scope)
-        body = b""
-        if request.method == "POST":
-            body = await read_body(headers, request.receive, self.limits)
-        return Parameters.parse(request.scope["query_string"], body)
+        body = await read_body(headers, request.receive, self.limits)
+        # A form is decoded for callers only: strangers send no more than its credentials.
+        if len(body) > STRANGER_BYTES:
+            await authenticate(Parameters.credentials(query, body), self.authenticator)
+        return Parameters.parse(query, body)
 
     async def _run(self, name: str, parameters: Parameters) -> Fields | Response:
         if name == _EXTENSIONS:
@@ -143,9 +155,20 @@ class OpenSubsonicApp:
             account = CallerAccount(self.callers.rate, caller.user_id, paid)
             session = self.store.open_session(caller, account)
             call = Call(session, parameters, self.store.clock)
-            return await Deadline(self.limits.deadline_seconds, handler(call), _too_late)
+            found = await Deadline(self.limits.deadline_seconds, handler(call), _too_late)
+            return found if isinstance(found, Response) else _within_bounds(found, account)
         finally:
             self.callers.running.leave(caller.user_id)
+
+
+def _within_bounds(found: Fields, account: CallerAccount) -> Fields:
+    """Pay for an answer by its size; raises SubsonicError for one that is too large."""
+    size = measure_answer(found, MAX_ANSWER)
+    account.owe(size // ANSWER_BYTES)
+    if size > MAX_ANSWER:
+        message = f"The answer has more than {MAX_ANSWER} characters: ask for less at once."
+        raise SubsonicError(SubsonicCode.GENERIC, message)
+    return found
 
 
 def _check_version(parameters: Parameters) -> None:

@@ -1,6 +1,8 @@
 """The parameters of a call: those of the URL, and those of a form in the body."""
 
+import re
 from collections.abc import Iterable
+from itertools import islice
 from typing import Final
 from urllib.parse import parse_qsl
 
@@ -10,6 +12,9 @@ MAX_PARAMETERS: Final = 10_100
 """The most parameters of a call: the ids of as many tracks as a playlist holds, and some more."""
 
 _DIGITS: Final = 15
+_CREDENTIALS: Final = re.compile(rb"(?<=&)(?:apiKey|u|p|t|s)=[^&]*")
+_MAX_CREDENTIALS: Final = 2_048
+_MAX_FOUND: Final = 16
 
 
 class Parameters:
@@ -34,6 +39,12 @@ class Parameters:
                 SubsonicCode.GENERIC, f"A call has at most {MAX_PARAMETERS} parameters."
             ) from None
         return cls((pair for pairs in found for pair in pairs), sum(map(len, encoded)))
+
+    @classmethod
+    def credentials(cls, query: bytes, body: bytes) -> "Parameters":
+        """Read only what says who calls, without decoding the rest."""
+        found = _CREDENTIALS.finditer(b"&" + query + b"&" + body)
+        return cls.parse(b"&".join(one[0][:_MAX_CREDENTIALS] for one in islice(found, _MAX_FOUND)))
 
     def get(self, name: str) -> str | None:
         """Return the first value; None without one."""

@@ -319,3 +319,28 @@ async def test_a_cancelled_conversion_gives_its_thread_back(
     # The one thread of this user is free again.
     converted = await conversion.convert("in", "out", "eve")
     assert converted is not None
+
+
+@on_sqlite
+async def test_a_row_of_parquet_that_is_too_long_is_refused_before_it_is_fetched(
+    store: Store, pipeline: Pipeline
+) -> None:
+    long = parquet_file("SELECT repeat('x', 70000) AS plant, '1' AS kwh FROM range(100)")
+    over = await finished_execution(store, pipeline, long)
+    assert (over.state, over.code) == ("failed", "UNREADABLE_FILE")
+    assert "a row has more than 65536 bytes" in (over.message or "")
+    short = parquet_file("SELECT repeat('x', 200) AS plant, '1' AS kwh")
+    assert (await finished_execution(store, pipeline, short)).state == "success"
+
+
+@on_sqlite
+async def test_an_input_that_takes_too_much_memory_fails_with_a_code(
+    store: Store, pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def take_too_much(*_: object) -> Iterator[bytes]:
+        raise duckdb.OutOfMemoryException("no more")
+
+    monkeypatch.setattr(convert, "read_parquet", take_too_much)
+    over = await finished_execution(store, pipeline, parquet_file(PARQUET))
+    assert (over.state, over.code) == ("failed", "LIMIT_EXCEEDED")
+    assert "memory" in (over.message or "")

@@ -30,7 +30,7 @@ from tests.datastore.executions.sample_executions import (
     ready_execution,
 )
 from tests.support.consistency_check import contents, faults
-from tests.support.sample_resources import on_sqlite
+from tests.support.sample_resources import create_groups, on_sqlite
 
 TYPES = {"text": ValueType.STRING, "number": ValueType.NUMBER, "flag": ValueType.BOOLEAN}
 FORMULAS = {"text": ":text", "number": ":number", "flag": ":flag", "time": ":time"}
@@ -143,3 +143,21 @@ async def test_an_external_worker_does_not_get_what_it_cannot_make(
     with pytest.raises(IllegalState, match="Its output is Parquet"):
         await store.open_session(ANN).executions.external.claim(made.id, "mine")
     assert await contents(store.table) == before
+
+
+@on_sqlite
+@pytest.mark.parametrize("time", ["9223372036854775807", "-62135596800001", "1e30"])
+async def test_a_number_that_is_no_moment_leaves_its_column_as_texts(
+    store: Store, tmp_path: Path, time: str
+) -> None:
+    await create_groups(store)
+    plain = await plain_pipeline(store)
+    data = f"text,number,flag,time\na,1,true,0\nb,2,false,{time}\n".encode()
+    over = await finished_execution(store, plain, data, output_format=PARQUET)
+    assert (over.state, over.code) == ("success", None)
+    found = await read_content(store.files, parquet_key(over))
+    assert found is not None
+    path = tmp_path / "read.parquet"
+    path.write_bytes(found)
+    rows = duckdb.connect().execute(f"SELECT typeof(time), time FROM '{path}'").fetchall()
+    assert rows == [("VARCHAR", "0"), ("VARCHAR", f"{Decimal(time):f}")]

@@ -10,6 +10,8 @@ from penstock.datastore.table.layout import (
     ROWS,
     TOMBSTONE,
     UNFINISHED,
+    USE_COUNT,
+    USED_BY,
     Row,
 )
 
@@ -29,9 +31,8 @@ def cells_of(row: Row) -> tuple[str, ...]:
 
 
 def test_the_page_lists_every_row_once_and_no_other() -> None:
-    declared = {cells_of(row) for row in (*ROWS, LISTED, GRANT, OWNED, UNFINISHED)} | {
-        (TOMBSTONE.text, "", "")
-    }
+    of_any_kind = (LISTED, GRANT, OWNED, UNFINISHED, USED_BY, USE_COUNT)
+    declared = {cells_of(row) for row in (*ROWS, *of_any_kind)} | {(TOMBSTONE.text, "", "")}
     assert set(listed_rows()) == declared
     assert len(listed_rows()) == len(declared)
 

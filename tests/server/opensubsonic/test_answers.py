@@ -8,7 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.server.opensubsonic.answers import encode_xml
+from penstock.datastore.store import Store
+from penstock.server.edge.rate_limit import CallerAccount
+from penstock.server.opensubsonic import app
+from penstock.server.opensubsonic.answers import encode_xml, measure_answer
+from tests.datastore.audio.sample_library import ANN, add, listener
 from tests.server.opensubsonic.players import NAMESPACE, Player, as_xml_shows, read_xml
 from tests.server.opensubsonic.test_browsing import artists_of
 
@@ -58,3 +62,35 @@ def test_any_text_is_written_as_well_formed_xml(text: str) -> None:
     assert root.get("name") == kept
     first, second = root.findall(f"{NAMESPACE}child")
     assert (first.text or "", second.text or "") == (kept, kept) or "\r" in text
+
+
+def test_an_answer_is_measured_until_it_is_too_large() -> None:
+    track = {"title": "x" * 100, "artists": [{"name": "y" * 50}] * 10, "year": 2026}
+    one = measure_answer(track, 10_000)
+    assert 700 <= one <= 900
+    assert measure_answer({"entry": [track] * 100}, 10**6) > 100 * 700
+    assert measure_answer({"entry": (track,) * 100}, 10**6) > 100 * 700
+    many = measure_answer({"entry": [track] * 1_000_000}, 10_000_000)
+    assert 10_000_000 < many < 10_100_000
+
+
+async def test_a_large_answer_is_paid_and_a_larger_one_refused(
+    any_store: Store, player: Player, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owed: list[int] = []
+    owe = CallerAccount.owe
+
+    def note_owed(account: CallerAccount, units: int) -> None:
+        owed.append(units)
+        owe(account, units)
+
+    monkeypatch.setattr(CallerAccount, "owe", note_owed)
+    monkeypatch.setattr(app, "ANSWER_BYTES", 10)
+    await add(listener(any_store, ANN), "a", "x" * 200, "y" * 200)
+    assert (await player.ask("getRandomSongs", size=1))["status"] == "ok"
+    assert owed[-1] > 40
+    monkeypatch.setattr(app, "MAX_ANSWER", 300)
+    assert await player.fail("getRandomSongs", size=1) == (
+        0,
+        "The answer has more than 300 characters: ask for less at once.",
+    )

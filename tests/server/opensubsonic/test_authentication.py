@@ -3,10 +3,12 @@
 import logging
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 
 from penstock.datastore.store import Store
+from penstock.server.opensubsonic import parameters
 from tests.datastore.audio.sample_library import BOB, add, listener
 from tests.server.opensubsonic.players import Player, key_of, open_players, player_of
 
@@ -118,3 +120,25 @@ async def test_calls_count_for_the_rate_limit(any_store: Store, tmp_path: Path) 
         answer = await player.send("ping", f="json")
     assert answer.json()["subsonic-response"]["error"]["code"] == 0
     assert int(answer.headers["retry-after"]) > 1000
+
+
+async def test_a_form_is_decoded_for_callers_alone(
+    player: Player, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only what says who calls is decoded before: the rest of a form may be long."""
+    decoded: list[int] = []
+
+    def note_parse(text: str, *arguments: Any, **more: Any) -> list[tuple[str, str]]:
+        decoded.append(len(text))
+        return parse_qsl(text, *arguments, **more)
+
+    monkeypatch.setattr(parameters, "parse_qsl", note_parse)
+    long = "a=%41&" * 9_000 + "b=" + "%41" * 200_000
+    for credentials in ("", "u=eve&p=wrong", "apiKey=wrong", "&".join(["u=eve&p=wrong"] * 1_000)):
+        for body in (f"{credentials}&{long}", f"{long}&{credentials}"):
+            answer = await player.client.post("/rest/ping", content=body.encode())
+            assert 'status="failed"' in answer.text
+    assert max(decoded) <= 16 * 2_049
+    key = player.parameters["apiKey"]
+    answer = await player.client.post("/rest/ping", content=f"{long}&apiKey={key}".encode())
+    assert 'status="ok"' in answer.text
