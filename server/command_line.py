@@ -57,7 +57,7 @@ app = App(
 for path, purpose in {
     "serve:serve": "Start the server and run it until a signal stops it.",
     "worker:worker": "Run executions on a separate machine.",
-    "client.run:run": "Run a pipeline of a running server on a CSV file.",
+    "client.run:run": "Run a pipeline of a running server on a file.",
     "client.pipelines:pipelines": "List pipelines, find them by tags, show one.",
     "client.executions:executions": "List executions, show, follow or cancel one.",
     "client.groups:groups": "List groups, show one.",

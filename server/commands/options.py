@@ -13,8 +13,8 @@ from penstock.server.settings.invalid_settings import PREFIX
 from penstock.server.settings.settings import Settings
 
 
-def setting_option(setting: str) -> Parameter:
-    """Describe the option for a setting.
+def setting_option(setting: str, description: str | None = None) -> Parameter:
+    """Describe the option for a setting, in the setting's words or in those of the command.
 
     The command's parameter defaults to None, which `Settings.load` takes for an absent option.
     """
@@ -22,7 +22,8 @@ def setting_option(setting: str) -> Parameter:
     shown = isinstance(field.default, str | int | float | Path) and field.annotation is not bool
     default = f" By default `{field.default}`." if shown else ""
     return Parameter(
-        help=f"{field.description}{default} Also `{PREFIX}{setting.upper()}`.", show_default=False
+        help=f"{description or field.description}{default} Also `{PREFIX}{setting.upper()}`.",
+        show_default=False,
     )
 
 

@@ -10,13 +10,16 @@ from penstock.server.core.command_output import CommandFailed, CommandOutput, Ex
 from penstock.server.runtime.stores import server_url
 from penstock.server.settings.settings import Settings
 
+HOST = setting_option("host", "Host of the server.")
+PORT = setting_option("port", "Port of the server.")
+
 PagePath = Literal["/console/", "/graphiql"]
 
 
 def console_url(
     *,
-    host: Annotated[str | None, setting_option("host")] = None,
-    port: Annotated[int | None, setting_option("port")] = None,
+    host: Annotated[str | None, HOST] = None,
+    port: Annotated[int | None, PORT] = None,
     data_dir: Annotated[Path | None, setting_option("data_dir")] = None,
 ) -> CommandOutput:
     """Print a URL that opens the console of a development server, signed in.
@@ -29,8 +32,8 @@ def console_url(
 
 def graphiql_url(
     *,
-    host: Annotated[str | None, setting_option("host")] = None,
-    port: Annotated[int | None, setting_option("port")] = None,
+    host: Annotated[str | None, HOST] = None,
+    port: Annotated[int | None, PORT] = None,
     data_dir: Annotated[Path | None, setting_option("data_dir")] = None,
 ) -> CommandOutput:
     """Print a URL that opens the GraphiQL page of a development server, signed in.
