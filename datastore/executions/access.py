@@ -4,9 +4,10 @@ from msgspec.structs import replace
 
 from penstock.datastore.access.access import Access
 from penstock.datastore.errors import NotPermitted
+from penstock.datastore.executions.reading import find_plan
 from penstock.datastore.executions.records import Execution
 from penstock.datastore.records import Calculation, Pipeline, ReferenceDataset
-from penstock.datastore.roles import ROOT, Caller, Role, covers
+from penstock.datastore.roles import ROOT, Caller, GroupPath, Role, covers
 from penstock.datastore.table.items import load, read_rows
 from penstock.datastore.table.layout import CALCULATION, REFERENCE_DATASET, KindDefinition
 from penstock.transform.plan import TransformPlan
@@ -58,6 +59,24 @@ def limit_rows(plan: TransformPlan, pipeline: Pipeline, caller: Caller) -> Trans
     if plan.rows.group is None and not reach.owner:
         raise NotPermitted(f"This needs the role CONTRIBUTOR at {owner}, which keeps the rows.")
     return replace(plan, rows=replace(plan.rows, reach=reach))
+
+
+async def require_reach(access: Access, pipeline: Pipeline, execution: Execution) -> None:
+    """Refuse to start an execution that may write rows of groups that the caller may not any more.
+
+    Its plan was pinned with the roles that its creator had then.
+    """
+    if pipeline.transformer.rows is None and not execution.rows_by_group:
+        return
+    plan = await find_plan(access.table, execution.id)
+    if plan is None or plan.rows is None:
+        return
+    caller, pinned = access.caller, plan.rows.reach
+    owner = GroupPath(plan.rows.owner)
+    narrower = {*map(GroupPath, pinned.below), *(g for g in caller.roles if covers(owner, g))}
+    for group in sorted({owner, *narrower}):
+        if pinned.includes(group) and not caller.has_role(RUN_ROLE, group):
+            raise NotPermitted(f"It writes rows of {group}, which needs the role CONTRIBUTOR.")
 
 
 def keeps_rows_by_group(pipeline: Pipeline) -> bool:

@@ -10,7 +10,7 @@ from penstock.datastore.access.access import Access
 from penstock.datastore.access.open_uploads import OpenedUpload
 from penstock.datastore.clock import iso_timestamp
 from penstock.datastore.errors import IllegalState, Unavailable
-from penstock.datastore.executions.access import require_control
+from penstock.datastore.executions.access import require_control, require_reach
 from penstock.datastore.executions.claims import with_end_state
 from penstock.datastore.executions.files import end_staged_uploads, ingest_key, next_ingest
 from penstock.datastore.executions.reading import ReadExecutions, VisibleExecution
@@ -83,6 +83,7 @@ class ChangeExecutions:
         upload_until = self.access.clock.now() + self.rules.upload_time
         found = await ReadExecutions(self.access).one(id)
         require_control(self.access.caller, found.pipeline, found.execution)
+        await require_reach(self.access, found.pipeline, found.execution)
         if retry_execution(found).upload_until is None:
             again = await self._change(id, EventKind.RETRIED, retry_execution)
         else:

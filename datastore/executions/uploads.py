@@ -9,7 +9,7 @@ import msgspec
 
 from penstock.datastore.access.access import Access, not_found_error
 from penstock.datastore.errors import IllegalState, NotFound, Unavailable
-from penstock.datastore.executions.access import require_control
+from penstock.datastore.executions.access import require_control, require_reach
 from penstock.datastore.executions.files import ingest_key, input_key
 from penstock.datastore.executions.listing import ExecutionFilter, ListExecutions
 from penstock.datastore.executions.pinned_inputs import copy_upload
@@ -77,6 +77,7 @@ class Uploads:
         """
         execution, pipeline = await ReadExecutions(self.access).one(id)
         require_control(self.access.caller, pipeline, execution)
+        await require_reach(self.access, pipeline, execution)
         return await self._confirm(execution)
 
     async def _confirm(self, execution: Execution) -> Execution:

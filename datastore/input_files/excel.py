@@ -68,7 +68,7 @@ def read_sheet(path: Path, work: InterruptibleWork) -> tuple[str, Iterator[bytes
 def _require_bounded(path: Path, work: InterruptibleWork) -> None:
     """Refuse an archive that takes more memory than a sheet needs."""
     with ZipFile(path) as archive:
-        parts = [one for one in archive.infolist() if one.filename.endswith((".xml", ".rels"))]
+        parts = [one for one in archive.infolist() if _is_xml(archive, one)]
         sheets = [one for one in parts if one.filename.startswith(_SHEETS)]
         texts = [one for one in parts if one.filename == _TEXTS]
         head = [one for one in parts if one not in sheets and one not in texts]
@@ -84,6 +84,14 @@ def _require_bounded(path: Path, work: InterruptibleWork) -> None:
         for one in sheets:
             with archive.open(one) as xml:
                 _SheetCheck(xml, work).run()
+
+
+def _is_xml(archive: ZipFile, part: ZipInfo) -> bool:
+    """Whether the library may read the part as XML: a name or a type elsewhere may say so."""
+    if part.filename.endswith((".xml", ".rels")):
+        return True
+    with archive.open(part) as file:
+        return file.read(64).lstrip(b"\xef\xbb\xbf\xff\xfe\0 \t\r\n").startswith(b"<")
 
 
 def _require_small(name: str, parts: Sequence[ZipInfo], most: int) -> None:

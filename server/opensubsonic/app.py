@@ -103,7 +103,7 @@ class OpenSubsonicApp:
     callers: CallerLimits
 
     def route(self) -> Route:
-        return Route(f"{_PREFIX}{{call}}", self._answer, methods=["GET", "POST"])
+        return Route(f"{_PREFIX}{{call:path}}", self._answer, methods=["GET", "POST"])
 
     async def _answer(self, request: Request) -> Response:
         """Answer in the wanted form; nothing of the parameters reaches a log or an error."""

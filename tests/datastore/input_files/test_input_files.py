@@ -8,6 +8,7 @@ import threading
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import duckdb
@@ -54,7 +55,12 @@ def parquet_file(sql: str) -> bytes:
     return path.read_bytes()
 
 
-EXCEL = excel_file(("plant", "kwh"), ("Mühle", 1.5), ("B", "x"), ("C", 3))
+@cache
+def excel_data() -> bytes:
+    """The same file at each call; an archive tells when it was made."""
+    return excel_file(("plant", "kwh"), ("Mühle", 1.5), ("B", "x"), ("C", 3))
+
+
 PARQUET = "SELECT * FROM (VALUES ('Mühle', '1.5'), ('B', 'x'), ('C', '3')) t(plant, kwh)"
 
 
@@ -67,7 +73,7 @@ PARQUET = "SELECT * FROM (VALUES ('Mühle', '1.5'), ('B', 'x'), ('C', '3')) t(pl
         (lambda: TEXT.replace(",", ";").encode("utf-16"), "UTF-16, separated by semicolons"),
         (lambda: TEXT.replace(",", "\t").encode("utf-16-le"), "UTF-16, separated by tabs"),
         (lambda: b"\xfe\xff" + TEXT.encode("utf-16-be"), "UTF-16, separated by commas"),
-        (lambda: EXCEL, "Excel, the sheet 'Data'"),
+        (excel_data, "Excel, the sheet 'Data'"),
         (lambda: parquet_file(PARQUET), "Parquet"),
     ],
     ids=["gzip", "gzip 1252", "gzip 16", "UTF-16", "UTF-16 LE", "UTF-16 BE", "Excel", "Parquet"],
@@ -92,10 +98,10 @@ async def test_a_file_of_another_kind_gives_the_rows_that_its_csv_gives(
 async def test_both_stores_keep_and_count_what_was_made_of_an_input(
     store: Store, pipeline: Pipeline
 ) -> None:
-    over = await finished_execution(store, pipeline, EXCEL)
+    over = await finished_execution(store, pipeline, excel_data())
     table = await read_content(store.files, table_key(over))
     assert table == "plant,kwh\r\nMühle,1.5\r\nB,x\r\nC,3\r\n".encode()
-    assert over.counted_bytes == len(EXCEL) + len(table) + (over.result_bytes or 0)
+    assert over.counted_bytes == len(excel_data()) + len(table) + (over.result_bytes or 0)
     assert await faults(store.table) == []
 
 
@@ -111,7 +117,7 @@ def with_sheet(xml: bytes) -> bytes:
     """An Excel file with another sheet's XML."""
     file = io.BytesIO()
     with (
-        zipfile.ZipFile(io.BytesIO(EXCEL)) as read,
+        zipfile.ZipFile(io.BytesIO(excel_data())) as read,
         zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as written,
     ):
         for one in read.infolist():
@@ -121,24 +127,24 @@ def with_sheet(xml: bytes) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("data", "words"),
+    ("make", "words"),
     [
-        (gzip.compress(TEXT.encode())[:-9], "it is no whole gzip file"),
-        (gzip.compress(EXCEL), "it is Excel in gzip; send it without gzip"),
-        (gzip.compress(gzip.compress(b"a")), "it is gzip in gzip"),
-        (EXCEL[:-60], "it is no whole Excel file"),
-        (archive(a=b"1"), "it is no whole Excel file"),
-        (b"PAR1 and nothing", "it is no whole Parquet file"),
-        (b"\xd0\xcf\x11\xe0 old", "it is of an old Excel"),
-        (with_sheet(b"<worksheet><sheetData><row>"), "it is no whole Excel file"),
+        (lambda: gzip.compress(TEXT.encode())[:-9], "it is no whole gzip file"),
+        (lambda: gzip.compress(excel_data()), "it is Excel in gzip; send it without gzip"),
+        (lambda: gzip.compress(gzip.compress(b"a")), "it is gzip in gzip"),
+        (lambda: excel_data()[:-60], "it is no whole Excel file"),
+        (lambda: archive(a=b"1"), "it is no whole Excel file"),
+        (lambda: b"PAR1 and nothing", "it is no whole Parquet file"),
+        (lambda: b"\xd0\xcf\x11\xe0 old", "it is of an old Excel"),
+        (lambda: with_sheet(b"<worksheet><sheetData><row>"), "it is no whole Excel file"),
     ],
     ids=["cut", "excel", "twice", "cut excel", "zip", "parquet", "xls", "sheet"],
 )
 @on_sqlite
 async def test_a_file_that_cannot_be_read_fails_and_says_why(
-    store: Store, pipeline: Pipeline, data: bytes, words: str
+    store: Store, pipeline: Pipeline, make: Callable[[], bytes], words: str
 ) -> None:
-    over = await finished_execution(store, pipeline, data)
+    over = await finished_execution(store, pipeline, make())
     assert (over.state, over.code, over.rows) == ("failed", "UNREADABLE_FILE", 0)
     assert words in str(over.message)
     assert await read_content(store.files, table_key(over)) is None
@@ -246,7 +252,7 @@ def test_parts_that_are_held_in_memory_are_bounded_together(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: int, words: str
 ) -> None:
     monkeypatch.setattr(excel, name, value)
-    path = write(tmp_path / "a.xlsx", EXCEL)
+    path = write(tmp_path / "a.xlsx", excel_data())
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("xl/sharedStrings.xml", b"<sst>" + b"<si/>" * 100 + b"</sst>")
     with pytest.raises(InputRefused, match=words):
@@ -261,7 +267,7 @@ def test_short_elements_from_which_objects_are_made_are_counted(
     path = tmp_path / "a.xlsx"
     many = f"<x>{f'<{element}/>' * (excel.HEAD_ELEMENTS + 1)}</x>"
     with (
-        zipfile.ZipFile(io.BytesIO(EXCEL)) as whole,
+        zipfile.ZipFile(io.BytesIO(excel_data())) as whole,
         zipfile.ZipFile(tmp_path / "a.xlsx", "w") as archive,
     ):
         for one in whole.namelist():
@@ -274,7 +280,7 @@ def test_a_sheet_that_unpacks_far_beyond_what_people_write_is_refused(tmp_path: 
     rows = b"<row>" + b"<c/>" * 10_000 + b"</row>"
     path = tmp_path / "a.xlsx"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        with zipfile.ZipFile(io.BytesIO(EXCEL)) as whole:
+        with zipfile.ZipFile(io.BytesIO(excel_data())) as whole:
             for one in whole.namelist():
                 archive.writestr(one, whole.read(one))
         archive.writestr("xl/worksheets/sheet9.xml", b"<sheetData>" + rows * 200 + b"</sheetData>")
@@ -284,7 +290,7 @@ def test_a_sheet_that_unpacks_far_beyond_what_people_write_is_refused(tmp_path: 
 
 def test_a_conversion_ends_when_nobody_wants_it(tmp_path: Path) -> None:
     work = InterruptibleWork()
-    _, lines = read_sheet(write(tmp_path / "a.xlsx", EXCEL), work)
+    _, lines = read_sheet(write(tmp_path / "a.xlsx", excel_data()), work)
     work.interrupt()
     with pytest.raises(WorkInterrupted):
         list(lines)
@@ -308,7 +314,7 @@ async def test_a_cancelled_conversion_gives_its_thread_back(
         return path.name, lines()
 
     monkeypatch.setattr(convert, "read_sheet", endless)
-    await store.files.write("in", stream(EXCEL), content_type="text/csv")
+    await store.files.write("in", stream(excel_data()), content_type="text/csv")
     conversion = InputConversion(store.files, RowsEngine(), 1_000)
     running = asyncio.create_task(conversion.convert("in", "out", "eve"))
     await until(begun.is_set)
@@ -344,3 +350,12 @@ async def test_an_input_that_takes_too_much_memory_fails_with_a_code(
     over = await finished_execution(store, pipeline, parquet_file(PARQUET))
     assert (over.state, over.code) == ("failed", "LIMIT_EXCEEDED")
     assert "memory" in (over.message or "")
+
+
+def test_a_sheet_under_another_name_is_looked_at_as_well(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.xlsx", excel_data())
+    with zipfile.ZipFile(path, "a") as archive:
+        xml = "<sheetData>" + "<c/>" * (excel.HEAD_ELEMENTS + 1) + "</sheetData>"
+        archive.writestr("xl/elsewhere/sheet.bin", "\ufeff" + xml)
+    with pytest.raises(InputRefused, match="have over 50000 elements"):
+        read_sheet(path, InterruptibleWork())

@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
+from penstock.datastore.store import Store
 from tests.schema.executions.test_executions import create_execution
 from tests.schema.kept_rows.energy import WITHDRAW, list_rows
+from tests.support.consistency_check import contents
 from tests.support.graphql_client import ROOT, Ask, as_caller
 
 TX, CA = "/usa/tx", "/usa/ca"
@@ -119,6 +121,30 @@ async def test_the_files_of_an_execution_are_for_those_who_read_all_groups(ask: 
     await run(ask, id, TEXAN, ("t", 9, TX))
     (made,) = (await ask(FILES, {"id": id}, TEXAN)).value["executions"]["nodes"]
     assert [one["name"] for one in made["results"]["rows"]] == ["t"]
+
+
+RETRY = """mutation($input: RetryExecutionInput!) { retryExecution(input: $input) { __typename
+  ...on UserError { code message } ...on RetryExecutionPayload { execution { state } } } }"""
+START = RETRY.replace("Retry", "Start").replace("retry", "start")
+
+
+async def test_an_execution_begins_only_for_who_may_write_its_rows_now(
+    ask: Ask, store: Store
+) -> None:
+    id = await keep_numbers(ask)
+    both = as_caller("bea", f"{TX}=contributor", f"{CA}=contributor")
+    fewer = as_caller("bea", f"{TX}=contributor")
+    lasting = await create_execution(ask, both, pipelineId=id, mode="JOB")
+    failed = await run(ask, id, both, ("u", 9, CA))
+    assert failed["code"] == "ROW_OUT_OF_REACH"
+    before = await contents(store.table)
+    told = await ask.input(RETRY, fewer, id=failed["id"])
+    assert (told["code"], CA in told["message"]) == ("FORBIDDEN", True)
+    told = await ask.input(START, fewer, id=lasting["id"])
+    assert (told["code"], CA in told["message"]) == ("FORBIDDEN", True)
+    assert await contents(store.table) == before
+    told = await ask.input(RETRY, both, id=failed["id"])
+    assert told["__typename"] == "RetryExecutionPayload"
 
 
 async def test_a_row_that_moved_out_of_sight_is_no_row_any_more(ask: Ask) -> None:

@@ -142,3 +142,11 @@ async def test_a_form_is_decoded_for_callers_alone(
     key = player.parameters["apiKey"]
     answer = await player.client.post("/rest/ping", content=f"{long}&apiKey={key}".encode())
     assert 'status="ok"' in answer.text
+
+
+@pytest.mark.parametrize("call", ["ping/", "ping.view/", "a/b", ""])
+async def test_no_answer_leads_elsewhere_with_the_key(player: Player, call: str) -> None:
+    answer = await player.send(call, f="json")
+    assert answer.status_code == 404
+    assert "location" not in answer.headers
+    assert player.parameters["apiKey"] not in answer.text
