@@ -71,15 +71,15 @@ export function Shell({ settings, onSignOut, onCaller, children }: ShellProps) {
       </a>
       <header className="side">
         <Link className="brand" href="/">
-          <Droplets size={22} aria-hidden /> Penstock
+          <Droplets size={22} aria-hidden /> <span>Penstock</span>
         </Link>
         <Places />
         <div className="side-end">
           <Identity onCaller={onCaller} />
           <ThemeChoice />
           {settings.graphiqlUrl ? <a href={settings.graphiqlUrl}>GraphiQL</a> : null}
-          <button type="button" className="button quiet" onClick={onSignOut}>
-            <LogOut size={16} aria-hidden /> Sign out
+          <button type="button" className="button quiet start" onClick={onSignOut}>
+            <LogOut size={16} aria-hidden /> <span>Sign out</span>
           </button>
         </div>
       </header>

@@ -9,7 +9,7 @@ interface Change {
 export function Differences({ changes }: { changes: readonly Change[] }) {
   if (changes.length === 0) return <p className="muted">Nothing differs.</p>;
   return (
-    <div className="card flush">
+    <div className="card flush" tabIndex={0} role="group" aria-label="List of differences">
       <table>
         <thead>
           <tr>

@@ -1,3 +1,4 @@
+import { formatTimestamp } from "./format";
 import { ExplanationTree, type Part } from "./ExplanationTree";
 
 interface Explanation {
@@ -13,10 +14,12 @@ interface ExplainedRowProps {
   explanation: Explanation;
   /** The words for outputs, by their keys. */
   names?: ReadonlyMap<string, string>;
+  /** The keys of outputs that are timestamps. */
+  times: ReadonlySet<string>;
 }
 
 /** How an output row comes about: its input row, and each formula step by step. */
-export function ExplainedRow({ explanation, names }: ExplainedRowProps) {
+export function ExplainedRow({ explanation, names, times }: ExplainedRowProps) {
   const { row, input, outputs } = explanation;
   return (
     <>
@@ -33,10 +36,16 @@ export function ExplainedRow({ explanation, names }: ExplainedRowProps) {
         <section key={key} className="stack tight" aria-label={`How ${key} comes about`}>
           <h4>
             {names?.get(key) ?? key} = {value.text ?? "null"}
+            {times.has(key) ? <TimeOf value={value.text} /> : null}
           </h4>
           <ExplanationTree parts={parts} />
         </section>
       ))}
     </>
   );
+}
+
+function TimeOf({ value }: { value: string | null | undefined }) {
+  const time = formatTimestamp(value);
+  return time ? <span className="muted">, {time} UTC</span> : null;
 }

@@ -1,19 +1,24 @@
 import { Link } from "wouter";
+import { formatTimestamp } from "./format";
 import { Digits } from "./marks";
 
 interface RowsTableProps {
   rows: readonly unknown[];
   /** Where the explanation of a row is, by its number from 1 on. */
   whyAt?: (row: number) => string;
+  /** The columns of timestamps, which are shown as times above the values. */
+  times?: ReadonlySet<string>;
 }
 
 /** Rows that are objects, as a table; nested values are shown as JSON. */
-export function RowsTable({ rows, whyAt }: RowsTableProps) {
+export function RowsTable({ rows, whyAt, times }: RowsTableProps) {
   const objects = rows.filter(isObject);
   const columns = [...new Set(objects.flatMap((row) => Object.keys(row)))];
   if (columns.length === 0) return <p className="muted">No rows.</p>;
   const numeric = new Set(
-    columns.filter((column) => objects.every((row) => isNumeric(row[column]))),
+    columns.filter(
+      (column) => !times?.has(column) && objects.every((row) => isNumeric(row[column])),
+    ),
   );
   return (
     <div className="card flush scroller" tabIndex={0} role="region" aria-label="Rows">
@@ -43,7 +48,11 @@ export function RowsTable({ rows, whyAt }: RowsTableProps) {
               {whyAt ? <td className="number muted">{index + 1}</td> : null}
               {columns.map((column) => (
                 <td key={column} className={numeric.has(column) ? "number" : ""}>
-                  <Shown value={row[column]} />
+                  {times?.has(column) ? (
+                    <Timestamp value={row[column]} />
+                  ) : (
+                    <Shown value={row[column]} />
+                  )}
                 </td>
               ))}
               {whyAt ? (
@@ -69,6 +78,18 @@ function isObject(row: unknown): row is Record<string, unknown> {
 function isNumeric(value: unknown): boolean {
   if (typeof value === "string") return value === "" || /^-?\d+(\.\d+)?$/.test(value);
   return typeof value === "number" || value === null || value === undefined;
+}
+
+function Timestamp({ value }: { value: unknown }) {
+  const time = formatTimestamp(value);
+  if (time === undefined) return <Shown value={value} />;
+  return (
+    <>
+      <time dateTime={`${time.replace(" ", "T")}Z`}>{time} UTC</time>
+      <br />
+      <span className="small muted">{String(value)}</span>
+    </>
+  );
 }
 
 function Shown({ value }: { value: unknown }) {

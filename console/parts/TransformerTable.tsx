@@ -22,7 +22,7 @@ export function TransformerTable({
     <>
       <section className="stack tight" aria-label="Parameters">
         <h2>Parameters</h2>
-        <div className="card flush">
+        <div className="card flush" tabIndex={0} role="group" aria-label="List of parameters">
           <table>
             <thead>
               <tr>
@@ -52,7 +52,7 @@ export function TransformerTable({
       </section>
       <section className="stack tight" aria-label="Transforms">
         <h2>Transforms</h2>
-        <div className="card flush">
+        <div className="card flush" tabIndex={0} role="group" aria-label="List of transforms">
           <table>
             <thead>
               <tr>

@@ -18,6 +18,17 @@ export function formatUtc(time: string): string {
   return new Date(time).toISOString().replace("T", " ").replace("Z", " UTC");
 }
 
+/** A timestamp in a row, in milliseconds since 1970, as a time in UTC; undefined if it is none. */
+export function formatTimestamp(value: unknown): string | undefined {
+  const isGiven = typeof value === "number" || (typeof value === "string" && /^-?\d+$/.test(value));
+  const time = new Date(isGiven ? Number(value) : NaN);
+  if (Number.isNaN(time.getTime())) return undefined;
+  return time
+    .toISOString()
+    .replace("T", " ")
+    .replace(/((:00)?\.000)?Z$/, "");
+}
+
 export function formatNumber(value: number | string): string {
   return numbers.format(Number(value));
 }

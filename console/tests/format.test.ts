@@ -1,5 +1,12 @@
 import { expect, test } from "vitest";
-import { formatBytes, formatDuration, formatLength, formatName, formatUtc } from "../parts/format";
+import {
+  formatBytes,
+  formatDuration,
+  formatLength,
+  formatName,
+  formatTimestamp,
+  formatUtc,
+} from "../parts/format";
 
 test.each([
   [0.0123, "12 ms"],
@@ -28,4 +35,17 @@ test.each([
 test("names of states and times in UTC are shown as people write them", () => {
   expect(formatName("IN_PROGRESS")).toBe("in progress");
   expect(formatUtc("2026-11-23T10:00:00+01:00")).toBe("2026-11-23 09:00:00.000 UTC");
+});
+
+test.each([
+  [1612224000000, "2021-02-02 00:00"],
+  ["1612224015000", "2021-02-02 00:00:15"],
+  [1612224015250.0, "2021-02-02 00:00:15.250"],
+  [-60_000, "1969-12-31 23:59"],
+  [8.64e15 + 1, undefined],
+  ["", undefined],
+  ["2021", "1970-01-01 00:00:02.021"],
+  [null, undefined],
+])("the timestamp %s is %s", (value, time) => {
+  expect(formatTimestamp(value)).toBe(time);
 });

@@ -37,6 +37,7 @@ FOCUSED = """() => {
   const element = document.activeElement;
   return element.matches("a, button, summary") ? element.textContent || element.ariaLabel : "";
 }"""
+LINES = "(element) => new Set([...element.getClientRects()].map(({ y }) => y)).size"
 OVERFLOWS = "() => document.documentElement.scrollWidth > document.documentElement.clientWidth"
 
 
@@ -53,6 +54,22 @@ async def test_axe_finds_nothing_on_any_screen_at_any_width_in_any_theme(visit: 
                 wide = ["wider than the window"] if await page.evaluate(OVERFLOWS) else []
                 found[path, theme, width] = [*wide, *await find_faults(page)]
     assert {place: faults for place, faults in found.items() if faults} == {}
+    assert_quiet(visit)
+
+
+async def test_a_narrow_window_has_a_low_header_and_keeps_words_whole(visit: Visit) -> None:
+    page = await open_console(visit)
+    await page.set_viewport_size({"width": 390, "height": 844})
+    await go_to(visit, path_of("pipelines", await pipeline_id(page)))
+    key = page.get_by_text(":activity", exact=True)
+    await expect(key).to_be_visible()
+    assert await key.evaluate(LINES) == 1
+    header = await page.get_by_role("banner").bounding_box()
+    assert header is not None
+    assert header["height"] < 844 / 7
+    for name in ("Act as", "Theme"):
+        await expect(page.get_by_label(name)).to_be_visible()
+    await expect(page.get_by_role("button", name="Sign out")).to_be_visible()
     assert_quiet(visit)
 
 

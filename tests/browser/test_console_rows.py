@@ -46,7 +46,10 @@ async def test_a_total_leads_to_its_rows_and_a_row_to_its_formula(visit: Visit) 
     explained = page.get_by_role("region", name="Explanation")
     await expect(explained).to_contain_text("of the input")
     await expect(explained.get_by_text(":kwh * 0.3712", exact=True)).to_be_visible()
-    await expect(page.get_by_role("region", name="History of the row")).to_contain_text("by ")
+    await expect(explained).to_contain_text("= 1706745600000, 2024-02-01 00:00 UTC")
+    history = page.get_by_role("region", name="History of the row")
+    await expect(history).to_contain_text("by ")
+    await expect(history).to_contain_text("Month 2024-02-01 00:00, ")
     assert_quiet(visit)
 
 

@@ -28,7 +28,7 @@ export const ExecutionLive: Operation<
   name: "ExecutionLive",
 };
 export const PinnedTransforms: Operation<PinnedTransformsQuery, PinnedTransformsQueryVariables> = {
-  id: "0c00751e736052fe21ad1f72fbbdd7d3dc3e8f497b5de6f377f10b2d9fd1d533",
+  id: "24a47ba49d1def6a2ffbf2151f959c5a8612f0991898c3319d6ffe8ec29109e5",
   name: "PinnedTransforms",
 };
 export const CancelExecution: Operation<CancelExecutionMutation, CancelExecutionMutationVariables> =

@@ -2108,7 +2108,7 @@ export type PinnedTransformsQuery = {
         transforms: Array<{
           index: number;
           formula: string;
-          outputs: Array<{ key: string | null }>;
+          outputs: Array<{ key: string | null; label: string | null; type: ValueType }>;
         }>;
       };
     } | null;

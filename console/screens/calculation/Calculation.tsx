@@ -77,7 +77,7 @@ function Versions({ calculation }: { calculation: Shown }) {
   return (
     <section className="stack tight" aria-label="Versions">
       <h2>Versions</h2>
-      <div className="card flush">
+      <div className="card flush" tabIndex={0} role="group" aria-label="List of versions">
         <table>
           <tbody>
             {calculation.versions.nodes.map(({ version, formula, updatedAt, updatedBy }) => (

@@ -49,7 +49,7 @@ export default function Dataset({ id }: { id: string }) {
               {formatBytes(dataset.content.sizeBytes)}, found by{" "}
               <code>{dataset.content.keyColumn}</code>
             </p>
-            <div className="card flush">
+            <div className="card flush" tabIndex={0} role="group" aria-label="List of columns">
               <table>
                 <thead>
                   <tr>

@@ -19,6 +19,7 @@ import { Answered, Missing, Problem } from "../../parts/state";
 import { useTitle } from "../../parts/title";
 import { OutputPreview } from "./OutputPreview";
 import { RejectedRows } from "./RejectedRows";
+import { useTimeOutputs } from "./timeOutputs";
 import { whyAt } from "./whyAt";
 import { WhyRow } from "./WhyRow";
 
@@ -56,6 +57,7 @@ export default function Execution({ id }: { id: string }) {
 
 function Shown({ execution }: { execution: Details }) {
   const { pipeline } = execution;
+  const times = useTimeOutputs(pipeline.id, execution.pipelineVersion);
   return (
     <>
       <header>
@@ -83,12 +85,16 @@ function Shown({ execution }: { execution: Details }) {
         <Facts execution={execution} />
         <Files execution={execution} />
       </div>
-      {execution.results ? <InlineResults results={execution.results} /> : null}
+      {execution.results ? <InlineResults results={execution.results} times={times} /> : null}
       {execution.mode === "JOB" && execution.outputDownload?.url ? (
-        <OutputPreview url={execution.outputDownload.url} />
+        <OutputPreview url={execution.outputDownload.url} times={times} />
       ) : null}
       {execution.state === "SUCCESS" && Number(execution.progress?.rowsSucceeded ?? 0) > 0 ? (
-        <WhyRow execution={execution.id} rows={Number(execution.progress?.rowsSucceeded)} />
+        <WhyRow
+          execution={execution.id}
+          rows={Number(execution.progress?.rowsSucceeded)}
+          times={times}
+        />
       ) : null}
       {Number(execution.progress?.rowsFailed ?? 0) > 0 && execution.errorsDownload?.url ? (
         <RejectedRows
@@ -253,11 +259,16 @@ function Files({ execution }: { execution: Details }) {
   );
 }
 
-function InlineResults({ results }: { results: NonNullable<Details["results"]> }) {
+interface InlineResultsProps {
+  results: NonNullable<Details["results"]>;
+  times: ReadonlySet<string>;
+}
+
+function InlineResults({ results, times }: InlineResultsProps) {
   return (
     <section className="stack tight" aria-label="Results">
       <h2>Results</h2>
-      <RowsTable rows={results.rows} whyAt={whyAt} />
+      <RowsTable rows={results.rows} whyAt={whyAt} times={times} />
       {results.problems.length > 0 ? (
         <ul>
           {results.problems.map((problem, index) => (
@@ -293,7 +304,7 @@ function History({ execution }: { execution: Details }) {
   return (
     <section className="stack tight" aria-label="History">
       <h2>What happened</h2>
-      <div className="card flush">
+      <div className="card flush" tabIndex={0} role="group" aria-label="List of what happened">
         <table>
           <tbody>
             {execution.timeline.nodes.map(({ seq, happening, at, by, note }) => (

@@ -7,7 +7,7 @@ import { whyAt } from "./whyAt";
 const ROWS = 20;
 
 /** The first rows of the output, read by a range of the file. */
-export function OutputPreview({ url }: { url: string }) {
+export function OutputPreview({ url, times }: { url: string; times: ReadonlySet<string> }) {
   const query = useQuery({
     queryKey: ["output", fileOf(url)],
     queryFn: () => readFileStart(url, ROWS + 1),
@@ -19,6 +19,7 @@ export function OutputPreview({ url }: { url: string }) {
         {([header = [], ...rows]) => (
           <RowsTable
             whyAt={whyAt}
+            times={times}
             rows={rows.map((row) =>
               Object.fromEntries(header.map((column, index) => [column, row[index] ?? ""])),
             )}

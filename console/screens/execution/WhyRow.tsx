@@ -7,8 +7,15 @@ import { Field } from "../../parts/fields";
 import { readForm } from "../../parts/forms";
 import { Answered } from "../../parts/state";
 
+interface WhyRowProps {
+  execution: string;
+  rows: number;
+  /** The outputs that are timestamps. */
+  times: ReadonlySet<string>;
+}
+
 /** Why a row of the output is what it is; the address names the row. */
-export function WhyRow({ execution, rows }: { execution: string; rows: number }) {
+export function WhyRow({ execution, rows, times }: WhyRowProps) {
   const { search, change } = useAddress();
   const heading = useRef<HTMLHeadingElement>(null);
   const row = search.get("row");
@@ -38,17 +45,19 @@ export function WhyRow({ execution, rows }: { execution: string; rows: number })
           Show why
         </button>
       </form>
-      {row ? <Explained execution={execution} row={Number(row)} /> : null}
+      {row ? <Explained execution={execution} row={Number(row)} times={times} /> : null}
     </section>
   );
 }
 
-function Explained({ execution, row }: { execution: string; row: number }) {
+function Explained({ execution, row, times }: Omit<WhyRowProps, "rows"> & { row: number }) {
   const query = useAnswer(OutputRowExplanation, { id: execution, row });
   return (
     <Answered query={query} what={`row ${row}`}>
       {(data) =>
-        data.execution ? <ExplainedRow explanation={data.execution.explanation} /> : null
+        data.execution ? (
+          <ExplainedRow explanation={data.execution.explanation} times={times} />
+        ) : null
       }
     </Answered>
   );

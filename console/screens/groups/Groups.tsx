@@ -145,7 +145,7 @@ function History({ entries }: { entries: readonly Entry[] }) {
   return (
     <section className="stack tight" aria-label="History">
       <h2>Who changed access</h2>
-      <div className="card flush">
+      <div className="card flush" tabIndex={0} role="group" aria-label="Changes of access">
         <table>
           <tbody>
             {entries.map((entry, index) => (

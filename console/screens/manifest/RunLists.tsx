@@ -118,7 +118,7 @@ function History({ place, runId }: { place: Place; runId: string }) {
   return (
     <Answered query={query} what="the history">
       {({ run }) => (
-        <div className="card flush">
+        <div className="card flush" tabIndex={0} role="group" aria-label="History of the run">
           <table>
             <tbody>
               {run?.history.nodes.map(({ seq, action, after, at, by, reason, error }) => (

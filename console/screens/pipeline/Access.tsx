@@ -63,7 +63,12 @@ export function Access({ id }: { id: string }) {
             {pipeline.history && pipeline.history.nodes.length > 0 ? (
               <section className="stack tight" aria-label="History of access">
                 <h2>Who changed that</h2>
-                <div className="card flush">
+                <div
+                  className="card flush"
+                  tabIndex={0}
+                  role="group"
+                  aria-label="Changes of access"
+                >
                   <table>
                     <tbody>
                       {pipeline.history.nodes.map((entry, index) => (

@@ -52,7 +52,7 @@ export function Versions({ id, newest }: { id: string; newest: number }) {
       )}
       <section className="stack tight" aria-label="Versions">
         <h2>Versions</h2>
-        <div className="card flush">
+        <div className="card flush" tabIndex={0} role="group" aria-label="List of versions">
           <table>
             <thead>
               <tr>

@@ -5,7 +5,7 @@ import { Field } from "../../parts/fields";
 import { readForm } from "../../parts/forms";
 import { RemovablePill } from "../../parts/marks";
 import { readTag, writeTag } from "../catalogue/tagFilter";
-import type { RowOutput } from "./Rows";
+import type { RowOutput } from "./rowOutputs";
 
 /** What the address asks of the outputs of rows, each as `output=value`. */
 export function readConditions(

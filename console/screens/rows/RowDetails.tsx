@@ -9,44 +9,46 @@ import { Field } from "../../parts/fields";
 import { readForm } from "../../parts/forms";
 import { Time } from "../../parts/marks";
 import { Answered, Problem } from "../../parts/state";
+import { textOf, type RowOutput } from "./rowOutputs";
 import type { ShownRow } from "./RowTable";
 
 interface RowDetailsProps {
   pipeline: string;
   row: ShownRow;
-  /** The words for outputs, by their keys. */
-  names: ReadonlyMap<string, string>;
+  outputs: readonly RowOutput[];
   onWithdrawn: () => void;
 }
 
 /** Why a row has its values, what it was before, and how to withdraw it. */
-export function RowDetails({ pipeline, row, names, onWithdrawn }: RowDetailsProps) {
+export function RowDetails({ pipeline, row, outputs, onWithdrawn }: RowDetailsProps) {
   return (
     <div className="halves">
-      <Explained id={row.id} names={names} />
+      <Explained id={row.id} outputs={outputs} />
       <div className="stack">
-        <History id={row.id} names={names} />
+        <History id={row.id} outputs={outputs} />
         <Withdraw pipeline={pipeline} row={row} onWithdrawn={onWithdrawn} />
       </div>
     </div>
   );
 }
 
-function Explained({ id, names }: Pick<RowDetailsProps, "names"> & { id: string }) {
+function Explained({ id, outputs }: Pick<RowDetailsProps, "outputs"> & { id: string }) {
   const query = useAnswer(RowExplanation, { id });
+  const names = new Map(outputs.map(({ key, label }) => [key, label]));
+  const times = new Set(outputs.flatMap(({ key, type }) => (type === "TIMESTAMP" ? [key] : [])));
   return (
     <section className="stack tight" aria-label="Explanation">
       <Answered query={query} what="the explanation">
         {({ node }) => {
           if (!node || !("explanation" in node)) return <p className="muted">It is gone.</p>;
-          return <ExplainedRow explanation={node.explanation} names={names} />;
+          return <ExplainedRow explanation={node.explanation} names={names} times={times} />;
         }}
       </Answered>
     </section>
   );
 }
 
-function History({ id, names }: Pick<RowDetailsProps, "names"> & { id: string }) {
+function History({ id, outputs }: Pick<RowDetailsProps, "outputs"> & { id: string }) {
   const query = useAnswer(RowHistory, { id });
   return (
     <section className="stack tight" aria-label="History of the row">
@@ -62,8 +64,8 @@ function History({ id, names }: Pick<RowDetailsProps, "names"> & { id: string })
                 </Link>
                 {version.reason ? <p>{version.reason}</p> : null}
                 <p className="small muted">
-                  {Object.entries(version.values as Record<string, unknown>)
-                    .map(([key, value]) => `${names.get(key) ?? key} ${String(value)}`)
+                  {outputs
+                    .map((output) => `${output.label} ${textOf(version.values, output)}`)
                     .join(", ")}
                 </p>
               </li>

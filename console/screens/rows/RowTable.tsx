@@ -3,11 +3,10 @@ import { usePages } from "../../app/queries";
 import { KeptRows } from "../../graphql/generated/rows";
 import type { KeptRowsQuery } from "../../graphql/generated/types";
 import { useAddress } from "../../parts/address";
-import { formatUtc } from "../../parts/format";
 import { Digits } from "../../parts/marks";
 import { Answered, Empty, More } from "../../parts/state";
 import { RowDetails } from "./RowDetails";
-import type { RowOutput } from "./Rows";
+import { textOf, type RowOutput } from "./rowOutputs";
 import type { RowFilter } from "./Totals";
 
 export type ShownRow = NonNullable<KeptRowsQuery["pipeline"]>["rows"]["nodes"][number];
@@ -25,7 +24,6 @@ export function RowTable({ id, filter, outputs, keys }: RowTableProps) {
   const { search, change } = useAddress();
   const open = search.get("row");
   const setOpen = (row: string | null) => change({ row });
-  const names = new Map(outputs.map(({ key, label }) => [key, label]));
   return (
     <section className="stack tight">
       <h2>Rows</h2>
@@ -57,9 +55,9 @@ export function RowTable({ id, filter, outputs, keys }: RowTableProps) {
                               className={output.type === "NUMBER" ? "number" : ""}
                             >
                               {output.type === "NUMBER" ? (
-                                <Digits value={textOf(row, output)} />
+                                <Digits value={textOf(row.values, output)} />
                               ) : (
-                                textOf(row, output)
+                                textOf(row.values, output)
                               )}
                             </td>
                           ))}
@@ -81,7 +79,7 @@ export function RowTable({ id, filter, outputs, keys }: RowTableProps) {
                               <RowDetails
                                 pipeline={id}
                                 row={row}
-                                names={names}
+                                outputs={outputs}
                                 onWithdrawn={() => setOpen(null)}
                               />
                             </td>
@@ -105,14 +103,11 @@ export function RowTable({ id, filter, outputs, keys }: RowTableProps) {
   );
 }
 
-function textOf({ values }: ShownRow, { key, type }: RowOutput): string {
-  const value = (values as Record<string, unknown>)[key];
-  if (value === null || value === undefined) return "";
-  if (type === "TIMESTAMP") return formatUtc(new Date(Number(value)).toISOString()).slice(0, 16);
-  return typeof value === "string" ? value : JSON.stringify(value);
-}
-
-function nameOf(row: ShownRow, keys: readonly string[], outputs: readonly RowOutput[]): string {
+function nameOf(
+  { values }: ShownRow,
+  keys: readonly string[],
+  outputs: readonly RowOutput[],
+): string {
   const named = outputs.filter(({ key }) => keys.includes(key));
-  return named.map((output) => textOf(row, output)).join(", ");
+  return named.map((output) => textOf(values, output)).join(", ");
 }

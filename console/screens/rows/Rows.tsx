@@ -10,17 +10,11 @@ import { Answered, Empty, Missing } from "../../parts/state";
 import { TimeField } from "../../parts/TimeRange";
 import { useTitle } from "../../parts/title";
 import { readConditions, RowConditions } from "./RowConditions";
+import type { RowOutput } from "./rowOutputs";
 import { RowTable } from "./RowTable";
 import { Totals } from "./Totals";
 
 type Keeper = NonNullable<RowPipelineQuery["pipeline"]>;
-
-/** An output of a row, by its key, with the words that people read. */
-export interface RowOutput {
-  readonly key: string;
-  readonly label: string;
-  readonly type: string;
-}
 
 /** The rows that a pipeline keeps: totals over time, and the rows that they are made of. */
 export default function Rows({ id }: { id: string }) {

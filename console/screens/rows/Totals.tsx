@@ -7,7 +7,7 @@ import { Answered, Empty } from "../../parts/state";
 import { sumByStart } from "../../parts/sumByStart";
 import { formatStart, TimeBars } from "../../parts/TimeBars";
 import { writeTag } from "../catalogue/tagFilter";
-import type { RowOutput } from "./Rows";
+import type { RowOutput } from "./rowOutputs";
 
 export interface RowFilter {
   readonly group: string | null;
