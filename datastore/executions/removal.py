@@ -26,7 +26,7 @@ from penstock.datastore.executions.rows import (
 from penstock.datastore.kept_rows.merge_parts import MERGED
 from penstock.datastore.kept_rows.records import RowsPart
 from penstock.datastore.kept_rows.write_part import delete_parts_of
-from penstock.datastore.objects.port import Files
+from penstock.datastore.objects.port import NO_FILES, Files
 from penstock.datastore.periodic import finish_all
 from penstock.datastore.quotas.usage import change_kept
 from penstock.datastore.table.commit import StaleRead, Write, commit
@@ -84,7 +84,9 @@ class ExecutionRemoval:
 
     async def _remove_all(self, pipeline: str) -> int:
         await self._remove_withdrawals(pipeline)
-        await delete_parts_of(self.files, pipeline, MERGED)
+        # A server without a place for files has no merged ones.
+        if self.files is not NO_FILES:
+            await delete_parts_of(self.files, pipeline, MERGED)
         executions = self._pipeline_executions(pipeline)
         return sum([await self.remove(execution) async for execution in executions])
 

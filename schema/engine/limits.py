@@ -53,7 +53,7 @@ class Limits:
     json_values: int = MAX_VALUES
     introspection_depth: int = 20
     introspection_fields: int = 500
-    introspection_values: int = 60_000
+    introspection_values: int = 80_000
     introspection_beside: int = 2_000
     page_size: int = 100
     cost: int = 5_000

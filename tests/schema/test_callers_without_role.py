@@ -327,6 +327,12 @@ def execution_cases(world: World) -> Mapping[str, list[tuple[str, Mapping[str, A
             )
             for more in ({}, {"mode": "INLINE", "rows": [{"x": 1}]})
         ],
+        "restoreVersion": [
+            (
+                mutation("restoreVersion", "RestoreVersionInput"),
+                {"in": {"id": world.id, "version": 1, "expectedVersion": 1}},
+            )
+        ],
         "withdrawRows": [
             (
                 mutation("withdrawRows", "WithdrawRowsInput"),

@@ -5,7 +5,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-HUNG_SECONDS: Final = 600.0
+HUNG_SECONDS: Final = 540.0
 """The time after which a test counts as hung; a busy machine takes twenty times longer."""
 
 PAUSE_SECONDS: Final = 0.01
