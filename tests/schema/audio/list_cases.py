@@ -88,6 +88,13 @@ AUDIO_LISTS: dict[str, Row] = {
         "title",
         TITLES[:3],
     ),
+    "an artist's albums": (
+        "Artist.albums",
+        (f'node(id: "{THE_BAND}")', "...on Artist", "albums"),
+        "",
+        "name",
+        ["Big Pink"],
+    ),
     "an album's audio": (
         "Album.audios",
         (f'node(id: "{BIG_PINK}")', "...on Album", "audios"),
