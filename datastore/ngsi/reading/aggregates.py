@@ -16,6 +16,7 @@ from penstock.datastore.ngsi.reading.series import Sample
 MAX_BUCKETS: Final = 10_000
 
 _DECIMAL_CONTEXT = Context(prec=38)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Method(StrEnum):
@@ -75,9 +76,8 @@ class Width:
 
     def start(self, moment: datetime) -> datetime:
         """The start of the period that contains a moment."""
-        return moment.replace(microsecond=0) - timedelta(
-            seconds=int(moment.timestamp()) % self.seconds
-        )
+        # A float of seconds is not exact to the microsecond in far years.
+        return moment - (moment - _EPOCH) % timedelta(seconds=self.seconds)
 
     def next_start(self, start: datetime) -> datetime:
         """The start of the next period."""

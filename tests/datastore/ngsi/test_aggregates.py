@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from penstock.datastore.errors import LimitExceeded
@@ -105,6 +105,7 @@ def test_every_moment_lies_in_its_period(moment: datetime, period: Period) -> No
     st.datetimes(datetime(1970, 1, 1), datetime(9000, 1, 1), timezones=st.just(UTC)),
     st.integers(1, 366 * 86_400),
 )
+@example(datetime(8999, 12, 31, 23, 59, 59, 999_999, UTC), 60)
 def test_every_moment_lies_in_its_period_of_any_length(moment: datetime, seconds: int) -> None:
     width = Width(seconds)
     start = width.start(moment)

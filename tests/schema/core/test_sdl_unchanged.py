@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "2a6145bc606f5c1b6f11b6d72820a3bbf55218224134d4afa27b7a5ae7403395"
+STRUCTURE = "db36b99f0ba22748775da0f4dfc8de9a251ae15a3175e67e44da44dca8243ef1"
 SMALL = '''
 """The fields that read data."""
 type Query {
