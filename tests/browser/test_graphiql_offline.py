@@ -19,6 +19,7 @@ pytestmark = pytest.mark.xdist_group("browser")
 
 PROJECT = Path(__file__).parents[2]
 EDITOR = ".graphiql-query-editor"
+ACTIVE_TAB = "JSON.parse(localStorage.getItem('graphiql:tabState'))?.activeTabIndex ?? 0"
 ANSWER = ".graphiql-response .view-lines"
 TYPED = '{"authorization": "Bearer typed.token", "X-Typed": "yes"}'
 FIRST_PIPELINE = """async (token) => {
@@ -61,6 +62,13 @@ async def set_session(page: Page, session: dict[str, Any]) -> None:
 
 async def run(page: Page) -> None:
     await page.get_by_role("button", name="Execute query").click()
+
+
+async def choose_tab(page: Page, choice: Locator) -> None:
+    """Choose another tab; the page learns of its operation, and saves it, a moment later."""
+    before = await page.evaluate(ACTIVE_TAB)
+    await choice.click()
+    await page.wait_for_function(f"before => ({ACTIVE_TAB}) !== before", arg=before)
 
 
 async def write(page: Page, query: str) -> None:
@@ -179,18 +187,15 @@ async def test_a_reload_finds_the_tabs_and_the_session_and_renews_it_while_it_ca
     page = await sign_in(visit)
     tabs = page.locator(".graphiql-tab-button")
     count = await tabs.count()
-    await tabs.nth(count - 1).click()
-    await page.wait_for_function(  # a change is saved half a second later
-        "n => JSON.parse(localStorage.getItem('graphiql:tabState'))?.activeTabIndex === n",
-        arg=count - 1,
-    )
+    await choose_tab(page, tabs.nth(count - 1))
+    assert await page.evaluate(ACTIVE_TAB) == count - 1
     await set_session(page, {**await session_of(page), "token": "expired.token", "renewAt": 0})
     await open_page(visit)
     await expect(tabs).to_have_count(count)
     await expect(page.get_by_label("Token")).to_have_count(0)
     renewed = await session_of(page)
     assert (renewed["token"] != "expired.token", renewed["renewAt"] > 0) == (True, True)
-    await tabs.first.click()
+    await choose_tab(page, tabs.first)
     await run(page)
     await expect(page.locator(ANSWER)).to_contain_text('"nodes"')
     assert_quiet(visit)
@@ -290,7 +295,7 @@ async def test_on_a_narrow_screen_the_caller_the_tabs_the_editors_and_the_answer
 
 async def test_values_of_our_scalars_are_known_to_the_editor_of_variables(visit: Visit) -> None:
     page = await sign_in(visit)
-    await page.get_by_role("tab", name="Evaluate").click()
+    await choose_tab(page, page.get_by_role("tab", name="Evaluate"))
     await expect(tool_editor(page)).to_contain_text("vehicleType")
     row = {"vehicleType": "car", "distance": 1}
     wrong = {"group": ["/usa"], "name": "vehicle_emissions", "rows": [row] * 8}
@@ -307,7 +312,7 @@ async def test_values_of_our_scalars_are_known_to_the_editor_of_variables(visit:
 
 async def test_an_example_that_runs_rows_knows_the_id_of_its_pipeline(visit: Visit) -> None:
     page = await sign_in(visit)
-    await page.get_by_role("tab", name="RunRows").click()
+    await choose_tab(page, page.get_by_role("tab", name="RunRows"))
     await expect(tool_editor(page)).to_contain_text('"pipelineId"')
     await expect(tool_editor(page)).not_to_contain_text("@pipeline")
     await run(page)
@@ -318,7 +323,7 @@ async def test_an_example_that_runs_rows_knows_the_id_of_its_pipeline(visit: Vis
 
 async def test_the_example_of_costs_asks_for_them_with_its_header(visit: Visit) -> None:
     page = await sign_in(visit)
-    await page.get_by_role("tab", name="WhatItCosts").click()
+    await choose_tab(page, page.get_by_role("tab", name="WhatItCosts"))
     await page.get_by_role("button", name="Headers").click()
     await expect(tool_editor(page)).to_contain_text("X-Penstock-Cost")
     # The editor may still read the schema.
