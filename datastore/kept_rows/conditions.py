@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
 from penstock.datastore.errors import FieldProblem, Invalid
-from penstock.datastore.kept_rows.columns import GROUP, TIME, number_columns, split_number
+from penstock.datastore.kept_rows.columns import GROUP, KEY, TIME, number_columns, split_number
 from penstock.datastore.kept_rows.engine import quote_name
 from penstock.datastore.kept_rows.records import RowValue
 from penstock.datastore.records import ValueType
@@ -90,6 +90,11 @@ def join_conditions(conditions: Sequence[Condition]) -> Condition:
     """All of the conditions."""
     sql = " AND ".join(one.sql for one in conditions) or "true"
     return Condition(sql, tuple(value for one in conditions for value in one.values))
+
+
+def digest_condition(digests: Sequence[str]) -> Condition:
+    """The rows whose keys have these hashes."""
+    return Condition(f"{KEY} IN ({', '.join('?' for _ in digests)})", tuple(digests))
 
 
 def _any_of(conditions: Sequence[Condition]) -> Condition:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from penstock.datastore.errors import LimitExceeded
 from penstock.datastore.kept_rows.columns import EXECUTION, GROUP, KEY, ROW, TIME, VERSION
-from penstock.datastore.kept_rows.conditions import Condition, join_conditions
+from penstock.datastore.kept_rows.conditions import Condition, digest_condition, join_conditions
 from penstock.datastore.kept_rows.engine import Connection, quote_name
 from penstock.datastore.kept_rows.records import KeptRow, RowsPart, RowValue
 from penstock.datastore.kept_rows.snapshot import (
@@ -60,9 +60,7 @@ def select_versions(
 ) -> list[KeptRow]:
     """Select the latest versions of rows with these hashes, newest first for each."""
     snapshot = selection.snapshot
-    marks = ", ".join("?" for _ in digests)
-    chosen = Condition(f"{KEY} IN ({marks})", tuple(digests))
-    where = join_conditions([chosen, *selection.conditions])
+    where = join_conditions([digest_condition(digests), *selection.conditions])
     sql = (
         f"SELECT {_columns(snapshot)} FROM {snapshot.all_versions()} WHERE {where.sql} "
         f"QUALIFY row_number() OVER (PARTITION BY {KEY} ORDER BY {COMMIT} DESC) <= {MAX_VERSIONS} "
@@ -76,9 +74,7 @@ def select_standing(
 ) -> list[KeptRow]:
     """Select the rows that stand with these hashes."""
     snapshot = selection.snapshot
-    marks = ", ".join("?" for _ in digests)
-    chosen = Condition(f"{KEY} IN ({marks})", tuple(digests))
-    where = join_conditions([chosen, *selection.conditions])
+    where = join_conditions([digest_condition(digests), *selection.conditions])
     sql = f"SELECT {_columns(snapshot)} FROM {snapshot.latest()} WHERE {where.sql}"
     return _read(connection, selection, sql, where.values)
 

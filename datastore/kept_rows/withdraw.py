@@ -18,7 +18,12 @@ from penstock.datastore.errors import (
     Unavailable,
 )
 from penstock.datastore.kept_rows.columns import EXECUTION, GROUP, KEY
-from penstock.datastore.kept_rows.conditions import Condition, join_conditions, scope_condition
+from penstock.datastore.kept_rows.conditions import (
+    Condition,
+    digest_condition,
+    join_conditions,
+    scope_condition,
+)
 from penstock.datastore.kept_rows.engine import Connection, QueryPayer
 from penstock.datastore.kept_rows.open_rows import open_rows
 from penstock.datastore.kept_rows.part_files import PartFiles
@@ -70,7 +75,7 @@ class WithdrawRows:
             if missing:
                 raise NotFound.in_list("row", "keys", missing)
 
-        return await self._withdraw(pipeline, _keys_condition(digests), reason, require_all)
+        return await self._withdraw(pipeline, digest_condition(digests), reason, require_all)
 
     async def by_execution(self, pipeline: Pipeline, execution: str, reason: str) -> int:
         """Withdraw the rows that stand as an execution made them, all or none.
@@ -210,7 +215,3 @@ def _has_rows_of_first(connection: Connection, snapshot: Snapshot) -> bool:
     keys = f"SELECT {KEY} FROM {versions} WHERE {COMMIT} = {first}"
     sql = f"SELECT 1 FROM {versions} WHERE {COMMIT} > {first} AND {KEY} IN ({keys}) LIMIT 1"
     return connection.execute(sql).fetchone() is not None
-
-
-def _keys_condition(digests: Sequence[str]) -> Condition:
-    return Condition(f"{KEY} IN ({', '.join('?' for _ in digests)})", tuple(digests))
