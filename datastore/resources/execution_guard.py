@@ -52,10 +52,10 @@ def _guard_writes(
 ) -> list[Write]:
     if kind.execution_count is None:
         return []
-    return [guard_write(kind.execution_count.key(id=resource.id), reason, likely=likely)]
+    return [_guard_write(kind.execution_count.key(id=resource.id), reason, likely=likely)]
 
 
-def guard_write(key: Key, reason: str | None, *, likely: bool) -> Write:
+def _guard_write(key: Key, reason: str | None, *, likely: bool) -> Write:
     """The write that closes the guard under a key, or opens it without a reason, if there is one.
 
     If it is `likely` that there is one, that is tried first.

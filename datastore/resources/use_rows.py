@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from typing import Final, NamedTuple
 
 from penstock.datastore.records import Footprint, Resource
-from penstock.datastore.resources.execution_guard import CLOSED, DELETED, guard_write
+from penstock.datastore.resources.execution_guard import CLOSED, DELETED
 from penstock.datastore.table.commit import Preparation, Write, stale_read
 from penstock.datastore.table.counters import Counter, CounterDrift
 from penstock.datastore.table.items import read_rows, record_type
@@ -129,13 +129,28 @@ async def find_gone(
 
 def unused_write(resource: ResourceKey) -> Write:
     """The write that removes the count of users; it raises StillUsed where there are some."""
-    unused = AnyOf((Missing(), Compare("count", "=", 0)))
-    return Write(Delete(resource.user_count, unused), lambda _: StillUsed())
+    return Write(_unused_delete(resource), lambda _: StillUsed())
 
 
 def forced_write(resource: ResourceKey) -> Write:
-    """The write that closes the count of a resource that goes in spite of its users."""
-    return guard_write(resource.user_count, DELETED, likely=True)
+    """The write that closes the count of users, which goes with the last of them.
+
+    A count of nobody goes at once.
+    """
+
+    def close(_: Item | None) -> Write:
+        used = Compare("count", ">", 0)
+        closed = Update(key=resource.user_count, set={CLOSED: DELETED}, condition=used)
+        return Write(closed, remove)
+
+    def remove(_: Item | None) -> Write:
+        return Write(_unused_delete(resource), close)
+
+    return close(None)
+
+
+def _unused_delete(resource: ResourceKey) -> Delete:
+    return Delete(resource.user_count, AnyOf((Missing(), Compare("count", "=", 0))))
 
 
 def _count_use(used: ResourceKey) -> Write:

@@ -217,6 +217,18 @@ async def test_a_forced_deletion_leaves_users_that_can_go_and_no_count_behind(st
     assert [key for key in await contents(store.table) if key.pk in gone] == []
 
 
+@on_two
+async def test_a_forced_deletion_takes_the_count_of_what_nobody_uses_any_more(store: Store) -> None:
+    session = await create_groups(store)
+    base = await save(session, USA, "base", "1")
+    user = await save(session, USA, "user", "#base()")
+    await rewrite(session, user, "1")
+    assert (await contents(store.table))[USE_COUNT.key(kind="C", id=base.id)]["count"] == 0
+    await session.calculations.deleting.delete(base.id, force=True)
+    assert [key for key in await contents(store.table) if key.pk == f"C:{base.id}"] == []
+    assert await faults(store.table) == []
+
+
 @without_moto
 async def test_a_save_and_a_deletion_at_once_leave_no_user_of_what_is_gone(store: Store) -> None:
     session = await create_groups(store)
