@@ -242,7 +242,7 @@ async def open_app(
                 *error_page_routes(),
                 schema_route(
                     authenticator.caller_of,
-                    limiter,
+                    runner.reader.limits,
                     introspection=runner.reader.introspection,
                 ),
                 *(local_files.file_routes(own_files, runtime.transfers) if own_files else ()),
@@ -250,7 +250,9 @@ async def open_app(
                 WebSocketRoute(GRAPHQL_PATH, over_socket),
                 *_notify_routes(settings, authenticator, limiter, runtime.sink),
                 *_player_routes(settings, store, authenticator, runner.reader.limits),
-                SensorCharts(store, authenticator.caller_of, limiter, limits_of(settings)).route(),
+                SensorCharts(
+                    store, authenticator.caller_of, runner.reader.limits, limits_of(settings)
+                ).route(),
                 *page_routes(settings, identity, limits_of(settings), file_origins),
             ],
             middleware=list(_middleware(settings)),

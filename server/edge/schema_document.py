@@ -14,7 +14,8 @@ from penstock.datastore.errors import ErrorCode, PenstockError
 from penstock.datastore.roles import Caller
 from penstock.schema import sdl
 from penstock.server.core.headers import request_id_of
-from penstock.server.edge.rate_limit import RateLimiter
+from penstock.server.edge.caller_turn import CallerTurn
+from penstock.server.edge.rate_limit import CallerLimits
 from penstock.server.edge.response import HttpProblem, refusal_problem
 
 PATH: Final = "/schema.graphql"
@@ -24,7 +25,7 @@ COST: Final = 50
 
 def schema_route(
     authenticate: Callable[[Headers], Awaitable[Caller]],
-    limiter: RateLimiter,
+    callers: CallerLimits,
     *,
     introspection: bool,
 ) -> Route:
@@ -36,13 +37,14 @@ def schema_route(
             if not introspection:
                 message = "The server does not let callers read its schema."
                 raise HttpProblem(ErrorCode.INTROSPECTION_DISABLED, message, status=403)
-            limiter.spend(caller.user_id, COST)
+            callers.rate.spend(caller.user_id, COST)
+            async with CallerTurn(callers.running, caller.user_id) as turn:
+                held = request.headers.get("if-none-match", "")
+                return turn.keep_for(_document_response(held))
         except PenstockError as error:
             problem = refusal_problem(error, with_token="authorization" in request.headers)
         except HttpProblem as found:
             problem = found
-        else:
-            return _document_response(request.headers.get("if-none-match", ""))
         body = problem.describe(request_id_of(request.headers))
         refused = {"cache-control": "no-store", **problem.headers}
         return JSONResponse(body, problem.status, refused)

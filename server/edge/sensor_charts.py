@@ -32,7 +32,8 @@ from penstock.datastore.store import Store
 from penstock.datastore.table.pages import Window
 from penstock.schema.engine.limits import Limits
 from penstock.server.core.headers import MediaType, request_headers, request_id_of
-from penstock.server.edge.rate_limit import CallerAccount, RateLimiter
+from penstock.server.edge.caller_turn import CallerTurn
+from penstock.server.edge.rate_limit import CallerAccount, CallerLimits
 from penstock.server.edge.response import HttpProblem, internal_problem, refusal_problem
 
 PATH: Final = "/ngsi/chart"
@@ -84,11 +85,11 @@ class ChartRequest:
 
 @dataclass(frozen=True, slots=True)
 class SensorCharts:
-    """Answers requests for charts, within the roles and the allowance of their callers."""
+    """Answers requests for charts, within the roles, turns and allowance of their callers."""
 
     store: Store
     authenticate: Callable[[Headers], Awaitable[Caller]]
-    limiter: RateLimiter
+    callers: CallerLimits
     limits: Limits
 
     def route(self) -> Route:
@@ -97,8 +98,7 @@ class SensorCharts:
     async def _answer(self, request: Request) -> Response:
         try:
             async with asyncio.timeout(self.limits.deadline_seconds):
-                rows = await self._read_rows(request)
-            return Response(_encode(rows), 200, _PRIVATE, MediaType.JSON.header)
+                return await self._draw_chart(request)
         except PenstockError as error:
             problem = _problem_of(error, request.headers)
         except TimeoutError:
@@ -110,18 +110,20 @@ class SensorCharts:
         headers = {**_PRIVATE, **problem.headers}
         return Response(_encode(body), problem.status, headers, MediaType.JSON.header)
 
-    async def _read_rows(self, request: Request) -> list[ChartRow]:
+    async def _draw_chart(self, request: Request) -> Response:
         caller = await self.authenticate(request_headers(request.scope))
-        self.limiter.spend(caller.user_id, COST)
+        self.callers.rate.spend(caller.user_id, COST)
         size = len(request.scope["query_string"])
         if size > self.limits.url_bytes:
             raise LimitExceeded("bytes of the URL", self.limits.url_bytes, size)
         wanted = read_chart_request(request.query_params)
-        account = CallerAccount(self.limiter, caller.user_id, COST)
-        notified = self.store.open_session(caller, account).notifications
-        rows = await read_chart(notified, wanted)
-        account.owe(len(rows) // ROWS)
-        return rows
+        account = CallerAccount(self.callers.rate, caller.user_id, COST)
+        async with CallerTurn(self.callers.running, caller.user_id) as turn:
+            notified = self.store.open_session(caller, account).notifications
+            rows = await read_chart(notified, wanted)
+            account.owe(len(rows) // ROWS)
+            answer = Response(_encode(rows), 200, _PRIVATE, MediaType.JSON.header)
+            return turn.keep_for(answer)
 
 
 def _problem_of(error: PenstockError, headers: Headers) -> HttpProblem:

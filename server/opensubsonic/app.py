@@ -14,6 +14,7 @@ from penstock.schema.engine.cost import ANSWER_BYTES, BODY_BYTES
 from penstock.schema.engine.limits import Limits
 from penstock.server.auth.tokens import Authenticator
 from penstock.server.core.headers import request_headers, request_id_of
+from penstock.server.edge.caller_turn import CallerTurn
 from penstock.server.edge.deadline import Deadline
 from penstock.server.edge.rate_limit import CallerAccount, CallerLimits
 from penstock.server.edge.request import ClientGone, read_body
@@ -111,10 +112,10 @@ class OpenSubsonicApp:
         try:
             parameters = await self._read_parameters(request)
             as_json = parameters.get("f") == "json"
-            found = await self._run(request.path_params["call"].removesuffix(_VIEW), parameters)
-            if isinstance(found, Response):
-                return found
-            return await answer_response(found, as_json=as_json)
+            name = request.path_params["call"].removesuffix(_VIEW)
+            return await Deadline(
+                self.limits.deadline_seconds, self._run(name, parameters, as_json), _too_late
+            )
         except ClientGone:
             return Response(status_code=400)
         except SubsonicError as error:
@@ -139,9 +140,11 @@ class OpenSubsonicApp:
             await authenticate(Parameters.credentials(query, body), self.authenticator)
         return Parameters.parse(query, body)
 
-    async def _run(self, name: str, parameters: Parameters) -> Fields | Response:
+    async def _run(self, name: str, parameters: Parameters, as_json: bool) -> Response:
         if name == _EXTENSIONS:
-            return {"openSubsonicExtensions": system.EXTENSIONS}
+            return await answer_response(
+                {"openSubsonicExtensions": system.EXTENSIONS}, as_json=as_json
+            )
         handler = HANDLERS.get(name)
         if handler is None:
             message = "The server does not have this call."
@@ -150,15 +153,14 @@ class OpenSubsonicApp:
         caller = await authenticate(parameters, self.authenticator)
         paid = COST + parameters.size // BODY_BYTES
         self.callers.rate.spend(caller.user_id, paid)
-        await self.callers.running.enter(caller.user_id)
-        try:
+        async with CallerTurn(self.callers.running, caller.user_id) as turn:
             account = CallerAccount(self.callers.rate, caller.user_id, paid)
             session = self.store.open_session(caller, account)
-            call = Call(session, parameters, self.store.clock)
-            found = await Deadline(self.limits.deadline_seconds, handler(call), _too_late)
-            return found if isinstance(found, Response) else _within_bounds(found, account)
-        finally:
-            self.callers.running.leave(caller.user_id)
+            found = await handler(Call(session, parameters, self.store.clock))
+            if isinstance(found, Response):
+                return found
+            answer = await answer_response(_within_bounds(found, account), as_json=as_json)
+            return turn.keep_for(answer)
 
 
 def _within_bounds(found: Fields, account: CallerAccount) -> Fields:
