@@ -16,13 +16,21 @@ from msgspec.structs import replace
 from penstock.datastore.access.work import renaming_units
 from penstock.datastore.errors import NotFound
 from penstock.datastore.formulas.threads import run_in_formula_thread
-from penstock.datastore.records import Calculation, Pipeline, Reference, Resource, Transformer
+from penstock.datastore.records import (
+    Calculation,
+    Metric,
+    Pipeline,
+    Reference,
+    Resource,
+    Transformer,
+)
 from penstock.datastore.resources.calculation_refs import ReferenceKey
 from penstock.datastore.table.layout import CALCULATION, REFERENCE_DATASET, KindDefinition
 from penstock.datastore.text import comparison_form
 from penstock.formula.checking.renaming import NewName, rename
 from penstock.formula.syntax.parser import is_callable_name
 from penstock.resolvers.context import Context
+from penstock.resolvers.metrics import shown_inputs
 
 R = TypeVar("R", bound=Resource)
 Texts: TypeAlias = tuple[str, ...]
@@ -63,11 +71,13 @@ def current_transformer(
 
 
 async def with_current_names(context: Context, version: R) -> R:
-    """A whole version, its formulas with current names."""
+    """A whole version, its formulas and inputs with current names."""
     if isinstance(version, Calculation):
         return replace(version, formula=await _rename_formula(context, version))
     if isinstance(version, Pipeline):
         return replace(version, transformer=await _rename_transformer(context, version))
+    if isinstance(version, Metric):
+        return replace(version, inputs=await shown_inputs(context, version))
     return version
 
 

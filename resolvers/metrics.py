@@ -1,5 +1,7 @@
 """Reads of metrics for a request: their series, and the names of their inputs."""
 
+from asyncio import gather
+
 from penstock.datastore.errors import NotFound
 from penstock.datastore.kept_rows.metric_series import MetricSeries, SeriesRequest
 from penstock.datastore.records import Metric, MetricSource
@@ -12,11 +14,18 @@ async def read_series(context: Context, metric: Metric, wanted: SeriesRequest) -
     return await context.session.metric_series.read(metric, wanted)
 
 
-async def current_name(context: Context, source: MetricSource) -> str:
-    """The name that an input has now, or that of the save if the caller does not see it."""
-    loaders = context.loaders.of(KIND_OF_LETTER[source.kind])
+async def shown_inputs(context: Context, metric: Metric) -> tuple[MetricSource, ...]:
+    """The inputs with the names that they have now, and blanks for those that are out of sight.
+
+    Nothing is told of an input that the caller does not see: it looks like one that is gone.
+    """
+    return tuple(await gather(*(_shown_input(context, one) for one in metric.inputs)))
+
+
+async def _shown_input(context: Context, one: MetricSource) -> MetricSource:
+    loaders = context.loaders.of(KIND_OF_LETTER[one.kind])
     try:
-        found = await loaders.latest(source.id, frozenset(("name",)))
+        found = await loaders.latest(one.id, frozenset(("name",)))
     except NotFound:
-        return source.source
-    return str(found.name)
+        return MetricSource(kind=one.kind)
+    return MetricSource(kind=one.kind, source=found.name, output=one.output, id=one.id)

@@ -1,5 +1,7 @@
 """Metrics and their versions: types and query fields."""
 
+from typing import Any, Final
+
 import strawberry
 from strawberry import UNSET
 
@@ -7,7 +9,7 @@ from penstock.datastore import records
 from penstock.datastore.kept_rows import metric_series
 from penstock.datastore.records import MeasureFunction
 from penstock.datastore.resources import version_diff
-from penstock.datastore.table.layout import METRIC, PIPELINE
+from penstock.datastore.table.layout import METRIC, PIPELINE, KindDefinition
 from penstock.graphql_jit import projected_attributes, reads_attributes
 from penstock.resolvers import metrics, resources
 from penstock.schema.core.context import (
@@ -60,39 +62,42 @@ from penstock.schema.resources.resource import (
 )
 from penstock.schema.resources.uses import HasUsers, HasUses
 
+INPUTS_COST: Final = 2
+"""The cost of showing the inputs of a metric, most of which have few."""
+
 
 @strawberry.type(
-    description="An input of a metric: an output of a pipeline that keeps rows, or another metric."
+    description="An input of a metric: an output of a pipeline that keeps rows, or another metric. "
+    "All fields are null if the caller cannot see the pipeline or metric, or if it is gone."
 )
 class MetricSource:
     output: str | None = strawberry.field(
         description="The key of the output; null if the input is a metric."
     )
 
-    @strawberry.field(
-        metadata=price_metadata(1),
-        description="The name of the pipeline or metric; the one of the time when it was saved, if "
-        "the caller cannot see it or it is gone.",
-    )
+    @strawberry.field(description="The name that the pipeline or metric has now.")
     @staticmethod
-    async def name(source: strawberry.Parent[records.MetricSource], info: Info) -> str:
-        return await metrics.current_name(info.context, source)
+    def name(source: strawberry.Parent[records.MetricSource]) -> str | None:
+        return source.source or None
 
     @strawberry.field(
         description="The global id of the pipeline; null if the input is a metric.",
     )
     @staticmethod
     def pipeline_id(source: strawberry.Parent[records.MetricSource]) -> strawberry.ID | None:
-        is_pipeline = source.kind == PIPELINE.letter
-        return GlobalId(PIPELINE.title, source.id).encode() if is_pipeline else None
+        return _id_of_kind(source, PIPELINE)
 
     @strawberry.field(
         description="The global id of the metric; null if the input is an output of a pipeline."
     )
     @staticmethod
     def metric_id(source: strawberry.Parent[records.MetricSource]) -> strawberry.ID | None:
-        is_metric = source.kind == METRIC.letter
-        return GlobalId(METRIC.title, source.id).encode() if is_metric else None
+        return _id_of_kind(source, METRIC)
+
+
+def _id_of_kind(source: records.MetricSource, kind: KindDefinition[Any]) -> strawberry.ID | None:
+    is_shown = source.kind == kind.letter and source.id
+    return GlobalId(kind.title, source.id).encode() if is_shown else None
 
 
 @strawberry.type(
@@ -104,9 +109,18 @@ class Metric(Resource, HasUses, HasUsers):
     function: MeasureFunction = strawberry.field(
         description="The function over the values of the inputs."
     )
-    inputs: list[MetricSource] = strawberry.field(
-        description="The inputs of the metric, in their order."
+
+    @strawberry.field(
+        graphql_type=list[MetricSource],
+        metadata=price_metadata(INPUTS_COST),
+        description="The inputs of the metric, in their order.",
     )
+    @reads_attributes({"Metric": ("inputs",)})
+    @staticmethod
+    async def inputs(
+        metric: strawberry.Parent[records.Metric], info: Info
+    ) -> tuple[records.MetricSource, ...]:
+        return await metrics.shown_inputs(info.context, metric)
 
     @strawberry.field(
         graphql_type=MetricSeries,
@@ -176,9 +190,18 @@ class MetricVersion(ResourceVersion):
     function: MeasureFunction = strawberry.field(
         description="The function of this version over the values of the inputs."
     )
-    inputs: list[MetricSource] = strawberry.field(
-        description="The inputs of this version, in their order."
+
+    @strawberry.field(
+        graphql_type=list[MetricSource],
+        metadata=price_metadata(INPUTS_COST),
+        description="The inputs of this version, in their order.",
     )
+    @reads_attributes({"MetricVersion": ("inputs",)})
+    @staticmethod
+    async def inputs(
+        metric: strawberry.Parent[records.MetricVersion], info: Info
+    ) -> tuple[records.MetricSource, ...]:
+        return await metrics.shown_inputs(info.context, metric)
 
     is_type_of = record_type_check(records.MetricVersion)
 

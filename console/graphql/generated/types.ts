@@ -2700,7 +2700,7 @@ export type MetricDetailsQuery = {
     function: MeasureFunction;
     tags: Array<{ key: string; value: string }>;
     inputs: Array<{
-      name: string;
+      name: string | null;
       output: string | null;
       pipelineId: string | null;
       metricId: string | null;

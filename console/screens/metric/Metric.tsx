@@ -47,9 +47,18 @@ export default function Metric({ id }: { id: string }) {
   );
 }
 
-/** The name of an input: a pipeline with its output, or a metric. */
+/** The name of an input: a pipeline with its output, or a metric; of one out of sight, no more. */
 export function nameOfInput({ name, output }: ShownMetric["inputs"][number]): string {
+  if (name === null) return "an input out of sight";
   return output ? `${name} ${output}` : name;
+}
+
+/** Lead to the metric, or to the rows of the pipeline, that an input is. */
+function InputLink({ input }: { input: ShownMetric["inputs"][number] }) {
+  if (input.metricId)
+    return <Link href={pathOf("metrics", input.metricId)}>{nameOfInput(input)}</Link>;
+  if (!input.pipelineId) return <span className="muted">{nameOfInput(input)}</span>;
+  return <Link href={`${pathOf("pipelines", input.pipelineId)}/rows`}>{nameOfInput(input)}</Link>;
 }
 
 function Inputs({ metric }: { metric: ShownMetric }) {
@@ -58,17 +67,9 @@ function Inputs({ metric }: { metric: ShownMetric }) {
       <p>
         {formatName(metric.function)} of {metric.inputs.length === 0 ? "nothing yet" : null}
         {metric.inputs.map((input, place) => (
-          <span key={`${input.pipelineId ?? input.metricId ?? ""} ${input.output ?? ""}`}>
+          <span key={place}>
             {place > 0 ? ", " : ""}
-            <Link
-              href={
-                input.metricId
-                  ? pathOf("metrics", input.metricId)
-                  : `${pathOf("pipelines", input.pipelineId ?? "")}/rows`
-              }
-            >
-              {nameOfInput(input)}
-            </Link>
+            <InputLink input={input} />
           </span>
         ))}
         {metric.unit ? <span className="muted">, in {metric.unit}</span> : null}

@@ -22,7 +22,7 @@ from graphql import (
 
 from penstock.schema import sdl
 
-STRUCTURE = "db36b99f0ba22748775da0f4dfc8de9a251ae15a3175e67e44da44dca8243ef1"
+STRUCTURE = "77b831f4d82c3a2050fccb4319a8bb351ce1bf56341d8dd2ad4cc93d2847e3c9"
 SMALL = '''
 """The fields that read data."""
 type Query {

@@ -1,6 +1,8 @@
 """Metrics as resources: their inputs get ids, and none is made of itself."""
 
 import asyncio
+import base64
+import json
 from typing import Any
 
 from penstock.datastore.store import Store
@@ -13,6 +15,17 @@ INPUTS = '{ metric(id: "%s") { inputs { name output pipelineId metricId } } }'
 DIFF = "diff(from: 1, to: 2) { path after }"
 RENAME = """mutation($input: UpdatePipelineInput!) { updatePipeline(input: $input) {
   __typename } }"""
+GRANT = "mutation($input: GrantMetricInput!) { grantMetric(input: $input) { __typename } }"
+FORCE = """mutation($input: DeletePipelineInput!) { deletePipeline(input: $input) {
+  __typename } }"""
+SHOWN = "inputs { name output pipelineId metricId }"
+EVERYTHING = f"""query($id: ID!) {{ metric(id: $id) {{ {SHOWN}
+  versions {{ nodes {{ {SHOWN} }} }} versionNumbered(version: 1) {{ {SHOWN} }}
+  diff(from: 1, to: 2) {{ path before after }}
+  uses {{ nodes {{ __typename }} }}
+  series(from: "2025-01-01T00:00:00Z", to: "2026-01-01T00:00:00Z", every: YEAR) {{
+    isComplete points {{ sources {{ pipelineId output }} }} }}
+}} }}"""
 
 
 async def problems_of(ask: Ask, *inputs: dict[str, str], **more: Any) -> dict[str, str]:
@@ -82,6 +95,38 @@ async def test_a_source_out_of_sight_is_no_input(ask: Ask, store: Store) -> None
             {"path": ["inputs", "0", "pipeline"], "message": "there is no such pipeline"}
         ]
     assert await contents(store.table) == before
+
+
+async def test_inputs_out_of_sight_are_blank_wherever_a_metric_is_shown(ask: Ask) -> None:
+    hidden = await keep_energy(ask)
+    inner = await make_metric(ask, "concealed", kwh())
+    total = await make_metric(ask, "total", kwh())
+    await ask.input(UPDATE, id=total, expectedVersion=1, inputs=[kwh(), {"metric": "concealed"}])
+    await ask.input(GRANT, id=total, group="/eu")
+    shown = (await ask(EVERYTHING, {"id": total}, as_caller("eve", "/eu=admin"))).value
+    blank = dict.fromkeys(("name", "output", "pipelineId", "metricId"))
+    assert shown["inputs"] == [blank] * 2
+    assert [one["inputs"] for one in shown["versions"]["nodes"]] == [[blank] * 2, [blank]]
+    assert shown["versionNumbered"]["inputs"] == [blank]
+    assert [one["path"] for one in shown["diff"]] == ["/inputs/1"]
+    assert shown["uses"]["nodes"] == []
+    assert not shown["series"]["isComplete"]
+    told = json.dumps(shown)
+    keys = [base64.b64decode(id).decode().partition(":")[2] for id in (hidden, inner)]
+    secrets = ("Energy", "concealed", "kwh", hidden, inner, *keys)
+    assert [word for word in secrets if word in told] == []
+    seen = (await ask(EVERYTHING, {"id": total})).value
+    assert [one["name"] for one in seen["inputs"]] == ["Energy", "concealed"]
+    assert seen["diff"][0]["after"]["source"] == "concealed"
+
+
+async def test_an_input_that_is_gone_looks_like_one_out_of_sight(ask: Ask) -> None:
+    pipeline = await keep_energy(ask)
+    total = await make_metric(ask, "total", kwh())
+    gone = await ask.input(FORCE, id=pipeline, expectedVersion=1, force=True)
+    assert gone["__typename"] == "DeletePipelinePayload"
+    blank = dict.fromkeys(("name", "output", "pipelineId", "metricId"))
+    assert (await ask(INPUTS % total)).value["inputs"] == [blank]
 
 
 async def test_no_metric_is_made_of_itself(ask: Ask, store: Store) -> None:

@@ -111,7 +111,7 @@ async def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
     async def chart(*_: object) -> list[ChartRow]:
         return [ChartRow(0, "x" * 2 * LARGE_BYTES, "a", 0)]  # type: ignore[arg-type]
 
-    monkeypatch.setitem(HANDLERS, "ping", ping)  # type: ignore[arg-type]
+    monkeypatch.setitem(HANDLERS, "ping", ping)
     monkeypatch.setattr(sensor_charts, "read_chart", chart)
     settings = Settings.load(
         data_dir=tmp_path,
